@@ -1,0 +1,32 @@
+/** Every code that leaves the daemon. Its HTTP status and MCP form are decided where it leaves, in one place each. */
+export type ErrorCode =
+  | 'bad_request'
+  | 'cap_reached'
+  | 'config'
+  | 'conflict'
+  | 'fenced'
+  | 'forbidden'
+  | 'has_children'
+  | 'home_in_use'
+  | 'internal'
+  | 'name_taken'
+  | 'not_found'
+  | 'not_running'
+  | 'rate_limited'
+  | 'schema_too_new'
+  | 'store'
+  | 'terminated'
+  | 'timeout'
+  | 'too_large'
+  | 'unsupported';
+
+/** The one error of this project: a code for programs, a sentence for people, the original in `cause`. */
+export class SubstratError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'SubstratError';
+    this.code = code;
+  }
+}

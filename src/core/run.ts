@@ -1,0 +1,31 @@
+/** created → running → completed | failed | cancelled; a broken attempt goes back to created. */
+export type RunState = 'created' | 'running' | 'completed' | 'failed' | 'cancelled';
+
+export type StopReason = 'end_turn' | 'error' | 'cancelled' | 'timeout' | 'max_steps' | 'no_tool_call';
+
+export type RunMessageType =
+  | 'system_message'
+  | 'user_message'
+  | 'assistant_message'
+  | 'tool_call_message'
+  | 'tool_return_message';
+
+/** How a carried message presents itself to the agent that gets it. */
+export type CarriedKind = 'request' | 'reply' | 'error' | 'late' | 'news' | 'notice';
+
+/** A message as a run carries it into the prompt. */
+export interface CarriedMessage {
+  readonly id: string;
+  /** Name of the author as its recipient knows it. */
+  readonly from: string;
+  readonly channelId: string;
+  readonly text: string;
+  readonly kind: CarriedKind;
+  /** For replies: the message that is answered. */
+  readonly inReplyTo?: string;
+}
+
+/** One thing that a broken attempt of the same run had already done. */
+export type JournalEntry =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'call'; readonly tool: string; readonly arguments: unknown; readonly result: unknown };

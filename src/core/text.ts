@@ -1,0 +1,16 @@
+/** The longest text that a message may have, in characters. */
+export const MAX_TEXT = 1_000_000;
+
+/** What a program said, as a message can hold it: PostgreSQL knows no NUL, and nobody reads more than a million characters. */
+export function cleanText(text: string): string {
+  const cleaned = text.replaceAll('\0', '\ufffd');
+  return cleaned.length <= MAX_TEXT ? cleaned : `${cleaned.slice(0, MAX_TEXT - 20)}\n[cut: too long]`;
+}
+
+/** The same value, the same text: keys in order, nothing else. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) => {
+    if (inner === null || typeof inner !== 'object' || Array.isArray(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
