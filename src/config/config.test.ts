@@ -1,0 +1,109 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables of a configuration look like this
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { failureText, load } from './config.testkit.ts';
+import { loadConfig } from './config.ts';
+import { resolveHome } from './home.ts';
+
+const sectionNames = ['db', 'server', 'daemon', 'limits', 'sandbox', 'providers', 'members'];
+
+describe('loadConfig()', () => {
+  let cwd: string;
+  beforeEach(() => {
+    cwd = mkdtempSync(join(tmpdir(), 'substrat-config-'));
+  });
+  afterEach(() => rmSync(cwd, { recursive: true }));
+
+  const write = (path: string, slots: number) => {
+    mkdirSync(dirname(join(cwd, path)), { recursive: true });
+    writeFileSync(join(cwd, path), `[daemon]\nslots = ${slots}\n`);
+  };
+  const loadHere = (file?: string) => loadConfig({ file, cwd, home: join(cwd, 'home'), env: {} });
+
+  test('gives every default without a file', () => {
+    expect(loadHere()).toEqual({
+      file: null,
+      db: { path: join(cwd, 'home/substrat.db') },
+      server: { bind: { host: '127.0.0.1', port: 7331 } },
+      daemon: {
+        slots: 4,
+        defaultProvider: null,
+        turnTimeoutMs: 1_800_000,
+        requestDeadlineMs: 86_400_000,
+        maxAttempts: 3,
+        leaseMs: 30_000,
+      },
+      limits: {
+        toolCallsPerMinute: 120,
+        maxChainDepth: 3,
+        maxTreeRuns: 200,
+        maxChildren: 32,
+        maxDepth: 6,
+        maxAgents: 1_000,
+      },
+      sandbox: { mode: 'none', roots: [], network: [] },
+      providers: {},
+      members: [],
+    });
+  });
+
+  test('takes the first file of the search order', () => {
+    const order = ['substrat.toml', 'ctx.toml', 'config/ctx.toml', 'home/config.toml'];
+    for (const [index, path] of order.toReversed().entries()) {
+      write(path, index + 1);
+      expect(loadHere()).toMatchObject({ file: join(cwd, path), daemon: { slots: index + 1 } });
+    }
+    write('other.toml', 9);
+    expect(loadHere('other.toml')).toMatchObject({ file: join(cwd, 'other.toml'), daemon: { slots: 9 } });
+  });
+
+  test('fails when the given file is missing, a directory or not UTF-8', () => {
+    expect(() => loadHere('gone.toml')).toThrow('gone.toml: there is no such configuration file');
+    expect(() => loadHere('.')).toThrow('this is a directory');
+    expect(failureText(Uint8Array.of(0x61, 0xff))).toBe('substrat.toml: this file is not UTF-8 text');
+  });
+
+  test('names a file outside the working directory in full', () => {
+    const file = join(cwd, 'home/config.toml');
+    write('home/config.toml', 0);
+    expect(() => loadConfig({ cwd: join(cwd, 'elsewhere'), home: join(cwd, 'home'), env: {} })).toThrow(`${file}:2: `);
+  });
+
+  test('resolves paths against the file, and ~ against the home directory', () => {
+    write('config/ctx.toml', 1);
+    writeFileSync(join(cwd, 'config/ctx.toml'), '[db]\npath = "a.db"\n[sandbox]\nroots = ["../x", "/abs", "~/y"]\n');
+    expect(loadConfig({ cwd, home: cwd, env: { HOME: '/home/$&' } })).toMatchObject({
+      db: { path: join(cwd, 'config/a.db') },
+      sandbox: { roots: [join(cwd, 'x'), '/abs', '/home/$&/y'] },
+    });
+  });
+
+  test('freezes everything, defaults and values alike', () => {
+    const config = loadConfig({ cwd, home: cwd, env: {} });
+    expect(unfrozen(config)).toEqual([]);
+    writeFileSync(join(cwd, 'substrat.toml'), '[providers.x]\nenv = { A = "b" }\n[members.a]\ntools = ["b"]\n');
+    expect(unfrozen(loadHere())).toEqual([]);
+  });
+
+  test('accepts the sections of parts that are not built yet without reading them', () => {
+    const config = load('[chunking]\nsize = "${NOT_SET}"\n[[agents.x]]\n[tools.script.y]\nfree = 1\n');
+    expect(Object.keys(config).sort()).toEqual([...sectionNames, 'cwd', 'file'].sort());
+  });
+});
+
+describe('resolveHome()', () => {
+  test('is $SUBSTRAT_HOME, or .substrat in the home directory', () => {
+    expect(resolveHome({ SUBSTRAT_HOME: '/srv/x/', HOME: '/h' })).toBe('/srv/x');
+    expect(resolveHome({ SUBSTRAT_HOME: 'x' })).toBe(join(process.cwd(), 'x'));
+    expect(resolveHome({ SUBSTRAT_HOME: '', HOME: '/h' })).toBe('/h/.substrat');
+    expect(resolveHome({})).toBe(join(homedir(), '.substrat'));
+  });
+});
+
+function unfrozen(value: unknown, path = '$'): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const inside = Object.entries(value).flatMap(([key, child]) => unfrozen(child, `${path}.${key}`));
+  return Object.isFrozen(value) ? inside : [path, ...inside];
+}

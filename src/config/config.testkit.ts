@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Config, loadConfig } from './config.ts';
+import type { Env } from './expand.ts';
+
+/** Loads a text as the `substrat.toml` of a fresh directory, which is gone afterwards. */
+export function load(source: string | Uint8Array, env: Env = {}): Config & { readonly cwd: string } {
+  const cwd = mkdtempSync(join(tmpdir(), 'substrat-config-'));
+  try {
+    writeFileSync(join(cwd, 'substrat.toml'), source);
+    return { ...loadConfig({ cwd, home: join(cwd, 'home'), env }), cwd };
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
+}
+
+/** What loading throws, null when it does not. */
+export function failure(source: string | Uint8Array, env: Env = {}): unknown {
+  try {
+    load(source, env);
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+export function failureText(source: string | Uint8Array, env: Env = {}): string {
+  const error = failure(source, env);
+  return error instanceof Error ? error.message : '';
+}

@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import * as z from 'zod';
+import { SubstratError } from '../core/errors.ts';
+import { type Env, expand } from './expand.ts';
+import type { Place } from './fields.ts';
+import { userHome } from './home.ts';
+import { locate } from './locate.ts';
+import { parseSource, readSource } from './read.ts';
+import { describeIssues, listProblems, typeMessage } from './report.ts';
+import { daemon } from './sections/daemon.ts';
+import { db } from './sections/db.ts';
+import { limits } from './sections/limits.ts';
+import { members } from './sections/members.ts';
+import { providers } from './sections/providers.ts';
+import { sandbox } from './sections/sandbox.ts';
+import { server } from './sections/server.ts';
+
+/** Every section of the file. A new one is a file in `sections/` and a line here. */
+const sections = (place: Place) => ({
+  db: db(place),
+  server,
+  daemon,
+  limits,
+  sandbox: sandbox(place),
+  providers: providers(place),
+  members: members(place),
+});
+
+/** Sections of parts that are not built yet, accepted unread. Each leaves when its part declares its section. */
+const unread = ['chunking', 'embedding', 'retrieval', 'connectors', 'tools', 'agents', 'channels'];
+
+type Sections = { [Name in keyof ReturnType<typeof sections>]: z.output<ReturnType<typeof sections>[Name]> };
+
+type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
+    : T;
+
+/** Every setting with its default filled in, frozen to the leaves. `file` is where they were read, null without one. */
+export type Config = DeepReadonly<Sections> & { readonly file: string | null };
+export type ProviderConfig = NonNullable<Config['providers'][string]>;
+export type MemberConfig = Config['members'][number];
+
+interface LoadOptions {
+  /** As given to `--config`; it has to exist. */
+  readonly file?: string | undefined;
+  readonly cwd: string;
+  readonly home: string;
+  readonly env: Env;
+}
+
+export function loadConfig({ file, cwd, home, env }: LoadOptions): Config {
+  const found = file === undefined ? findFile(cwd, home) : resolve(cwd, file);
+  const base = found === null ? cwd : dirname(found);
+  const place: Place = {
+    home: resolve(cwd, home),
+    resolve: (path) =>
+      resolve(
+        base,
+        path.replace(/^~(?=\/|$)/, () => userHome(env)),
+      ),
+  };
+  const name = found === null ? 'defaults' : displayName(found, cwd);
+  const source = found === null ? '' : readSource(found, name);
+  return deepFreeze({ ...parseSections(source, name, place, env), file: found });
+}
+
+function parseSections(source: string, name: string, place: Place, env: Env): Sections {
+  const shape = sections(place);
+  const schema = z.strictObject({
+    ...shape,
+    ...Object.fromEntries(unread.map((section) => [section, z.unknown().optional()])),
+  });
+  const { value, problems } = expand(parseSource(source, name), Object.keys(shape), env);
+  // Compiling schemas for this one parse would cost more than it saves.
+  const parsed = schema.safeParse(value, { error: typeMessage, jitless: true });
+  if (parsed.success && problems.length === 0) {
+    return Object.fromEntries(Object.entries(parsed.data).filter(([section]) => section in shape)) as Sections;
+  }
+  const find = locate(source);
+  const found = describeIssues(parsed.error?.issues ?? [], schema, find);
+  throw new SubstratError('config', listProblems([...problems, ...found], name, find));
+}
+
+function findFile(cwd: string, home: string): string | null {
+  const inWork = ['substrat.toml', 'ctx.toml', 'config/ctx.toml'].map((path) => resolve(cwd, path));
+  return [...inWork, resolve(cwd, home, 'config.toml')].find((path) => existsSync(path)) ?? null;
+}
+
+function displayName(file: string, cwd: string): string {
+  const path = relative(cwd, file);
+  return path === '' || path.startsWith('..') ? file : path;
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const child of Object.values(value)) if (typeof child === 'object' && child !== null) deepFreeze(child);
+  return Object.freeze(value);
+}

@@ -1,0 +1,47 @@
+import * as z from 'zod';
+
+/** What the paths of a configuration are relative to, and where its defaults live. */
+export interface Place {
+  readonly home: string;
+  readonly resolve: (path: string) => string;
+}
+
+/** A string that programs and files accept, perhaps empty. */
+export const line = z.string().refine((text) => !text.includes('\0'), 'must not contain a NUL character');
+
+export const text = line.min(1, 'must not be empty');
+
+export const flag = (fallback: boolean) => z.boolean().default(fallback);
+
+export function count({ fallback, min, max }: { fallback: number; min: number; max: number }) {
+  return wholeNumber(min, max).default(fallback);
+}
+
+export function wholeNumber(min: number, max: number) {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z.int({ error }).min(min, error).max(max, error);
+}
+
+/** A key that may be left out, null then. */
+export function maybe<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullable().default(null as never);
+}
+
+/** A TOML table whose keys are all known, with the keys in camelCase afterwards. */
+export function table<Shape extends z.ZodRawShape>(shape: Shape) {
+  type Keys = CamelKeys<z.output<z.ZodObject<Shape, z.core.$strict>>>;
+  return z
+    .strictObject(shape)
+    .transform(
+      (value) => Object.fromEntries(Object.entries(value).map(([key, item]) => [camelCase(key), item])) as Keys,
+    );
+}
+
+type CamelKeys<T> = { [Key in keyof T as Key extends string ? CamelCase<Key> : Key]: T[Key] };
+type CamelCase<Key extends string> = Key extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Key;
+
+function camelCase(key: string): string {
+  return key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,37 @@
+import * as z from 'zod';
+import type { Path } from './locate.ts';
+
+/** The keys of the table that the schema expects at this path. */
+export function knownKeys(schema: z.ZodType, path: Path): string[] {
+  const table = schemasAlong(schema, path).at(-1);
+  return table instanceof z.ZodObject ? Object.keys(table.shape) : [];
+}
+
+/** Whether what stands at this path was marked with `.meta({ secret: true })`, itself or a table around it. */
+export function isSecret(schema: z.ZodType, path: Path): boolean {
+  return schemasAlong(schema, path).some((step) => z.globalRegistry.get(step)?.secret === true);
+}
+
+/** Every schema on the way to a path, wrappers included, the innermost last. */
+function schemasAlong(schema: z.core.$ZodType, path: Path): z.core.$ZodType[] {
+  const wrapped = innerSchema(schema);
+  if (wrapped !== undefined) return [schema, ...schemasAlong(wrapped, path)];
+  const [key, ...rest] = path;
+  const child = key === undefined ? undefined : childSchema(schema, key);
+  return child === undefined ? [schema] : [schema, ...schemasAlong(child, rest)];
+}
+
+function innerSchema(schema: z.core.$ZodType): z.core.$ZodType | undefined {
+  if (schema instanceof z.ZodPipe) return schema.in;
+  if (schema instanceof z.ZodPrefault || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable) {
+    return schema.unwrap();
+  }
+  return undefined;
+}
+
+function childSchema(schema: z.core.$ZodType, key: PropertyKey): z.core.$ZodType | undefined {
+  if (schema instanceof z.ZodRecord) return schema.valueType;
+  if (schema instanceof z.ZodArray) return schema.element;
+  if (schema instanceof z.ZodObject && Object.hasOwn(schema.shape, key)) return schema.shape[String(key)];
+  return undefined;
+}

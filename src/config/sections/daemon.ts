@@ -1,0 +1,21 @@
+import { duration } from '../duration.ts';
+import { count, maybe, table, text } from '../fields.ts';
+
+export const daemon = table({
+  slots: count({ fallback: 4, min: 1, max: 1_000 }),
+  default_provider: maybe(text),
+  turn_timeout: duration({ fallback: '30m', min: '100ms', max: '7d' }),
+  request_deadline: duration({ fallback: '24h', min: '100ms', max: '365d' }),
+  max_attempts: count({ fallback: 3, min: 1, max: 100 }),
+  lease: duration({ fallback: '30s', min: '100ms', max: '1h' }),
+})
+  .prefault({})
+  .transform(({ turnTimeout, requestDeadline, lease, ...rest }) => ({
+    ...rest,
+    turnTimeoutMs: turnTimeout,
+    requestDeadlineMs: requestDeadline,
+    leaseMs: lease,
+  }))
+  .describe(
+    'How many turns run at once, and how long things take; a lease is the life of a claim without a heartbeat.',
+  );

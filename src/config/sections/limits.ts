@@ -1,0 +1,12 @@
+import { count, table } from '../fields.ts';
+
+export const limits = table({
+  tool_calls_per_minute: count({ fallback: 120, min: 1, max: 1_000_000 }),
+  max_chain_depth: count({ fallback: 3, min: 0, max: 1_000 }),
+  max_tree_runs: count({ fallback: 200, min: 1, max: 1_000_000_000 }),
+  max_children: count({ fallback: 32, min: 0, max: 100_000 }),
+  max_depth: count({ fallback: 6, min: 1, max: 1_000 }),
+  max_agents: count({ fallback: 1_000, min: 1, max: 1_000_000 }),
+})
+  .prefault({})
+  .describe('What one tree of agents may do before it is stopped; tool calls are counted for each agent.');

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { failureText, load } from '../config.testkit.ts';
+
+describe('[members]', () => {
+  test('have every key, paths relative to the file', () => {
+    const source = `[members.lead]
+provider = "scripted"
+model = "m"
+program = "lead.js"
+instructions_file = "lead.md"
+role = "boss"
+workspace = "../work"
+tools = ["send_message"]
+[members.worker]
+parent = "LEAD"
+instructions = "work"`;
+    const { members, cwd } = load(source);
+    expect(members).toEqual([
+      {
+        name: 'lead',
+        provider: 'scripted',
+        model: 'm',
+        program: join(cwd, 'lead.js'),
+        instructions: null,
+        instructionsFile: join(cwd, 'lead.md'),
+        role: 'boss',
+        parent: null,
+        workspace: join(cwd, '../work'),
+        tools: ['send_message'],
+      },
+      {
+        name: 'worker',
+        provider: null,
+        model: null,
+        program: null,
+        instructions: 'work',
+        instructionsFile: null,
+        role: null,
+        parent: 'lead',
+        workspace: null,
+        tools: null,
+      },
+    ]);
+  });
+
+  test.each([
+    ['[members.User]', '1: [members.User]: "User" is reserved'],
+    ['[members.-x]', '1: [members.-x]: "-x" cannot be a name: 1 to 64 letters'],
+    [`[members.${'x'.repeat(65)}]`, '1: [members.xxx'],
+    ['[members.a]\n[members.A]', '2: [members] A is the same name as [members.a], because case does not count'],
+    ['[members.a]\nparent = "b"\n[members.bb]', '2: [members.a] parent must name another member; got "b"'],
+    [
+      '[members.a]\nparent = "led"\n[members.lead]',
+      '2: [members.a] parent must name another member (did you mean "lead"?)',
+    ],
+    [
+      '[members.a]\nparent = "a"',
+      '2: [members.a] parent must lead to a member without a parent, not in a circle; got "a"',
+    ],
+    [
+      '[members.a]\ninstructions = "x"\ninstructions_file = "y"',
+      '3: [members.a] instructions_file excludes "instructions"',
+    ],
+    ['[members.a]\ntools = "x"', '2: [members.a] tools must be a list; got "x"'],
+    ['[members.a]\npersona = "x"', '2: unknown key "persona" in [members.a]'],
+  ])('refuse %j', (source, message) => {
+    expect(failureText(source)).toContain(`substrat.toml:${message}`);
+  });
+
+  test('come parents first, whatever their order in the file', () => {
+    const parents = fc.array(fc.nat(), { minLength: 1, maxLength: 8 }).chain((picks) => {
+      const tree = picks.map((pick, index) => ({ name: `m${index}`, parent: index === 0 ? null : `m${pick % index}` }));
+      return fc.shuffledSubarray(tree, { minLength: tree.length });
+    });
+    fc.assert(
+      fc.property(parents, (tree) => {
+        const source = tree
+          .map(({ name, parent }) => `[members.${name}]\n${parent ? `parent = "${parent}"` : ''}`)
+          .join('\n');
+        const seen = new Set<string | null>([null]);
+        for (const { name, parent } of load(source).members) {
+          expect(seen).toContain(parent);
+          seen.add(name);
+        }
+        expect(seen.size).toBe(tree.length + 1);
+      }),
+    );
+  });
+});

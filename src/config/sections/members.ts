@@ -1,0 +1,79 @@
+import * as z from 'zod';
+import { checkName, keyOf } from '../../core/agent.ts';
+import { maybe, type Place, table, text } from '../fields.ts';
+import { nearest } from '../nearest.ts';
+
+const agentName = z.string().superRefine((name, context) => {
+  try {
+    checkName(name);
+  } catch (error) {
+    context.addIssue(error instanceof Error ? error.message : String(error));
+  }
+});
+
+export const members = ({ resolve }: Place) =>
+  z
+    .record(agentName, member(resolve))
+    .prefault({})
+    .transform((entries, context) => {
+      const list = Object.entries(entries).map(([name, entry]) => ({ name, ...entry }));
+      const problem = (path: PropertyKey[], message: string) => context.addIssue({ code: 'custom', path, message });
+      return parentsFirst(withKnownParents(list, problem), problem);
+    })
+    .describe('Agents that exist from the start, parents before their children.');
+
+function member(resolve: Place['resolve']) {
+  const path = text.transform(resolve);
+  return table({
+    provider: maybe(text),
+    model: maybe(text),
+    program: maybe(path),
+    instructions: maybe(text),
+    instructions_file: maybe(path),
+    role: maybe(text),
+    parent: maybe(text),
+    workspace: maybe(path),
+    tools: maybe(z.array(text)),
+  }).refine(({ instructions, instructionsFile }) => instructions === null || instructionsFile === null, {
+    path: ['instructions_file'],
+    error: 'excludes "instructions": give one of them',
+  });
+}
+
+type Problem = (path: PropertyKey[], message: string) => void;
+
+interface Related {
+  readonly name: string;
+  readonly parent: string | null;
+}
+
+/** Names are compared without case, as agents' names are; a parent comes out as it is spelled where it is declared. */
+function withKnownParents<Member extends Related>(list: readonly Member[], problem: Problem): Member[] {
+  const spelled = new Map<string, string>();
+  for (const { name } of list) {
+    const taken = spelled.get(keyOf(name));
+    if (taken === undefined) spelled.set(keyOf(name), name);
+    else problem([name], `is the same name as [members.${taken}], because case does not count`);
+  }
+  return list.map((member) => {
+    if (member.parent === null) return member;
+    const parent = spelled.get(keyOf(member.parent));
+    if (parent !== undefined) return { ...member, parent };
+    const close = nearest(
+      member.parent,
+      [...spelled.values()].filter((name) => name !== member.name),
+    );
+    problem([member.name, 'parent'], `must name another member${close === null ? '' : ` (did you mean "${close}"?)`}`);
+    return { ...member, parent: null };
+  });
+}
+
+function parentsFirst<Member extends Related>(list: readonly Member[], problem: Problem): Member[] {
+  const byParent = Map.groupBy(list, ({ parent }) => parent);
+  const ordered = [...(byParent.get(null) ?? [])];
+  for (const { name } of ordered) ordered.push(...(byParent.get(name) ?? []));
+  for (const { name } of list.filter((member) => !ordered.includes(member))) {
+    problem([name, 'parent'], 'must lead to a member without a parent, not in a circle');
+  }
+  return ordered;
+}

@@ -1,0 +1,13 @@
+import * as z from 'zod';
+import { type Place, table, text } from '../fields.ts';
+
+export const sandbox = ({ resolve }: Place) =>
+  table({
+    mode: z.literal('none', 'must be "none", the only mode for now: the sandbox is not built yet').default('none'),
+    roots: z.array(text.transform(resolve)).default([]),
+    network: z
+      .array(text.regex(/^[^\s/@]+$/, 'must be a host such as "api.example.com", without scheme or path'))
+      .default([]),
+  })
+    .prefault({})
+    .describe('How turns are confined, the directories that agents may link from, the hosts that they may reach.');
