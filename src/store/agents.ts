@@ -1,0 +1,203 @@
+import { sql } from 'kysely';
+import { SubstratError } from '../core/errors.ts';
+import type { Queries } from './query.ts';
+import type { AgentRow } from './schema.ts';
+
+/** An agent with what its state is derived from. */
+export interface AgentView extends AgentRow {
+  readonly running: number;
+  readonly asking: number;
+  readonly pending: number;
+}
+
+export function agentQueries({ db, all, one, run, fetch }: Queries) {
+  const insertParticipant = run((p: { id: string; handle: string; handle_key: string; created_at: number }) =>
+    db.insertInto('participants').values({
+      id: p.id,
+      kind: 'agent',
+      handle: p.handle,
+      handle_key: p.handle_key,
+      created_at: p.created_at,
+    }),
+  );
+  const insertTree = run((p: { id: string }) =>
+    db.insertInto('trees').values({ id: p.id, runs_since_person: 0, last_claim: 0, told_paused: 0 }),
+  );
+  const insertAgent = (agent: AgentRow) => fetch(db.insertInto('agents').values(agent));
+  const views = () =>
+    db
+      .selectFrom('agents')
+      .selectAll('agents')
+      .select((eb) => [
+        eb
+          .selectFrom('runs')
+          .select(eb.fn.countAll<number>().as('n'))
+          .whereRef('runs.agent_id', '=', 'agents.id')
+          .where('runs.state', '=', sql.lit('running'))
+          .as('running'),
+        eb
+          .selectFrom('requests')
+          .select(eb.fn.countAll<number>().as('n'))
+          .whereRef('requests.asker_id', '=', 'agents.id')
+          .where('requests.state', '=', sql.lit('open'))
+          .as('asking'),
+        eb
+          .selectFrom('deliveries')
+          .select(eb.fn.countAll<number>().as('n'))
+          .whereRef('deliveries.agent_id', '=', 'agents.id')
+          .where('deliveries.state', '=', sql.lit('pending'))
+          .as('pending'),
+      ]);
+  const rest = run((p: { id: string; rest_until: number; rests: number }) =>
+    db.updateTable('agents').set({ rest_until: p.rest_until, rests: p.rests }).where('id', '=', p.id),
+  );
+
+  return {
+    insertAgent: async (agent: AgentRow): Promise<void> => {
+      const handle_key = agent.handle.toLowerCase();
+      await insertParticipant({ id: agent.id, handle: agent.handle, handle_key, created_at: agent.created_at });
+      if (agent.parent_id === null) await insertTree({ id: agent.id });
+      await insertAgent(agent);
+    },
+    getAgent: one((p: { id: string }) => db.selectFrom('agents').selectAll().where('id', '=', p.id)),
+    getParticipant: one((p: { handleKey: string }) =>
+      db.selectFrom('participants').selectAll().where('handle_key', '=', p.handleKey),
+    ),
+    getAgentView: (p: { id: string }) =>
+      fetch(views().where('agents.id', '=', p.id)).then((rows) => (rows[0] as AgentView | undefined) ?? null),
+    /** Parent, children and siblings that live, oldest first. */
+    listNeighbours: (agent: Pick<AgentRow, 'id' | 'parent_id'>) =>
+      fetch(
+        views()
+          .where('terminated_at', 'is', null)
+          .where('agents.id', '<>', agent.id)
+          .where((eb) =>
+            eb.or([
+              eb('agents.id', '=', agent.parent_id),
+              eb('parent_id', '=', agent.parent_id),
+              eb('parent_id', '=', agent.id),
+            ]),
+          )
+          .orderBy('created_at')
+          .orderBy('agents.id'),
+      ) as Promise<AgentView[]>,
+    /** One hop away by name; a root has no siblings. */
+    getNeighbour: one((p: { id: string; parentId: string; nameKey: string }) =>
+      db
+        .selectFrom('agents')
+        .selectAll()
+        .where('name_key', '=', p.nameKey)
+        .where('terminated_at', 'is', null)
+        .where('id', '<>', p.id)
+        .where((eb) =>
+          eb.or([eb('parent_id', '=', p.id), eb('parent_id', '=', p.parentId), eb('id', '=', p.parentId)]),
+        ),
+    ),
+    /** Live siblings; roots have none. */
+    listSiblings: all((p: { id: string; parentId: string }) =>
+      db
+        .selectFrom('agents')
+        .selectAll()
+        .where('parent_id', '=', p.parentId)
+        .where('id', '<>', p.id)
+        .where('terminated_at', 'is', null)
+        .orderBy('created_at')
+        .orderBy('id'),
+    ),
+    listChildren: all((p: { id: string }) =>
+      db
+        .selectFrom('agents')
+        .selectAll()
+        .where('parent_id', '=', p.id)
+        .where('terminated_at', 'is', null)
+        .orderBy('created_at')
+        .orderBy('id'),
+    ),
+    getRootByName: one((p: { nameKey: string }) =>
+      db
+        .selectFrom('agents')
+        .selectAll()
+        .where('name_key', '=', p.nameKey)
+        .where('parent_id', 'is', null)
+        .where('terminated_at', 'is', null),
+    ),
+    countTree: async ({ treeId }: { treeId: string }): Promise<number> => {
+      const rows = await fetch(
+        db
+          .selectFrom('agents')
+          .select((eb) => eb.fn.countAll<number>().as('n'))
+          .where('tree_id', '=', treeId)
+          .where('terminated_at', 'is', null),
+      );
+      return rows[0]?.n ?? 0;
+    },
+    /** By name, oldest first: what a REF may mean. */
+    listAgentsNamed: all((p: { nameKey: string }) =>
+      db.selectFrom('agents').selectAll().where('name_key', '=', p.nameKey).where('terminated_at', 'is', null),
+    ),
+    listAgentViews: ({ after, limit, all: everyone }: { after: AgentCursor | null; limit: number; all: boolean }) =>
+      fetch(
+        views()
+          .$if(!everyone, (q) => q.where('terminated_at', 'is', null))
+          .$if(after !== null, (q) =>
+            q.where((eb) =>
+              eb.or([
+                eb('created_at', '>', after?.createdAt ?? 0),
+                eb.and([eb('created_at', '=', after?.createdAt ?? 0), eb('agents.id', '>', after?.id ?? '')]),
+              ]),
+            ),
+          )
+          .orderBy('created_at')
+          .orderBy('agents.id')
+          .limit(limit),
+      ) as Promise<AgentView[]>,
+    /** The agent and everything below it that lives. */
+    listSubtree: all((p: { id: string }) =>
+      db
+        .withRecursive('below', (q) =>
+          q
+            .selectFrom('agents')
+            .select('id')
+            .where('id', '=', p.id)
+            .unionAll(q.selectFrom('agents').innerJoin('below', 'agents.parent_id', 'below.id').select('agents.id')),
+        )
+        .selectFrom('agents')
+        .innerJoin('below', 'below.id', 'agents.id')
+        .selectAll('agents')
+        .where('terminated_at', 'is', null),
+    ),
+    listExternalAgents: all((p: { nodeId: string }) =>
+      db
+        .selectFrom('agents')
+        .selectAll()
+        .where('provider', '=', 'external')
+        .where('node_id', '=', p.nodeId)
+        .where('terminated_at', 'is', null),
+    ),
+    setTerminated: run((p: { id: string; at: number }) =>
+      db.updateTable('agents').set({ terminated_at: p.at, completing: 0 }).where('id', '=', p.id),
+    ),
+    setCompleting: run((p: { id: string }) => db.updateTable('agents').set({ completing: 1 }).where('id', '=', p.id)),
+    setSession: run((p: { id: string; session: string | null }) =>
+      db.updateTable('agents').set({ session: p.session }).where('id', '=', p.id),
+    ),
+    /** The children that a run spawned and that waited for its attempt to end. */
+    readySpawned: all((p: { runId: string }) =>
+      db
+        .updateTable('agents')
+        .set({ ready: 1 })
+        .where('spawned_by', '=', p.runId)
+        .where('ready', '=', 0)
+        .returning('id'),
+    ),
+    restAgent: async (p: { id: string; until: number; rests: number }): Promise<void> => {
+      const changed = await rest({ id: p.id, rest_until: p.until, rests: p.rests });
+      if (changed !== 1) throw new SubstratError('not_found', `There is no agent ${p.id}.`);
+    },
+  };
+}
+
+export interface AgentCursor {
+  readonly createdAt: number;
+  readonly id: string;
+}

@@ -1,0 +1,41 @@
+import type { Queries } from './query.ts';
+import type { ChannelRow } from './schema.ts';
+
+export function channelQueries({ db, all, one, run, fetch }: Queries) {
+  const insertMember = run((p: { channelId: string; participantId: string; position: number }) =>
+    db
+      .insertInto('members')
+      .values({ channel_id: p.channelId, participant_id: p.participantId, position: p.position })
+      .onConflict((oc) => oc.doNothing()),
+  );
+  const lastPosition = one((p: { channelId: string }) =>
+    db
+      .selectFrom('members')
+      .select((eb) => eb.fn.max('position').as('position'))
+      .where('channel_id', '=', p.channelId),
+  );
+  const member = one((p: { channelId: string; participantId: string }) =>
+    db
+      .selectFrom('members')
+      .select('position')
+      .where('channel_id', '=', p.channelId)
+      .where('participant_id', '=', p.participantId),
+  );
+  return {
+    getChannel: one((p: { id: string }) => db.selectFrom('channels').selectAll().where('id', '=', p.id)),
+    getDm: one((p: { pair: string }) => db.selectFrom('channels').selectAll().where('pair', '=', p.pair)),
+    getTeamChannel: one((p: { teamOf: string }) =>
+      db.selectFrom('channels').selectAll().where('team_of', '=', p.teamOf),
+    ),
+    insertChannel: (channel: ChannelRow) => fetch(db.insertInto('channels').values(channel)),
+    /** Joining twice is joining once; the order of joining is kept. */
+    joinChannel: async (p: { channelId: string; participantId: string }): Promise<void> => {
+      const last = await lastPosition({ channelId: p.channelId });
+      await insertMember({ ...p, position: (last?.position ?? 0) + 1 });
+    },
+    isMember: async (p: { channelId: string; participantId: string }): Promise<boolean> => (await member(p)) !== null,
+    listMembers: all((p: { channelId: string }) =>
+      db.selectFrom('members').selectAll().where('channel_id', '=', p.channelId).orderBy('position'),
+    ),
+  };
+}

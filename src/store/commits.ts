@@ -1,0 +1,137 @@
+import { SubstratError } from '../core/errors.ts';
+import type { Execute } from './query.ts';
+import type { Change, Tx } from './store.ts';
+
+/** The one connection that writes. `begin` returns with the store's write lock held. */
+export interface WriteConnection {
+  readonly tx: Tx;
+  readonly batch: BatchState;
+  readonly execute: Execute;
+  begin(): Promise<void>;
+  inTransaction(): boolean;
+}
+
+/** What a batch of writes keeps beside the rows: the event counter, and what to tell after the commit. */
+export interface BatchState {
+  seq: number;
+  runnable: boolean;
+}
+
+interface Writer {
+  readonly work: (tx: Tx) => Promise<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
+
+/** A batch holds the store's lock, so it stays short however many writers wait. */
+const MAX_BATCH = 256;
+
+/**
+ * Writers that arrive together share one commit: each runs in a savepoint of its own, so that one that fails takes
+ * nothing with it, and each is answered only after the commit.
+ */
+export class SharedCommits {
+  readonly #connection: WriteConnection;
+  readonly #onCommit: (change: Change) => void;
+  readonly #waiting: Writer[] = [];
+  #running: Promise<void> | null = null;
+  #closed = false;
+  commits = 0;
+
+  constructor(connection: WriteConnection, onCommit: (change: Change) => void) {
+    this.#connection = connection;
+    this.#onCommit = onCommit;
+  }
+
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new SubstratError('store', 'The store is closed.'));
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      this.#running ??= this.#drain();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      // The check phase comes after every socket that is readable now has been read: their writers join this batch.
+      await new Promise((resolve) => setImmediate(resolve));
+      await this.#commitBatch(this.#waiting.splice(0, MAX_BATCH));
+    }
+    this.#running = null;
+  }
+
+  async #commitBatch(writers: readonly Writer[]): Promise<void> {
+    let outcomes: Outcome[];
+    const { batch } = this.#connection;
+    try {
+      await this.#connection.begin();
+      const before = await this.#connection.tx.getEventCounter({});
+      Object.assign(batch, { seq: before, runnable: false });
+      outcomes = writers.length === 1 ? [await this.#single(writers[0] as Writer)] : await this.#each(writers);
+      if (batch.seq !== before) await this.#connection.tx.setEventCounter({ value: batch.seq });
+      await this.#sql('commit');
+      this.commits += 1;
+    } catch (error) {
+      if (this.#connection.inTransaction()) await Promise.resolve(this.#sql('rollback')).catch(() => {});
+      for (const writer of writers) writer.reject(storeError(error));
+      return;
+    }
+    if (outcomes.some((outcome) => outcome.ok)) this.#onCommit({ seq: batch.seq, runnable: batch.runnable });
+    outcomes.forEach((outcome, i) => {
+      if (outcome.ok) writers[i]?.resolve(outcome.value);
+      else writers[i]?.reject(outcome.error);
+    });
+  }
+
+  async #each(writers: readonly Writer[]): Promise<Outcome[]> {
+    const outcomes: Outcome[] = [];
+    for (const writer of writers) {
+      await this.#sql('savepoint writer');
+      const outcome = await this.#attempt(writer);
+      // A full disk or a lost connection ends the whole transaction, not only this writer's part.
+      if (!outcome.ok && !this.#connection.inTransaction()) throw outcome.error;
+      if (!outcome.ok) await this.#sql('rollback to savepoint writer');
+      await this.#sql('release savepoint writer');
+      outcomes.push(outcome);
+    }
+    return outcomes;
+  }
+
+  /** Alone in its batch, the transaction itself is the savepoint. */
+  async #single(writer: Writer): Promise<Outcome> {
+    const outcome = await this.#attempt(writer);
+    if (outcome.ok) return outcome;
+    if (!this.#connection.inTransaction()) throw outcome.error;
+    await this.#sql('rollback');
+    await this.#connection.begin();
+    return outcome;
+  }
+
+  async #attempt(writer: Writer): Promise<Outcome> {
+    const { batch } = this.#connection;
+    const { seq, runnable } = batch;
+    try {
+      return { ok: true, value: await writer.work(this.#connection.tx) };
+    } catch (error) {
+      batch.seq = seq;
+      batch.runnable = runnable;
+      return { ok: false, error };
+    }
+  }
+
+  #sql(text: string) {
+    return this.#connection.execute(text, []);
+  }
+}
+
+function storeError(error: unknown): SubstratError {
+  if (error instanceof SubstratError) return error;
+  return new SubstratError('store', `The store could not write: ${(error as Error).message}`, { cause: error });
+}

@@ -1,0 +1,48 @@
+import type { BatchState } from './commits.ts';
+import type { Queries } from './query.ts';
+import type { EventRow } from './schema.ts';
+
+export interface NewEvent {
+  readonly type: string;
+  readonly at: number;
+  readonly agentId?: string | null;
+  readonly channelId?: string | null;
+  readonly data: object;
+}
+
+export function eventQueries({ db, one, run, all }: Queries, batch: BatchState) {
+  const counter = one((_: object) => db.selectFrom('counters').select('value').where('name', '=', 'event'));
+  const insert = run((p: EventRow) =>
+    db.insertInto('events').values({
+      seq: p.seq,
+      type: p.type,
+      at: p.at,
+      agent_id: p.agent_id,
+      channel_id: p.channel_id,
+      data: p.data,
+    }),
+  );
+  return {
+    /** Numbered without gaps in commit order: writers are serial, and a writer that fails gives its numbers back. */
+    appendEvent: async (event: NewEvent): Promise<number> => {
+      batch.seq += 1;
+      const seq = batch.seq;
+      await insert({
+        seq,
+        type: event.type,
+        at: event.at,
+        agent_id: event.agentId ?? null,
+        channel_id: event.channelId ?? null,
+        data: JSON.stringify(event.data),
+      });
+      return seq;
+    },
+    getEventCounter: async (_: object): Promise<number> => (await counter({}))?.value ?? 0,
+    setEventCounter: run((p: { value: number }) =>
+      db.updateTable('counters').set({ value: p.value }).where('name', '=', 'event'),
+    ),
+    listEvents: all((p: { after: number; limit: number }) =>
+      db.selectFrom('events').selectAll().where('seq', '>', p.after).orderBy('seq').limit(p.limit),
+    ),
+  };
+}

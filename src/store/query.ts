@@ -1,0 +1,149 @@
+import {
+  type CompiledQuery,
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import type { Schema } from './schema.ts';
+
+export type Engine = 'sqlite' | 'postgres';
+
+export interface Result {
+  readonly rows: readonly unknown[];
+  readonly changes: number;
+}
+
+/** Runs one compiled statement on the connection that it belongs to. */
+export type Execute = (sql: string, parameters: readonly unknown[]) => Result | Promise<Result>;
+
+interface Compilable<R> {
+  compile(): CompiledQuery<R>;
+}
+
+/**
+ * Kysely as the one language for queries. `all`, `one` and `run` take a query with named holes, compile it at its first
+ * use and then only fill the holes: building and compiling a query anew costs more than SQLite needs to answer it.
+ */
+export interface Queries {
+  readonly engine: Engine;
+  readonly db: Kysely<Schema>;
+  /** Every row. */
+  all<P extends object, R>(build: (p: P) => Compilable<R>): (params: P) => Promise<R[]>;
+  /** The first row, or null. */
+  one<P extends object, R>(build: (p: P) => Compilable<R>): (params: P) => Promise<R | null>;
+  /** How many rows changed. */
+  run<P extends object>(build: (p: P) => Compilable<unknown>): (params: P) => Promise<number>;
+  /** For queries whose shape depends on the arguments. */
+  fetch<R>(query: Compilable<R>): Promise<R[]>;
+}
+
+export function createQueries(engine: Engine, execute: Execute): Queries {
+  const mode: CompileMode = { literal: false };
+  const db = createBuilder(engine, mode);
+  const prepare = <P extends object>(build: (p: P) => Compilable<unknown>) => {
+    let compiled: CompiledQuery | null = null;
+    return (params: P): Result | Promise<Result> => {
+      if (!compiled) {
+        mode.literal = true;
+        compiled = build(holes as P).compile();
+        mode.literal = false;
+      }
+      return execute(compiled.sql, fill(compiled.parameters, params));
+    };
+  };
+  return {
+    engine,
+    db,
+    all: <P extends object, R>(build: (p: P) => Compilable<R>) => {
+      const query = prepare<P>(build);
+      return async (params: P) => (await query(params)).rows as R[];
+    },
+    one: <P extends object, R>(build: (p: P) => Compilable<R>) => {
+      const query = prepare<P>(build);
+      return async (params: P) => ((await query(params)).rows[0] as R | undefined) ?? null;
+    },
+    run: (build) => {
+      const query = prepare(build);
+      return async (params) => (await query(params)).changes;
+    },
+    fetch: async <R>(query: Compilable<R>) => {
+      const { sql, parameters } = query.compile();
+      return (await execute(sql, parameters)).rows as R[];
+    },
+  };
+}
+
+class Hole {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** Whatever property is read, a hole of that name: what `p.id` is while a query is being built. */
+const holes = new Proxy({}, { get: (_, name) => new Hole(String(name)) });
+
+function fill(parameters: readonly unknown[], params: object): unknown[] {
+  return parameters.map((value) => {
+    if (!(value instanceof Hole)) return value;
+    const given = (params as Record<string, unknown>)[value.name];
+    if (given === undefined) throw new TypeError(`the query needs "${value.name}"`);
+    return given;
+  });
+}
+
+/** In a prepared query what is no hole is a constant of ours, and stands in the text: a partial index needs to see it. */
+interface CompileMode {
+  literal: boolean;
+}
+
+/** Kysely only builds and compiles here; the store's own connections execute, because they share commits. */
+function createBuilder(engine: Engine, mode: CompileMode): Kysely<Schema> {
+  if (engine === 'sqlite') {
+    return new Kysely({
+      dialect: {
+        createAdapter: () => new SqliteAdapter(),
+        createDriver: () => new DummyDriver(),
+        createIntrospector: (db) => new SqliteIntrospector(db),
+        createQueryCompiler: () => new SqliteCompiler(mode),
+      },
+    });
+  }
+  return new Kysely({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresCompiler(mode),
+    },
+  });
+}
+
+class SqliteCompiler extends SqliteQueryCompiler {
+  readonly #mode: CompileMode;
+  constructor(mode: CompileMode) {
+    super();
+    this.#mode = mode;
+  }
+  protected override appendValue(value: unknown): void {
+    if (this.#mode.literal && !(value instanceof Hole)) this.appendImmediateValue(value);
+    else super.appendValue(value);
+  }
+}
+
+class PostgresCompiler extends PostgresQueryCompiler {
+  readonly #mode: CompileMode;
+  constructor(mode: CompileMode) {
+    super();
+    this.#mode = mode;
+  }
+  protected override appendValue(value: unknown): void {
+    if (this.#mode.literal && !(value instanceof Hole)) this.appendImmediateValue(value);
+    else super.appendValue(value);
+  }
+}

@@ -1,0 +1,59 @@
+import type { Queries } from './query.ts';
+import type { RunMessageRow } from './schema.ts';
+
+export type NewRecord = Omit<RunMessageRow, 'n'>;
+
+/** Steps and run messages: the record of what a run did. */
+export function recordQueries({ db, all, run }: Queries) {
+  return {
+    insertStep: run((p: { runId: string; n: number; attempt: number; at: number }) =>
+      db
+        .insertInto('steps')
+        .values({ run_id: p.runId, n: p.n, attempt: p.attempt, started_at: p.at })
+        .onConflict((oc) => oc.doNothing()),
+    ),
+    insertRecord: run((p: NewRecord) =>
+      db.insertInto('run_messages').values((eb) => ({
+        run_id: p.run_id,
+        n: eb
+          .selectFrom('run_messages')
+          .select((q) => q(q.fn.coalesce(q.fn.max('n'), q.lit(0)), '+', q.lit(1)).as('n'))
+          .where('run_id', '=', p.run_id),
+        step: p.step,
+        attempt: p.attempt,
+        type: p.type,
+        tool: p.tool,
+        call_id: p.call_id,
+        call_key: p.call_key,
+        content: p.content,
+        is_error: p.is_error,
+        effect: p.effect,
+        created_at: p.created_at,
+      })),
+    ),
+    listRecords: all((p: { runId: string }) =>
+      db.selectFrom('run_messages').selectAll().where('run_id', '=', p.runId).orderBy('n'),
+    ),
+    /** The effects of a run, in order: the k-th identical call of a later attempt gets the k-th of these. */
+    listEffects: all((p: { runId: string; callKey: string }) =>
+      db
+        .selectFrom('run_messages')
+        .select('content')
+        .where('run_id', '=', p.runId)
+        .where('call_key', '=', p.callKey)
+        .where('effect', '=', 1)
+        .orderBy('n'),
+    ),
+    listRecentRecords: all((p: { agentId: string; limit: number }) =>
+      db
+        .selectFrom('run_messages')
+        .innerJoin('runs', 'runs.id', 'run_messages.run_id')
+        .selectAll('run_messages')
+        .where('runs.agent_id', '=', p.agentId)
+        .orderBy('runs.seq', 'desc')
+        .orderBy('runs.id', 'desc')
+        .orderBy('run_messages.n', 'desc')
+        .limit(p.limit),
+    ),
+  };
+}

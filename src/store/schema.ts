@@ -1,0 +1,162 @@
+import type { RunMessageType, RunState, StopReason } from '../core/run.ts';
+
+/** The tables as both engines hold them; migrations/ is where they are made. */
+export interface Schema {
+  readonly counters: { name: string; value: number };
+  readonly participants: ParticipantRow;
+  readonly trees: { id: string; runs_since_person: number; last_claim: number; told_paused: number };
+  readonly agents: AgentRow;
+  readonly channels: ChannelRow;
+  readonly members: { channel_id: string; participant_id: string; position: number };
+  readonly messages: MessageRow;
+  readonly requests: RequestRow;
+  readonly deliveries: DeliveryRow;
+  readonly runs: RunRow;
+  readonly steps: { run_id: string; n: number; attempt: number; started_at: number };
+  readonly run_messages: RunMessageRow;
+  readonly events: EventRow;
+}
+
+export interface ParticipantRow {
+  id: string;
+  kind: 'agent' | 'person' | 'system';
+  handle: string;
+  handle_key: string;
+  created_at: number;
+}
+
+export interface AgentRow {
+  id: string;
+  tree_id: string;
+  parent_id: string | null;
+  depth: number;
+  name: string;
+  name_key: string;
+  handle: string;
+  role: string;
+  instructions: string;
+  provider: string;
+  model: string | null;
+  program: string | null;
+  workspace: string;
+  /** JSON list of tool names; null: every tool. */
+  tools: string | null;
+  /** The provider's handle to the conversation. */
+  session: string | null;
+  node_id: string;
+  /** The run that spawned it, until the attempt ends and it is ready. */
+  spawned_by: string | null;
+  ready: number;
+  /** Terminates when its turn ends. */
+  completing: number;
+  /** No attempt starts before; `rests` counts how often in a row it was put off. */
+  rest_until: number;
+  rests: number;
+  created_at: number;
+  terminated_at: number | null;
+}
+
+export interface ChannelRow {
+  id: string;
+  kind: 'public' | 'private' | 'dm';
+  topic: string;
+  /** For a DM, the two participants' ids in order, joined. */
+  pair: string | null;
+  /** For a team's channel, the parent. */
+  team_of: string | null;
+  created_at: number;
+}
+
+export interface MessageRow {
+  id: string;
+  seq: number;
+  channel_id: string;
+  author_id: string;
+  run_id: string | null;
+  kind: 'message' | 'reply' | 'error' | 'notice';
+  text: string;
+  in_reply_to: string | null;
+  late: number;
+  chain_depth: number;
+  created_at: number;
+}
+
+export interface RequestRow {
+  message_id: string;
+  seq: number;
+  asker_id: string;
+  recipient_id: string;
+  /** The request that the asking run served. */
+  parent_id: string | null;
+  state: 'open' | 'closed';
+  deadline_at: number | null;
+  reply_id: string | null;
+  closed_at: number | null;
+}
+
+export type DeliveryKind = 'request' | 'reply' | 'news';
+
+export interface DeliveryRow {
+  message_id: string;
+  agent_id: string;
+  seq: number;
+  kind: DeliveryKind;
+  state: 'pending' | 'injected' | 'acknowledged' | 'dead';
+  run_id: string | null;
+}
+
+export interface RunRow {
+  id: string;
+  seq: number;
+  agent_id: string;
+  tree_id: string;
+  node_id: string;
+  state: RunState;
+  attempt: number;
+  /** Attempts that counted. */
+  failures: number;
+  /** Raised whenever a claim ends; a write with an older one is refused. */
+  fence: number;
+  serves: string | null;
+  trigger_id: string | null;
+  chain_depth: number;
+  stop_reason: StopReason | null;
+  error: string | null;
+  final_text: string | null;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number;
+  not_before: number;
+  lease_until: number | null;
+  pid: number | null;
+  pid_started: string | null;
+  created_at: number;
+  started_at: number | null;
+  ended_at: number | null;
+}
+
+export interface RunMessageRow {
+  run_id: string;
+  n: number;
+  step: number;
+  attempt: number;
+  type: RunMessageType;
+  tool: string | null;
+  call_id: string | null;
+  /** Tool and canonical arguments, hashed: what makes two calls identical. */
+  call_key: string | null;
+  content: string;
+  is_error: number;
+  /** A successful call that changed something: the one that a repeated attempt gets back. */
+  effect: number;
+  created_at: number;
+}
+
+export interface EventRow {
+  seq: number;
+  type: string;
+  at: number;
+  agent_id: string | null;
+  channel_id: string | null;
+  data: string;
+}

@@ -1,0 +1,58 @@
+import type { agentQueries } from './agents.ts';
+import type { channelQueries } from './channels.ts';
+import type { deliveryQueries } from './deliveries.ts';
+import type { eventQueries } from './events.ts';
+import type { messageQueries } from './messages.ts';
+import type { Engine } from './query.ts';
+import type { recordQueries } from './records.ts';
+import type { requestQueries } from './requests.ts';
+import type { runQueries } from './runs.ts';
+
+export type { AgentCursor, AgentView } from './agents.ts';
+export type { DeliveryView } from './deliveries.ts';
+export type { Engine } from './query.ts';
+export type {
+  AgentRow,
+  ChannelRow,
+  DeliveryKind,
+  DeliveryRow,
+  EventRow,
+  MessageRow,
+  RequestRow,
+  RunMessageRow,
+  RunRow,
+} from './schema.ts';
+
+/** What a transaction can do. `get…` answers null when there is none; a change that must match a row and does not, throws. */
+export type Tx = ReturnType<typeof agentQueries> &
+  ReturnType<typeof channelQueries> &
+  ReturnType<typeof deliveryQueries> &
+  ReturnType<typeof eventQueries> &
+  ReturnType<typeof messageQueries> &
+  ReturnType<typeof recordQueries> &
+  ReturnType<typeof requestQueries> &
+  ReturnType<typeof runQueries>;
+
+/** What listeners hear after a commit. */
+export interface Change {
+  /** Number of the last event. */
+  readonly seq: number;
+  /** A run may have become ready to be claimed. */
+  readonly runnable: boolean;
+}
+
+export interface Store {
+  readonly engine: Engine;
+  /** Reads what is committed, never a part of a batch. */
+  read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` alone, in one transaction, and answers when it is durable. Writers are serial, on PostgreSQL across all
+   * nodes, so `work` may read and then decide. It must do no I/O but the store's.
+   */
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Called after every commit, on PostgreSQL also after other nodes'. A hint: listeners poll besides. */
+  onChange(listener: (change: Change) => void): () => void;
+  /** Commits made so far by this process: benchmarks tell from it how many writers shared one. */
+  commits(): number;
+  close(): Promise<void>;
+}

@@ -1,0 +1,26 @@
+import { agentQueries } from './agents.ts';
+import { channelQueries } from './channels.ts';
+import type { BatchState } from './commits.ts';
+import { deliveryQueries } from './deliveries.ts';
+import { eventQueries } from './events.ts';
+import { messageQueries } from './messages.ts';
+import { createQueries, type Engine, type Execute } from './query.ts';
+import { recordQueries } from './records.ts';
+import { requestQueries } from './requests.ts';
+import { runQueries } from './runs.ts';
+import type { Tx } from './store.ts';
+
+/** Made once for a connection: its queries are compiled at their first use and kept. */
+export function createTx(engine: Engine, execute: Execute, batch: BatchState): Tx {
+  const queries = createQueries(engine, execute);
+  return {
+    ...agentQueries(queries),
+    ...channelQueries(queries),
+    ...deliveryQueries(queries),
+    ...eventQueries(queries, batch),
+    ...messageQueries(queries),
+    ...recordQueries(queries),
+    ...requestQueries(queries),
+    ...runQueries(queries, batch),
+  };
+}
