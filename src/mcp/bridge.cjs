@@ -1,0 +1,105 @@
+#!/usr/bin/env node
+// @ts-check
+'use strict';
+
+// What providers start as the agent's MCP server: a pipe between stdio and the socket of the agent's run, where the
+// daemon speaks MCP. Every turn waits for it, in whatever Node there is: plain CommonJS, no import but this one.
+const { connect } = require('node:net');
+
+const usage = 'Usage: SUBSTRAT_SOCKET=<path> substrat-mcp-server --agent-id <uuid>';
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** How a refusal begins. A daemon that accepts the first line says nothing, so anything else is MCP. */
+const refusal = Buffer.from('{"substrat":');
+const longestRefusal = 64 * 1024;
+/** How long the daemon's remaining answers are waited for when the client has closed its end. */
+const patienceMs = 2000;
+
+main(process.argv.slice(2));
+
+/** @param {string[]} args */
+function main(args) {
+  let agentId = '';
+  for (let arg = args.shift(); arg !== undefined; arg = args.shift()) {
+    if (arg === '--help' || arg === '-h') return console.log(usage);
+    if (arg === '--version') return console.log(require('../../package.json').version);
+    if (arg === '--agent-id') agentId = args.shift() ?? '';
+    else if (arg.startsWith('--agent-id=')) agentId = arg.slice('--agent-id='.length);
+    else return fail(`unknown option ${arg}. ${usage}`, 2);
+  }
+  const path = process.env.SUBSTRAT_SOCKET;
+  if (!agentId) return fail(`--agent-id is missing. ${usage}`, 1);
+  if (!uuid.test(agentId)) return fail(`--agent-id ${agentId} is not a UUID. ${usage}`, 1);
+  if (!path) return fail(`SUBSTRAT_SOCKET is not set. ${usage}`, 1);
+  bridge(path, agentId);
+}
+
+/**
+ * @param {string} path
+ * @param {string} agentId
+ */
+function bridge(path, agentId) {
+  const { stdin, stdout } = process;
+  let connected = false;
+  let clientDone = false;
+  /** @type {string | undefined} */
+  let problem;
+
+  const socket = connect({ path, allowHalfOpen: true });
+  socket.write(`{"substrat":{"agentId":"${agentId}"}}\n`);
+  stdin.pipe(socket);
+  readFirstLine();
+
+  socket.on('connect', () => {
+    connected = true;
+  });
+  socket.on('error', (error) => {
+    if (!connected) problem = `the socket ${path} of this agent's run cannot be reached (${error.message}).`;
+  });
+  // Not before what was received is written.
+  socket.on('end', () => stdout.write('', () => socket.destroy()));
+  socket.on('close', () => {
+    if (problem === undefined && !clientDone) problem = 'the run of this agent has ended.';
+    if (problem === undefined) process.exit(0);
+    fail(problem, 1);
+  });
+  stdin.on('end', () => {
+    clientDone = true;
+    setTimeout(() => process.exit(0), patienceMs);
+  });
+  // The client is gone, and nobody is left to tell.
+  stdout.on('error', () => process.exit(0));
+
+  function readFirstLine() {
+    let first = Buffer.alloc(0);
+    socket.on('data', function look(chunk) {
+      first = Buffer.concat([first, chunk]);
+      const isRefusal = first.subarray(0, refusal.length).equals(refusal.subarray(0, first.length));
+      if (isRefusal && !first.includes('\n') && first.length < longestRefusal) return;
+      socket.off('data', look);
+      if (isRefusal) {
+        problem = sentenceOf(first);
+        socket.destroy();
+      } else {
+        stdout.write(first);
+        socket.pipe(stdout, { end: false });
+      }
+    });
+  }
+}
+
+/** @param {Buffer} line */
+function sentenceOf(line) {
+  try {
+    return String(JSON.parse(line.toString()).substrat.error);
+  } catch {
+    return 'the daemon refused this agent.';
+  }
+}
+
+/**
+ * @param {string} problem
+ * @param {number} code
+ */
+function fail(problem, code) {
+  process.stderr.write(`substrat-mcp-server: ${problem}\n`, () => process.exit(code));
+}

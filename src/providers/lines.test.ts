@@ -1,0 +1,35 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { lineSplitter } from './lines.ts';
+
+function split(bytes: Uint8Array, cuts: readonly number[], maxLineBytes = 1_000) {
+  const lines = lineSplitter(maxLineBytes);
+  const edges = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  const chunks = edges.slice(1).map((edge, i) => Buffer.from(bytes.subarray(edges[i], edge)));
+  return [...chunks.flatMap((chunk) => [...lines.push(chunk)]), ...lines.flush()];
+}
+
+describe('lineSplitter()', () => {
+  test('gives the same lines wherever the chunks are cut', () => {
+    const text = fc.array(fc.string({ unit: 'grapheme' }).map((line) => line.replace(/[\r\n\ufeff]/g, '')));
+    void fc.assert(
+      fc.property(text, fc.constantFrom('\n', '\r\n'), fc.array(fc.nat()), (lines, newline, cuts) => {
+        const bytes = Buffer.from(lines.map((line) => line + newline).join(''));
+        expect(split(bytes, cuts)).toEqual(lines.map((line) => Buffer.from(line).toString()));
+      }),
+    );
+  });
+
+  test('takes any bytes, and drops exactly the lines over the cap', () => {
+    void fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.array(fc.nat()), fc.nat(20), (bytes, cuts, cap) => {
+        const lengths = Buffer.from(bytes)
+          .toString('latin1')
+          .split('\n')
+          .map((line) => line.length);
+        if (lengths.at(-1) === 0) lengths.pop();
+        expect(split(bytes, cuts, cap).map((line) => line === null)).toEqual(lengths.map((length) => length > cap));
+      }),
+    );
+  });
+});

@@ -1,0 +1,45 @@
+/** One line of output; `null` stands for a line that was longer than the cap and was dropped. */
+export type Line = string | null;
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+
+/**
+ * Splits bytes into lines. Lines are cut as bytes and decoded whole, so a character split between two chunks is
+ * never broken and a byte that is not UTF-8 spoils nothing but itself. A line over the cap is never held whole.
+ */
+export function lineSplitter(maxLineBytes: number) {
+  const decoder = new TextDecoder();
+  let parts: Buffer[] = [];
+  let bytes = 0;
+
+  function add(part: Buffer): void {
+    bytes += part.length;
+    if (bytes > maxLineBytes) parts = [];
+    else if (part.length > 0) parts.push(part);
+  }
+
+  function take(): Line {
+    const line = bytes > maxLineBytes ? null : Buffer.concat(parts, bytes);
+    parts = [];
+    bytes = 0;
+    if (line === null) return null;
+    return decoder.decode(line.at(-1) === carriageReturn ? line.subarray(0, -1) : line);
+  }
+
+  return {
+    *push(chunk: Buffer): Generator<Line> {
+      let start = 0;
+      for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
+        add(chunk.subarray(start, end));
+        yield take();
+        start = end + 1;
+      }
+      add(chunk.subarray(start));
+    },
+    /** What came after the last newline. */
+    *flush(): Generator<Line> {
+      if (bytes > 0) yield take();
+    },
+  };
+}

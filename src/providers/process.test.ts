@@ -1,0 +1,237 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { processesOf } from '../../test/helpers/run-processes.ts';
+import { endProcessGroup, type ProcessEnd, type ProcessOptions, type ProcessOutput, runProcess } from './process.ts';
+import { processStartTime } from './process-group.ts';
+
+let runId: string;
+
+beforeEach(() => {
+  runId = crypto.randomUUID();
+});
+
+afterEach(() => {
+  expect(processesOf(runId)).toEqual([]);
+});
+
+function options(file: string, args: readonly string[], changes: Partial<ProcessOptions> = {}): ProcessOptions {
+  return {
+    command: { file, args, cwd: '/', env: { PATH: process.env.PATH ?? '', SUBSTRAT_RUN_ID: runId } },
+    input: '',
+    timeoutMs: 15_000,
+    signal: new AbortController().signal,
+    onSpawn: async () => undefined,
+    ...changes,
+  };
+}
+
+const shell = (script: string, changes?: Partial<ProcessOptions>) => runProcess(options('sh', ['-c', script], changes));
+
+async function collect(outputs: AsyncIterable<ProcessOutput>): Promise<{ lines: string[]; end: ProcessEnd }> {
+  const lines: string[] = [];
+  for await (const output of outputs) {
+    if (output.type === 'end') return { lines, end: output };
+    lines.push(output.type === 'line' ? output.text : '(oversized)');
+  }
+  return expect.fail('no end');
+}
+
+describe('runProcess()', () => {
+  test('yields lines, then how the program ended', async () => {
+    const { lines, end } = await collect(shell('echo one; printf "two\\r\\n\\nthree"; echo oops >&2; exit 3'));
+    expect(lines).toEqual(['one', 'two', '', 'three']);
+    expect(end).toEqual({
+      type: 'end',
+      reason: 'exit',
+      exitCode: 3,
+      signal: null,
+      message: 'The program exited with code 3.',
+      stderr: 'oops\n',
+    });
+  });
+
+  test('tells the signal that ended the program', async () => {
+    const { end } = await collect(shell('kill -SEGV $$'));
+    expect(end).toMatchObject({ reason: 'exit', exitCode: null, signal: 'SIGSEGV' });
+  });
+
+  test('gives the input when onSpawn has resolved, and closes stdin', async () => {
+    const order: string[] = [];
+    const onSpawn = async () => {
+      await nextTurn();
+      order.push('stored');
+    };
+    const { lines } = await collect(shell('cat', { input: 'hello\n', onSpawn }));
+    expect([...order, ...lines]).toEqual(['stored', 'hello']);
+  });
+
+  test('loses nothing of a program that ends while onSpawn is at work', async () => {
+    const onSpawn = async ({ pid }: { pid: number }) => {
+      while (processStartTime(pid) !== null) await nextTurn();
+      for (let i = 0; i < 5; i++) await nextTurn();
+    };
+    const { lines, end } = await collect(shell('echo early; echo err >&2', { onSpawn }));
+    expect(lines).toEqual(['early']);
+    expect(end).toMatchObject({ reason: 'exit', exitCode: 0, stderr: 'err\n' });
+  });
+
+  test('does not mind a program that wants no input', async () => {
+    const { end } = await collect(shell('exec 0<&-; echo closed', { input: 'x'.repeat(1_000_000) }));
+    expect(end).toMatchObject({ reason: 'exit', exitCode: 0 });
+  });
+
+  test('drops a line over the cap and reads on', async () => {
+    const script = 'echo short; head -c 200000 /dev/zero; echo; echo after; head -c 200000 /dev/zero';
+    const { lines } = await collect(shell(script, { maxLineBytes: 100 }));
+    expect(lines).toEqual(['short', '(oversized)', 'after', '(oversized)']);
+  });
+
+  test('ends a program that prints too much', async () => {
+    const { end } = await collect(shell('yes', { maxOutputBytes: 1_000_000 }));
+    expect(end).toMatchObject({ reason: 'output_limit', signal: 'SIGTERM' });
+  });
+
+  test('keeps the last 8 KiB of stderr, cut at a character', async () => {
+    const script = 'i=0; while [ $i -lt 3000 ]; do printf "€€" >&2; i=$((i+1)); done; printf "the end" >&2';
+    const { end } = await collect(shell(script));
+    expect(end.stderr).toMatch(/^€+the end$/);
+    expect(Buffer.byteLength(end.stderr)).toBeGreaterThan(8_180);
+    expect(Buffer.byteLength(end.stderr)).toBeLessThanOrEqual(8_192);
+  });
+
+  test('reads no faster than its consumer', async () => {
+    let pid = 0;
+    const outputs = shell('exec yes', {
+      onSpawn: async (group) => {
+        pid = group.pid;
+      },
+    });
+    await outputs.next();
+    const written = () => Number(/wchar: (\d+)/.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
+    let last = written();
+    for (let blocked = 0; blocked < 200 && last < 50_000_000; last = written()) {
+      await nextTurn();
+      blocked = written() === last ? blocked + 1 : 0;
+    }
+    expect(last).toBeLessThan(2_000_000);
+    await outputs.return();
+  });
+
+  test('kills after the grace what ignores SIGTERM, with all its children', async () => {
+    const script = 'trap "" TERM; sleep 1000 & echo ready; while :; do wait; done';
+    const controller = new AbortController();
+    const outputs = shell(script, { signal: controller.signal, graceMs: 50 });
+    await outputs.next();
+    controller.abort();
+    expect((await collect(outputs)).end).toMatchObject({ reason: 'cancelled', signal: 'SIGKILL' });
+  });
+
+  test('lets a program end itself within the grace', async () => {
+    const controller = new AbortController();
+    const outputs = shell('trap "echo bye; exit 5" TERM; echo ready; sleep 1000 & wait', { signal: controller.signal });
+    await outputs.next();
+    controller.abort();
+    expect(await collect(outputs)).toMatchObject({ lines: ['bye'], end: { reason: 'cancelled', exitCode: 5 } });
+  });
+
+  test('ends at the timeout though stdout is closed', async () => {
+    const { end } = await collect(shell('exec 1>&- 2>&-; sleep 1000', { timeoutMs: 100 }));
+    expect(end).toMatchObject({ reason: 'timeout', message: 'The program was ended at its time limit of 0.1 s.' });
+  });
+
+  test('kills what is left of the group when the leader has ended', async () => {
+    const { lines, end } = await collect(shell('sleep 1000 & echo done'));
+    expect(lines).toEqual(['done']);
+    expect(end).toMatchObject({ reason: 'exit', exitCode: 0 });
+  });
+
+  test.each([
+    ['in silence', 'sleep 1000'],
+    ['without end', 'yes'],
+  ])('ends though one who left the group keeps the pipes, %s', async (_, command) => {
+    const { lines, end } = await collect(shell(`setsid ${command} & echo done`));
+    expect(lines).toContain('done');
+    expect(end).toMatchObject({ reason: 'exit', exitCode: 0 });
+    // What leaves the group is the sandbox's to end.
+    for (const pid of processesOf(runId)) process.kill(pid, 'SIGKILL');
+    while (processesOf(runId).length > 0) await nextTurn();
+  });
+
+  test.each([
+    ['/nowhere/program', '/', 'there is no such file'],
+    ['no-such-program', '/', 'there is no such file'],
+    ['/etc/passwd', '/', 'it is not executable'],
+    ['/', '/', 'it is not executable'],
+    ['sh', '/nowhere', 'its directory /nowhere does not exist'],
+    ['sh\0', '/', 'null bytes'],
+  ])('answers why %j in %s cannot be started', async (file, cwd, why) => {
+    const { command, ...rest } = options(file, []);
+    const { lines, end } = await collect(runProcess({ ...rest, command: { ...command, cwd } }));
+    expect(lines).toEqual([]);
+    expect(end).toMatchObject({ reason: 'spawn_failed', exitCode: null, message: expect.stringContaining(why) });
+  });
+});
+
+describe('endProcessGroup()', () => {
+  /** Starts a group as a daemon would that then dies. */
+  async function leave(script: string, env: Record<string, string> = { SUBSTRAT_RUN_ID: runId }) {
+    const child = spawn('sh', ['-c', script], { detached: true, env, stdio: ['ignore', 'pipe', 'ignore'] });
+    const group = { pid: child.pid as number, startedAt: processStartTime(child.pid as number) as string };
+    const [printed] = await once(child.stdout, 'data');
+    child.stdout.destroy();
+    return { child, group, printed: Number(printed) };
+  }
+
+  const alive = (pid: number) => {
+    try {
+      return process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  };
+
+  test('ends the leader and its group', async () => {
+    const { group } = await leave('trap "" TERM; sleep 1000 & echo $!; wait');
+    expect(await endProcessGroup({ ...group, runId })).toBe(true);
+    expect(processesOf(runId)).toEqual([]);
+  });
+
+  test('ends a group whose leader is gone', async () => {
+    const { child, group } = await leave('sleep 1000 & echo $!');
+    if (child.exitCode === null) await once(child, 'exit');
+    expect(await endProcessGroup({ ...group, runId })).toBe(true);
+    expect(processesOf(runId)).toEqual([]);
+  });
+
+  test('leaves alone another process with the same pid', async () => {
+    const { group } = await leave('sleep 1000 & echo $!; wait');
+    expect(await endProcessGroup({ ...group, startedAt: `${group.startedAt}0`, runId })).toBe(false);
+    expect(alive(group.pid)).toBe(true);
+    await endProcessGroup({ ...group, runId });
+  });
+
+  test('leaves alone a group of that number that is not of the run', async () => {
+    const { child, group, printed } = await leave('sleep 1000 & echo $!', {});
+    if (child.exitCode === null) await once(child, 'exit');
+    expect(await endProcessGroup({ ...group, runId })).toBe(false);
+    expect(alive(printed)).toBe(true);
+    process.kill(printed, 'SIGKILL');
+  });
+
+  test('leaves everything alone after a boot', async () => {
+    const { child, group, printed } = await leave('sleep 1000 & echo $!');
+    if (child.exitCode === null) await once(child, 'exit');
+    expect(await endProcessGroup({ ...group, startedAt: 'another-boot 1', runId })).toBe(false);
+    expect(alive(printed)).toBe(true);
+    await endProcessGroup({ ...group, runId });
+  });
+
+  test('answers false when nothing is left', async () => {
+    const { child, group } = await leave('echo 1');
+    if (child.exitCode === null) await once(child, 'exit');
+    expect(await endProcessGroup({ ...group, runId })).toBe(false);
+  });
+});

@@ -1,0 +1,170 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import type { Command } from '../core/command.ts';
+import { type Line, lineSplitter } from './lines.ts';
+import { tail, untilSilent } from './pipes.ts';
+import { killGroup, type ProcessGroup, processStartTime, signalGroup } from './process-group.ts';
+import type { ProviderEvent } from './provider.ts';
+
+export { endProcessGroup } from './process-group.ts';
+
+export interface ProcessOptions {
+  readonly command: Command;
+  readonly input: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Awaited before the program gets its input. Its rejection is thrown to the consumer once the program is dead. */
+  readonly onSpawn: (group: ProcessGroup) => Promise<void>;
+  readonly maxLineBytes?: number;
+  readonly maxOutputBytes?: number;
+  /** Between SIGTERM and SIGKILL. */
+  readonly graceMs?: number;
+}
+
+export type ProcessOutput =
+  | { readonly type: 'line'; readonly text: string }
+  /** A line over the cap; what it said is gone. */
+  | { readonly type: 'oversized' }
+  | ProcessEnd;
+
+/** Always the last output. Who ended the program is `reason`, how it went down are its exit code and signal. */
+export interface ProcessEnd {
+  readonly type: 'end';
+  readonly reason: 'exit' | 'spawn_failed' | StopReason;
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** The same in a sentence for people. */
+  readonly message: string;
+  /** The last 8 KiB. */
+  readonly stderr: string;
+}
+
+type StopReason = 'timeout' | 'cancelled' | 'output_limit';
+
+interface Exit {
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+const MiB = 1024 * 1024;
+const longestTimerMs = 2 ** 31 - 1;
+const ignore = () => undefined;
+
+/**
+ * Runs a program in a process group of its own and yields its output by lines, reading no faster than the consumer
+ * takes them. The end comes when the whole group is dead; a consumer that leaves early ends the group, too.
+ */
+export async function* runProcess(options: ProcessOptions): AsyncGenerator<ProcessOutput, void, undefined> {
+  const { timeoutMs, maxLineBytes = MiB, maxOutputBytes = 256 * MiB } = options;
+  if (options.signal.aborted)
+    return yield notStarted('cancelled', 'The turn was cancelled before its program started.');
+  const started = await start(options.command);
+  if ('problem' in started) return yield notStarted('spawn_failed', started.problem);
+
+  const { child, group } = started;
+  const watch = supervise(started, options);
+  const stderr = tail(child.stderr);
+  const lines = lineSplitter(maxLineBytes);
+  try {
+    await options.onSpawn(group);
+    child.stdin.end(options.input);
+    let bytes = 0;
+    for await (const chunk of untilSilent(child.stdout, watch.groupDead)) {
+      bytes += chunk.length;
+      if (bytes > maxOutputBytes) {
+        watch.stop('output_limit');
+        break;
+      }
+      for (const line of lines.push(chunk)) yield toOutput(line);
+    }
+    for (const line of lines.flush()) yield toOutput(line);
+    const exit = await watch.groupDead;
+    const reason = watch.stopReason() ?? 'exit';
+    const message = {
+      exit: exit.signal ? `The program was ended by ${exit.signal}.` : `The program exited with code ${exit.exitCode}.`,
+      timeout: `The program was ended at its time limit of ${timeoutMs / 1000} s.`,
+      cancelled: 'The turn was cancelled.',
+      output_limit: `The program was ended because it printed more than ${maxOutputBytes} bytes.`,
+    }[reason];
+    yield { type: 'end', reason, ...exit, message, stderr: await stderr() };
+  } finally {
+    watch.stop('cancelled');
+    await watch.groupDead;
+    for (const stream of child.stdio) stream?.destroy();
+  }
+}
+
+/** The failure that an end stands for when the program did not tell of another one. */
+export function processFailure(end: ProcessEnd): Extract<ProviderEvent, { type: 'error' }> {
+  const kind = end.reason === 'timeout' || end.reason === 'cancelled' ? end.reason : 'crash';
+  return { type: 'error', kind, message: `${end.message}\n${end.stderr}`.trim() };
+}
+
+async function start(command: Command) {
+  let child: ChildProcessWithoutNullStreams;
+  try {
+    child = spawn(command.file, command.args, { cwd: command.cwd, env: command.env, detached: true, stdio: 'pipe' });
+    if (child.pid === undefined) throw (await once(child, 'error'))[0];
+  } catch (error) {
+    return { problem: whyNotStarted(command, error as NodeJS.ErrnoException) };
+  }
+  // Without a listener Node throws away what is unread when the program exits, and `onSpawn` may still be at work.
+  child.stdout.on('readable', ignore);
+  // A program that does not want its input breaks the pipe: its own affair.
+  for (const stream of child.stdio) stream?.on('error', ignore);
+  const group: ProcessGroup = { pid: child.pid, startedAt: processStartTime(child.pid) ?? '' };
+  const exited = new Promise<Exit>((resolve) =>
+    child.once('exit', (exitCode, signal) => resolve({ exitCode, signal })),
+  );
+  return { child, group, exited };
+}
+
+function whyNotStarted({ file, cwd }: Command, { code, message }: NodeJS.ErrnoException): string {
+  if (!existsSync(cwd)) return `The program ${file} could not be started: its directory ${cwd} does not exist.`;
+  if (code === 'ENOENT') return `The program ${file} could not be started: there is no such file.`;
+  if (code === 'EACCES') return `The program ${file} could not be started: it is not executable.`;
+  return `The program ${file} could not be started: ${message}.`;
+}
+
+/**
+ * Ends the group at its timeout, on cancel, or when told to: SIGTERM, after the grace SIGKILL. However the leader
+ * ended, what is left of its group is killed. After that its number may be another's: nothing is signalled any more.
+ */
+function supervise(
+  { group, exited }: { readonly group: ProcessGroup; readonly exited: Promise<Exit> },
+  { timeoutMs, signal, graceMs = 2_000 }: ProcessOptions,
+) {
+  let reason: StopReason | null = null;
+  let alive = true;
+  let grace: NodeJS.Timeout | undefined;
+
+  function stop(why: StopReason): void {
+    if (reason || !alive) return;
+    reason = why;
+    signalGroup(group.pid, 'SIGTERM');
+    grace = setTimeout(() => signalGroup(group.pid, 'SIGKILL'), graceMs);
+  }
+
+  const cancel = () => stop('cancelled');
+  const timer = setTimeout(() => stop('timeout'), Math.min(timeoutMs, longestTimerMs));
+  signal.addEventListener('abort', cancel);
+  if (signal.aborted) cancel();
+  const groupDead = exited.then(async (exit) => {
+    alive = false;
+    clearTimeout(timer);
+    clearTimeout(grace);
+    signal.removeEventListener('abort', cancel);
+    await killGroup(group.pid);
+    return exit;
+  });
+  return { stop, groupDead, stopReason: () => reason };
+}
+
+function notStarted(reason: 'cancelled' | 'spawn_failed', message: string): ProcessEnd {
+  return { type: 'end', reason, exitCode: null, signal: null, message, stderr: '' };
+}
+
+function toOutput(line: Line): ProcessOutput {
+  return line === null ? { type: 'oversized' } : { type: 'line', text: line };
+}

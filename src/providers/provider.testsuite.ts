@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test as base, describe, expect } from 'vitest';
+import { watchLiveBytes } from '../../test/helpers/live-bytes.ts';
+import { processesOf } from '../../test/helpers/run-processes.ts';
+import type { Provider, ProviderEvent, Turn } from './provider.ts';
+
+/** What `test/fixtures/scenarios.mjs` can play in any provider's dialect. */
+export type Scenario =
+  | 'answer'
+  | 'failing'
+  | 'flood'
+  | 'garbage'
+  | 'grandchild'
+  | 'hang'
+  | 'invalid_request'
+  | 'long_line'
+  | 'not_utf8'
+  | 'overloaded'
+  | 'silent'
+  | 'stubborn';
+
+export interface ProviderSubject {
+  readonly name: string;
+  /** The provider with a program that plays the scenario. */
+  playing(scenario: Scenario): Provider;
+  /** The provider with this file as its program. */
+  running(file: string): Provider;
+}
+
+type Run = (scenario: Scenario, changes?: Partial<Turn>) => Promise<ProviderEvent[]>;
+
+/** What holds for every provider, whatever its program does. */
+export function testProvider({ name, playing, running }: ProviderSubject): void {
+  const test = base.extend<{ turn: Turn; run: Run }>({
+    // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures that a fixture needs.
+    turn: async ({}, use) => {
+      const turn = makeTurn(await mkdtemp(join(tmpdir(), 'provider-')));
+      await use(turn);
+      await rm(turn.workspace, { recursive: true });
+      expect(processesOf(turn.runId)).toEqual([]);
+    },
+    run: ({ turn }, use) => use((scenario, changes) => collect(playing(scenario).runTurn({ ...turn, ...changes }))),
+  });
+
+  describe.concurrent(`provider ${name}`, () => {
+    test('tells the session, the texts and the result of a first turn', async ({ run }) => {
+      expect(withoutUsage(await run('answer'))).toEqual([
+        { type: 'session', session: 'session-1' },
+        { type: 'text', text: 'Thinking.' },
+        { type: 'done', text: 'started: Say hello.' },
+      ]);
+    });
+
+    test('resumes a session', async ({ run }) => {
+      const events = await run('answer', { session: 'session-7' });
+      expect(events.at(-1)).toEqual({ type: 'done', text: 'resumed session-7: Say hello.' });
+    });
+
+    test('tells the process group before the program has its input', async ({ run }) => {
+      const groups: unknown[] = [];
+      await run('answer', { onSpawn: async (group) => void groups.push(group) });
+      expect(groups).toEqual([{ pid: expect.any(Number), startedAt: expect.stringMatching(/./) }]);
+    });
+
+    test('throws what onSpawn throws, and the program never has its input', async ({ run }) => {
+      const onSpawn = () => Promise.reject(new Error('fenced'));
+      await expect(run('answer', { onSpawn })).rejects.toThrow('fenced');
+    });
+
+    test.for(['overloaded', 'invalid_request'] as const)('classifies the error %s', async (kind, { run }) => {
+      const error = { type: 'error', kind, message: expect.stringMatching(/Come back later|No such model/) };
+      expect(await run(kind)).toEqual([error]);
+    });
+
+    test('ignores garbage on stdout', async ({ run }) => {
+      expect(withoutUsage(await run('garbage'))).toEqual([{ type: 'done', text: 'in spite of it' }]);
+    });
+
+    test('takes an exit without a result for a crash, with what stderr said', async ({ run }) => {
+      const message = expect.stringMatching(/code 0[\s\S]*I have nothing to say/);
+      expect(await run('silent')).toEqual([{ type: 'error', kind: 'crash', message }]);
+    });
+
+    test('does not believe a result before a failing exit', async ({ run }) => {
+      const message = expect.stringMatching(/code 3[\s\S]*It is not/);
+      expect(await run('failing')).toEqual([{ type: 'error', kind: 'crash', message }]);
+    });
+
+    test('ends a program that hangs at its timeout', async ({ run }) => {
+      const error = { type: 'error', kind: 'timeout', message: expect.stringContaining('0.3 s') };
+      expect((await run('hang', { timeoutMs: 300 })).at(-1)).toEqual(error);
+    });
+
+    test.for(['hang', 'stubborn'] as const)('cancels in the middle of a turn (%s)', async (scenario, { turn }) => {
+      const controller = new AbortController();
+      const events: ProviderEvent[] = [];
+      for await (const event of playing(scenario).runTurn({ ...turn, signal: controller.signal })) {
+        events.push(event);
+        controller.abort();
+      }
+      expect(events).toEqual([
+        { type: 'text', text: 'Hanging.' },
+        { type: 'error', kind: 'cancelled', message: 'The turn was cancelled.' },
+      ]);
+    });
+
+    test('starts nothing when it is cancelled before', async ({ run }) => {
+      const onSpawn = () => expect.fail('spawned');
+      const events = await run('answer', { signal: AbortSignal.abort(), onSpawn });
+      expect(events).toEqual([expect.objectContaining({ type: 'error', kind: 'cancelled' })]);
+    });
+
+    test('ends the program when the consumer leaves', async ({ turn }) => {
+      for await (const _ of playing('hang').runTurn(turn)) break;
+      expect(processesOf(turn.runId)).toEqual([]);
+    });
+
+    test('carries 10 MB of output', async ({ run }) => {
+      const events = await run('flood');
+      expect(events.filter((event) => event.type === 'text' && event.text.length === 10_000)).toHaveLength(1000);
+      expect(events.at(-1)).toEqual({ type: 'done', text: 'flooded' });
+    });
+
+    test('drops a line of 50 MB without holding it', { concurrent: false }, async ({ run }) => {
+      const peak = watchLiveBytes();
+      expect(withoutUsage(await run('long_line'))).toEqual([{ type: 'done', text: 'after a long line' }]);
+      expect(peak()).toBeLessThan(45_000_000);
+    });
+
+    test('reads on after bytes that are not UTF-8', async ({ run }) => {
+      expect(withoutUsage(await run('not_utf8'))).toEqual([
+        { type: 'text', text: 'caf\ufffd' },
+        { type: 'done', text: 'décodé' },
+      ]);
+    });
+
+    test('kills what the program left running', async ({ run, turn }) => {
+      expect((await run('grandchild')).at(-1)).toEqual({ type: 'done', text: expect.stringMatching(/^left \d+$/) });
+      expect(processesOf(turn.runId)).toEqual([]);
+    });
+
+    test('says that a program is missing', async ({ turn }) => {
+      const message = expect.stringContaining('/nowhere/program');
+      const events = await collect(running('/nowhere/program').runTurn(turn));
+      expect(events).toEqual([{ type: 'error', kind: 'crash', message }]);
+    });
+
+    test('says that a program is not executable', async ({ turn }) => {
+      const file = join(turn.workspace, 'program');
+      await writeFile(file, 'text');
+      await chmod(file, 0o644);
+      const message = `The program ${file} could not be started: it is not executable.`;
+      expect(await collect(running(file).runTurn(turn))).toEqual([{ type: 'error', kind: 'crash', message }]);
+    });
+  });
+}
+
+export function makeTurn(workspace: string): Turn {
+  return {
+    runId: randomUUID(),
+    agentId: randomUUID(),
+    name: 'tester',
+    model: null,
+    program: null,
+    workspace,
+    instructions: 'Be brief.',
+    prompt: 'Say hello.',
+    session: null,
+    messages: [],
+    journal: [],
+    mcpConfig: join(workspace, 'mcp.json'),
+    timeoutMs: 15_000,
+    signal: new AbortController().signal,
+    confine: (command) => command,
+    onSpawn: async () => undefined,
+  };
+}
+
+export async function collect(stream: AsyncIterable<ProviderEvent>): Promise<ProviderEvent[]> {
+  const events: ProviderEvent[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
+}
+
+/** Programs differ in whether and when they tell their use of tokens. */
+function withoutUsage(events: readonly ProviderEvent[]): ProviderEvent[] {
+  return events.filter((event) => event.type !== 'usage');
+}

@@ -1,0 +1,50 @@
+import type { Command } from '../core/command.ts';
+import type { FailureKind } from '../core/failure.ts';
+import type { CarriedMessage, JournalEntry } from '../core/run.ts';
+
+/** What a turn tells while it runs. A stream ends with exactly one `done` or `error`, whatever the program did. */
+export type ProviderEvent =
+  | { readonly type: 'session'; readonly session: string }
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: unknown }
+  | { readonly type: 'tool_result'; readonly id: string; readonly result: unknown; readonly isError: boolean }
+  | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number; readonly costUsd?: number }
+  | { readonly type: 'done'; readonly text: string }
+  | {
+      readonly type: 'error';
+      readonly kind: FailureKind;
+      readonly message: string;
+      /** When the provider said how long to wait. */
+      readonly retryAfterMs?: number;
+    };
+
+/** One turn of one agent, everything a provider needs to execute it. */
+export interface Turn {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly name: string;
+  readonly model: string | null;
+  /** The agent's own program, for providers that run one. */
+  readonly program: string | null;
+  readonly workspace: string;
+  /** System prompt: instructions and guidance. */
+  readonly instructions: string;
+  readonly prompt: string;
+  readonly session: string | null;
+  readonly messages: readonly CarriedMessage[];
+  readonly journal: readonly JournalEntry[];
+  /** Path of the agent's `mcp.json`. */
+  readonly mcpConfig: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Wraps the command for the sandbox. */
+  readonly confine: (command: Command) => Command;
+  /** Called with the process group before the program gets its first input; a rejection ends the turn. */
+  readonly onSpawn: (group: { readonly pid: number; readonly startedAt: string }) => Promise<void>;
+}
+
+/** What executes a turn. It never throws for a failure of the program or its model: the stream says so. */
+export interface Provider {
+  readonly name: string;
+  runTurn(turn: Turn): AsyncIterable<ProviderEvent>;
+}

@@ -1,0 +1,139 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { collect, makeTurn, testProvider } from './provider.testsuite.ts';
+import type { Turn } from './provider.ts';
+import { scripted } from './scripted.ts';
+
+const options = { nodePath: process.execPath, env: { ...process.env } as Record<string, string> };
+const program = join(import.meta.dirname, '../../test/fixtures/scripted-program.mjs');
+
+testProvider({
+  name: 'scripted',
+  playing: (scenario) => scripted({ ...options, command: program, args: [scenario] }),
+  running: (file) => scripted({ ...options, command: file }),
+});
+
+describe('scripted()', () => {
+  let turn: Turn;
+
+  beforeEach(async () => {
+    turn = makeTurn(await mkdtemp(join(tmpdir(), 'scripted-')));
+  });
+
+  afterEach(() => rm(turn.workspace, { recursive: true }));
+
+  async function run(source: string, changes: Partial<Turn> = {}, more: object = {}) {
+    await writeFile(join(turn.workspace, 'agent.ts'), source);
+    return collect(scripted({ ...options, ...more }).runTurn({ ...turn, program: 'agent.ts', ...changes }));
+  }
+
+  const print = (...events: object[]) => events.map((event) => `console.log('${JSON.stringify(event)}');`).join('\n');
+
+  test('gives the turn as one line and the workspace as directory', async () => {
+    const messages = [
+      { id: 'm', from: 'lead', channelId: 'c', text: 'Zwei\nZeilen', kind: 'reply', inReplyTo: 'r' },
+    ] as const;
+    const journal = [{ type: 'text', text: 'begun' }] as const;
+    const source = `
+      const stdin = require('node:fs').readFileSync(0, 'utf8');
+      const lines: string[] = stdin.split('\\n');
+      const text = JSON.stringify({ lines: lines.length, cwd: process.cwd(), turn: JSON.parse(lines[0]!) });
+      console.log(JSON.stringify({ type: 'done', text }));`;
+    const [done] = await run(source, { messages, journal, session: 's' });
+    const { runId, agentId, name, instructions, prompt, mcpConfig } = turn;
+    expect(JSON.parse((done as { text: string }).text)).toEqual({
+      lines: 2,
+      cwd: turn.workspace,
+      turn: { runId, agentId, name, instructions, prompt, mcpConfig, session: 's', messages, journal },
+    });
+  });
+
+  test('gives a minimal environment', async () => {
+    const env = { PATH: '/bin', TZ: 'UTC', SECRET: 'x', SUBSTRAT_HOME: 'y' };
+    const source = `console.log(JSON.stringify({ type: 'done', text: JSON.stringify(process.env) }))`;
+    const [done] = await run(source, {}, { env, extraEnv: { MODE: 'fast' } });
+    expect(JSON.parse((done as { text: string }).text)).toEqual({
+      PATH: '/bin',
+      TZ: 'UTC',
+      MODE: 'fast',
+      SUBSTRAT_RUN_ID: turn.runId,
+      SUBSTRAT_AGENT_ID: turn.agentId,
+    });
+  });
+
+  test('runs the confined command, and a program that is not for Node directly', async () => {
+    const confine: Turn['confine'] = (command) => ({ ...command, args: [`{"type":"done","text":"${command.file}"}`] });
+    const events = await collect(scripted(options).runTurn({ ...turn, program: 'echo', confine }));
+    expect(events).toEqual([{ type: 'done', text: 'echo' }]);
+  });
+
+  test('passes every kind of event, completed where fields may be missing', async () => {
+    const events = [
+      { type: 'session', session: 's' },
+      { type: 'tool_call', id: '1', name: 'look', arguments: { at: 'it' } },
+      { type: 'tool_result', id: '1', result: [1], isError: true },
+      { type: 'usage', inputTokens: 1, outputTokens: 2, costUsd: 0.5 },
+    ];
+    const short = [
+      { type: 'tool_call', id: '2', name: 'look' },
+      { type: 'tool_result', id: '2' },
+    ];
+    expect(await run(print(...events, ...short, { type: 'done', text: '' }))).toEqual([
+      ...events,
+      { type: 'tool_call', id: '2', name: 'look', arguments: {} },
+      { type: 'tool_result', id: '2', result: null, isError: false },
+      { type: 'done', text: '' },
+    ]);
+  });
+
+  test('ignores events of a wrong shape', async () => {
+    const wrong = [
+      { type: 'text', text: 1 },
+      { type: 'session', session: '' },
+      { type: 'usage', inputTokens: -1, outputTokens: 0 },
+    ];
+    expect(await run(print(...wrong, { type: 'done', text: 'ok' }))).toEqual([{ type: 'done', text: 'ok' }]);
+  });
+
+  test('takes the last text for a done without one, and nothing after it', async () => {
+    const said = [
+      { type: 'text', text: 'one' },
+      { type: 'text', text: 'two' },
+    ];
+    const after = [
+      { type: 'text', text: 'three' },
+      { type: 'error', message: 'late' },
+    ];
+    expect(await run(print(...said, { type: 'done' }, ...after))).toEqual([...said, { type: 'done', text: 'two' }]);
+  });
+
+  test('keeps the kind of an error only if a program may claim it', async () => {
+    const limited = { type: 'error', kind: 'rate_limit', message: 'slow', retryAfterMs: 1500 };
+    expect(await run(print(limited))).toEqual([limited]);
+    expect(await run(print({ type: 'error', kind: 'daemon_died', message: 'x' }))).toEqual([
+      { type: 'error', kind: 'crash', message: 'x' },
+    ]);
+    expect(await run(print({ type: 'error', message: 'x' }))).toEqual([{ type: 'error', kind: 'crash', message: 'x' }]);
+  });
+
+  test('cuts a final text over 1 MiB with a mark', async () => {
+    const source = `console.log(JSON.stringify({ type: 'done', text: 'x' + 'é'.repeat(600_000) }))`;
+    const [done] = await run(source);
+    expect(done).toEqual({ type: 'done', text: `x${'é'.repeat(524_287)}\n[cut: it was 1200001 bytes long]` });
+  });
+
+  test('says when the line with the result was too long to be taken', async () => {
+    const source = `console.log(JSON.stringify({ type: 'done', text: 'x'.repeat(9_000_000) }))`;
+    const message = 'The program exited with code 0. It told no result. Lines longer than 8 MiB were dropped: 1.';
+    expect(await run(source)).toEqual([{ type: 'error', kind: 'crash', message }]);
+  });
+
+  test('says that there is no program, or no such file', async () => {
+    const none = await collect(scripted(options).runTurn(turn));
+    expect(none).toEqual([{ type: 'error', kind: 'crash', message: expect.stringContaining('has no program') }]);
+    const missing = await collect(scripted(options).runTurn({ ...turn, program: 'gone.ts' }));
+    expect(missing).toEqual([{ type: 'error', kind: 'crash', message: expect.stringContaining('no such file') }]);
+  });
+});

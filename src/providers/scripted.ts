@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import * as z from 'zod';
+import type { Command } from '../core/command.ts';
+import type { ScriptedTurn } from '../core/scripted-turn.ts';
+import { turnEnvironment } from './environment.ts';
+import { type ProcessEnd, processFailure, runProcess } from './process.ts';
+import type { Provider, ProviderEvent, Turn } from './provider.ts';
+
+export interface ScriptedOptions {
+  /** Runs programs that are JavaScript or TypeScript. */
+  readonly nodePath: string;
+  /** For agents that have no program of their own; `args` belong to it. */
+  readonly command?: string;
+  readonly args?: readonly string[];
+  /** The daemon's environment, of which a program gets the harmless part. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Given to the program as it is. */
+  readonly extraEnv?: Readonly<Record<string, string>>;
+}
+
+const MiB = 1024 * 1024;
+const maxText = MiB;
+/** A text of 1 MiB may take up to six times that in JSON. */
+const maxLineBytes = 8 * MiB;
+const runByNode = /\.([cm]?js|m?ts)$/;
+
+type Final = Extract<ProviderEvent, { type: 'done' | 'error' }>;
+
+const text = z.string().transform(cut);
+const count = z.number().nonnegative();
+const event = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('session'), session: z.string().min(1) }),
+  z.object({ type: z.literal('text'), text }),
+  z.object({ type: z.literal('tool_call'), id: z.string(), name: z.string(), arguments: z.unknown().default({}) }),
+  z.object({
+    type: z.literal('tool_result'),
+    id: z.string(),
+    result: z.unknown().default(null),
+    isError: z.boolean().default(false),
+  }),
+  z.object({
+    type: z.literal('usage'),
+    inputTokens: count.int(),
+    outputTokens: count.int(),
+    costUsd: count.exactOptional(),
+  }),
+  z.object({ type: z.literal('done'), text: text.exactOptional() }),
+  z.object({
+    type: z.literal('error'),
+    // Other kinds are the daemon's own to give.
+    kind: z
+      .enum(['auth', 'bad_session', 'context_full', 'crash', 'invalid_request', 'overloaded', 'rate_limit', 'timeout'])
+      .catch('crash'),
+    message: text,
+    retryAfterMs: count.exactOptional(),
+  }),
+]);
+
+/**
+ * An agent that is a program: one JSON line on its stdin (`ScriptedTurn`), events as JSON lines on its stdout. Lines
+ * that are no events are ignored. The first `done` or `error` decides, nothing after it counts, and a `done` is
+ * believed only if the program then exits with 0 on its own. A `done` without text means the last `text`.
+ */
+export function scripted(options: ScriptedOptions): Provider {
+  return { name: 'scripted', runTurn: (turn) => runTurn(options, turn) };
+}
+
+async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<ProviderEvent> {
+  const program = turn.program ?? options.command;
+  if (!program) return yield failure('The agent has no program: give it one (--program), or its provider a command.');
+  // Node would answer with a stack trace.
+  if (runByNode.test(program) && !existsSync(resolve(turn.workspace, program)))
+    return yield failure(`The program ${program} could not be started: there is no such file.`);
+
+  const { timeoutMs, signal, onSpawn } = turn;
+  const command = turn.confine(toCommand(options, turn, program));
+  let last = '';
+  let final: Final | null = null;
+  let oversized = 0;
+  for await (const output of runProcess({ command, input: input(turn), timeoutMs, signal, onSpawn, maxLineBytes })) {
+    if (output.type === 'end') return yield verdict(output, final, oversized);
+    if (output.type === 'oversized') oversized++;
+    if (final || output.type !== 'line') continue;
+    const said = parse(output.text);
+    if (said?.type === 'text') last = said.text;
+    if (said?.type === 'done') final = { type: 'done', text: said.text ?? last };
+    else if (said?.type === 'error') final = said;
+    else if (said) yield said;
+  }
+}
+
+function verdict(end: ProcessEnd, final: Final | null, oversized: number): ProviderEvent {
+  if (end.reason !== 'exit') return processFailure(end);
+  if (final?.type === 'error' || (final && end.exitCode === 0)) return final;
+  const dropped = oversized > 0 ? ` Lines longer than ${maxLineBytes / MiB} MiB were dropped: ${oversized}.` : '';
+  const message = `${end.message} It told ${final ? 'its result before' : 'no result'}.${dropped}`;
+  return processFailure({ ...end, message });
+}
+
+function toCommand(options: ScriptedOptions, turn: Turn, program: string): Command {
+  const own = turn.program ? [] : (options.args ?? []);
+  const [file, ...args] = runByNode.test(program) ? [options.nodePath, program, ...own] : [program, ...own];
+  return { file, args, cwd: turn.workspace, env: turnEnvironment(turn, options.env, options.extraEnv) };
+}
+
+function input({ runId, agentId, name, instructions, prompt, session, messages, journal, mcpConfig }: Turn): string {
+  const line: ScriptedTurn = { runId, agentId, name, instructions, prompt, session, messages, journal, mcpConfig };
+  return `${JSON.stringify(line)}\n`;
+}
+
+function parse(line: string): z.infer<typeof event> | null {
+  if (!line.startsWith('{')) return null;
+  try {
+    return event.safeParse(JSON.parse(line)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function cut(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxText) return text;
+  // In `stream` mode the decoder leaves off a character that the cut goes through.
+  return `${new TextDecoder().decode(bytes.subarray(0, maxText), { stream: true })}\n[cut: it was ${bytes.length} bytes long]`;
+}
+
+function failure(message: string): ProviderEvent {
+  return { type: 'error', kind: 'crash', message };
+}

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { text as readAll } from 'node:stream/consumers';
+import type { FailureKind } from '../core/failure.ts';
+import type { ScriptedTurn } from '../core/scripted-turn.ts';
+import { connectMcp, type McpClient, type Tool, ToolError, type ToolResult } from './mcp-client.ts';
+
+export type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
+export type { FailureKind, ScriptedTurn, Tool, ToolResult };
+export { ToolError };
+
+/** What it returns is the final text of the turn; without one it is what it said last. */
+export type Agent = (context: AgentContext) => string | undefined | Promise<string | undefined> | Promise<void>;
+
+/** One turn, and what an agent can do in it. */
+export interface AgentContext extends ScriptedTurn {
+  /** Calls one of the agent's tools and answers its result; an error of the tool is thrown as `ToolError`. */
+  call<T = Record<string, unknown>>(tool: string, args?: object): Promise<T>;
+  /** The same without interpretation: all content blocks, errors included. */
+  callRaw(tool: string, args?: object): Promise<ToolResult>;
+  /** The tools that this agent may call. */
+  tools(): Promise<Tool[]>;
+  /** Shows a text while the turn goes on. */
+  say(text: string): void;
+  /** Kept by the daemon and given to the next turn as `session`. */
+  setSession(session: string): void;
+  usage(usage: { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd?: number }): void;
+}
+
+/** Thrown by an agent that knows why its turn fails, such as `rate_limit`; any other error is a `crash`. */
+export class TurnError extends Error {
+  readonly kind: FailureKind;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(kind: FailureKind, message: string, options?: { readonly retryAfterMs?: number }) {
+    super(message);
+    this.name = 'TurnError';
+    this.kind = kind;
+    this.retryAfterMs = options?.retryAfterMs;
+  }
+}
+
+/**
+ * Runs one turn of the agent. Afterwards nothing of ours keeps the process alive; what the agent itself left open, such
+ * as a timer, does, and holds the turn until its timeout.
+ */
+export async function runAgent(agent: Agent): Promise<void> {
+  let client: McpClient | undefined;
+  let final: object;
+  try {
+    const turn: ScriptedTurn = JSON.parse(await readAll(process.stdin));
+    const connect = () => {
+      client ??= connectMcp(readEntry(turn.mcpConfig));
+      return client;
+    };
+    const text = await agent(toContext(turn, connect));
+    final = { type: 'done', ...(typeof text === 'string' && { text }) };
+  } catch (error) {
+    final = toErrorEvent(error);
+    process.exitCode = 1;
+  }
+  await client?.close();
+  emit(final);
+}
+
+function toContext(turn: ScriptedTurn, client: () => McpClient): AgentContext {
+  return {
+    ...turn,
+    async call<T>(tool: string, args: object = {}): Promise<T> {
+      return toValue(await client().callTool(tool, args)) as T;
+    },
+    callRaw: async (tool, args = {}) => client().callTool(tool, args),
+    tools: async () => client().listTools(),
+    say: (text) => emit({ type: 'text', text }),
+    setSession: (session) => emit({ type: 'session', session }),
+    usage: (usage) => emit({ type: 'usage', ...usage }),
+  };
+}
+
+function emit(event: object): void {
+  process.stdout.write(`${JSON.stringify(event)}\n`);
+}
+
+function toErrorEvent(error: unknown): object {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof TurnError) return { type: 'error', kind: error.kind, message, retryAfterMs: error.retryAfterMs };
+  return { type: 'error', kind: 'crash', message };
+}
+
+function toValue(result: ToolResult): unknown {
+  const value = result.structuredContent ?? parseText(result.content[0]?.text ?? '');
+  if (!result.isError) return value;
+  const error = (value as { error?: { code?: string; message?: string } } | null)?.error;
+  throw new ToolError(error?.code ?? 'internal', error?.message ?? JSON.stringify(value));
+}
+
+/** Substrat's tools answer JSON in any form of result; a text of another's is kept as it is. */
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { text };
+  }
+}
+
+function readEntry(path: string) {
+  const entry = JSON.parse(readFileSync(path, 'utf8')).mcpServers?.substrat;
+  if (!entry) throw new Error(`${path} has no mcpServers.substrat.`);
+  return entry;
+}
