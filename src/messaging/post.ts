@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import type { DeliveryKind, MessageRow, RequestRow, Tx } from '../store/store.ts';
+
+export interface Draft {
+  readonly channelId: string;
+  readonly authorId: string;
+  /** The run that sends it; null for people and for the daemon. */
+  readonly runId: string | null;
+  readonly kind: MessageRow['kind'];
+  readonly text: string;
+  readonly inReplyTo?: string | null;
+  readonly late?: boolean;
+  readonly chainDepth: number;
+  /** Agents that get it; people read the channel. */
+  readonly recipients: readonly { readonly agentId: string; readonly kind: DeliveryKind }[];
+  /** What makes it a request. */
+  readonly request?: Pick<RequestRow, 'recipient_id' | 'parent_id' | 'deadline_at'>;
+}
+
+/** Stores the message, its deliveries and its event, and wakes the recipients, all in the caller's transaction. */
+export async function post(tx: Tx, draft: Draft, now: number): Promise<string> {
+  const id = randomUUID();
+  const seq = await tx.appendEvent({
+    type: 'message_created',
+    at: now,
+    agentId: draft.recipients[0]?.agentId ?? null,
+    channelId: draft.channelId,
+    data: { messageId: id, authorId: draft.authorId, kind: draft.kind, inReplyTo: draft.inReplyTo ?? null },
+  });
+  await tx.insertMessage({
+    id,
+    seq,
+    channel_id: draft.channelId,
+    author_id: draft.authorId,
+    run_id: draft.runId,
+    kind: draft.kind,
+    text: draft.text,
+    in_reply_to: draft.inReplyTo ?? null,
+    late: draft.late ? 1 : 0,
+    chain_depth: draft.chainDepth,
+    created_at: now,
+  });
+  if (draft.request) await tx.insertRequest({ message_id: id, seq, asker_id: draft.authorId, ...draft.request });
+  for (const { agentId, kind } of draft.recipients) {
+    await tx.insertDelivery({ message_id: id, agent_id: agentId, seq, kind });
+    await tx.wakeAgent({ agentId, now });
+  }
+  return id;
+}

@@ -1,0 +1,41 @@
+import { keyOf, shorten } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { AgentRow, Tx } from '../store/store.ts';
+
+/** What a person calls an agent: an id, a handle, a path from its root (`lead/worker-1`), or a name that only one has. */
+export async function resolveReference(tx: Tx, reference: string): Promise<AgentRow> {
+  const candidates = await candidatesOf(tx, reference);
+  const [only] = candidates;
+  if (only && candidates.length === 1) return only;
+  if (!only) {
+    throw new SubstratError(
+      'not_found',
+      `There is no agent "${shorten(reference)}"; \`substrat agent list\` shows all.`,
+    );
+  }
+  const list = candidates.map(({ handle, id }) => `${handle} (${id})`).join(', ');
+  throw new SubstratError(
+    'conflict',
+    `"${shorten(reference)}" is ambiguous: ${list}. Use a path such as lead/worker, or an id.`,
+  );
+}
+
+async function candidatesOf(tx: Tx, reference: string): Promise<AgentRow[]> {
+  const byId = await tx.getAgent({ id: reference });
+  if (byId) return [byId];
+  if (reference.includes('/')) return byPath(tx, reference.split('/').filter(Boolean));
+  const named = await tx.listAgentsNamed({ nameKey: keyOf(reference) });
+  if (named.length > 0) return named;
+  const participant = await tx.getParticipant({ handleKey: keyOf(reference) });
+  const byHandle = participant && (await tx.getAgent({ id: participant.id }));
+  return byHandle ? [byHandle] : [];
+}
+
+async function byPath(tx: Tx, [first, ...rest]: string[]): Promise<AgentRow[]> {
+  let agent = first === undefined ? null : await tx.getRootByName({ nameKey: keyOf(first) });
+  for (const name of rest) {
+    const children = agent ? await tx.listChildren({ id: agent.id }) : [];
+    agent = children.find((child) => child.name_key === keyOf(name)) ?? null;
+  }
+  return agent ? [agent] : [];
+}

@@ -1,0 +1,90 @@
+import { SYSTEM_ID, USER_ID } from '../core/agent.ts';
+import type { AgentRow, RequestRow, RunRow, Tx } from '../store/store.ts';
+import { openDm } from './channels.ts';
+import { post } from './post.ts';
+
+export const NO_REPLY = '(no reply)';
+
+export interface Answer {
+  /** Null for people and for the daemon. */
+  readonly run: Pick<RunRow, 'id' | 'chain_depth'> | null;
+  readonly text: string;
+  readonly kind: 'reply' | 'error';
+}
+
+/**
+ * Closes the request and sends the reply that closes it, in one transaction. If it was closed before, a reply becomes
+ * news, marked late, and an error is dropped: the asker has an answer. Answers the message's id, or null when nothing was sent.
+ */
+export async function answer(tx: Tx, request: RequestRow, reply: Answer, now: number): Promise<string | null> {
+  const closed = await tx.closeRequest({ id: request.message_id, at: now });
+  if (!closed && reply.kind === 'error') return null;
+  await tx.acknowledgeDelivery({ messageId: request.message_id, agentId: request.recipient_id });
+
+  const [from, to] = [await sideOf(tx, request.recipient_id), await sideOf(tx, request.asker_id)];
+  const id = await post(
+    tx,
+    {
+      channelId: await openDm(tx, from, to, now),
+      authorId: from.id,
+      runId: reply.run?.id ?? null,
+      kind: reply.kind,
+      text: reply.text,
+      inReplyTo: request.message_id,
+      late: !closed,
+      chainDepth: reply.run?.chain_depth ?? 0,
+      recipients: to.live ? [{ agentId: to.id, kind: closed ? 'reply' : 'news' }] : [],
+    },
+    now,
+  );
+  if (closed) await tx.setRequestReply({ id: request.message_id, replyId: id });
+  return id;
+}
+
+/** What a run that ended well owes: its final text answers what it served, unless it still waits for others itself. */
+export async function answerServed(tx: Tx, run: RunRow, finalText: string, now: number): Promise<void> {
+  const request = await openServed(tx, run);
+  if (!request) return;
+  const children = await tx.countOpenChildren({ id: request.message_id, askerId: run.agent_id });
+  if (children && children.n > 0) return;
+  await answer(tx, request, { run, text: finalText.trim() ? finalText : NO_REPLY, kind: 'reply' }, now);
+}
+
+/** What a run that ended badly for good owes. */
+export async function failServed(tx: Tx, run: RunRow, reason: string, now: number): Promise<void> {
+  const request = await openServed(tx, run);
+  if (request) await answer(tx, request, { run, text: reason, kind: 'error' }, now);
+}
+
+/** Requests whose deadline has passed are answered with an error; what nobody has read yet is not read any more. */
+export async function expireRequests(tx: Tx, now: number): Promise<number> {
+  const overdue = await tx.listOverdueRequests({ now, limit: 100 });
+  for (const request of overdue) {
+    await tx.killPendingDelivery({ messageId: request.message_id });
+    const { handle } = await sideOf(tx, request.recipient_id);
+    await answer(tx, request, { run: null, text: `${handle} did not answer before the deadline.`, kind: 'error' }, now);
+  }
+  return overdue.length;
+}
+
+/** Tells the owner something about a tree, in the DM with its root. Nothing answers it, so it never bounces. */
+export async function tellPerson(tx: Tx, agent: AgentRow, text: string, now: number): Promise<void> {
+  const root = await sideOf(tx, agent.tree_id);
+  const channelId = await openDm(tx, root, { id: USER_ID, handle: USER_ID }, now);
+  await post(
+    tx,
+    { channelId, authorId: SYSTEM_ID, runId: null, kind: 'notice', text, chainDepth: 0, recipients: [] },
+    now,
+  );
+}
+
+async function openServed(tx: Tx, run: RunRow): Promise<RequestRow | null> {
+  const request = run.serves === null ? null : await tx.getRequest({ id: run.serves });
+  return request?.state === 'open' ? request : null;
+}
+
+async function sideOf(tx: Tx, id: string): Promise<{ id: string; handle: string; live: boolean }> {
+  if (id === USER_ID) return { id, handle: USER_ID, live: false };
+  const agent = await tx.getAgent({ id });
+  return { id, handle: agent?.handle ?? id, live: agent !== null && agent.terminated_at === null };
+}

@@ -1,0 +1,147 @@
+import { shorten, USER_ID } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { AgentRow, RequestRow, RunRow, Tx } from '../store/store.ts';
+import { openDm } from './channels.ts';
+import { post } from './post.ts';
+import { answer } from './replies.ts';
+import { person, type Recipient, resolveRecipient } from './route.ts';
+
+export interface MessagingRules {
+  readonly requestDeadlineMs: number;
+}
+
+export interface Sent {
+  readonly messageId: string;
+  readonly waiting: boolean;
+  /** It answered a request, and so is exempt from the rate limit. */
+  readonly reply: boolean;
+}
+
+/** `send_message` by recipient: decides whether the message answers, asks or tells, and sends it. */
+export async function send(
+  tx: Tx,
+  rules: MessagingRules,
+  from: { readonly agent: AgentRow; readonly run: RunRow },
+  message: { recipient: string; text: string; sync?: boolean | undefined; inReplyTo?: string | undefined },
+  now: number,
+): Promise<Sent> {
+  const { agent, run } = from;
+  const to = await resolveRecipient(tx, agent, message.recipient);
+  const answered = message.inReplyTo
+    ? await namedRequest(tx, agent, to, message.inReplyTo)
+    : message.sync === true
+      ? null
+      : await servedRequest(tx, run, to);
+  if (answered) {
+    const messageId = await answer(tx, answered, { run, text: message.text, kind: 'reply' }, now);
+    return { messageId: messageId as string, waiting: false, reply: true };
+  }
+  const waiting = message.sync ?? (to.agent !== null && !(await tx.isCarrying({ runId: run.id, authorId: to.id })));
+  const parent = run.serves && waiting ? await tx.getRequest({ id: run.serves }) : null;
+  const messageId = await post(
+    tx,
+    {
+      channelId: await openDm(tx, agent, to, now),
+      authorId: agent.id,
+      runId: run.id,
+      kind: 'message',
+      text: message.text,
+      chainDepth: run.chain_depth,
+      recipients: to.agent ? [{ agentId: to.id, kind: waiting ? 'request' : 'news' }] : [],
+      ...(waiting && {
+        request: {
+          recipient_id: to.id,
+          parent_id: parent?.state === 'open' ? parent.message_id : null,
+          // People answer when they come back.
+          deadline_at: to.agent ? now + rules.requestDeadlineMs : null,
+        },
+      }),
+    },
+    now,
+  );
+  return { messageId, waiting, reply: false };
+}
+
+/** A person's message to an agent is a request, unless it answers one of the agent's. It gives the tree its runs back. */
+export async function sendAsPerson(
+  tx: Tx,
+  rules: MessagingRules,
+  to: AgentRow,
+  message: { text: string; inReplyTo?: string | undefined },
+  now: number,
+): Promise<string> {
+  if (to.terminated_at !== null)
+    throw new SubstratError('terminated', `${to.handle} is terminated; it answers nobody.`);
+  await tx.resetTreeRuns({ treeId: to.tree_id });
+  if (message.inReplyTo) {
+    const request = await requestBetween(tx, { asker: to.id, recipient: USER_ID }, message.inReplyTo);
+    return (await answer(tx, request, { run: null, text: message.text, kind: 'reply' }, now)) as string;
+  }
+  return post(
+    tx,
+    {
+      channelId: await openDm(tx, to, person, now),
+      authorId: USER_ID,
+      runId: null,
+      kind: 'message',
+      text: message.text,
+      chainDepth: 0,
+      recipients: [{ agentId: to.id, kind: 'request' }],
+      request: { recipient_id: to.id, parent_id: null, deadline_at: now + rules.requestDeadlineMs },
+    },
+    now,
+  );
+}
+
+/** News to all siblings, in the channel of the team. */
+export async function broadcast(
+  tx: Tx,
+  from: { readonly agent: AgentRow; readonly run: RunRow },
+  text: string,
+  now: number,
+): Promise<{ messageId: string; recipients: number }> {
+  const { agent, run } = from;
+  const team = agent.parent_id && (await tx.getTeamChannel({ teamOf: agent.parent_id }));
+  if (!agent.parent_id || !team)
+    throw new SubstratError('bad_request', 'A root agent has no siblings to broadcast to.');
+  const siblings = await tx.listSiblings({ id: agent.id, parentId: agent.parent_id });
+  const messageId = await post(
+    tx,
+    {
+      channelId: team.id,
+      authorId: agent.id,
+      runId: run.id,
+      kind: 'message',
+      text,
+      chainDepth: run.chain_depth,
+      recipients: siblings.map(({ id }) => ({ agentId: id, kind: 'news' })),
+    },
+    now,
+  );
+  return { messageId, recipients: siblings.length };
+}
+
+function namedRequest(tx: Tx, agent: AgentRow, to: Recipient, id: string): Promise<RequestRow> {
+  return requestBetween(tx, { asker: to.id, recipient: agent.id }, id);
+}
+
+async function requestBetween(tx: Tx, sides: { asker: string; recipient: string }, id: string): Promise<RequestRow> {
+  const request = await tx.getRequest({ id });
+  if (request && request.asker_id === sides.asker && request.recipient_id === sides.recipient) return request;
+  throw new SubstratError(
+    'not_found',
+    `in_reply_to "${shorten(id)}" is no request from that recipient to you; leave it out or name the message that asked.`,
+  );
+}
+
+/**
+ * The request that an unnamed message to its asker answers. Once the agent has answered it, more words to the asker are
+ * news; when something else closed it (a deadline), they are its late reply.
+ */
+async function servedRequest(tx: Tx, run: RunRow, to: Recipient): Promise<RequestRow | null> {
+  const request = run.serves === null ? null : await tx.getRequest({ id: run.serves });
+  if (!request || request.asker_id !== to.id) return null;
+  if (request.state === 'open') return request;
+  const reply = request.reply_id === null ? null : await tx.getMessage({ id: request.reply_id });
+  return reply?.kind === 'error' ? request : null;
+}

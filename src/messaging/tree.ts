@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { checkName, keyOf } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { AgentRow, Tx } from '../store/store.ts';
+import { joinTeam } from './channels.ts';
+import { answer } from './replies.ts';
+
+export interface TreeLimits {
+  readonly maxChildren: number;
+  readonly maxDepth: number;
+  readonly maxAgents: number;
+}
+
+export interface NewAgent {
+  readonly id?: string;
+  readonly name: string;
+  readonly parent: AgentRow | null;
+  readonly role: string;
+  readonly instructions: string;
+  readonly provider: string;
+  readonly model: string | null;
+  readonly program: string | null;
+  readonly workspace: string;
+  /** Null: every tool that the parent has. */
+  readonly tools: readonly string[] | null;
+  readonly nodeId: string;
+  /** The run whose attempt must end before the agent may run; null: it may run at once. */
+  readonly spawnedBy: string | null;
+}
+
+/** Adds an agent to a tree, or a new tree. Names are unique one hop around, handles everywhere and for ever. */
+export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, now: number): Promise<AgentRow> {
+  const { parent, name } = wanted;
+  checkName(name);
+  const id = wanted.id ?? randomUUID();
+  const owner = await nameOwner(tx, parent, keyOf(name));
+  if (owner) {
+    throw new SubstratError('name_taken', `The name "${name}" is taken by the agent ${owner.id} (${owner.handle}).`);
+  }
+  if (parent) await checkCaps(tx, limits, parent);
+  const agent: AgentRow = {
+    id,
+    tree_id: parent?.tree_id ?? id,
+    parent_id: parent?.id ?? null,
+    depth: parent ? parent.depth + 1 : 0,
+    name,
+    name_key: keyOf(name),
+    handle: await freeHandle(tx, parent, name),
+    role: wanted.role,
+    instructions: wanted.instructions,
+    provider: wanted.provider,
+    model: wanted.model,
+    program: wanted.program,
+    workspace: wanted.workspace,
+    tools: scopeWithin(parent, wanted.tools),
+    session: null,
+    node_id: wanted.nodeId,
+    spawned_by: wanted.spawnedBy,
+    ready: wanted.spawnedBy === null ? 1 : 0,
+    completing: 0,
+    rest_until: 0,
+    rests: 0,
+    created_at: now,
+    terminated_at: null,
+  };
+  await tx.insertAgent(agent);
+  if (parent) await joinTeam(tx, parent, id, now);
+  await tx.appendEvent({
+    type: 'agent_created',
+    at: now,
+    agentId: id,
+    data: { agentId: id, name, handle: agent.handle, parentId: agent.parent_id },
+  });
+  return agent;
+}
+
+/**
+ * Ends an agent and everything below it in one transaction: its runs are fenced, its deliveries die, requests to it are
+ * answered with an error, requests from it are closed. Answers the runs that were fenced, whose processes must end.
+ */
+export async function terminateAgent(tx: Tx, agent: AgentRow, reason: string, now: number): Promise<string[]> {
+  const doomed = await tx.listSubtree({ id: agent.id });
+  const fenced: string[] = [];
+  // First every end, then the answers: an answer to an agent of the same subtree must not wake it.
+  for (const { id } of doomed) {
+    const run = await tx.getLiveRun({ agentId: id });
+    if (run) {
+      await tx.endRun({ id: run.id, state: 'cancelled', stopReason: 'cancelled', error: reason, finalText: null, now });
+      fenced.push(run.id);
+    }
+    await tx.killDeliveriesTo({ agentId: id });
+    await tx.setTerminated({ id, at: now });
+    await tx.appendEvent({ type: 'agent_terminated', at: now, agentId: id, data: { agentId: id, reason } });
+  }
+  for (const { id, handle } of doomed) {
+    for (const request of await tx.listOpenRequestsFrom({ askerId: id })) {
+      await tx.closeRequest({ id: request.message_id, at: now });
+      await tx.killPendingDelivery({ messageId: request.message_id });
+    }
+    for (const request of await tx.listOpenRequestsTo({ recipientId: id })) {
+      const text = `${handle} was terminated before it answered.`;
+      await answer(tx, request, { run: null, text, kind: 'error' }, now);
+    }
+  }
+  return fenced;
+}
+
+/** A child's tools never exceed its parent's. */
+function scopeWithin(parent: AgentRow | null, tools: readonly string[] | null): string | null {
+  const allowed = parent?.tools ? (JSON.parse(parent.tools) as string[]) : null;
+  if (!tools) return parent?.tools ?? null;
+  const beyond = allowed ? tools.filter((tool) => !allowed.includes(tool)) : [];
+  if (beyond.length > 0) {
+    throw new SubstratError('forbidden', `A child cannot have tools that its parent lacks: ${beyond.join(', ')}.`);
+  }
+  return JSON.stringify([...new Set(tools)]);
+}
+
+/** Whoever has that name where the new agent, or its parent, would meet it. */
+async function nameOwner(tx: Tx, parent: AgentRow | null, nameKey: string): Promise<AgentRow | null> {
+  if (!parent) return tx.getRootByName({ nameKey });
+  if (parent.name_key === nameKey) return parent;
+  return tx.getNeighbour({ id: parent.id, parentId: parent.parent_id ?? '', nameKey });
+}
+
+async function freeHandle(tx: Tx, parent: AgentRow | null, name: string): Promise<string> {
+  const taken = async (handle: string) => (await tx.getParticipant({ handleKey: keyOf(handle) })) !== null;
+  if (!(await taken(name))) return name;
+  const long = parent ? `${parent.handle}.${name}` : name;
+  for (let n = 1; ; n += 1) {
+    const handle = n === 1 ? long : `${long}.${n}`;
+    if (!(await taken(handle))) return handle;
+  }
+}
+
+async function checkCaps(tx: Tx, limits: TreeLimits, parent: AgentRow): Promise<void> {
+  const refuse = (what: string, key: string, cap: number) => {
+    throw new SubstratError('cap_reached', `${what} (limits.${key} = ${cap}).`);
+  };
+  if (parent.depth + 1 > limits.maxDepth) refuse('The tree may not grow deeper', 'max_depth', limits.maxDepth);
+  const children = await tx.listChildren({ id: parent.id });
+  if (children.length >= limits.maxChildren) {
+    refuse(`${parent.handle} may not have more children`, 'max_children', limits.maxChildren);
+  }
+  if ((await tx.countTree({ treeId: parent.tree_id })) >= limits.maxAgents) {
+    refuse('The tree may not have more agents', 'max_agents', limits.maxAgents);
+  }
+}
