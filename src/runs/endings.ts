@@ -1,0 +1,143 @@
+import { SubstratError } from '../core/errors.ts';
+import { type FailureKind, retryRules } from '../core/failure.ts';
+import type { StopReason } from '../core/run.ts';
+import type { AgentRow, RunRow, Tx } from '../store/store.ts';
+import type { Attempt } from './attempt.ts';
+import { inject } from './start.ts';
+
+/** What the end of a run means for others; the daemon wires it to the messages. */
+export interface Correspondence {
+  answerServed(tx: Tx, run: RunRow, finalText: string, now: number): Promise<void>;
+  failServed(tx: Tx, run: RunRow, reason: string, now: number): Promise<void>;
+  tellPerson(tx: Tx, agent: AgentRow, text: string, now: number): Promise<void>;
+  expireRequests(tx: Tx, now: number): Promise<number>;
+  terminateAgent(tx: Tx, agent: AgentRow, reason: string, now: number): Promise<string[]>;
+}
+
+export interface Failure {
+  readonly kind: Exclude<FailureKind, 'cancelled'>;
+  readonly message: string;
+  readonly retryAfterMs?: number;
+}
+
+/** The turn ended well: what it carried is acknowledged, what it served is answered. */
+export async function completeRun(
+  tx: Tx,
+  correspondence: Correspondence,
+  attempt: Attempt,
+  finalText: string,
+  now: number,
+): Promise<void> {
+  const run = await tx.holdRun(attempt);
+  await tx.endRun({ id: run.id, state: 'completed', stopReason: 'end_turn', error: null, finalText, now });
+  if (attempt.external) await returnUnanswered(tx, run);
+  await tx.endCarried({ runId: run.id, state: 'acknowledged' });
+  await correspondence.answerServed(tx, run, finalText, now);
+  await tx.restAgent({ id: run.agent_id, until: 0, rests: 0 });
+  await tellEnded(tx, run, 'completed', null, now);
+  await afterAttempt(tx, correspondence, run, now);
+}
+
+/** The attempt ended badly: the run is tried again, now or later, or has failed for good. */
+export async function failAttempt(
+  tx: Tx,
+  correspondence: Correspondence,
+  run: RunRow,
+  failure: Failure,
+  limits: { readonly maxAttempts: number },
+  now: number,
+): Promise<void> {
+  const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
+  // A session that is not known is dropped, and the turn begins a new one. Without one to drop, the provider is confused.
+  const confused = failure.kind === 'bad_session' && agent.session === null;
+  if (failure.kind === 'bad_session') await tx.setSession({ id: agent.id, session: null });
+  const rule = retryRules[confused ? 'crash' : failure.kind];
+  const failures = run.failures + (rule.counts ? 1 : 0);
+  if (failures >= limits.maxAttempts) {
+    const reason = `${failure.message} (given up after ${failures} attempts)`;
+    await endBadly(tx, correspondence, run, { state: 'failed', reason, stopReason: stopReasonOf(failure) }, now);
+    return;
+  }
+  const inARow = rule.counts ? run.failures : agent.rests;
+  const notBefore = now + (failure.retryAfterMs ?? rule.delayMs(inARow));
+  await tx.retryRun({ id: run.id, failures, error: failure.message, notBefore });
+  await tx.appendEvent({
+    type: 'run_retried',
+    at: now,
+    agentId: run.agent_id,
+    data: { runId: run.id, agentId: run.agent_id, kind: failure.kind, error: failure.message, notBefore },
+  });
+  if (!rule.counts && notBefore > now) {
+    await tx.restAgent({ id: agent.id, until: notBefore, rests: agent.rests + 1 });
+    if (agent.rests === 0) {
+      const until = new Date(notBefore).toISOString();
+      await correspondence.tellPerson(tx, agent, `${agent.handle} rests until ${until}: ${failure.message}`, now);
+    }
+  }
+  await afterAttempt(tx, correspondence, run, now);
+}
+
+/** Cancel is final: what the run carried dies, what it served is answered with an error. */
+export async function cancelRun(
+  tx: Tx,
+  correspondence: Correspondence,
+  runId: string,
+  reason: string,
+  now: number,
+): Promise<void> {
+  const run = await tx.getRun({ id: runId });
+  if (!run) throw new SubstratError('not_found', `There is no run ${runId}.`);
+  if (run.state !== 'created' && run.state !== 'running') {
+    throw new SubstratError('conflict', `The run ${runId} has ${run.state} already.`);
+  }
+  // A run that has not started is cancelled with what it would have carried.
+  if (run.attempt === 0) await inject(tx, run);
+  const current = (await tx.getRun({ id: runId })) as RunRow;
+  await endBadly(tx, correspondence, current, { state: 'cancelled', reason, stopReason: 'cancelled' }, now);
+}
+
+async function endBadly(
+  tx: Tx,
+  correspondence: Correspondence,
+  run: RunRow,
+  end: { state: 'failed' | 'cancelled'; reason: string; stopReason: StopReason },
+  now: number,
+): Promise<void> {
+  const { state, reason, stopReason } = end;
+  await tx.endRun({ id: run.id, state, stopReason, error: reason, finalText: null, now });
+  await tx.endCarried({ runId: run.id, state: 'dead' });
+  await correspondence.failServed(tx, run, reason, now);
+  await tellEnded(tx, run, state, reason, now);
+  await afterAttempt(tx, correspondence, run, now);
+}
+
+/** However an attempt ends: the children that it spawned may run, and the agent does what is left to do. */
+async function afterAttempt(tx: Tx, correspondence: Correspondence, run: RunRow, now: number): Promise<void> {
+  for (const { id } of await tx.readySpawned({ runId: run.id })) await tx.wakeAgent({ agentId: id, now });
+  const agent = await tx.getAgent({ id: run.agent_id });
+  const ended = (await tx.getRun({ id: run.id }))?.ended_at !== null;
+  if (agent?.completing && ended) await correspondence.terminateAgent(tx, agent, 'it completed its work', now);
+  else await tx.wakeAgent({ agentId: run.agent_id, now });
+}
+
+/** Whoever joins an external agent next gets the requests that the last one left open. */
+async function returnUnanswered(tx: Tx, run: RunRow): Promise<void> {
+  for (const delivery of await tx.listCarried({ runId: run.id })) {
+    if (delivery.delivery_kind === 'request' && delivery.request_state === 'open') {
+      await tx.returnDelivery({ messageId: delivery.message_id, agentId: run.agent_id });
+    }
+  }
+}
+
+function tellEnded(tx: Tx, run: RunRow, state: string, error: string | null, now: number): Promise<number> {
+  return tx.appendEvent({
+    type: 'run_ended',
+    at: now,
+    agentId: run.agent_id,
+    data: { runId: run.id, agentId: run.agent_id, state, error },
+  });
+}
+
+function stopReasonOf({ kind }: Failure): StopReason {
+  return kind === 'timeout' ? 'timeout' : 'error';
+}

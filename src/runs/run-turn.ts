@@ -1,0 +1,158 @@
+import type { Command } from '../core/command.ts';
+import { SubstratError } from '../core/errors.ts';
+import { cleanText } from '../core/text.ts';
+import type { Provider, ProviderEvent } from '../providers/provider.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { type Attempt, record } from './attempt.ts';
+import { type Correspondence, completeRun, type Failure, failAttempt } from './endings.ts';
+import type { Started } from './start.ts';
+
+export interface TurnDependencies {
+  readonly store: Store;
+  readonly clock: () => number;
+  readonly correspondence: Correspondence;
+  readonly provider: (name: string) => Provider | null;
+  /** Opens the run's own socket; what comes through it acts for this attempt only. */
+  readonly openDoor: (attempt: Attempt) => Promise<{ readonly mcpConfig: string; close(): Promise<void> }>;
+  readonly confine: (command: Command) => Command;
+  readonly maxAttempts: number;
+  readonly turnTimeoutMs: number;
+  readonly log: { warn(details: object, message: string): void };
+}
+
+type Outcome = { readonly finalText: string } | { readonly failure: Failure } | 'cancelled';
+
+/** Executes one attempt from its claim to its end. It never throws: whatever happens is in the store. */
+export async function runTurn(deps: TurnDependencies, started: Started, signal: AbortSignal): Promise<void> {
+  const { attempt } = started;
+  let outcome: Outcome;
+  try {
+    const door = await deps.openDoor(attempt);
+    try {
+      outcome = await execute(deps, started, door.mcpConfig, signal);
+    } finally {
+      await door.close();
+    }
+  } catch (error) {
+    outcome = isFenced(error) ? 'cancelled' : { failure: { kind: 'crash', message: (error as Error).message } };
+  }
+  await settle(deps, attempt, outcome, signal);
+}
+
+async function execute(
+  deps: TurnDependencies,
+  { attempt, agent, messages, journal, instructions, prompt }: Started,
+  mcpConfig: string,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const provider = deps.provider(agent.provider);
+  if (!provider) {
+    const message = `There is no provider "${agent.provider}"; see [providers] and \`substrat agent create --help\`.`;
+    return { failure: { kind: 'invalid_request', message } };
+  }
+  const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+    deps.store.write(async (tx) => {
+      await tx.holdRun(attempt);
+      return work(tx);
+    });
+  const events = provider.runTurn({
+    runId: attempt.runId,
+    agentId: agent.id,
+    name: agent.name,
+    model: agent.model,
+    program: agent.program,
+    workspace: agent.workspace,
+    session: agent.session,
+    instructions,
+    prompt,
+    messages,
+    journal,
+    mcpConfig,
+    timeoutMs: deps.turnTimeoutMs,
+    signal,
+    confine: deps.confine,
+    onSpawn: async ({ pid, startedAt }) => {
+      await write((tx) => tx.setRunProcess({ id: attempt.runId, pid, startedAt }));
+    },
+  });
+  for await (const event of events) {
+    if (event.type === 'done') return { finalText: cleanText(event.text) };
+    if (event.type === 'error') return failureOf(event);
+    await write((tx) => keep(tx, attempt, event, deps.clock()));
+  }
+  return { failure: { kind: 'crash', message: `The provider "${agent.provider}" ended without a result.` } };
+}
+
+async function keep(
+  tx: Tx,
+  attempt: Attempt,
+  event: Exclude<ProviderEvent, { type: 'done' | 'error' }>,
+  now: number,
+): Promise<void> {
+  switch (event.type) {
+    case 'session':
+      await tx.setSession({ id: attempt.agentId, session: event.session });
+      return;
+    case 'text':
+      return record(tx, attempt, { type: 'assistant_message', content: event.text }, now);
+    case 'tool_call':
+      return record(
+        tx,
+        attempt,
+        { type: 'tool_call_message', tool: event.name, callId: event.id, content: event.arguments ?? null },
+        now,
+      );
+    case 'tool_result':
+      return record(
+        tx,
+        attempt,
+        { type: 'tool_return_message', callId: event.id, content: event.result ?? null, isError: event.isError },
+        now,
+      );
+    case 'usage':
+      await tx.addUsage({
+        id: attempt.runId,
+        inputTokens: event.inputTokens,
+        outputTokens: event.outputTokens,
+        costUsd: event.costUsd ?? 0,
+      });
+  }
+}
+
+function failureOf(event: Extract<ProviderEvent, { type: 'error' }>): Outcome {
+  if (event.kind === 'cancelled') return 'cancelled';
+  const { kind, message, retryAfterMs } = event;
+  return { failure: { kind, message: cleanText(message), ...(retryAfterMs !== undefined && { retryAfterMs }) } };
+}
+
+/** Writes the end down, as often as it takes: a full disk must not leave an agent busy for ever. */
+async function settle(deps: TurnDependencies, attempt: Attempt, outcome: Outcome, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      await deps.store.write((tx) => end(tx, deps, attempt, outcome));
+      return;
+    } catch (error) {
+      // Cancelled, terminated or taken over: whoever did that wrote the end.
+      if (isFenced(error)) return;
+      deps.log.warn({ runId: attempt.runId, error: (error as Error).message }, 'the end of a turn could not be stored');
+      if (signal.aborted) return;
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  }
+}
+
+async function end(tx: Tx, deps: TurnDependencies, attempt: Attempt, outcome: Outcome): Promise<void> {
+  const now = deps.clock();
+  if (outcome !== 'cancelled' && 'finalText' in outcome) {
+    return completeRun(tx, deps.correspondence, attempt, outcome.finalText, now);
+  }
+  const run = await tx.holdRun(attempt);
+  // Cancelled, yet the run is still ours: the daemon is stopping, which is nobody's failure.
+  const failure: Failure =
+    outcome === 'cancelled' ? { kind: 'daemon_died', message: 'The daemon was stopped.' } : outcome.failure;
+  await failAttempt(tx, deps.correspondence, run, failure, { maxAttempts: deps.maxAttempts }, now);
+}
+
+function isFenced(error: unknown): boolean {
+  return error instanceof SubstratError && error.code === 'fenced';
+}

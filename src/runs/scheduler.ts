@@ -1,0 +1,198 @@
+import type { Store } from '../store/store.ts';
+import type { Correspondence } from './endings.ts';
+import { failAttempt } from './endings.ts';
+import type { Slots } from './slots.ts';
+import { type Started, startRun } from './start.ts';
+
+export interface SchedulerOptions {
+  readonly store: Store;
+  readonly clock: () => number;
+  readonly nodeId: string;
+  readonly slots: Slots;
+  readonly leaseMs: number;
+  readonly maxTreeRuns: number;
+  readonly maxAttempts: number;
+  /** How often to look without a hint; null where no other process can make a run. */
+  readonly pollMs: number | null;
+  readonly correspondence: Correspondence;
+  readonly runTurn: (started: Started, signal: AbortSignal) => Promise<void>;
+  readonly log: { error(details: object, message: string): void };
+}
+
+interface LiveTurn {
+  readonly fence: number;
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+}
+
+/**
+ * Starts runs while slots are free. Which run is next, and whether one is due at all, is asked of the store each time;
+ * here are only the turns under way and one timer for the next thing that time alone will bring.
+ */
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #live = new Map<string, LiveTurn>();
+  #unsubscribe: (() => void) | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #renewal: NodeJS.Timeout | null = null;
+  #pumping: Promise<void> | null = null;
+  #again = false;
+  #stopping = false;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#unsubscribe = this.#options.store.onChange(({ runnable }) => {
+      if (runnable) this.poke();
+    });
+    this.poke();
+  }
+
+  /** Looks for work soon; many calls are one look. */
+  poke(): void {
+    if (this.#stopping) return;
+    this.#again = true;
+    this.#pumping ??= this.#pump();
+  }
+
+  /** Everything that is due now: late requests, lost leases, runs. Resolves when all that could start has started. */
+  async tick(): Promise<void> {
+    this.poke();
+    await this.#pumping;
+  }
+
+  /** Ends the process of a run that was fenced; the store knows already. */
+  abort(runId: string): void {
+    this.#live.get(runId)?.abort.abort();
+  }
+
+  liveRuns(): string[] {
+    return [...this.#live.keys()];
+  }
+
+  /** Starts nothing more, ends what runs and gives it back to be tried again. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#unsubscribe?.();
+    if (this.#timer) clearTimeout(this.#timer);
+    if (this.#renewal) clearInterval(this.#renewal);
+    await this.#pumping;
+    const turns = [...this.#live.values()];
+    for (const turn of turns) turn.abort.abort();
+    await Promise.all(turns.map((turn) => turn.done));
+  }
+
+  async #pump(): Promise<void> {
+    while (this.#again && !this.#stopping) {
+      this.#again = false;
+      try {
+        await this.#expire();
+        while (!this.#stopping && this.#options.slots.hasFree() && (await this.#startNext()));
+        await this.#arm();
+      } catch (error) {
+        this.#options.log.error({ error: (error as Error).message }, 'the scheduler could not use the store');
+        this.#wakeAt(this.#options.clock() + 1000);
+      }
+    }
+    this.#pumping = null;
+  }
+
+  /** Claims one run and starts its turn; false when none is due. */
+  async #startNext(): Promise<boolean> {
+    const { store, slots, clock, nodeId, leaseMs, maxTreeRuns } = this.#options;
+    const claim = await store.write(async (tx) => {
+      const now = clock();
+      const run = await tx.claimRun({ nodeId, now, leaseMs, maxTreeRuns, fullProviders: slots.fullProviders() });
+      if (!run) return null;
+      const started = await startRun(tx, run, now);
+      if (!started) {
+        const error = 'Nothing was left to do.';
+        await tx.endRun({ id: run.id, state: 'cancelled', stopReason: 'cancelled', error, finalText: null, now });
+      }
+      return { started };
+    });
+    if (!claim) return false;
+    if (claim.started) this.#run(claim.started);
+    return true;
+  }
+
+  #run(started: Started): void {
+    const { attempt, agent } = started;
+    const { slots, runTurn } = this.#options;
+    const abort = new AbortController();
+    slots.take(agent.provider);
+    const done = runTurn(started, abort.signal).finally(() => {
+      slots.release(agent.provider);
+      this.#live.delete(attempt.runId);
+      if (this.#live.size === 0 && this.#renewal) {
+        clearInterval(this.#renewal);
+        this.#renewal = null;
+      }
+      this.poke();
+    });
+    this.#live.set(attempt.runId, { fence: attempt.fence, abort, done });
+    this.#renewal ??= setInterval(() => void this.renewLeases(), this.#options.leaseMs / 3);
+  }
+
+  /** Keeps the claims of the turns under way, and ends those that were fenced by another process. */
+  async renewLeases(): Promise<void> {
+    const { store, clock, leaseMs, nodeId, log } = this.#options;
+    try {
+      const held = await store.write(async (tx) => {
+        await tx.renewLeases({ nodeId, leaseUntil: clock() + leaseMs });
+        return tx.listRunning({ nodeId });
+      });
+      const fences = new Map(held.map((run) => [run.id, run.fence]));
+      for (const [runId, turn] of this.#live) if (fences.get(runId) !== turn.fence) turn.abort.abort();
+    } catch (error) {
+      log.error({ error: (error as Error).message }, 'leases could not be renewed');
+    }
+  }
+
+  async #expire(): Promise<void> {
+    const { store, clock, correspondence, maxAttempts, maxTreeRuns } = this.#options;
+    const now = clock();
+    const due = await store.read(async (tx) => {
+      const [overdue] = await tx.listOverdueRequests({ now, limit: 1 });
+      const [expired] = await tx.listExpired({ now });
+      const [paused] = await tx.listNewlyPaused({ maxTreeRuns });
+      return overdue ?? expired ?? paused;
+    });
+    if (!due) return;
+    const more = await store.write(async (tx) => {
+      for (const run of await tx.listExpired({ now })) {
+        const failure = { kind: 'lease_lost', message: 'The node that ran it was not heard of any more.' } as const;
+        await failAttempt(tx, correspondence, run, failure, { maxAttempts }, now);
+      }
+      for (const { id } of await tx.listNewlyPaused({ maxTreeRuns })) {
+        const root = await tx.getAgent({ id });
+        await tx.setToldPaused({ treeId: id });
+        const text = `The team of ${root?.handle} rests: it had ${maxTreeRuns} runs since a person last wrote (limits.max_tree_runs). Write to any of them and it goes on.`;
+        if (root) await correspondence.tellPerson(tx, root, text, now);
+      }
+      return (await correspondence.expireRequests(tx, now)) > 0;
+    });
+    if (more) this.#again = true;
+  }
+
+  /** One timer for the earliest thing that only time will bring. */
+  async #arm(): Promise<void> {
+    const { store, clock, nodeId, pollMs } = this.#options;
+    const now = clock();
+    const times = await store.read(async (tx) => [
+      (await tx.getNextDeadline({}))?.at ?? null,
+      (await tx.getNextStart({ nodeId, now }))?.at ?? null,
+    ]);
+    if (pollMs !== null) times.push(now + pollMs);
+    const next = Math.min(...times.filter((at) => at !== null));
+    if (Number.isFinite(next)) this.#wakeAt(next);
+  }
+
+  #wakeAt(at: number): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    const wait = Math.min(Math.max(at - this.#options.clock(), 1), 2 ** 31 - 1);
+    this.#timer = setTimeout(() => this.poke(), wait);
+  }
+}

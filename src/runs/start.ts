@@ -1,0 +1,110 @@
+import { USER } from '../core/agent.ts';
+import { chooseCarried } from '../core/delivery.ts';
+import type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
+import type { AgentRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
+import { type Attempt, createAttempt, record } from './attempt.ts';
+import { buildInstructions, buildPrompt } from './prompt.ts';
+
+/** A run carries at most this many messages; the rest waits for the next one. */
+const MAX_CARRIED = 200;
+const MAX_JOURNAL = 50;
+
+/** An attempt that is claimed and knows what to do. */
+export interface Started {
+  readonly attempt: Attempt;
+  readonly agent: AgentRow;
+  readonly messages: readonly CarriedMessage[];
+  readonly journal: readonly JournalEntry[];
+  readonly instructions: string;
+  readonly prompt: string;
+}
+
+/**
+ * In the transaction that claimed the run: marks what it carries, or finds what its first attempt marked, and writes the
+ * prompt down. Null when nothing is left to carry.
+ */
+export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Started | null> {
+  const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
+  const carried = run.attempt === 1 ? await inject(tx, run) : await tx.listCarried({ runId: run.id });
+  if (carried.length === 0) return null;
+
+  const records = run.attempt === 1 ? [] : await tx.listRecords({ runId: run.id });
+  const messages = carried.map(toCarriedMessage);
+  const journal = journalOf(records);
+  const instructions = buildInstructions(agent);
+  const prompt = buildPrompt({ messages, journal });
+  const attempt = createAttempt(run, agent, records.at(-1)?.step ?? 0);
+  await record(tx, attempt, { type: 'system_message', content: instructions }, now);
+  await record(tx, attempt, { type: 'user_message', content: prompt }, now);
+  await tx.appendEvent({
+    type: 'run_started',
+    at: now,
+    agentId: agent.id,
+    data: { runId: run.id, agentId: agent.id, attempt: run.attempt },
+  });
+  return { attempt, agent, messages, journal, instructions, prompt };
+}
+
+/** Chooses what the run carries and marks it; the run knows from then on what it serves. */
+export async function inject(tx: Tx, run: RunRow): Promise<readonly DeliveryView[]> {
+  const pending = await tx.listPending({ agentId: run.agent_id, limit: MAX_CARRIED });
+  const { serves, deliveries } = chooseCarried(pending);
+  for (const { message_id } of deliveries) {
+    await tx.injectDelivery({ messageId: message_id, agentId: run.agent_id, runId: run.id });
+  }
+  const trigger = deliveries.find((delivery) => delivery.delivery_kind !== 'news') ?? deliveries[0];
+  await tx.setRunStart({
+    id: run.id,
+    serves,
+    triggerId: trigger?.message_id ?? null,
+    chainDepth: chainDepth(deliveries),
+  });
+  return deliveries;
+}
+
+/** 0 where a person's message is carried, else one more than the deepest that is. */
+function chainDepth(carried: readonly DeliveryView[]): number {
+  if (carried.some((delivery) => delivery.author_kind === 'person')) return 0;
+  return Math.max(0, ...carried.map((delivery) => delivery.chain_depth)) + 1;
+}
+
+export function toCarriedMessage(delivery: DeliveryView): CarriedMessage {
+  const message = {
+    id: delivery.message_id,
+    from: delivery.author_kind === 'person' ? personName(delivery) : (delivery.author_name ?? delivery.author_handle),
+    channelId: delivery.channel_id,
+    text: delivery.text,
+    kind: kindOf(delivery),
+  };
+  return delivery.in_reply_to === null ? message : { ...message, inReplyTo: delivery.in_reply_to };
+}
+
+function personName({ author_handle }: DeliveryView): string {
+  return author_handle === 'user' ? USER : author_handle;
+}
+
+function kindOf(delivery: DeliveryView): CarriedKind {
+  if (delivery.late) return 'late';
+  if (delivery.kind === 'reply' || delivery.kind === 'error' || delivery.kind === 'notice') return delivery.kind;
+  return delivery.delivery_kind === 'request' ? 'request' : 'news';
+}
+
+/** What earlier attempts said, and which of their calls succeeded. */
+function journalOf(records: readonly RunMessageRow[]): JournalEntry[] {
+  const calls = new Map<string, RunMessageRow>();
+  const journal: JournalEntry[] = [];
+  for (const row of records) {
+    if (row.type === 'assistant_message') journal.push({ type: 'text', text: JSON.parse(row.content) as string });
+    if (row.type === 'tool_call_message' && row.call_id) calls.set(row.call_id, row);
+    if (row.type !== 'tool_return_message' || row.is_error || !row.call_id) continue;
+    const call = calls.get(row.call_id);
+    if (!call?.tool) continue;
+    journal.push({
+      type: 'call',
+      tool: call.tool,
+      arguments: JSON.parse(call.content),
+      result: JSON.parse(row.content),
+    });
+  }
+  return journal.slice(-MAX_JOURNAL);
+}
