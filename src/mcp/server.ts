@@ -1,0 +1,39 @@
+import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import type { Attempt } from '../runs/attempt.ts';
+import type { AgentRow } from '../store/store.ts';
+import { type CallResult, callTool, type ToolDependencies } from '../tools/call.ts';
+import { toolsInScope } from '../tools/catalog.ts';
+import type { Tool } from '../tools/tool.ts';
+
+/** The MCP server of one agent in one attempt: its scope is all that it lists and all that it accepts. */
+export function createAgentServer(deps: ToolDependencies, attempt: Attempt, agent: AgentRow, version: string): Server {
+  const server = new Server({ name: 'substrat', version }, { capabilities: { tools: {} } });
+  server.setRequestHandler('tools/list', () => ({ tools: toolsInScope(agent).map(published) }));
+  server.setRequestHandler('tools/call', async ({ params }) => {
+    const called = await callTool(deps, attempt, params.name, params.arguments);
+    if (!called) {
+      const message = `There is no tool "${params.name}" in the scope of ${agent.handle}.`;
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+    }
+    return toResult(called);
+  });
+  return server;
+}
+
+function toResult({ result, isError, news }: CallResult) {
+  const content = [{ type: 'text' as const, text: JSON.stringify(result) }];
+  if (news > 0) {
+    const messages = news === 1 ? 'message waits' : 'messages wait';
+    content.push({ type: 'text', text: `${news} ${messages} in your inbox; read with check_inbox.` });
+  }
+  return { content, structuredContent: result, ...(isError && { isError }) };
+}
+
+const schemas = new WeakMap<Tool, { type: 'object' }>();
+
+function published(tool: Tool) {
+  const inputSchema = schemas.get(tool) ?? (z.toJSONSchema(tool.input, { io: 'input' }) as { type: 'object' });
+  schemas.set(tool, inputSchema);
+  return { name: tool.name, description: tool.description, inputSchema };
+}

@@ -1,0 +1,162 @@
+import { createHash, randomUUID } from 'node:crypto';
+import * as z from 'zod';
+import { chooseNews } from '../core/delivery.ts';
+import { type ErrorCode, SubstratError } from '../core/errors.ts';
+import { canonicalJson } from '../core/text.ts';
+import { type Attempt, record } from '../runs/attempt.ts';
+import type { AgentRow, Store, Tx } from '../store/store.ts';
+import { toolsInScope } from './catalog.ts';
+import type { RateLimiter } from './rate.ts';
+import type { Tool, ToolOutcome, ToolSettings } from './tool.ts';
+
+export interface ToolDependencies {
+  readonly store: Store;
+  readonly clock: () => number;
+  readonly settings: ToolSettings;
+  readonly limiter: RateLimiter;
+  readonly onAgentCreated: (agent: AgentRow) => Promise<void>;
+  readonly log: { error(details: object, message: string): void };
+}
+
+export interface CallResult {
+  readonly result: Readonly<Record<string, unknown>>;
+  readonly isError: boolean;
+  /** How many messages wait in the inbox of the caller. */
+  readonly news: number;
+}
+
+/**
+ * Executes one call of a tool for an attempt: validates, runs it and records call and return, all in one transaction, so
+ * that a call that was cut off left nothing. Answers null for a tool that is not in the agent's scope.
+ */
+export async function callTool(
+  deps: ToolDependencies,
+  attempt: Attempt,
+  name: string,
+  args: unknown,
+): Promise<CallResult | null> {
+  const agent = await deps.store.read((tx) => tx.getAgent({ id: attempt.agentId }));
+  const tool = agent && toolsInScope(agent).find((one) => one.name === name);
+  if (!agent || !tool) return null;
+  const call: Call = { tool, args: args ?? {}, id: randomUUID() };
+  try {
+    const input = parseInput(tool, call.args);
+    await tool.prepare?.(agent, input as never);
+    const { outcome, news } = await execute(deps, attempt, call, input);
+    if (outcome.created) await deps.onAgentCreated(outcome.created);
+    return { result: outcome.result, isError: false, news };
+  } catch (error) {
+    return refuse(deps, attempt, call, error);
+  }
+}
+
+interface Call {
+  readonly tool: Tool;
+  readonly args: unknown;
+  readonly id: string;
+}
+
+async function execute(
+  deps: ToolDependencies,
+  attempt: Attempt,
+  call: Call,
+  input: unknown,
+): Promise<{ outcome: ToolOutcome; news: number }> {
+  const { tool } = call;
+  const key = callKey(tool.name, input);
+  const now = deps.clock();
+  const wait = deps.limiter.take(attempt.agentId, now);
+  return deps.store.write(async (tx) => {
+    const run = await tx.holdRun(attempt);
+    const agent = (await tx.getAgent({ id: attempt.agentId })) as AgentRow;
+    const nth = attempt.calls.get(key) ?? 0;
+    const repeated = tool.effect && attempt.number > 1 ? await recorded(tx, attempt, key, nth) : null;
+    const outcome =
+      repeated ?? (await tool.run({ tx, agent, run, attempt, settings: deps.settings, now }, input as never));
+    if (wait !== null && !outcome.reply && !repeated) {
+      throw new SubstratError('rate_limited', `Too many calls. Wait ${wait} seconds before the next one.`);
+    }
+    await recordCall(tx, attempt, { ...call, args: input }, now);
+    await recordReturn(tx, attempt, call, { key, result: outcome.result, effect: tool.effect && !repeated }, now);
+    if (tool.effect) attempt.calls.set(key, nth + 1);
+    attempt.limited = false;
+    return { outcome, news: tool.name === 'check_inbox' ? 0 : await countNews(tx, agent) };
+  });
+}
+
+/** The k-th identical call gets what the k-th one of earlier attempts got. */
+async function recorded(tx: Tx, attempt: Attempt, key: string, nth: number): Promise<ToolOutcome | null> {
+  const effect = (await tx.listEffects({ runId: attempt.runId, callKey: key }))[nth];
+  if (!effect) return null;
+  return { result: { ...(JSON.parse(effect.content) as Record<string, unknown>), repeated: true } };
+}
+
+/** An expected error is a result like any other, and recorded like one; only a turn that has ended leaves no trace. */
+async function refuse(deps: ToolDependencies, attempt: Attempt, call: Call, error: unknown): Promise<CallResult> {
+  const { code, message } = describe(deps, error);
+  const result = { error: { code, message } };
+  const unrecorded = code === 'fenced' || code === 'store' || (code === 'rate_limited' && attempt.limited);
+  attempt.limited = code === 'rate_limited';
+  if (!unrecorded) {
+    await deps.store
+      .write(async (tx) => {
+        await tx.holdRun(attempt);
+        const now = deps.clock();
+        await recordCall(tx, attempt, call, now);
+        await recordReturn(tx, attempt, call, { result, isError: true }, now);
+      })
+      .catch(() => {});
+  }
+  return { result, isError: true, news: 0 };
+}
+
+function describe(deps: ToolDependencies, error: unknown): { code: ErrorCode; message: string } {
+  if (error instanceof SubstratError) return { code: error.code, message: error.message };
+  deps.log.error({ error: (error as Error).stack }, 'a tool failed');
+  return { code: 'internal', message: 'Something went wrong inside Substrat; its log has the details.' };
+}
+
+function parseInput(tool: Tool, args: unknown): unknown {
+  const parsed = tool.input.safeParse(args);
+  if (parsed.success) return parsed.data;
+  throw new SubstratError('bad_request', `${tool.name}: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`);
+}
+
+function callKey(name: string, input: unknown): string {
+  return createHash('sha256')
+    .update(`${name} ${canonicalJson(input)}`)
+    .digest('base64url');
+}
+
+function recordCall(tx: Tx, attempt: Attempt, { tool, args, id }: Call, now: number): Promise<void> {
+  return record(tx, attempt, { type: 'tool_call_message', tool: tool.name, callId: id, content: args }, now);
+}
+
+function recordReturn(
+  tx: Tx,
+  attempt: Attempt,
+  call: Call,
+  { result, key, isError, effect }: { result: object; key?: string; isError?: boolean; effect?: boolean },
+  now: number,
+): Promise<void> {
+  return record(
+    tx,
+    attempt,
+    {
+      type: 'tool_return_message',
+      tool: call.tool.name,
+      callId: call.id,
+      content: result,
+      ...(key && { callKey: key }),
+      isError: isError ?? false,
+      effect: effect ?? false,
+    },
+    now,
+  );
+}
+
+async function countNews(tx: Tx, agent: AgentRow): Promise<number> {
+  const pending = await tx.countPendingNews({ agentId: agent.id });
+  if (!pending?.n || !toolsInScope(agent).some((tool) => tool.name === 'check_inbox')) return 0;
+  return chooseNews(await tx.listPending({ agentId: agent.id, limit: 1000 })).length;
+}

@@ -1,0 +1,31 @@
+import { SubstratError } from '../core/errors.ts';
+import type { AgentRow } from '../store/store.ts';
+import { inspectAgent } from './inspect.ts';
+import { spawnAgent } from './spawn.ts';
+import { broadcastTool, checkInbox, complete, listAgents, sendMessage } from './team.ts';
+import type { Tool } from './tool.ts';
+
+/** Every tool there is, in the order of `tools/list`. */
+export const catalog: readonly Tool[] = [
+  sendMessage,
+  broadcastTool,
+  checkInbox,
+  spawnAgent,
+  inspectAgent,
+  listAgents,
+  complete,
+];
+
+/** The tools that an agent may see and call; nothing is implied by a scope. */
+export function toolsInScope(agent: Pick<AgentRow, 'tools'>): readonly Tool[] {
+  if (agent.tools === null) return catalog;
+  const scope = new Set(JSON.parse(agent.tools) as string[]);
+  return catalog.filter((tool) => scope.has(tool.name));
+}
+
+export function checkScope(names: readonly string[]): void {
+  const unknown = names.filter((name) => !catalog.some((tool) => tool.name === name));
+  if (unknown.length === 0) return;
+  const known = catalog.map((tool) => tool.name).join(', ');
+  throw new SubstratError('bad_request', `Unknown tools: ${unknown.join(', ')}. There are: ${known}.`);
+}

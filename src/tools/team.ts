@@ -1,0 +1,143 @@
+import * as z from 'zod';
+import { agentState, USER, USER_ID } from '../core/agent.ts';
+import { chooseNews } from '../core/delivery.ts';
+import { SubstratError } from '../core/errors.ts';
+import { answer } from '../messaging/replies.ts';
+import { broadcast, send } from '../messaging/send.ts';
+import { toCarriedMessage } from '../runs/start.ts';
+import type { DeliveryView } from '../store/store.ts';
+import { defineTool, type ToolContext, textField } from './tool.ts';
+
+/** One answer of `check_inbox` holds at most this many; the next call has the rest. */
+const INBOX_PAGE = 100;
+
+export const sendMessage = defineTool({
+  name: 'send_message',
+  description:
+    'Send a message to another agent: your parent, a child or a sibling (a root agent may write to USER). Returns at once. ' +
+    'With sync, the reply arrives as your next message after your turn has ended; do not wait or poll for it.',
+  input: z.strictObject({
+    recipient: z.string().min(1).describe('Agent name.'),
+    text: textField('Message body.'),
+    // Whether it was given decides about requests to people and to those who wrote first, so no default is filled in.
+    sync: z
+      .boolean()
+      .optional()
+      .meta({ default: true, description: 'If true, the reply is delivered as your next message.' }),
+    in_reply_to: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Id of the message that this one answers, when it is not the one that started your turn.'),
+  }),
+  effect: true,
+  run: async ({ tx, agent, run, settings, now }, input) => {
+    const message = { recipient: input.recipient, text: input.text, sync: input.sync, inReplyTo: input.in_reply_to };
+    const sent = await send(tx, settings.rules, { agent, run }, message, now);
+    return {
+      result: { status: 'sent', message_id: sent.messageId, waiting_for_reply: sent.waiting },
+      reply: sent.reply,
+    };
+  },
+});
+
+export const broadcastTool = defineTool({
+  name: 'broadcast',
+  description: 'Send a message to all your siblings. Replies arrive as separate messages, one per respondent.',
+  input: z.strictObject({ text: textField('Message body.') }),
+  effect: true,
+  run: async ({ tx, agent, run, now }, { text }) => {
+    const { messageId, recipients } = await broadcast(tx, { agent, run }, text, now);
+    return { result: { status: 'sent', message_id: messageId, recipient_count: recipients } };
+  },
+});
+
+export const checkInbox = defineTool({
+  name: 'check_inbox',
+  description:
+    'Read pending messages that nobody waits on: notifications and unsolicited messages. Replies to your sync messages are not here; they arrive as your next message.',
+  input: z.strictObject({}),
+  effect: false,
+  run: async (context) => {
+    const { tx, agent, run, attempt } = context;
+    const taken = attempt.external ? await takeEverything(context) : await takeNews(context);
+    for (const { message_id } of taken) {
+      await tx.injectDelivery({ messageId: message_id, agentId: agent.id, runId: run.id });
+    }
+    return { result: { messages: taken.map(attempt.external ? fullEntry : entry) } };
+  },
+});
+
+export const listAgents = defineTool({
+  name: 'list_agents',
+  description: 'List the agents that you can reach: your parent, your children and your siblings.',
+  input: z.strictObject({}),
+  effect: false,
+  run: async ({ tx, agent }) => {
+    const agents = (await tx.listNeighbours(agent)).map((neighbour) => ({
+      name: neighbour.name,
+      agent_id: neighbour.id,
+      role: neighbour.role,
+      state: agentState(neighbour),
+      relation: neighbour.id === agent.parent_id ? 'parent' : neighbour.parent_id === agent.id ? 'child' : 'sibling',
+      pending: neighbour.pending,
+    }));
+    return { result: { agents } };
+  },
+});
+
+export const complete = defineTool({
+  name: 'complete',
+  description:
+    'Hand your result to your parent and end for good after this turn. Only for agents without children; nothing can be sent to you afterwards.',
+  input: z.strictObject({ result: textField('What you hand over.') }),
+  effect: true,
+  run: async (context, { result }) => {
+    const { tx, agent } = context;
+    if ((await tx.listChildren({ id: agent.id })).length > 0) {
+      throw new SubstratError('has_children', 'You still have children; an agent with children cannot complete.');
+    }
+    const { messageId, reply } = await handOver(context, result);
+    await tx.setCompleting({ id: agent.id });
+    return { result: { status: 'completing', message_id: messageId }, reply };
+  },
+});
+
+/** Answers what the parent (for a root, the owner) asked: the request that is served now, else the oldest, else it is news. */
+async function handOver(context: ToolContext, text: string): Promise<{ messageId: string; reply: boolean }> {
+  const { tx, agent, run, now, settings } = context;
+  const asked = await tx.listOpenRequestsTo({ recipientId: agent.id });
+  const byParent = asked.filter((request) => request.asker_id === (agent.parent_id ?? USER_ID));
+  const request = byParent.find((one) => one.message_id === run.serves) ?? byParent[0];
+  if (request) {
+    return { messageId: (await answer(tx, request, { run, text, kind: 'reply' }, now)) as string, reply: true };
+  }
+  const parent = agent.parent_id && (await tx.getAgent({ id: agent.parent_id }));
+  const recipient = parent ? parent.name : USER;
+  const sent = await send(tx, settings.rules, { agent, run }, { recipient, text, sync: false }, now);
+  return { messageId: sent.messageId, reply: sent.reply };
+}
+
+async function takeNews({ tx, agent }: ToolContext): Promise<DeliveryView[]> {
+  return chooseNews(await tx.listPending({ agentId: agent.id, limit: INBOX_PAGE }));
+}
+
+/** Whoever asks for more has got what was given before; requests stay until they are answered. */
+async function takeEverything({ tx, agent, run }: ToolContext): Promise<DeliveryView[]> {
+  for (const given of await tx.listCarried({ runId: run.id })) {
+    if (given.delivery_kind !== 'request') {
+      await tx.acknowledgeDelivery({ messageId: given.message_id, agentId: agent.id });
+    }
+  }
+  return tx.listPending({ agentId: agent.id, limit: INBOX_PAGE });
+}
+
+function entry(delivery: DeliveryView) {
+  const { from, text, id } = toCarriedMessage(delivery);
+  return { from, text, message_id: id };
+}
+
+function fullEntry(delivery: DeliveryView) {
+  const { kind, inReplyTo } = toCarriedMessage(delivery);
+  return { ...entry(delivery), kind, ...(inReplyTo && { in_reply_to: inReplyTo }) };
+}

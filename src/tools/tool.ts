@@ -1,0 +1,66 @@
+import * as z from 'zod';
+import { MAX_TEXT } from '../core/text.ts';
+import type { MessagingRules } from '../messaging/send.ts';
+import type { TreeLimits } from '../messaging/tree.ts';
+import type { Attempt } from '../runs/attempt.ts';
+import type { AgentRow, RunRow, Tx } from '../store/store.ts';
+
+/** What every tool may use beside its input. */
+export interface ToolSettings {
+  readonly rules: MessagingRules;
+  readonly limits: TreeLimits;
+  readonly nodeId: string;
+  /** For children of an external agent, which cannot inherit its provider. */
+  readonly defaultProvider: string | null;
+}
+
+/** Who calls, bound by the daemon when the connection was made; nothing of it comes from the arguments. */
+export interface ToolContext {
+  readonly tx: Tx;
+  readonly agent: AgentRow;
+  readonly run: RunRow;
+  readonly attempt: Attempt;
+  readonly settings: ToolSettings;
+  readonly now: number;
+}
+
+export interface ToolOutcome {
+  readonly result: Readonly<Record<string, unknown>>;
+  /** It answered a request: exempt from the rate limit. */
+  readonly reply?: boolean;
+  /** An agent that came to be. */
+  readonly created?: AgentRow;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly input: z.ZodObject;
+  /** It changes something, so a repeated attempt gets its recorded result. */
+  readonly effect: boolean;
+  /** What must be done outside the store, before the transaction; it must bear to be done twice. */
+  prepare?(agent: AgentRow, input: never): Promise<void>;
+  run(context: ToolContext, input: never): Promise<ToolOutcome>;
+}
+
+/** Ties a tool's functions to the type of its input. */
+export function defineTool<I extends z.ZodObject>(tool: {
+  readonly name: string;
+  readonly description: string;
+  readonly input: I;
+  readonly effect: boolean;
+  prepare?(agent: AgentRow, input: z.infer<I>): Promise<void>;
+  run(context: ToolContext, input: z.infer<I>): Promise<ToolOutcome>;
+}): Tool {
+  return tool;
+}
+
+/** A text that a message can hold. */
+export function textField(description: string): z.ZodString {
+  return z
+    .string()
+    .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
+    .refine((text) => text.trim() !== '', 'must not be empty')
+    .refine((text) => !text.includes('\0'), 'must not contain NUL characters')
+    .describe(description);
+}
