@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { createClient, type Reply } from '../../client/client.ts';
+import { SubstratError } from '../../core/errors.ts';
+import { type Context, type GlobalOptions, UsageError } from '../context.ts';
+import { table } from '../table.ts';
+
+/** How long one question to the daemon waits for a reply before it is asked again. */
+const WAIT_SLICE_S = 30;
+
+export function agentCommand(context: Context): Command {
+  return new Command('agent')
+    .description('Make agents and talk to them. REF is a name, a path (lead/worker-1), a handle or an id.')
+    .addCommand(createCommand(context))
+    .addCommand(listCommand(context))
+    .addCommand(sendCommand(context))
+    .addCommand(mcpCommand(context));
+}
+
+interface CreateOptions extends GlobalOptions {
+  readonly provider?: string;
+  readonly model?: string;
+  readonly program?: string;
+  readonly instructions?: string;
+  readonly instructionsFile?: string;
+  readonly role?: string;
+  readonly parent?: string;
+  readonly workspace?: string;
+  readonly tools?: string;
+}
+
+function createCommand(context: Context): Command {
+  return new Command('create')
+    .description('Make an agent.')
+    .argument('<name>', 'letters, digits, "_" and "-"')
+    .option('--provider <provider>', 'what runs it: scripted or external')
+    .option('--model <model>', 'for providers that have models')
+    .option('--program <file>', 'the program that a scripted agent is; .ts and .js run with Node')
+    .option('--instructions <text>', 'what it is there for')
+    .option('--instructions-file <file>', 'the same from a file')
+    .option('--role <role>', 'any label; worker when not given')
+    .option('--parent <ref>', 'the agent whose child it becomes')
+    .option('--workspace <directory>', 'where it works; its own directory in the home when not given')
+    .option('--tools <names>', 'the tools that it may use, separated by commas; all when not given')
+    .addHelpText('after', '\nExample:\n  substrat agent create counter --program ./counter.ts')
+    .action(async (name: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<CreateOptions>();
+      if (options.instructions !== undefined && options.instructionsFile !== undefined) {
+        throw new UsageError('Give --instructions or --instructions-file, not both.');
+      }
+      const agent = await createClient({ home: context.home() }).createAgent({
+        name,
+        provider: options.provider ?? null,
+        model: options.model ?? null,
+        program: options.program ? resolve(options.program) : null,
+        instructions: options.instructionsFile ? readText(options.instructionsFile) : (options.instructions ?? ''),
+        role: options.role ?? null,
+        parent: options.parent ?? null,
+        workspace: options.workspace ? resolve(options.workspace) : null,
+        tools:
+          options.tools === undefined
+            ? null
+            : options.tools
+                .split(',')
+                .map((tool) => tool.trim())
+                .filter(Boolean),
+      });
+      context.print(options.json ? JSON.stringify(agent) : `${agent.handle} is here (${agent.id}).`);
+    });
+}
+
+function listCommand(context: Context): Command {
+  return new Command('list')
+    .description('Show the agents.')
+    .option('--all', 'with those that are terminated')
+    .addHelpText('after', '\nExample:\n  substrat agent list')
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & { all?: boolean }>();
+      const client = createClient({ home: context.home() });
+      const items = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const page: Awaited<ReturnType<typeof client.listAgents>> = await client.listAgents({
+          ...(cursor && { cursor }),
+          limit: 500,
+          all: options.all ?? false,
+        });
+        items.push(...page.items);
+        cursor = page.nextCursor;
+      }
+      if (options.json) return context.print(JSON.stringify({ items, nextCursor: null }));
+      if (items.length === 0)
+        return context.print('There are no agents yet; `substrat agent create --help` makes one.');
+      const rows = items.map((agent) => [agent.handle, agent.state, agent.role, agent.provider, String(agent.pending)]);
+      for (const line of table(['HANDLE', 'STATE', 'ROLE', 'PROVIDER', 'PENDING'], rows)) context.print(line);
+    });
+}
+
+function sendCommand(context: Context): Command {
+  return new Command('send')
+    .description('Send an agent a message, as you. It is a request: the agent will answer.')
+    .argument('<ref>', 'the agent')
+    .argument('<text>', 'the message; "-" reads it from standard input')
+    .option('--wait', 'wait for the answer and print it')
+    .option('--timeout <seconds>', 'how long to wait; for ever when not given')
+    .option('--reply-to <message>', "answer the agent's question with that id")
+    .addHelpText('after', '\nExample:\n  substrat agent send lead "How far are you?" --wait')
+    .action(async (ref: string, text: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & { wait?: boolean; timeout?: string; replyTo?: string }>();
+      const timeout = options.timeout === undefined ? Number.POSITIVE_INFINITY : Number(options.timeout);
+      if (!(timeout > 0)) throw new UsageError(`--timeout takes a number of seconds; got "${options.timeout}".`);
+      const client = createClient({ home: context.home() });
+      const { messageId } = await client.sendMessage(ref, {
+        text: text === '-' ? readText(0) : text,
+        ...(options.replyTo && { inReplyTo: options.replyTo }),
+      });
+      if (!options.wait || options.replyTo) {
+        return context.print(options.json ? JSON.stringify({ messageId }) : `Sent (${messageId}).`);
+      }
+      const reply = await waitForReply(client, messageId, timeout);
+      const { messageId: replyId, from, text: answer } = reply;
+      context.print(
+        options.json ? JSON.stringify({ messageId, reply: { messageId: replyId, from, text: answer } }) : answer,
+      );
+      if (reply.kind === 'error') throw new SubstratError('conflict', `${from} could not answer.`);
+    });
+}
+
+async function waitForReply(
+  client: ReturnType<typeof createClient>,
+  messageId: string,
+  timeoutS: number,
+): Promise<Reply> {
+  const giveUp = Date.now() + timeoutS * 1000;
+  for (;;) {
+    const left = (giveUp - Date.now()) / 1000;
+    if (left <= 0) {
+      throw new SubstratError(
+        'timeout',
+        `No answer within ${timeoutS} seconds; it will still come (message ${messageId}).`,
+      );
+    }
+    const reply = await client.awaitReply(messageId, Math.min(WAIT_SLICE_S, left));
+    if (reply) return reply;
+  }
+}
+
+function mcpCommand(context: Context): Command {
+  return new Command('mcp')
+    .description('Print the MCP configuration with which your own agent window joins as an external agent.')
+    .argument('<ref>', 'an agent with the provider external')
+    .addHelpText(
+      'after',
+      '\nExample:\n  substrat agent create me --provider external\n  substrat agent mcp me > .cursor/mcp.json',
+    )
+    .action(async (ref: string) => {
+      const { path } = await createClient({ home: context.home() }).getMcpConfig(ref);
+      context.print(readText(path).trimEnd());
+    });
+}
+
+function readText(file: string | number): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new SubstratError('bad_request', `${file} cannot be read: ${(error as Error).message}.`);
+  }
+}

@@ -1,0 +1,164 @@
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command } from 'commander';
+import { createClient, type Status } from '../../client/client.ts';
+import { SubstratError } from '../../core/errors.ts';
+import { type Context, type GlobalOptions, UsageError } from '../context.ts';
+
+const PATIENCE_MS = 20_000;
+
+export function upCommand(context: Context): Command {
+  return new Command('up')
+    .description('Run the daemon in the foreground.')
+    .option('--demo', 'show a small team at work')
+    .option('--quiet', 'say nothing')
+    .addHelpText('after', '\nExample:\n  substrat up --demo')
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & { demo?: boolean; quiet?: boolean }>();
+      const { up } = await import('../../daemon/main.ts');
+      await up({
+        home: context.home(),
+        configFile: options.config ?? null,
+        version: context.version,
+        demo: options.demo ?? false,
+        print: options.quiet ? null : context.print,
+      });
+    });
+}
+
+export function daemonCommand(context: Context): Command {
+  return new Command('daemon')
+    .description('Run the daemon in the background.')
+    .addCommand(startCommand(context))
+    .addCommand(stopCommand(context))
+    .addCommand(statusCommand(context))
+    .addCommand(logsCommand(context));
+}
+
+function startCommand(context: Context): Command {
+  return new Command('start')
+    .description('Start the daemon in the background.')
+    .addHelpText('after', '\nExample:\n  substrat daemon start')
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const running = await statusOf(context);
+      if (running) {
+        throw new SubstratError('home_in_use', `A daemon runs on ${running.home} already (process ${running.pid}).`);
+      }
+      const status = await startInBackground(context, options.config);
+      context.print(
+        options.json ? JSON.stringify(status) : `The daemon is up (process ${status.pid}). Home: ${status.home}`,
+      );
+    });
+}
+
+async function startInBackground(context: Context, config: string | undefined): Promise<Status> {
+  const home = context.home();
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const out = join(home, 'daemon.out');
+  const file = openSync(out, 'w', 0o600);
+  const args = [
+    '--require',
+    preload(),
+    process.argv[1] as string,
+    'up',
+    '--quiet',
+    ...(config ? ['--config', config] : []),
+  ];
+  const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', file, file] });
+  closeSync(file);
+  let exit: number | null = null;
+  child.on('exit', (code) => {
+    exit = code ?? 1;
+  });
+  for (const giveUp = Date.now() + PATIENCE_MS; Date.now() < giveUp && exit === null; await sleep(20)) {
+    const status = await statusOf(context);
+    if (status?.pid !== child.pid || !status) continue;
+    child.unref();
+    return status;
+  }
+  if (exit === null) child.kill('SIGKILL');
+  const reason = readFileSync(out, 'utf8')
+    .trim()
+    .replace(/^substrat: /, '');
+  throw new SubstratError('not_running', reason || `The daemon did not start within ${PATIENCE_MS / 1000} seconds.`);
+}
+
+function stopCommand(context: Context): Command {
+  return new Command('stop')
+    .description('Stop the daemon; turns under way are tried again at the next start.')
+    .addHelpText('after', '\nExample:\n  substrat daemon stop')
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const status = await statusOf(context);
+      if (!status) throw new SubstratError('not_running', 'No daemon runs on this home.');
+      process.kill(status.pid, 'SIGTERM');
+      for (const giveUp = Date.now() + PATIENCE_MS; isAlive(status.pid); await sleep(20)) {
+        if (Date.now() > giveUp) {
+          throw new SubstratError(
+            'timeout',
+            `The daemon (process ${status.pid}) does not stop; kill -9 is safe, nothing is lost.`,
+          );
+        }
+      }
+      context.print(options.json ? JSON.stringify({ status: 'stopped', pid: status.pid }) : 'The daemon has stopped.');
+    });
+}
+
+function statusCommand(context: Context): Command {
+  return new Command('status')
+    .description('Say whether the daemon runs. Exit code 1 when it does not.')
+    .addHelpText('after', '\nExample:\n  substrat daemon status --json')
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const status = await createClient({ home: context.home() }).getStatus();
+      if (options.json) return context.print(JSON.stringify({ ...status, url: null }));
+      context.print(`The daemon is up (process ${status.pid}, version ${status.version}).`);
+      context.print(`Home: ${status.home}`);
+      context.print(`Sandbox: ${status.sandbox}`);
+    });
+}
+
+function logsCommand(context: Context): Command {
+  return new Command('logs')
+    .description('Print the log of the daemon.')
+    .option('--lines <n>', 'only the last ones', '100')
+    .addHelpText('after', '\nExample:\n  substrat daemon logs --lines 20')
+    .action((options: { lines: string }) => {
+      const count = Number(options.lines);
+      if (!Number.isInteger(count) || count < 1)
+        throw new UsageError(`--lines takes a number; got "${options.lines}".`);
+      for (const line of readLog(join(context.home(), 'daemon.log')).slice(-count)) context.print(line);
+    });
+}
+
+function readLog(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').trimEnd().split('\n');
+  } catch {
+    throw new SubstratError('not_found', `There is no log at ${file}; no daemon has run on this home.`);
+  }
+}
+
+async function statusOf(context: Context): Promise<Status | null> {
+  try {
+    return await createClient({ home: context.home() }).getStatus();
+  } catch (error) {
+    if (error instanceof SubstratError && error.code === 'not_running') return null;
+    throw error;
+  }
+}
+
+function preload(): string {
+  return new URL('../../../bin/preload.cjs', import.meta.url).pathname;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { SubstratError } from '../core/errors.ts';
+import type { AgentWish } from '../http/api.ts';
+import { resolveReference } from '../messaging/reference.ts';
+import { createAgent } from '../messaging/tree.ts';
+import type { AgentRow } from '../store/store.ts';
+import { checkScope } from '../tools/catalog.ts';
+import type { Daemon } from './daemon.ts';
+import { EXTERNAL } from './providers.ts';
+
+/** Makes an agent for a person: what is not said comes from the parent, then from the configuration. */
+export async function addAgent(daemon: Daemon, wish: AgentWish): Promise<AgentRow> {
+  const { store, config, home, clock } = daemon;
+  if (wish.tools) checkScope(wish.tools);
+  const agent = await store.write(async (tx) => {
+    const parent = wish.parent === null ? null : await resolveReference(tx, wish.parent);
+    if (parent && parent.terminated_at !== null) {
+      throw new SubstratError('terminated', `${parent.handle} is terminated; it cannot have children.`);
+    }
+    const id = randomUUID();
+    const provider =
+      wish.provider ?? parent?.provider ?? config.daemon.defaultProvider ?? (wish.program ? 'scripted' : null);
+    const program = wish.program ?? parent?.program ?? null;
+    checkProvider(daemon, provider, program);
+    return createAgent(
+      tx,
+      config.limits,
+      {
+        id,
+        name: wish.name,
+        parent,
+        role: wish.role ?? 'worker',
+        instructions: wish.instructions,
+        provider: provider as string,
+        model: wish.model ?? parent?.model ?? null,
+        program,
+        workspace: wish.workspace ?? parent?.workspace ?? home.workspace(id),
+        tools: wish.tools,
+        nodeId: home.nodeId,
+        spawnedBy: null,
+      },
+      clock(),
+    );
+  });
+  await daemon.prepareAgent(agent);
+  return agent;
+}
+
+function checkProvider(daemon: Daemon, provider: string | null, program: string | null): void {
+  if (provider === null) {
+    throw new SubstratError(
+      'bad_request',
+      'Say what runs the agent: a provider (scripted, external) or a program. [daemon] default_provider can say it for all.',
+    );
+  }
+  if (provider === EXTERNAL) return;
+  if (provider !== 'scripted') {
+    throw new SubstratError('unsupported', `There is no provider "${provider}"; there are scripted and external.`);
+  }
+  const command = program ?? daemon.config.providers.scripted?.command ?? null;
+  if (command === null) {
+    throw new SubstratError('bad_request', 'A scripted agent is a program: name it with --program FILE.');
+  }
+  if (program !== null && !existsSync(program)) {
+    throw new SubstratError('bad_request', `There is no program ${program}.`);
+  }
+}

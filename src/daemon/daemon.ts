@@ -1,0 +1,189 @@
+import type { Server } from 'node:http';
+import type { Config } from '../config/config.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { AgentWish } from '../http/api.ts';
+import { answerServed, expireRequests, failServed, tellPerson } from '../messaging/replies.ts';
+import { terminateAgent } from '../messaging/tree.ts';
+import { endProcessGroup } from '../providers/process.ts';
+import { type Correspondence, cancelRun } from '../runs/endings.ts';
+import { ExternalRuns } from '../runs/external.ts';
+import { recoverRuns } from '../runs/recovery.ts';
+import { runTurn } from '../runs/run-turn.ts';
+import { Scheduler } from '../runs/scheduler.ts';
+import { createSlots } from '../runs/slots.ts';
+import { noSandbox } from '../sandbox/none.ts';
+import { openStore } from '../store/open.ts';
+import type { AgentRow, Store } from '../store/store.ts';
+import type { ToolDependencies } from '../tools/call.ts';
+import { createRateLimiter } from '../tools/rate.ts';
+import { addAgent } from './agents.ts';
+import { AgentDoors } from './doors.ts';
+import { type Home, takeHome } from './home.ts';
+import type { Log } from './log.ts';
+import { createMembers } from './members.ts';
+import { createProviders } from './providers.ts';
+
+export interface DaemonOptions {
+  readonly home: string;
+  readonly config: Config;
+  readonly version: string;
+  readonly log: Log;
+  readonly clock?: () => number;
+}
+
+const correspondence: Correspondence = { answerServed, failServed, tellPerson, expireRequests, terminateAgent };
+
+/** One node: everything that runs, wired together. The rooms know nothing of each other beyond what is handed to them here. */
+export class Daemon {
+  readonly home: Home;
+  readonly store: Store;
+  readonly config: Config;
+  readonly version: string;
+  readonly clock: () => number;
+  readonly tools: ToolDependencies;
+  readonly #scheduler: Scheduler;
+  readonly #doors: AgentDoors;
+  readonly log: Log;
+  #http: Server | null = null;
+
+  /** Takes the home, opens the store, ends and takes up what a dead daemon left, and starts to work. */
+  static async start(options: DaemonOptions): Promise<Daemon> {
+    process.umask(0o077);
+    const home = takeHome(options.home);
+    let store: Store | null = null;
+    try {
+      store = await openStore(options.config.db);
+      const daemon = new Daemon(options, home, store);
+      await daemon.#begin();
+      return daemon;
+    } catch (error) {
+      await store?.close();
+      home.release();
+      throw error;
+    }
+  }
+
+  private constructor(options: DaemonOptions, home: Home, store: Store) {
+    const { config, log, version } = options;
+    const clock = options.clock ?? Date.now;
+    const { nodeId } = home;
+    this.home = home;
+    this.store = store;
+    this.config = config;
+    this.version = version;
+    this.clock = clock;
+    this.log = log;
+    this.tools = {
+      store,
+      clock,
+      log,
+      limiter: createRateLimiter(config.limits.toolCallsPerMinute),
+      settings: {
+        rules: { requestDeadlineMs: config.daemon.requestDeadlineMs },
+        limits: config.limits,
+        nodeId,
+        defaultProvider: config.daemon.defaultProvider,
+      },
+      onAgentCreated: (agent) => this.#doors.prepare(agent),
+    };
+    const external = new ExternalRuns({ store, clock, nodeId, correspondence });
+    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, log });
+    const providers = createProviders(config, process.env);
+    const { maxAttempts, turnTimeoutMs, leaseMs, slots } = config.daemon;
+    const turn = {
+      store,
+      clock,
+      correspondence,
+      provider: (name: string) => providers.get(name) ?? null,
+      openDoor: this.#doors.open,
+      confine: noSandbox.confine,
+      maxAttempts,
+      turnTimeoutMs,
+      log,
+    };
+    this.#scheduler = new Scheduler({
+      store,
+      clock,
+      nodeId,
+      slots: createSlots(slots, providerSlots(config)),
+      leaseMs,
+      maxTreeRuns: config.limits.maxTreeRuns,
+      maxAttempts,
+      pollMs: store.engine === 'postgres' ? 2000 : null,
+      correspondence,
+      runTurn: (started, signal) => runTurn(turn, started, signal),
+      log,
+    });
+  }
+
+  /** What a turn is executed in, for whoever shows state. */
+  get sandboxMode(): string {
+    return noSandbox.mode;
+  }
+
+  addAgent(wish: AgentWish): Promise<AgentRow> {
+    return addAgent(this, wish);
+  }
+
+  /** Resolves when everything that is due has started; for tests that drive the time. */
+  tick(): Promise<void> {
+    return this.#scheduler.tick();
+  }
+
+  prepareAgent(agent: AgentRow): Promise<void> {
+    return this.#doors.prepare(agent);
+  }
+
+  async cancelRun(runId: string, reason: string): Promise<void> {
+    await this.store.write((tx) => cancelRun(tx, correspondence, runId, reason, this.clock()));
+    this.#scheduler.abort(runId);
+  }
+
+  async terminateAgent(agentId: string, reason: string): Promise<void> {
+    const { fenced, ended } = await this.store.write(async (tx) => {
+      const agent = await tx.getAgent({ id: agentId });
+      if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
+      if (agent.terminated_at !== null) throw new SubstratError('conflict', `${agent.handle} is terminated already.`);
+      const ended = await tx.listSubtree({ id: agentId });
+      return { ended, fenced: await terminateAgent(tx, agent, reason, this.clock()) };
+    });
+    for (const runId of fenced) this.#scheduler.abort(runId);
+    for (const agent of ended) await this.#doors.closeExternal(agent.id);
+  }
+
+  async stop(): Promise<void> {
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    if (this.#http) this.#http.close(() => resolve());
+    else resolve();
+    this.#http?.closeAllConnections();
+    await closed;
+    await this.#scheduler.stop();
+    await this.#doors.closeAll();
+    await this.store.close();
+    this.home.release();
+  }
+
+  async #begin(): Promise<void> {
+    const { store, clock, home, config } = this;
+    await recoverRuns({
+      store,
+      clock,
+      nodeId: home.nodeId,
+      maxAttempts: config.daemon.maxAttempts,
+      correspondence,
+      endProcessGroup,
+    });
+    await createMembers(this);
+    this.#scheduler.start();
+    await this.#doors.openExternal(await store.read((tx) => tx.listExternalAgents({ nodeId: home.nodeId })));
+    // Loaded after the agents' work has begun: it does not wait for the door.
+    const { serveApi } = await import('../http/serve.ts');
+    this.#http = await serveApi(this, home.socket);
+    this.log.info({ home: home.path, engine: store.engine }, 'the daemon is up');
+  }
+}
+
+function providerSlots(config: Config): Record<string, number> {
+  const limited = Object.entries(config.providers).filter(([, { slots }]) => slots !== null);
+  return Object.fromEntries(limited.map(([name, { slots }]) => [name, slots as number]));
+}

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { SubstratError } from '../core/errors.ts';
+
+/** Where everything of one daemon is. All of it is the owner's only. */
+export interface Home {
+  readonly path: string;
+  readonly socket: string;
+  readonly log: string;
+  /** Tells this daemon's agents from those of others on the same store. */
+  readonly nodeId: string;
+  agentDirectory(agentId: string): string;
+  agentSocket(agentId: string): string;
+  mcpConfig(agentId: string): string;
+  workspace(agentId: string): string;
+  /** Gives the home up for the next daemon. */
+  release(): void;
+}
+
+/** What a Unix socket's path may have on Linux. */
+const MAX_SOCKET_PATH = 107;
+
+/** Takes the home for this process; a second daemon on it is refused. */
+export function takeHome(path: string): Home {
+  const agentDirectory = (agentId: string) => join(path, 'agents', agentId);
+  const agentSocket = (agentId: string) => join(agentDirectory(agentId), 'agent.sock');
+  checkLength(path, agentSocket(randomUUID()));
+  const lock = makeAndLock(path);
+  const pidFile = join(path, 'daemon.pid');
+  writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+  return {
+    path,
+    socket: join(path, 'daemon.sock'),
+    log: join(path, 'daemon.log'),
+    nodeId: nodeIdOf(path),
+    agentDirectory,
+    agentSocket,
+    mcpConfig: (agentId) => join(agentDirectory(agentId), 'mcp.json'),
+    workspace: (agentId) => join(path, 'workspaces', agentId),
+    release: () => {
+      rmSync(pidFile, { force: true });
+      lock.close();
+    },
+  };
+}
+
+function checkLength(path: string, longest: string): void {
+  const bytes = Buffer.byteLength(longest);
+  if (bytes <= MAX_SOCKET_PATH) return;
+  throw new SubstratError(
+    'config',
+    `The home ${path} is too long: its sockets' paths would have ${bytes} bytes, ${MAX_SOCKET_PATH} are possible. Set SUBSTRAT_HOME to a shorter one.`,
+  );
+}
+
+function makeAndLock(path: string): Database.Database {
+  try {
+    for (const directory of [path, join(path, 'agents'), join(path, 'workspaces')]) {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+    }
+    chmodSync(path, 0o700);
+    return lockHome(path);
+  } catch (error) {
+    if (error instanceof SubstratError) throw error;
+    const reason = (error as Error).message;
+    throw new SubstratError('config', `The home ${path} cannot be used: ${reason}.`, { cause: error });
+  }
+}
+
+/** The kernel frees this lock when the process dies, however it dies; a file with a pid in it does not. */
+function lockHome(path: string): Database.Database {
+  const lock = new Database(join(path, 'daemon.lock'), { timeout: 0 });
+  try {
+    lock.pragma('journal_mode = memory');
+    lock.exec('begin exclusive');
+    return lock;
+  } catch (error) {
+    lock.close();
+    if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
+    throw new SubstratError(
+      'home_in_use',
+      `A daemon runs on ${path} already${pidText(path)}. Stop it with \`substrat daemon stop\`, or set SUBSTRAT_HOME to another home.`,
+    );
+  }
+}
+
+function pidText(path: string): string {
+  try {
+    return ` (process ${readFileSync(join(path, 'daemon.pid'), 'utf8').trim()})`;
+  } catch {
+    return '';
+  }
+}
+
+function nodeIdOf(path: string): string {
+  const file = join(path, 'node');
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    const id = randomUUID();
+    writeFileSync(file, `${id}\n`, { mode: 0o600 });
+    return id;
+  }
+}

@@ -1,0 +1,8 @@
+import pino from 'pino';
+
+export type Log = Pick<pino.Logger, 'info' | 'warn' | 'error'>;
+
+/** JSON lines in the home's log. No message text, prompt or argument is ever logged: they may hold secrets. */
+export function openLog(file: string): Log {
+  return pino({ base: { pid: process.pid } }, pino.destination({ dest: file, mode: 0o600, sync: true }));
+}

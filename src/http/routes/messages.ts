@@ -1,0 +1,61 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { SubstratError } from '../../core/errors.ts';
+import type { RequestRow, Store } from '../../store/store.ts';
+import type { Api } from '../api.ts';
+import { parse } from '../body.ts';
+
+const query = z.strictObject({ wait: z.coerce.number().min(0).max(60).default(0) });
+
+export function messageRoutes(api: Api): Hono {
+  const routes = new Hono();
+  /** The replies to a message; with `wait`, not before its request is closed or the seconds are over. */
+  routes.get('/:id/replies', async (c) => {
+    const id = c.req.param('id');
+    const { wait } = parse(query, c.req.query());
+    const request = await closedRequest(api.store, id, wait * 1000, c.req.raw.signal);
+    const items = await api.store.read((tx) => tx.listReplies({ id }));
+    return c.json({
+      state: request.state,
+      items: items.map((row) => ({
+        messageId: row.id,
+        from: row.handle,
+        text: row.text,
+        kind: row.kind,
+        late: row.late === 1,
+        createdAt: new Date(row.created_at).toISOString(),
+      })),
+    });
+  });
+  return routes;
+}
+
+async function closedRequest(store: Store, id: string, waitMs: number, signal: AbortSignal): Promise<RequestRow> {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, waitMs);
+  signal.addEventListener('abort', () => resolve());
+  let ended = false;
+  void over.then(() => {
+    ended = true;
+  });
+  try {
+    for (;;) {
+      const changed = nextChange(store);
+      const request = await store.read((tx) => tx.getRequest({ id }));
+      if (!request) throw new SubstratError('not_found', `There is no request ${id}.`);
+      if (request.state === 'closed' || ended) return request;
+      await Promise.race([changed, over]);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function nextChange(store: Store): Promise<void> {
+  return new Promise((resolve) => {
+    const unsubscribe = store.onChange(() => {
+      unsubscribe();
+      resolve();
+    });
+  });
+}
