@@ -1,0 +1,262 @@
+import { onTestFinished } from 'vitest';
+import type { FailureKind } from '../../src/core/failure.ts';
+import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
+import { answerServed, expireRequests, failServed, tellPerson } from '../../src/messaging/replies.ts';
+import { sendAsPerson } from '../../src/messaging/send.ts';
+import { createAgent, terminateAgent } from '../../src/messaging/tree.ts';
+import type { Provider, ProviderEvent, Turn } from '../../src/providers/provider.ts';
+import type { Attempt } from '../../src/runs/attempt.ts';
+import { cancelRun } from '../../src/runs/endings.ts';
+import { ExternalRuns } from '../../src/runs/external.ts';
+import { recoverRuns } from '../../src/runs/recovery.ts';
+import { runTurn } from '../../src/runs/run-turn.ts';
+import { Scheduler } from '../../src/runs/scheduler.ts';
+import { createSlots } from '../../src/runs/slots.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { AgentRow, Store } from '../../src/store/store.ts';
+import { type CallResult, callTool } from '../../src/tools/call.ts';
+import { createRateLimiter } from '../../src/tools/rate.ts';
+
+/** One turn as a behaviour sees it. */
+export interface WorldTurn {
+  readonly name: string;
+  readonly prompt: string;
+  readonly messages: readonly CarriedMessage[];
+  readonly journal: readonly JournalEntry[];
+  readonly session: string | null;
+  readonly runId: string;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+  /** Calls a tool; an error of the tool is thrown with its code first. */
+  call(tool: string, args?: object): Promise<Record<string, unknown>>;
+  callRaw(tool: string, args?: unknown): Promise<CallResult | null>;
+}
+
+/** What an agent does in a turn: its final text, or a failure. */
+export type Behaviour = (turn: WorldTurn) => string | Failing | Promise<string | Failing>;
+
+export interface Failing {
+  readonly failure: FailureKind;
+  readonly message?: string;
+  readonly retryAfterMs?: number;
+}
+
+export interface WorldOptions {
+  readonly slots?: number;
+  readonly store?: Store;
+  readonly maxTreeRuns?: number;
+  readonly maxChildren?: number;
+  readonly maxDepth?: number;
+  readonly maxAgents?: number;
+  readonly maxAttempts?: number;
+  readonly toolCallsPerMinute?: number;
+  readonly requestDeadlineMs?: number;
+  readonly providerSlots?: Record<string, number>;
+}
+
+const NODE = 'node-1';
+const correspondence = { answerServed, failServed, tellPerson, expireRequests, terminateAgent };
+
+/**
+ * Everything between a post and the end of a run, wired as the daemon wires it, on a real store. The provider runs
+ * functions of the test instead of programs, and time passes only when the test says so.
+ */
+export async function createWorld(options: WorldOptions = {}) {
+  const store = options.store ?? (await openStore({ path: ':memory:' }));
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const log = { warn: () => {}, error: (details: object) => console.error(details), info: () => {} };
+  const behaviours = new Map<string, Behaviour>();
+  const attempts = new Map<string, Attempt>();
+  const limits = {
+    maxChildren: options.maxChildren ?? 100,
+    maxDepth: options.maxDepth ?? 100,
+    maxAgents: options.maxAgents ?? 1000,
+  };
+  const rules = { requestDeadlineMs: options.requestDeadlineMs ?? 86_400_000 };
+  const tools = {
+    store,
+    clock,
+    log,
+    limiter: createRateLimiter(options.toolCallsPerMinute ?? 1_000_000),
+    settings: { rules, limits, nodeId: NODE, defaultProvider: null },
+    onAgentCreated: async () => {},
+  };
+  const external = new ExternalRuns({ store, clock, nodeId: NODE, correspondence });
+
+  const callFor = (attempt: Attempt) => ({
+    callRaw: (tool: string, args: unknown = {}) => callTool(tools, attempt, tool, args),
+    call: async (tool: string, args: object = {}) => {
+      const result = await callTool(tools, attempt, tool, args);
+      if (!result) throw new Error(`unknown tool ${tool}`);
+      if (!result.isError) return { ...result.result };
+      const { code, message } = result.result.error as { code: string; message: string };
+      throw new Error(`${code}: ${message}`);
+    },
+  });
+
+  async function* play(turn: Turn): AsyncGenerator<ProviderEvent> {
+    const attempt = attempts.get(turn.runId) as Attempt;
+    const behave = behaviours.get(turn.name) ?? (() => `${turn.name} has nothing to say`);
+    const { name, prompt, messages, journal, session, runId, signal } = turn;
+    const view = { name, prompt, messages, journal, session, runId, signal, attempt: attempt.number };
+    const { promise: aborted, resolve } = Promise.withResolvers<Failing>();
+    signal.addEventListener('abort', () => resolve({ failure: 'cancelled' }));
+    let said: string | Failing;
+    try {
+      said = await Promise.race([behave({ ...view, ...callFor(attempt) }), aborted]);
+    } catch (error) {
+      said = { failure: 'crash', message: (error as Error).message };
+    }
+    if (typeof said === 'string') {
+      yield { type: 'done', text: said };
+      return;
+    }
+    const { failure, message, retryAfterMs } = said;
+    yield { type: 'error', kind: failure, message: message ?? failure, ...(retryAfterMs && { retryAfterMs }) };
+  }
+  const provider: Provider = { name: 'test', runTurn: play };
+
+  const createScheduler = () =>
+    new Scheduler({
+      store,
+      clock,
+      nodeId: NODE,
+      slots: createSlots(options.slots ?? 4, options.providerSlots ?? {}),
+      leaseMs: 30_000,
+      maxTreeRuns: options.maxTreeRuns ?? 1_000_000,
+      maxAttempts: options.maxAttempts ?? 3,
+      pollMs: null,
+      correspondence,
+      log,
+      runTurn: (started, signal) => {
+        attempts.set(started.attempt.runId, started.attempt);
+        return runTurn(
+          {
+            store,
+            clock,
+            correspondence,
+            provider: () => provider,
+            openDoor: async () => ({ mcpConfig: '', close: async () => {} }),
+            confine: (command) => command,
+            maxAttempts: options.maxAttempts ?? 3,
+            turnTimeoutMs: 60_000,
+            log,
+          },
+          started,
+          signal,
+        );
+      },
+    });
+  let scheduler = createScheduler();
+  scheduler.start();
+  onTestFinished(async () => {
+    await scheduler.stop();
+    if (!options.store) await store.close();
+  });
+
+  const agentNamed = async (name: string): Promise<AgentRow> => {
+    const [agent] = await store.read((tx) => tx.listAgentsNamed({ nameKey: name.toLowerCase() }));
+    if (!agent) throw new Error(`no agent ${name}`);
+    return agent;
+  };
+
+  return {
+    store,
+    clock,
+    scheduler: () => scheduler,
+    agentNamed,
+    behave: (name: string, behaviour: Behaviour) => void behaviours.set(name, behaviour),
+    create: (
+      name: string,
+      parent: AgentRow | null = null,
+      more: { provider?: string; tools?: string[]; program?: string } = {},
+    ) =>
+      store.write((tx) =>
+        createAgent(
+          tx,
+          limits,
+          {
+            name,
+            parent,
+            role: 'worker',
+            instructions: `You are ${name}.`,
+            provider: more.provider ?? 'test',
+            model: null,
+            program: more.program ?? null,
+            workspace: '/tmp',
+            tools: more.tools ?? null,
+            nodeId: NODE,
+            spawnedBy: null,
+          },
+          now,
+        ),
+      ),
+    /** A person asks. */
+    ask: async (name: string, text: string, inReplyTo?: string) => {
+      const agent = await agentNamed(name);
+      return store.write((tx) => sendAsPerson(tx, rules, agent, { text, inReplyTo }, now));
+    },
+    /** Runs until nothing is left that could run now. */
+    settle: async () => {
+      do {
+        await scheduler.tick();
+        while (scheduler.liveRuns().length > 0) await new Promise((resolve) => setImmediate(resolve));
+        await scheduler.tick();
+      } while (scheduler.liveRuns().length > 0);
+    },
+    tick: () => scheduler.tick(),
+    pass: async (ms: number) => {
+      now += ms;
+      await scheduler.tick();
+    },
+    reply: async (id: string) => {
+      const replies = await store.read((tx) => tx.listReplies({ id }));
+      const request = await store.read((tx) => tx.getRequest({ id }));
+      const closing = replies.find((reply) => reply.id === request?.reply_id);
+      return { state: request?.state, text: closing?.text, kind: closing?.kind, count: replies.length };
+    },
+    view: async (name: string) => {
+      const { id } = await agentNamed(name);
+      const view = await store.read((tx) => tx.getAgentView({ id }));
+      if (!view) throw new Error(`no view of ${name}`);
+      return view;
+    },
+    cancel: (runId: string) =>
+      store
+        .write((tx) => cancelRun(tx, correspondence, runId, 'A person cancelled the run.', now))
+        .then(() => scheduler.abort(runId)),
+    terminate: async (name: string) => {
+      const agent = await agentNamed(name);
+      const fenced = await store.write((tx) => terminateAgent(tx, agent, 'a person terminated it', now));
+      for (const id of fenced) scheduler.abort(id);
+    },
+    join: async (name: string) => {
+      const agent = await agentNamed(name);
+      const attempt = await external.join(agent.id);
+      return { ...callFor(attempt), attempt, leave: () => external.leave(agent.id) };
+    },
+    /** A scheduler that knows nothing of what the last one did. */
+    restart: () => {
+      scheduler = createScheduler();
+      scheduler.start();
+    },
+    /** The daemon dies without a word: whatever it was doing is fenced by the next one, which takes over. */
+    crash: async () => {
+      const dead = scheduler;
+      await recoverRuns({
+        store,
+        clock,
+        nodeId: NODE,
+        maxAttempts: 3,
+        correspondence,
+        endProcessGroup: async () => {},
+      });
+      scheduler = createScheduler();
+      await dead.stop();
+      scheduler.start();
+    },
+  };
+}
+
+export type World = Awaited<ReturnType<typeof createWorld>>;

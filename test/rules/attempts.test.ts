@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import { createWorld, type Failing } from '../helpers/world.ts';
+
+const crash = (message = 'it broke'): Failing => ({ failure: 'crash', message });
+
+describe('a run that dies', () => {
+  test('is tried again, and the prompt says what the broken attempt had done', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    await world.create('worker', lead);
+    const prompts: string[] = [];
+    let journal: unknown;
+    world.behave('lead', async (turn) => {
+      prompts.push(turn.prompt);
+      if (turn.messages[0]?.kind !== 'request') return `got ${turn.messages[0]?.text}`;
+      await turn.call('send_message', { recipient: 'worker', text: 'q' });
+      if (turn.attempt === 1) return crash();
+      journal = turn.journal;
+      return 'waiting';
+    });
+    world.behave('worker', () => 'w');
+    const id = await world.ask('lead', 'go');
+    await world.settle();
+    await world.pass(1000);
+    await world.settle();
+    expect(await world.reply(id)).toMatchObject({ text: 'got w', count: 1 });
+    expect(prompts[1]).toMatch(/^Notice from Substrat:\nAn earlier attempt of this turn was cut off/);
+    expect(journal).toMatchObject([
+      { type: 'call', tool: 'send_message', arguments: { recipient: 'worker', text: 'q' } },
+    ]);
+  });
+
+  test('repeats no effect: the k-th identical call gets the k-th result, marked repeated', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    await world.create('worker', lead);
+    const heard: string[] = [];
+    world.behave('worker', (turn) => {
+      heard.push(...turn.messages.map((message) => message.text));
+      return '';
+    });
+    const results: Record<string, unknown>[][] = [];
+    world.behave('lead', async (turn) => {
+      const say = () => turn.call('send_message', { recipient: 'worker', text: 'same', sync: false });
+      const sent = [await say(), await say()];
+      if (turn.attempt > 1) sent.push(await say());
+      results.push(sent);
+      return turn.attempt < 3 ? crash() : 'done';
+    });
+    await world.ask('lead', 'go');
+    for (let i = 0; i < 3; i += 1) {
+      await world.settle();
+      await world.pass(10_000);
+    }
+    await world.settle();
+    const [first, second, third] = results as [
+      Record<string, unknown>[],
+      Record<string, unknown>[],
+      Record<string, unknown>[],
+    ];
+    expect(first.map((sent) => sent.repeated)).toEqual([undefined, undefined]);
+    expect(second.map((sent) => sent.repeated)).toEqual([true, true, undefined]);
+    expect(third.map((sent) => sent.repeated)).toEqual([true, true, true]);
+    expect(third.map((sent) => sent.message_id)).toEqual(second.map((sent) => sent.message_id));
+    expect(heard).toEqual(['same', 'same', 'same']);
+  });
+
+  test('runs reads and errors afresh', async () => {
+    const world = await createWorld();
+    await world.create('lead');
+    const seen: unknown[] = [];
+    world.behave('lead', async (turn) => {
+      seen.push(await turn.call('list_agents'));
+      const tell = turn.call('send_message', { recipient: 'child', text: 'x', sync: false });
+      seen.push(
+        await tell.then(
+          (sent) => sent.status,
+          (error: Error) => error.message.split(':')[0],
+        ),
+      );
+      if (turn.attempt > 1) return 'ok';
+      await turn.call('spawn_agent', { name: 'child', instructions: 'be' });
+      return crash();
+    });
+    await world.ask('lead', 'go');
+    await world.settle();
+    await world.pass(1000);
+    await world.settle();
+    expect(seen).toEqual([
+      { agents: [] },
+      'not_found',
+      { agents: [expect.objectContaining({ name: 'child' })] },
+      'sent',
+    ]);
+  });
+
+  test('after three attempts its deliveries are dead and its request gets an error', async () => {
+    const world = await createWorld();
+    await world.create('broken');
+    let turns = 0;
+    world.behave('broken', () => {
+      turns += 1;
+      return crash('no luck');
+    });
+    const id = await world.ask('broken', 'go');
+    for (let i = 0; i < 5; i += 1) {
+      await world.settle();
+      await world.pass(60_000);
+    }
+    expect(turns).toBe(3);
+    expect(await world.reply(id)).toMatchObject({
+      kind: 'error',
+      text: 'no luck (given up after 3 attempts)',
+      count: 1,
+    });
+    expect(await world.view('broken')).toMatchObject({ running: 0, pending: 0 });
+  });
+
+  test.each(['crash', 'timeout', 'invalid_request', 'context_full'] as const)(
+    '%s counts as an attempt',
+    async (failure) => {
+      const world = await createWorld({ maxAttempts: 1 });
+      await world.create('x');
+      world.behave('x', () => ({ failure }));
+      const id = await world.ask('x', 'go');
+      await world.settle();
+      expect(await world.reply(id)).toMatchObject({ kind: 'error' });
+    },
+  );
+
+  test.each(['auth', 'rate_limit', 'overloaded'] as const)(
+    '%s does not count: it delays the agent and tells the person once',
+    async (failure) => {
+      const world = await createWorld({ maxAttempts: 1 });
+      await world.create('x');
+      let turns = 0;
+      world.behave('x', () => {
+        turns += 1;
+        return turns < 4 ? { failure, message: 'come back later', retryAfterMs: 1000 } : 'finally';
+      });
+      const id = await world.ask('x', 'go');
+      await world.settle();
+      expect(turns).toBe(1);
+      for (let i = 0; i < 3; i += 1) {
+        await world.pass(1001);
+        await world.settle();
+      }
+      expect(await world.reply(id)).toMatchObject({ text: 'finally' });
+      const events = await world.store.read((tx) => tx.listEvents({ after: 0, limit: 1000 }));
+      const notices = events.filter((event) => event.type === 'message_created' && event.data.includes('"notice"'));
+      expect(notices).toHaveLength(1);
+    },
+  );
+
+  test('a session that the provider does not know is dropped, and only once', async () => {
+    const world = await createWorld({ maxAttempts: 1 });
+    const agent = await world.create('x');
+    await world.store.write((tx) => tx.setSession({ id: agent.id, session: 'old' }));
+    const sessions: (string | null)[] = [];
+    world.behave('x', (turn) => {
+      sessions.push(turn.session);
+      return { failure: 'bad_session' };
+    });
+    const id = await world.ask('x', 'go');
+    await world.settle();
+    expect(sessions).toEqual(['old', null]);
+    expect(await world.reply(id)).toMatchObject({ kind: 'error' });
+  });
+
+  test("the daemon's death does not count, and the dead attempt can do nothing more", async () => {
+    const world = await createWorld({ maxAttempts: 1 });
+    await world.create('x');
+    const { promise: hang, resolve } = Promise.withResolvers<void>();
+    let zombie: Promise<unknown> = Promise.resolve();
+    world.behave('x', async (turn) => {
+      if (turn.attempt > 1) return 'second life';
+      zombie = hang.then(() => turn.callRaw('send_message', { recipient: 'USER', text: 'boo', sync: false }));
+      await zombie;
+      return 'first life';
+    });
+    const id = await world.ask('x', 'go');
+    while ((await world.view('x')).running === 0) await world.tick();
+    await world.crash();
+    resolve();
+    expect(await zombie).toMatchObject({ isError: true, result: { error: { code: 'fenced' } } });
+    await world.settle();
+    expect(await world.reply(id)).toMatchObject({ text: 'second life', count: 1 });
+  });
+});

@@ -1,0 +1,195 @@
+import { describe, expect, test } from 'vitest';
+import { createWorld } from '../helpers/world.ts';
+
+describe('news', () => {
+  test('wakes an idle agent', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    await world.create('idle', lead);
+    const heard: string[] = [];
+    world.behave('idle', (turn) => {
+      heard.push(...turn.messages.map((message) => `${message.kind}: ${message.text}`));
+      return '';
+    });
+    world.behave('lead', async (turn) => {
+      await turn.call('send_message', { recipient: 'idle', text: 'by the way', sync: false });
+      return 'ok';
+    });
+    await world.ask('lead', 'go');
+    await world.settle();
+    expect(heard).toEqual(['news: by the way']);
+  });
+
+  test('does not wake an agent that waits; the next run carries all of it, in order', async () => {
+    const world = await createWorld({ slots: 4 });
+    const lead = await world.create('lead');
+    await world.create('waiter', lead);
+    await world.create('slow', lead);
+    await world.create('chatty', lead);
+    const turns: string[][] = [];
+    const { promise: release, resolve } = Promise.withResolvers<void>();
+    world.behave('slow', async () => {
+      await release;
+      return 'at last';
+    });
+    world.behave('chatty', async (turn) => {
+      for (const n of [1, 2, 3])
+        await turn.call('send_message', { recipient: 'waiter', text: `news ${n}`, sync: false });
+      return 'told';
+    });
+    world.behave('waiter', async (turn) => {
+      turns.push(turn.messages.map((message) => message.text));
+      if (turn.messages[0]?.kind !== 'request') return 'done';
+      await turn.call('send_message', { recipient: 'slow', text: 'q' });
+      return 'waiting';
+    });
+    await world.ask('waiter', 'go');
+    await world.tick();
+    while ((await world.view('slow')).running === 0 || (await world.view('waiter')).running > 0) await world.tick();
+    expect(await world.view('waiter')).toMatchObject({ asking: 1 });
+    const chat = await world.ask('chatty', 'talk');
+    while ((await world.reply(chat)).state !== 'closed') await world.tick();
+    expect(turns).toEqual([['go']]);
+    resolve();
+    await world.settle();
+    expect(turns).toEqual([['go'], ['news 1', 'news 2', 'news 3', 'at last']]);
+  });
+
+  test('is given to a busy agent by check_inbox, and every tool says that it is there', async () => {
+    const world = await createWorld({ slots: 4 });
+    const lead = await world.create('lead');
+    await world.create('busy', lead);
+    await world.create('chatty', lead);
+    world.behave('chatty', async (turn) => {
+      if (turn.messages[0]?.kind !== 'request') return 'heard';
+      await turn.call('send_message', { recipient: 'busy', text: 'psst', sync: false });
+      await turn.call('send_message', { recipient: 'busy', text: 'a question', sync: true });
+      return 'waiting';
+    });
+    const inboxes: unknown[] = [];
+    world.behave('busy', async (turn) => {
+      if (turn.messages[0]?.text !== 'work') return 'answered';
+      const chat = await world.ask('chatty', 'talk');
+      while ((await world.view('busy')).pending < 2) await new Promise((resolve) => setImmediate(resolve));
+      const listed = await turn.callRaw('list_agents');
+      expect(listed?.news).toBe(1);
+      inboxes.push(await turn.call('check_inbox'), await turn.call('check_inbox'));
+      expect((await turn.callRaw('list_agents'))?.news).toBe(0);
+      return `saw ${chat.length > 0}`;
+    });
+    const id = await world.ask('busy', 'work');
+    await world.settle();
+    expect(inboxes).toEqual([
+      { messages: [{ from: 'chatty', text: 'psst', message_id: expect.any(String) }] },
+      { messages: [] },
+    ]);
+    expect(await world.reply(id)).toMatchObject({ text: 'saw true' });
+  });
+
+  test('of an author does not overtake the request that came before it', async () => {
+    const world = await createWorld({ slots: 4 });
+    const lead = await world.create('lead');
+    await world.create('target', lead);
+    await world.create('sender', lead);
+    const turns: string[][] = [];
+    world.behave('sender', async (turn) => {
+      if (turn.messages[0]?.kind !== 'request') return 'thanks';
+      await turn.call('send_message', { recipient: 'target', text: 'first the question', sync: true });
+      await turn.call('send_message', { recipient: 'target', text: 'then the news', sync: false });
+      return 'sent';
+    });
+    world.behave('target', async (turn) => {
+      turns.push(turn.messages.map((message) => message.text));
+      if (turn.messages[0]?.text !== 'work') return 'ok';
+      const order = await world.ask('sender', 'write to target');
+      while ((await world.view('target')).pending < 2) await new Promise((resolve) => setImmediate(resolve));
+      expect(await turn.call('check_inbox')).toEqual({ messages: [] });
+      return order;
+    });
+    await world.ask('target', 'work');
+    await world.settle();
+    expect(turns).toEqual([['work'], ['first the question', 'then the news']]);
+  });
+
+  test('by broadcast reaches every sibling and nobody else', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    for (const name of ['one', 'two', 'three']) await world.create(name, lead);
+    const heard: string[] = [];
+    for (const name of ['lead', 'two', 'three']) {
+      world.behave(name, (turn) => {
+        heard.push(`${name}: ${turn.messages[0]?.text}`);
+        return '';
+      });
+    }
+    let result: unknown;
+    world.behave('one', async (turn) => {
+      result = await turn.call('broadcast', { text: 'to all' });
+      return 'ok';
+    });
+    await world.ask('one', 'go');
+    await world.settle();
+    expect(result).toEqual({ status: 'sent', message_id: expect.any(String), recipient_count: 2 });
+    expect(heard.sort()).toEqual(['three: to all', 'two: to all']);
+    const team = await world.store.read((tx) => tx.getTeamChannel({ teamOf: lead.id }));
+    const members = await world.store.read((tx) => tx.listMembers({ channelId: team?.id ?? '' }));
+    expect(members).toHaveLength(4);
+  });
+
+  test('by broadcast of a root is an error', async () => {
+    const world = await createWorld();
+    await world.create('root');
+    world.behave('root', async (turn) => {
+      await expect(turn.call('broadcast', { text: 'hello' })).rejects.toThrow(
+        /bad_request: A root agent has no siblings/,
+      );
+      return 'ok';
+    });
+    const id = await world.ask('root', 'go');
+    await world.settle();
+    expect(await world.reply(id)).toMatchObject({ text: 'ok' });
+  });
+});
+
+describe('a run', () => {
+  test('serves one request; the next one gets a run of its own', async () => {
+    const world = await createWorld({ slots: 1 });
+    await world.create('clerk');
+    const turns: string[][] = [];
+    world.behave('clerk', (turn) => {
+      turns.push(turn.messages.map((message) => message.text));
+      return `re: ${turn.messages[0]?.text}`;
+    });
+    const ids = [];
+    for (const text of ['one', 'two', 'three']) ids.push(await world.ask('clerk', text));
+    await world.settle();
+    expect(turns).toEqual([['one'], ['two'], ['three']]);
+    for (const [i, text] of ['one', 'two', 'three'].entries()) {
+      expect(await world.reply(ids[i] as string)).toMatchObject({ text: `re: ${text}`, count: 1 });
+    }
+  });
+
+  test('has depth 0 where a person speaks, one more with every hop after', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    const middle = await world.create('middle', lead);
+    await world.create('end', middle);
+    world.behave('lead', async (turn) => {
+      if (turn.messages[0]?.kind === 'request') await turn.call('send_message', { recipient: 'middle', text: 'q' });
+      return 'x';
+    });
+    world.behave('middle', async (turn) => {
+      if (turn.messages[0]?.kind === 'request') await turn.call('send_message', { recipient: 'end', text: 'q' });
+      return 'x';
+    });
+    const depths: number[] = [];
+    world.behave('end', async (turn) => {
+      depths.push((await world.store.read((tx) => tx.getRun({ id: turn.runId })))?.chain_depth ?? -1);
+      return 'x';
+    });
+    await world.ask('lead', 'go');
+    await world.ask('end', 'you too');
+    await world.settle();
+    expect(depths.sort()).toEqual([0, 2]);
+  });
+});
