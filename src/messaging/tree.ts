@@ -138,8 +138,7 @@ async function checkCaps(tx: Tx, limits: TreeLimits, parent: AgentRow): Promise<
     throw new SubstratError('cap_reached', `${what} (limits.${key} = ${cap}).`);
   };
   if (parent.depth + 1 > limits.maxDepth) refuse('The tree may not grow deeper', 'max_depth', limits.maxDepth);
-  const children = await tx.listChildren({ id: parent.id });
-  if (children.length >= limits.maxChildren) {
+  if ((await tx.countChildren({ id: parent.id })) >= limits.maxChildren) {
     refuse(`${parent.handle} may not have more children`, 'max_children', limits.maxChildren);
   }
   if ((await tx.countTree({ treeId: parent.tree_id })) >= limits.maxAgents) {

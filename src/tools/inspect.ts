@@ -15,8 +15,8 @@ export const inspectAgent = defineTool({
   input: z.strictObject({ name: z.string().min(1).describe('Name of your child.') }),
   effect: false,
   run: async ({ tx, agent }, { name }) => {
-    const child = (await tx.listChildren({ id: agent.id })).find((one) => one.name_key === keyOf(name));
-    const view = child && (await tx.getAgentView({ id: child.id }));
+    const neighbour = await tx.getNeighbour({ id: agent.id, parentId: '', nameKey: keyOf(name) });
+    const view = neighbour && (await tx.getAgentView({ id: neighbour.id }));
     if (!view) throw new SubstratError('not_found', `"${shorten(name)}" is not a child of yours.`);
     const records = (await tx.listRecentRecords({ agentId: view.id, limit: RECENT })).reverse();
     const recent_messages = [];

@@ -94,7 +94,7 @@ export const complete = defineTool({
   effect: true,
   run: async (context, { result }) => {
     const { tx, agent } = context;
-    if ((await tx.listChildren({ id: agent.id })).length > 0) {
+    if ((await tx.countChildren({ id: agent.id })) > 0) {
       throw new SubstratError('has_children', 'You still have children; an agent with children cannot complete.');
     }
     const { messageId, reply } = await handOver(context, result);
