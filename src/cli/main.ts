@@ -16,6 +16,11 @@ const context: Context = {
   print: (line) => void process.stdout.write(`${line}\n`),
 };
 
+// Whoever reads us may have seen enough (`| head`).
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 const program = new Command('substrat')
   .description('A daemon where teams of AI agents live.')
   .version(version)

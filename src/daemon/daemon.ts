@@ -176,6 +176,7 @@ export class Daemon {
     await createMembers(this);
     this.#scheduler.start();
     await this.#doors.openExternal(await store.read((tx) => tx.listExternalAgents({ nodeId: home.nodeId })));
+    await this.#doors.sweep();
     // Loaded after the agents' work has begun: it does not wait for the door.
     const { serveApi } = await import('../http/serve.ts');
     this.#http = await serveApi(this, home.socket);

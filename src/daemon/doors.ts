@@ -1,10 +1,12 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type AgentSocket, listenForAgent } from '../mcp/socket.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
-import type { AgentRow } from '../store/store.ts';
+import type { AgentRow, Tx } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
+import { refuseLinks } from '../workspaces/subdirectory.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
 import { EXTERNAL } from './providers.ts';
@@ -23,6 +25,8 @@ export interface DoorOptions {
 export class AgentDoors {
   readonly #options: DoorOptions;
   readonly #external = new Map<string, AgentSocket>();
+  /** Agents whose socket is ours. */
+  readonly #open = new Set<string>();
 
   constructor(options: DoorOptions) {
     this.#options = options;
@@ -36,7 +40,8 @@ export class AgentDoors {
 
   readonly open = async (attempt: Attempt): Promise<{ mcpConfig: string; close(): Promise<void> }> => {
     const { tools, home } = this.#options;
-    const agent = (await tools.store.read((tx) => tx.getAgent({ id: attempt.agentId }))) as AgentRow;
+    const [agent, ...ancestors] = await tools.store.read((tx) => lineageOf(tx, attempt.agentId));
+    for (const ancestor of ancestors) await refuseLinks(ancestor.workspace, agent.workspace);
     await this.#writeConfig(agent);
     const socket = await this.#listen(agent, { join: async () => attempt, leave: async () => {} });
     return { mcpConfig: home.mcpConfig(agent.id), close: () => socket.close() };
@@ -49,6 +54,14 @@ export class AgentDoors {
       await this.#writeConfig(agent);
       const join = () => external.join(agent.id);
       this.#external.set(agent.id, await this.#listen(agent, { join, leave: () => this.#leave(agent.id) }));
+    }
+  }
+
+  /** Removes the sockets that a dead daemon left. Look and removal are one step, so that no new one is hit. */
+  async sweep(): Promise<void> {
+    const { home } = this.#options;
+    for (const agentId of await readdir(home.agents)) {
+      if (!this.#open.has(agentId)) rmSync(home.agentSocket(agentId), { force: true });
     }
   }
 
@@ -73,11 +86,13 @@ export class AgentDoors {
   ): Promise<AgentSocket> {
     const { home, tools, version } = this.#options;
     const path = home.agentSocket(agent.id);
+    this.#open.add(agent.id);
     const socket = await listenForAgent({ path, agent, tools, version, ...seat });
     return {
       close: async () => {
         await socket.close();
         await rm(path, { force: true });
+        this.#open.delete(agent.id);
       },
     };
   }
@@ -98,4 +113,10 @@ export class AgentDoors {
     };
     await writeFile(home.mcpConfig(agent.id), `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
   }
+}
+
+/** The agent, its parent, and so on up to the root. */
+async function lineageOf(tx: Tx, agentId: string): Promise<[AgentRow, ...AgentRow[]]> {
+  const agent = (await tx.getAgent({ id: agentId })) as AgentRow;
+  return agent.parent_id === null ? [agent] : [agent, ...(await lineageOf(tx, agent.parent_id))];
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { SubstratError } from '../core/errors.ts';
@@ -8,7 +8,7 @@ import { SubstratError } from '../core/errors.ts';
 export interface Home {
   readonly path: string;
   readonly socket: string;
-  readonly log: string;
+  readonly agents: string;
   /** Tells this daemon's agents from those of others on the same store. */
   readonly nodeId: string;
   agentDirectory(agentId: string): string;
@@ -29,11 +29,15 @@ export function takeHome(path: string): Home {
   checkLength(path, agentSocket(randomUUID()));
   const lock = makeAndLock(path);
   const pidFile = join(path, 'daemon.pid');
+  // It is still there only if the last daemon died: then it may have left sockets, too.
+  if (existsSync(pidFile)) {
+    for (const agentId of readdirSync(join(path, 'agents'))) rmSync(agentSocket(agentId), { force: true });
+  }
   writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
   return {
     path,
     socket: join(path, 'daemon.sock'),
-    log: join(path, 'daemon.log'),
+    agents: join(path, 'agents'),
     nodeId: nodeIdOf(path),
     agentDirectory,
     agentSocket,
@@ -96,11 +100,10 @@ function pidText(path: string): string {
 
 function nodeIdOf(path: string): string {
   const file = join(path, 'node');
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch {
-    const id = randomUUID();
-    writeFileSync(file, `${id}\n`, { mode: 0o600 });
-    return id;
-  }
+  // It is empty if the daemon that made it died before it wrote.
+  const known = existsSync(file) && readFileSync(file, 'utf8').trim();
+  if (known) return known;
+  const id = randomUUID();
+  writeFileSync(file, `${id}\n`, { mode: 0o600 });
+  return id;
 }

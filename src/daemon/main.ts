@@ -24,7 +24,10 @@ export async function up(options: UpOptions): Promise<void> {
     env: process.env,
   });
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  const daemon = await Daemon.start({ home, config, version, log: openLog(join(home, 'daemon.log')) });
+  const log = openLog(join(home, 'daemon.log'));
+  // It dies of what it does not expect, and the next one takes over; the log says why.
+  process.on('uncaughtExceptionMonitor', (error) => log.error({ error: error.stack }, 'the daemon dies'));
+  const daemon = await Daemon.start({ home, config, version, log });
   const stopped = untilStopped();
   if (print) await tell(daemon, print, demo);
   await stopped;

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { Command } from '../core/command.ts';
 import type { ScriptedTurn } from '../core/scripted-turn.ts';
+import { cleanText } from '../core/text.ts';
 import { turnEnvironment } from './environment.ts';
 import { type ProcessEnd, processFailure, runProcess } from './process.ts';
 import type { Provider, ProviderEvent, Turn } from './provider.ts';
@@ -20,14 +21,13 @@ export interface ScriptedOptions {
 }
 
 const MiB = 1024 * 1024;
-const maxText = MiB;
-/** A text of 1 MiB may take up to six times that in JSON. */
+/** The longest text may take up to six times its length in JSON. */
 const maxLineBytes = 8 * MiB;
 const runByNode = /\.([cm]?js|m?ts)$/;
 
 type Final = Extract<ProviderEvent, { type: 'done' | 'error' }>;
 
-const text = z.string().transform(cut);
+const text = z.string().transform(cleanText);
 const count = z.number().nonnegative();
 const event = z.discriminatedUnion('type', [
   z.object({ type: z.literal('session'), session: z.string().min(1) }),
@@ -100,8 +100,12 @@ function verdict(end: ProcessEnd, final: Final | null, oversized: number): Provi
 
 function toCommand(options: ScriptedOptions, turn: Turn, program: string): Command {
   const own = turn.program ? [] : (options.args ?? []);
-  const [file, ...args] = runByNode.test(program) ? [options.nodePath, program, ...own] : [program, ...own];
-  return { file, args, cwd: turn.workspace, env: turnEnvironment(turn, options.env, options.extraEnv) };
+  const env = turnEnvironment(turn, options.env, options.extraEnv);
+  const { workspace: cwd } = turn;
+  if (!runByNode.test(program)) return { file: program, args: own, cwd, env };
+  // Reading TypeScript costs more than starting Node. The cache is the agent's own: nobody can put code into another's.
+  const NODE_COMPILE_CACHE = join(dirname(turn.mcpConfig), 'cache');
+  return { file: options.nodePath, args: [program, ...own], cwd, env: { NODE_COMPILE_CACHE, ...env } };
 }
 
 function input({ runId, agentId, name, instructions, prompt, session, messages, journal, mcpConfig }: Turn): string {
@@ -116,13 +120,6 @@ function parse(line: string): z.infer<typeof event> | null {
   } catch {
     return null;
   }
-}
-
-function cut(text: string): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= maxText) return text;
-  // In `stream` mode the decoder leaves off a character that the cut goes through.
-  return `${new TextDecoder().decode(bytes.subarray(0, maxText), { stream: true })}\n[cut: it was ${bytes.length} bytes long]`;
 }
 
 function failure(message: string): ProviderEvent {
