@@ -68,7 +68,7 @@ function exchange(socketPath: string, method: string, path: string, body?: objec
     const outgoing = request({ socketPath, method, path, headers }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk) => chunks.push(chunk));
-      response.on('error', reject);
+      response.on('error', (error) => reject(unreachable(error, socketPath)));
       response.on('end', () => {
         const value = parseAnswer(Buffer.concat(chunks).toString());
         if ((response.statusCode ?? 500) < 400) resolve(value);

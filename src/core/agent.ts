@@ -7,7 +7,7 @@ export const USER = 'USER';
 export const USER_ID = 'user';
 export const SYSTEM_ID = 'system';
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+export const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const RESERVED = new Set(['user', 'system', 'substrat']);
 
 /**

@@ -39,7 +39,7 @@ function servedBy(delivery: Waiting): string | null {
 }
 
 /** The news that a busy agent may read now: all but what would overtake a request or reply of the same author. */
-export function chooseNews<T extends Waiting>(pending: readonly T[]): T[] {
+export function chooseNews<T extends Pick<Waiting, 'author_id' | 'delivery_kind'>>(pending: readonly T[]): T[] {
   const heldBack = new Set<string>();
   return pending.filter((delivery) => {
     if (delivery.delivery_kind !== 'news') heldBack.add(delivery.author_id);

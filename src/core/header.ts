@@ -21,16 +21,16 @@ function headerOf({ kind, from, id, inReplyTo }: CarriedMessage): string {
   }
 }
 
-/** Everything that some program takes for the end of a line. */
-const LINE_BREAK = /(\r\n|[\n\r\v\f\u0085\u2028\u2029])/;
-/** Marks that are not seen, and so could stand before a forged header. */
-const INVISIBLE = /[\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+/** Everything that some program takes for the end of a line, which is every control character but the tab. */
+const LINE_BREAK = /(\r\n|[^\P{Cc}\t]|[\u2028\u2029])/u;
+/** What is not seen, or hardly, and so could stand before or within a forged header. */
+const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const HEADER = /^\\*((late)?replyfrom|messagefrom|noticefrom|errorfrom|substrat:)/i;
 
 /** A line of a body that looks like a header, or like an escaped one, gets a backslash. */
 export function escapeHeaders(text: string): string {
   return text
     .split(LINE_BREAK)
-    .map((line) => (HEADER.test(line.normalize('NFKC').replace(INVISIBLE, '').slice(0, 200)) ? `\\${line}` : line))
+    .map((line) => (HEADER.test(line.normalize('NFKD').replace(INVISIBLE, '')) ? `\\${line}` : line))
     .join('');
 }

@@ -6,6 +6,7 @@ import { resolveReference } from '../messaging/reference.ts';
 import { createAgent } from '../messaging/tree.ts';
 import type { AgentRow } from '../store/store.ts';
 import { checkScope } from '../tools/catalog.ts';
+import { makeWorkspace } from '../workspaces/directories.ts';
 import type { Daemon } from './daemon.ts';
 import { EXTERNAL } from './providers.ts';
 
@@ -13,14 +14,16 @@ import { EXTERNAL } from './providers.ts';
 export async function addAgent(daemon: Daemon, wish: AgentWish): Promise<AgentRow> {
   const { store, config, home, clock } = daemon;
   if (wish.tools) checkScope(wish.tools);
-  const agent = await store.write(async (tx) => {
+  const undo = wish.workspace === null ? async () => {} : await makeWorkspace(wish.workspace);
+  const made = store.write(async (tx) => {
     const parent = wish.parent === null ? null : await resolveReference(tx, wish.parent);
     if (parent && parent.terminated_at !== null) {
       throw new SubstratError('terminated', `${parent.handle} is terminated; it cannot have children.`);
     }
     const id = randomUUID();
-    const provider =
-      wish.provider ?? parent?.provider ?? config.daemon.defaultProvider ?? (wish.program ? 'scripted' : null);
+    // Whoever names a program wants it to run, whatever runs the parent.
+    const said = wish.provider ?? (wish.program === null ? null : 'scripted');
+    const provider = said ?? parent?.provider ?? config.daemon.defaultProvider;
     const program = wish.program ?? parent?.program ?? null;
     checkProvider(daemon, provider, program);
     return createAgent(
@@ -42,6 +45,10 @@ export async function addAgent(daemon: Daemon, wish: AgentWish): Promise<AgentRo
       },
       clock(),
     );
+  });
+  const agent = await made.catch(async (error) => {
+    await undo();
+    throw error;
   });
   await daemon.prepareAgent(agent);
   return agent;

@@ -6,7 +6,7 @@ import type { Attempt } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
 import type { AgentRow, Tx } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
-import { refuseLinks } from '../workspaces/subdirectory.ts';
+import { refuseLinks } from '../workspaces/directories.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
 import { EXTERNAL } from './providers.ts';

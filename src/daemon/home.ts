@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { SubstratError } from '../core/errors.ts';
@@ -29,10 +29,6 @@ export function takeHome(path: string): Home {
   checkLength(path, agentSocket(randomUUID()));
   const lock = makeAndLock(path);
   const pidFile = join(path, 'daemon.pid');
-  // It is still there only if the last daemon died: then it may have left sockets, too.
-  if (existsSync(pidFile)) {
-    for (const agentId of readdirSync(join(path, 'agents'))) rmSync(agentSocket(agentId), { force: true });
-  }
   writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
   return {
     path,

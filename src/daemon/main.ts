@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../config/config.ts';
+import { makeHome } from '../config/home.ts';
 import { Daemon } from './daemon.ts';
 import { followEvents } from './feed.ts';
 import { openLog } from './log.ts';
@@ -23,7 +23,7 @@ export async function up(options: UpOptions): Promise<void> {
     home,
     env: process.env,
   });
-  mkdirSync(home, { recursive: true, mode: 0o700 });
+  makeHome(home);
   const log = openLog(join(home, 'daemon.log'));
   // It dies of what it does not expect, and the next one takes over; the log says why.
   process.on('uncaughtExceptionMonitor', (error) => log.error({ error: error.stack }, 'the daemon dies'));

@@ -1,4 +1,6 @@
 import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { shorten } from '../core/agent.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
 import type { Api } from './api.ts';
 import { agentRoutes } from './routes/agents.ts';
@@ -34,10 +36,11 @@ const MAX_BODY = 8 * 1024 * 1024;
 
 export function createApp(api: Api): Hono {
   const app = new Hono();
-  app.use(async (c, next) => {
-    const length = Number(c.req.header('content-length') ?? 0);
-    if (length > MAX_BODY) throw new SubstratError('too_large', `A body may have at most ${MAX_BODY} bytes.`);
-    await next();
+  app.use(bodyLimit({ maxSize: MAX_BODY, onError: refuseBody }));
+  app.use((c, next) => {
+    // No name, id or cursor of ours has one, and PostgreSQL knows none.
+    if (c.req.url.includes('%00')) throw new SubstratError('bad_request', 'A URL must not contain NUL characters.');
+    return next();
   });
   app.get('/health', (c) => c.json({ status: 'ok' }));
   app.get('/api/status', (c) =>
@@ -47,11 +50,13 @@ export function createApp(api: Api): Hono {
   app.route('/api/messages', messageRoutes(api));
   app.route('/api/runs', runRoutes(api));
   app.notFound((c) =>
-    c.json({ error: { code: 'not_found', message: `There is no ${c.req.method} ${c.req.path}.` } }, 404),
+    c.json({ error: { code: 'not_found', message: `There is no ${c.req.method} ${shorten(c.req.path)}.` } }, 404),
   );
   app.onError((error, c) => {
     const known = toSubstratError(error);
-    if (known.code === 'internal') api.log.error({ error: error.stack }, 'a request failed');
+    // Whoever left in the middle of a request has broken it off.
+    if (known.code === 'internal' && !c.req.raw.signal.aborted)
+      api.log.error({ error: error.stack }, 'a request failed');
     return c.json({ error: { code: known.code, message: known.message } }, STATUS[known.code]);
   });
   return app;
@@ -60,4 +65,8 @@ export function createApp(api: Api): Hono {
 function toSubstratError(error: unknown): SubstratError {
   if (error instanceof SubstratError) return error;
   return new SubstratError('internal', 'Something went wrong inside Substrat; its log has the details.');
+}
+
+function refuseBody(): never {
+  throw new SubstratError('too_large', `A body may have at most ${MAX_BODY} bytes.`);
 }

@@ -1,5 +1,6 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { SubstratError } from '../core/errors.ts';
+import { describeProblems } from '../tools/tool.ts';
 
 /** Reads a JSON body of a known shape. */
 export async function readBody<S extends z.ZodType>(request: Request, schema: S): Promise<z.infer<S>> {
@@ -15,5 +16,5 @@ export async function readBody<S extends z.ZodType>(request: Request, schema: S)
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.infer<S> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new SubstratError('bad_request', z.prettifyError(parsed.error).replaceAll('\n', ' '));
+  throw new SubstratError('bad_request', describeProblems(parsed.error));
 }

@@ -12,7 +12,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const refusal = Buffer.from('{"substrat":');
 const longestRefusal = 64 * 1024;
 /** How long the daemon's remaining answers are waited for when the client has closed its end. */
-const patienceMs = 2000;
+const patienceMs = 10_000;
 
 main(process.argv.slice(2));
 
@@ -44,8 +44,10 @@ function bridge(path, agentId) {
   /** @type {string | undefined} */
   let problem;
 
+  // A process of a turn carries its run: one that outlives it is not taken for the agent's next turn.
+  const runId = process.env.SUBSTRAT_RUN_ID;
   const socket = connect({ path, allowHalfOpen: true });
-  socket.write(`{"substrat":{"agentId":"${agentId}"}}\n`);
+  socket.write(`${JSON.stringify({ substrat: { agentId, ...(runId && { runId }) } })}\n`);
   stdin.pipe(socket);
   readFirstLine();
 

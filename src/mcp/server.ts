@@ -1,5 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { shorten } from '../core/agent.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import type { AgentRow } from '../store/store.ts';
 import { type CallResult, callTool, type ToolDependencies } from '../tools/call.ts';
@@ -13,7 +14,7 @@ export function createAgentServer(deps: ToolDependencies, attempt: Attempt, agen
   server.setRequestHandler('tools/call', async ({ params }) => {
     const called = await callTool(deps, attempt, params.name, params.arguments);
     if (!called) {
-      const message = `There is no tool "${params.name}" in the scope of ${agent.handle}.`;
+      const message = `There is no tool "${shorten(params.name)}" in the scope of ${agent.handle}.`;
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
     }
     return toResult(called);

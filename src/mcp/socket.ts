@@ -3,10 +3,12 @@ import { createServer, type Socket } from 'node:net';
 import type { Attempt } from '../runs/attempt.ts';
 import type { AgentRow } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
+import { sayFarewell } from './farewell.ts';
 
 /** A hello is one short line; whoever sends more, or nothing for long, is no bridge of ours. */
 const MAX_HELLO = 1024;
 const HELLO_TIMEOUT_MS = 10_000;
+/** Some programs start their MCP servers twice; nobody needs more than a few. */
 const MAX_CONNECTIONS = 16;
 
 export interface AgentSocketOptions {
@@ -30,13 +32,24 @@ export interface AgentSocket {
  */
 export async function listenForAgent(options: AgentSocketOptions): Promise<AgentSocket> {
   const sockets = new Set<Socket>();
-  const server = createServer({ pauseOnConnect: false }, (socket) => {
-    sockets.add(socket);
+  const served = new Set<Socket>();
+  const refuse = (socket: Socket, error: string): void => {
+    served.delete(socket);
+    sayFarewell(socket, { substrat: { error } });
+  };
+  // Half-open: a client that has nothing more to ask still gets the answers that are under way.
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => {});
-    socket.on('close', () => sockets.delete(socket));
-    void greet(socket, options);
+    if (sockets.size >= 2 * MAX_CONNECTIONS) return void socket.destroy();
+    sockets.add(socket);
+    socket.on('close', () => {
+      sockets.delete(socket);
+      served.delete(socket);
+    });
+    if (served.size >= MAX_CONNECTIONS) return refuse(socket, `This agent has ${MAX_CONNECTIONS} connections already.`);
+    served.add(socket);
+    void greet(socket, options).then((error) => error && refuse(socket, error));
   });
-  server.maxConnections = MAX_CONNECTIONS;
   await rm(options.path, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -51,25 +64,33 @@ export async function listenForAgent(options: AgentSocketOptions): Promise<Agent
   };
 }
 
-async function greet(socket: Socket, options: AgentSocketOptions): Promise<void> {
-  const hello = await readLine(socket);
-  if (hello === null) return void socket.destroy();
-  if (agentIdOf(hello) !== options.agent.id) {
-    return refuse(socket, 'This socket belongs to another agent; check --agent-id and SUBSTRAT_SOCKET.');
+/** Answers why the connection is refused, null when it is served or gone. */
+async function greet(socket: Socket, options: AgentSocketOptions): Promise<string | null> {
+  const hello = parseHello(await readLine(socket));
+  if (socket.destroyed) return null;
+  if (!hello) return 'The first line must be {"substrat":{"agentId":"..."}}.';
+  if (hello.agentId !== options.agent.id) {
+    return 'This socket belongs to another agent; check --agent-id and SUBSTRAT_SOCKET.';
   }
   let attempt: Attempt;
   try {
     attempt = await options.join();
   } catch (error) {
-    return refuse(socket, (error as Error).message);
+    return (error as Error).message;
   }
-  if (socket.destroyed) return options.leave();
-  socket.on('close', () => void options.leave());
-  await serve(socket, attempt, options);
+  // A process that outlived an earlier turn tells by its environment; an external agent may be joined from anywhere.
+  if (!attempt.external && hello.runId !== undefined && hello.runId !== attempt.runId) {
+    return 'The run of this process has ended.';
+  }
+  if (socket.destroyed) await options.leave();
+  else await serve(socket, attempt, options);
+  return null;
 }
 
 /** The protocol's modules are the largest that we load: a daemon that starts does not wait for them. */
-async function serve(socket: Socket, attempt: Attempt, { tools, agent, version }: AgentSocketOptions): Promise<void> {
+async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptions): Promise<void> {
+  const { tools, agent, version, leave } = options;
+  socket.on('close', () => void leave());
   const [{ serveStdio }, { createAgentServer }, { SocketTransport }] = await Promise.all([
     import('@modelcontextprotocol/server/stdio'),
     import('./server.ts'),
@@ -78,7 +99,7 @@ async function serve(socket: Socket, attempt: Attempt, { tools, agent, version }
   serveStdio(() => createAgentServer(tools, attempt, agent, version), { transport: new SocketTransport(socket) });
 }
 
-/** The first line; what came after it stays in the socket for the protocol. Null when none comes. */
+/** The first line; what came after it stays in the socket for the protocol. Null when none comes, or one too long. */
 function readLine(socket: Socket): Promise<string | null> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => done(null), HELLO_TIMEOUT_MS);
@@ -88,27 +109,25 @@ function readLine(socket: Socket): Promise<string | null> {
       const end = seen.indexOf(10);
       if (end === -1 && seen.length <= MAX_HELLO) return;
       socket.pause();
-      if (end !== -1 && end + 1 < seen.length) socket.unshift(seen.subarray(end + 1));
-      done(end === -1 ? null : seen.subarray(0, end).toString('utf8'));
+      if (end === -1 || end > MAX_HELLO) return void done(null);
+      if (end + 1 < seen.length) socket.unshift(seen.subarray(end + 1));
+      done(seen.subarray(0, end).toString('utf8'));
     };
-    const onClose = (): void => done(null);
+    const onEnd = (): void => done(null);
     const done = (line: string | null): void => {
       clearTimeout(timer);
-      socket.off('data', onData).off('close', onClose);
+      socket.off('data', onData).off('end', onEnd).off('close', onEnd);
       resolve(line);
     };
-    socket.on('data', onData).on('close', onClose);
+    socket.on('data', onData).on('end', onEnd).on('close', onEnd);
   });
 }
 
-function agentIdOf(hello: string): unknown {
+function parseHello(line: string | null): { agentId?: unknown; runId?: unknown } | null {
   try {
-    return (JSON.parse(hello) as { substrat?: { agentId?: unknown } }).substrat?.agentId;
+    const { substrat } = JSON.parse(line ?? 'null') as { substrat?: unknown };
+    return typeof substrat === 'object' ? substrat : null;
   } catch {
-    return undefined;
+    return null;
   }
-}
-
-function refuse(socket: Socket, error: string): void {
-  socket.end(`${JSON.stringify({ substrat: { error } })}\n`);
 }

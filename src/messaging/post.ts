@@ -25,7 +25,13 @@ export async function post(tx: Tx, draft: Draft, now: number): Promise<string> {
     at: now,
     agentId: draft.recipients[0]?.agentId ?? null,
     channelId: draft.channelId,
-    data: { messageId: id, authorId: draft.authorId, kind: draft.kind, inReplyTo: draft.inReplyTo ?? null },
+    data: {
+      messageId: id,
+      authorId: draft.authorId,
+      recipients: draft.recipients.map(({ agentId }) => agentId),
+      kind: draft.kind,
+      inReplyTo: draft.inReplyTo ?? null,
+    },
   });
   await tx.insertMessage({
     id,

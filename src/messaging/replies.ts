@@ -19,7 +19,7 @@ export interface Answer {
 export async function answer(tx: Tx, request: RequestRow, reply: Answer, now: number): Promise<string | null> {
   const closed = await tx.closeRequest({ id: request.message_id, at: now });
   if (!closed && reply.kind === 'error') return null;
-  await tx.acknowledgeDelivery({ messageId: request.message_id, agentId: request.recipient_id });
+  await tx.acknowledgePending({ messageId: request.message_id, agentId: request.recipient_id });
 
   const [from, to] = [await sideOf(tx, request.recipient_id), await sideOf(tx, request.asker_id)];
   const id = await post(

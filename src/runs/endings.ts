@@ -1,3 +1,4 @@
+import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { type FailureKind, retryRules } from '../core/failure.ts';
 import type { StopReason } from '../core/run.ts';
@@ -86,7 +87,7 @@ export async function cancelRun(
   now: number,
 ): Promise<void> {
   const run = await tx.getRun({ id: runId });
-  if (!run) throw new SubstratError('not_found', `There is no run ${runId}.`);
+  if (!run) throw new SubstratError('not_found', `There is no run ${shorten(runId)}.`);
   if (run.state !== 'created' && run.state !== 'running') {
     throw new SubstratError('conflict', `The run ${runId} has ${run.state} already.`);
   }

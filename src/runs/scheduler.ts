@@ -1,4 +1,4 @@
-import type { Store } from '../store/store.ts';
+import type { RunRow, Store } from '../store/store.ts';
 import type { Correspondence } from './endings.ts';
 import { failAttempt } from './endings.ts';
 import type { Slots } from './slots.ts';
@@ -20,6 +20,7 @@ export interface SchedulerOptions {
 }
 
 interface LiveTurn {
+  readonly agentId: string;
   readonly fence: number;
   readonly abort: AbortController;
   readonly done: Promise<void>;
@@ -102,9 +103,10 @@ export class Scheduler {
   /** Claims one run and starts its turn; false when none is due. */
   async #startNext(): Promise<boolean> {
     const { store, slots, clock, nodeId, leaseMs, maxTreeRuns } = this.#options;
+    const busyAgents = [...this.#live.values()].map((turn) => turn.agentId);
     const claim = await store.write(async (tx) => {
       const now = clock();
-      const run = await tx.claimRun({ nodeId, now, leaseMs, maxTreeRuns, fullProviders: slots.fullProviders() });
+      const run = await tx.claimRun({ nodeId, now, leaseMs, maxTreeRuns, fullProviders: slots.fullProviders(), busyAgents });
       if (!run) return null;
       const started = await startRun(tx, run, now);
       if (!started) {
@@ -132,7 +134,7 @@ export class Scheduler {
       }
       this.poke();
     });
-    this.#live.set(attempt.runId, { fence: attempt.fence, abort, done });
+    this.#live.set(attempt.runId, { agentId: agent.id, fence: attempt.fence, abort, done });
     this.#renewal ??= setInterval(() => void this.renewLeases(), this.#options.leaseMs / 3);
   }
 
@@ -154,15 +156,17 @@ export class Scheduler {
   async #expire(): Promise<void> {
     const { store, clock, correspondence, maxAttempts, maxTreeRuns } = this.#options;
     const now = clock();
+    // After a long sleep of the machine our own leases have passed, too; their turns go on and the next renewal mends them.
+    const lost = (runs: RunRow[]) => runs.filter((run) => !this.#live.has(run.id));
     const due = await store.read(async (tx) => {
       const [overdue] = await tx.listOverdueRequests({ now, limit: 1 });
-      const [expired] = await tx.listExpired({ now });
+      const [expired] = lost(await tx.listExpired({ now }));
       const [paused] = await tx.listNewlyPaused({ maxTreeRuns });
       return overdue ?? expired ?? paused;
     });
     if (!due) return;
     const more = await store.write(async (tx) => {
-      for (const run of await tx.listExpired({ now })) {
+      for (const run of lost(await tx.listExpired({ now }))) {
         const failure = { kind: 'lease_lost', message: 'The node that ran it was not heard of any more.' } as const;
         await failAttempt(tx, correspondence, run, failure, { maxAttempts }, now);
       }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { SubstratError } from '../core/errors.ts';
+import type { RunState } from '../core/run.ts';
 import type { Queries } from './query.ts';
 import type { AgentRow } from './schema.ts';
 
@@ -33,6 +34,8 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
           .selectFrom('runs')
           .select(eb.fn.countAll<number>().as('n'))
           .whereRef('runs.agent_id', '=', 'agents.id')
+          // The condition of the index of live runs, without which all runs of the agent would be read.
+          .where('runs.state', 'in', [sql.lit<RunState>('created'), sql.lit<RunState>('running')])
           .where('runs.state', '=', sql.lit('running'))
           .as('running'),
         eb
@@ -50,6 +53,21 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
       ]);
   const rest = run((p: { id: string; rest_until: number; rests: number }) =>
     db.updateTable('agents').set({ rest_until: p.rest_until, rests: p.rests }).where('id', '=', p.id),
+  );
+
+  const treeSize = one((p: { treeId: string }) =>
+    db
+      .selectFrom('agents')
+      .select((eb) => eb.fn.countAll<number>().as('n'))
+      .where('tree_id', '=', p.treeId)
+      .where('terminated_at', 'is', null),
+  );
+  const childCount = one((p: { id: string }) =>
+    db
+      .selectFrom('agents')
+      .select((eb) => eb.fn.countAll<number>().as('n'))
+      .where('parent_id', '=', p.id)
+      .where('terminated_at', 'is', null),
   );
 
   return {
@@ -121,31 +139,28 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
         .where('parent_id', 'is', null)
         .where('terminated_at', 'is', null),
     ),
-    countTree: async ({ treeId }: { treeId: string }): Promise<number> => {
-      const rows = await fetch(
-        db
-          .selectFrom('agents')
-          .select((eb) => eb.fn.countAll<number>().as('n'))
-          .where('tree_id', '=', treeId)
-          .where('terminated_at', 'is', null),
-      );
-      return rows[0]?.n ?? 0;
-    },
+    countTree: async (p: { treeId: string }): Promise<number> => (await treeSize(p))?.n ?? 0,
+    countChildren: async (p: { id: string }): Promise<number> => (await childCount(p))?.n ?? 0,
     /** By name, oldest first: what a REF may mean. */
     listAgentsNamed: all((p: { nameKey: string }) =>
-      db.selectFrom('agents').selectAll().where('name_key', '=', p.nameKey).where('terminated_at', 'is', null),
+      db
+        .selectFrom('agents')
+        .selectAll()
+        .where('name_key', '=', p.nameKey)
+        .where('terminated_at', 'is', null)
+        .orderBy('created_at')
+        .orderBy('id'),
     ),
     listAgentViews: ({ after, limit, all: everyone }: { after: AgentCursor | null; limit: number; all: boolean }) =>
       fetch(
         views()
           .$if(!everyone, (q) => q.where('terminated_at', 'is', null))
           .$if(after !== null, (q) =>
-            q.where((eb) =>
-              eb.or([
-                eb('created_at', '>', after?.createdAt ?? 0),
-                eb.and([eb('created_at', '=', after?.createdAt ?? 0), eb('agents.id', '>', after?.id ?? '')]),
-              ]),
-            ),
+            q
+              .where('created_at', '>=', after?.createdAt ?? 0) // where the index starts
+              .where((eb) =>
+                eb.or([eb('created_at', '>', after?.createdAt ?? 0), eb('agents.id', '>', after?.id ?? '')]),
+              ),
           )
           .orderBy('created_at')
           .orderBy('agents.id')

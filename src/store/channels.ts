@@ -34,6 +34,41 @@ export function channelQueries({ db, all, one, run, fetch }: Queries) {
       await insertMember({ ...p, position: (last?.position ?? 0) + 1 });
     },
     isMember: async (p: { channelId: string; participantId: string }): Promise<boolean> => (await member(p)) !== null,
+    /** All of them, or those that a participant is in; by id. */
+    listChannels: (p: { participantId: string | null; after: string; limit: number }) =>
+      fetch(
+        db
+          .selectFrom('channels')
+          .selectAll()
+          .where('id', '>', p.after)
+          .$if(p.participantId !== null, (q) =>
+            q.where('id', 'in', (eb) =>
+              eb
+                .selectFrom('members')
+                .select('channel_id')
+                .where('participant_id', '=', p.participantId ?? ''),
+            ),
+          )
+          .orderBy('id')
+          .limit(p.limit),
+      ),
+    listParticipants: all((p: { after: string; limit: number }) =>
+      db
+        .selectFrom('participants')
+        .selectAll()
+        .where('kind', '<>', 'system')
+        .where('handle_key', '>', p.after)
+        .orderBy('handle_key')
+        .limit(p.limit),
+    ),
+    listMemberHandles: all((p: { channelId: string }) =>
+      db
+        .selectFrom('members')
+        .innerJoin('participants', 'participants.id', 'members.participant_id')
+        .select(['participants.id', 'participants.kind', 'participants.handle'])
+        .where('channel_id', '=', p.channelId)
+        .orderBy('position'),
+    ),
     listMembers: all((p: { channelId: string }) =>
       db.selectFrom('members').selectAll().where('channel_id', '=', p.channelId).orderBy('position'),
     ),

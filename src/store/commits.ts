@@ -69,21 +69,22 @@ export class SharedCommits {
 
   async #commitBatch(writers: readonly Writer[]): Promise<void> {
     let outcomes: Outcome[];
+    let before = 0;
     const { batch } = this.#connection;
     try {
       await this.#connection.begin();
-      const before = await this.#connection.tx.getEventCounter({});
+      before = await this.#connection.tx.getEventCounter({});
       Object.assign(batch, { seq: before, runnable: false });
       outcomes = writers.length === 1 ? [await this.#single(writers[0] as Writer)] : await this.#each(writers);
       if (batch.seq !== before) await this.#connection.tx.setEventCounter({ value: batch.seq });
       await this.#sql('commit');
       this.commits += 1;
     } catch (error) {
-      if (this.#connection.inTransaction()) await Promise.resolve(this.#sql('rollback')).catch(() => {});
+      if (this.#connection.inTransaction()) await this.#sql('rollback').catch(() => {});
       for (const writer of writers) writer.reject(storeError(error));
       return;
     }
-    if (outcomes.some((outcome) => outcome.ok)) this.#onCommit({ seq: batch.seq, runnable: batch.runnable });
+    if (batch.seq !== before || batch.runnable) this.#onCommit({ seq: batch.seq, runnable: batch.runnable });
     outcomes.forEach((outcome, i) => {
       if (outcome.ok) writers[i]?.resolve(outcome.value);
       else writers[i]?.reject(outcome.error);
@@ -126,8 +127,8 @@ export class SharedCommits {
     }
   }
 
-  #sql(text: string) {
-    return this.#connection.execute(text, []);
+  async #sql(text: string): Promise<void> {
+    await this.#connection.execute(text, []);
   }
 }
 

@@ -61,6 +61,22 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
       .where('messages.author_id', '=', p.authorId)
       .limit(1),
   );
+  // Two statements, because each has an index of its own.
+  const killPendingTo = run((p: { agentId: string }) =>
+    db
+      .updateTable('deliveries')
+      .set({ state: 'dead' })
+      .where('agent_id', '=', p.agentId)
+      .where('state', '=', 'pending'),
+  );
+  const killInjectedTo = run((p: { agentId: string }) =>
+    db
+      .updateTable('deliveries')
+      .set({ state: 'dead' })
+      .where('run_id', 'in', (eb) => eb.selectFrom('runs').select('runs.id').where('runs.agent_id', '=', p.agentId))
+      .where('agent_id', '=', p.agentId)
+      .where('state', '=', 'injected'),
+  );
   return {
     insertDelivery: run((p: Pick<DeliveryRow, 'message_id' | 'agent_id' | 'seq' | 'kind'>) =>
       db.insertInto('deliveries').values({
@@ -80,6 +96,17 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         .where('deliveries.agent_id', '=', p.agentId)
         .where('deliveries.state', '=', 'pending')
         .where('deliveries.kind', '=', 'news')
+        .limit(p.limit),
+    ),
+    /** The same without texts, which can be long: only what tells news that may be read from news that may not. */
+    listPendingHeads: all((p: { agentId: string; limit: number }) =>
+      db
+        .selectFrom('deliveries')
+        .innerJoin('messages', 'messages.id', 'deliveries.message_id')
+        .select(['messages.author_id', 'deliveries.kind as delivery_kind'])
+        .where('deliveries.agent_id', '=', p.agentId)
+        .where('deliveries.state', '=', 'pending')
+        .orderBy('deliveries.seq')
         .limit(p.limit),
     ),
     countPendingNews: one((p: { agentId: string }) =>
@@ -119,6 +146,15 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         .where('agent_id', '=', p.agentId)
         .where('state', 'in', ['pending', 'injected']),
     ),
+    /** For a request that is answered before a run carries it; one that is carried ends with its run, however often that is tried. */
+    acknowledgePending: run((p: { messageId: string; agentId: string }) =>
+      db
+        .updateTable('deliveries')
+        .set({ state: 'acknowledged' })
+        .where('message_id', '=', p.messageId)
+        .where('agent_id', '=', p.agentId)
+        .where('state', '=', 'pending'),
+    ),
     returnDelivery: run((p: { messageId: string; agentId: string }) =>
       db
         .updateTable('deliveries')
@@ -143,12 +179,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         .where('message_id', '=', p.messageId)
         .where('state', '=', 'pending'),
     ),
-    killDeliveriesTo: run((p: { agentId: string }) =>
-      db
-        .updateTable('deliveries')
-        .set({ state: 'dead' })
-        .where('agent_id', '=', p.agentId)
-        .where('state', 'in', ['pending', 'injected']),
-    ),
+    killDeliveriesTo: async (p: { agentId: string }): Promise<number> =>
+      (await killPendingTo(p)) + (await killInjectedTo(p)),
   };
 }

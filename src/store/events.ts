@@ -41,6 +41,9 @@ export function eventQueries({ db, one, run, all }: Queries, batch: BatchState) 
     setEventCounter: run((p: { value: number }) =>
       db.updateTable('counters').set({ value: p.value }).where('name', '=', 'event'),
     ),
+    /** The number of the oldest event that is kept; null when none is. */
+    getOldestEvent: one((_: object) => db.selectFrom('events').select((eb) => eb.fn.min('seq').as('seq'))),
+    deleteEvents: run((p: { before: number }) => db.deleteFrom('events').where('at', '<', p.before)),
     listEvents: all((p: { after: number; limit: number }) =>
       db.selectFrom('events').selectAll().where('seq', '>', p.after).orderBy('seq').limit(p.limit),
     ),

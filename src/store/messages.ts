@@ -1,8 +1,53 @@
 import type { Queries } from './query.ts';
 import type { MessageRow } from './schema.ts';
 
+/** A message as people read it. */
+export interface MessageView extends MessageRow {
+  readonly handle: string;
+  /** For a request: whether it still waits, and for whom. */
+  readonly request_state: 'open' | 'closed' | null;
+  readonly recipient_id: string | null;
+}
+
 export function messageQueries({ db, all, one, run }: Queries) {
+  const views = () =>
+    db
+      .selectFrom('messages')
+      .innerJoin('participants', 'participants.id', 'messages.author_id')
+      .leftJoin('requests', 'requests.message_id', 'messages.id')
+      .selectAll('messages')
+      .select(['participants.handle', 'requests.state as request_state', 'requests.recipient_id']);
   return {
+    getMessageView: one((p: { id: string }) => views().where('messages.id', '=', p.id)),
+    /** Newest first, older than `before`. */
+    listChannelMessages: all((p: { channelId: string; before: number; limit: number }) =>
+      views()
+        .where('messages.channel_id', '=', p.channelId)
+        .where('messages.seq', '<', p.before)
+        .orderBy('messages.seq', 'desc')
+        .limit(p.limit),
+    ),
+    /** What others wrote in the DMs of a participant, newest first. */
+    listInbox: all((p: { participantId: string; before: number; limit: number }) =>
+      views()
+        .innerJoin('channels', 'channels.id', 'messages.channel_id')
+        .innerJoin('members', 'members.channel_id', 'channels.id')
+        .where('members.participant_id', '=', p.participantId)
+        .where('channels.kind', '=', 'dm')
+        .where('messages.author_id', '<>', p.participantId)
+        .where('messages.seq', '<', p.before)
+        .orderBy('messages.seq', 'desc')
+        .limit(p.limit),
+    ),
+    /** The questions that wait for a participant, newest first. */
+    listOpenQuestions: all((p: { participantId: string; before: number; limit: number }) =>
+      views()
+        .where('requests.recipient_id', '=', p.participantId)
+        .where('requests.state', '=', 'open')
+        .where('messages.seq', '<', p.before)
+        .orderBy('messages.seq', 'desc')
+        .limit(p.limit),
+    ),
     insertMessage: run((p: MessageRow) =>
       db.insertInto('messages').values({
         id: p.id,
@@ -19,14 +64,6 @@ export function messageQueries({ db, all, one, run }: Queries) {
       }),
     ),
     getMessage: one((p: { id: string }) => db.selectFrom('messages').selectAll().where('id', '=', p.id)),
-    listReplies: all((p: { id: string }) =>
-      db
-        .selectFrom('messages')
-        .innerJoin('participants', 'participants.id', 'messages.author_id')
-        .selectAll('messages')
-        .select('participants.handle')
-        .where('in_reply_to', '=', p.id)
-        .orderBy('seq'),
-    ),
+    listReplies: all((p: { id: string }) => views().where('in_reply_to', '=', p.id).orderBy('messages.seq')),
   };
 }

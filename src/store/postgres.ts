@@ -23,16 +23,17 @@ export async function openPostgres(url: string): Promise<Store> {
   const tell = (change: Change): void => {
     for (const listener of listeners) listener(change);
   };
+  let hints: Awaited<ReturnType<typeof listen>>;
   try {
     await writer.begin();
     await migrate(writer.execute);
     await writer.execute('commit', []);
+    hints = await listen(url, tell);
   } catch (error) {
     await Promise.allSettled([writer.close(), pool.end()]);
     throw openError(error);
   }
 
-  const hints = await listen(url, tell);
   const commits = new SharedCommits(writer, (change) => {
     tell(change);
     hints.notify(change);
@@ -115,6 +116,8 @@ function executor(client: pg.ClientBase): Execute {
     const name = names.get(text) ?? `q${names.size}`;
     names.set(text, name);
     const result = await client.query({ name, text, values: values as unknown[] });
+    // PostgreSQL takes a commit of a transaction that has failed, and rolls it back.
+    if (text === 'commit' && result.command !== 'COMMIT') throw new Error('a statement had failed before');
     return { rows: result.rows, changes: result.rowCount ?? 0 };
   };
 }
@@ -131,11 +134,13 @@ async function listen(url: string, tell: (change: Change) => void) {
     tell({ seq: Number(seq), runnable: runnable === '1' });
   });
   await client.query(`listen ${CHANNEL}`);
+  let sending: Promise<unknown> = Promise.resolve();
   return {
     notify: ({ seq, runnable }: Change): void => {
-      client.query('select pg_notify($1, $2)', [CHANNEL, `${seq} ${runnable ? 1 : 0}`]).catch(() => {});
+      const send = () => client.query('select pg_notify($1, $2)', [CHANNEL, `${seq} ${runnable ? 1 : 0}`]);
+      sending = sending.then(send).catch(() => {});
     },
-    close: () => client.end(),
+    close: () => sending.then(() => client.end()),
   };
 }
 

@@ -50,8 +50,11 @@ export function createQueries(engine: Engine, execute: Execute): Queries {
     return (params: P): Result | Promise<Result> => {
       if (!compiled) {
         mode.literal = true;
-        compiled = build(holes as P).compile();
-        mode.literal = false;
+        try {
+          compiled = build(holes as P).compile();
+        } finally {
+          mode.literal = false;
+        }
       }
       return execute(compiled.sql, fill(compiled.parameters, params));
     };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ExpressionBuilder, sql } from 'kysely';
 import { SubstratError } from '../core/errors.ts';
-import type { StopReason } from '../core/run.ts';
+import type { RunState, StopReason } from '../core/run.ts';
 import type { BatchState } from './commits.ts';
 import type { Queries } from './query.ts';
 import type { DeliveryKind, RunRow, Schema } from './schema.ts';
@@ -83,6 +83,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
       .where('agents.rest_until', '<=', p.now)
       // A run that has started once may end, whatever the cap: its requests wait for it.
       .where((eb) => eb.or([eb('runs.attempt', '>', 0), eb('trees.runs_since_person', '<', p.maxTreeRuns)]))
+      .$if(p.busyAgents.length > 0, (q) => q.where('runs.agent_id', 'not in', [...p.busyAgents]))
       .$if(p.fullProviders.length > 0, (q) => q.where('agents.provider', 'not in', [...p.fullProviders]))
       // The tree with the fewest turns under way, then the one that has waited longest.
       .orderBy((eb) =>
@@ -177,6 +178,25 @@ export function runQueries(queries: Queries, batch: BatchState) {
       return open;
     },
     getRun: one((p: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', p.id)),
+    /** Newest first, older than the cursor. */
+    listRuns: (p: { agentId: string | null; state: RunState | null; before: RunCursor | null; limit: number }) =>
+      fetch(
+        db
+          .selectFrom('runs')
+          .innerJoin('agents', 'agents.id', 'runs.agent_id')
+          .selectAll('runs')
+          .select('agents.handle')
+          .$if(p.agentId !== null, (q) => q.where('runs.agent_id', '=', p.agentId ?? ''))
+          .$if(p.state !== null, (q) => q.where('runs.state', '=', p.state as RunState))
+          .$if(p.before !== null, (q) =>
+            q
+              .where('runs.seq', '<=', p.before?.seq ?? 0) // where the index starts
+              .where((eb) => eb.or([eb('runs.seq', '<', p.before?.seq ?? 0), eb('runs.id', '<', p.before?.id ?? '')])),
+          )
+          .orderBy('runs.seq', 'desc')
+          .orderBy('runs.id', 'desc')
+          .limit(p.limit),
+      ),
     getLiveRun: one((p: { agentId: string }) =>
       db.selectFrom('runs').selectAll().where('agent_id', '=', p.agentId).where('state', 'in', ['created', 'running']),
     ),
@@ -292,15 +312,12 @@ export function runQueries(queries: Queries, batch: BatchState) {
         .select('id')
         .where('told_paused', '=', 0)
         .where('runs_since_person', '>=', p.maxTreeRuns)
-        .where((eb) =>
-          eb.exists(
-            eb
-              .selectFrom('runs')
-              .select('runs.id')
-              .whereRef('runs.tree_id', '=', 'trees.id')
-              .where('runs.state', '=', 'created')
-              .where('runs.attempt', '=', 0),
-          ),
+        .where('id', 'in', (eb) =>
+          eb
+            .selectFrom('runs')
+            .select('runs.tree_id')
+            .where('runs.state', '=', 'created')
+            .where('runs.attempt', '=', 0),
         ),
     ),
     setToldPaused: run((p: { treeId: string }) =>
@@ -373,6 +390,13 @@ interface ClaimFilter {
   readonly nodeId: string;
   readonly now: number;
   readonly maxTreeRuns: number;
+  /** Agents whose last process has not ended yet, though their run has. */
+  readonly busyAgents: readonly string[];
   /** Providers whose own slots are taken. */
   readonly fullProviders: readonly string[];
+}
+
+export interface RunCursor {
+  readonly seq: number;
+  readonly id: string;
 }

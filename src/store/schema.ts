@@ -15,6 +15,8 @@ export interface Schema {
   readonly steps: { run_id: string; n: number; attempt: number; started_at: number };
   readonly run_messages: RunMessageRow;
   readonly events: EventRow;
+  readonly tokens: TokenRow;
+  readonly posts: PostRow;
 }
 
 export interface ParticipantRow {
@@ -159,4 +161,23 @@ export interface EventRow {
   agent_id: string | null;
   channel_id: string | null;
   data: string;
+}
+
+export interface TokenRow {
+  id: string;
+  hash: string;
+  participant_id: string;
+  label: string;
+  created_at: number;
+  revoked_at: number | null;
+}
+
+export interface PostRow {
+  participant_id: string;
+  key: string;
+  /** Route and arguments, hashed. */
+  request: string;
+  status: number;
+  response: string;
+  created_at: number;
 }

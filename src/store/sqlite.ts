@@ -34,6 +34,7 @@ export async function openSqlite(path: string): Promise<Store> {
   });
   // A second connection sees only what is committed. In memory there is no second one: reads queue with the writes.
   const reader = path === ':memory:' ? null : new Database(path, { readonly: true, timeout: 1000 });
+  reader?.pragma('temp_store = memory');
   const readTx = reader && createTx('sqlite', executor(reader), { seq: 0, runnable: false });
   return {
     engine: 'sqlite',
@@ -62,9 +63,13 @@ function openDatabase(path: string): Database.Database {
 }
 
 async function prepare(database: Database.Database, connection: WriteConnection): Promise<void> {
-  await retryBusy(() => database.pragma('journal_mode = wal'));
-  database.pragma('synchronous = full');
-  database.pragma('foreign_keys = on');
+  await retryBusy(() => {
+    database.pragma('journal_mode = wal');
+    database.pragma('synchronous = full');
+    database.pragma('foreign_keys = on');
+    // A temporary file stays for ever if we are killed while it is made.
+    database.pragma('temp_store = memory');
+  });
   await connection.begin();
   try {
     await migrate(connection.execute);
@@ -103,7 +108,8 @@ async function retryBusy(action: () => void): Promise<void> {
     try {
       return action();
     } catch (error) {
-      if ((error as { code?: string }).code !== 'SQLITE_BUSY' || Date.now() > giveUp) throw error;
+      // SQLITE_BUSY, or SQLITE_BUSY_RECOVERY while another process cleans up after one that was killed.
+      if (!(error as { code?: string }).code?.startsWith('SQLITE_BUSY') || Date.now() > giveUp) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, pause));
   }

@@ -3,14 +3,19 @@ import type { channelQueries } from './channels.ts';
 import type { deliveryQueries } from './deliveries.ts';
 import type { eventQueries } from './events.ts';
 import type { messageQueries } from './messages.ts';
+import type { postQueries } from './posts.ts';
 import type { Engine } from './query.ts';
 import type { recordQueries } from './records.ts';
 import type { requestQueries } from './requests.ts';
 import type { runQueries } from './runs.ts';
+import type { tokenQueries } from './tokens.ts';
 
 export type { AgentCursor, AgentView } from './agents.ts';
 export type { DeliveryView } from './deliveries.ts';
+export type { NewEvent } from './events.ts';
+export type { MessageView } from './messages.ts';
 export type { Engine } from './query.ts';
+export type { RunCursor } from './runs.ts';
 export type {
   AgentRow,
   ChannelRow,
@@ -18,6 +23,7 @@ export type {
   DeliveryRow,
   EventRow,
   MessageRow,
+  ParticipantRow,
   RequestRow,
   RunMessageRow,
   RunRow,
@@ -29,9 +35,11 @@ export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof deliveryQueries> &
   ReturnType<typeof eventQueries> &
   ReturnType<typeof messageQueries> &
+  ReturnType<typeof postQueries> &
   ReturnType<typeof recordQueries> &
   ReturnType<typeof requestQueries> &
-  ReturnType<typeof runQueries>;
+  ReturnType<typeof runQueries> &
+  ReturnType<typeof tokenQueries>;
 
 /** What listeners hear after a commit. */
 export interface Change {
@@ -50,7 +58,7 @@ export interface Store {
    * nodes, so `work` may read and then decide. It must do no I/O but the store's.
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Called after every commit, on PostgreSQL also after other nodes'. A hint: listeners poll besides. */
+  /** Called after every commit that brought events or runs, on PostgreSQL also after other nodes'. A hint: listeners poll besides. */
   onChange(listener: (change: Change) => void): () => void;
   /** Commits made so far by this process: benchmarks tell from it how many writers shared one. */
   commits(): number;

@@ -4,11 +4,13 @@ import type { BatchState } from './commits.ts';
 import { deliveryQueries } from './deliveries.ts';
 import { eventQueries } from './events.ts';
 import { messageQueries } from './messages.ts';
+import { postQueries } from './posts.ts';
 import { createQueries, type Engine, type Execute } from './query.ts';
 import { recordQueries } from './records.ts';
 import { requestQueries } from './requests.ts';
 import { runQueries } from './runs.ts';
 import type { Tx } from './store.ts';
+import { tokenQueries } from './tokens.ts';
 
 /** Made once for a connection: its queries are compiled at their first use and kept. */
 export function createTx(engine: Engine, execute: Execute, batch: BatchState): Tx {
@@ -19,8 +21,10 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     ...deliveryQueries(queries),
     ...eventQueries(queries, batch),
     ...messageQueries(queries),
+    ...postQueries(queries),
     ...recordQueries(queries),
     ...requestQueries(queries),
     ...runQueries(queries, batch),
+    ...tokenQueries(queries),
   };
 }

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import * as z from 'zod';
+import { shorten } from '../core/agent.ts';
 import { chooseNews } from '../core/delivery.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
 import { canonicalJson } from '../core/text.ts';
@@ -7,7 +7,7 @@ import { type Attempt, record } from '../runs/attempt.ts';
 import type { AgentRow, Store, Tx } from '../store/store.ts';
 import { toolsInScope } from './catalog.ts';
 import type { RateLimiter } from './rate.ts';
-import type { Tool, ToolOutcome, ToolSettings } from './tool.ts';
+import { describeProblems, type Tool, type ToolOutcome, type ToolSettings } from './tool.ts';
 
 export interface ToolDependencies {
   readonly store: Store;
@@ -38,14 +38,23 @@ export async function callTool(
   const agent = await deps.store.read((tx) => tx.getAgent({ id: attempt.agentId }));
   const tool = agent && toolsInScope(agent).find((one) => one.name === name);
   if (!agent || !tool) return null;
-  const call: Call = { tool, args: args ?? {}, id: randomUUID() };
+  const call: Call = { tool, args: args ?? {}, id: randomUUID(), wait: deps.limiter.take(agent.id, deps.clock()) };
+  let undo = async (): Promise<void> => {};
   try {
-    const input = parseInput(tool, call.args);
-    await tool.prepare?.(agent, input as never);
+    const input = parseInput(call);
+    if (tool.prepare) {
+      // What is done outside the store is not done for a turn that has ended, nor beyond the limit.
+      await deps.store.read((tx) => tx.holdRun(attempt));
+      if (call.wait !== null) throw tooMany(call.wait);
+      undo = await tool.prepare(agent, input as never);
+    }
     const { outcome, news } = await execute(deps, attempt, call, input);
-    if (outcome.created) await deps.onAgentCreated(outcome.created);
+    if (outcome.reply && call.wait === null) deps.limiter.giveBack(agent.id);
+    // It is there, whatever happens now; its directory is made again before its first run.
+    if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error) => describe(deps, error));
     return { result: outcome.result, isError: false, news };
   } catch (error) {
+    await undo();
     return refuse(deps, attempt, call, error);
   }
 }
@@ -54,6 +63,8 @@ interface Call {
   readonly tool: Tool;
   readonly args: unknown;
   readonly id: string;
+  /** Seconds to wait, for a call that is one too many. */
+  readonly wait: number | null;
 }
 
 async function execute(
@@ -65,7 +76,6 @@ async function execute(
   const { tool } = call;
   const key = callKey(tool.name, input);
   const now = deps.clock();
-  const wait = deps.limiter.take(attempt.agentId, now);
   return deps.store.write(async (tx) => {
     const run = await tx.holdRun(attempt);
     const agent = (await tx.getAgent({ id: attempt.agentId })) as AgentRow;
@@ -73,14 +83,12 @@ async function execute(
     const repeated = tool.effect && attempt.number > 1 ? await recorded(tx, attempt, key, nth) : null;
     const outcome =
       repeated ?? (await tool.run({ tx, agent, run, attempt, settings: deps.settings, now }, input as never));
-    if (wait !== null && !outcome.reply && !repeated) {
-      throw new SubstratError('rate_limited', `Too many calls. Wait ${wait} seconds before the next one.`);
-    }
+    if (call.wait !== null && !outcome.reply && !repeated) throw tooMany(call.wait);
     await recordCall(tx, attempt, { ...call, args: input }, now);
     await recordReturn(tx, attempt, call, { key, result: outcome.result, effect: tool.effect && !repeated }, now);
     if (tool.effect) attempt.calls.set(key, nth + 1);
     attempt.limited = false;
-    return { outcome, news: tool.name === 'check_inbox' ? 0 : await countNews(tx, agent) };
+    return { outcome, news: await countNews(tx, agent) };
   });
 }
 
@@ -97,17 +105,15 @@ async function refuse(deps: ToolDependencies, attempt: Attempt, call: Call, erro
   const result = { error: { code, message } };
   const unrecorded = code === 'fenced' || code === 'store' || (code === 'rate_limited' && attempt.limited);
   attempt.limited = code === 'rate_limited';
-  if (!unrecorded) {
-    await deps.store
-      .write(async (tx) => {
-        await tx.holdRun(attempt);
-        const now = deps.clock();
-        await recordCall(tx, attempt, call, now);
-        await recordReturn(tx, attempt, call, { result, isError: true }, now);
-      })
-      .catch(() => {});
-  }
-  return { result, isError: true, news: 0 };
+  if (unrecorded) return { result, isError: true, news: 0 };
+  const news = deps.store.write(async (tx) => {
+    await tx.holdRun(attempt);
+    const now = deps.clock();
+    await recordCall(tx, attempt, { ...call, args: excerpt(call.args) }, now);
+    await recordReturn(tx, attempt, call, { result, isError: true }, now);
+    return countNews(tx, (await tx.getAgent({ id: attempt.agentId })) as AgentRow);
+  });
+  return { result, isError: true, news: await news.catch(() => 0) };
 }
 
 function describe(deps: ToolDependencies, error: unknown): { code: ErrorCode; message: string } {
@@ -116,10 +122,24 @@ function describe(deps: ToolDependencies, error: unknown): { code: ErrorCode; me
   return { code: 'internal', message: 'Something went wrong inside Substrat; its log has the details.' };
 }
 
-function parseInput(tool: Tool, args: unknown): unknown {
+function parseInput({ tool, args, wait }: Call): unknown {
   const parsed = tool.input.safeParse(args);
   if (parsed.success) return parsed.data;
-  throw new SubstratError('bad_request', `${tool.name}: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`);
+  if (wait !== null) throw tooMany(wait);
+  throw new SubstratError('bad_request', `${tool.name}: ${describeProblems(parsed.error)}`);
+}
+
+function tooMany(wait: number): SubstratError {
+  return new SubstratError('rate_limited', `Too many calls. Wait ${wait} seconds before the next one.`);
+}
+
+/** What was refused can be anything of any size; enough of it is kept for a person to see what was tried. */
+function excerpt(args: unknown): unknown {
+  const brief = (value: unknown): unknown =>
+    typeof value === 'string' ? shorten(value, 1000) : typeof value === 'object' && value !== null ? '[…]' : value;
+  if (typeof args !== 'object' || args === null) return brief(args);
+  const entries = Object.entries(args).slice(0, 20);
+  return Object.fromEntries(entries.map(([key, value]) => [shorten(key), brief(value)]));
 }
 
 function callKey(name: string, input: unknown): string {
@@ -158,5 +178,5 @@ function recordReturn(
 async function countNews(tx: Tx, agent: AgentRow): Promise<number> {
   const pending = await tx.countPendingNews({ agentId: agent.id });
   if (!pending?.n || !toolsInScope(agent).some((tool) => tool.name === 'check_inbox')) return 0;
-  return chooseNews(await tx.listPending({ agentId: agent.id, limit: 1000 })).length;
+  return chooseNews(await tx.listPendingHeads({ agentId: agent.id, limit: 1000 })).length;
 }

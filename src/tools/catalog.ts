@@ -1,3 +1,4 @@
+import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentRow } from '../store/store.ts';
 import { inspectAgent } from './inspect.ts';
@@ -27,5 +28,5 @@ export function checkScope(names: readonly string[]): void {
   const unknown = names.filter((name) => !catalog.some((tool) => tool.name === name));
   if (unknown.length === 0) return;
   const known = catalog.map((tool) => tool.name).join(', ');
-  throw new SubstratError('bad_request', `Unknown tools: ${unknown.join(', ')}. There are: ${known}.`);
+  throw new SubstratError('bad_request', `Unknown tools: ${shorten(unknown.join(', '), 400)}. There are: ${known}.`);
 }

@@ -3,7 +3,7 @@ import { agentState, keyOf, shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { toCarriedMessage } from '../runs/start.ts';
 import type { AgentRow, RunMessageRow, Tx } from '../store/store.ts';
-import { defineTool } from './tool.ts';
+import { defineTool, referenceField } from './tool.ts';
 
 const RECENT = 20;
 const SHORT = 300;
@@ -12,7 +12,7 @@ const BLANK = '[not shown: a conversation that you are not part of]';
 export const inspectAgent = defineTool({
   name: 'inspect_agent',
   description: 'See what one of your children is doing: its state and its recent activity.',
-  input: z.strictObject({ name: z.string().min(1).describe('Name of your child.') }),
+  input: z.strictObject({ name: referenceField('Name of your child.') }),
   effect: false,
   run: async ({ tx, agent }, { name }) => {
     const neighbour = await tx.getNeighbour({ id: agent.id, parentId: '', nameKey: keyOf(name) });
@@ -54,7 +54,7 @@ async function shown(tx: Tx, caller: AgentRow, row: RunMessageRow) {
       ? await promptFor(tx, caller, row.run_id)
       : row.type === 'assistant_message'
         ? String(content)
-        : JSON.stringify(await blankTexts(tx, caller, content));
+        : toolText(caller, row, content);
   return {
     type: row.type,
     ...(row.tool && { tool: row.tool }),
@@ -73,17 +73,13 @@ async function promptFor(tx: Tx, caller: AgentRow, runId: string): Promise<strin
   return lines.join('\n');
 }
 
-/** Texts in calls and results: only what was said to or by the caller is shown. */
-async function blankTexts(tx: Tx, caller: AgentRow, content: unknown): Promise<unknown> {
-  if (content === null || typeof content !== 'object') return content;
-  if (Array.isArray(content)) return Promise.all(content.map((one) => blankTexts(tx, caller, one)));
-  const entry = content as Record<string, unknown>;
-  const withCaller = [entry.recipient, entry.from].some(
-    (who) => typeof who === 'string' && keyOf(who) === caller.name_key,
-  );
-  const parts = Object.entries(entry).map(async ([key, value]) => {
-    const hidden = key === 'text' && typeof value === 'string' && !withCaller;
-    return [key, hidden ? BLANK : await blankTexts(tx, caller, value)] as const;
+/** A call or a result: of the texts in it, only what was said to or by the caller is shown, or to the team that it leads. */
+function toolText(caller: AgentRow, row: RunMessageRow, content: unknown): string {
+  if (row.tool === 'broadcast') return JSON.stringify(content);
+  return JSON.stringify(content, function (this: Record<string, unknown>, key, value) {
+    const withCaller = [this.recipient, this.from].some(
+      (who) => typeof who === 'string' && keyOf(who) === caller.name_key,
+    );
+    return key === 'text' && typeof value === 'string' && !withCaller ? BLANK : value;
   });
-  return Object.fromEntries(await Promise.all(parts));
 }

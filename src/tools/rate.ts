@@ -2,6 +2,8 @@
 export interface RateLimiter {
   /** Null when the call may go on, else how many seconds to wait. */
   take(agentId: string, now: number): number | null;
+  /** For a call that turned out to be exempt. */
+  giveBack(agentId: string): void;
 }
 
 export function createRateLimiter(perMinute: number): RateLimiter {
@@ -18,6 +20,10 @@ export function createRateLimiter(perMinute: number): RateLimiter {
       const [oldest] = buckets;
       if (oldest && now - oldest[1].at > 60_000) buckets.delete(oldest[0]);
       return allowed ? null : Math.max(1, Math.ceil((1 - tokens) / perMs / 1000));
+    },
+    giveBack: (agentId) => {
+      const bucket = buckets.get(agentId);
+      if (bucket) bucket.tokens = Math.min(perMinute, bucket.tokens + 1);
     },
   };
 }

@@ -1,9 +1,9 @@
-import { mkdir, realpath } from 'node:fs/promises';
-import { isAbsolute, join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 import * as z from 'zod';
-import { SubstratError } from '../core/errors.ts';
+import { NAME } from '../core/agent.ts';
 import { createAgent } from '../messaging/tree.ts';
 import type { AgentRow } from '../store/store.ts';
+import { makeSubdirectory } from '../workspaces/directories.ts';
 import { defineTool, textField } from './tool.ts';
 
 export const spawnAgent = defineTool({
@@ -11,18 +11,22 @@ export const spawnAgent = defineTool({
   description:
     'Create a subagent, your child. It has no turn until you send it a message; messages sent at once wait until it is ready.',
   input: z.strictObject({
-    name: z.string().min(1).describe('Unique among your parent, siblings and children: letters, digits, "_" and "-".'),
+    name: z
+      .string()
+      .regex(NAME, 'must have 1 to 64 letters, digits, "_" or "-", the first a letter or a digit')
+      .describe('Unique among your parent, siblings and children: letters, digits, "_" and "-".'),
     instructions: textField('What the agent is there for.'),
     role: z.enum(['worker', 'reviewer']).default('worker').describe('What it is in the team.'),
     workspace_subdir: z
       .string()
+      .max(500)
       .nullable()
       .optional()
       .describe('Subdirectory of your workspace for it to work in; without one it shares yours.'),
   }),
   effect: true,
   prepare: async (parent, { workspace_subdir }) => {
-    if (workspace_subdir) await makeSubdirectory(parent.workspace, workspace_subdir);
+    return workspace_subdir ? makeSubdirectory(parent.workspace, workspace_subdir) : async () => {};
   },
   run: async ({ tx, agent: parent, attempt, settings, now }, input) => {
     const heir = inheritance(parent, settings.defaultProvider);
@@ -53,28 +57,4 @@ function inheritance(parent: AgentRow, defaultProvider: string | null) {
     return { provider: defaultProvider, model: null, program: parent.program };
   }
   return { provider: parent.provider, model: parent.model, program: parent.program };
-}
-
-/** Inside the parent's workspace by its name, and still inside when every symbolic link is followed. */
-async function makeSubdirectory(workspace: string, subdir: string): Promise<void> {
-  const refuse = () => {
-    throw new SubstratError('forbidden', 'workspace_subdir must be a directory inside your own workspace.');
-  };
-  if (subdir.includes('\0') || isAbsolute(subdir) || !isInside(workspace, join(workspace, subdir))) refuse();
-  const root = await realpath(workspace);
-  let current = root;
-  for (const part of relative(workspace, join(workspace, subdir)).split(sep).filter(Boolean)) {
-    const next = join(current, part);
-    await mkdir(next).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST')
-        throw new SubstratError('bad_request', `workspace_subdir cannot be made: ${error.code}.`);
-    });
-    current = await realpath(next);
-    if (!isInside(root, current)) refuse();
-  }
-}
-
-function isInside(parent: string, child: string): boolean {
-  const path = relative(parent, child);
-  return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }

@@ -2,14 +2,16 @@ import * as z from 'zod';
 import { agentState, USER, USER_ID } from '../core/agent.ts';
 import { chooseNews } from '../core/delivery.ts';
 import { SubstratError } from '../core/errors.ts';
+import { MAX_TEXT } from '../core/text.ts';
 import { answer } from '../messaging/replies.ts';
 import { broadcast, send } from '../messaging/send.ts';
 import { toCarriedMessage } from '../runs/start.ts';
 import type { DeliveryView } from '../store/store.ts';
-import { defineTool, type ToolContext, textField } from './tool.ts';
+import { defineTool, referenceField, type ToolContext, textField } from './tool.ts';
 
-/** One answer of `check_inbox` holds at most this many; the next call has the rest. */
+/** One answer of `check_inbox` holds at most this many messages, and about this many characters; the next call has the rest. */
 const INBOX_PAGE = 100;
+const INBOX_CHARACTERS = MAX_TEXT;
 
 export const sendMessage = defineTool({
   name: 'send_message',
@@ -17,18 +19,16 @@ export const sendMessage = defineTool({
     'Send a message to another agent: your parent, a child or a sibling (a root agent may write to USER). Returns at once. ' +
     'With sync, the reply arrives as your next message after your turn has ended; do not wait or poll for it.',
   input: z.strictObject({
-    recipient: z.string().min(1).describe('Agent name.'),
+    recipient: referenceField('Agent name.'),
     text: textField('Message body.'),
     // Whether it was given decides about requests to people and to those who wrote first, so no default is filled in.
     sync: z
       .boolean()
       .optional()
       .meta({ default: true, description: 'If true, the reply is delivered as your next message.' }),
-    in_reply_to: z
-      .string()
-      .min(1)
-      .optional()
-      .describe('Id of the message that this one answers, when it is not the one that started your turn.'),
+    in_reply_to: referenceField(
+      'Id of the message that this one answers, when it is not the one that started your turn.',
+    ).optional(),
   }),
   effect: true,
   run: async ({ tx, agent, run, settings, now }, input) => {
@@ -60,7 +60,7 @@ export const checkInbox = defineTool({
   effect: false,
   run: async (context) => {
     const { tx, agent, run, attempt } = context;
-    const taken = attempt.external ? await takeEverything(context) : await takeNews(context);
+    const taken = onePage(attempt.external ? await takeEverything(context) : await takeNews(context));
     for (const { message_id } of taken) {
       await tx.injectDelivery({ messageId: message_id, agentId: agent.id, runId: run.id });
     }
@@ -125,11 +125,21 @@ async function takeNews({ tx, agent }: ToolContext): Promise<DeliveryView[]> {
 /** Whoever asks for more has got what was given before; requests stay until they are answered. */
 async function takeEverything({ tx, agent, run }: ToolContext): Promise<DeliveryView[]> {
   for (const given of await tx.listCarried({ runId: run.id })) {
-    if (given.delivery_kind !== 'request') {
+    if (given.request_state !== 'open') {
       await tx.acknowledgeDelivery({ messageId: given.message_id, agentId: agent.id });
     }
   }
   return tx.listPending({ agentId: agent.id, limit: INBOX_PAGE });
+}
+
+/** Never empty when something is there, however long it is. */
+function onePage(deliveries: readonly DeliveryView[]): DeliveryView[] {
+  let room = INBOX_CHARACTERS;
+  return deliveries.filter(({ text }) => {
+    const fits = room > 0;
+    room -= text.length;
+    return fits;
+  });
 }
 
 function entry(delivery: DeliveryView) {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { shorten } from '../core/agent.ts';
 import { MAX_TEXT } from '../core/text.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import type { TreeLimits } from '../messaging/tree.ts';
@@ -38,8 +39,8 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** It changes something, so a repeated attempt gets its recorded result. */
   readonly effect: boolean;
-  /** What must be done outside the store, before the transaction; it must bear to be done twice. */
-  prepare?(agent: AgentRow, input: never): Promise<void>;
+  /** What must be done outside the store, before the transaction; it must bear to be done twice. Answers how to undo it. */
+  prepare?(agent: AgentRow, input: never): Promise<() => Promise<void>>;
   run(context: ToolContext, input: never): Promise<ToolOutcome>;
 }
 
@@ -49,18 +50,31 @@ export function defineTool<I extends z.ZodObject>(tool: {
   readonly description: string;
   readonly input: I;
   readonly effect: boolean;
-  prepare?(agent: AgentRow, input: z.infer<I>): Promise<void>;
+  prepare?(agent: AgentRow, input: z.infer<I>): Promise<() => Promise<void>>;
   run(context: ToolContext, input: z.infer<I>): Promise<ToolOutcome>;
 }): Tool {
   return tool;
 }
 
-/** A text that a message can hold. */
+/** What is wrong with an input, in a sentence of bounded length: the names of its fields can be anything. */
+export function describeProblems(error: z.ZodError): string {
+  const problems = error.issues.map(({ path, message }) => [...path, message].join(': '));
+  return `${shorten(problems.join('; '), 1000)}.`;
+}
+
+/** A text that a message can hold. One pattern says it, so that the published schema is what is enforced. */
 export function textField(description: string): z.ZodString {
   return z
     .string()
     .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
-    .refine((text) => text.trim() !== '', 'must not be empty')
-    .refine((text) => !text.includes('\0'), 'must not contain NUL characters')
+    .regex(/^\s*[^\s\0][^\0]*$/, 'must not be empty, nor contain NUL characters')
+    .describe(description);
+}
+
+/** A name or an id to be looked up. */
+export function referenceField(description: string): z.ZodString {
+  return z
+    .string()
+    .regex(/^[^\0]+$/, 'must not be empty, nor contain NUL characters')
     .describe(description);
 }

@@ -25,7 +25,7 @@ function scenarios(open: () => Promise<Store>): void {
     await world.settle();
     expect(await world.reply(id)).toEqual({ state: 'closed', text: 'the last word', kind: 'reply', count: 1 });
     await store.close();
-  });
+  }, 120_000);
 
   test('with one slot, a ring of three that ask each other is answered, each by the right text', async () => {
     const store = await open();

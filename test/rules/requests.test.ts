@@ -90,12 +90,9 @@ describe('what answers a request', () => {
       return 'asked, waiting';
     });
     const id = await world.ask('lead', 'go');
-    const stop = world.store.onChange(async () => {
-      const view = await world.view('lead');
-      if (view.pending > 0) resolve();
-    });
+    while ((await world.view('lead')).pending === 0) await world.tick();
+    resolve();
     await world.settle();
-    stop();
     expect(await world.reply(id)).toMatchObject({ text: 'heard quick answer', count: 1 });
   });
 

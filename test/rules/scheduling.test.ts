@@ -173,5 +173,5 @@ describe('10,000 idle agents', () => {
       after = { createdAt: last.created_at, id: last.id };
     }
     expect(seen.size).toBe(10_001);
-  });
+  }, 120_000);
 });

@@ -1,24 +1,20 @@
+import { isAbsolute } from 'node:path';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { agentState } from '../../core/agent.ts';
 import { SubstratError } from '../../core/errors.ts';
-import { MAX_TEXT } from '../../core/text.ts';
 import { resolveReference } from '../../messaging/reference.ts';
 import { sendAsPerson } from '../../messaging/send.ts';
 import type { AgentCursor, AgentView } from '../../store/store.ts';
+import { textField } from '../../tools/tool.ts';
 import type { Api } from '../api.ts';
 import { parse, readBody } from '../body.ts';
 
-const said = z
-  .string()
-  .min(1)
-  .max(500)
-  .refine((text) => !text.includes('\0'), 'must not contain NUL characters');
-const text = z
-  .string()
-  .max(MAX_TEXT)
-  .refine((value) => value.trim() !== '', 'must not be empty')
-  .refine((value) => !value.includes('\0'), 'must not contain NUL characters');
+const noNul = (text: string): boolean => !text.includes('\0');
+const NO_NUL = 'must not contain NUL characters';
+const said = z.string().min(1).max(500).refine(noNul, NO_NUL);
+const path = z.string().min(1).max(4096).refine(noNul, NO_NUL);
+const text = textField('What is said.');
 
 const creation = z.strictObject({
   name: z.string(),
@@ -27,8 +23,8 @@ const creation = z.strictObject({
   instructions: text.or(z.literal('')).default(''),
   provider: said.nullable().default(null),
   model: said.nullable().default(null),
-  program: z.string().min(1).max(4096).nullable().default(null),
-  workspace: z.string().min(1).max(4096).startsWith('/', 'must be an absolute path').nullable().default(null),
+  program: path.nullable().default(null),
+  workspace: path.refine(isAbsolute, 'must be an absolute path').nullable().default(null),
   tools: z.array(said).nullable().default(null),
 });
 const message = z.strictObject({ text, inReplyTo: said.optional() });
@@ -110,9 +106,7 @@ function writeCursor({ created_at, id }: AgentView): string {
 }
 
 function readCursor(cursor: string): AgentCursor {
-  const [createdAt, id] = Buffer.from(cursor, 'base64url').toString().split(' ');
-  if (!id || !Number.isSafeInteger(Number(createdAt))) {
-    throw new SubstratError('bad_request', 'That cursor is not one of ours; start without.');
-  }
+  const [, createdAt, id] = /^(\d{1,15}) ([0-9a-f-]{36})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (!id) throw new SubstratError('bad_request', 'That cursor is not one of ours; start without.');
   return { createdAt: Number(createdAt), id };
 }

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
+import { shorten } from '../../core/agent.ts';
 import { SubstratError } from '../../core/errors.ts';
 import type { RequestRow, Store } from '../../store/store.ts';
 import type { Api } from '../api.ts';
@@ -31,31 +32,26 @@ export function messageRoutes(api: Api): Hono {
 }
 
 async function closedRequest(store: Store, id: string, waitMs: number, signal: AbortSignal): Promise<RequestRow> {
-  const { promise: over, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, waitMs);
-  signal.addEventListener('abort', () => resolve());
-  let ended = false;
-  void over.then(() => {
+  let look = Promise.withResolvers<void>();
+  let ended = waitMs === 0;
+  const end = (): void => {
     ended = true;
-  });
+    look.resolve();
+  };
+  const timer = setTimeout(end, waitMs);
+  signal.addEventListener('abort', end);
+  const unsubscribe = store.onChange(() => look.resolve());
   try {
     for (;;) {
-      const changed = nextChange(store);
+      look = Promise.withResolvers<void>();
       const request = await store.read((tx) => tx.getRequest({ id }));
-      if (!request) throw new SubstratError('not_found', `There is no request ${id}.`);
+      if (!request) throw new SubstratError('not_found', `There is no request ${shorten(id)}.`);
       if (request.state === 'closed' || ended) return request;
-      await Promise.race([changed, over]);
+      await look.promise;
     }
   } finally {
+    unsubscribe();
     clearTimeout(timer);
+    signal.removeEventListener('abort', end);
   }
-}
-
-function nextChange(store: Store): Promise<void> {
-  return new Promise((resolve) => {
-    const unsubscribe = store.onChange(() => {
-      unsubscribe();
-      resolve();
-    });
-  });
 }

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { shorten } from '../../core/agent.ts';
 import { SubstratError } from '../../core/errors.ts';
 import type { Api } from '../api.ts';
 
@@ -6,7 +7,7 @@ export function runRoutes(api: Api): Hono {
   const routes = new Hono();
   routes.get('/:id', async (c) => {
     const run = await api.store.read((tx) => tx.getRun({ id: c.req.param('id') }));
-    if (!run) throw new SubstratError('not_found', `There is no run ${c.req.param('id')}.`);
+    if (!run) throw new SubstratError('not_found', `There is no run ${shorten(c.req.param('id'))}.`);
     return c.json({
       id: run.id,
       agentId: run.agent_id,

@@ -49,9 +49,10 @@ create table agents (
   terminated_at bigint
 );
 create unique index agents_name on agents (parent_id, name_key) where terminated_at is null;
-create index agents_tree on agents (tree_id);
-create index agents_parent on agents (parent_id);
-create index agents_root on agents (name_key) where parent_id is null;
+create index agents_tree on agents (tree_id, terminated_at);
+create index agents_parent on agents (parent_id, terminated_at);
+create index agents_named on agents (name_key);
+create index agents_created on agents (created_at, id);
 create index agents_unready on agents (spawned_by) where ready = 0;
 
 create table channels (
@@ -70,6 +71,7 @@ create table members (
   primary key (channel_id, participant_id)
 );
 create index members_participant on members (participant_id);
+create index members_position on members (channel_id, position);
 
 create table messages (
   id text primary key,
@@ -112,7 +114,7 @@ create table deliveries (
   run_id text,
   primary key (message_id, agent_id)
 );
-create index deliveries_live on deliveries (agent_id, seq) where state in ('pending', 'injected');
+create index deliveries_pending on deliveries (agent_id, seq) where state = 'pending';
 create index deliveries_run on deliveries (run_id) where run_id is not null;
 
 create table runs (
@@ -170,7 +172,7 @@ create table run_messages (
   created_at bigint not null,
   primary key (run_id, n)
 );
-create index run_messages_effect on run_messages (run_id, call_key) where effect = 1;
+create index run_messages_effect on run_messages (run_id, call_key, n) where effect = 1;
 
 create table events (
   seq bigint primary key,

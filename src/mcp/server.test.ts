@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daemon.ts';
+import { type ConnectedAgent, connectAgent } from '../../test/helpers/mcp.ts';
+
+const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+const text = { type: 'string', maxLength: 1_000_000 };
+
+/** The parameters and defaults of the tools, as agents were promised them. */
+const promised: Record<string, { required: string[]; properties: Record<string, object> }> = {
+  send_message: {
+    required: ['recipient', 'text'],
+    properties: {
+      recipient: { type: 'string' },
+      text,
+      sync: { type: 'boolean', default: true },
+      in_reply_to: { type: 'string' },
+    },
+  },
+  broadcast: { required: ['text'], properties: { text } },
+  check_inbox: { required: [], properties: {} },
+  spawn_agent: {
+    required: ['name', 'instructions'],
+    properties: {
+      name: { type: 'string' },
+      instructions: text,
+      role: { type: 'string', enum: ['worker', 'reviewer'], default: 'worker' },
+      workspace_subdir: { anyOf: [{ type: 'string', maxLength: 500 }, { type: 'null' }] },
+    },
+  },
+  inspect_agent: { required: ['name'], properties: { name: { type: 'string' } } },
+  list_agents: { required: [], properties: {} },
+  complete: { required: ['result'], properties: { result: text } },
+};
+
+describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a client that is %s', (era) => {
+  let daemon: TestDaemon;
+  let lead: ConnectedAgent;
+  let worker: ConnectedAgent;
+
+  const join = (name: string) => connectAgent({ home: daemon.home, agentId: daemon.agent(name).id, era });
+
+  beforeAll(async () => {
+    daemon = await startDaemon({
+      members: { lead: {}, worker: { parent: 'lead' }, other: { parent: 'lead' }, clerk: { tools: ['list_agents'] } },
+    });
+    [lead, worker] = [await join('lead'), await join('worker')];
+  });
+
+  afterAll(async () => {
+    await lead.close();
+    await worker.close();
+    await daemon.stop();
+  });
+
+  test('speaks the revision that the client asks for', () => {
+    expect(lead.client.getServerVersion()).toEqual({ name: 'substrat', version: '0.0.0' });
+    expect(lead.client.getNegotiatedProtocolVersion()).toBe(era === 'auto' ? '2026-07-28' : '2025-11-25');
+  });
+
+  test('lists the tools with their parameters and defaults', async () => {
+    const { tools } = await lead.client.listTools();
+    expect(tools.map((tool) => tool.name)).toEqual(Object.keys(promised));
+    for (const { name, description, inputSchema } of tools) {
+      expect(description).toMatch(/\.$/);
+      expect(inputSchema).toMatchObject({
+        type: 'object',
+        additionalProperties: false,
+        properties: promised[name]?.properties,
+      });
+      expect(inputSchema.required ?? []).toEqual(promised[name]?.required);
+      expect(Object.keys(inputSchema.properties ?? {})).toEqual(Object.keys(promised[name]?.properties ?? {}));
+    }
+  });
+
+  test('answers with the objects that were promised, as text and as structure', async () => {
+    const answers = {
+      send_message: await lead.call('send_message', { recipient: 'worker', text: 'How far?' }),
+      broadcast: await worker.call('broadcast', { text: 'I start.' }),
+      check_inbox: await worker.call('check_inbox'),
+      spawn_agent: await lead.call('spawn_agent', { name: `new-${era}`, instructions: 'Wait.' }),
+      inspect_agent: await lead.call('inspect_agent', { name: 'other' }),
+      list_agents: await worker.call('list_agents'),
+    };
+    for (const { value, isError, blocks } of Object.values(answers)) {
+      expect(isError).toBe(false);
+      expect(JSON.parse(blocks[0] ?? '')).toEqual(value);
+    }
+    expect(answers.send_message.value).toEqual({ status: 'sent', message_id: uuid, waiting_for_reply: true });
+    expect(answers.broadcast.value).toEqual({ status: 'sent', message_id: uuid, recipient_count: 1 });
+    expect(answers.check_inbox.value).toEqual({
+      messages: [
+        { from: 'lead', text: 'How far?', message_id: answers.send_message.value.message_id, kind: 'request' },
+      ],
+    });
+    expect(answers.spawn_agent.value).toEqual({ status: 'created', agent_id: uuid, name: `new-${era}` });
+    expect(answers.inspect_agent.value).toMatchObject({ state: 'idle', recent_messages: [] });
+    expect(answers.list_agents.value.agents).toContainEqual({
+      name: 'lead',
+      agent_id: daemon.agent('lead').id,
+      role: 'worker',
+      state: 'busy',
+      relation: 'parent',
+      pending: 0,
+    });
+  });
+
+  test('answers an expected error as a result', async () => {
+    const { value, isError, blocks } = await lead.call('inspect_agent', { name: 'nobody' });
+    expect(isError).toBe(true);
+    expect(value).toEqual({ error: { code: 'not_found', message: '"nobody" is not a child of yours.' } });
+    expect(JSON.parse(blocks[0] ?? '')).toEqual(value);
+  });
+
+  test('refuses a tool that there is not as an error of the protocol', async () => {
+    const before = storeRows(daemon.home);
+    for (const name of ['fly', '', 'SEND_MESSAGE', '../complete', '__proto__', 'x'.repeat(10_000), '😀\0']) {
+      const refused = {
+        code: -32602,
+        message: expect.stringMatching(/There is no tool ".{0,80}" in the scope of lead/),
+      };
+      await expect(lead.call(name)).rejects.toMatchObject(refused);
+    }
+    expect(storeRows(daemon.home)).toEqual(before);
+  });
+
+  test('refuses arguments that are no object', async () => {
+    for (const args of [5, 'x', [], true]) {
+      const params = { name: 'list_agents', arguments: args as never };
+      await expect(lead.client.callTool(params)).rejects.toMatchObject({ code: -32602 });
+    }
+  });
+
+  test('takes a call without arguments', async () => {
+    expect((await lead.client.callTool({ name: 'list_agents' })).isError).toBeFalsy();
+  });
+
+  test('shows and accepts what is in the scope of the agent, and nothing else', async () => {
+    await using clerk = await join('clerk');
+    expect((await clerk.client.listTools()).tools.map((tool) => tool.name)).toEqual(['list_agents']);
+    expect((await clerk.call('list_agents')).isError).toBe(false);
+    const before = storeRows(daemon.home);
+    for (const name of Object.keys(promised).filter((tool) => tool !== 'list_agents')) {
+      const call = clerk.call(name, { name: 'x', instructions: 'x', text: 'x', recipient: 'USER', result: 'x' });
+      await expect(call, name).rejects.toMatchObject({
+        code: -32602,
+        message: expect.stringMatching(/no tool .* in the scope/),
+      });
+    }
+    expect(storeRows(daemon.home)).toEqual(before);
+  });
+
+  test('says in a second block that news waits, until it is read', async () => {
+    await worker.call('check_inbox');
+    expect((await worker.call('list_agents')).blocks).toHaveLength(1);
+    await lead.call('send_message', { recipient: 'worker', text: 'One.', sync: false });
+    expect((await worker.call('list_agents')).blocks[1]).toBe('1 message waits in your inbox; read with check_inbox.');
+    await lead.call('send_message', { recipient: 'worker', text: 'Two.', sync: false });
+    const refused = await worker.call('inspect_agent', { name: 'nobody' });
+    expect(refused.isError).toBe(true);
+    expect(refused.blocks[1]).toBe('2 messages wait in your inbox; read with check_inbox.');
+    const { value, blocks } = await worker.call('check_inbox');
+    expect(value.messages).toMatchObject([{ text: 'One.' }, { text: 'Two.' }]);
+    expect(blocks).toHaveLength(1);
+    expect((await worker.call('list_agents')).blocks).toHaveLength(1);
+  });
+
+  test('answers a method that there is not with an error of the protocol', async () => {
+    const unknown = lead.client.request({ method: 'tools/unknown' }, z.object({}));
+    await expect(unknown).rejects.toMatchObject({ code: -32601 });
+    expect((await lead.call('list_agents')).isError).toBe(false);
+  });
+});

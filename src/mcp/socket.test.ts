@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daemon.ts';
+import { connectAgent, connectRaw, helloOf, type RawConnection } from '../../test/helpers/mcp.ts';
+import { until } from '../../test/helpers/until.ts';
+
+let daemon: TestDaemon;
+let lead: { home: string; agentId: string };
+
+beforeAll(async () => {
+  daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
+  lead = { home: daemon.home, agentId: daemon.agent('lead').id };
+});
+
+afterAll(() => daemon.stop());
+afterEach(async () => {
+  vi.useRealTimers();
+  await until('everybody has left', async () => (await stateOf('lead')) === 'idle');
+});
+
+const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+const initialize = {
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+};
+const line = (message: unknown) => `${JSON.stringify(message)}\n`;
+const runsOf = (agentId: string) =>
+  storeRows(daemon.home).runs?.filter((run) => (run as { agent_id: string }).agent_id === agentId);
+const stateOf = async (name: string) => (await daemon.client.getAgent(name)).state;
+
+async function refusal(bytes: string | Uint8Array): Promise<string> {
+  const connection = await connectRaw({ ...lead, hello: false });
+  await connection.send(bytes);
+  const said = (await connection.json()) as { substrat: { error: string } };
+  expect(await connection.line()).toBe(null);
+  return said.substrat.error;
+}
+
+/** Whether the agent can still be joined by everybody else. */
+async function isServed(): Promise<boolean> {
+  await using agent = await connectAgent(lead);
+  return (await agent.client.listTools()).tools.length > 0;
+}
+
+describe("an agent's socket", () => {
+  test.each([
+    ['another agent that exists', () => helloOf(daemon.agent('worker').id), /belongs to another agent/],
+    ['an agent that does not exist', () => helloOf(randomUUID()), /belongs to another agent/],
+    ['the id in other letters', () => helloOf(lead.agentId.toUpperCase()), /belongs to another agent/],
+    ['a list as id', () => `{"substrat":{"agentId":["${lead.agentId}"]}}\n`, /belongs to another agent/],
+    ['no id', () => '{"substrat":{}}\n', /belongs to another agent/],
+    ['null', () => 'null\n', /first line must be/],
+    ['nothing', () => '\n', /first line must be/],
+    ['no object in it', () => '{"substrat":null}\n', /first line must be/],
+    ['a request', () => line(initialize), /first line must be/],
+    ['no JSON', () => '}{\0\n', /first line must be/],
+    ['bytes that are no text', () => Uint8Array.of(0xff, 0xfe, 0x0a), /first line must be/],
+    ['a long line', () => `${' '.repeat(2000)}${helloOf(lead.agentId)}`, /first line must be/],
+    ['a line without end', () => 'x'.repeat(2000), /first line must be/],
+  ])('refuses a first line with %s', async (_, hello, sentence) => {
+    const before = storeRows(daemon.home);
+    expect(await refusal(hello())).toMatch(sentence);
+    expect(storeRows(daemon.home)).toEqual(before);
+    expect(await isServed()).toBe(true);
+  });
+
+  test('serves what came together with the first line', async () => {
+    const connection = await connectRaw({ ...lead, hello: false });
+    await connection.send(helloOf(lead.agentId) + line(initialize) + line(list));
+    expect(await connection.json()).toMatchObject({ id: 0, result: { serverInfo: { name: 'substrat' } } });
+    expect(await connection.json()).toMatchObject({ id: 1, result: { tools: expect.any(Array) } });
+    connection.close();
+  });
+
+  test('waits for a slow first line', async () => {
+    const connection = await connectRaw({ ...lead, hello: false });
+    for (const byte of Buffer.from(helloOf(lead.agentId))) await connection.send(Uint8Array.of(byte));
+    await connection.send(line(initialize));
+    expect(await connection.json()).toMatchObject({ id: 0 });
+    connection.close();
+  });
+
+  test('does not wait for a first line for ever', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const connection = await connectRaw({ ...lead, hello: false });
+    await connection.send('{"substrat":');
+    while (vi.getTimerCount() === 0) await nextTurn();
+    vi.advanceTimersByTime(10_000);
+    expect(await connection.json()).toEqual({ substrat: { error: expect.stringMatching(/first line must be/) } });
+    await connection.closed;
+  });
+
+  test('takes a second first line for what it is: no MCP', async () => {
+    const connection = await connectRaw(lead);
+    await connection.send(helloOf(daemon.agent('worker').id));
+    expect(await connection.json()).toMatchObject({ error: { code: -32600 } });
+    connection.close();
+  });
+
+  test('makes no run of a connection that leaves before its first line', async () => {
+    const before = runsOf(lead.agentId);
+    const ended = await connectRaw({ ...lead, hello: false });
+    ended.socket.end();
+    await ended.closed;
+    (await connectRaw({ ...lead, hello: false })).close();
+    await expect(refusal('x\n')).resolves.toBeTruthy();
+    expect(runsOf(lead.agentId)).toEqual(before);
+  });
+
+  test('answers a client that has ended its side', async () => {
+    const connection = await connectRaw(lead);
+    connection.socket.end(line(initialize) + line(list));
+    expect(await connection.json()).toMatchObject({ id: 0 });
+    expect(await connection.json()).toMatchObject({ id: 1 });
+    expect(await connection.line()).toBe(null);
+  });
+
+  test('is one run for all that join, and ends it with the last', async () => {
+    const before = runsOf(lead.agentId)?.length ?? 0;
+    const first = await connectAgent(lead);
+    const second = await connectAgent(lead);
+    expect(runsOf(lead.agentId)).toHaveLength(before + 1);
+    await first.close();
+    expect((await second.call('list_agents')).isError).toBe(false);
+    expect(await stateOf('lead')).toBe('busy');
+    await second.close();
+    await until('the run ended', async () => (await stateOf('lead')) === 'idle');
+    expect(runsOf(lead.agentId)?.at(-1)).toMatchObject({ state: 'completed' });
+  });
+
+  test('holds sixteen connections, tells the next one so, and has room again when one leaves', async () => {
+    const held: RawConnection[] = [];
+    for (let i = 0; i < 16; i++) held.push(await connectRaw({ ...lead, hello: i % 2 === 0 }));
+    for (let i = 0; i < 20; i++) expect(await refusal('')).toMatch(/16 connections already/);
+    held.pop()?.close();
+    await until('there is room', () => isServed().catch(() => false));
+    for (const connection of held) connection.close();
+  });
+
+  test('gives no place to those that it refused, however long they stay', async () => {
+    const refused = await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const connection = await connectRaw({ ...lead, hello: false });
+        connection.socket.pause().write('no\n');
+        return connection;
+      }),
+    );
+    await until('there is room', () => isServed().catch(() => false));
+    for (const connection of refused) connection.close();
+  });
+
+  test('survives whoever leaves in the middle of an answer', async () => {
+    for (let i = 0; i < 20; i++) {
+      const connection = await connectRaw(lead);
+      await connection.send(line(initialize) + line({ ...list, id: i }));
+      if (i % 2) await connection.line();
+      connection.close();
+    }
+    expect(await isServed()).toBe(true);
+  });
+});

@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'vitest';
+import { addAgent, type StoreKit, send, startRun } from './store.testkit.ts';
+import type { AgentCursor, AgentRow } from './store.ts';
+
+export function testAgents({ read, write }: StoreKit): void {
+  /** A root with two children, the first of which has a child itself. */
+  const addTeam = () =>
+    write(async (tx) => {
+      const lead = await addAgent(tx);
+      const one = await addAgent(tx, { parent: lead, name: 'One' });
+      const two = await addAgent(tx, { parent: lead, name: 'Two' });
+      const below = await addAgent(tx, { parent: one, name: 'Below' });
+      return { lead, one, two, below };
+    });
+  const idsOf = (agents: readonly { readonly id: string }[]) => agents.map(({ id }) => id);
+
+  describe('agents', () => {
+    test('come back as they were stored', async () => {
+      const agent = await write((tx) => addAgent(tx, { model: 'm', tools: '["complete"]', instructions: 'Ü\'\n"👍' }));
+      expect(await read((tx) => tx.getAgent({ id: agent.id }))).toEqual(agent);
+      expect(await read((tx) => tx.getAgent({ id: 'nobody' }))).toBeNull();
+    });
+
+    test('are participants, found by their handle without case', async () => {
+      const agent = await write((tx) => addAgent(tx));
+      const found = await read((tx) => tx.getParticipant({ handleKey: agent.handle.toLowerCase() }));
+      expect(found).toMatchObject({ id: agent.id, kind: 'agent', handle: agent.handle });
+      expect(await read((tx) => tx.getParticipant({ handleKey: 'user' }))).toMatchObject({ kind: 'person' });
+    });
+
+    test('a handle that is taken is refused, and nothing is left of the agent', async () => {
+      const { handle } = await write((tx) => addAgent(tx));
+      let tried: string | undefined;
+      const refused = write(async (tx) => {
+        tried = (await addAgent(tx)).id;
+        await addAgent(tx, { handle: handle.toUpperCase() });
+      });
+      await expect(refused).rejects.toThrow(/unique/i);
+      expect(await read((tx) => tx.getAgent({ id: tried as string }))).toBeNull();
+    });
+
+    test("a sibling's name is taken as long as it lives", async () => {
+      const { lead, one } = await addTeam();
+      await expect(write((tx) => addAgent(tx, { parent: lead, name: 'ONE' }))).rejects.toThrow(/unique/i);
+      await write((tx) => tx.setTerminated({ id: one.id, at: 5 }));
+      const again = await write((tx) => addAgent(tx, { parent: lead, name: 'ONE' }));
+      expect(again.id).not.toBe(one.id);
+    });
+
+    test('neighbours are parent, children and siblings that live, oldest first', async () => {
+      const { lead, one, two, below } = await addTeam();
+      const neighbours = async (agent: AgentRow) => idsOf(await read((tx) => tx.listNeighbours(agent)));
+      expect(await neighbours(one)).toEqual([lead.id, two.id, below.id]);
+      expect(await neighbours(lead)).toEqual([one.id, two.id]);
+      expect(await neighbours(below)).toEqual([one.id]);
+      await write((tx) => tx.setTerminated({ id: two.id, at: 5 }));
+      expect(await neighbours(one)).toEqual([lead.id, below.id]);
+    });
+
+    test('a neighbour is found by its name, one hop away and not further', async () => {
+      const { lead, one, two, below } = await addTeam();
+      const find = async ({ id, parent_id }: AgentRow, { name_key }: AgentRow) =>
+        (await read((tx) => tx.getNeighbour({ id, parentId: parent_id ?? '', nameKey: name_key })))?.id;
+      expect(await find(one, lead)).toBe(lead.id);
+      expect(await find(one, two)).toBe(two.id);
+      expect(await find(one, below)).toBe(below.id);
+      expect(await find(lead, two)).toBe(two.id);
+      for (const [from, to] of [
+        [lead, below],
+        [two, below],
+        [below, lead],
+        [one, one],
+      ] as const)
+        expect(await find(from, to)).toBeUndefined();
+    });
+
+    test('siblings, children, the subtree and the size of the tree count who lives', async () => {
+      const { lead, one, two, below } = await addTeam();
+      await write(async (tx) => {
+        const gone = await addAgent(tx, { parent: lead });
+        await tx.setTerminated({ id: gone.id, at: 5 });
+      });
+      await read(async (tx) => {
+        expect(idsOf(await tx.listSiblings({ id: one.id, parentId: lead.id }))).toEqual([two.id]);
+        expect(idsOf(await tx.listChildren({ id: lead.id }))).toEqual([one.id, two.id]);
+        expect(await tx.countChildren({ id: lead.id })).toBe(2);
+        expect(idsOf(await tx.listSubtree({ id: one.id })).sort()).toEqual([one.id, below.id].sort());
+        expect(await tx.countTree({ treeId: lead.id })).toBe(4);
+      });
+    });
+
+    test('names lead to roots, and to all who bear them, oldest first', async () => {
+      const { lead } = await addTeam();
+      const name = `x-${lead.id}`;
+      const [old, young] = await write(async (tx) => [
+        await addAgent(tx, { parent: lead, name, created_at: 20 }),
+        await addAgent(tx, { name, created_at: 30 }),
+        await addAgent(tx, { name, created_at: 10, terminated_at: 40 }),
+      ]);
+      expect((await read((tx) => tx.getRootByName({ nameKey: name })))?.id).toBe(young?.id);
+      expect(idsOf(await read((tx) => tx.listAgentsNamed({ nameKey: name })))).toEqual([old?.id, young?.id]);
+    });
+
+    test('pages are in the order of age and leave nobody out', async () => {
+      const at = 1_000_000_000;
+      const made = await write(async (tx) => {
+        const agents = [];
+        for (let i = 0; i < 7; i++) agents.push(await addAgent(tx, { created_at: at + Math.floor(i / 3) }));
+        return agents;
+      });
+      await write((tx) => tx.setTerminated({ id: (made[0] as AgentRow).id, at: 5 }));
+      const page = async (all: boolean) => {
+        const found: string[] = [];
+        let after: AgentCursor | null = { createdAt: at - 1, id: '' };
+        while (after && found.length < 20) {
+          const views = await read((tx) => tx.listAgentViews({ after, limit: 2, all }));
+          found.push(...idsOf(views));
+          const last = views.at(-1);
+          after = last ? { createdAt: last.created_at, id: last.id } : null;
+        }
+        return found;
+      };
+      const inOrder = made.toSorted((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
+      expect(await page(true)).toEqual(idsOf(inOrder));
+      expect(await page(false)).toEqual(idsOf(inOrder).filter((id) => id !== made[0]?.id));
+      expect(await read((tx) => tx.listAgentViews({ after: null, limit: 3, all: true }))).toHaveLength(3);
+    });
+
+    test('a view counts what runs, what it asked and what waits for it', async () => {
+      const { lead, one, two } = await addTeam();
+      const counts = async ({ id }: AgentRow) => {
+        const view = await read((tx) => tx.getAgentView({ id }));
+        return [view?.running, view?.asking, view?.pending];
+      };
+      expect(await counts(one)).toEqual([0, 0, 0]);
+      await write(async (tx) => {
+        await startRun(tx, one);
+        await send(tx, { to: two, from: one.id, kind: 'request' });
+        await send(tx, { to: two, from: one.id });
+      });
+      expect(await counts(one)).toEqual([1, 1, 1]);
+      expect(await counts(two)).toEqual([0, 0, 2]);
+      expect(await counts(lead)).toEqual([0, 0, 0]);
+      expect(await read((tx) => tx.getAgentView({ id: 'nobody' }))).toBeNull();
+    });
+
+    test('session, completing, rest and end are kept', async () => {
+      const { id } = await write((tx) => addAgent(tx));
+      const now = () => read((tx) => tx.getAgent({ id }));
+      await write(async (tx) => {
+        await tx.setSession({ id, session: 's' });
+        await tx.setCompleting({ id });
+        await tx.restAgent({ id, until: 4_000_000_000_000, rests: 2 });
+      });
+      const rested = { session: 's', completing: 1, rest_until: 4_000_000_000_000, rests: 2, terminated_at: null };
+      expect(await now()).toMatchObject(rested);
+      await write((tx) => tx.setTerminated({ id, at: 7 }));
+      expect(await now()).toMatchObject({ completing: 0, terminated_at: 7 });
+      const nobody = write((tx) => tx.restAgent({ id: 'nobody', until: 1, rests: 1 }));
+      await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
+    });
+
+    test('what a run spawned becomes ready once', async () => {
+      const { lead } = await addTeam();
+      const child = await write((tx) => addAgent(tx, { parent: lead, ready: 0, spawned_by: `run-${lead.id}` }));
+      expect(await write((tx) => tx.readySpawned({ runId: `run-${lead.id}` }))).toEqual([{ id: child.id }]);
+      expect(await read((tx) => tx.getAgent({ id: child.id }))).toMatchObject({ ready: 1 });
+      expect(await write((tx) => tx.readySpawned({ runId: `run-${lead.id}` }))).toEqual([]);
+    });
+
+    test("a node's external agents are listed while they live", async () => {
+      const [here, gone] = await write(async (tx) => {
+        const root = await addAgent(tx, { provider: 'external' });
+        return [root, await addAgent(tx, { parent: root, provider: 'external' }), await addAgent(tx, { parent: root })];
+      });
+      await write((tx) => tx.setTerminated({ id: (gone as AgentRow).id, at: 1 }));
+      expect(idsOf(await read((tx) => tx.listExternalAgents({ nodeId: here?.node_id as string })))).toEqual([here?.id]);
+    });
+  });
+
+  describe('channels', () => {
+    test('are found by id, by pair and by team', async () => {
+      const { lead } = await addTeam();
+      const base = { kind: 'private', topic: 'Ü', pair: null, team_of: null, created_at: 3 } as const;
+      const team = { ...base, id: `team-${lead.id}`, team_of: lead.id };
+      const dm = { ...base, kind: 'dm' as const, id: `dm-${lead.id}`, pair: `${lead.id}:user` };
+      await write(async (tx) => {
+        await tx.insertChannel(team);
+        await tx.insertChannel(dm);
+      });
+      await read(async (tx) => {
+        expect(await tx.getChannel({ id: dm.id })).toEqual(dm);
+        expect(await tx.getDm({ pair: dm.pair })).toEqual(dm);
+        expect(await tx.getTeamChannel({ teamOf: lead.id })).toEqual(team);
+        expect(await tx.getChannel({ id: 'none' })).toBeNull();
+      });
+      const double = write((tx) => tx.insertChannel({ ...dm, id: 'other' }));
+      await expect(double).rejects.toThrow(/unique/i);
+    });
+
+    test('members are in the order of joining, and joining twice is joining once', async () => {
+      const { lead, one, two } = await addTeam();
+      const channelId = `in-${lead.id}`;
+      await write(async (tx) => {
+        for (const { id } of [two, one, two, lead]) await tx.joinChannel({ channelId, participantId: id });
+      });
+      const members = await read((tx) => tx.listMembers({ channelId }));
+      expect(members.map(({ participant_id }) => participant_id)).toEqual([two.id, one.id, lead.id]);
+      expect(await read((tx) => tx.isMember({ channelId, participantId: one.id }))).toBe(true);
+      expect(await read((tx) => tx.isMember({ channelId, participantId: 'user' }))).toBe(false);
+    });
+  });
+}

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest';
+import { addAgent, claim, endRun, queueRun, type StoreKit, startRun } from './store.testkit.ts';
+import type { AgentRow, RunRow } from './store.ts';
+
+export function testClaims({ read, write, openAnother }: StoreKit): void {
+  /** Roots on one node, each with a run that waits. */
+  const queueTrees = (count: number, change: Partial<AgentRow> = {}) =>
+    write(async (tx) => {
+      const first = await addAgent(tx, change);
+      const agents = [first];
+      while (agents.length < count) agents.push(await addAgent(tx, { ...change, node_id: first.node_id }));
+      const runs: RunRow[] = [];
+      for (const agent of agents) runs.push(await queueRun(tx, agent));
+      return { node: first.node_id, agents, runs };
+    });
+  const claimOn = (node: string, change: Parameters<typeof claim>[2] = {}) => write((tx) => claim(tx, node, change));
+
+  describe('claimRun()', () => {
+    test('answers null when no run is due', async () => {
+      expect(await claimOn('nowhere')).toBeNull();
+    });
+
+    test('starts the run: first attempt, a lease, a fence', async () => {
+      const { node, runs } = await queueTrees(1);
+      const run = await claimOn(node, { now: 500, leaseMs: 30 });
+      const started = { state: 'running', attempt: 1, fence: 1, lease_until: 530, started_at: 500 };
+      expect(run).toEqual({ ...runs[0], ...started });
+      expect(await read((tx) => tx.getRun({ id: run?.id as string }))).toEqual(run);
+      expect(await claimOn(node)).toBeNull();
+    });
+
+    describe('is fair between trees', () => {
+      /** Two trees on one node, each of three agents, and runs for them by name. */
+      const addTrees = async () => {
+        const agents = await write(async (tx) => {
+          const a = await addAgent(tx, { name: 'a1' });
+          const b = await addAgent(tx, { name: 'b1', node_id: a.node_id });
+          const children = [];
+          for (const name of ['a2', 'a3']) children.push(await addAgent(tx, { name, parent: a }));
+          for (const name of ['b2', 'b3']) children.push(await addAgent(tx, { name, parent: b }));
+          return [a, b, ...children];
+        });
+        const node = agents[0]?.node_id as string;
+        const queue = (...names: string[]) =>
+          write(async (tx) => {
+            for (const name of names) await queueRun(tx, agents.find((agent) => agent.name === name) as AgentRow);
+          });
+        const running: RunRow[] = [];
+        const claimAll = async () => {
+          const order: (string | undefined)[] = [];
+          for (let run = await claimOn(node); run; run = await claimOn(node)) {
+            running.push(run);
+            order.push(agents.find(({ id }) => id === run?.agent_id)?.name);
+          }
+          return order;
+        };
+        const endAll = () =>
+          write(async (tx) => {
+            for (const run of running.splice(0)) await endRun(tx, run);
+          });
+        return { queue, claimAll, endAll };
+      };
+
+      test('the one with the fewest running is first, however long others have waited', async () => {
+        const { queue, claimAll } = await addTrees();
+        await queue('a1', 'a2');
+        await claimAll();
+        await queue('b1');
+        await claimAll();
+        await queue('a3', 'b2', 'b3');
+        expect(await claimAll()).toEqual(['b2', 'a3', 'b3']);
+      });
+
+      test('else the one whose last claim is longest ago', async () => {
+        const { queue, claimAll, endAll } = await addTrees();
+        await queue('a1', 'a2', 'b1', 'b2');
+        expect(await claimAll()).toEqual(['a1', 'b1', 'a2', 'b2']);
+        await endAll();
+        await queue('b3', 'a3');
+        expect(await claimAll()).toEqual(['a3', 'b3']);
+      });
+    });
+
+    test('an agent has one run at a time', async () => {
+      const { node, agents } = await queueTrees(1);
+      const agent = agents[0] as AgentRow;
+      const run = await claimOn(node);
+      const { id, tree_id, node_id } = agent;
+      const second = write((tx) => tx.insertOpenRun({ agentId: id, treeId: tree_id, nodeId: node_id, now: 1 }));
+      await expect(second).rejects.toThrow(/unique/i);
+      expect(await read((tx) => tx.getLiveRun({ agentId: id }))).toEqual(run);
+      await write((tx) => endRun(tx, run as RunRow));
+      expect(await write((tx) => startRun(tx, agent))).toMatchObject({ agent_id: id, attempt: 1 });
+    });
+
+    test('leaves what may not start yet, and getNextStart() tells when it may', async () => {
+      const { node, agents } = await queueTrees(2, { rest_until: 2000 });
+      const run = await claimOn(node, { now: 2000 });
+      await write((tx) => tx.retryRun({ id: run?.id as string, failures: 1, error: '', notBefore: 3000 }));
+      const next = () => read((tx) => tx.getNextStart({ nodeId: node, now: 1999 }));
+      expect(await claimOn(node, { now: 1999 })).toBeNull();
+      expect(await next()).toEqual({ at: 2000 });
+      expect(await claimOn(node, { now: 2999 })).toMatchObject({ agent_id: agents[1]?.id });
+      expect(await next()).toEqual({ at: 3000 });
+      expect(await claimOn(node, { now: 2999 })).toBeNull();
+      expect(await claimOn(node, { now: 3000 })).toMatchObject({ id: run?.id, attempt: 2 });
+      expect(await next()).toEqual({ at: null });
+    });
+
+    test('passes by full providers, agents whose process still lives, and other nodes', async () => {
+      const { node, agents, runs } = await queueTrees(2);
+      expect(await claimOn(node, { fullProviders: ['other', 'scripted'] })).toBeNull();
+      expect(await claimOn('elsewhere')).toBeNull();
+      const busyAgents = [agents[0]?.id as string];
+      expect(await claimOn(node, { busyAgents })).toMatchObject({ id: runs[1]?.id });
+      expect(await claimOn(node, { busyAgents, fullProviders: ['other'] })).toBeNull();
+      expect(await claimOn(node, { fullProviders: ['other'] })).toMatchObject({ id: runs[0]?.id });
+    });
+
+    test('stops at the cap of the tree, except for a run that has started once', async () => {
+      const { node, agents } = await queueTrees(1);
+      const treeId = agents[0]?.id as string;
+      const capped = { maxTreeRuns: 1 };
+      const paused = async () =>
+        (await read((tx) => tx.listNewlyPaused({ maxTreeRuns: 1 }))).some(({ id }) => id === treeId);
+      const run = (await claimOn(node, capped)) as RunRow;
+      await write((tx) => tx.retryRun({ id: run.id, failures: 0, error: '', notBefore: 0 }));
+      expect(await claimOn(node, capped)).toMatchObject({ id: run.id, attempt: 2 });
+      expect(await paused()).toBe(false);
+
+      await write(async (tx) => {
+        await endRun(tx, run);
+        await queueRun(tx, agents[0] as AgentRow);
+      });
+      expect(await claimOn(node, capped)).toBeNull();
+      expect(await paused()).toBe(true);
+      await write((tx) => tx.setToldPaused({ treeId }));
+      expect(await paused()).toBe(false);
+
+      await write((tx) => tx.resetTreeRuns({ treeId }));
+      expect(await claimOn(node, capped)).toMatchObject({ agent_id: treeId, attempt: 1 });
+    });
+
+    test('two who claim at the same time never get the same run', async () => {
+      const { node, runs } = await queueTrees(12);
+      const other = await openAnother();
+      const claims = Array.from({ length: 16 }, (_, i) =>
+        i % 2 === 0 ? claimOn(node) : other.write((tx) => claim(tx, node)),
+      );
+      const claimed = (await Promise.all(claims)).filter((run) => run !== null);
+      expect(claimed.map(({ id }) => id).sort()).toEqual(runs.map(({ id }) => id).sort());
+    });
+  });
+}

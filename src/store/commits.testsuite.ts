@@ -1,0 +1,215 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { addAgent, queueRun, type StoreKit } from './store.testkit.ts';
+import type { Change, Store, Tx } from './store.ts';
+
+export function testCommits(kit: StoreKit): void {
+  const { read, write, openAnother, shared } = kit;
+  const append = (tx: Tx, name: string) => tx.appendEvent({ type: 'test', at: 1, data: { name } });
+  const lastEvent = () => read((tx) => tx.getEventCounter({}));
+  /** What was appended after that number; the numbers must be there without a gap. */
+  const namesAfter = async (after: number, store: Pick<Store, 'read'> = kit) => {
+    const events = await store.read((tx) => tx.listEvents({ after, limit: 10_000 }));
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => after + 1 + i));
+    return events.map(({ data }) => (JSON.parse(data) as { name: string }).name);
+  };
+  /** A writer that appends and then waits to be let go. */
+  const holdWrite = () => {
+    const [inside, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const done = write(async (tx) => {
+      await append(tx, 'held');
+      inside.resolve();
+      await gate.promise;
+    });
+    return { inside: inside.promise, letGo: gate.resolve, done };
+  };
+
+  describe('a commit', () => {
+    test('is shared by the writers that arrive together', async () => {
+      const [before, commits] = [await lastEvent(), kit.store.commits()];
+      const names = Array.from({ length: 50 }, (_, i) => `w${i}`);
+      const numbers = await Promise.all(names.map((name) => write((tx) => append(tx, name))));
+      expect(kit.store.commits() - commits).toBe(1);
+      expect(numbers).toEqual(names.map((_, i) => before + 1 + i));
+      expect(await namesAfter(before)).toEqual(names);
+    });
+
+    test('holds the lock for a part of a long queue only', async () => {
+      const commits = kit.store.commits();
+      await Promise.all(Array.from({ length: 300 }, () => write((tx) => append(tx, 'many'))));
+      expect(kit.store.commits() - commits).toBe(2);
+    });
+
+    test('loses nothing but the writer that throws', async () => {
+      const before = await lastEvent();
+      const agents: string[] = [];
+      const writer = (name: string) =>
+        write(async (tx) => {
+          agents.push((await addAgent(tx)).id);
+          await append(tx, name);
+          if (name.startsWith('bad')) throw new RangeError(name);
+          return name;
+        });
+      const outcomes = await Promise.allSettled(['good1', 'bad1', 'good2', 'bad2', 'good3'].map(writer));
+      expect(outcomes.map((one) => (one.status === 'fulfilled' ? one.value : one.reason))).toEqual([
+        'good1',
+        new RangeError('bad1'),
+        'good2',
+        new RangeError('bad2'),
+        'good3',
+      ]);
+      expect(await namesAfter(before)).toEqual(['good1', 'good2', 'good3']);
+      const kept: boolean[] = [];
+      for (const id of agents) kept.push((await read((tx) => tx.getAgent({ id }))) !== null);
+      expect(kept).toEqual([true, false, true, false, true]);
+    });
+
+    test('loses nothing but the writer that breaks a constraint', async () => {
+      const before = await lastEvent();
+      const breaking = write(async (tx) => {
+        await append(tx, 'broken');
+        await tx.insertDelivery({ message_id: 'none', agent_id: 'nobody', seq: 1, kind: 'news' });
+      });
+      const outcomes = await Promise.allSettled([
+        write((tx) => append(tx, 'one')),
+        breaking,
+        write((tx) => append(tx, 'two')),
+      ]);
+      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      await expect(breaking).rejects.toThrow(/foreign key/i);
+      expect(await namesAfter(before)).toEqual(['one', 'two']);
+    });
+
+    test('of a writer that fails alone leaves nothing, and the next one works', async () => {
+      const before = await lastEvent();
+      const failing = write(async (tx) => {
+        await append(tx, 'gone');
+        await tx.joinChannel({ channelId: 'none', participantId: 'user' });
+      });
+      await expect(failing).rejects.toThrow(/foreign key/i);
+      expect(await write((tx) => append(tx, 'next'))).toBe(before + 1);
+      expect(await namesAfter(before)).toEqual(['next']);
+    });
+
+    test('has happened when a writer is answered', async () => {
+      const other = await openAnother();
+      const before = await lastEvent();
+      const seen = await Promise.all(
+        ['a', 'b', 'c'].map((name) => write((tx) => append(tx, name)).then(() => namesAfter(before, other))),
+      );
+      expect(seen).toEqual([
+        ['a', 'b', 'c'],
+        ['a', 'b', 'c'],
+        ['a', 'b', 'c'],
+      ]);
+    });
+
+    test('answers nobody and shows nothing before its last writer is through', async () => {
+      const other = await openAnother();
+      const before = await lastEvent();
+      let answered = false;
+      const first = write((tx) => append(tx, 'first')).then(() => {
+        answered = true;
+      });
+      const { inside, letGo, done } = holdWrite();
+      await inside;
+      const reading = namesAfter(before);
+      if (shared) {
+        expect(await reading).toEqual([]);
+        expect(await namesAfter(before, other)).toEqual([]);
+      } else await setImmediate();
+      expect(answered).toBe(false);
+      letGo();
+      await Promise.all([first, done]);
+      expect(await namesAfter(before)).toEqual(['first', 'held']);
+      // In memory a read waits for the batch.
+      expect(await reading).toEqual(shared ? [] : ['first', 'held']);
+    });
+
+    test('is told to listeners, with the last number, once it has happened', async () => {
+      const before = await lastEvent();
+      const heard: Promise<string[]>[] = [];
+      const changes: Change[] = [];
+      const stop = kit.store.onChange((change) => {
+        changes.push(change);
+        heard.push(namesAfter(before));
+      });
+      await Promise.all([write((tx) => append(tx, 'a')), write((tx) => append(tx, 'b'))]);
+      await write(async (tx) => {
+        await append(tx, 'c');
+        throw new Error('not this one');
+      }).catch(() => {});
+      await write((tx) => tx.getEventCounter({}));
+      await lastEvent();
+      stop();
+      await write((tx) => append(tx, 'd'));
+      expect(changes).toEqual([{ seq: before + 2, runnable: false }]);
+      expect((await heard[0])?.slice(0, 2)).toEqual(['a', 'b']);
+    });
+
+    test('of a failed writer does not tell of its runs', async () => {
+      const changes: Change[] = [];
+      const stop = kit.store.onChange((change) => changes.push(change));
+      const failing = write(async (tx) => {
+        await queueRun(tx, await addAgent(tx));
+        throw new Error('no');
+      }).catch(() => {});
+      await Promise.all([failing, write((tx) => append(tx, 'quiet'))]);
+      stop();
+      expect(changes.map(({ runnable }) => runnable)).toEqual([false]);
+    });
+  });
+
+  test('events are numbered without gaps in commit order, whoever writes and whoever fails', async () => {
+    const other = await openAnother();
+    const before = await lastEvent();
+    const kept: string[] = [];
+    const writeSome = async (store: Pick<Store, 'write'>, who: string) => {
+      for (let round = 0; round < 6; round++) {
+        const together = Array.from({ length: 1 + (round % 3) * 4 }, async (_, i) => {
+          const name = `${who}${round}.${i}`;
+          const fails = (round + i) % 4 === 3;
+          const number = store.write(async (tx) => {
+            await append(tx, `${name}a`);
+            const last = await append(tx, `${name}b`);
+            if (fails) throw new Error('fails');
+            return last;
+          });
+          if (fails) return expect(number).rejects.toThrow('fails');
+          await number;
+          kept.push(`${name}a`, `${name}b`);
+        });
+        await Promise.all(together);
+      }
+    };
+    let writing = true;
+    const watching = (async () => {
+      let seen: string[] = [];
+      while (writing) {
+        const now = await namesAfter(before, other);
+        expect(now.slice(0, seen.length)).toEqual(seen);
+        seen = now;
+        await setImmediate();
+      }
+    })();
+    await Promise.all([writeSome(kit, 'a'), writeSome(kit, 'b'), writeSome(other, 'c'), writeSome(other, 'd')]);
+    writing = false;
+    await watching;
+    const names = await namesAfter(before);
+    expect(names.toSorted()).toEqual(kept.toSorted());
+    expect(await lastEvent()).toBe(before + names.length);
+    for (let i = 0; i < names.length; i += 2) expect(names[i + 1]).toBe(names[i]?.replace(/a$/, 'b'));
+  });
+
+  test('listEvents() gives what was appended, so much at a time', async () => {
+    const before = await lastEvent();
+    const event = { type: 'x', at: 4, agentId: 'a', channelId: 'c', data: { text: 'Ü' } };
+    await write(async (tx) => {
+      await tx.appendEvent(event);
+      await append(tx, 'more');
+    });
+    expect(await read((tx) => tx.listEvents({ after: before, limit: 1 }))).toEqual([
+      { seq: before + 1, type: 'x', at: 4, agent_id: 'a', channel_id: 'c', data: '{"text":"Ü"}' },
+    ]);
+  });
+}

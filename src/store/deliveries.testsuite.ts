@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import { addAgent, answer, type StoreKit, send, startRun } from './store.testkit.ts';
+import type { AgentRow, DeliveryRow } from './store.ts';
+
+export function testDeliveries({ read, write }: StoreKit): void {
+  const addPair = () =>
+    write(async (tx) => {
+      const lead = await addAgent(tx);
+      return { lead, worker: await addAgent(tx, { parent: lead }) };
+    });
+  const pendingOf = async ({ id }: AgentRow) =>
+    (await read((tx) => tx.listPending({ agentId: id, limit: 100 }))).map(({ message_id }) => message_id);
+
+  describe('listPending()', () => {
+    test('gives what waits, in order, at most so many', async () => {
+      const { lead, worker } = await addPair();
+      const [news, request, more] = await write(async (tx) => [
+        await send(tx, { to: worker, from: lead.id }),
+        await send(tx, { to: worker, kind: 'request' }),
+        await send(tx, { to: worker, from: lead.id }),
+        await send(tx, { to: lead }),
+      ]);
+      expect(await pendingOf(worker)).toEqual([news, request, more]);
+      expect(await read((tx) => tx.listPending({ agentId: worker.id, limit: 2 }))).toHaveLength(2);
+      const heads = await read((tx) => tx.listPendingHeads({ agentId: worker.id, limit: 2 }));
+      expect(heads).toEqual([
+        { author_id: lead.id, delivery_kind: 'news' },
+        { author_id: 'user', delivery_kind: 'request' },
+      ]);
+      const onlyNews = await read((tx) => tx.listPendingNews({ agentId: worker.id, limit: 100 }));
+      expect(onlyNews.map(({ message_id }) => message_id)).toEqual([news, more]);
+      expect(await read((tx) => tx.countPending({ agentId: worker.id }))).toEqual({ n: 3 });
+      expect(await read((tx) => tx.countPendingNews({ agentId: worker.id }))).toEqual({ n: 2 });
+    });
+
+    test('tells who wrote it and whether the request still waits', async () => {
+      const { lead, worker } = await addPair();
+      const id = await write((tx) => send(tx, { to: worker, from: lead.id, kind: 'request', text: 'Why?' }));
+      const view = async () => (await read((tx) => tx.listPending({ agentId: worker.id, limit: 1 })))[0];
+      expect(await view()).toEqual({
+        message_id: id,
+        seq: expect.any(Number),
+        state: 'pending',
+        delivery_kind: 'request',
+        kind: 'message',
+        channel_id: `in-${worker.id}`,
+        author_id: lead.id,
+        text: 'Why?',
+        in_reply_to: null,
+        late: 0,
+        chain_depth: 0,
+        author_kind: 'agent',
+        author_handle: lead.handle,
+        author_name: lead.name,
+        request_state: 'open',
+        parent_request: null,
+      });
+      await write((tx) => tx.closeRequest({ id, at: 1 }));
+      expect(await view()).toMatchObject({ request_state: 'closed' });
+    });
+
+    test('tells for a reply what its question was asked for, while that is open', async () => {
+      const { lead, worker } = await addPair();
+      const parent = await write(async (tx) => {
+        const served = await send(tx, { to: lead, kind: 'request' });
+        const child = await send(tx, { to: worker, from: lead.id, kind: 'request', parent: served });
+        await answer(tx, child, lead, worker);
+        return served;
+      });
+      const reply = async () => (await read((tx) => tx.listPending({ agentId: lead.id, limit: 9 })))[1];
+      expect(await reply()).toMatchObject({ delivery_kind: 'reply', kind: 'reply', parent_request: parent });
+      await write((tx) => tx.closeRequest({ id: parent, at: 1 }));
+      expect(await reply()).toMatchObject({ parent_request: null });
+    });
+  });
+
+  describe('what a run carries', () => {
+    const inject = async () => {
+      const { lead, worker } = await addPair();
+      const { run, request, news } = await write(async (tx) => {
+        const started = await startRun(tx, worker);
+        const [first] = await tx.listPending({ agentId: worker.id, limit: 1 });
+        return { run: started, request: first?.message_id as string, news: await send(tx, { to: worker }) };
+      });
+      const change = { messageId: news, agentId: worker.id, runId: run.id };
+      const stateOf = async (id: string): Promise<DeliveryRow['state'] | undefined> =>
+        (await read((tx) => tx.listDeliveriesOfRun({ runId: run.id }))).find(({ message_id }) => message_id === id)
+          ?.state;
+      await write(async (tx) => {
+        expect(await tx.injectDelivery({ ...change, messageId: request })).toBe(1);
+        expect(await tx.injectDelivery(change)).toBe(1);
+      });
+      return { lead, worker, run, request, news, change, stateOf };
+    };
+
+    test('waits no more, is listed in order and is injected once', async () => {
+      const { worker, run, request, news, change } = await inject();
+      expect(await pendingOf(worker)).toEqual([]);
+      const carried = await read((tx) => tx.listCarried({ runId: run.id }));
+      expect(carried.map(({ message_id, state }) => [message_id, state])).toEqual([
+        [request, 'injected'],
+        [news, 'injected'],
+      ]);
+      expect(await write((tx) => tx.injectDelivery({ ...change, runId: 'another' }))).toBe(0);
+    });
+
+    test('is known by its authors', async () => {
+      const { lead, run } = await inject();
+      expect(await read((tx) => tx.isCarrying({ runId: run.id, authorId: 'user' }))).toBe(true);
+      expect(await read((tx) => tx.isCarrying({ runId: run.id, authorId: lead.id }))).toBe(false);
+      await write((tx) => tx.endCarried({ runId: run.id, state: 'acknowledged' }));
+      expect(await read((tx) => tx.isCarrying({ runId: run.id, authorId: 'user' }))).toBe(false);
+    });
+
+    test.each(['acknowledged', 'dead'] as const)('ends together as %s, and stays so', async (state) => {
+      const { worker, run, request, news, change, stateOf } = await inject();
+      expect(await write((tx) => tx.endCarried({ runId: run.id, state }))).toBe(2);
+      expect([await stateOf(request), await stateOf(news)]).toEqual([state, state]);
+      expect(await read((tx) => tx.listCarried({ runId: run.id }))).toEqual([]);
+      await write(async (tx) => {
+        expect(await tx.endCarried({ runId: run.id, state: 'dead' })).toBe(0);
+        expect(await tx.acknowledgeDelivery(change)).toBe(0);
+        expect(await tx.returnDelivery(change)).toBe(0);
+        expect(await tx.killDeliveriesTo({ agentId: worker.id })).toBe(0);
+      });
+      expect(await stateOf(news)).toBe(state);
+    });
+
+    test('can be acknowledged or given back one by one', async () => {
+      const { worker, run, request, news, change, stateOf } = await inject();
+      expect(await write((tx) => tx.acknowledgeDelivery({ ...change, messageId: request }))).toBe(1);
+      expect(await write((tx) => tx.returnDelivery(change))).toBe(1);
+      expect(await stateOf(request)).toBe('acknowledged');
+      expect(await stateOf(news)).toBeUndefined();
+      expect(await pendingOf(worker)).toEqual([news]);
+      expect(await write((tx) => tx.endCarried({ runId: run.id, state: 'dead' }))).toBe(0);
+    });
+
+    test('is not killed by what kills the pending', async () => {
+      const { worker, news, stateOf } = await inject();
+      const pending = await write((tx) => send(tx, { to: worker }));
+      expect(await write((tx) => tx.killPendingDelivery({ messageId: news }))).toBe(0);
+      expect(await write((tx) => tx.killPendingDelivery({ messageId: pending }))).toBe(1);
+      expect(await stateOf(news)).toBe('injected');
+      expect(await pendingOf(worker)).toEqual([]);
+    });
+
+    test('dies with everything else that is on its way to the agent, and nothing of others', async () => {
+      const { lead, worker, request, news, stateOf } = await inject();
+      const mine = await write(async (tx) => {
+        await send(tx, { to: worker });
+        return send(tx, { to: lead });
+      });
+      expect(await write((tx) => tx.killDeliveriesTo({ agentId: worker.id }))).toBe(3);
+      expect([await stateOf(request), await stateOf(news)]).toEqual(['dead', 'dead']);
+      expect(await pendingOf(worker)).toEqual([]);
+      expect(await pendingOf(lead)).toEqual([mine]);
+    });
+  });
+
+  test('a pending delivery can be acknowledged at once', async () => {
+    const { worker } = await addPair();
+    const messageId = await write((tx) => send(tx, { to: worker, kind: 'request' }));
+    expect(await write((tx) => tx.acknowledgeDelivery({ messageId, agentId: worker.id }))).toBe(1);
+    expect(await pendingOf(worker)).toEqual([]);
+  });
+
+  test('one message reaches one agent once', async () => {
+    const { worker } = await addPair();
+    const message_id = await write((tx) => send(tx, { to: worker }));
+    const twice = write((tx) => tx.insertDelivery({ message_id, agent_id: worker.id, seq: 1, kind: 'news' }));
+    await expect(twice).rejects.toThrow(/unique/i);
+  });
+}

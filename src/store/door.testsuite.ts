@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest';
+import { addAgent, answer, endRun, type StoreKit, send, startRun } from './store.testkit.ts';
+import type { AgentRow, RunCursor, Tx } from './store.ts';
+
+/** What people and their clients ask for. */
+export function testDoor({ read, write }: StoreKit): void {
+  const FIRST = Number.MAX_SAFE_INTEGER;
+  const addPerson = async (tx: Tx, { id }: AgentRow) => {
+    const person = { id: `p-${id}`, handle: `Person-${id}`, handleKey: `person-${id}`, at: 3 };
+    await tx.insertPerson(person);
+    return person;
+  };
+
+  test("channels page by id: all, or a participant's own", async () => {
+    const { person, channels } = await write(async (tx) => {
+      const agents = [await addAgent(tx), await addAgent(tx), await addAgent(tx)];
+      const somebody = await addPerson(tx, agents[0] as AgentRow);
+      const ids = agents.map(({ id }) => `in-${id}`).sort();
+      for (const channelId of ids.slice(0, 2)) await tx.joinChannel({ channelId, participantId: somebody.id });
+      return { person: somebody, channels: ids };
+    });
+    const list = async (participantId: string | null, after: string, limit: number) =>
+      (await read((tx) => tx.listChannels({ participantId, after, limit }))).map(({ id }) => id);
+    expect(await list(person.id, '', 9)).toEqual(channels.slice(0, 2));
+    expect(await list(person.id, '', 1)).toEqual([channels[0]]);
+    expect(await list(person.id, channels[0] as string, 9)).toEqual([channels[1]]);
+    expect(await list(null, '', 10_000)).toEqual(expect.arrayContaining(channels));
+    const members = await read((tx) => tx.listMemberHandles({ channelId: channels[0] as string }));
+    expect(members).toEqual([{ id: person.id, kind: 'person', handle: person.handle }]);
+  });
+
+  test('participants page by handle, without the daemon', async () => {
+    const person = await write(async (tx) => addPerson(tx, await addAgent(tx)));
+    const all = (await read((tx) => tx.listParticipants({ after: '', limit: 10_000 }))).map(({ id }) => id);
+    expect(all).toEqual(expect.arrayContaining(['user', person.id]));
+    expect(all).not.toContain('system');
+    const before = all[all.indexOf(person.id) - 1] as string;
+    const { handle_key } = (await read((tx) => tx.listParticipants({ after: '', limit: 10_000 }))).find(
+      ({ id }) => id === before,
+    ) as { handle_key: string };
+    expect(await read((tx) => tx.listParticipants({ after: handle_key, limit: 1 }))).toMatchObject([{ id: person.id }]);
+  });
+
+  describe('messages as people read them', () => {
+    test('of a channel come newest first, with author and state of the request', async () => {
+      const agent = await write((tx) => addAgent(tx));
+      const [news, request] = await write(async (tx) => [
+        await send(tx, { to: agent }),
+        await send(tx, { to: agent, kind: 'request' }),
+      ]);
+      const page = (before: number) =>
+        read((tx) => tx.listChannelMessages({ channelId: `in-${agent.id}`, before, limit: 1 }));
+      const [newest] = await page(FIRST);
+      const open = { id: request, handle: 'user', request_state: 'open', recipient_id: agent.id };
+      expect(newest).toMatchObject(open);
+      expect(await page(newest?.seq as number)).toMatchObject([{ id: news, request_state: null, recipient_id: null }]);
+      expect(await read((tx) => tx.getMessageView({ id: request as string }))).toEqual(newest);
+    });
+
+    test("in an inbox are those that others wrote in a participant's DMs, newest first", async () => {
+      const { person, sent } = await write(async (tx) => {
+        const agent = await addAgent(tx);
+        const other = await addAgent(tx);
+        const somebody = await addPerson(tx, agent);
+        await tx.joinChannel({ channelId: `in-${agent.id}`, participantId: somebody.id });
+        const mail = { to: agent, from: agent.id };
+        const ids = [await send(tx, mail), await send(tx, mail)];
+        await send(tx, { to: agent, from: somebody.id });
+        await send(tx, { to: other, from: agent.id });
+        return { person: somebody, sent: ids };
+      });
+      const inbox = (before: number, limit: number) =>
+        read((tx) => tx.listInbox({ participantId: person.id, before, limit }));
+      const all = await inbox(FIRST, 9);
+      expect(all.map(({ id }) => id)).toEqual(sent.toReversed());
+      expect(await inbox(all[0]?.seq as number, 1)).toEqual(all.slice(1));
+    });
+
+    test('that are questions are listed until they are answered', async () => {
+      const { worker, lead, ids } = await write(async (tx) => {
+        const root = await addAgent(tx);
+        const child = await addAgent(tx, { parent: root });
+        const mail = { to: child, from: root.id, kind: 'request' } as const;
+        return { lead: root, worker: child, ids: [await send(tx, mail), await send(tx, mail)] as const };
+      });
+      const questions = async () =>
+        (await read((tx) => tx.listOpenQuestions({ participantId: worker.id, before: FIRST, limit: 9 }))).map(
+          ({ id }) => id,
+        );
+      expect(await questions()).toEqual([ids[1], ids[0]]);
+      await write((tx) => answer(tx, ids[1], lead, worker));
+      expect(await questions()).toEqual([ids[0]]);
+    });
+  });
+
+  test('runs page newest first, by agent and by state', async () => {
+    const { agent, runs } = await write(async (tx) => {
+      const made = await addAgent(tx);
+      const all = [];
+      for (let i = 0; i < 3; i++) {
+        const run = await startRun(tx, made);
+        if (i < 2) await endRun(tx, run);
+        all.unshift(run.id);
+      }
+      return { agent: made, runs: all };
+    });
+    const list = (change: Partial<Parameters<Tx['listRuns']>[0]>) =>
+      read((tx) => tx.listRuns({ agentId: agent.id, state: null, before: null, limit: 9, ...change }));
+    const all = await list({});
+    expect(all.map(({ id, handle }) => [id, handle])).toEqual(runs.map((id) => [id, agent.handle]));
+    expect(await list({ state: 'running' })).toEqual(all.slice(0, 1));
+    const before = all[0] as RunCursor;
+    expect(await list({ before, limit: 1 })).toEqual(all.slice(1, 2));
+    expect(await list({ agentId: null, limit: 1 })).toEqual(all.slice(0, 1));
+  });
+
+  test('a token leads to its owner until it is revoked', async () => {
+    const { person, token } = await write(async (tx) => {
+      const somebody = await addPerson(tx, await addAgent(tx));
+      const made = { id: `t-${somebody.id}`, hash: `h-${somebody.id}`, participant_id: somebody.id, label: 'laptop' };
+      await tx.insertToken({ ...made, created_at: 5 });
+      return { person: somebody, token: made };
+    });
+    const owner = () => read((tx) => tx.getTokenOwner({ hash: token.hash }));
+    const listed = async () => (await read((tx) => tx.listTokens({}))).find(({ id }) => id === token.id);
+    expect(await owner()).toMatchObject({ id: person.id, kind: 'person' });
+    expect(await listed()).toEqual({
+      id: token.id,
+      label: 'laptop',
+      handle: person.handle,
+      created_at: 5,
+      revoked_at: null,
+    });
+    expect(await write((tx) => tx.revokeToken({ id: token.id, at: 9 }))).toBe(1);
+    expect(await write((tx) => tx.revokeToken({ id: token.id, at: 10 }))).toBe(0);
+    expect(await owner()).toBeNull();
+    expect(await listed()).toMatchObject({ revoked_at: 9 });
+  });
+
+  test('what a post was answered is kept once, until it is old', async () => {
+    const post = { participant_id: 'user', key: 'k', request: 'r', status: 201, response: '{}', created_at: 10 };
+    await write((tx) => tx.insertPost(post));
+    await expect(write((tx) => tx.insertPost(post))).rejects.toThrow(/unique/i);
+    const get = () => read((tx) => tx.getPost({ participantId: 'user', key: 'k' }));
+    expect(await write((tx) => tx.deletePosts({ before: 10 }))).toBe(0);
+    expect(await get()).toEqual(post);
+    expect(await write((tx) => tx.deletePosts({ before: 11 }))).toBe(1);
+    expect(await get()).toBeNull();
+  });
+
+  test('old events can be deleted, and numbers are not given again', async () => {
+    const append = (at: number) => write((tx) => tx.appendEvent({ type: 'test', at, data: {} }));
+    const after = await read((tx) => tx.getEventCounter({}));
+    for (const at of [-3, -2, -1]) await append(at);
+    expect(await write((tx) => tx.deleteEvents({ before: -1 }))).toBe(2);
+    expect(await append(1)).toBe(after + 4);
+    const left = await read((tx) => tx.listEvents({ after, limit: 9 }));
+    expect(left.map(({ seq }) => seq)).toEqual([after + 3, after + 4]);
+    const [oldest] = await read((tx) => tx.listEvents({ after: 0, limit: 1 }));
+    expect(await read((tx) => tx.getOldestEvent({}))).toEqual({ seq: oldest?.seq });
+  });
+}

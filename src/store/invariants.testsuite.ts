@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { addAgent, type StoreKit, send } from './store.testkit.ts';
+import type { AgentRow, DeliveryRow, RunRow, Tx } from './store.ts';
+
+/** A delivery, and the request that it brings, as they must be in the store. */
+interface Item {
+  readonly messageId: string;
+  readonly agentId: string;
+  readonly runId: string;
+  state: DeliveryRow['state'];
+  open: boolean;
+}
+
+interface Move {
+  readonly from: readonly Item['state'][];
+  readonly to: Item['state'];
+  /** Whether it moves all that is on its way to the agent, or one delivery. */
+  readonly all?: true;
+  readonly run: (tx: Tx, item: Item) => Promise<number>;
+}
+
+/** The only ways of a delivery: forward, except that what was injected can be returned. */
+const moves = {
+  inject: { from: ['pending'], to: 'injected', run: (tx, item) => tx.injectDelivery(item) },
+  return: { from: ['injected'], to: 'pending', run: (tx, item) => tx.returnDelivery(item) },
+  acknowledge: { from: ['pending', 'injected'], to: 'acknowledged', run: (tx, item) => tx.acknowledgeDelivery(item) },
+  acknowledgePending: { from: ['pending'], to: 'acknowledged', run: (tx, item) => tx.acknowledgePending(item) },
+  kill: { from: ['pending'], to: 'dead', run: (tx, item) => tx.killPendingDelivery(item) },
+  killAll: { from: ['pending', 'injected'], to: 'dead', all: true, run: (tx, item) => tx.killDeliveriesTo(item) },
+  complete: {
+    from: ['injected'],
+    to: 'acknowledged',
+    all: true,
+    run: (tx, { runId }) => tx.endCarried({ runId, state: 'acknowledged' }),
+  },
+  fail: {
+    from: ['injected'],
+    to: 'dead',
+    all: true,
+    run: (tx, { runId }) => tx.endCarried({ runId, state: 'dead' }),
+  },
+} satisfies Record<string, Move>;
+
+interface Step {
+  readonly action: keyof typeof moves | 'close';
+  readonly item: number;
+  /** The writer does it and then throws. */
+  readonly fails: boolean;
+}
+
+const ITEMS = 6;
+const steps = fc.array(
+  fc.record<Step>({
+    action: fc.constantFrom('close', ...(Object.keys(moves) as (keyof typeof moves)[])),
+    item: fc.nat(ITEMS - 1),
+    fails: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
+  }),
+  { minLength: 10, maxLength: 60 },
+);
+
+export function testInvariants({ read, write, shared }: StoreKit): void {
+  test('a request closes once; a delivery only goes forward, unless it is returned', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (sequence) => {
+        const items = await write(createItems);
+        const outcomes = sequence.map((step) => write((tx) => perform(tx, items[step.item] as Item, step)));
+        const changed = (await Promise.allSettled(outcomes)).map((one) =>
+          one.status === 'fulfilled' ? one.value : Number((one.reason as Error).message),
+        );
+        expect(changed).toEqual(sequence.map((step) => predict(items, step)));
+        for (const item of items) await expectInStore(item);
+      }),
+      { numRuns: shared ? 8 : 40 },
+    );
+  });
+
+  async function expectInStore({ messageId, agentId, runId, state, open }: Item): Promise<void> {
+    await read(async (tx) => {
+      const [pending, carried, ofRun] = [
+        await tx.listPending({ agentId, limit: ITEMS }),
+        await tx.listCarried({ runId }),
+        await tx.listDeliveriesOfRun({ runId }),
+      ].map((views) => views.find(({ message_id }) => message_id === messageId));
+      expect(pending?.state).toBe(state === 'pending' ? state : undefined);
+      expect(carried?.state).toBe(state === 'injected' ? state : undefined);
+      if (ofRun) expect(ofRun.state).toBe(state);
+      expect((await tx.getRequest({ id: messageId }))?.state).toBe(open ? 'open' : 'closed');
+    });
+  }
+}
+
+/** Requests to two agents, which both have a run. */
+async function createItems(tx: Tx): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let i = 0; i < 2; i++) {
+    const agent: AgentRow = await addAgent(tx);
+    const { id: agentId, tree_id: treeId, node_id: nodeId } = agent;
+    const run: RunRow = await tx.insertOpenRun({ agentId, treeId, nodeId, now: 0 });
+    for (let n = 0; n < ITEMS / 2; n++) {
+      const messageId = await send(tx, { to: agent, kind: 'request' });
+      items.push({ messageId, agentId, runId: run.id, state: 'pending', open: true });
+    }
+  }
+  return items;
+}
+
+/** How many rows changed; a writer that fails tells it by its error. */
+async function perform(tx: Tx, item: Item, { action, fails }: Step): Promise<number> {
+  const changed =
+    action === 'close'
+      ? Number((await tx.closeRequest({ id: item.messageId, at: 1 })) !== null)
+      : await moves[action].run(tx, item);
+  if (fails) throw new Error(String(changed));
+  return changed;
+}
+
+function predict(items: readonly Item[], { action, item: index, fails }: Step): number {
+  const item = items[index] as Item;
+  if (action === 'close') {
+    const changed = Number(item.open);
+    if (!fails) item.open = false;
+    return changed;
+  }
+  const { from, to, all }: Move = moves[action];
+  const moved = items.filter((one) => (all ? one.agentId === item.agentId : one === item) && from.includes(one.state));
+  if (!fails) for (const one of moved) one.state = to;
+  return moved.length;
+}

@@ -1,0 +1,113 @@
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { migrate } from './migrate.ts';
+import type { Execute } from './query.ts';
+import { addAgent, claim, endRun, queueRun, startRun } from './store.testkit.ts';
+import type { AgentRow, Tx } from './store.ts';
+import { createTx } from './tx.ts';
+
+/** These grow without end, so no query that runs often may read one from end to end. */
+const GROWING = ['deliveries', 'events', 'messages', 'requests', 'run_messages', 'runs'];
+/** These hold only what is under way. */
+const SHORT = ['runs_queue', 'runs_running'];
+
+const database = new Database(':memory:');
+let plan: string[] = [];
+const execute: Execute = (sql, parameters) => {
+  const steps = database.prepare(`explain query plan ${sql}`).all(...parameters) as { detail: string }[];
+  plan.push(...steps.map(({ detail }) => detail));
+  const statement = database.prepare(sql);
+  if (statement.reader) return { rows: statement.all(...parameters), changes: 0 };
+  return { rows: [], changes: statement.run(...parameters).changes };
+};
+const tx = createTx('sqlite', execute, { seq: 0, runnable: false });
+let ids: { agent: string; node: string; run: string; fence: number; message: string };
+
+beforeAll(async () => {
+  await migrate(execute);
+  const agent = await addAgent(tx);
+  await fillWithPast(agent);
+  const run = await startRun(tx, await addAgent(tx, { parent: agent }));
+  await queueRun(tx, agent);
+  ids = { agent: agent.id, node: agent.node_id, run: run.id, fence: run.fence, message: 'm7' };
+});
+
+describe.each([false, true])('with 100,000 old messages, statistics: %s', (statistics) => {
+  beforeAll(() => {
+    if (statistics) database.exec('analyze');
+  });
+
+  const cases: [string, string[], (tx: Tx) => Promise<unknown>][] = [
+    ['listPending', ['deliveries_pending'], (q) => q.listPending({ agentId: ids.agent, limit: 200 })],
+    ['listPendingNews', ['deliveries_pending'], (q) => q.listPendingNews({ agentId: ids.agent, limit: 200 })],
+    ['listPendingHeads', ['deliveries_pending'], (q) => q.listPendingHeads({ agentId: ids.agent, limit: 200 })],
+    ['countPendingNews', ['deliveries_pending'], (q) => q.countPendingNews({ agentId: ids.agent })],
+    ['countPending', ['deliveries_pending'], (q) => q.countPending({ agentId: ids.agent })],
+    [
+      'wakeAgent',
+      ['deliveries_pending', 'runs_live', 'requests_asker'],
+      (q) => q.wakeAgent({ agentId: ids.agent, now: 1 }),
+    ],
+    ['wakeAllAgents', ['deliveries_pending', 'runs_live'], (q) => q.wakeAllAgents({ nodeId: ids.node, now: 1 })],
+    ['claimRun', ['runs_queue', 'runs_running'], (q) => claim(q, ids.node, { fullProviders: ['none'] })],
+    ['holdRun', [], (q) => q.holdRun({ runId: ids.run, fence: ids.fence })],
+    ['getLiveRun', ['runs_live'], (q) => q.getLiveRun({ agentId: ids.agent })],
+    ['getNextStart', ['runs_queue'], (q) => q.getNextStart({ nodeId: ids.node, now: 1 })],
+    ['listRunning', ['runs_running'], (q) => q.listRunning({ nodeId: ids.node })],
+    ['listExpired', ['runs_running'], (q) => q.listExpired({ now: 1 })],
+    ['renewLeases', ['runs_running'], (q) => q.renewLeases({ nodeId: ids.node, leaseUntil: 1 })],
+    ['listNewlyPaused', ['runs_queue'], (q) => q.listNewlyPaused({ maxTreeRuns: 0 })],
+    ['listOverdueRequests', ['requests_deadline'], (q) => q.listOverdueRequests({ now: 1, limit: 10 })],
+    ['getNextDeadline', ['requests_deadline'], (q) => q.getNextDeadline({})],
+    ['listOpenRequestsFrom', ['requests_asker'], (q) => q.listOpenRequestsFrom({ askerId: ids.agent })],
+    ['listOpenRequestsTo', ['requests_recipient'], (q) => q.listOpenRequestsTo({ recipientId: ids.agent })],
+    ['countOpenChildren', ['requests_parent'], (q) => q.countOpenChildren({ id: ids.message, askerId: ids.agent })],
+    ['closeRequest', [], (q) => q.closeRequest({ id: ids.message, at: 1 })],
+    ['listCarried', ['deliveries_run'], (q) => q.listCarried({ runId: ids.run })],
+    ['endCarried', ['deliveries_run'], (q) => q.endCarried({ runId: ids.run, state: 'acknowledged' })],
+    ['isCarrying', ['deliveries_run'], (q) => q.isCarrying({ runId: ids.run, authorId: 'user' })],
+    ['killDeliveriesTo', ['deliveries_pending', 'deliveries_run'], (q) => q.killDeliveriesTo({ agentId: 'none' })],
+    ['listEffects', ['run_messages_effect'], (q) => q.listEffects({ runId: ids.run, callKey: 'k' })],
+    ['getAgentView', ['runs_live', 'deliveries_pending'], (q) => q.getAgentView({ id: ids.agent })],
+    ['listReplies', ['messages_reply'], (q) => q.listReplies({ id: ids.message })],
+    ['listEvents', [], (q) => q.listEvents({ after: 5, limit: 5 })],
+    [
+      'listAgentViews',
+      ['agents_created', 'runs_live', 'deliveries_pending'],
+      (q) => q.listAgentViews({ after: { createdAt: 1, id: '' }, limit: 5, all: false }),
+    ],
+  ];
+
+  test.each(cases)('%s() reads no more than it needs, by %j', async (_name, indexes, query) => {
+    plan = [];
+    await query(tx);
+    expect(plan.filter(isLong)).toEqual([]);
+    for (const index of indexes) expect(plan.join('\n')).toContain(index);
+  });
+});
+
+/** A step that reads a growing table from end to end, or makes an index for it on the way. */
+function isLong(step: string): boolean {
+  const [, table, index] = /^SCAN (\w+)(?:.* INDEX (\w+))?/.exec(step) ?? [];
+  return step.includes('AUTOMATIC') || (GROWING.includes(table ?? '') && !SHORT.includes(index ?? ''));
+}
+
+/** 100,000 requests to the agent, each answered in a run of its own, long ago. */
+async function fillWithPast(agent: AgentRow): Promise<void> {
+  await endRun(tx, await queueRun(tx, agent));
+  database.exec(`update deliveries set state = 'acknowledged'; update requests set state = 'closed'`);
+  const copy = (table: string, columns: Record<string, string>) => {
+    const names = database
+      .prepare(`select * from ${table}`)
+      .columns()
+      .map(({ name }) => name);
+    const values = names.map((name) => columns[name] ?? name);
+    database.exec(`
+      with recursive many (i) as (select 1 union all select i + 1 from many where i < 100000)
+      insert into ${table} (${names}) select ${values} from many, (select * from ${table} limit 1)`);
+  };
+  copy('messages', { id: `'m' || i`, seq: '1000 + i' });
+  copy('requests', { message_id: `'m' || i`, parent_id: `iif(i % 2, null, 'm' || (i - 1))` });
+  copy('deliveries', { message_id: `'m' || i`, run_id: `'r' || i` });
+  copy('runs', { id: `'r' || i`, seq: '1000 + i' });
+}

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { addAgent, endRun, queueRun, type StoreKit } from './store.testkit.ts';
+import type { RunRow } from './store.ts';
+
+export function testRecords({ read, write }: StoreKit): void {
+  describe('the record of a run', () => {
+    const record = (run: RunRow, change: object = {}) => ({
+      run_id: run.id,
+      step: 1,
+      attempt: 1,
+      type: 'assistant_message' as const,
+      tool: null,
+      call_id: null,
+      call_key: null,
+      content: '""',
+      is_error: 0,
+      effect: 0,
+      created_at: 1,
+      ...change,
+    });
+
+    test('is numbered in order; a step is written once', async () => {
+      const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
+      await write(async (tx) => {
+        await tx.insertStep({ runId: run.id, n: 1, attempt: 1, at: 1 });
+        expect(await tx.insertStep({ runId: run.id, n: 1, attempt: 1, at: 2 })).toBe(0);
+        for (const content of ['"a"', '"b"', '"c"']) await tx.insertRecord(record(run, { content }));
+      });
+      const rows = await read((tx) => tx.listRecords({ runId: run.id }));
+      expect(rows).toEqual(['"a"', '"b"', '"c"'].map((content, i) => ({ ...record(run, { content }), n: i + 1 })));
+    });
+
+    test('gives the effects of identical calls in order', async () => {
+      const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
+      const add = (call_key: string, content: string, effect: number) =>
+        write((tx) => tx.insertRecord(record(run, { type: 'tool_return_message', call_key, content, effect })));
+      await add('k', '1', 1);
+      await add('k', '2', 0);
+      await add('other', '3', 1);
+      await add('k', '4', 1);
+      const effects = await read((tx) => tx.listEffects({ runId: run.id, callKey: 'k' }));
+      expect(effects.map(({ content }) => content)).toEqual(['1', '4']);
+    });
+
+    test("shows an agent's last entries over all its runs, the newest first", async () => {
+      const agent = await write((tx) => addAgent(tx));
+      for (const content of ['1', '2']) {
+        await write(async (tx) => {
+          const run = await queueRun(tx, agent);
+          await tx.insertRecord(record(run, { content: `${content}a` }));
+          await tx.insertRecord(record(run, { content: `${content}b` }));
+          await endRun(tx, run);
+        });
+      }
+      const recent = await read((tx) => tx.listRecentRecords({ agentId: agent.id, limit: 3 }));
+      expect(recent.map(({ content }) => content)).toEqual(['2b', '2a', '1b']);
+    });
+  });
+}

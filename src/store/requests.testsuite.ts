@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import { addAgent, answer, type StoreKit, send } from './store.testkit.ts';
+
+export function testRequests({ read, write, openAnother }: StoreKit): void {
+  const addPair = () =>
+    write(async (tx) => {
+      const lead = await addAgent(tx);
+      return { lead, worker: await addAgent(tx, { parent: lead }) };
+    });
+
+  describe('messages', () => {
+    test('come back as they were stored, whatever their text', async () => {
+      const { worker } = await addPair();
+      const text = `'; drop table messages; -- "\\\n\r\t\u0001\u2028 Ünïcödé 👩‍👩‍👧 ${'x'.repeat(1_000_000)}`;
+      const id = await write((tx) => send(tx, { to: worker, text }));
+      const message = await read((tx) => tx.getMessage({ id }));
+      expect(message?.text === text).toBe(true);
+      expect(message).toMatchObject({ kind: 'message', author_id: 'user', in_reply_to: null, late: 0, run_id: null });
+      expect(await read((tx) => tx.getMessage({ id: 'none' }))).toBeNull();
+    });
+
+    test('replies are listed in order, with the handle of their author', async () => {
+      const { lead, worker } = await addPair();
+      const [request, ...replies] = await write(async (tx) => {
+        const id = await send(tx, { to: worker, from: lead.id, kind: 'request' });
+        const reply = { to: lead, from: worker.id, kind: 'news', inReplyTo: id } as const;
+        return [id, await send(tx, reply), await send(tx, reply)];
+      });
+      const found = await read((tx) => tx.listReplies({ id: request as string }));
+      expect(found.map(({ id, handle }) => [id, handle])).toEqual(replies.map((id) => [id, worker.handle]));
+    });
+  });
+
+  describe('closeRequest()', () => {
+    test('of many closers at once, one wins', async () => {
+      const { lead, worker } = await addPair();
+      const id = await write((tx) => send(tx, { to: worker, from: lead.id, kind: 'request' }));
+      const other = await openAnother();
+      const closers = [1, 2, 3, 4, 5, 6].map((at) =>
+        at % 2 === 0 ? write((tx) => tx.closeRequest({ id, at })) : other.write((tx) => tx.closeRequest({ id, at })),
+      );
+      const won = (await Promise.all(closers)).filter((request) => request !== null);
+      expect(won).toHaveLength(1);
+      const closed = await read((tx) => tx.getRequest({ id }));
+      expect(closed).toMatchObject({ state: 'closed', asker_id: lead.id, recipient_id: worker.id, reply_id: null });
+      expect(closed).toEqual(won[0]);
+    });
+
+    test('answers null for a message that is no request', async () => {
+      const { worker } = await addPair();
+      const id = await write((tx) => send(tx, { to: worker }));
+      expect(await write((tx) => tx.closeRequest({ id, at: 1 }))).toBeNull();
+      expect(await read((tx) => tx.getRequest({ id }))).toBeNull();
+    });
+
+    test('is undone with its writer', async () => {
+      const { worker } = await addPair();
+      const id = await write((tx) => send(tx, { to: worker, kind: 'request' }));
+      const failing = write(async (tx) => {
+        await tx.closeRequest({ id, at: 1 });
+        throw new Error('no reply after all');
+      });
+      await expect(failing).rejects.toThrow('no reply after all');
+      expect(await write((tx) => tx.closeRequest({ id, at: 2 }))).toMatchObject({ closed_at: 2 });
+    });
+  });
+
+  test('setRequestReply() keeps the reply', async () => {
+    const { lead, worker } = await addPair();
+    const { id, reply } = await write(async (tx) => {
+      const request = await send(tx, { to: worker, from: lead.id, kind: 'request' });
+      return { id: request, reply: await answer(tx, request, lead, worker) };
+    });
+    expect(await read((tx) => tx.getRequest({ id }))).toMatchObject({ state: 'closed', reply_id: reply });
+  });
+
+  describe('countOpenChildren()', () => {
+    const ask = async () => {
+      const { lead, worker } = await addPair();
+      const parent = await write((tx) => send(tx, { to: lead, kind: 'request' }));
+      const child = await write((tx) => send(tx, { to: worker, from: lead.id, kind: 'request', parent }));
+      const count = () => read((tx) => tx.countOpenChildren({ id: parent, askerId: lead.id }));
+      return { lead, worker, parent, child, count };
+    };
+
+    test('counts a child until its reply has reached the asker', async () => {
+      const { lead, worker, child, count } = await ask();
+      expect(await count()).toEqual({ n: 1 });
+      const messageId = await write((tx) => answer(tx, child, lead, worker));
+      expect(await count()).toEqual({ n: 1 });
+      await write((tx) => tx.injectDelivery({ messageId, agentId: lead.id, runId: 'r' }));
+      expect(await count()).toEqual({ n: 0 });
+    });
+
+    test('counts no child that was closed without a reply', async () => {
+      const { child, count } = await ask();
+      await write((tx) => tx.closeRequest({ id: child, at: 1 }));
+      expect(await count()).toEqual({ n: 0 });
+    });
+
+    test('counts only what this agent asked for this request', async () => {
+      const { lead, worker, parent, count } = await ask();
+      await write(async (tx) => {
+        await send(tx, { to: worker, from: lead.id, kind: 'request' });
+        await send(tx, { to: lead, from: worker.id, kind: 'request', parent });
+      });
+      expect(await count()).toEqual({ n: 1 });
+    });
+  });
+
+  test('open requests are listed by who asked and by who is asked, in order', async () => {
+    const { lead, worker } = await addPair();
+    const [closed, ...open] = await write(async (tx) => {
+      const request = { to: worker, from: lead.id, kind: 'request' } as const;
+      return [await send(tx, request), await send(tx, request), await send(tx, request)];
+    });
+    await write((tx) => tx.closeRequest({ id: closed as string, at: 1 }));
+    const from = await read((tx) => tx.listOpenRequestsFrom({ askerId: lead.id }));
+    expect(from.map(({ message_id }) => message_id)).toEqual(open);
+    expect(await read((tx) => tx.listOpenRequestsTo({ recipientId: worker.id }))).toEqual(from);
+    expect(await read((tx) => tx.listOpenRequestsTo({ recipientId: lead.id }))).toEqual([]);
+  });
+
+  test('deadlines: the earliest first, none for a request without one or a closed one', async () => {
+    const { worker } = await addPair();
+    const [late, early, , closed] = await write(async (tx) => {
+      const request = { to: worker, kind: 'request' } as const;
+      return [
+        await send(tx, { ...request, deadlineAt: 20 }),
+        await send(tx, { ...request, deadlineAt: 10 }),
+        await send(tx, request),
+        await send(tx, { ...request, deadlineAt: 5 }),
+      ];
+    });
+    await write((tx) => tx.closeRequest({ id: closed as string, at: 1 }));
+    const overdue = async (now: number, limit = 9) =>
+      (await read((tx) => tx.listOverdueRequests({ now, limit }))).map(({ message_id }) => message_id);
+    expect(await read((tx) => tx.getNextDeadline({}))).toEqual({ at: 10 });
+    expect(await overdue(9)).toEqual([]);
+    expect(await overdue(10)).toEqual([early]);
+    expect(await overdue(20)).toEqual([early, late]);
+    expect(await overdue(20, 1)).toEqual([early]);
+    await write(async (tx) => {
+      for (const id of [late, early]) await tx.closeRequest({ id: id as string, at: 1 });
+    });
+    expect(await read((tx) => tx.getNextDeadline({}))).toEqual({ at: null });
+  });
+}

@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import { addAgent, answer, claim, endRun, queueRun, type StoreKit, send, startRun } from './store.testkit.ts';
+import type { AgentRow, Change, RunRow, Tx } from './store.ts';
+
+export function testRuns(kit: StoreKit): void {
+  const { read, write } = kit;
+  const getRun = (id: string) => read((tx) => tx.getRun({ id })) as Promise<RunRow>;
+  const startNew = () => write(async (tx) => startRun(tx, await addAgent(tx)));
+
+  describe('wakeAgent()', () => {
+    type Scene = (tx: Tx, agent: AgentRow) => Promise<unknown>;
+    const news: Scene = (tx, agent) => send(tx, { to: agent });
+    const request: Scene = (tx, agent) => send(tx, { to: agent, kind: 'request' });
+    const asking: Scene = async (tx, agent) =>
+      send(tx, { to: await addAgent(tx, { parent: agent }), from: agent.id, kind: 'request' });
+
+    /** Whether a wake makes a run for an agent to which all this has happened. */
+    async function wakes(scenes: readonly Scene[], change: Partial<AgentRow> = {}): Promise<boolean> {
+      const { agent, before } = await write(async (tx) => {
+        const made = await addAgent(tx, change);
+        for (const scene of scenes) await scene(tx, made);
+        return { agent: made, before: (await tx.getLiveRun({ agentId: made.id }))?.id };
+      });
+      await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 7 }));
+      const run = await read((tx) => tx.getLiveRun({ agentId: agent.id }));
+      if (!run || run.id === before) return false;
+      const { tree_id, node_id } = agent;
+      expect(run).toMatchObject({ agent_id: agent.id, tree_id, node_id, state: 'created', attempt: 0, created_at: 7 });
+      return true;
+    }
+
+    const reply: Scene = async (tx, agent) => {
+      const worker = await addAgent(tx, { parent: agent });
+      await answer(tx, await send(tx, { to: worker, from: agent.id, kind: 'request' }), agent, worker);
+    };
+    const acknowledged: Scene = async (tx, agent) =>
+      tx.acknowledgeDelivery({ messageId: await send(tx, { to: agent, kind: 'request' }), agentId: agent.id });
+
+    test.each<[string, boolean, Scene[], Partial<AgentRow>?]>([
+      ['news', true, [news]],
+      ['a request', true, [request]],
+      ['a reply', true, [reply]],
+      ['nothing', false, []],
+      ['what is acknowledged already', false, [acknowledged]],
+      ['news while it waits for an answer', false, [asking, news]],
+      ['a request while it waits for an answer', true, [asking, request]],
+      ['a reply while it waits for another answer', true, [asking, reply]],
+      ['a request before it is ready', false, [request], { ready: 0 }],
+      ['a request to a terminated agent', false, [request], { terminated_at: 5 }],
+      ['a request to an external agent', false, [request], { provider: 'external' }],
+      ['a request while it rests', true, [request], { rest_until: 10 ** 12 }],
+      ['a request while a run is on its way', false, [queueRun, request]],
+      ['a request while a run is running', false, [startRun, request]],
+      ['a request after the last run has ended', true, [async (tx, agent) => endRun(tx, await startRun(tx, agent))]],
+    ])('with %s: %s', async (_name, expected, scenes, change) => {
+      expect(await wakes(scenes, change)).toBe(expected);
+    });
+
+    test('tells listeners that a run waits', async () => {
+      const changes: Change[] = [];
+      const stop = kit.store.onChange((change) => changes.push(change));
+      const agent = await write((tx) => addAgent(tx));
+      await write((tx) => send(tx, { to: agent }));
+      await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 0 }));
+      await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 0 }));
+      stop();
+      expect(changes.map(({ runnable }) => runnable)).toEqual([false, true]);
+    });
+
+    test('wakeAllAgents() wakes those of one node that have something to do', async () => {
+      const [busy, idle, elsewhere] = await write(async (tx) => {
+        const root = await addAgent(tx);
+        const agents = [root, await addAgent(tx, { parent: root }), await addAgent(tx)] as const;
+        for (const agent of [agents[0], agents[2]]) await send(tx, { to: agent });
+        return agents;
+      });
+      await write((tx) => tx.wakeAllAgents({ nodeId: busy.node_id, now: 0 }));
+      const woken = async ({ id }: AgentRow) => (await read((tx) => tx.getLiveRun({ agentId: id }))) !== null;
+      expect([await woken(busy), await woken(idle), await woken(elsewhere)]).toEqual([true, false, false]);
+    });
+  });
+
+  describe('fences', () => {
+    const hold = (runId: string, fence: number) => read((tx) => tx.holdRun({ runId, fence }));
+
+    test('whoever claimed the run holds it', async () => {
+      const run = await startNew();
+      expect(await hold(run.id, run.fence)).toEqual(run);
+      for (const fence of [run.fence - 1, run.fence + 1]) {
+        await expect(hold(run.id, fence)).rejects.toMatchObject({ code: 'fenced' });
+      }
+    });
+
+    test('nobody holds a run that nobody has claimed', async () => {
+      const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
+      await expect(hold(run.id, run.fence)).rejects.toMatchObject({ code: 'fenced' });
+    });
+
+    test('endRun() raises the fence, clears what the attempt held, and works once', async () => {
+      const run = await startNew();
+      await write((tx) => tx.setRunProcess({ id: run.id, pid: 42, startedAt: '99' }));
+      expect(await getRun(run.id)).toMatchObject({ pid: 42, pid_started: '99' });
+      const end = { id: run.id, state: 'failed', stopReason: 'timeout', error: 'slow', finalText: null } as const;
+      expect(await write((tx) => tx.endRun({ ...end, now: 9 }))).toBe(1);
+      await expect(hold(run.id, run.fence)).rejects.toMatchObject({ code: 'fenced' });
+      expect(await write((tx) => endRun(tx, run))).toBe(0);
+      expect(await getRun(run.id)).toMatchObject({
+        state: 'failed',
+        stop_reason: 'timeout',
+        error: 'slow',
+        final_text: null,
+        ended_at: 9,
+        fence: run.fence + 1,
+        lease_until: null,
+        pid: null,
+        pid_started: null,
+      });
+    });
+
+    test('retryRun() raises the fence, and the next attempt has a higher one', async () => {
+      const run = await startNew();
+      await write((tx) => tx.retryRun({ id: run.id, failures: 1, error: 'crashed', notBefore: 50 }));
+      await expect(hold(run.id, run.fence)).rejects.toMatchObject({ code: 'fenced' });
+      const waiting = { state: 'created', failures: 1, error: 'crashed', not_before: 50, lease_until: null };
+      expect(await getRun(run.id)).toMatchObject({ ...waiting, fence: run.fence + 1 });
+      const again = await write((tx) => claim(tx, run.node_id));
+      expect(again).toMatchObject({ id: run.id, attempt: 2, started_at: run.started_at });
+      expect(again?.fence).toBeGreaterThan(run.fence + 1);
+    });
+
+    test('retryRun() does not bring back a run that has ended', async () => {
+      const run = await startNew();
+      await write((tx) => endRun(tx, run));
+      await write((tx) => tx.retryRun({ id: run.id, failures: 1, error: '', notBefore: 0 }));
+      expect(await getRun(run.id)).toMatchObject({ state: 'completed', fence: run.fence + 1 });
+    });
+  });
+
+  describe('leases', () => {
+    const expired = async (now: number, { node_id }: RunRow) =>
+      (await read((tx) => tx.listExpired({ now }))).filter((run) => run.node_id === node_id).map(({ id }) => id);
+
+    test('end when they are not renewed', async () => {
+      const run = await startNew();
+      expect(run.lease_until).toBe(1100);
+      expect(await expired(1100, run)).toEqual([]);
+      expect(await expired(1101, run)).toEqual([run.id]);
+      const other = await startNew();
+      await write((tx) => tx.renewLeases({ nodeId: run.node_id, leaseUntil: 1200 }));
+      expect(await expired(1101, run)).toEqual([]);
+      expect(await expired(1201, run)).toEqual([run.id]);
+      expect((await getRun(other.id)).lease_until).toBe(1100);
+    });
+
+    test('an open run of an external agent has none and gets none', async () => {
+      const run = await write(async (tx) => {
+        const { id, tree_id, node_id } = await addAgent(tx, { provider: 'external' });
+        return tx.insertOpenRun({ agentId: id, treeId: tree_id, nodeId: node_id, now: 5 });
+      });
+      expect(run).toMatchObject({ state: 'running', attempt: 1, started_at: 5, lease_until: null });
+      expect(await getRun(run.id)).toEqual(run);
+      expect(await read((tx) => tx.holdRun({ runId: run.id, fence: run.fence }))).toEqual(run);
+      await write((tx) => tx.renewLeases({ nodeId: run.node_id, leaseUntil: 1 }));
+      expect(await expired(10 ** 12, run)).toEqual([]);
+      expect(await read((tx) => tx.listRunning({ nodeId: run.node_id }))).toEqual([run]);
+    });
+  });
+
+  test('a run knows what it serves and what started it', async () => {
+    const run = await startNew();
+    const [carried] = await read((tx) => tx.listPending({ agentId: run.agent_id, limit: 1 }));
+    const [serves, triggerId] = [carried?.message_id as string, carried?.message_id as string];
+    await write((tx) => tx.setRunStart({ id: run.id, serves, triggerId, chainDepth: 2 }));
+    expect(await getRun(run.id)).toMatchObject({ serves, trigger_id: triggerId, chain_depth: 2 });
+    expect(await read((tx) => tx.getRun({ id: 'none' }))).toBeNull();
+  });
+
+  test('usage adds up over the runs of an agent', async () => {
+    const run = await startNew();
+    const usage = () => read((tx) => tx.getUsage({ agentId: run.agent_id }));
+    expect(await usage()).toEqual({ runs: 1, inputTokens: 0, outputTokens: 0, costUsd: 0 });
+    await write((tx) => tx.addUsage({ id: run.id, inputTokens: 10, outputTokens: 1, costUsd: 0.25 }));
+    const next = await write(async (tx) => {
+      await endRun(tx, run);
+      return startRun(tx, (await tx.getAgent({ id: run.agent_id })) as AgentRow);
+    });
+    await write((tx) => tx.addUsage({ id: next.id, inputTokens: 20, outputTokens: 2, costUsd: 0.5 }));
+    expect(await usage()).toEqual({ runs: 2, inputTokens: 30, outputTokens: 3, costUsd: 0.75 });
+    expect(await read((tx) => tx.getUsage({ agentId: 'nobody' }))).toMatchObject({ runs: 0, costUsd: 0 });
+  });
+}

@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import type { AgentRow, DeliveryKind, MessageRow, RunRow, Store, Tx } from './store.ts';
+
+export interface StoreSubject {
+  readonly name: string;
+  /** Whether a second store can open the same database. */
+  readonly shared: boolean;
+  /** A database without anything in it. */
+  create(): Promise<{ open(): Promise<Store>; remove(): Promise<void> }>;
+}
+
+type Work<T> = (tx: Tx) => Promise<T>;
+
+/** The store under test. Its tests share one database: each makes agents of its own, on a node of its own. */
+export interface StoreKit {
+  readonly shared: boolean;
+  readonly store: Store;
+  read<T>(work: Work<T>): Promise<T>;
+  write<T>(work: Work<T>): Promise<T>;
+  /** A second store on the same database, as another process would have; where there is none, the same one. */
+  openAnother(): Promise<Store>;
+  /** The queries that no test has called yet. */
+  uncalled(): Promise<string[]>;
+}
+
+/** Called inside `describe`. */
+export function useStore(subject: StoreSubject): StoreKit {
+  let database: Awaited<ReturnType<StoreSubject['create']>>;
+  let store: Store;
+  const others: Store[] = [];
+  const called = new Set<PropertyKey>();
+  const noting =
+    <T>(work: Work<T>): Work<T> =>
+    (tx) =>
+      work(new Proxy(tx, { get: (target, name) => called.add(name) && Reflect.get(target, name) }));
+
+  beforeAll(async () => {
+    database = await subject.create();
+    store = await database.open();
+  });
+  afterEach(() => Promise.all(others.splice(0).map((other) => other.close())));
+  afterAll(async () => {
+    await store?.close();
+    await database?.remove();
+  });
+
+  return {
+    shared: subject.shared,
+    get store() {
+      return store;
+    },
+    read: (work) => store.read(noting(work)),
+    write: (work) => store.write(noting(work)),
+    openAnother: async () => {
+      if (!subject.shared) return store;
+      const other = await database.open();
+      others.push(other);
+      return other;
+    },
+    uncalled: () => store.read(async (tx) => Object.keys(tx).filter((name) => !called.has(name))),
+  };
+}
+
+let count = 0;
+
+/** A new agent and a channel `in-<id>` for what it is sent. A child is like its parent, a root has a node of its own. */
+export async function addAgent(tx: Tx, change: Partial<AgentRow> & { parent?: AgentRow } = {}): Promise<AgentRow> {
+  const { parent, ...rest } = change;
+  const id = randomUUID();
+  count += 1;
+  const name = rest.name ?? `Agent-${count}`;
+  const agent: AgentRow = {
+    id,
+    tree_id: parent?.tree_id ?? id,
+    parent_id: parent?.id ?? null,
+    depth: (parent?.depth ?? -1) + 1,
+    name,
+    name_key: name.toLowerCase(),
+    handle: `${name}.${count}`,
+    role: 'worker',
+    instructions: '',
+    provider: 'scripted',
+    model: null,
+    program: null,
+    workspace: '/nowhere',
+    tools: null,
+    session: null,
+    node_id: parent?.node_id ?? `node-${id}`,
+    spawned_by: null,
+    ready: 1,
+    completing: 0,
+    rest_until: 0,
+    rests: 0,
+    created_at: count,
+    terminated_at: null,
+    ...rest,
+  };
+  await tx.insertAgent(agent);
+  await tx.insertChannel({ id: `in-${id}`, kind: 'dm', topic: '', pair: null, team_of: null, created_at: count });
+  return agent;
+}
+
+interface Mail {
+  readonly to: AgentRow;
+  /** Author's id; the owner's when there is none. */
+  readonly from?: string;
+  readonly kind?: DeliveryKind;
+  readonly text?: string;
+  readonly messageKind?: MessageRow['kind'];
+  readonly inReplyTo?: string;
+  /** For a request: the one for which it is asked, and its deadline. */
+  readonly parent?: string;
+  readonly deadlineAt?: number;
+}
+
+/** A message with its event and its delivery, of which it answers the id. Nobody is woken. */
+export async function send(tx: Tx, mail: Mail): Promise<string> {
+  const { to, from = 'user', kind = 'news' } = mail;
+  const id = randomUUID();
+  const seq = await tx.appendEvent({ type: 'message_created', at: 0, data: { id } });
+  await tx.insertMessage({
+    id,
+    seq,
+    channel_id: `in-${to.id}`,
+    author_id: from,
+    run_id: null,
+    kind: mail.messageKind ?? (kind === 'reply' ? 'reply' : 'message'),
+    text: mail.text ?? '',
+    in_reply_to: mail.inReplyTo ?? null,
+    late: 0,
+    chain_depth: 0,
+    created_at: 0,
+  });
+  if (kind === 'request') {
+    const [parent_id, deadline_at] = [mail.parent ?? null, mail.deadlineAt ?? null];
+    await tx.insertRequest({ message_id: id, seq, asker_id: from, recipient_id: to.id, parent_id, deadline_at });
+  }
+  await tx.insertDelivery({ message_id: id, agent_id: to.id, seq, kind });
+  return id;
+}
+
+/** Closes the request and sends the reply that closes it. */
+export async function answer(tx: Tx, request: string, asker: AgentRow, from: AgentRow): Promise<string> {
+  await tx.closeRequest({ id: request, at: 1 });
+  const reply = await send(tx, { to: asker, from: from.id, kind: 'reply', inReplyTo: request });
+  await tx.setRequestReply({ id: request, replyId: reply });
+  return reply;
+}
+
+/** Gives the agent a request and makes a run for it, which waits to be claimed. */
+export async function queueRun(tx: Tx, agent: AgentRow): Promise<RunRow> {
+  await send(tx, { to: agent, kind: 'request' });
+  await tx.wakeAgent({ agentId: agent.id, now: 0 });
+  return (await tx.getLiveRun({ agentId: agent.id })) as RunRow;
+}
+
+type Claim = Parameters<Tx['claimRun']>[0];
+
+/** Claims as the scheduler does, with an event in the same transaction. */
+export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {}): Promise<RunRow | null> {
+  const filter = { nodeId, now: 1000, leaseMs: 100, maxTreeRuns: 100, fullProviders: [], busyAgents: [], ...change };
+  const run = await tx.claimRun(filter);
+  if (run) await tx.appendEvent({ type: 'run_started', at: filter.now, data: {} });
+  return run;
+}
+
+/** A run of the agent that is running. */
+export async function startRun(tx: Tx, agent: AgentRow): Promise<RunRow> {
+  await queueRun(tx, agent);
+  return (await claim(tx, agent.node_id)) as RunRow;
+}
+
+export function endRun(tx: Tx, run: RunRow): Promise<number> {
+  return tx.endRun({ id: run.id, state: 'completed', stopReason: 'end_turn', error: null, finalText: '', now: 2000 });
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { testAgents } from './agents.testsuite.ts';
+import { testClaims } from './claims.testsuite.ts';
+import { testCommits } from './commits.testsuite.ts';
+import { testDeliveries } from './deliveries.testsuite.ts';
+import { testDoor } from './door.testsuite.ts';
+import { testInvariants } from './invariants.testsuite.ts';
+import { testRecords } from './records.testsuite.ts';
+import { testRequests } from './requests.testsuite.ts';
+import { testRuns } from './runs.testsuite.ts';
+import { type StoreSubject, useStore } from './store.testkit.ts';
+import type { Tx } from './store.ts';
+
+/** What holds for every engine. */
+export function testStore(subject: StoreSubject): void {
+  describe(subject.name, () => {
+    const kit = useStore(subject);
+    testAgents(kit);
+    testRequests(kit);
+    testDeliveries(kit);
+    testRuns(kit);
+    testRecords(kit);
+    testClaims(kit);
+    testDoor(kit);
+    testCommits(kit);
+    testInvariants(kit);
+
+    test('every query was called by a test above', async () => {
+      // The one that is left is part of every commit.
+      expect(await kit.uncalled()).toEqual(['setEventCounter']);
+    });
+
+    test('a store that closes finishes what was asked of it, refuses what comes then, and keeps it all', async () => {
+      const { open, remove } = await subject.create();
+      const append = (tx: Tx) => tx.appendEvent({ type: 'test', at: 1, data: {} });
+      const store = await open();
+      const numbers = [store.write(append), store.write(append)];
+      await store.close();
+      expect(await Promise.all(numbers)).toEqual([1, 2]);
+      await expect(store.write(append)).rejects.toMatchObject({ code: 'store' });
+
+      const again = await open();
+      expect(await again.write(append)).toBe(subject.shared ? 3 : 1);
+      await again.close();
+      await remove();
+    });
+  });
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import type { JsonSchemaType } from '@modelcontextprotocol/server';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daemon.ts';
+import { type AgentCall, type ConnectedAgent, connectAgent } from '../../test/helpers/mcp.ts';
+import { createDatabase, describeOnPostgres } from '../../test/helpers/postgres.ts';
+import type { ErrorCode } from '../core/errors.ts';
+
+/** What an agent can do wrong; the other codes are about the daemon. */
+const codes: readonly ErrorCode[] = [
+  'bad_request',
+  'cap_reached',
+  'conflict',
+  'forbidden',
+  'has_children',
+  'name_taken',
+  'not_found',
+  'terminated',
+  'too_large',
+];
+
+const limits = '[limits]\ntool_calls_per_minute = 1000000\nmax_children = 100000\nmax_agents = 100000\n';
+const names = ['lead', 'LEAD', 'worker', 'other', 'clerk', 'USER', 'user', 'system', 'substrat'];
+const strings = [
+  ...[
+    '',
+    ' ',
+    '\n\t\u3000',
+    '\0',
+    'a\0b',
+    '\ud800',
+    'x\udc00x',
+    'ok\ud83d',
+    '\u202e',
+    '\ufeff',
+    '😀',
+    '"',
+    "';--",
+    '%00',
+  ],
+  ...['.', '..', '../..', '/', '/etc', 'a/b', 'a/../../b', 'a\\b', '-x', '_x', 'x'.repeat(64), 'x'.repeat(65)],
+  ...['x'.repeat(10_000), '__proto__', 'constructor', 'toString', 'worker', 'reviewer', 'true', 'null', randomUUID()],
+];
+const value = fc.oneof(
+  fc.constantFrom(...names),
+  fc.constantFrom(...strings),
+  fc.string({ unit: 'binary' }),
+  fc.jsonValue(),
+);
+
+const tools = ['send_message', 'broadcast', 'check_inbox', 'spawn_agent', 'inspect_agent', 'list_agents', 'complete'];
+const keys = ['recipient', 'text', 'sync', 'in_reply_to', 'name', 'instructions', 'role', 'workspace_subdir', 'result'];
+
+interface Property {
+  readonly type?: unknown;
+  readonly enum?: readonly unknown[];
+}
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Property>>;
+  readonly required?: readonly string[];
+}
+
+/** What a schema asks for, now and then with something else in its place, too little or too much. */
+function argumentsFor(schema: Schema): fc.Arbitrary<Record<string, unknown>> {
+  const entries = Object.entries(schema.properties ?? {}).map(([key, property]) => {
+    return [key, fc.oneof({ arbitrary: plausible(property), weight: 3 }, { arbitrary: value, weight: 1 })] as const;
+  });
+  const shaped = fc.record(Object.fromEntries(entries), { requiredKeys: [...(schema.required ?? [])] });
+  const loose = fc.record(Object.fromEntries(entries), { requiredKeys: [] });
+  const extra = fc.dictionary(fc.oneof(fc.constantFrom(...keys), fc.string()), value, { maxKeys: 2 });
+  return fc.oneof(
+    shaped,
+    loose,
+    fc.tuple(shaped, extra).map(([a, b]) => ({ ...a, ...b })),
+    extra,
+  );
+}
+
+function plausible({ type, enum: choices }: Property): fc.Arbitrary<unknown> {
+  if (choices) return fc.constantFrom(...choices);
+  if (type === 'boolean') return fc.boolean();
+  return fc.oneof(
+    fc.constantFrom(...names),
+    fc.string({ minLength: 1 }),
+    fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,20}$/),
+  );
+}
+
+describe('tools on SQLite', () => boundary(80, async () => ({ config: limits, drop: async () => {} })));
+
+describeOnPostgres('tools on PostgreSQL', () =>
+  boundary(30, async () => {
+    const database = await createDatabase();
+    return { config: `${limits}[db]\nurl = ${JSON.stringify(database.url)}\n`, drop: database.drop };
+  }),
+);
+
+function boundary(numRuns: number, open: () => Promise<{ config: string; drop: () => Promise<void> }>): void {
+  let store: { config: string; drop: () => Promise<void> };
+  let daemon: TestDaemon;
+  let agents: ConnectedAgent[];
+
+  beforeAll(async () => {
+    store = await open();
+    const members = { lead: {}, worker: { parent: 'lead' }, other: { parent: 'lead' }, clerk: { parent: 'worker' } };
+    daemon = await startDaemon({ config: store.config, members });
+    const join = (name: string) => connectAgent({ home: daemon.home, agentId: daemon.agent(name).id });
+    agents = [await join('lead'), await join('worker'), await join('other')];
+  });
+
+  afterAll(async () => {
+    for (const agent of agents ?? []) await agent.close();
+    await daemon?.stop();
+    await store?.drop();
+  });
+
+  test.each(tools)('%s: any arguments give a result or an expected error, as its schema says', async (tool) => {
+    const [lead] = agents as [ConnectedAgent];
+    const listed = (await lead.client.listTools()).tools.find(({ name }) => name === tool);
+    if (!listed) throw new Error(`${tool} is not listed.`);
+    const schema = listed.inputSchema as Schema;
+    const validate = new AjvJsonSchemaValidator().getValidator(listed.inputSchema as JsonSchemaType);
+    const whose = fc.constantFrom(...agents);
+    await fc.assert(
+      fc.asyncProperty(whose, argumentsFor(schema), async (agent, args) => {
+        const call = await agent.call(tool, args);
+        expectWellFormed(call);
+        const refusedByShape = call.value.error?.message.startsWith(`${tool}: `) ?? false;
+        expect(refusedByShape, JSON.stringify(call.value)).toBe(!validate(JSON.parse(JSON.stringify(args))).valid);
+      }),
+      { numRuns },
+    );
+    expect(daemon.log()).not.toMatch(/"level":50/);
+  });
+
+  test('any JSON as arguments of any tool is answered', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...agents),
+        fc.constantFrom(...tools),
+        fc.jsonValue(),
+        async (agent, tool, args) => {
+          const call = agent.call(tool, args as Record<string, unknown>).catch((error) => error as { code: number });
+          const answer = await call;
+          if ('code' in answer) expect(answer.code).toBe(-32602);
+          else expectWellFormed(answer);
+        },
+      ),
+      { numRuns },
+    );
+    expect(daemon.log()).not.toMatch(/"level":50/);
+  });
+}
+
+function expectWellFormed({ value, isError, blocks }: AgentCall): void {
+  expect(JSON.parse(blocks[0] ?? '')).toEqual(value);
+  expect(isError).toBe('error' in value);
+  if (value.error === undefined) return;
+  expect(codes).toContain(value.error.code);
+  expect(value.error.message).toMatch(/\S/);
+  expect(value.error.message.length).toBeLessThan(1_500);
+}
+
+describe('a refused call', () => {
+  test('leaves the store as it was, but for its record, which is kept short', async () => {
+    await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
+    await using lead = await connectAgent({ home: daemon.home, agentId: daemon.agent('lead').id });
+    await using worker = await connectAgent({ home: daemon.home, agentId: daemon.agent('worker').id });
+    const before = storeRows(daemon.home);
+    const long = 'x'.repeat(2_000_000);
+    const refused: [ConnectedAgent, string, Record<string, unknown>, string][] = [
+      [lead, 'send_message', { recipient: 'nobody', text: 'x' }, 'not_found'],
+      [lead, 'send_message', { recipient: 'worker', text: long }, 'bad_request'],
+      [lead, 'send_message', { recipient: 'worker', text: 'x', in_reply_to: randomUUID() }, 'not_found'],
+      [worker, 'send_message', { recipient: 'USER', text: 'x' }, 'forbidden'],
+      [lead, 'broadcast', { text: 'x' }, 'bad_request'],
+      [lead, 'spawn_agent', { name: 'Worker', instructions: 'x', workspace_subdir: 'new/one' }, 'name_taken'],
+      [lead, 'spawn_agent', { name: 'system', instructions: 'x', workspace_subdir: 'new' }, 'bad_request'],
+      [lead, 'spawn_agent', { name: 'ok', instructions: 'x', workspace_subdir: '../x' }, 'forbidden'],
+      [lead, 'inspect_agent', { name: 'lead' }, 'not_found'],
+      [lead, 'complete', { result: 'x' }, 'has_children'],
+      [lead, 'check_inbox', { [long]: 1 }, 'bad_request'],
+      [lead, 'check_inbox', JSON.parse(`{"a":${'['.repeat(1_000)}${']'.repeat(1_000)}}`), 'bad_request'],
+    ];
+    for (const [agent, tool, args, code] of refused) {
+      expect((await agent.call(tool, args)).value, tool).toEqual({
+        error: { code, message: expect.stringMatching(/\.$/) },
+      });
+    }
+    expect(storeRows(daemon.home)).toEqual(before);
+    const records = await daemon.daemon.store.read((tx) =>
+      tx.listRecentRecords({ agentId: daemon.agent('lead').id, limit: 100 }),
+    );
+    expect(records.map(({ type }) => type)).toEqual(
+      refused.slice(1).flatMap(() => ['tool_return_message', 'tool_call_message']),
+    );
+    expect(Math.max(...records.map(({ content }) => content.length))).toBeLessThan(10_000);
+  });
+});

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startDaemon, type TestDaemon } from '../../test/helpers/daemon.ts';
+import { type ConnectedAgent, connectAgent } from '../../test/helpers/mcp.ts';
+
+let daemon: TestDaemon;
+let lead: ConnectedAgent;
+let worker: ConnectedAgent;
+let other: ConnectedAgent;
+
+beforeAll(async () => {
+  const members = { lead: {}, worker: { parent: 'lead' }, other: { parent: 'lead' }, sub: { parent: 'worker' } };
+  daemon = await startDaemon({ members });
+  const join = (name: string) => connectAgent({ home: daemon.home, agentId: daemon.agent(name).id });
+  [lead, worker, other] = [await join('lead'), await join('worker'), await join('other')];
+});
+
+afterAll(async () => {
+  for (const agent of [lead, worker, other]) await agent.close();
+  await daemon.stop();
+});
+
+const inspect = async (name: string) => (await lead.call('inspect_agent', { name })).value;
+const say = (from: ConnectedAgent, recipient: string, text: string) =>
+  from.call('send_message', { recipient, text, sync: false });
+
+describe('inspect_agent', () => {
+  test('shows what was said with the caller or to its team, and blanks every other conversation', async () => {
+    await say(lead, 'worker', 'from-lead');
+    await say(other, 'worker', 'SECRET from a sibling');
+    await daemon.client.sendMessage('worker', { text: 'SECRET from a person' });
+    await worker.call('check_inbox');
+    await say(worker, 'LEAD', 'to-lead');
+    await say(worker, 'other', 'SECRET to a sibling');
+    await say(worker, 'sub', 'SECRET to a child');
+    await say(worker, 'nobody', 'SECRET that was refused');
+    await worker.call('send_message', { recipient: 5, text: 'SECRET of the wrong shape' });
+    await worker.call('broadcast', { text: 'to-all' });
+
+    const seen = JSON.stringify(await inspect('worker'));
+    expect(seen).not.toContain('SECRET');
+    for (const shown of ['from-lead', 'to-lead', 'to-all', 'not shown: a conversation']) expect(seen).toContain(shown);
+  });
+
+  test('blanks what other conversations brought into the prompt of a turn', async () => {
+    const program = daemon.program('echo', "async () => 'Done.'");
+    await daemon.client.createAgent({ name: 'scribe', parent: 'lead', program });
+    await say(lead, 'scribe', 'news-from-lead');
+    await say(other, 'scribe', 'SECRET news from a sibling');
+    const { messageId } = await daemon.client.sendMessage('scribe', { text: 'SECRET question of a person' });
+    expect(await daemon.client.awaitReply(messageId, 20)).toMatchObject({ text: 'Done.' });
+    const { recent_messages, state, usage, current } = await inspect('scribe');
+    expect(JSON.stringify(recent_messages)).toContain('news-from-lead');
+    expect(JSON.stringify(recent_messages)).toContain('USER: [not shown');
+    expect(JSON.stringify(recent_messages)).not.toContain('SECRET');
+    expect({ state, current }).toEqual({ state: 'idle', current: null });
+    expect(usage).toMatchObject({ inputTokens: 0, outputTokens: 0, costUsd: 0 });
+  });
+
+  test('shows the last twenty entries, each shortened, and what runs now', async () => {
+    for (let i = 0; i < 15; i++) await say(worker, 'lead', `${i} ${'x'.repeat(5_000)}`);
+    const { recent_messages, current, state, pending, children } = await inspect('worker');
+    const recent = recent_messages as { type: string; tool: string; text: string; at: string }[];
+    expect(recent).toHaveLength(20);
+    expect(Math.max(...recent.map(({ text }) => text.length))).toBeLessThanOrEqual(300);
+    expect(recent.at(-1)).toMatchObject({ type: 'tool_return_message', tool: 'send_message' });
+    expect(recent.at(-2)?.text).toMatch(/14 xxx/);
+    expect(current).toMatchObject({ run: expect.any(String), last_tool: 'send_message', since: expect.any(String) });
+    expect({ state, pending, children }).toEqual({ state: 'busy', pending: 0, children: ['sub'] });
+  });
+
+  test.each(['lead', 'other', 'sub', 'USER', 'nobody', '../worker'])(
+    'of the worker cannot be asked about %s',
+    async (name) => {
+      const { value } = await worker.call('inspect_agent', { name });
+      if (name === 'sub') expect(value).toMatchObject({ state: 'idle' });
+      else expect(value).toEqual({ error: { code: 'not_found', message: `"${name}" is not a child of yours.` } });
+    },
+  );
+});

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { startDaemon } from '../../test/helpers/daemon.ts';
+import { connectAgent } from '../../test/helpers/mcp.ts';
+import { createRateLimiter } from './rate.ts';
+
+describe('createRateLimiter()', () => {
+  test('allows as many as a minute has, then one for each share of it', () => {
+    const limiter = createRateLimiter(60);
+    for (let i = 0; i < 60; i++) expect(limiter.take('a', 0)).toBe(null);
+    expect(limiter.take('a', 0)).toBe(1);
+    expect(limiter.take('a', 999)).toBe(1);
+    expect(limiter.take('a', 1_000)).toBe(null);
+    expect(limiter.take('a', 1_000)).toBe(1);
+    for (let i = 0; i < 60; i++) expect(limiter.take('a', 10_000_000)).toBe(null);
+    expect(limiter.take('a', 10_000_000)).toBe(1);
+  });
+
+  test('says how many seconds are left', () => {
+    const limiter = createRateLimiter(1);
+    expect(limiter.take('a', 0)).toBe(null);
+    expect(limiter.take('a', 0)).toBe(60);
+    expect(limiter.take('a', 45_500)).toBe(15);
+    expect(limiter.take('a', 60_000)).toBe(null);
+  });
+
+  test('counts each agent alone', () => {
+    const limiter = createRateLimiter(1);
+    expect(limiter.take('a', 0)).toBe(null);
+    expect(limiter.take('b', 0)).toBe(null);
+    expect(limiter.take('a', 0)).toBe(60);
+  });
+
+  test('gives back, but never more than a minute has', () => {
+    const limiter = createRateLimiter(2);
+    limiter.giveBack('a');
+    for (let i = 0; i < 10; i++) {
+      expect(limiter.take('a', 0)).toBe(null);
+      limiter.giveBack('a');
+    }
+    limiter.giveBack('a');
+    expect([limiter.take('a', 0), limiter.take('a', 0), limiter.take('a', 0)]).toEqual([null, null, 30]);
+  });
+
+  test('is not broken by a clock that goes back', () => {
+    const limiter = createRateLimiter(1);
+    expect(limiter.take('a', 60_000)).toBe(null);
+    expect(limiter.take('a', 0)).toBeGreaterThan(0);
+    expect(limiter.take('a', 200_000)).toBe(null);
+  });
+});
+
+describe('the limit of calls', () => {
+  test('answers how long to wait, leaves replies alone, and tells of it once', async () => {
+    let now = 1_000_000;
+    await using daemon = await startDaemon({
+      config: '[limits]\ntool_calls_per_minute = 6\n',
+      members: { lead: {}, worker: { parent: 'lead' } },
+      clock: () => now,
+    });
+    await using lead = await connectAgent({ home: daemon.home, agentId: daemon.agent('lead').id });
+    await using worker = await connectAgent({ home: daemon.home, agentId: daemon.agent('worker').id });
+    const asked: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      const { value } = await lead.call('send_message', { recipient: 'worker', text: `${i}?` });
+      asked.push(value.message_id as string);
+    }
+
+    const answer = (in_reply_to: string | undefined) =>
+      worker.call('send_message', { recipient: 'lead', text: 'Yes.', in_reply_to });
+    expect((await answer(asked[0])).isError).toBe(false);
+    for (let i = 0; i < 4; i++) expect((await worker.call('list_agents')).isError).toBe(false);
+    expect((await answer(asked[1])).isError).toBe(false);
+    expect((await worker.call('list_agents')).isError).toBe(false);
+    expect((await worker.call('list_agents', { wrong: 1 })).value.error?.code).toBe('bad_request');
+
+    const limited = {
+      error: { code: 'rate_limited', message: 'Too many calls. Wait 10 seconds before the next one.' },
+    };
+    const subdir = { name: 'x', instructions: 'x', workspace_subdir: 'x' };
+    for (const [tool, args] of [['list_agents'], ['list_agents', { wrong: 1 }], ['spawn_agent', subdir]] as const) {
+      expect((await worker.call(tool, args)).value).toEqual(limited);
+    }
+    const told = (text: string) => worker.call('send_message', { recipient: 'lead', text, sync: false });
+    expect((await told('News.')).value).toEqual(limited);
+    expect((await answer(asked[2])).isError).toBe(false);
+    expect((await told('News.')).value).toEqual(limited);
+    expect((await lead.call('list_agents')).isError).toBe(false);
+
+    now += 10_000;
+    expect((await told('News.')).isError).toBe(false);
+    expect((await told('News.')).value).toEqual(limited);
+    expect((await answer(asked[3])).isError).toBe(false);
+
+    const agentId = daemon.agent('worker').id;
+    const records = await daemon.daemon.store.read((tx) => tx.listRecentRecords({ agentId, limit: 1_000 }));
+    expect(records.filter(({ content }) => content.includes('rate_limited'))).toHaveLength(3);
+    const texts = await daemon.daemon.store.read((tx) =>
+      tx.listPending({ agentId: daemon.agent('lead').id, limit: 100 }),
+    );
+    expect(texts.map(({ text }) => text)).toEqual(['Yes.', 'Yes.', 'Yes.', 'News.', 'Yes.']);
+  });
+});

@@ -1,0 +1,142 @@
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { type AgentCreation, type Client, createClient } from '../../src/client/client.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { Daemon } from '../../src/daemon/daemon.ts';
+import { openLog } from '../../src/daemon/log.ts';
+import type { AgentShown } from '../../src/http/routes/agents.ts';
+
+export interface DaemonSetup {
+  /** The text of its `substrat.toml`. */
+  readonly config?: string;
+  /** Agents to make, parents first; one without provider and program is external. */
+  readonly members?: Readonly<Record<string, Partial<AgentCreation>>>;
+  readonly clock?: () => number;
+}
+
+export interface TestDaemon extends AsyncDisposable {
+  readonly daemon: Daemon;
+  readonly home: string;
+  /** A directory of the test's own beside the home; it goes with it. */
+  readonly directory: string;
+  readonly client: Client;
+  /** The member of that name. */
+  agent(name: string): AgentShown;
+  /** Writes a scripted agent whose turn is this function's source, such as `async ({ call }) => 'done'`; answers the file. */
+  program(name: string, agent: string): string;
+  log(): string;
+  /** Ends it, throws if it left something behind, and removes its files. A second call does nothing. */
+  stop(): Promise<void>;
+}
+
+const SCRIPTED = join(import.meta.dirname, '../../src/scripted/scripted.ts');
+
+/** A real daemon in this process, on a home of its own. */
+export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> {
+  const directory = mkdtempSync(join(tmpdir(), 'substrat-'));
+  const home = join(directory, 'home');
+  const file = join(directory, 'substrat.toml');
+  mkdirSync(home, { mode: 0o700 });
+  writeFileSync(file, setup.config ?? '');
+  let daemon: Daemon;
+  try {
+    const config = loadConfig({ file, cwd: directory, home, env: {} });
+    const log = openLog(join(home, 'daemon.log'));
+    daemon = await Daemon.start({ home, config, version: '0.0.0', log, ...(setup.clock && { clock: setup.clock }) });
+  } catch (error) {
+    rmSync(directory, { recursive: true });
+    throw error;
+  }
+
+  let stopped: Promise<void> | null = null;
+  const stop = (): Promise<void> => {
+    stopped ??= end(daemon, home).finally(() => rmSync(directory, { recursive: true, force: true }));
+    return stopped;
+  };
+  const client = createClient({ home });
+  const agents: Record<string, AgentShown> = {};
+  try {
+    for (const [name, member] of Object.entries(setup.members ?? {})) {
+      agents[name] = await client.createAgent({ name, ...(!member.program && { provider: 'external' }), ...member });
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    daemon,
+    home,
+    directory,
+    client,
+    agent: (name) => {
+      const agent = agents[name];
+      if (!agent) throw new Error(`There is no member ${name}.`);
+      return agent;
+    },
+    program: (name, agent) => {
+      const path = join(directory, `${name}.ts`);
+      writeFileSync(path, `import { runAgent, ToolError } from '${SCRIPTED}';\nawait runAgent(${agent});\n`);
+      return path;
+    },
+    log: () => readFileSync(join(home, 'daemon.log'), 'utf8'),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** Every row of the store on disk but the records of runs, which tell of refused calls too: what a refused call must leave as it was. */
+export function storeRows(home: string): Record<string, unknown[]> {
+  return readStore(home, (database) => {
+    const tables = database.prepare("select name from sqlite_master where type = 'table' order by name").pluck().all();
+    const told = (tables as string[]).filter((table) => table !== 'run_messages' && table !== 'steps');
+    return Object.fromEntries(told.map((table) => [table, database.prepare(`select * from ${table}`).all()]));
+  });
+}
+
+async function end(daemon: Daemon, home: string): Promise<void> {
+  const agentIds = readdirSync(join(home, 'agents'));
+  await daemon.stop();
+  const left = [
+    ...filesIn(home).filter((path) => lstatSync(path).isSocket() || path.endsWith('daemon.pid')),
+    ...processesOfAgents(agentIds).map((pid) => `process ${pid}`),
+    ...(daemon.store.engine === 'sqlite' ? runsLeftRunning(home).map((id) => `run ${id} in state running`) : []),
+  ];
+  if (left.length > 0) throw new Error(`The daemon left behind: ${left.join(', ')}`);
+}
+
+function runsLeftRunning(home: string): string[] {
+  return readStore(home, (database) => {
+    return database.prepare("select id from runs where state = 'running'").pluck().all() as string[];
+  });
+}
+
+function readStore<T>(home: string, read: (database: Database.Database) => T): T {
+  const database = new Database(join(home, 'substrat.db'), { readonly: true });
+  try {
+    return read(database);
+  } finally {
+    database.close();
+  }
+}
+
+function filesIn(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((path) => join(directory, path));
+}
+
+/** What a turn starts, in whatever group, carries the agent's id in its environment. */
+function processesOfAgents(agentIds: readonly string[]): string[] {
+  const marks = agentIds.map((id) => `SUBSTRAT_AGENT_ID=${id}`);
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .filter((pid) => environment(pid).some((variable) => marks.includes(variable)));
+}
+
+function environment(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { createClient } from '../../src/client/client.ts';
+import { until } from './until.ts';
+
+export const launcher = join(import.meta.dirname, '../../bin/substrat');
+
+interface Surroundings {
+  readonly home: string;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What to start in the place of bin/substrat. */
+  readonly program?: string;
+}
+
+/** Runs the command line to its end. */
+export async function runSubstrat(args: readonly string[], where: Surroundings) {
+  const child = start(args, where);
+  const [[code], stdout, stderr] = await Promise.all([
+    once(child, 'close') as Promise<[number | null]>,
+    text(child.stdout as NodeJS.ReadableStream),
+    text(child.stderr as NodeJS.ReadableStream),
+  ]);
+  return { code, stdout, stderr };
+}
+
+/** A daemon in a process of its own, up and answering. */
+export async function startDaemonProcess(where: Surroundings) {
+  const child = start(['up', '--quiet'], where);
+  const exited = once(child, 'exit');
+  let problem = '';
+  child.stderr?.on('data', (chunk) => {
+    problem += chunk;
+  });
+  const client = createClient({ home: where.home });
+  await until('the daemon answers', async () => {
+    if (child.exitCode !== null) throw new Error(problem);
+    return client.getStatus().catch(() => null);
+  });
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal);
+    return ((await exited) as [number | null])[0];
+  };
+  return { pid: child.pid as number, client, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
+}
+
+function start(args: readonly string[], { home, cwd, env, program }: Surroundings): ChildProcess {
+  const own = { PATH: process.env.PATH ?? '', HOME: home, SUBSTRAT_HOME: home };
+  return spawn(program ?? launcher, args, { cwd, env: { ...own, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+}
