@@ -1,10 +1,31 @@
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { SubstratError } from '../core/errors.ts';
 import type { Env } from './expand.ts';
 
 /** `$SUBSTRAT_HOME`, or `.substrat` in the person's home directory. */
 export function resolveHome(env: Env): string {
   return resolve(env.SUBSTRAT_HOME || join(userHome(env), '.substrat'));
+}
+
+/** Makes the home, for its owner only, where there is none. */
+export function makeHome(path: string): void {
+  try {
+    makeDirectory(path);
+    accessSync(path, constants.W_OK);
+  } catch (error) {
+    throw new SubstratError('config', `The home ${path} cannot be used: ${(error as Error).message}.`, {
+      cause: error,
+    });
+  }
+}
+
+/** Node's own recursive way tries for ever where a file system, such as that of /proc, takes no directories. */
+function makeDirectory(path: string): void {
+  if (existsSync(path) && statSync(path).isDirectory()) return;
+  if (!existsSync(dirname(path))) makeDirectory(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
 }
 
 export function userHome(env: Env): string {

@@ -27,9 +27,10 @@ export async function up(options: UpOptions): Promise<void> {
   const log = openLog(join(home, 'daemon.log'));
   // It dies of what it does not expect, and the next one takes over; the log says why.
   process.on('uncaughtExceptionMonitor', (error) => log.error({ error: error.stack }, 'the daemon dies'));
-  const daemon = await Daemon.start({ home, config, version, log });
+  // Before it can be reached: whoever sees that it is up may stop it at once.
   const stopped = untilStopped();
-  if (print) await tell(daemon, print, demo);
+  const daemon = await Daemon.start({ home, config, version, log });
+  if (print) await Promise.race([tell(daemon, print, demo), stopped]);
   await stopped;
   print?.('Stopping ...');
   await daemon.stop();

@@ -53,6 +53,16 @@ describe('substrat-mcp-server', () => {
     expect(hellos).toEqual([`{"substrat":{"agentId":"${agentId}"}}`]);
   });
 
+  test('names the run whose process it is', async () => {
+    const hellos: string[] = [];
+    const env = await serve((socket, hello) => {
+      hellos.push(hello);
+      socket.end();
+    });
+    await start(withId, { ...env, SUBSTRAT_RUN_ID: 'run "1"' }).ended;
+    expect(hellos.map((hello) => JSON.parse(hello))).toEqual([{ substrat: { agentId, runId: 'run "1"' } }]);
+  });
+
   test('is a pipe for any bytes, in both directions', async () => {
     const env = await serve((socket) => socket.pipe(socket));
     const { stdin, ended } = start([`--agent-id=${agentId}`], env);

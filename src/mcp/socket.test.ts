@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daemon.ts';
@@ -37,6 +41,13 @@ async function refusal(bytes: string | Uint8Array): Promise<string> {
   const said = (await connection.json()) as { substrat: { error: string } };
   expect(await connection.line()).toBe(null);
   return said.substrat.error;
+}
+
+/** On the socket of the lead. */
+function startBridge(agentId: string) {
+  const program = join(import.meta.dirname, '../../bin/substrat-mcp-server');
+  const env = { PATH: process.env.PATH ?? '', SUBSTRAT_SOCKET: join(lead.home, 'agents', lead.agentId, 'agent.sock') };
+  return spawn(program, ['--agent-id', agentId], { env, stdio: 'pipe' });
 }
 
 /** Whether the agent can still be joined by everybody else. */
@@ -150,6 +161,21 @@ describe("an agent's socket", () => {
     );
     await until('there is room', () => isServed().catch(() => false));
     for (const connection of refused) connection.close();
+  });
+
+  test('answers a bridge whose client sends everything and ends', async () => {
+    const bridge = startBridge(lead.agentId);
+    bridge.stdin.end(line(initialize) + line(list));
+    const answers = (await text(bridge.stdout)).trim().split('\n');
+    expect(answers.map((answer) => JSON.parse(answer).id)).toEqual([0, 1]);
+  });
+
+  test('tells a bridge with the id of another agent why it is refused', async () => {
+    const bridge = startBridge(daemon.agent('worker').id);
+    bridge.stdin.on('error', () => {}).write(line(initialize));
+    const [[code], stderr] = await Promise.all([once(bridge, 'exit'), text(bridge.stderr)]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^substrat-mcp-server: This socket belongs to another agent; .*\n$/);
   });
 
   test('survives whoever leaves in the middle of an answer', async () => {

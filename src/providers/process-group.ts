@@ -10,14 +10,26 @@ export interface ProcessGroup {
   readonly startedAt: string;
 }
 
+/** What a run may have left; without a group if the daemon died before it could store one. */
+export interface Survivor {
+  readonly pid: number | null;
+  readonly startedAt: string | null;
+  readonly runId: string;
+}
+
 /**
  * Ends what a dead daemon left running. It kills only what is surely that group: the leader with the same start time,
- * or, when the leader is gone, a group of its number whose members carry the run's id in their environment.
- * Answers whether there was something to end.
+ * or, when the leader is gone, a group of its number whose members carry the run's id in their environment. Of a group
+ * that was not stored it kills what carries that id. Answers whether there was something to end.
  */
-export async function endProcessGroup(survivor: ProcessGroup & { readonly runId: string }): Promise<boolean> {
-  if (!isGroupOf(survivor)) return false;
-  await killGroup(survivor.pid);
+export async function endProcessGroup({ pid, startedAt, runId }: Survivor): Promise<boolean> {
+  if (pid === null || startedAt === null) {
+    const groups = groupsOf(runId);
+    await Promise.all(groups.map((group) => killGroup(group)));
+    return groups.length > 0;
+  }
+  if (!isGroupOf({ pid, startedAt, runId })) return false;
+  await killGroup(pid);
   return true;
 }
 
@@ -56,7 +68,17 @@ function isGroupOf({ pid, startedAt, runId }: ProcessGroup & { readonly runId: s
   const leader = processStartTime(pid);
   if (leader !== null) return leader === startedAt;
   if (process.platform !== 'linux' || !startedAt.startsWith(`${bootId()} `)) return false;
-  return groupMembers(pid).some((member) => environment(member).includes(`SUBSTRAT_RUN_ID=${runId}`));
+  return groupMembers(pid).some((member) => isOfRun(member, runId));
+}
+
+function groupsOf(runId: string): number[] {
+  if (process.platform !== 'linux') return [];
+  const members = allProcesses().filter((pid) => isOfRun(pid, runId));
+  return [...new Set(members.map((pid) => readStat(pid)?.group).filter((group) => group !== undefined))];
+}
+
+function isOfRun(pid: number, runId: string): boolean {
+  return environment(pid).includes(`SUBSTRAT_RUN_ID=${runId}`);
 }
 
 /** Zombies do not count: where pid 1 reaps nothing, as in many containers, they stay for ever. */
@@ -65,12 +87,16 @@ function isGroupAlive(pid: number): boolean {
 }
 
 function groupMembers(group: number): number[] {
+  return allProcesses().filter((pid) => {
+    const stat = readStat(pid);
+    return stat !== null && stat.group === group && stat.state !== 'Z' && stat.state !== 'X';
+  });
+}
+
+function allProcesses(): number[] {
   return readdirSync('/proc')
     .map(Number)
-    .filter((pid) => {
-      const stat = pid > 0 ? readStat(pid) : null;
-      return stat !== null && stat.group === group && stat.state !== 'Z' && stat.state !== 'X';
-    });
+    .filter((pid) => pid > 0);
 }
 
 function readStat(pid: number): { state: string; group: number; startTime: string } | null {

@@ -206,6 +206,13 @@ describe('endProcessGroup()', () => {
     expect(processesOf(runId)).toEqual([]);
   });
 
+  test('ends what carries the id of the run when its group was not stored', async () => {
+    await leave('sleep 1000 & echo $!; wait');
+    expect(await endProcessGroup({ pid: null, startedAt: null, runId })).toBe(true);
+    expect(processesOf(runId)).toEqual([]);
+    expect(await endProcessGroup({ pid: null, startedAt: null, runId })).toBe(false);
+  });
+
   test('leaves alone another process with the same pid', async () => {
     const { group } = await leave('sleep 1000 & echo $!; wait');
     expect(await endProcessGroup({ ...group, startedAt: `${group.startedAt}0`, runId })).toBe(false);

@@ -8,7 +8,11 @@ export interface RecoveryOptions {
   readonly nodeId: string;
   readonly maxAttempts: number;
   readonly correspondence: Correspondence;
-  readonly endProcessGroup: (group: { pid: number; startedAt: string; runId: string }) => Promise<unknown>;
+  readonly endProcessGroup: (group: {
+    pid: number | null;
+    startedAt: string | null;
+    runId: string;
+  }) => Promise<unknown>;
 }
 
 /**
@@ -19,9 +23,7 @@ export async function recoverRuns(options: RecoveryOptions): Promise<number> {
   const { store, clock, nodeId, correspondence, maxAttempts, endProcessGroup } = options;
   const orphans = await store.read((tx) => tx.listRunning({ nodeId }));
   await Promise.all(
-    orphans.map(async ({ id, pid, pid_started }) => {
-      if (pid !== null && pid_started !== null) await endProcessGroup({ pid, startedAt: pid_started, runId: id });
-    }),
+    orphans.map(({ id, pid, pid_started }) => endProcessGroup({ pid, startedAt: pid_started, runId: id })),
   );
   await store.write(async (tx) => {
     const now = clock();

@@ -62,19 +62,27 @@ export function describeProblems(error: z.ZodError): string {
   return `${shorten(problems.join('; '), 1000)}.`;
 }
 
+const NO_NUL = 'must not be empty, nor contain NUL characters';
+
 /** A text that a message can hold. One pattern says it, so that the published schema is what is enforced. */
 export function textField(description: string): z.ZodString {
-  return z
-    .string()
-    .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
-    .regex(/^\s*[^\s\0][^\0]*$/, 'must not be empty, nor contain NUL characters')
-    .describe(description);
+  return (
+    z
+      .string()
+      .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is meant, in the one form that every engine reads.
+      .regex(/^\s*[^\s\x00][^\x00]*$/, NO_NUL)
+      .describe(description)
+  );
 }
 
 /** A name or an id to be looked up. */
 export function referenceField(description: string): z.ZodString {
-  return z
-    .string()
-    .regex(/^[^\0]+$/, 'must not be empty, nor contain NUL characters')
-    .describe(description);
+  return (
+    z
+      .string()
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
+      .regex(/^[^\x00]+$/, NO_NUL)
+      .describe(description)
+  );
 }

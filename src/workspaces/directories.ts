@@ -1,41 +1,28 @@
+import { existsSync, statSync } from 'node:fs';
 import { lstat, mkdir, rmdir } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
 
-/** Makes a workspace that a person named. Answers how to undo it. */
-export async function makeWorkspace(path: string): Promise<() => Promise<void>> {
-  try {
-    const first = await mkdir(path, { recursive: true, mode: 0o700 });
-    return async () => {
-      if (first === undefined) return;
-      for (let made = path; isInside(first, made); made = dirname(made)) await rmdir(made).catch(() => {});
-    };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new SubstratError('bad_request', `The workspace ${path} cannot be made: ${code}.`, { cause: error });
+/** Answers how to undo it. */
+type Made = () => Promise<void>;
+
+/** Makes a workspace that a person named, with what is missing above it. */
+export async function makeWorkspace(path: string): Promise<Made> {
+  const missing: string[] = [];
+  // Not by Node's recursive way, which tries for ever where a file system takes no directories.
+  for (let at = path; !existsSync(at); at = dirname(at)) missing.unshift(at);
+  if (missing.length === 0 && !statSync(path).isDirectory()) {
+    throw new SubstratError('bad_request', `The workspace ${path} is no directory.`);
   }
+  return makeEach(missing, `The workspace ${path}`);
 }
 
-/** Makes a directory inside a workspace, never through a symbolic link. Answers how to undo it. */
-export async function makeSubdirectory(workspace: string, subdir: string): Promise<() => Promise<void>> {
+/** Makes a directory inside a workspace, never through a symbolic link. */
+export async function makeSubdirectory(workspace: string, subdir: string): Promise<Made> {
   if (subdir.includes('\0') || isAbsolute(subdir) || !isInside(workspace, join(workspace, subdir))) {
     throw new SubstratError('forbidden', 'workspace_subdir must be a directory inside your own workspace.');
   }
-  const made: string[] = [];
-  const undo = async (): Promise<void> => {
-    for (const directory of made.toReversed()) await rmdir(directory).catch(() => {});
-  };
-  try {
-    for (const directory of between(workspace, join(workspace, subdir))) {
-      if (await makeDirectory(directory)) made.push(directory);
-    }
-    return undo;
-  } catch (error) {
-    await undo();
-    if (error instanceof SubstratError) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    throw new SubstratError('bad_request', `workspace_subdir cannot be made: ${code}.`, { cause: error });
-  }
+  return makeEach(between(workspace, join(workspace, subdir)), 'workspace_subdir');
 }
 
 /** What was a directory when it was made can be a link to elsewhere by now. */
@@ -44,6 +31,22 @@ export async function refuseLinks(workspace: string, inner: string): Promise<voi
   for (const directory of between(workspace, inner)) {
     const stats = await lstat(directory).catch(() => null);
     if (stats?.isSymbolicLink()) throw isLink(directory);
+  }
+}
+
+async function makeEach(directories: readonly string[], what: string): Promise<Made> {
+  const made: string[] = [];
+  const undo = async (): Promise<void> => {
+    for (const directory of made.toReversed()) await rmdir(directory).catch(() => {});
+  };
+  try {
+    for (const directory of directories) if (await makeDirectory(directory)) made.push(directory);
+    return undo;
+  } catch (error) {
+    await undo();
+    if (error instanceof SubstratError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw new SubstratError('bad_request', `${what} cannot be made: ${code}.`, { cause: error });
   }
 }
 

@@ -65,6 +65,29 @@ describe('a run that dies', () => {
     expect(heard).toEqual(['same', 'same', 'same']);
   });
 
+  test('is tried again though it had answered already, and does what was left to do', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    await world.create('worker', lead);
+    const heard: string[] = [];
+    world.behave('worker', (turn) => {
+      heard.push(...turn.messages.map((message) => message.text));
+      return '';
+    });
+    world.behave('lead', async (turn) => {
+      await turn.call('send_message', { recipient: 'USER', text: 'answered' });
+      if (turn.attempt === 1) return crash();
+      await turn.call('send_message', { recipient: 'worker', text: 'the rest', sync: false });
+      return 'done';
+    });
+    const id = await world.ask('lead', 'go');
+    await world.settle();
+    await world.pass(1000);
+    await world.settle();
+    expect(await world.reply(id)).toMatchObject({ text: 'answered', count: 1 });
+    expect(heard).toEqual(['the rest']);
+  });
+
   test('runs reads and errors afresh', async () => {
     const world = await createWorld();
     await world.create('lead');

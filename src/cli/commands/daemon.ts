@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { createClient, type Status } from '../../client/client.ts';
+import { makeHome } from '../../config/home.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type Context, type GlobalOptions, UsageError } from '../context.ts';
 
@@ -56,9 +57,9 @@ function startCommand(context: Context): Command {
 
 async function startInBackground(context: Context, config: string | undefined): Promise<Status> {
   const home = context.home();
-  mkdirSync(home, { recursive: true, mode: 0o700 });
+  makeHome(home);
   const out = join(home, 'daemon.out');
-  const file = openSync(out, 'w', 0o600);
+  const file = openOutput(out);
   const args = [
     '--require',
     preload(),
@@ -84,6 +85,14 @@ async function startInBackground(context: Context, config: string | undefined): 
     .trim()
     .replace(/^substrat: /, '');
   throw new SubstratError('not_running', reason || `The daemon did not start within ${PATIENCE_MS / 1000} seconds.`);
+}
+
+function openOutput(file: string): number {
+  try {
+    return openSync(file, 'w', 0o600);
+  } catch (error) {
+    throw new SubstratError('config', `The home cannot be used: ${(error as Error).message}.`, { cause: error });
+  }
 }
 
 function stopCommand(context: Context): Command {

@@ -1,0 +1,216 @@
+import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { startDaemon, storeRows } from './helpers/daemon.ts';
+import { connectAgent, connectRaw, helloOf } from './helpers/mcp.ts';
+import { processesOf } from './helpers/run-processes.ts';
+import { until } from './helpers/until.ts';
+
+const survivor = join(import.meta.dirname, 'fixtures/survivor.mjs');
+const call = (id: number, tool: string, args: object) =>
+  `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: tool, arguments: args } })}\n`;
+
+describe('a socket', () => {
+  test('serves its own agent only', async () => {
+    await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
+    const [lead, worker] = [daemon.agent('lead').id, daemon.agent('worker').id];
+    const before = storeRows(daemon.home);
+    const raw = await connectRaw({ home: daemon.home, agentId: worker, hello: false });
+    await raw.send(helloOf(lead) + call(1, 'send_message', { recipient: 'USER', text: 'I am the lead.' }));
+    expect(await raw.json()).toEqual({ substrat: { error: expect.stringMatching(/belongs to another agent/) } });
+    expect(await raw.line()).toBe(null);
+    expect(storeRows(daemon.home)).toEqual(before);
+  });
+
+  test('is there while a turn lives, and not before or after', async () => {
+    await using daemon = await startDaemon();
+    const program = daemon.program(
+      'look',
+      `async ({ mcpConfig }) => {
+      const { readFileSync, existsSync } = await import('node:fs');
+      const path = JSON.parse(readFileSync(mcpConfig, 'utf8')).mcpServers.substrat.env.SUBSTRAT_SOCKET;
+      return JSON.stringify({ path, there: existsSync(path) });
+    }`,
+    );
+    const { id } = await daemon.client.createAgent({ name: 'solo', program });
+    const path = join(daemon.home, 'agents', id, 'agent.sock');
+    expect(existsSync(path)).toBe(false);
+    const { messageId } = await daemon.client.sendMessage('solo', { text: 'Look.' });
+    const reply = await daemon.client.awaitReply(messageId, 20);
+    expect(JSON.parse(reply?.text ?? '')).toEqual({ path, there: true });
+    await until('the socket is gone', () => !existsSync(path));
+  });
+
+  test('of a turn that has ended serves nobody that the turn left behind, nor does that of the next turn', async () => {
+    await using daemon = await startDaemon({ members: { boss: {} } });
+    const program = daemon.program(
+      'leaver',
+      `async ({ messages, mcpConfig }) => {
+      const { spawn } = await import('node:child_process');
+      const { readFileSync, existsSync } = await import('node:fs');
+      const { setTimeout: pause } = await import('node:timers/promises');
+      const told = () => (existsSync('${daemon.directory}/told') ? readFileSync('${daemon.directory}/told', 'utf8') : '');
+      const first = messages.some(({ text }) => text === 'Leave one.');
+      if (first) {
+        const args = ['${survivor}', '${daemon.directory}', readFileSync(mcpConfig, 'utf8')];
+        spawn(process.execPath, args, { detached: true, stdio: 'ignore' }).unref();
+      } else {
+        (await import('node:fs')).writeFileSync('${daemon.directory}/next-turn', '');
+      }
+      while (!told().includes(first ? 'joined' : 'bridge')) await pause(5);
+      return 'Done.';
+    }`,
+    );
+    const leaver = await daemon.client.createAgent({ name: 'leaver', parent: 'boss', program });
+    await daemon.client.createAgent({ name: 'sibling', parent: 'boss', provider: 'external' });
+    const ask = async (text: string) =>
+      daemon.client.awaitReply((await daemon.client.sendMessage('leaver', { text })).messageId, 15);
+    const told = () =>
+      readFileSync(join(daemon.directory, 'told'), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+
+    expect(await ask('Leave one.')).toMatchObject({ kind: 'reply', text: 'Done.' });
+    await until('the turn ended', async () => (await daemon.client.getAgent(leaver.id)).state === 'idle');
+    writeFileSync(join(daemon.directory, 'turn-ended'), '');
+    await until('it tried to call', () => told().length === 3);
+    expect(await ask('Go on.')).toMatchObject({ kind: 'reply', text: 'Done.' });
+    expect(told()).toEqual([
+      { joined: true },
+      { held: 'closed' },
+      { again: 'closed' },
+      { bridge: 'substrat-mcp-server: The run of this process has ended.\n' },
+    ]);
+    const { messages, runs } = storeRows(daemon.home) as Record<string, { id: string; text: string }[]>;
+    expect(messages?.filter(({ text }) => text === 'I live.')).toEqual([]);
+    await until('it is gone', () => runs?.every(({ id }) => processesOf(id).length === 0));
+  });
+
+  test('of a cancelled run answers that it has ended, and does nothing more in its name', async () => {
+    await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
+    const agentId = daemon.agent('lead').id;
+    await using lead = await connectAgent({ home: daemon.home, agentId });
+    const run = await daemon.daemon.store.read((tx) => tx.getLiveRun({ agentId }));
+    await daemon.client.cancelRun(run?.id ?? '');
+    const [rows, files] = [storeRows(daemon.home), readdirSync(daemon.agent('lead').workspace)];
+    const calls: [string, object][] = [
+      ['send_message', { recipient: 'worker', text: 'x' }],
+      ['spawn_agent', { name: 'new', instructions: 'x', workspace_subdir: 'new' }],
+      ['check_inbox', {}],
+      ['list_agents', {}],
+      ['complete', { result: 'x' }],
+    ];
+    for (const [tool, args] of calls) {
+      const { value } = await lead.call(tool, args as Record<string, unknown>);
+      expect(value, tool).toEqual({ error: { code: 'fenced', message: expect.stringMatching(/This turn has ended/) } });
+    }
+    expect(storeRows(daemon.home)).toEqual(rows);
+    expect(readdirSync(daemon.agent('lead').workspace)).toEqual(files);
+  });
+
+  test('of a terminated agent is closed and gone, and cannot be joined again', async () => {
+    await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
+    const raw = await connectRaw({ home: daemon.home, agentId: daemon.agent('worker').id });
+    await daemon.client.terminateAgent('lead');
+    await raw.closed;
+    for (const name of ['lead', 'worker']) {
+      expect(existsSync(join(daemon.home, 'agents', daemon.agent(name).id, 'agent.sock'))).toBe(false);
+    }
+  });
+});
+
+describe('the home', () => {
+  test('is readable by its owner only, every file of it', async () => {
+    await using daemon = await startDaemon({ members: { lead: {} } });
+    const program = daemon.program(
+      'spawner',
+      `async ({ call, messages }) => {
+      await call('spawn_agent', { name: 'kid', instructions: 'x', workspace_subdir: 'a/b' });
+      return 'ok';
+    }`,
+    );
+    await daemon.client.createAgent({ name: 'boss', program, workspace: join(daemon.home, 'given/place') });
+    const { messageId } = await daemon.client.sendMessage('boss', { text: 'x' });
+    expect(await daemon.client.awaitReply(messageId, 20)).toMatchObject({ text: 'ok' });
+    await using lead = await connectAgent({ home: daemon.home, agentId: daemon.agent('lead').id });
+    await lead.call('list_agents');
+
+    const paths = ['.', ...readdirSync(daemon.home, { recursive: true, encoding: 'utf8' })];
+    for (const expected of [
+      'daemon.sock',
+      'daemon.pid',
+      'daemon.log',
+      'daemon.lock',
+      'substrat.db',
+      'substrat.db-wal',
+      'node',
+    ]) {
+      expect(paths).toContain(expected);
+    }
+    const open = paths.filter((path) => {
+      const stats = lstatSync(join(daemon.home, path));
+      const mode = stats.mode & 0o777;
+      if (stats.isDirectory()) return mode !== 0o700;
+      return stats.isSocket() ? (mode & 0o077) !== 0 : mode !== 0o600;
+    });
+    expect(open).toEqual([]);
+    expect(lstatSync(join(daemon.home, 'daemon.sock')).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('secrets', () => {
+  test('of conversations and programs do not come into the log', async () => {
+    await using daemon = await startDaemon({
+      config: '[daemon]\nmax_attempts = 1\n[providers.scripted]\nenv = { TOKEN = "SECRET-8" }\n',
+      members: { lead: {} },
+    });
+    const program = daemon.program(
+      'chatty',
+      `async ({ say, call }) => {
+      say('SECRET-1');
+      await call('send_message', { recipient: 'nobody', text: 'SECRET-2' }).catch(() => {});
+      process.stderr.write('SECRET-3\\n');
+      throw new Error('SECRET-4');
+    }`,
+    );
+    await daemon.client.createAgent({ name: 'chatty', program, instructions: 'SECRET-5' });
+    const { messageId } = await daemon.client.sendMessage('chatty', { text: 'SECRET-6' });
+    expect(await daemon.client.awaitReply(messageId, 20)).toMatchObject({ kind: 'error' });
+    await using lead = await connectAgent({ home: daemon.home, agentId: daemon.agent('lead').id });
+    for (const args of [
+      { recipient: 'USER', text: 'SECRET-7' },
+      { recipient: 'USER', text: 'SECRET-7\\0' },
+      { 'SECRET-7': 1 },
+    ]) {
+      await lead.call('send_message', args);
+    }
+    await daemon.client.sendMessage('lead', { text: 'SECRET-9', inReplyTo: 'SECRET-9' }).catch(() => {});
+    expect(daemon.log()).toContain('the daemon is up');
+    expect(daemon.log()).not.toContain('SECRET');
+  });
+
+  test('of the daemon do not come into the environment of a program', async () => {
+    process.env.SUBSTRAT_TEST_API_KEY = 'SECRET';
+    await using daemon = await startDaemon({ config: '[providers.scripted]\nenv = { GIVEN = "yes" }\n' });
+    delete process.env.SUBSTRAT_TEST_API_KEY;
+    const program = daemon.program('environment', 'async () => JSON.stringify(process.env)');
+    const { id } = await daemon.client.createAgent({ name: 'solo', program });
+    const { messageId } = await daemon.client.sendMessage('solo', { text: 'x' });
+    const environment = JSON.parse((await daemon.client.awaitReply(messageId, 20))?.text ?? '{}');
+    expect(environment).toMatchObject({ GIVEN: 'yes', SUBSTRAT_AGENT_ID: id });
+    const known = [
+      'PATH',
+      'HOME',
+      'LANG',
+      'TMPDIR',
+      'TZ',
+      'SUBSTRAT_RUN_ID',
+      'SUBSTRAT_AGENT_ID',
+      'NODE_COMPILE_CACHE',
+      'GIVEN',
+    ];
+    expect(Object.keys(environment).filter((name) => !known.includes(name))).toEqual([]);
+    expect(JSON.stringify(environment)).not.toContain('SECRET');
+  });
+});
