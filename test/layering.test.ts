@@ -38,7 +38,7 @@ const CONTRACTS: typeof SEES = {
   scripting: [],
   scripted: [],
   tools: ['tool.ts', 'catalog.ts', 'call.ts'],
-  http: ['api.ts', 'app.ts'],
+  http: ['api.ts', 'app.ts', 'schemas.ts'],
   mcp: ['server.ts', 'socket.ts'],
 };
 

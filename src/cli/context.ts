@@ -12,3 +12,9 @@ export interface GlobalOptions {
   readonly config?: string;
   readonly json?: boolean;
 }
+
+export function readCount(option: string, text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= 500) return count;
+  throw new UsageError(`${option} takes a number from 1 to 500; got "${text}".`);
+}

@@ -1,105 +1,122 @@
-import { request } from 'node:http';
-import { join } from 'node:path';
-import { type ErrorCode, SubstratError } from '../core/errors.ts';
-import type { AgentShown } from '../http/app.ts';
+import type { z } from 'zod';
+import type * as schemas from '../http/schemas.ts';
+import { type Address, createExchange } from './exchange.ts';
+import { followEvents } from './follow.ts';
 
-export interface AgentCreation {
-  readonly name: string;
-  readonly parent?: string | null;
-  readonly role?: string | null;
-  readonly instructions?: string;
-  readonly provider?: string | null;
-  readonly model?: string | null;
-  readonly program?: string | null;
-  readonly workspace?: string | null;
-  readonly tools?: readonly string[] | null;
+export { SubstratError } from '../core/errors.ts';
+export type Agent = z.infer<typeof schemas.Agent>;
+export type AgentCreation = z.input<typeof schemas.AgentCreation>;
+export type Message = z.infer<typeof schemas.Message>;
+export type Run = z.infer<typeof schemas.Run>;
+export type RunMessage = z.infer<typeof schemas.RunMessage>;
+export type Channel = z.infer<typeof schemas.Channel>;
+export type Participant = z.infer<typeof schemas.Participant>;
+export type SubstratEvent = z.infer<typeof schemas.Event>;
+export type Token = z.infer<typeof schemas.Token>;
+export type Status = z.infer<typeof schemas.Status>;
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly nextCursor: string | null;
 }
 
-export interface Reply {
-  readonly messageId: string;
-  readonly from: string;
-  readonly text: string;
-  readonly kind: 'reply' | 'error' | 'message' | 'notice';
-  readonly late: boolean;
+export interface PageQuery {
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
 }
 
-export interface Status {
-  readonly pid: number;
-  readonly home: string;
-  readonly version: string;
-  readonly sandbox: string;
+/** With a key, a post that is sent again has no second effect. */
+export interface PostOptions {
+  readonly idempotencyKey?: string;
+}
+
+export interface EventQuery {
+  /** Go on after this number; from now when left out. */
+  readonly after?: number;
+  readonly agent?: string;
+  readonly channel?: string;
+  readonly types?: readonly string[];
+  readonly signal?: AbortSignal;
 }
 
 export type Client = ReturnType<typeof createClient>;
 
-/** The API of the daemon that owns `home`, over its socket. */
-export function createClient({ home }: { readonly home: string }) {
-  const call = <T>(method: string, path: string, body?: object): Promise<T> =>
-    exchange(join(home, 'daemon.sock'), method, path, body) as Promise<T>;
+/**
+ * A client of the API: over the socket of a home, which only its owner can open, or over TCP with a token. What the daemon
+ * refuses is thrown as `SubstratError` with its code.
+ */
+export function createClient(address: Address) {
+  const exchange = createExchange(address);
+  const get = <T>(path: string, query: object = {}) => exchange<T>('GET', path + search(query));
+  const post = <T>(path: string, body?: object, { idempotencyKey }: PostOptions = {}) =>
+    exchange<T>('POST', path, body, idempotencyKey ? { 'idempotency-key': idempotencyKey } : {});
   const agent = (ref: string) => `/api/agents/${encodeURIComponent(ref)}`;
+  const run = (id: string) => `/api/runs/${encodeURIComponent(id)}`;
+  const channel = (id: string) => `/api/channels/${encodeURIComponent(id)}`;
+
+  const listReplies = (messageId: string, waitSeconds = 0) =>
+    get<{ state: 'open' | 'closed' | null; items: Message[] }>(
+      `/api/messages/${encodeURIComponent(messageId)}/replies`,
+      { wait: waitSeconds },
+    );
+
   return {
-    getStatus: () => call<Status>('GET', '/api/status'),
-    createAgent: (creation: AgentCreation) => call<AgentShown>('POST', '/api/agents', creation),
-    getAgent: (ref: string) => call<AgentShown>('GET', agent(ref)),
-    listAgents: ({ cursor, limit, all }: { cursor?: string; limit?: number; all?: boolean } = {}) => {
-      const query = new URLSearchParams({ limit: String(limit ?? 100), all: String(all ?? false) });
-      if (cursor) query.set('cursor', cursor);
-      return call<{ items: AgentShown[]; nextCursor: string | null }>('GET', `/api/agents?${query}`);
-    },
-    sendMessage: (ref: string, message: { text: string; inReplyTo?: string }) =>
-      call<{ messageId: string }>('POST', `${agent(ref)}/messages`, message),
-    /** Null while the request is open. */
-    awaitReply: async (messageId: string, waitSeconds: number): Promise<Reply | null> => {
-      const path = `/api/messages/${encodeURIComponent(messageId)}/replies?wait=${waitSeconds}`;
-      const { items, state } = await call<{ state: string; items: Reply[] }>('GET', path);
+    getStatus: () => get<Status>('/api/status'),
+
+    createAgent: (creation: AgentCreation, options?: PostOptions) => post<Agent>('/api/agents', creation, options),
+    getAgent: (ref: string) => get<Agent>(agent(ref)),
+    listAgents: (query: PageQuery & { all?: boolean } = {}) => get<Page<Agent>>('/api/agents', query),
+    terminateAgent: (ref: string) => post<{ status: 'terminated'; agentId: string }>(`${agent(ref)}/terminate`),
+    getMcpConfig: (ref: string) => get<{ agentId: string; path: string; config: object }>(`${agent(ref)}/mcp`),
+
+    sendMessage: (ref: string, message: { text: string; inReplyTo?: string }, options?: PostOptions) =>
+      post<{ messageId: string }>(`${agent(ref)}/messages`, message, options),
+    listMessages: (ref: string, query: PageQuery = {}) => get<Page<Message>>(`${agent(ref)}/messages`, query),
+    getMessage: (id: string) => get<Message>(`/api/messages/${encodeURIComponent(id)}`),
+    listReplies,
+    /** The reply that closed the request, or null if none has within the seconds. */
+    awaitReply: async (messageId: string, waitSeconds: number): Promise<Message | null> => {
+      const { items, state } = await listReplies(messageId, waitSeconds);
       return state === 'closed' ? (items.find((reply) => !reply.late) ?? null) : null;
     },
-    terminateAgent: (ref: string) => call<{ agentId: string }>('POST', `${agent(ref)}/terminate`),
-    getMcpConfig: (ref: string) => call<{ agentId: string; path: string }>('GET', `${agent(ref)}/mcp`),
-    getRun: (id: string) =>
-      call<{ id: string; state: string; error: string | null }>('GET', `/api/runs/${encodeURIComponent(id)}`),
-    cancelRun: (id: string) => call<{ runId: string }>('POST', `/api/runs/${encodeURIComponent(id)}/cancel`),
+    listInbox: (query: PageQuery & { open?: boolean } = {}) => get<Page<Message>>('/api/inbox', query),
+
+    listRuns: (query: PageQuery & { agent?: string | undefined; state?: Run['state'] | undefined } = {}) =>
+      get<Page<Run>>('/api/runs', query),
+    getRun: (id: string) => get<Run & { messages: RunMessage[] }>(run(id)),
+    cancelRun: (id: string) => post<{ status: 'cancelled'; runId: string }>(`${run(id)}/cancel`),
+
+    listChannels: (query: PageQuery = {}) => get<Page<Channel>>('/api/channels', query),
+    getChannel: (id: string) => get<Channel>(channel(id)),
+    listChannelMessages: (id: string, query: PageQuery = {}) => get<Page<Message>>(`${channel(id)}/messages`, query),
+    listMembers: (id: string) => get<Page<Participant>>(`${channel(id)}/members`),
+    listParticipants: (query: PageQuery = {}) => get<Page<Participant>>('/api/participants', query),
+
+    listTokens: () => get<Page<Token>>('/api/tokens'),
+    createToken: (wish: { as: string; label?: string }) => post<Token & { token: string }>('/api/tokens', wish),
+    revokeToken: (id: string) => exchange<{ status: 'revoked' }>('DELETE', `/api/tokens/${encodeURIComponent(id)}`),
+
+    /** Every event once, in order; a lost connection is made again where it broke. */
+    followEvents: (query: EventQuery = {}): AsyncGenerator<SubstratEvent> => {
+      const { agent: ref, channel: channelId, types } = query;
+      const path = `/api/events${search({ agent: ref, channel: channelId, type: types?.join(',') })}`;
+      return followEvents(address, path, query.after, query.signal);
+    },
   };
 }
 
-function exchange(socketPath: string, method: string, path: string, body?: object): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const headers = body ? { 'content-type': 'application/json' } : {};
-    const outgoing = request({ socketPath, method, path, headers }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk) => chunks.push(chunk));
-      response.on('error', (error) => reject(unreachable(error, socketPath)));
-      response.on('end', () => {
-        const value = parseAnswer(Buffer.concat(chunks).toString());
-        if ((response.statusCode ?? 500) < 400) resolve(value);
-        else reject(toError(value));
-      });
-    });
-    outgoing.on('error', (error: NodeJS.ErrnoException) => reject(unreachable(error, socketPath)));
-    outgoing.end(body && JSON.stringify(body));
-  });
-}
-
-function parseAnswer(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
+/** Everything of a list, page after page. */
+export async function* allPages<T>(list: (query: PageQuery) => Promise<Page<T>>, limit = 500): AsyncGenerator<T> {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page<T> = await list({ cursor: cursor ?? undefined, limit });
+    yield* page.items;
+    cursor = page.nextCursor;
   }
 }
 
-function toError(value: unknown): SubstratError {
-  const error = (value as { error?: { code?: ErrorCode; message?: string } } | null)?.error;
-  return new SubstratError(
-    error?.code ?? 'internal',
-    error?.message ?? 'The daemon gave an answer that is none of ours.',
-  );
-}
-
-function unreachable(error: NodeJS.ErrnoException, socketPath: string): SubstratError {
-  const gone = error.code === 'ENOENT' || error.code === 'ECONNREFUSED';
-  const message = gone
-    ? 'No daemon runs on this home. Start one with `substrat up` or `substrat daemon start`.'
-    : `The daemon at ${socketPath} does not answer: ${error.message}.`;
-  return new SubstratError('not_running', message, { cause: error });
+function search(query: object): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return given.length === 0
+    ? ''
+    : `?${new URLSearchParams(given.map(([key, value]): [string, string] => [key, String(value)]))}`;
 }

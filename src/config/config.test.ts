@@ -7,7 +7,7 @@ import { failureText, load } from './config.testkit.ts';
 import { loadConfig } from './config.ts';
 import { resolveHome } from './home.ts';
 
-const sectionNames = ['db', 'server', 'daemon', 'limits', 'sandbox', 'providers', 'members'];
+const sectionNames = ['db', 'server', 'daemon', 'limits', 'events', 'sandbox', 'providers', 'members'];
 
 describe('loadConfig()', () => {
   let cwd: string;
@@ -43,6 +43,7 @@ describe('loadConfig()', () => {
         maxDepth: 6,
         maxAgents: 1_000,
       },
+      events: { retentionMs: 30 * 86_400_000, heartbeatMs: 15_000, patienceMs: 30_000 },
       sandbox: { mode: 'none', roots: [], network: [] },
       providers: {},
       members: [],

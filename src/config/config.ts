@@ -10,6 +10,7 @@ import { parseSource, readSource } from './read.ts';
 import { describeIssues, listProblems, typeMessage } from './report.ts';
 import { daemon } from './sections/daemon.ts';
 import { db } from './sections/db.ts';
+import { events } from './sections/events.ts';
 import { limits } from './sections/limits.ts';
 import { members } from './sections/members.ts';
 import { providers } from './sections/providers.ts';
@@ -22,6 +23,7 @@ const sections = (place: Place) => ({
   server,
   daemon,
   limits,
+  events,
   sandbox: sandbox(place),
   providers: providers(place),
   members: members(place),
@@ -40,8 +42,6 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
 
 /** Every setting with its default filled in, frozen to the leaves. `file` is where they were read, null without one. */
 export type Config = DeepReadonly<Sections> & { readonly file: string | null };
-export type ProviderConfig = NonNullable<Config['providers'][string]>;
-export type MemberConfig = Config['members'][number];
 
 interface LoadOptions {
   /** As given to `--config`; it has to exist. */

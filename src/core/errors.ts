@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'conflict'
   | 'fenced'
   | 'forbidden'
+  | 'gone'
   | 'has_children'
   | 'home_in_use'
   | 'internal'
@@ -18,6 +19,7 @@ export type ErrorCode =
   | 'terminated'
   | 'timeout'
   | 'too_large'
+  | 'unauthorized'
   | 'unsupported';
 
 /** The one error of this project: a code for programs, a sentence for people, the original in `cause`. */

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { SubstratError } from '../core/errors.ts';
-import type { AgentWish } from '../http/api.ts';
+import type { AgentWish, WriteOnce } from '../http/api.ts';
 import { resolveReference } from '../messaging/reference.ts';
 import { createAgent } from '../messaging/tree.ts';
-import type { AgentRow } from '../store/store.ts';
+import type { AgentView } from '../store/store.ts';
 import { checkScope } from '../tools/catalog.ts';
 import { makeWorkspace } from '../workspaces/directories.ts';
 import type { Daemon } from './daemon.ts';
 import { EXTERNAL } from './providers.ts';
 
 /** Makes an agent for a person: what is not said comes from the parent, then from the configuration. */
-export async function addAgent(daemon: Daemon, wish: AgentWish): Promise<AgentRow> {
-  const { store, config, home, clock } = daemon;
+export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce): Promise<AgentView> {
+  const { config, home, clock } = daemon;
   if (wish.tools) checkScope(wish.tools);
   const undo = wish.workspace === null ? async () => {} : await makeWorkspace(wish.workspace);
-  const made = store.write(async (tx) => {
+  const made = write(async (tx) => {
     const parent = wish.parent === null ? null : await resolveReference(tx, wish.parent);
     if (parent && parent.terminated_at !== null) {
       throw new SubstratError('terminated', `${parent.handle} is terminated; it cannot have children.`);
@@ -26,7 +26,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish): Promise<AgentRo
     const provider = said ?? parent?.provider ?? config.daemon.defaultProvider;
     const program = wish.program ?? parent?.program ?? null;
     checkProvider(daemon, provider, program);
-    return createAgent(
+    await createAgent(
       tx,
       config.limits,
       {
@@ -45,12 +45,13 @@ export async function addAgent(daemon: Daemon, wish: AgentWish): Promise<AgentRo
       },
       clock(),
     );
+    return (await tx.getAgentView({ id })) as AgentView;
   });
-  const agent = await made.catch(async (error) => {
+  const { value: agent, fresh } = await made.catch(async (error) => {
     await undo();
     throw error;
   });
-  await daemon.prepareAgent(agent);
+  if (fresh) await daemon.prepareAgent(agent);
   return agent;
 }
 

@@ -1,8 +1,9 @@
-import type { Server } from 'node:http';
 import type { Config } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { AgentWish } from '../http/api.ts';
+import type { AgentWish, WriteOnce } from '../http/api.ts';
+import type { ApiServer } from '../http/serve.ts';
 import { answerServed, expireRequests, failServed, tellPerson } from '../messaging/replies.ts';
+import type { MessagingRules } from '../messaging/send.ts';
 import { terminateAgent } from '../messaging/tree.ts';
 import { endProcessGroup } from '../providers/process.ts';
 import { type Correspondence, cancelRun } from '../runs/endings.ts';
@@ -13,7 +14,7 @@ import { Scheduler } from '../runs/scheduler.ts';
 import { createSlots } from '../runs/slots.ts';
 import { noSandbox } from '../sandbox/none.ts';
 import { openStore } from '../store/open.ts';
-import type { AgentRow, Store } from '../store/store.ts';
+import type { AgentRow, AgentView, Store } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import { createRateLimiter } from '../tools/rate.ts';
 import { addAgent } from './agents.ts';
@@ -31,6 +32,9 @@ export interface DaemonOptions {
   readonly clock?: () => number;
 }
 
+const HOUSEKEEPING_MS = 3_600_000;
+const KEEP_POSTS_MS = 24 * 3_600_000;
+
 const correspondence: Correspondence = { answerServed, failServed, tellPerson, expireRequests, terminateAgent };
 
 /** One node: everything that runs, wired together. The rooms know nothing of each other beyond what is handed to them here. */
@@ -44,21 +48,25 @@ export class Daemon {
   readonly #scheduler: Scheduler;
   readonly #doors: AgentDoors;
   readonly log: Log;
-  #http: Server | null = null;
+  /** Number of the last event before this start. */
+  startedAfter = 0;
+  #api: ApiServer | null = null;
+  #housekeeping: NodeJS.Timeout | null = null;
 
   /** Takes the home, opens the store, ends and takes up what a dead daemon left, and starts to work. */
   static async start(options: DaemonOptions): Promise<Daemon> {
     process.umask(0o077);
     const home = takeHome(options.home);
-    let store: Store | null = null;
+    const store = await openStore(options.config.db).catch((error) => {
+      home.release();
+      throw error;
+    });
+    const daemon = new Daemon(options, home, store);
     try {
-      store = await openStore(options.config.db);
-      const daemon = new Daemon(options, home, store);
       await daemon.#begin();
       return daemon;
     } catch (error) {
-      await store?.close();
-      home.release();
+      await daemon.stop();
       throw error;
     }
   }
@@ -116,13 +124,23 @@ export class Daemon {
     });
   }
 
-  /** What a turn is executed in, for whoever shows state. */
-  get sandboxMode(): string {
-    return noSandbox.mode;
+  get rules(): MessagingRules {
+    return this.tools.settings.rules;
   }
 
-  addAgent(wish: AgentWish): Promise<AgentRow> {
-    return addAgent(this, wish);
+  status() {
+    return {
+      pid: process.pid,
+      home: this.home.path,
+      version: this.version,
+      url: this.#api?.url ?? null,
+      sandbox: noSandbox.mode,
+      commits: this.store.commits(),
+    };
+  }
+
+  addAgent(wish: AgentWish, write: WriteOnce = this.#write): Promise<AgentView> {
+    return addAgent(this, wish, write);
   }
 
   /** Resolves when everything that is due has started; for tests that drive the time. */
@@ -152,11 +170,8 @@ export class Daemon {
   }
 
   async stop(): Promise<void> {
-    const { promise: closed, resolve } = Promise.withResolvers<void>();
-    if (this.#http) this.#http.close(() => resolve());
-    else resolve();
-    this.#http?.closeAllConnections();
-    await closed;
+    if (this.#housekeeping) clearInterval(this.#housekeeping);
+    await this.#api?.close();
     await this.#scheduler.stop();
     await this.#doors.closeAll();
     await this.store.close();
@@ -165,6 +180,7 @@ export class Daemon {
 
   async #begin(): Promise<void> {
     const { store, clock, home, config } = this;
+    this.startedAfter = await store.read((tx) => tx.getEventCounter({}));
     await recoverRuns({
       store,
       clock,
@@ -179,8 +195,23 @@ export class Daemon {
     await this.#doors.sweep();
     // Loaded after the agents' work has begun: it does not wait for the door.
     const { serveApi } = await import('../http/serve.ts');
-    this.#http = await serveApi(this, home.socket);
-    this.log.info({ home: home.path, engine: store.engine }, 'the daemon is up');
+    this.#api = await serveApi(this, { socketPath: home.socket, bind: config.server.bind, token: home.token });
+    this.#housekeeping = setInterval(() => void this.forget(), HOUSEKEEPING_MS);
+    this.log.info({ home: home.path, engine: store.engine, url: this.#api.url }, 'the daemon is up');
+  }
+
+  readonly #write: WriteOnce = async (effect) => ({ value: await this.store.write(effect), fresh: true });
+
+  /** Old events and the answers to old posts; messages and runs stay. */
+  async forget(): Promise<void> {
+    const now = this.clock();
+    const { retentionMs } = this.config.events;
+    await this.store
+      .write(async (tx) => {
+        await tx.deleteEvents({ before: now - retentionMs });
+        await tx.deletePosts({ before: now - KEEP_POSTS_MS });
+      })
+      .catch((error) => this.log.error({ error: error.message }, 'old events could not be removed'));
   }
 }
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -11,6 +11,8 @@ export interface Home {
   readonly agents: string;
   /** Tells this daemon's agents from those of others on the same store. */
   readonly nodeId: string;
+  /** What opens the API on TCP. */
+  readonly token: string;
   agentDirectory(agentId: string): string;
   agentSocket(agentId: string): string;
   mcpConfig(agentId: string): string;
@@ -34,7 +36,8 @@ export function takeHome(path: string): Home {
     path,
     socket: join(path, 'daemon.sock'),
     agents: join(path, 'agents'),
-    nodeId: nodeIdOf(path),
+    nodeId: kept(join(path, 'node'), randomUUID),
+    token: kept(join(path, 'token'), () => randomBytes(32).toString('base64url')),
     agentDirectory,
     agentSocket,
     mcpConfig: (agentId) => join(agentDirectory(agentId), 'mcp.json'),
@@ -94,12 +97,12 @@ function pidText(path: string): string {
   }
 }
 
-function nodeIdOf(path: string): string {
-  const file = join(path, 'node');
+/** A value that is made once and stays. */
+function kept(file: string, make: () => string): string {
   // It is empty if the daemon that made it died before it wrote.
   const known = existsSync(file) && readFileSync(file, 'utf8').trim();
   if (known) return known;
-  const id = randomUUID();
-  writeFileSync(file, `${id}\n`, { mode: 0o600 });
-  return id;
+  const value = make();
+  writeFileSync(file, `${value}\n`, { mode: 0o600 });
+  return value;
 }

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { keyOf } from '../core/agent.ts';
-import { addAgent } from './agents.ts';
 import type { Daemon } from './daemon.ts';
 
 /** `[members.*]`: agents that exist from the start. One that exists stays as it is; parents come before their children. */
@@ -16,7 +15,7 @@ export async function createMembers(daemon: Daemon): Promise<void> {
     );
     const agent =
       existing ??
-      (await addAgent(daemon, {
+      (await daemon.addAgent({
         ...member,
         parent: parentId,
         instructions: member.instructionsFile

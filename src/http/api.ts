@@ -1,17 +1,34 @@
-import type { AgentRow, Store } from '../store/store.ts';
+import type { AgentView, Store, Tx } from '../store/store.ts';
 
 /** What the API needs of the daemon. */
 export interface Api {
   readonly store: Store;
   readonly clock: () => number;
   readonly version: string;
-  readonly sandboxMode: string;
-  readonly home: { readonly path: string; mcpConfig(agentId: string): string };
-  readonly tools: { readonly settings: { readonly rules: { readonly requestDeadlineMs: number } } };
-  addAgent(wish: AgentWish): Promise<AgentRow>;
+  readonly home: { mcpConfig(agentId: string): string };
+  readonly config: { readonly events: { readonly heartbeatMs: number; readonly patienceMs: number } };
+  readonly rules: { readonly requestDeadlineMs: number };
+  readonly log: { error(details: object, message: string): void };
+  status(): {
+    readonly pid: number;
+    readonly home: string;
+    readonly version: string;
+    readonly url: string | null;
+    readonly sandbox: 'none';
+    readonly commits: number;
+  };
+  /** `write` executes the effect, or finds that it has been executed. */
+  addAgent(wish: AgentWish, write: WriteOnce): Promise<AgentView>;
   terminateAgent(agentId: string, reason: string): Promise<void>;
   cancelRun(runId: string, reason: string): Promise<void>;
-  readonly log: { error(details: object, message: string): void };
+}
+
+export type WriteOnce = <T>(effect: (tx: Tx) => Promise<T>) => Promise<Posted<T>>;
+
+export interface Posted<T> {
+  readonly value: T;
+  /** False when an earlier post with the same key had the effect. */
+  readonly fresh: boolean;
 }
 
 /** What a person, or the configuration, says about an agent; null is "not said". */

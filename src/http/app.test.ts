@@ -225,7 +225,7 @@ describe('references, ids and cursors', () => {
     for (let cursor: string | null = ''; cursor !== null; ) {
       const page: Awaited<ReturnType<typeof daemon.client.listAgents>> = await daemon.client.listAgents({
         limit: 2,
-        cursor,
+        ...(cursor && { cursor }),
         all: true,
       });
       seen.push(...page.items.map(({ id }) => id));
@@ -243,7 +243,6 @@ describe('what is no route', () => {
     ['GET', '/api/agents/lead/nothing'],
     ['DELETE', '/api/agents/lead'],
     ['PUT', '/api/agents'],
-    ['GET', '/api/agents/lead/messages'],
     ['GET', '/../../etc/passwd'],
     ['GET', '//api//agents'],
     ['GET', `/${'x'.repeat(5_000)}`],

@@ -1,22 +1,29 @@
-import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { HTTPException } from 'hono/http-exception';
 import { shorten } from '../core/agent.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
+import { checkAccess, type Door, ownerOnly } from './access.ts';
 import type { Api } from './api.ts';
+import type { EventHub } from './hub.ts';
+import { createRouter, describe, type Router } from './router.ts';
 import { agentRoutes } from './routes/agents.ts';
+import { channelRoutes } from './routes/channels.ts';
+import { eventRoutes } from './routes/events.ts';
 import { messageRoutes } from './routes/messages.ts';
+import { peopleRoutes } from './routes/people.ts';
 import { runRoutes } from './routes/runs.ts';
-
-export type { AgentShown } from './routes/agents.ts';
+import { tokenRoutes } from './routes/tokens.ts';
+import { Event, Health, Status } from './schemas.ts';
 
 /** One place for the status of every code. */
-const STATUS: Readonly<Record<ErrorCode, 400 | 403 | 404 | 408 | 409 | 410 | 413 | 422 | 429 | 500 | 503>> = {
+const STATUS: Readonly<Record<ErrorCode, 400 | 401 | 403 | 404 | 408 | 409 | 410 | 413 | 422 | 429 | 500 | 503>> = {
   bad_request: 400,
   cap_reached: 422,
   config: 500,
   conflict: 409,
   fenced: 409,
   forbidden: 403,
+  gone: 410,
   has_children: 409,
   home_in_use: 409,
   internal: 500,
@@ -29,41 +36,69 @@ const STATUS: Readonly<Record<ErrorCode, 400 | 403 | 404 | 408 | 409 | 410 | 413
   terminated: 410,
   timeout: 408,
   too_large: 413,
+  unauthorized: 401,
   unsupported: 422,
 };
 
 const MAX_BODY = 8 * 1024 * 1024;
 
-export function createApp(api: Api): Hono {
-  const app = new Hono();
+const health = describe(
+  { method: 'get', path: '/health', summary: 'Whether the daemon answers; needs no token.' },
+  { status: 200, description: 'It does.', schema: Health },
+);
+const status = describe(
+  { method: 'get', path: '/api/status', summary: 'About this daemon.' },
+  { status: 200, description: 'Where and what it is.', schema: Status },
+);
+
+export function createApp(api: Api, hub: EventHub, door: Door): Router {
+  const app = createRouter();
+  app.onError((error, c) => {
+    const known = toSubstratError(error);
+    // Whoever left in the middle of a request has broken it off.
+    if (known.code === 'internal' && !c.req.raw.signal.aborted) {
+      api.log.error({ error: error.stack }, 'a request failed');
+    }
+    return c.json({ error: { code: known.code, message: known.message } }, STATUS[known.code]);
+  });
+  app.notFound((c) =>
+    c.json({ error: { code: 'not_found', message: `There is no ${c.req.method} ${shorten(c.req.path)}.` } }, 404),
+  );
+  app.use(checkAccess(api.store, door));
   app.use(bodyLimit({ maxSize: MAX_BODY, onError: refuseBody }));
   app.use((c, next) => {
     // No name, id or cursor of ours has one, and PostgreSQL knows none.
     if (c.req.url.includes('%00')) throw new SubstratError('bad_request', 'A URL must not contain NUL characters.');
     return next();
   });
-  app.get('/health', (c) => c.json({ status: 'ok' }));
-  app.get('/api/status', (c) =>
-    c.json({ pid: process.pid, home: api.home.path, version: api.version, sandbox: api.sandboxMode }),
-  );
+  app.openapi(health, (c) => c.json({ status: 'ok' as const }, 200));
+  app.openapi(status, (c) => {
+    ownerOnly(c.get('caller'));
+    return c.json(api.status(), 200);
+  });
   app.route('/api/agents', agentRoutes(api));
   app.route('/api/messages', messageRoutes(api));
   app.route('/api/runs', runRoutes(api));
-  app.notFound((c) =>
-    c.json({ error: { code: 'not_found', message: `There is no ${c.req.method} ${shorten(c.req.path)}.` } }, 404),
-  );
-  app.onError((error, c) => {
-    const known = toSubstratError(error);
-    // Whoever left in the middle of a request has broken it off.
-    if (known.code === 'internal' && !c.req.raw.signal.aborted)
-      api.log.error({ error: error.stack }, 'a request failed');
-    return c.json({ error: { code: known.code, message: known.message } }, STATUS[known.code]);
+  app.route('/api/channels', channelRoutes(api));
+  app.route('/api/events', eventRoutes(api, hub));
+  app.route('/api/tokens', tokenRoutes(api));
+  app.route('/api', peopleRoutes(api));
+  app.openAPIRegistry.register('Event', Event);
+  app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
+  app.doc31('/api/openapi.json', {
+    openapi: '3.1.0',
+    info: { title: 'Substrat', version: api.version, license: { name: 'MIT' } },
+    security: [{ token: [] }],
   });
   return app;
 }
 
 function toSubstratError(error: unknown): SubstratError {
   if (error instanceof SubstratError) return error;
+  // What the framework refuses before our schemas see it.
+  if (error instanceof HTTPException && error.status < 500) {
+    return new SubstratError('bad_request', 'The body must be JSON, and content-type: application/json must say so.');
+  }
   return new SubstratError('internal', 'Something went wrong inside Substrat; its log has the details.');
 }
 

@@ -3,7 +3,7 @@ import type { AgentRow, RequestRow, RunRow, Tx } from '../store/store.ts';
 import { openDm } from './channels.ts';
 import { post } from './post.ts';
 
-export const NO_REPLY = '(no reply)';
+const NO_REPLY = '(no reply)';
 
 export interface Answer {
   /** Null for people and for the daemon. */
@@ -84,7 +84,6 @@ async function openServed(tx: Tx, run: RunRow): Promise<RequestRow | null> {
 }
 
 async function sideOf(tx: Tx, id: string): Promise<{ id: string; handle: string; live: boolean }> {
-  if (id === USER_ID) return { id, handle: USER_ID, live: false };
-  const agent = await tx.getAgent({ id });
-  return { id, handle: agent?.handle ?? id, live: agent !== null && agent.terminated_at === null };
+  const [participant, agent] = [await tx.getParticipantById({ id }), await tx.getAgent({ id })];
+  return { id, handle: participant?.handle ?? id, live: agent !== null && agent.terminated_at === null };
 }

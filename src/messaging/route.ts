@@ -9,7 +9,7 @@ export interface Recipient {
   readonly agent: AgentRow | null;
 }
 
-export const person: Recipient = { id: USER_ID, handle: USER_ID, agent: null };
+const person: Recipient = { id: USER_ID, handle: USER_ID, agent: null };
 
 /** One hop: parent, children and siblings by name; a root reaches `USER` besides. */
 export async function resolveRecipient(tx: Tx, sender: AgentRow, name: string): Promise<Recipient> {

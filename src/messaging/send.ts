@@ -1,10 +1,10 @@
-import { shorten, USER_ID } from '../core/agent.ts';
+import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentRow, RequestRow, RunRow, Tx } from '../store/store.ts';
 import { openDm } from './channels.ts';
 import { post } from './post.ts';
 import { answer } from './replies.ts';
-import { person, type Recipient, resolveRecipient } from './route.ts';
+import { type Recipient, resolveRecipient } from './route.ts';
 
 export interface MessagingRules {
   readonly requestDeadlineMs: number;
@@ -66,6 +66,7 @@ export async function send(
 export async function sendAsPerson(
   tx: Tx,
   rules: MessagingRules,
+  from: { readonly id: string; readonly handle: string },
   to: AgentRow,
   message: { text: string; inReplyTo?: string | undefined },
   now: number,
@@ -74,14 +75,14 @@ export async function sendAsPerson(
     throw new SubstratError('terminated', `${to.handle} is terminated; it answers nobody.`);
   await tx.resetTreeRuns({ treeId: to.tree_id });
   if (message.inReplyTo) {
-    const request = await requestBetween(tx, { asker: to.id, recipient: USER_ID }, message.inReplyTo);
+    const request = await requestBetween(tx, { asker: to.id, recipient: from.id }, message.inReplyTo);
     return (await answer(tx, request, { run: null, text: message.text, kind: 'reply' }, now)) as string;
   }
   return post(
     tx,
     {
-      channelId: await openDm(tx, to, person, now),
-      authorId: USER_ID,
+      channelId: await openDm(tx, to, from, now),
+      authorId: from.id,
       runId: null,
       kind: 'message',
       text: message.text,

@@ -106,7 +106,14 @@ export class Scheduler {
     const busyAgents = [...this.#live.values()].map((turn) => turn.agentId);
     const claim = await store.write(async (tx) => {
       const now = clock();
-      const run = await tx.claimRun({ nodeId, now, leaseMs, maxTreeRuns, fullProviders: slots.fullProviders(), busyAgents });
+      const run = await tx.claimRun({
+        nodeId,
+        now,
+        leaseMs,
+        maxTreeRuns,
+        fullProviders: slots.fullProviders(),
+        busyAgents,
+      });
       if (!run) return null;
       const started = await startRun(tx, run, now);
       if (!started) {

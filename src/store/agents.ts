@@ -81,6 +81,7 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
     getParticipant: one((p: { handleKey: string }) =>
       db.selectFrom('participants').selectAll().where('handle_key', '=', p.handleKey),
     ),
+    getParticipantById: one((p: { id: string }) => db.selectFrom('participants').selectAll().where('id', '=', p.id)),
     getAgentView: (p: { id: string }) =>
       fetch(views().where('agents.id', '=', p.id)).then((rows) => (rows[0] as AgentView | undefined) ?? null),
     /** Parent, children and siblings that live, oldest first. */

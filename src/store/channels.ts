@@ -21,6 +21,15 @@ export function channelQueries({ db, all, one, run, fetch }: Queries) {
       .where('channel_id', '=', p.channelId)
       .where('participant_id', '=', p.participantId),
   );
+  const shared = one((p: { a: string; b: string }) =>
+    db
+      .selectFrom('members as mine')
+      .innerJoin('members as theirs', 'theirs.channel_id', 'mine.channel_id')
+      .select('mine.channel_id')
+      .where('mine.participant_id', '=', p.a)
+      .where('theirs.participant_id', '=', p.b)
+      .limit(1),
+  );
   return {
     getChannel: one((p: { id: string }) => db.selectFrom('channels').selectAll().where('id', '=', p.id)),
     getDm: one((p: { pair: string }) => db.selectFrom('channels').selectAll().where('pair', '=', p.pair)),
@@ -33,6 +42,7 @@ export function channelQueries({ db, all, one, run, fetch }: Queries) {
       const last = await lastPosition({ channelId: p.channelId });
       await insertMember({ ...p, position: (last?.position ?? 0) + 1 });
     },
+    shareChannel: async (p: { a: string; b: string }): Promise<boolean> => (await shared(p)) !== null,
     isMember: async (p: { channelId: string; participantId: string }): Promise<boolean> => (await member(p)) !== null,
     /** All of them, or those that a participant is in; by id. */
     listChannels: (p: { participantId: string | null; after: string; limit: number }) =>

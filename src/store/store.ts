@@ -12,7 +12,6 @@ import type { tokenQueries } from './tokens.ts';
 
 export type { AgentCursor, AgentView } from './agents.ts';
 export type { DeliveryView } from './deliveries.ts';
-export type { NewEvent } from './events.ts';
 export type { MessageView } from './messages.ts';
 export type { Engine } from './query.ts';
 export type { RunCursor } from './runs.ts';
@@ -23,7 +22,6 @@ export type {
   DeliveryRow,
   EventRow,
   MessageRow,
-  ParticipantRow,
   RequestRow,
   RunMessageRow,
   RunRow,

@@ -7,7 +7,7 @@ import { broadcastTool, checkInbox, complete, listAgents, sendMessage } from './
 import type { Tool } from './tool.ts';
 
 /** Every tool there is, in the order of `tools/list`. */
-export const catalog: readonly Tool[] = [
+const catalog: readonly Tool[] = [
   sendMessage,
   broadcastTool,
   checkInbox,

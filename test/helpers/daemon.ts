@@ -2,11 +2,10 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { type AgentCreation, type Client, createClient } from '../../src/client/client.ts';
+import { type Agent, type AgentCreation, type Client, createClient } from '../../src/client/client.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { Daemon } from '../../src/daemon/daemon.ts';
 import { openLog } from '../../src/daemon/log.ts';
-import type { AgentShown } from '../../src/http/routes/agents.ts';
 
 export interface DaemonSetup {
   /** The text of its `substrat.toml`. */
@@ -23,7 +22,7 @@ export interface TestDaemon extends AsyncDisposable {
   readonly directory: string;
   readonly client: Client;
   /** The member of that name. */
-  agent(name: string): AgentShown;
+  agent(name: string): Agent;
   /** Writes a scripted agent whose turn is this function's source, such as `async ({ call }) => 'done'`; answers the file. */
   program(name: string, agent: string): string;
   log(): string;
@@ -39,7 +38,7 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> 
   const home = join(directory, 'home');
   const file = join(directory, 'substrat.toml');
   mkdirSync(home, { mode: 0o700 });
-  writeFileSync(file, setup.config ?? '');
+  writeFileSync(file, `${setup.config ?? ''}\n[server]\nbind = "127.0.0.1:0"\n`);
   let daemon: Daemon;
   try {
     const config = loadConfig({ file, cwd: directory, home, env: {} });
@@ -56,7 +55,7 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> 
     return stopped;
   };
   const client = createClient({ home });
-  const agents: Record<string, AgentShown> = {};
+  const agents: Record<string, Agent> = {};
   try {
     for (const [name, member] of Object.entries(setup.members ?? {})) {
       agents[name] = await client.createAgent({ name, ...(!member.program && { provider: 'external' }), ...member });

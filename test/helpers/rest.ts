@@ -23,7 +23,7 @@ export function callRest(home: string, { method, path, headers, body }: RestCall
       socketPath: join(home, 'daemon.sock'),
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       path,
-      headers,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
     };
     const outgoing = request(options, async (response) => {
       const answer = await text(response);

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createClient } from '../../src/client/client.ts';
@@ -46,7 +48,22 @@ export async function startDaemonProcess(where: Surroundings) {
   return { pid: child.pid as number, client, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
 }
 
+/** Where no daemon takes the port that a person's own may have. */
+function makePlace(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'place-'));
+  writeFileSync(join(directory, 'substrat.toml'), '[server]\nbind = "127.0.0.1:0"\n');
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+let place: string | undefined;
+
 function start(args: readonly string[], { home, cwd, env, program }: Surroundings): ChildProcess {
+  place ??= makePlace();
   const own = { PATH: process.env.PATH ?? '', HOME: home, SUBSTRAT_HOME: home };
-  return spawn(program ?? launcher, args, { cwd, env: { ...own, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  return spawn(program ?? launcher, args, {
+    cwd: cwd ?? place,
+    env: { ...own, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
 }

@@ -55,6 +55,7 @@ export interface WorldOptions {
 }
 
 const NODE = 'node-1';
+const USER = { id: 'user', handle: 'user' };
 const correspondence = { answerServed, failServed, tellPerson, expireRequests, terminateAgent };
 
 /**
@@ -195,7 +196,7 @@ export async function createWorld(options: WorldOptions = {}) {
     /** A person asks. */
     ask: async (name: string, text: string, inReplyTo?: string) => {
       const agent = await agentNamed(name);
-      return store.write((tx) => sendAsPerson(tx, rules, agent, { text, inReplyTo }, now));
+      return store.write((tx) => sendAsPerson(tx, rules, USER, agent, { text, inReplyTo }, now));
     },
     /** Runs until nothing is left that could run now. */
     settle: async () => {
@@ -258,5 +259,3 @@ export async function createWorld(options: WorldOptions = {}) {
     },
   };
 }
-
-export type World = Awaited<ReturnType<typeof createWorld>>;

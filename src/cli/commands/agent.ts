@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { createClient, type Reply } from '../../client/client.ts';
+import { allPages, type Client, createClient, type Message } from '../../client/client.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type Context, type GlobalOptions, UsageError } from '../context.ts';
-import { table } from '../table.ts';
+import { paint, spin, table } from '../terminal.ts';
 
 /** How long one question to the daemon waits for a reply before it is asked again. */
 const WAIT_SLICE_S = 30;
@@ -14,7 +14,9 @@ export function agentCommand(context: Context): Command {
     .description('Make agents and talk to them. REF is a name, a path (lead/worker-1), a handle or an id.')
     .addCommand(createCommand(context))
     .addCommand(listCommand(context))
+    .addCommand(inspectCommand(context))
     .addCommand(sendCommand(context))
+    .addCommand(terminateCommand(context))
     .addCommand(mcpCommand(context));
 }
 
@@ -79,15 +81,8 @@ function listCommand(context: Context): Command {
       const options = command.optsWithGlobals<GlobalOptions & { all?: boolean }>();
       const client = createClient({ home: context.home() });
       const items = [];
-      for (let cursor: string | null = ''; cursor !== null; ) {
-        const page: Awaited<ReturnType<typeof client.listAgents>> = await client.listAgents({
-          ...(cursor && { cursor }),
-          limit: 500,
-          all: options.all ?? false,
-        });
-        items.push(...page.items);
-        cursor = page.nextCursor;
-      }
+      const { all = false } = options;
+      for await (const agent of allPages((query) => client.listAgents({ ...query, all }))) items.push(agent);
       if (options.json) return context.print(JSON.stringify({ items, nextCursor: null }));
       if (items.length === 0)
         return context.print('There are no agents yet; `substrat agent create --help` makes one.');
@@ -117,7 +112,8 @@ function sendCommand(context: Context): Command {
       if (!options.wait || options.replyTo) {
         return context.print(options.json ? JSON.stringify({ messageId }) : `Sent (${messageId}).`);
       }
-      const reply = await waitForReply(client, messageId, timeout);
+      const stopSpinning = spin(`Waiting for ${ref} ...`);
+      const reply = await waitForReply(client, messageId, timeout).finally(stopSpinning);
       const { messageId: replyId, from, text: answer } = reply;
       context.print(
         options.json ? JSON.stringify({ messageId, reply: { messageId: replyId, from, text: answer } }) : answer,
@@ -126,11 +122,7 @@ function sendCommand(context: Context): Command {
     });
 }
 
-async function waitForReply(
-  client: ReturnType<typeof createClient>,
-  messageId: string,
-  timeoutS: number,
-): Promise<Reply> {
+async function waitForReply(client: Client, messageId: string, timeoutS: number): Promise<Message> {
   const giveUp = Date.now() + timeoutS * 1000;
   for (;;) {
     const left = (giveUp - Date.now()) / 1000;
@@ -154,8 +146,45 @@ function mcpCommand(context: Context): Command {
       '\nExample:\n  substrat agent create me --provider external\n  substrat agent mcp me > .cursor/mcp.json',
     )
     .action(async (ref: string) => {
-      const { path } = await createClient({ home: context.home() }).getMcpConfig(ref);
-      context.print(readText(path).trimEnd());
+      const { config } = await createClient({ home: context.home() }).getMcpConfig(ref);
+      context.print(JSON.stringify(config, null, 2));
+    });
+}
+
+function inspectCommand(context: Context): Command {
+  return new Command('inspect')
+    .description('Show one agent: what it is, and what it did last.')
+    .argument('<ref>', 'the agent')
+    .addHelpText('after', '\nExample:\n  substrat agent inspect lead/worker-1')
+    .action(async (ref: string, _: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const client = createClient({ home: context.home() });
+      const agent = await client.getAgent(ref);
+      const { items: runs } = await client.listRuns({ agent: agent.id, limit: 10 });
+      if (json) return context.print(JSON.stringify({ ...agent, runs }));
+      const { name, handle, instructions, ...rest } = agent;
+      context.print(`${paint('bold', handle)} (${name})`);
+      const facts = Object.entries(rest).filter(([, value]) => value !== null);
+      for (const line of table(
+        ['', ''],
+        facts.map(([key, value]) => [key, String(value)]),
+      ).slice(1))
+        context.print(line);
+      if (instructions) context.print(`instructions:\n${instructions.replace(/^/gm, '  ')}`);
+      for (const run of runs)
+        context.print(`${paint('dim', run.createdAt)} ${run.state} ${run.finalText ?? run.error ?? ''}`);
+    });
+}
+
+function terminateCommand(context: Context): Command {
+  return new Command('terminate')
+    .description('End an agent and everything below it, for good.')
+    .argument('<ref>', 'the agent')
+    .addHelpText('after', '\nExample:\n  substrat agent terminate lead')
+    .action(async (ref: string, _: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const ended = await createClient({ home: context.home() }).terminateAgent(ref);
+      context.print(json ? JSON.stringify(ended) : `${ref} has ended.`);
     });
 }
 

@@ -2,13 +2,17 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { createClient, type Status } from '../../client/client.ts';
 import { makeHome } from '../../config/home.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type Context, type GlobalOptions, UsageError } from '../context.ts';
+import { tellWhatHappens } from '../feed.ts';
+import { spin } from '../terminal.ts';
 
 const PATIENCE_MS = 20_000;
+const PRELOAD = fileURLToPath(new URL('../../../bin/preload.cjs', import.meta.url));
 
 export function upCommand(context: Context): Command {
   return new Command('up')
@@ -19,13 +23,19 @@ export function upCommand(context: Context): Command {
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { demo?: boolean; quiet?: boolean }>();
       const { up } = await import('../../daemon/main.ts');
+      const home = context.home();
       await up({
-        home: context.home(),
+        home,
         configFile: options.config ?? null,
         version: context.version,
-        demo: options.demo ?? false,
-        print: options.quiet ? null : context.print,
+        onUp: async (started, stopping) => {
+          if (options.quiet) return;
+          const { demo = false, json = false } = options;
+          const { version, print } = context;
+          await tellWhatHappens({ ...started, home, version, print, demo, json }, stopping);
+        },
       });
+      if (!options.quiet && !options.json) context.print('Stopped. Nothing is left running.');
     });
 }
 
@@ -48,10 +58,10 @@ function startCommand(context: Context): Command {
       if (running) {
         throw new SubstratError('home_in_use', `A daemon runs on ${running.home} already (process ${running.pid}).`);
       }
-      const status = await startInBackground(context, options.config);
-      context.print(
-        options.json ? JSON.stringify(status) : `The daemon is up (process ${status.pid}). Home: ${status.home}`,
-      );
+      const stopSpinning = spin('Starting ...');
+      const status = await startInBackground(context, options.config).finally(stopSpinning);
+      if (options.json) return context.print(JSON.stringify(status));
+      context.print(`The daemon is up (process ${status.pid}) at ${status.url}. Home: ${status.home}`);
     });
 }
 
@@ -62,7 +72,7 @@ async function startInBackground(context: Context, config: string | undefined): 
   const file = openOutput(out);
   const args = [
     '--require',
-    preload(),
+    PRELOAD,
     process.argv[1] as string,
     'up',
     '--quiet',
@@ -104,14 +114,14 @@ function stopCommand(context: Context): Command {
       const status = await statusOf(context);
       if (!status) throw new SubstratError('not_running', 'No daemon runs on this home.');
       process.kill(status.pid, 'SIGTERM');
+      const stopSpinning = spin('Stopping ...');
       for (const giveUp = Date.now() + PATIENCE_MS; isAlive(status.pid); await sleep(20)) {
-        if (Date.now() > giveUp) {
-          throw new SubstratError(
-            'timeout',
-            `The daemon (process ${status.pid}) does not stop; kill -9 is safe, nothing is lost.`,
-          );
-        }
+        if (Date.now() < giveUp) continue;
+        stopSpinning();
+        const message = `The daemon (process ${status.pid}) does not stop; kill -9 is safe, nothing is lost.`;
+        throw new SubstratError('timeout', message);
       }
+      stopSpinning();
       context.print(options.json ? JSON.stringify({ status: 'stopped', pid: status.pid }) : 'The daemon has stopped.');
     });
 }
@@ -123,8 +133,9 @@ function statusCommand(context: Context): Command {
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const status = await createClient({ home: context.home() }).getStatus();
-      if (options.json) return context.print(JSON.stringify({ ...status, url: null }));
+      if (options.json) return context.print(JSON.stringify(status));
       context.print(`The daemon is up (process ${status.pid}, version ${status.version}).`);
+      context.print(`URL: ${status.url ?? 'none'}`);
       context.print(`Home: ${status.home}`);
       context.print(`Sandbox: ${status.sandbox}`);
     });
@@ -158,10 +169,6 @@ async function statusOf(context: Context): Promise<Status | null> {
     if (error instanceof SubstratError && error.code === 'not_running') return null;
     throw error;
   }
-}
-
-function preload(): string {
-  return new URL('../../../bin/preload.cjs', import.meta.url).pathname;
 }
 
 function isAlive(pid: number): boolean {

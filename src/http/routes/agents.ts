@@ -1,112 +1,170 @@
-import { isAbsolute } from 'node:path';
-import { Hono } from 'hono';
-import * as z from 'zod';
-import { agentState } from '../../core/agent.ts';
+import { readFile } from 'node:fs/promises';
+import { z } from '@hono/zod-openapi';
 import { SubstratError } from '../../core/errors.ts';
 import { resolveReference } from '../../messaging/reference.ts';
 import { sendAsPerson } from '../../messaging/send.ts';
-import type { AgentCursor, AgentView } from '../../store/store.ts';
-import { textField } from '../../tools/tool.ts';
+import type { AgentRow, AgentView, Tx } from '../../store/store.ts';
+import { type Caller, ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
-import { parse, readBody } from '../body.ts';
+import { readCursor, writeCursor } from '../cursor.ts';
+import { once } from '../once.ts';
+import { createRouter, describe, type Router } from '../router.ts';
+import { Agent, AgentCreation, Message, MessageCreation, pageOf, pageQuery } from '../schemas.ts';
+import { showAgent, showMessage } from '../shown.ts';
 
-const noNul = (text: string): boolean => !text.includes('\0');
-const NO_NUL = 'must not contain NUL characters';
-const said = z.string().min(1).max(500).refine(noNul, NO_NUL);
-const path = z.string().min(1).max(4096).refine(noNul, NO_NUL);
-const text = textField('What is said.');
+const params = z.strictObject({ id: z.string().openapi({ description: 'REF: an id, a handle, a name or a path.' }) });
+const body = <S extends z.ZodType>(schema: S) => ({ required: true, content: { 'application/json': { schema } } });
+const headers = z.object({ 'idempotency-key': z.string().min(1).max(200).optional() });
+const McpConfig = z
+  .strictObject({ agentId: z.string(), path: z.string(), config: z.record(z.string(), z.unknown()) })
+  .openapi('McpConfig');
+const Sent = z.strictObject({ messageId: z.string() }).openapi('Sent');
+const Terminated = z.strictObject({ status: z.literal('terminated'), agentId: z.string() }).openapi('Terminated');
+const NONE = 'There is no such agent.';
 
-const creation = z.strictObject({
-  name: z.string(),
-  parent: said.nullable().default(null),
-  role: said.nullable().default(null),
-  instructions: text.or(z.literal('')).default(''),
-  provider: said.nullable().default(null),
-  model: said.nullable().default(null),
-  program: path.nullable().default(null),
-  workspace: path.refine(isAbsolute, 'must be an absolute path').nullable().default(null),
-  tools: z.array(said).nullable().default(null),
-});
-const message = z.strictObject({ text, inReplyTo: said.optional() });
-const page = z.strictObject({
-  cursor: z.string().max(200).optional(),
-  limit: z.coerce.number().int().min(1).max(500).default(100),
-  all: z.enum(['true', 'false']).default('false'),
-});
+const list = describe(
+  {
+    method: 'get',
+    path: '/',
+    summary: 'List agents, oldest first.',
+    request: { query: pageQuery({ all: z.enum(['true', 'false']).default('false') }) },
+  },
+  { status: 200, description: 'A page of agents.', schema: pageOf(Agent) },
+);
+const create = describe(
+  { method: 'post', path: '/', summary: 'Make an agent.', request: { headers, body: body(AgentCreation) } },
+  { status: 201, description: 'The agent.', schema: Agent },
+  {
+    404: 'There is no such parent.',
+    409: 'The name, or the idempotency key, is taken.',
+    410: 'The parent is terminated.',
+    422: 'A cap, or a provider that is not there.',
+  },
+);
+const get = describe(
+  { method: 'get', path: '/{id}', summary: 'One agent.', request: { params } },
+  { status: 200, description: 'The agent.', schema: Agent },
+  { 404: NONE, 409: 'More than one agent has that name.' },
+);
+const send = describe(
+  {
+    method: 'post',
+    path: '/{id}/messages',
+    summary: 'Write to an agent, as yourself.',
+    request: { params, headers, body: body(MessageCreation) },
+  },
+  { status: 201, description: 'The id of the message: a request, which will be answered.', schema: Sent },
+  {
+    404: NONE,
+    409: 'More than one agent has that name, or the key was used for something else.',
+    410: 'The agent is terminated.',
+  },
+);
+const talk = describe(
+  {
+    method: 'get',
+    path: '/{id}/messages',
+    summary: 'Your conversation with an agent, newest first.',
+    request: { params, query: pageQuery({}) },
+  },
+  { status: 200, description: 'A page of messages.', schema: pageOf(Message) },
+  { 404: NONE, 409: 'More than one agent has that name.' },
+);
+const terminate = describe(
+  { method: 'post', path: '/{id}/terminate', summary: 'End an agent and everything below it.', request: { params } },
+  { status: 200, description: 'It has ended.', schema: Terminated },
+  { 404: NONE, 409: 'It has ended already, or more than one agent has that name.' },
+);
+const mcp = describe(
+  {
+    method: 'get',
+    path: '/{id}/mcp',
+    summary: 'The MCP configuration with which to join as an external agent.',
+    request: { params },
+  },
+  { status: 200, description: 'Where it is, and what it says.', schema: McpConfig },
+  { 404: NONE, 409: 'It is not an external agent.' },
+);
 
-export function agentRoutes(api: Api): Hono {
-  const routes = new Hono();
-  routes.post('/', async (c) => {
-    const agent = await api.addAgent(await readBody(c.req.raw, creation));
-    const view = (await api.store.read((tx) => tx.getAgentView({ id: agent.id }))) as AgentView;
-    return c.json(shown(view), 201);
-  });
-  routes.get('/', async (c) => {
-    const { cursor, limit, all } = parse(page, c.req.query());
-    const after = cursor === undefined ? null : readCursor(cursor);
+export function agentRoutes(api: Api): Router {
+  const routes = createRouter();
+  routes.openapi(list, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { cursor, limit, all } = c.req.valid('query');
+    const [createdAt, id] = cursor === undefined ? [0, ''] : readCursor(cursor, ['number', 'string']);
+    const after = cursor === undefined ? null : { createdAt, id };
     const rows = await api.store.read((tx) => tx.listAgentViews({ after, limit: limit + 1, all: all === 'true' }));
     const items = rows.slice(0, limit);
     const last = items.at(-1);
-    return c.json({ items: items.map(shown), nextCursor: rows.length > limit && last ? writeCursor(last) : null });
+    const nextCursor = rows.length > limit && last ? writeCursor(last.created_at, last.id) : null;
+    return c.json({ items: items.map(showAgent), nextCursor }, 200);
   });
-  routes.get('/:ref', async (c) => {
+  routes.openapi(create, async (c) => {
+    ownerOnly(c.get('caller'));
+    const wish = c.req.valid('json');
+    const agent = await api.addAgent(wish, (effect) => once(api, c, wish, effect));
+    return c.json(showAgent(agent), 201);
+  });
+  routes.openapi(get, async (c) => {
     const view = await api.store.read(async (tx) => {
-      const { id } = await resolveReference(tx, c.req.param('ref'));
+      const { id } = await visibleAgent(tx, c.get('caller'), c.req.valid('param').id);
       return (await tx.getAgentView({ id })) as AgentView;
     });
-    return c.json(shown(view));
+    return c.json(showAgent(view), 200);
   });
-  routes.post('/:ref/messages', async (c) => {
-    const body = await readBody(c.req.raw, message);
-    const messageId = await api.store.write(async (tx) => {
-      const agent = await resolveReference(tx, c.req.param('ref'));
-      return sendAsPerson(tx, api.tools.settings.rules, agent, body, api.clock());
+  routes.openapi(send, async (c) => {
+    const { text, inReplyTo } = c.req.valid('json');
+    const caller = c.get('caller');
+    const { value } = await once(api, c, { text, inReplyTo }, async (tx) => {
+      const agent = await visibleAgent(tx, caller, c.req.valid('param').id);
+      return { messageId: await sendAsPerson(tx, api.rules, caller, agent, { text, inReplyTo }, api.clock()) };
     });
-    return c.json({ messageId }, 201);
+    return c.json(value, 201);
   });
-  routes.post('/:ref/terminate', async (c) => {
-    const { id } = await api.store.read((tx) => resolveReference(tx, c.req.param('ref')));
+  routes.openapi(talk, async (c) => {
+    const { cursor, limit } = c.req.valid('query');
+    const caller = c.get('caller');
+    const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(cursor, ['number'])[0];
+    const rows = await api.store.read(async (tx) => {
+      const agent = await visibleAgent(tx, caller, c.req.valid('param').id);
+      const dm = await tx.getDm({ pair: [agent.id, caller.id].sort().join(' ') });
+      return dm ? tx.listChannelMessages({ channelId: dm.id, before, limit: limit + 1 }) : [];
+    });
+    const items = rows.slice(0, limit);
+    const nextCursor = rows.length > limit ? writeCursor(items.at(-1)?.seq ?? 0) : null;
+    return c.json({ items: items.map(showMessage), nextCursor }, 200);
+  });
+  routes.openapi(terminate, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { id } = await api.store.read((tx) => resolveReference(tx, c.req.valid('param').id));
     await api.terminateAgent(id, 'a person terminated it');
-    return c.json({ status: 'terminated', agentId: id });
+    return c.json({ status: 'terminated' as const, agentId: id }, 200);
   });
-  /** What somebody's own agent window needs to join the team. */
-  routes.get('/:ref/mcp', async (c) => {
-    const agent = await api.store.read((tx) => resolveReference(tx, c.req.param('ref')));
+  routes.openapi(mcp, async (c) => {
+    ownerOnly(c.get('caller'));
+    const agent = await api.store.read((tx) => resolveReference(tx, c.req.valid('param').id));
     if (agent.provider !== 'external') {
       const message = `${agent.handle} is run by "${agent.provider}"; only an external agent can be joined.`;
       throw new SubstratError('conflict', message);
     }
-    return c.json({ agentId: agent.id, path: api.home.mcpConfig(agent.id) });
+    const path = api.home.mcpConfig(agent.id);
+    const config = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
+    return c.json({ agentId: agent.id, path, config }, 200);
   });
   return routes;
 }
 
-function shown(view: AgentView) {
-  return {
-    id: view.id,
-    name: view.name,
-    handle: view.handle,
-    role: view.role,
-    state: agentState(view),
-    parentId: view.parent_id,
-    provider: view.provider,
-    model: view.model,
-    program: view.program,
-    workspace: view.workspace,
-    tools: view.tools === null ? null : (JSON.parse(view.tools) as string[]),
-    pending: view.pending,
-    createdAt: new Date(view.created_at).toISOString(),
-  };
+/** The owner sees everyone; others see roots, and those with whom they share a channel. For them, the rest does not exist. */
+async function visibleAgent(tx: Tx, caller: Caller, reference: string): Promise<AgentRow> {
+  const agent = await resolveReference(tx, reference).catch((error) => {
+    if (!caller.owner && error instanceof SubstratError) throw notThere(reference);
+    throw error;
+  });
+  if (caller.owner || agent.parent_id === null) return agent;
+  if (await tx.shareChannel({ a: caller.id, b: agent.id })) return agent;
+  throw notThere(reference);
 }
 
-export type AgentShown = ReturnType<typeof shown>;
-
-function writeCursor({ created_at, id }: AgentView): string {
-  return Buffer.from(`${created_at} ${id}`).toString('base64url');
-}
-
-function readCursor(cursor: string): AgentCursor {
-  const [, createdAt, id] = /^(\d{1,15}) ([0-9a-f-]{36})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (!id) throw new SubstratError('bad_request', 'That cursor is not one of ours; start without.');
-  return { createdAt: Number(createdAt), id };
+function notThere(reference: string): SubstratError {
+  return new SubstratError('not_found', `There is no agent "${reference.slice(0, 80)}" that you can see.`);
 }

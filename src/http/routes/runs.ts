@@ -1,25 +1,75 @@
-import { Hono } from 'hono';
+import { z } from '@hono/zod-openapi';
 import { shorten } from '../../core/agent.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { resolveReference } from '../../messaging/reference.ts';
+import { ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
+import { readCursor, writeCursor } from '../cursor.ts';
+import { createRouter, describe, type Router } from '../router.ts';
+import { label, pageOf, pageQuery, Run, RunMessage } from '../schemas.ts';
+import { showRun, showRunMessage } from '../shown.ts';
 
-export function runRoutes(api: Api): Hono {
-  const routes = new Hono();
-  routes.get('/:id', async (c) => {
-    const run = await api.store.read((tx) => tx.getRun({ id: c.req.param('id') }));
-    if (!run) throw new SubstratError('not_found', `There is no run ${shorten(c.req.param('id'))}.`);
-    return c.json({
-      id: run.id,
-      agentId: run.agent_id,
-      state: run.state,
-      attempt: run.attempt,
-      stopReason: run.stop_reason,
-      error: run.error,
+const params = z.strictObject({ id: z.string() });
+const states = z.enum(['created', 'running', 'completed', 'failed', 'cancelled']);
+const RunDetail = Run.extend({ messages: z.array(RunMessage) }).openapi('RunDetail');
+const Cancelled = z.strictObject({ status: z.literal('cancelled'), runId: z.string() }).openapi('Cancelled');
+
+const list = describe(
+  {
+    method: 'get',
+    path: '/',
+    summary: 'List runs, newest first.',
+    request: { query: pageQuery({ agent: label.optional(), state: states.optional() }) },
+  },
+  { status: 200, description: 'A page of runs.', schema: pageOf(Run) },
+  { 404: 'There is no such agent.', 409: 'More than one agent has that name.' },
+);
+const get = describe(
+  { method: 'get', path: '/{id}', summary: 'One run with everything that it did.', request: { params } },
+  { status: 200, description: 'The run.', schema: RunDetail },
+  { 404: 'There is no such run.' },
+);
+const cancel = describe(
+  { method: 'post', path: '/{id}/cancel', summary: 'Cancel a run for good.', request: { params } },
+  { status: 200, description: 'It is cancelled.', schema: Cancelled },
+  { 404: 'There is no such run.', 409: 'It has ended already.' },
+);
+
+export function runRoutes(api: Api): Router {
+  const routes = createRouter();
+  routes.openapi(list, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { cursor, limit, agent, state } = c.req.valid('query');
+    const [seq, id] = cursor === undefined ? [0, ''] : readCursor(cursor, ['number', 'string']);
+    const before = cursor === undefined ? null : { seq, id };
+    const rows = await api.store.read(async (tx) => {
+      const agentId = agent === undefined ? null : (await resolveReference(tx, agent)).id;
+      return tx.listRuns({ agentId, state: state ?? null, before, limit: limit + 1 });
     });
+    const items = rows.slice(0, limit);
+    const last = items.at(-1);
+    const nextCursor = rows.length > limit && last ? writeCursor(last.seq, last.id) : null;
+    return c.json({ items: items.map(showRun), nextCursor }, 200);
   });
-  routes.post('/:id/cancel', async (c) => {
-    await api.cancelRun(c.req.param('id'), 'A person cancelled the run.');
-    return c.json({ status: 'cancelled', runId: c.req.param('id') });
+  routes.openapi(get, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { id } = c.req.valid('param');
+    const { run, agent, records } = await api.store.read(async (tx) => {
+      const run = await tx.getRun({ id });
+      return {
+        run,
+        agent: run && (await tx.getAgent({ id: run.agent_id })),
+        records: await tx.listRecords({ runId: id }),
+      };
+    });
+    if (!run || !agent) throw new SubstratError('not_found', `There is no run ${shorten(id)}.`);
+    return c.json({ ...showRun({ ...run, handle: agent.handle }), messages: records.map(showRunMessage) }, 200);
+  });
+  routes.openapi(cancel, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { id } = c.req.valid('param');
+    await api.cancelRun(id, 'A person cancelled the run.');
+    return c.json({ status: 'cancelled' as const, runId: id }, 200);
   });
   return routes;
 }

@@ -1,0 +1,23 @@
+import { Command } from 'commander';
+import type { Context, GlobalOptions } from '../context.ts';
+import { examine, type Finding } from '../examine.ts';
+import { paint } from '../terminal.ts';
+
+const MARK = { ok: paint('green', 'ok  '), warning: paint('yellow', 'warn'), problem: paint('red', 'FAIL') };
+
+export function doctorCommand(context: Context): Command {
+  return new Command('doctor')
+    .description('Check what Substrat needs, and say how to mend what is wrong. Exit code 1 when something is.')
+    .addHelpText('after', '\nExample:\n  substrat doctor')
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const findings = await examine(context.home(), options.config ?? null);
+      if (options.json) context.print(JSON.stringify({ findings }));
+      else for (const finding of findings) context.print(toLine(finding));
+      if (findings.some((finding) => finding.state === 'problem')) process.exitCode = 1;
+    });
+}
+
+function toLine({ state, what, detail, mend }: Finding): string {
+  return `${MARK[state]} ${what}: ${detail}${mend ? `\n     ${mend}` : ''}`;
+}

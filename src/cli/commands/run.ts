@@ -1,0 +1,88 @@
+import { Command, Option } from 'commander';
+import { createClient, type Run, type RunMessage } from '../../client/client.ts';
+import { type Context, type GlobalOptions, readCount } from '../context.ts';
+import { paint, table } from '../terminal.ts';
+
+const STATES = ['created', 'running', 'completed', 'failed', 'cancelled'];
+
+export function runCommand(context: Context): Command {
+  return new Command('run')
+    .description('Look at the turns of agents, and stop one.')
+    .addCommand(listCommand(context))
+    .addCommand(showCommand(context))
+    .addCommand(cancelCommand(context));
+}
+
+function listCommand(context: Context): Command {
+  return new Command('list')
+    .description('Show runs, newest first.')
+    .option('--agent <ref>', 'of one agent')
+    .addOption(new Option('--state <state>', 'in one state').choices(STATES))
+    .option('--limit <n>', 'how many', '20')
+    .addHelpText('after', '\nExample:\n  substrat run list --agent lead --state failed')
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<
+        GlobalOptions & { agent?: string; state?: Run['state']; limit: string }
+      >();
+      const { agent, state } = options;
+      const client = createClient({ home: context.home() });
+      const page = await client.listRuns({ agent, state, limit: readCount('--limit', options.limit) });
+      if (options.json) return context.print(JSON.stringify(page));
+      if (page.items.length === 0) return context.print('No runs.');
+      const rows = page.items.map((run) => [
+        run.id,
+        run.agent,
+        run.state,
+        String(run.attempt),
+        duration(run),
+        run.error ?? '',
+      ]);
+      for (const line of table(['ID', 'AGENT', 'STATE', 'ATTEMPT', 'TOOK', 'ERROR'], rows)) context.print(line);
+    });
+}
+
+function showCommand(context: Context): Command {
+  return new Command('show')
+    .description('Show one run with everything that it did.')
+    .argument('<id>', 'the run')
+    .addHelpText('after', '\nExample:\n  substrat run show 0b7e5c2e-…')
+    .action(async (id: string, _: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const run = await createClient({ home: context.home() }).getRun(id);
+      if (json) return context.print(JSON.stringify(run));
+      context.print(`${paint('bold', run.agent)}: ${run.state}, attempt ${run.attempt}, ${duration(run)}`);
+      if (run.error) context.print(paint('red', run.error));
+      for (const message of run.messages)
+        context.print(`${paint('dim', titleOf(message))}\n${indent(contentOf(message))}`);
+    });
+}
+
+function cancelCommand(context: Context): Command {
+  return new Command('cancel')
+    .description('Cancel a run for good; what it served is answered with an error.')
+    .argument('<id>', 'the run')
+    .addHelpText('after', '\nExample:\n  substrat run cancel 0b7e5c2e-…')
+    .action(async (id: string, _: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const cancelled = await createClient({ home: context.home() }).cancelRun(id);
+      context.print(json ? JSON.stringify(cancelled) : 'The run is cancelled.');
+    });
+}
+
+function duration({ startedAt, endedAt }: Run): string {
+  if (startedAt === null) return 'not started';
+  const end = endedAt === null ? Date.now() : Date.parse(endedAt);
+  return `${((end - Date.parse(startedAt)) / 1000).toFixed(1)} s`;
+}
+
+function titleOf({ type, tool, step, isError }: RunMessage): string {
+  return [`step ${step}`, type.replaceAll('_', ' '), tool, isError ? '(error)' : null].filter(Boolean).join(' · ');
+}
+
+function contentOf({ content }: RunMessage): string {
+  return typeof content === 'string' ? content : JSON.stringify(content);
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, '  ');
+}

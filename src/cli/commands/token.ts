@@ -1,0 +1,51 @@
+import { Command } from 'commander';
+import { createClient } from '../../client/client.ts';
+import type { Context, GlobalOptions } from '../context.ts';
+import { table } from '../terminal.ts';
+
+export function tokenCommand(context: Context): Command {
+  return new Command('token')
+    .description('Let further people and programs in, each with a token that can be revoked.')
+    .addCommand(createCommand(context))
+    .addCommand(listCommand(context))
+    .addCommand(revokeCommand(context));
+}
+
+function createCommand(context: Context): Command {
+  return new Command('create')
+    .description('Make a token. It is shown once; only its hash is kept.')
+    .requiredOption('--as <name>', 'the person whose token it is; "user" is you')
+    .option('--label <text>', 'what it is for', '')
+    .addHelpText('after', '\nExample:\n  substrat token create --as anna --label laptop')
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & { as: string; label: string }>();
+      const made = await createClient({ home: context.home() }).createToken({ as: options.as, label: options.label });
+      context.print(options.json ? JSON.stringify(made) : made.token);
+    });
+}
+
+function listCommand(context: Context): Command {
+  return new Command('list')
+    .description('Show the tokens.')
+    .addHelpText('after', '\nExample:\n  substrat token list')
+    .action(async (_: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const page = await createClient({ home: context.home() }).listTokens();
+      if (json) return context.print(JSON.stringify(page));
+      if (page.items.length === 0) return context.print("No tokens but the home's own.");
+      const rows = page.items.map((token) => [token.id, token.as, token.revokedAt ? 'revoked' : 'valid', token.label]);
+      for (const line of table(['ID', 'AS', 'STATE', 'LABEL'], rows)) context.print(line);
+    });
+}
+
+function revokeCommand(context: Context): Command {
+  return new Command('revoke')
+    .description('Revoke a token.')
+    .argument('<id>', 'as `token list` shows it')
+    .addHelpText('after', '\nExample:\n  substrat token revoke 0b7e5c2e-…')
+    .action(async (id: string, _: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const revoked = await createClient({ home: context.home() }).revokeToken(id);
+      context.print(json ? JSON.stringify(revoked) : 'The token is revoked.');
+    });
+}

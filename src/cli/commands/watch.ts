@@ -1,0 +1,37 @@
+import { Command } from 'commander';
+import { createClient } from '../../client/client.ts';
+import { type Context, type GlobalOptions, UsageError } from '../context.ts';
+import { describeEvent } from '../describe.ts';
+import { paint } from '../terminal.ts';
+
+export function watchCommand(context: Context): Command {
+  return new Command('watch')
+    .description('Follow what happens, until Ctrl-C. A daemon that restarts is followed on.')
+    .option('--agent <ref>', 'only what concerns one agent')
+    .option('--channel <id>', 'only what is said in one channel')
+    .option('--type <types>', 'only these types of events, separated by commas')
+    .option('--after <number>', 'from an earlier event on; 0 is everything that is kept')
+    .addHelpText('after', '\nExample:\n  substrat watch --agent lead')
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<
+        GlobalOptions & { agent?: string; channel?: string; type?: string; after?: string }
+      >();
+      if (options.after !== undefined && !/^\d+$/.test(options.after)) {
+        throw new UsageError(`--after takes the number of an event; got "${options.after}".`);
+      }
+      const stop = new AbortController();
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+      const events = createClient({ home: context.home() }).followEvents({
+        signal: stop.signal,
+        ...(options.agent && { agent: options.agent }),
+        ...(options.channel && { channel: options.channel }),
+        ...(options.type && { types: options.type.split(',') }),
+        ...(options.after && { after: Number(options.after) }),
+      });
+      for await (const event of events) {
+        if (options.json) context.print(JSON.stringify(event));
+        else
+          context.print(`${paint('dim', event.at.slice(11, 19))} ${describeEvent(event) ?? paint('dim', event.type)}`);
+      }
+    });
+}

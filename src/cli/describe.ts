@@ -1,0 +1,40 @@
+import type { Message, SubstratEvent } from '../client/client.ts';
+import { shorten, USER, USER_ID } from '../core/agent.ts';
+
+/** An event in a line for people; null for what they need not see. */
+export function describeEvent({ type, data }: SubstratEvent): string | null {
+  const { agent, handle, error, state, reason } = data as Record<string, string>;
+  switch (type) {
+    case 'agent_created':
+      return `${handle} is here`;
+    case 'agent_terminated':
+      return `${agent} ended: ${reason}`;
+    case 'run_started':
+      return `${agent} starts a turn`;
+    case 'run_ended':
+      return state === 'completed'
+        ? `${agent} ends its turn, its process is gone`
+        : `${agent}'s turn ${state}: ${error}`;
+    case 'run_retried':
+      return `${agent} will try its turn again: ${error}`;
+    case 'message_created':
+      return describeMessage(data as unknown as { message: Message; to: string[] });
+    default:
+      return null;
+  }
+}
+
+function describeMessage({ message, to }: { message: Message; to: string[] }): string {
+  const author = nameOf(message.from);
+  const others = to.map(nameOf).join(', ');
+  const text = shorten(message.text.replace(/\s+/g, ' '), 160);
+  if (message.kind === 'notice') return `Substrat: ${text}`;
+  if (message.late) return `${author} answers ${others} too late: ${text}`;
+  if (message.kind === 'error') return `${author} could not answer ${others}: ${text}`;
+  if (message.kind === 'reply') return `${author} ${others === USER ? 'reports to' : 'answers'} ${others}: ${text}`;
+  return `${author} ${message.request ? 'asks' : 'tells'} ${others || message.channelId}: ${text}`;
+}
+
+function nameOf(handle: string): string {
+  return handle === USER_ID ? USER : handle;
+}

@@ -1,0 +1,157 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createClient } from '../client/client.ts';
+import { loadConfig } from '../config/config.ts';
+import { SubstratError } from '../core/errors.ts';
+
+export interface Finding {
+  readonly what: string;
+  readonly state: 'ok' | 'warning' | 'problem';
+  readonly detail: string;
+  /** What to do about it. */
+  readonly mend?: string;
+}
+
+const LITTLE_SPACE = 500 * 1024 ** 2;
+const MAX_HOME = 107 - '/agents//agent.sock'.length - 36;
+
+/** Everything that a daemon on this home depends on, one finding each. */
+export async function examine(home: string, configFile: string | null): Promise<Finding[]> {
+  const place = nearestDirectory(home);
+  return [
+    node(),
+    config(home, configFile),
+    homeDirectory(home, place),
+    sockets(home),
+    await daemon(home),
+    store(home),
+    bwrap(),
+    providers(),
+    await diskSpace(place),
+    clock(place),
+  ];
+}
+
+function node(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const detail = `${process.version} (${process.execPath})`;
+  if (major > 22 || (major === 22 && minor >= 18)) return { what: 'Node', state: 'ok', detail };
+  return { what: 'Node', state: 'problem', detail, mend: 'Install Node 22.18 or newer.' };
+}
+
+function config(home: string, file: string | null): Finding {
+  try {
+    const loaded = loadConfig({ ...(file && { file }), cwd: process.cwd(), home, env: process.env });
+    return { what: 'configuration', state: 'ok', detail: loaded.file ?? 'the defaults, there is no file' };
+  } catch (error) {
+    const detail = (error as Error).message;
+    return { what: 'configuration', state: 'problem', detail, mend: 'docs/configuration.md has every setting.' };
+  }
+}
+
+function homeDirectory(home: string, place: string): Finding {
+  try {
+    const probe = join(place, `.substrat-probe-${process.pid}`);
+    writeFileSync(probe, '');
+    rmSync(probe);
+  } catch (error) {
+    const mend = `Make ${place} writable for you, or set SUBSTRAT_HOME to another directory.`;
+    return { what: 'home', state: 'problem', detail: `${home}: ${(error as Error).message}`, mend };
+  }
+  if (!existsSync(home)) return { what: 'home', state: 'ok', detail: `${home}, which the first start makes` };
+  if ((statSync(home).mode & 0o077) === 0) return { what: 'home', state: 'ok', detail: home };
+  return { what: 'home', state: 'warning', detail: `others can read ${home}`, mend: `chmod 700 ${home}` };
+}
+
+function sockets(home: string): Finding {
+  const bytes = Buffer.byteLength(home);
+  const detail = `the home's path has ${bytes} bytes, ${MAX_HOME} are possible`;
+  if (bytes <= MAX_HOME) return { what: 'sockets', state: 'ok', detail };
+  return { what: 'sockets', state: 'problem', detail, mend: 'Set SUBSTRAT_HOME to a shorter path.' };
+}
+
+async function daemon(home: string): Promise<Finding> {
+  try {
+    const { pid, version, url } = await createClient({ home }).getStatus();
+    return { what: 'daemon', state: 'ok', detail: `runs (process ${pid}, version ${version}) at ${url}` };
+  } catch (error) {
+    if (error instanceof SubstratError && error.code === 'not_running') {
+      return {
+        what: 'daemon',
+        state: 'warning',
+        detail: 'does not run',
+        mend: 'Start it with `substrat daemon start`.',
+      };
+    }
+    return {
+      what: 'daemon',
+      state: 'problem',
+      detail: (error as Error).message,
+      mend: '`substrat daemon logs` says more.',
+    };
+  }
+}
+
+function store(home: string): Finding {
+  const path = join(home, 'substrat.db');
+  if (!existsSync(path)) return { what: 'store', state: 'ok', detail: 'none yet; the first start makes one' };
+  const head = Buffer.alloc(16);
+  try {
+    const file = openSync(path, 'r');
+    readSync(file, head, 0, 16, 0);
+    closeSync(file);
+  } catch (error) {
+    return {
+      what: 'store',
+      state: 'problem',
+      detail: (error as Error).message,
+      mend: `Make ${path} readable for you.`,
+    };
+  }
+  const size = `${(statSync(path).size / 1024 ** 2).toFixed(1)} MiB`;
+  if (head.toString('latin1').startsWith('SQLite format 3'))
+    return { what: 'store', state: 'ok', detail: `${path}, ${size}` };
+  const mend = 'Move it away and start anew, or put a backup in its place.';
+  return { what: 'store', state: 'problem', detail: `${path} is no SQLite database`, mend };
+}
+
+function bwrap(): Finding {
+  const { status, stdout } = spawnSync('bwrap', ['--version'], { encoding: 'utf8' });
+  if (status === 0) return { what: 'bwrap', state: 'ok', detail: stdout.trim() };
+  const mend = 'Not used yet. For the sandbox to come: apt-get install bubblewrap.';
+  return { what: 'bwrap', state: 'warning', detail: 'is not installed', mend };
+}
+
+function providers(): Finding {
+  return { what: 'providers', state: 'ok', detail: 'scripted and external, which need nothing more' };
+}
+
+async function diskSpace(place: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(place);
+  const free = bavail * bsize;
+  const detail = `${(free / 1024 ** 3).toFixed(1)} GiB free at ${place}`;
+  if (free >= LITTLE_SPACE) return { what: 'disk', state: 'ok', detail };
+  return { what: 'disk', state: free < LITTLE_SPACE / 10 ? 'problem' : 'warning', detail, mend: 'Free some space.' };
+}
+
+/** Deadlines and leases trust the clock; one that stands or jumps shows against the file system's. */
+function clock(place: string): Finding {
+  const probe = join(place, `.substrat-probe-${process.pid}`);
+  try {
+    writeFileSync(probe, '');
+    const drift = Math.abs(statSync(probe).mtimeMs - Date.now());
+    rmSync(probe);
+    const year = new Date().getFullYear();
+    const detail = `${new Date().toISOString()}, ${drift.toFixed(0)} ms from the file system's`;
+    if (drift < 5000 && year >= 2025 && year < 2100) return { what: 'clock', state: 'ok', detail };
+    return { what: 'clock', state: 'problem', detail, mend: 'Set the clock (timedatectl set-ntp true).' };
+  } catch {
+    return { what: 'clock', state: 'warning', detail: 'could not be compared: the home is not writable' };
+  }
+}
+
+function nearestDirectory(path: string): string {
+  return existsSync(path) ? path : nearestDirectory(dirname(path));
+}

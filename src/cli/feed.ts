@@ -1,0 +1,46 @@
+import { createClient, type Message } from '../client/client.ts';
+import { playDemo } from './demo.ts';
+import { describeEvent } from './describe.ts';
+import { paint } from './terminal.ts';
+
+export interface FeedOptions {
+  readonly home: string;
+  readonly url: string | null;
+  /** Number of the last event before. */
+  readonly after: number;
+  readonly version: string;
+  readonly demo: boolean;
+  readonly json: boolean;
+  readonly print: (line: string) => void;
+}
+
+const INTRODUCTION =
+  'The demo: a lead asks two workers, waits without a process, and reports. Their program is ours: src/demo/team.ts';
+const NEXT_STEPS = [
+  '',
+  'The demo is over; the daemon stays up. Try, in another terminal:',
+  '  ./bin/substrat agent list',
+  '  ./bin/substrat agent send demo-lead "And now?" --wait',
+  '  ./bin/substrat watch',
+  '  ./bin/substrat agent create me --provider external && ./bin/substrat agent mcp me',
+  'docs/scripted.md shows how to write an agent in ten lines. Ctrl-C stops the daemon.',
+];
+
+/** What `up` prints: who we are, then everything that happens, until the daemon is told to stop. */
+export async function tellWhatHappens(options: FeedOptions, stopping: AbortSignal): Promise<void> {
+  const { home, url, version, demo, json, after } = options;
+  const say = json ? () => {} : options.print;
+  say(`Substrat ${version} is up at ${url}. Home: ${home}`);
+  say(
+    paint('yellow', "Sandbox: none. Agents' programs run as you, with your rights; run only programs that you trust."),
+  );
+  say(demo ? INTRODUCTION : 'Ctrl-C stops it. `substrat agent create --help` makes a first agent.');
+  const asked = demo ? await playDemo(home) : null;
+  for await (const event of createClient({ home }).followEvents({ after, signal: stopping })) {
+    const line = json ? JSON.stringify(event) : describeEvent(event);
+    if (line !== null) options.print(json ? line : `  ${line}`);
+    const { message } = event.data as { message?: Message };
+    if (asked && message?.inReplyTo === asked) for (const step of NEXT_STEPS) say(step);
+  }
+  say('Stopping ...');
+}

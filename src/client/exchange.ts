@@ -1,0 +1,64 @@
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { join } from 'node:path';
+import { type ErrorCode, SubstratError } from '../core/errors.ts';
+
+/** Where the daemon is: its home, or its URL with a token. */
+export type Address = { readonly home: string } | { readonly url: string; readonly token: string };
+
+export type Exchange = <T>(method: string, path: string, body?: object, headers?: Record<string, string>) => Promise<T>;
+
+/** One request, one JSON answer. */
+export function createExchange(address: Address): Exchange {
+  return <T>(method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+    new Promise<T>((resolve, reject) => {
+      const type: Record<string, string> = body ? { 'content-type': 'application/json' } : {};
+      const outgoing = openRequest(address, method, path, { ...headers, ...type });
+      outgoing.on('error', (error) => reject(unreachable(error, address)));
+      outgoing.on('response', (response) => {
+        readAnswer(response).then(resolve as (value: unknown) => void, (error) => reject(unreachable(error, address)));
+      });
+      outgoing.end(body && JSON.stringify(body));
+    });
+}
+
+export function openRequest(
+  address: Address,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+): ClientRequest {
+  if ('home' in address) return request({ socketPath: join(address.home, 'daemon.sock'), method, path, headers });
+  const authorization = `Bearer ${address.token}`;
+  return request(new URL(path, address.url), { method, headers: { ...headers, authorization } });
+}
+
+export async function readAnswer(response: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const value = parseAnswer(Buffer.concat(chunks).toString());
+  if ((response.statusCode ?? 500) < 400) return value;
+  const error = (value as { error?: { code?: ErrorCode; message?: string } } | null)?.error;
+  throw new SubstratError(
+    error?.code ?? 'internal',
+    error?.message ?? `The daemon answered ${response.statusCode}, in a form that is none of ours.`,
+  );
+}
+
+export function unreachable(error: Error, address: Address): SubstratError {
+  if (error instanceof SubstratError) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  const gone = code === 'ENOENT' || code === 'ECONNREFUSED';
+  const where = 'home' in address ? address.home : address.url;
+  const message = gone
+    ? `No daemon runs on ${where}. Start one with \`substrat up\` or \`substrat daemon start\`.`
+    : `The daemon on ${where} does not answer: ${error.message}.`;
+  return new SubstratError('not_running', message, { cause: error });
+}
+
+function parseAnswer(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

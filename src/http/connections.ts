@@ -1,0 +1,28 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * At most so many connections. A new one takes the place of the oldest that asks for nothing, so that whoever holds
+ * thousands of idle ones open keeps nobody out; when all are at work, the new one is refused.
+ */
+export function boundConnections(server: Server, max: number): void {
+  const working = new Map<Socket, number>();
+  server.on('connection', (socket) => {
+    if (working.size >= max) {
+      const idle = [...working].find(([, requests]) => requests === 0)?.[0];
+      if (!idle) return void socket.destroy();
+      idle.destroy();
+      working.delete(idle);
+    }
+    working.set(socket, 0);
+    socket.on('close', () => working.delete(socket));
+  });
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    const count = (by: number): void => {
+      const requests = working.get(socket);
+      if (requests !== undefined) working.set(socket, requests + by);
+    };
+    count(1);
+    response.on('close', () => count(-1));
+  });
+}

@@ -1,0 +1,26 @@
+import { SubstratError } from '../core/errors.ts';
+
+/** Where a page ended. Opaque to clients; a few short texts inside. */
+export function writeCursor(...parts: readonly (string | number)[]): string {
+  return Buffer.from(JSON.stringify(parts)).toString('base64url');
+}
+
+/** The parts of one of our cursors, each of the given type. */
+export function readCursor<const T extends readonly ('string' | 'number')[]>(
+  cursor: string,
+  types: T,
+): { [K in keyof T]: T[K] extends 'number' ? number : string } {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    parts = null;
+  }
+  const fits =
+    Array.isArray(parts) &&
+    parts.length === types.length &&
+    parts.every((part, i) => typeof part === types[i] && part !== null && !String(part).includes('\0')) &&
+    parts.every((part) => typeof part !== 'number' || Number.isSafeInteger(part));
+  if (!fits) throw new SubstratError('bad_request', 'That cursor is not one of ours; start without.');
+  return parts as never;
+}

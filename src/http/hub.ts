@@ -1,0 +1,177 @@
+import type { EventRow, MessageView, Store, Tx } from '../store/store.ts';
+import { showMessage, showTime } from './shown.ts';
+
+/** An event as readers get it, and what decides who does. */
+export interface Told {
+  readonly seq: number;
+  readonly type: string;
+  readonly agents: readonly string[];
+  readonly channelId: string | null;
+  /** The frame of the stream, made once for all readers. */
+  readonly frame: string;
+}
+
+/** The newest events are kept, so that a thousand readers who are up to date cost one query: so many characters of them. */
+const KEPT = 4_000_000;
+/** How many events are looked at for that. */
+const FILLED = 10_000;
+/** What one reader is given at once: texts can be long. */
+const PAGE = 250_000;
+
+/**
+ * Follows the log once for everybody. Numbers come without gaps in commit order, so whoever has seen n asks for what is
+ * greater than n, from here while it is kept, else from the store.
+ */
+export class EventHub {
+  readonly #store: Store;
+  readonly #listeners = new Set<() => void>();
+  readonly #unsubscribe: () => void;
+  #kept: Told[] = [];
+  #size = 0;
+  #last: number;
+  #reading: Promise<void> | null = null;
+  #again = false;
+  #closed = false;
+  #filled: Promise<void> | null = null;
+
+  private constructor(store: Store, last: number) {
+    this.#store = store;
+    this.#last = last;
+    this.#unsubscribe = store.onChange(() => this.#look());
+  }
+
+  static async open(store: Store): Promise<EventHub> {
+    return new EventHub(store, await store.read((tx) => tx.getEventCounter({})));
+  }
+
+  /** Number of the last event that is known here. */
+  get last(): number {
+    return this.#last;
+  }
+
+  onEvents(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** What comes after `seq`, at most a page of it. */
+  async after(seq: number): Promise<readonly Told[]> {
+    if (seq >= this.#last) return [];
+    this.#filled ??= this.#fill();
+    await this.#filled;
+    const first = this.#kept[0];
+    if (first && first.seq <= seq + 1) return this.#page(seq + 1 - first.seq);
+    return this.#store.read((tx) => readEvents(tx, seq));
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#unsubscribe();
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** After a start everybody comes back at once, each a little behind: the newest events are read once for all of them. */
+  async #fill(): Promise<void> {
+    const last = this.#last;
+    const older: Told[] = [];
+    let seq = Math.max(0, last - FILLED);
+    while (seq < last) {
+      const page = await this.#store.read((tx) => readEvents(tx, seq));
+      const wanted = page.filter((told) => told.seq <= last);
+      if (wanted.length === 0) break;
+      older.push(...wanted);
+      seq = wanted.at(-1)?.seq ?? last;
+    }
+    const newer = this.#kept;
+    this.#kept = [];
+    this.#size = 0;
+    this.#keep([...older, ...newer.filter((told) => told.seq > last)]);
+  }
+
+  #page(start: number): readonly Told[] {
+    let size = 0;
+    let end = start;
+    while (end < this.#kept.length && size <= PAGE) size += this.#kept[end++]?.frame.length ?? 0;
+    return this.#kept.slice(start, end);
+  }
+
+  #keep(told: readonly Told[]): void {
+    this.#kept.push(...told);
+    for (const { frame } of told) this.#size += frame.length;
+    let dropped = 0;
+    while (this.#size > KEPT && dropped < this.#kept.length) this.#size -= this.#kept[dropped++]?.frame.length ?? 0;
+    if (dropped > 0) this.#kept = this.#kept.slice(dropped);
+  }
+
+  #look(): void {
+    this.#again = true;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = null;
+    });
+  }
+
+  async #read(): Promise<void> {
+    while (this.#again) {
+      this.#again = false;
+      const told = await this.#store.read((tx) => readEvents(tx, this.#last));
+      const newest = told.at(-1);
+      if (!newest) continue;
+      this.#keep(told);
+      this.#last = newest.seq;
+      this.#again = true;
+      for (const listener of this.#listeners) listener();
+    }
+  }
+}
+
+async function readEvents(tx: Tx, after: number): Promise<Told[]> {
+  const page: Told[] = [];
+  let size = 0;
+  for (const event of await tx.listEvents({ after, limit: 500 })) {
+    const told = await tell(tx, event);
+    page.push(told);
+    size += told.frame.length;
+    if (size > PAGE) break;
+  }
+  return page;
+}
+
+/** Told with names: a message's event carries the message as it is now and whom it reaches, others the agent's handle. */
+async function tell(tx: Tx, event: EventRow): Promise<Told> {
+  const data = JSON.parse(event.data) as EventData;
+  const message = data.messageId === undefined ? null : await tx.getMessageView({ id: data.messageId });
+  const shown = message
+    ? { message: showMessage(message), to: await readers(tx, message, data.recipients ?? []) }
+    : { ...data, ...(data.agentId !== undefined && { agent: await handleOf(tx, data.agentId) }) };
+  const body = { seq: event.seq, type: event.type, at: showTime(event.at), data: shown };
+  const involved = [data.authorId, data.agentId, event.agent_id, ...(data.recipients ?? [])];
+  return {
+    seq: event.seq,
+    type: event.type,
+    agents: involved.filter((id) => id !== undefined && id !== null),
+    channelId: event.channel_id,
+    frame: `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(body)}\n\n`,
+  };
+}
+
+interface EventData {
+  readonly messageId?: string;
+  readonly authorId?: string;
+  readonly agentId?: string;
+  readonly recipients?: readonly string[];
+}
+
+/** Those to whom it is delivered; for what is delivered to nobody, the others in the channel. */
+async function readers(tx: Tx, message: MessageView, recipients: readonly string[]): Promise<string[]> {
+  if (recipients.length > 0) return Promise.all(recipients.map((id) => handleOf(tx, id)));
+  const members = await tx.listMemberHandles({ channelId: message.channel_id });
+  return members.filter(({ id }) => id !== message.author_id).map(({ handle }) => handle);
+}
+
+async function handleOf(tx: Tx, id: string): Promise<string> {
+  return (await tx.getParticipantById({ id }))?.handle ?? id;
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { Context } from 'hono';
+import { SubstratError } from '../core/errors.ts';
+import { canonicalJson } from '../core/text.ts';
+import type { Tx } from '../store/store.ts';
+import type { Variables } from './access.ts';
+import type { Api, Posted } from './api.ts';
+
+const MAX_KEY = 200;
+
+/**
+ * Executes a post in one transaction. With an `Idempotency-Key`, effect and answer are kept together: the same key with
+ * the same arguments gets the same answer and has no second effect, with other arguments it is an error.
+ */
+export async function once<T>(
+  api: Api,
+  c: Context<{ Variables: Variables }>,
+  args: unknown,
+  effect: (tx: Tx) => Promise<T>,
+): Promise<Posted<T>> {
+  const key = c.req.header('idempotency-key');
+  if (key === undefined) return { value: await api.store.write(effect), fresh: true };
+  if (key === '' || key.length > MAX_KEY) {
+    throw new SubstratError('bad_request', `An Idempotency-Key has 1 to ${MAX_KEY} characters.`);
+  }
+  const participant_id = c.get('caller').id;
+  const what = `${c.req.method} ${c.req.path} ${canonicalJson(args)}`;
+  const request = createHash('sha256').update(what).digest('base64url');
+  return api.store.write(async (tx) => {
+    const earlier = await tx.getPost({ participantId: participant_id, key });
+    if (earlier && earlier.request !== request) {
+      throw new SubstratError('conflict', 'That Idempotency-Key was used for another request; take a new one.');
+    }
+    if (earlier) return { value: JSON.parse(earlier.response) as T, fresh: false };
+    const value = await effect(tx);
+    const response = JSON.stringify(value);
+    await tx.insertPost({ participant_id, key, request, status: 200, response, created_at: api.clock() });
+    return { value, fresh: true };
+  });
+}

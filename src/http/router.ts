@@ -1,0 +1,49 @@
+import { createRoute, OpenAPIHono, type RouteConfig, type z } from '@hono/zod-openapi';
+import { prettifyError } from 'zod';
+import { shorten } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { Variables } from './access.ts';
+import { ErrorBody } from './schemas.ts';
+
+export type Router = OpenAPIHono<{ Variables: Variables }>;
+
+/** A router whose routes are validated and described by one definition; what does not fit is an error of our shape. */
+export function createRouter(): Router {
+  return new OpenAPIHono<{ Variables: Variables }>({
+    defaultHook: (result) => {
+      if (result.success) return;
+      const problems = prettifyError(result.error).replaceAll('\n', ' ');
+      throw new SubstratError('bad_request', shorten(problems, 1000));
+    },
+  });
+}
+
+type Errors = Partial<Record<400 | 403 | 404 | 409 | 410 | 422, string>>;
+
+/** A route with its answer and the errors that it can give, beside those that every route can. */
+export function describe<const R extends Omit<RouteConfig, 'responses'>, S extends z.ZodType, N extends 200 | 201>(
+  route: R,
+  answer: { readonly status: N; readonly description: string; readonly schema: S },
+  errors: Errors = {},
+) {
+  const { status, description, schema } = answer;
+  return createRoute({
+    ...route,
+    responses: {
+      [status]: { description, content: { 'application/json': { schema } } },
+      ...errorResponses(errors),
+    } as Record<N, { description: string; content: { 'application/json': { schema: S } } }>,
+  });
+}
+
+/** On TCP every route wants a token, and any request may be malformed. */
+export function errorResponses(errors: Errors) {
+  const all = {
+    400: 'What was sent does not fit.',
+    401: 'On TCP: the token is missing, unknown or revoked.',
+    403: 'Not for this caller, `Host` or `Origin`.',
+    ...errors,
+  };
+  const body = { content: { 'application/json': { schema: ErrorBody } } };
+  return Object.fromEntries(Object.entries(all).map(([status, description]) => [status, { description, ...body }]));
+}

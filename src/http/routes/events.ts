@@ -1,0 +1,40 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { resolveReference } from '../../messaging/reference.ts';
+import type { Api } from '../api.ts';
+import type { EventHub } from '../hub.ts';
+import { createRouter, errorResponses, type Router } from '../router.ts';
+import { label } from '../schemas.ts';
+import { startOf, streamEvents } from '../stream.ts';
+
+const stream = createRoute({
+  method: 'get',
+  path: '/',
+  summary: 'Events as they happen, as server-sent events: `id` is the number, `event` the type, data an Event.',
+  request: {
+    query: z.strictObject({
+      agent: label.optional().openapi({ description: 'Only what this agent (REF) wrote, gets or does.' }),
+      channel: label.optional(),
+      type: label.optional().openapi({ description: 'Types, separated by commas.' }),
+      after: z.string().max(20).optional().openapi({ description: 'Like Last-Event-ID, for the first request.' }),
+    }),
+    headers: z.object({
+      'last-event-id': z.string().max(20).optional().openapi({ description: 'Go on after this number.' }),
+    }),
+  },
+  responses: {
+    200: { description: 'The stream.', content: { 'text/event-stream': { schema: z.string() } } },
+    ...errorResponses({ 404: 'There is no such agent.', 410: 'Events after that number are no longer kept.' }),
+  },
+});
+
+export function eventRoutes(api: Api, hub: EventHub): Router {
+  const routes = createRouter();
+  routes.openapi(stream, async (c) => {
+    const { agent, channel, type, after } = c.req.valid('query');
+    const start = await startOf(api, hub, c.req.valid('header')['last-event-id'] ?? after);
+    const agentId = agent === undefined ? null : (await api.store.read((tx) => resolveReference(tx, agent))).id;
+    const types = type === undefined ? null : type.split(',').map((one) => one.trim());
+    return streamEvents(api, hub, c, start, { agentId, channelId: channel ?? null, types }) as never;
+  });
+  return routes;
+}

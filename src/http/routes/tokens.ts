@@ -1,0 +1,101 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { z } from '@hono/zod-openapi';
+import { checkName, keyOf, shorten, USER_ID } from '../../core/agent.ts';
+import { SubstratError } from '../../core/errors.ts';
+import type { Tx } from '../../store/store.ts';
+import { hashToken, ownerOnly } from '../access.ts';
+import type { Api } from '../api.ts';
+import { createRouter, describe, type Router } from '../router.ts';
+import { label, pageOf, Token } from '../schemas.ts';
+import { showTime } from '../shown.ts';
+
+const TokenCreation = z
+  .strictObject({ as: label.openapi({ example: 'anna' }), label: z.string().max(200).default('') })
+  .openapi('TokenCreation');
+const NewToken = Token.extend({
+  token: z.string().openapi({ description: 'Shown this once; only its hash is kept.' }),
+}).openapi('NewToken');
+const Revoked = z.strictObject({ status: z.literal('revoked'), id: z.string() }).openapi('Revoked');
+
+const list = describe(
+  { method: 'get', path: '/', summary: 'List the tokens of further clients.' },
+  { status: 200, description: 'All of them, without their secrets.', schema: pageOf(Token) },
+);
+const create = describe(
+  {
+    method: 'post',
+    path: '/',
+    summary: 'Make a token for a person, who is made if there is none of that name.',
+    request: { body: { required: true, content: { 'application/json': { schema: TokenCreation } } } },
+  },
+  { status: 201, description: 'The token.', schema: NewToken },
+  { 409: 'An agent has that handle.' },
+);
+const revoke = describe(
+  {
+    method: 'delete',
+    path: '/{id}',
+    summary: 'Revoke a token.',
+    request: { params: z.strictObject({ id: z.string() }) },
+  },
+  { status: 200, description: 'It opens nothing any more.', schema: Revoked },
+  { 404: 'There is no such token, or it is revoked already.' },
+);
+
+export function tokenRoutes(api: Api): Router {
+  const routes = createRouter();
+  routes.openapi(list, async (c) => {
+    ownerOnly(c.get('caller'));
+    const rows = await api.store.read((tx) => tx.listTokens({}));
+    const items = rows.map((row) => ({
+      id: row.id,
+      as: row.handle,
+      label: row.label,
+      createdAt: showTime(row.created_at),
+      revokedAt: row.revoked_at === null ? null : showTime(row.revoked_at),
+    }));
+    return c.json({ items, nextCursor: null }, 200);
+  });
+  routes.openapi(create, async (c) => {
+    ownerOnly(c.get('caller'));
+    const wish = c.req.valid('json');
+    const token = randomBytes(32).toString('base64url');
+    const id = randomUUID();
+    const at = api.clock();
+    const handle = await api.store.write(async (tx) => {
+      const person = await personNamed(tx, wish.as, at);
+      await tx.insertToken({
+        id,
+        hash: hashToken(token),
+        participant_id: person.id,
+        label: wish.label,
+        created_at: at,
+      });
+      return person.handle;
+    });
+    return c.json({ id, as: handle, label: wish.label, createdAt: showTime(at), revokedAt: null, token }, 201);
+  });
+  routes.openapi(revoke, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { id } = c.req.valid('param');
+    const revoked = await api.store.write((tx) => tx.revokeToken({ id, at: api.clock() }));
+    if (revoked === 0) throw new SubstratError('not_found', `There is no token ${shorten(id)} that could be revoked.`);
+    return c.json({ status: 'revoked' as const, id }, 200);
+  });
+  return routes;
+}
+
+async function personNamed(tx: Tx, name: string, at: number): Promise<{ id: string; handle: string }> {
+  const existing = await tx.getParticipant({ handleKey: keyOf(name) });
+  if (existing?.kind === 'person') return existing;
+  if (existing?.kind === 'agent') {
+    throw new SubstratError(
+      'conflict',
+      `"${name}" is an agent. Agents come in by their own sockets; tokens are for people.`,
+    );
+  }
+  if (keyOf(name) !== USER_ID) checkName(name);
+  const id = randomUUID();
+  await tx.insertPerson({ id, handle: name, handleKey: keyOf(name), at });
+  return { id, handle: name };
+}

@@ -1,0 +1,163 @@
+import { isAbsolute } from 'node:path';
+import { z } from '@hono/zod-openapi';
+import { MAX_TEXT } from '../core/text.ts';
+
+/** What goes in and out, once for validation, types and the OpenAPI document. */
+
+const plain = (text: string): boolean => !text.includes('\0');
+const NO_NUL = 'must not contain NUL characters';
+
+export const label = z.string().min(1).max(500).refine(plain, NO_NUL);
+const path = z.string().min(1).max(4096).refine(plain, NO_NUL);
+const text = z
+  .string()
+  .max(MAX_TEXT)
+  .refine((value) => value.trim() !== '', 'must not be empty')
+  .refine(plain, NO_NUL);
+const time = z.string().openapi({ format: 'date-time', example: '2026-01-31T12:00:00.000Z' });
+const uuid = z.string().openapi({ format: 'uuid' });
+
+export const ErrorBody = z
+  .strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) })
+  .openapi('Error');
+
+export const Agent = z
+  .strictObject({
+    id: uuid,
+    name: z.string(),
+    handle: z.string(),
+    role: z.string(),
+    state: z.enum(['idle', 'busy', 'waiting', 'terminated']),
+    parentId: uuid.nullable(),
+    provider: z.string(),
+    model: z.string().nullable(),
+    program: z.string().nullable(),
+    workspace: z.string(),
+    instructions: z.string(),
+    tools: z.array(z.string()).nullable(),
+    pending: z.int(),
+    createdAt: time,
+  })
+  .openapi('Agent');
+
+export const AgentCreation = z
+  .strictObject({
+    name: z.string().max(200).openapi({ example: 'lead' }),
+    parent: label.nullable().default(null).openapi({ description: 'REF of the parent; none makes a root.' }),
+    role: label.nullable().default(null),
+    instructions: text.or(z.literal('')).default(''),
+    provider: label.nullable().default(null).openapi({ example: 'external' }),
+    model: label.nullable().default(null),
+    program: path.nullable().default(null),
+    workspace: path.refine(isAbsolute, 'must be an absolute path').nullable().default(null),
+    tools: z.array(label).max(200).nullable().default(null),
+  })
+  .openapi('AgentCreation');
+
+export const MessageCreation = z
+  .strictObject({
+    text,
+    inReplyTo: label.optional().openapi({ description: "The agent's question that this answers." }),
+  })
+  .openapi('MessageCreation');
+
+export const Message = z
+  .strictObject({
+    messageId: uuid,
+    channelId: z.string(),
+    from: z.string().openapi({ description: 'Handle of the author.' }),
+    text: z.string(),
+    kind: z.enum(['message', 'reply', 'error', 'notice']),
+    inReplyTo: uuid.nullable(),
+    late: z.boolean(),
+    request: z.enum(['open', 'closed']).nullable().openapi({ description: 'For a request, whether it still waits.' }),
+    createdAt: time,
+  })
+  .openapi('Message');
+
+export const Run = z
+  .strictObject({
+    id: uuid,
+    agentId: uuid,
+    agent: z.string().openapi({ description: 'Handle of the agent.' }),
+    state: z.enum(['created', 'running', 'completed', 'failed', 'cancelled']),
+    attempt: z.int(),
+    serves: uuid.nullable(),
+    triggerId: uuid.nullable(),
+    chainDepth: z.int(),
+    stopReason: z.string().nullable(),
+    error: z.string().nullable(),
+    finalText: z.string().nullable(),
+    usage: z.strictObject({ inputTokens: z.int(), outputTokens: z.int(), costUsd: z.number() }),
+    createdAt: time,
+    startedAt: time.nullable(),
+    endedAt: time.nullable(),
+  })
+  .openapi('Run');
+
+export const RunMessage = z
+  .strictObject({
+    n: z.int(),
+    step: z.int(),
+    attempt: z.int(),
+    type: z.enum(['system_message', 'user_message', 'assistant_message', 'tool_call_message', 'tool_return_message']),
+    tool: z.string().nullable(),
+    callId: z.string().nullable(),
+    content: z.unknown(),
+    isError: z.boolean(),
+    createdAt: time,
+  })
+  .openapi('RunMessage');
+
+export const Channel = z
+  .strictObject({
+    id: z.string(),
+    kind: z.enum(['public', 'private', 'dm']),
+    topic: z.string(),
+    createdAt: time,
+  })
+  .openapi('Channel');
+
+export const Participant = z
+  .strictObject({ id: z.string(), kind: z.enum(['agent', 'person']), handle: z.string() })
+  .openapi('Participant');
+
+export const Event = z
+  .strictObject({ seq: z.int(), type: z.string(), at: time, data: z.record(z.string(), z.unknown()) })
+  .openapi('Event');
+
+export const Token = z
+  .strictObject({
+    id: uuid,
+    as: z.string().openapi({ description: 'Handle of the participant that it belongs to.' }),
+    label: z.string(),
+    createdAt: time,
+    revokedAt: time.nullable(),
+  })
+  .openapi('Token');
+
+export const Health = z.strictObject({ status: z.literal('ok') }).openapi('Health');
+
+export const Status = z
+  .strictObject({
+    pid: z.int(),
+    home: z.string(),
+    version: z.string(),
+    url: z.string().nullable(),
+    sandbox: z.enum(['none']),
+    commits: z.int().openapi({ description: 'Commits of the store since the start.' }),
+  })
+  .openapi('Status');
+
+/** `?cursor=…&limit=…`, with whatever else a list takes. */
+export function pageQuery<S extends z.ZodRawShape>(more: S) {
+  return z.strictObject({
+    cursor: z.string().max(400).optional(),
+    limit: z.coerce.number().int().min(1).max(500).default(100),
+    ...more,
+  });
+}
+
+export function pageOf<S extends z.ZodType>(items: S) {
+  return z.strictObject({ items: z.array(items), nextCursor: z.string().nullable() });
+}

@@ -1,0 +1,79 @@
+import { agentState } from '../core/agent.ts';
+import type { AgentView, ChannelRow, MessageView, RunMessageRow, RunRow } from '../store/store.ts';
+
+/** Rows as the API shows them. */
+
+export function showAgent(view: AgentView) {
+  return {
+    id: view.id,
+    name: view.name,
+    handle: view.handle,
+    role: view.role,
+    state: agentState(view),
+    parentId: view.parent_id,
+    provider: view.provider,
+    model: view.model,
+    program: view.program,
+    workspace: view.workspace,
+    instructions: view.instructions,
+    tools: view.tools === null ? null : (JSON.parse(view.tools) as string[]),
+    pending: view.pending,
+    createdAt: showTime(view.created_at),
+  };
+}
+
+export function showMessage(view: MessageView) {
+  return {
+    messageId: view.id,
+    channelId: view.channel_id,
+    from: view.handle,
+    text: view.text,
+    kind: view.kind,
+    inReplyTo: view.in_reply_to,
+    late: view.late === 1,
+    request: view.request_state,
+    createdAt: showTime(view.created_at),
+  };
+}
+
+export function showRun(run: RunRow & { readonly handle: string }) {
+  return {
+    id: run.id,
+    agentId: run.agent_id,
+    agent: run.handle,
+    state: run.state,
+    attempt: run.attempt,
+    serves: run.serves,
+    triggerId: run.trigger_id,
+    chainDepth: run.chain_depth,
+    stopReason: run.stop_reason,
+    error: run.error,
+    finalText: run.final_text,
+    usage: { inputTokens: run.input_tokens, outputTokens: run.output_tokens, costUsd: run.cost_usd },
+    createdAt: showTime(run.created_at),
+    startedAt: run.started_at === null ? null : showTime(run.started_at),
+    endedAt: run.ended_at === null ? null : showTime(run.ended_at),
+  };
+}
+
+export function showRunMessage(row: RunMessageRow) {
+  return {
+    n: row.n,
+    step: row.step,
+    attempt: row.attempt,
+    type: row.type,
+    tool: row.tool,
+    callId: row.call_id,
+    content: JSON.parse(row.content) as unknown,
+    isError: row.is_error === 1,
+    createdAt: showTime(row.created_at),
+  };
+}
+
+export function showChannel(row: ChannelRow) {
+  return { id: row.id, kind: row.kind, topic: row.topic, createdAt: showTime(row.created_at) };
+}
+
+export function showTime(at: number): string {
+  return new Date(at).toISOString();
+}

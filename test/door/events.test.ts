@@ -1,0 +1,131 @@
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { SubstratEvent } from '../../src/client/client.ts';
+import { type DaemonSetup, startDaemon, type TestDaemon } from '../helpers/daemon.ts';
+import { ask } from '../helpers/http.ts';
+import { until } from '../helpers/until.ts';
+
+let world: TestDaemon;
+afterEach(() => world.stop());
+
+const open = async (setup: DaemonSetup = {}) => {
+  world = await startDaemon({ members: { a: {}, b: {} }, ...setup });
+};
+const say = (ref: string, text: string) => world.client.sendMessage(ref, { text });
+
+/** The first events of a stream. */
+async function take(
+  count: number,
+  query: Parameters<TestDaemon['client']['followEvents']>[0],
+): Promise<SubstratEvent[]> {
+  const stop = new AbortController();
+  const events: SubstratEvent[] = [];
+  for await (const event of world.client.followEvents({ ...query, signal: stop.signal })) {
+    events.push(event);
+    if (events.length === count) break;
+  }
+  stop.abort();
+  return events;
+}
+
+describe('the stream', () => {
+  test('has every event once, numbered without gaps, from wherever one left', async () => {
+    await open();
+    for (let n = 0; n < 20; n += 1) await say('a', `m${n}`);
+    const all = await take(22, { after: 0 });
+    expect(all.map(({ seq }) => seq)).toEqual(all.map((_, i) => i + 1));
+    const rest = await take(12, { after: 10 });
+    expect(rest).toEqual(all.slice(10));
+  });
+
+  test('starts from now when nothing is said, and brings what comes', async () => {
+    await open();
+    await say('a', 'before');
+    const next = take(1, {});
+    await until('a reader', async () => {
+      await say('a', 'after');
+      return Promise.race([next, new Promise((resolve) => setTimeout(resolve, 50, null))]);
+    });
+    const [event] = await next;
+    expect(event?.data).toMatchObject({ message: { text: 'after', from: 'user' }, to: ['a'] });
+  });
+
+  test('filters by agent, channel and type', async () => {
+    await open();
+    await say('a', 'for a');
+    await say('b', 'for b');
+    const texts = (events: SubstratEvent[]) =>
+      events.map(({ data }) => (data as { message?: { text: string } }).message?.text);
+    expect(texts(await take(2, { after: 0, agent: 'b' }))).toEqual([undefined, 'for b']);
+    expect(texts(await take(1, { after: 0, channel: 'dm-b-user' }))).toEqual(['for b']);
+    expect((await take(2, { after: 0, types: ['agent_created'] })).map(({ type }) => type)).toEqual([
+      'agent_created',
+      'agent_created',
+    ]);
+  });
+
+  test('has heartbeats that tell how far one has come, also where the filter leaves all out', async () => {
+    await open({ config: '[events]\nheartbeat = "100ms"' });
+    await say('a', 'x');
+    const text = await readRaw('/api/events?after=0&type=none', (seen) => seen.includes('\n: 3\n'));
+    expect(text).not.toContain('data:');
+  });
+
+  test('says when what is asked for is gone, or not there yet, or no number', async () => {
+    let now = Date.now();
+    await open({ config: '[events]\nretention = "1m"', clock: () => now });
+    await say('a', 'old');
+    now += 120_000;
+    await world.daemon.forget();
+    await say('a', 'new');
+    const code = async (after: string) => {
+      const { status, json } = await ask(world, '/api/events', { headers: { 'last-event-id': after } });
+      return [status, json.error.code];
+    };
+    expect(await code('0')).toEqual([410, 'gone']);
+    expect(await code('999')).toEqual([400, 'bad_request']);
+    expect(await code('x')).toEqual([400, 'bad_request']);
+    const [event] = await take(1, { after: 3 });
+    expect(event?.seq).toBe(4);
+  });
+
+  test('cuts off a reader that takes nothing; it resumes', async () => {
+    await open({ config: '[events]\npatience = "300ms"\n[limits]\nmax_tree_runs = 100000' });
+    for (let n = 0; n < 60; n += 1) await say('a', 'x'.repeat(500_000));
+    const bytes = await new Promise<number>((resolve) => {
+      let read = 0;
+      const outgoing = request({ socketPath: join(world.home, 'daemon.sock'), path: '/api/events?after=0' });
+      outgoing.on('response', (response) => {
+        response.on('data', (chunk) => (read += chunk.length));
+        response.pause();
+        // Longer than the daemon's patience; what is in the kernel by then still comes.
+        setTimeout(() => response.resume(), 1500);
+        response.on('error', () => {});
+        response.on('close', () => resolve(read));
+      });
+      outgoing.end();
+    });
+    expect(bytes).toBeLessThan(10_000_000);
+    const events = await take(62, { after: 0 });
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
+  });
+});
+
+function readRaw(path: string, enough: (seen: string) => boolean): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let seen = '';
+    const outgoing = request({ socketPath: join(world.home, 'daemon.sock'), path });
+    outgoing.on('error', reject);
+    outgoing.on('response', (response) => {
+      response.setEncoding('utf8').on('data', (chunk) => {
+        seen += chunk;
+        if (!enough(seen)) return;
+        outgoing.destroy();
+        resolve(seen);
+      });
+      response.on('error', () => {});
+    });
+    outgoing.end();
+  });
+}

@@ -1,0 +1,224 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
+import { type Answer, ask } from '../helpers/http.ts';
+import { type Operation, readOperations } from '../helpers/openapi.ts';
+import { until } from '../helpers/until.ts';
+
+let world: TestDaemon;
+let operations: Operation[];
+const ids = { agent: '', message: '', run: '', channel: '', token: '' };
+
+beforeAll(async () => {
+  world = await startDaemon({ config: '[limits]\nmax_children = 5000\nmax_agents = 5000' });
+  const echo = world.program('echo', '({ messages }) => messages[0].text');
+  const agent = await world.client.createAgent({ name: 'echo', program: echo });
+  const { messageId } = await world.client.sendMessage('echo', { text: 'hello' });
+  await until('the answer', () => world.client.awaitReply(messageId, 5));
+  const { items } = await world.client.listRuns({ agent: 'echo' });
+  const token = await world.client.createToken({ as: 'anna' });
+  Object.assign(ids, {
+    agent: agent.id,
+    message: messageId,
+    run: items[0]?.id,
+    channel: 'dm-echo-user',
+    token: token.id,
+  });
+  operations = readOperations((await ask(world, '/api/openapi.json')).json);
+});
+
+afterAll(() => world.stop());
+
+const find = (method: string, path: string): Operation => {
+  const operation = operations.find((one) => one.method === method && one.path === path);
+  if (!operation) throw new Error(`${method} ${path} is not described`);
+  return operation;
+};
+
+describe('the document', () => {
+  test('is OpenAPI 3.1 and describes every route', () => {
+    expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+      'DELETE /api/tokens/{id}',
+      'GET /api/agents',
+      'GET /api/agents/{id}',
+      'GET /api/agents/{id}/mcp',
+      'GET /api/agents/{id}/messages',
+      'GET /api/channels',
+      'GET /api/channels/{id}',
+      'GET /api/channels/{id}/members',
+      'GET /api/channels/{id}/messages',
+      'GET /api/events',
+      'GET /api/inbox',
+      'GET /api/messages/{id}',
+      'GET /api/messages/{id}/replies',
+      'GET /api/participants',
+      'GET /api/runs',
+      'GET /api/runs/{id}',
+      'GET /api/status',
+      'GET /api/tokens',
+      'GET /health',
+      'POST /api/agents',
+      'POST /api/agents/{id}/messages',
+      'POST /api/agents/{id}/terminate',
+      'POST /api/runs/{id}/cancel',
+      'POST /api/tokens',
+    ]);
+  });
+
+  test.each([
+    ['GET', '/health', '/health', 200],
+    ['GET', '/api/status', '/api/status', 200],
+    ['GET', '/api/agents', '/api/agents?limit=1', 200],
+    ['GET', '/api/agents', '/api/agents?cursor=x', 400],
+    ['GET', '/api/agents', '/api/agents?colour=red', 400],
+    ['GET', '/api/agents/{id}', '/api/agents/echo', 200],
+    ['GET', '/api/agents/{id}', '/api/agents/nobody', 404],
+    ['GET', '/api/agents/{id}/mcp', '/api/agents/echo/mcp', 409],
+    ['GET', '/api/agents/{id}/messages', '/api/agents/echo/messages', 200],
+    ['GET', '/api/channels', '/api/channels', 200],
+    ['GET', '/api/channels/{id}', '/api/channels/dm-echo-user', 200],
+    ['GET', '/api/channels/{id}', '/api/channels/x', 404],
+    ['GET', '/api/channels/{id}/members', '/api/channels/dm-echo-user/members', 200],
+    ['GET', '/api/channels/{id}/messages', '/api/channels/dm-echo-user/messages', 200],
+    ['GET', '/api/inbox', '/api/inbox', 200],
+    ['GET', '/api/inbox', '/api/inbox?open=true', 200],
+    ['GET', '/api/messages/{id}', '/api/messages/:message', 200],
+    ['GET', '/api/messages/{id}', '/api/messages/x', 404],
+    ['GET', '/api/messages/{id}/replies', '/api/messages/:message/replies', 200],
+    ['GET', '/api/participants', '/api/participants', 200],
+    ['GET', '/api/runs', '/api/runs?agent=echo&state=completed', 200],
+    ['GET', '/api/runs/{id}', '/api/runs/:run', 200],
+    ['GET', '/api/runs/{id}', '/api/runs/x', 404],
+    ['POST', '/api/runs/{id}/cancel', '/api/runs/:run/cancel', 409],
+    ['POST', '/api/runs/{id}/cancel', '/api/runs/x/cancel', 404],
+    ['GET', '/api/tokens', '/api/tokens', 200],
+    ['DELETE', '/api/tokens/{id}', '/api/tokens/x', 404],
+    ['GET', '/api/events', '/api/events?agent=nobody', 404],
+    ['GET', '/api/events', '/api/events?after=x', 400],
+  ])('%s %s: %s answers %i as described', async (method, template, path, status) => {
+    const answer = await ask(world, path.replace(':message', ids.message).replace(':run', ids.run), { method });
+    expect(answer.status).toBe(status);
+    expect(find(method, template).fault(answer.status, answer.json)).toBeNull();
+  });
+
+  test.each([
+    ['/api/agents', { name: 'made', provider: 'external' }, 201],
+    ['/api/agents', { name: 'made', provider: 'external' }, 409],
+    ['/api/agents', { name: 'a/b', provider: 'external' }, 400],
+    ['/api/agents', { name: 'x', provider: 'external', colour: 'red' }, 400],
+    ['/api/agents', { name: 'x', provider: 'magic' }, 422],
+    ['/api/agents', { name: 'x', provider: 'external', parent: 'nobody' }, 404],
+    ['/api/tokens', { as: 'bert' }, 201],
+    ['/api/tokens', { as: 'echo' }, 409],
+  ])('POST %s with %j answers %i as described', async (path, body, status) => {
+    const answer = await ask(world, path, { method: 'POST', body });
+    expect(answer.status).toBe(status);
+    expect(find('POST', path).fault(answer.status, answer.json)).toBeNull();
+  });
+
+  test('an external agent can be joined, written to and terminated, as described', async () => {
+    const post = (path: string, body?: unknown) => ask(world, path, { method: 'POST', body });
+    await post('/api/agents', { name: 'guest', provider: 'external' });
+    const answers: [Operation, Answer][] = [
+      [find('GET', '/api/agents/{id}/mcp'), await ask(world, '/api/agents/guest/mcp')],
+      [find('POST', '/api/agents/{id}/messages'), await post('/api/agents/guest/messages', { text: 'hi' })],
+      [find('POST', '/api/agents/{id}/terminate'), await post('/api/agents/guest/terminate')],
+      [find('POST', '/api/agents/{id}/terminate'), await post('/api/agents/guest/terminate')],
+    ];
+    expect(answers.map(([, answer]) => answer.status)).toEqual([200, 201, 200, 409]);
+    for (const [operation, answer] of answers) expect(operation.fault(answer.status, answer.json)).toBeNull();
+  });
+});
+
+describe('any request', () => {
+  test('is answered as described, whatever it says', { timeout: 180_000 }, async () => {
+    const known = () => fc.constantFrom(...Object.values(ids), 'echo', 'nobody', 'made');
+    const word = fc.oneof(known(), fc.string({ maxLength: 30 }), fc.string({ unit: 'grapheme', maxLength: 10 }));
+    const value = fc.oneof(word, fc.constant('true'), fc.nat(600).map(String), fc.constant(''));
+    const json = fc.oneof(
+      fc.jsonValue(),
+      fc.record(
+        {
+          name: word,
+          text: word,
+          as: word,
+          provider: fc.constantFrom('external', 'scripted', 'x'),
+          parent: word,
+          inReplyTo: word,
+        },
+        { requiredKeys: [] },
+      ),
+    );
+    const request = fc.record({
+      operation: fc.constantFrom(...operations.filter(({ path }) => path !== '/api/events')),
+      id: word,
+      query: fc.dictionary(fc.constantFrom('cursor', 'limit', 'all', 'open', 'agent', 'state', 'colour'), value, {
+        maxKeys: 3,
+      }),
+      body: json,
+      key: fc.option(
+        fc.string({ maxLength: 20 }).map((text) => text.replace(/[^\x21-\x7e]/g, '')),
+        { nil: undefined },
+      ),
+      broken: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(request, async ({ operation, id, query, body, key, broken }) => {
+        const search = new URLSearchParams(query).toString();
+        const path = `${operation.path.replace('{id}', encodeURIComponent(id) || 'x')}${search ? `?${search}` : ''}`;
+        const raw = operation.method === 'POST' ? (broken ? '{"text":' : JSON.stringify(body)) : undefined;
+        const headers = { 'content-type': 'application/json', ...(key !== undefined && { 'idempotency-key': key }) };
+        const answer = await ask(world, path, { method: operation.method, headers, ...(raw !== undefined && { raw }) });
+        expect([path, operation.fault(answer.status, answer.json), answer.text.slice(0, 300)]).toEqual([
+          path,
+          null,
+          answer.text.slice(0, 300),
+        ]);
+        expect(answer.status).toBeLessThan(500);
+      }),
+      { numRuns: 3000 },
+    );
+    expect((await ask(world, '/health')).status).toBe(200);
+    expect(world.log()).not.toContain('a request failed');
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  beforeAll(() => world.client.createAgent({ name: 'keyed', provider: 'external' }));
+
+  const send = (key: string, text: string) =>
+    ask(world, '/api/agents/keyed/messages', { method: 'POST', body: { text }, headers: { 'idempotency-key': key } });
+
+  test('makes a repeated post one', async () => {
+    const [first, second] = await Promise.all([send('k1', 'once'), send('k1', 'once')]);
+    expect(first.status).toBe(201);
+    expect(second.json).toEqual(first.json);
+    const { items } = await world.client.listMessages('keyed');
+    expect(items.filter((message) => message.text === 'once')).toHaveLength(1);
+  });
+
+  test('with other arguments is an error and has no effect', async () => {
+    await send('k2', 'this');
+    const other = await send('k2', 'that');
+    expect(other.status).toBe(409);
+    const { items } = await world.client.listMessages('keyed');
+    expect(items.filter((message) => message.text === 'that')).toHaveLength(0);
+  });
+
+  test('makes one agent of two', async () => {
+    const make = () =>
+      ask(world, '/api/agents', {
+        method: 'POST',
+        body: { name: 'only', provider: 'external' },
+        headers: { 'idempotency-key': 'k3' },
+      });
+    const [first, second] = [await make(), await make()];
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(second.json.id).toBe(first.json.id);
+  });
+
+  test('of a refused post is free', async () => {
+    expect((await send('k4', ' ')).status).toBe(400);
+    expect((await send('k4', 'fine')).status).toBe(201);
+  });
+});
