@@ -22,7 +22,7 @@ import { AgentDoors } from './doors.ts';
 import { type Home, takeHome } from './home.ts';
 import type { Log } from './log.ts';
 import { createMembers } from './members.ts';
-import { createProviders } from './providers.ts';
+import { createProviders, EXTERNAL } from './providers.ts';
 
 export interface DaemonOptions {
   readonly home: string;
@@ -153,8 +153,16 @@ export class Daemon {
   }
 
   async cancelRun(runId: string, reason: string): Promise<void> {
-    await this.store.write((tx) => cancelRun(tx, correspondence, runId, reason, this.clock()));
+    const agent = await this.store.write(async (tx) => {
+      await cancelRun(tx, correspondence, runId, reason, this.clock());
+      return tx.getAgent({ id: (await tx.getRun({ id: runId }))?.agent_id ?? '' });
+    });
     this.#scheduler.abort(runId);
+    // Whoever is connected is in the run that was cancelled; the next one to join opens another.
+    if (agent?.provider === EXTERNAL) {
+      await this.#doors.closeExternal(agent.id);
+      await this.#doors.openExternal([agent]);
+    }
   }
 
   async terminateAgent(agentId: string, reason: string): Promise<void> {

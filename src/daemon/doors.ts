@@ -75,9 +75,16 @@ export class AgentDoors {
     await this.#options.external.settled();
   }
 
-  #leave(agentId: string): Promise<void> {
-    const { external, log } = this.#options;
-    return external.leave(agentId).catch((error) => log.error({ agentId, error: error.message }, 'leaving failed'));
+  async #leave(agentId: string): Promise<void> {
+    const { external, log, tools } = this.#options;
+    try {
+      await external.leave(agentId);
+      const agent = await tools.store.read((tx) => tx.getAgent({ id: agentId }));
+      // It completed its work, and with its run it ended.
+      if (agent?.terminated_at) await this.closeExternal(agentId);
+    } catch (error) {
+      log.error({ agentId, error: (error as Error).message }, 'leaving failed');
+    }
   }
 
   async #listen(

@@ -1,5 +1,5 @@
 import { USER } from '../core/agent.ts';
-import { chooseCarried } from '../core/delivery.ts';
+import { type Carried, chooseCarried } from '../core/delivery.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
 import type { AgentRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
 import { type Attempt, createAttempt, record } from './attempt.ts';
@@ -7,6 +7,8 @@ import { buildInstructions, buildPrompt } from './prompt.ts';
 
 /** A run carries at most this many messages; the rest waits for the next one. */
 const MAX_CARRIED = 200;
+/** And, beside the one that started it, at most so many characters: a prompt has to fit somewhere. */
+const MAX_CARRIED_TEXT = 2_000_000;
 const MAX_JOURNAL = 50;
 
 /** An attempt that is claimed and knows what to do. */
@@ -48,7 +50,7 @@ export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Starte
 /** Chooses what the run carries and marks it; the run knows from then on what it serves. */
 export async function inject(tx: Tx, run: RunRow): Promise<readonly DeliveryView[]> {
   const pending = await tx.listPending({ agentId: run.agent_id, limit: MAX_CARRIED });
-  const { serves, deliveries } = chooseCarried(pending);
+  const { serves, deliveries } = withinReason(chooseCarried(pending));
   for (const { message_id } of deliveries) {
     await tx.injectDelivery({ messageId: message_id, agentId: run.agent_id, runId: run.id });
   }
@@ -60,6 +62,17 @@ export async function inject(tx: Tx, run: RunRow): Promise<readonly DeliveryView
     chainDepth: chainDepth(deliveries),
   });
   return deliveries;
+}
+
+/** The one that starts the run, and the others in order until there are enough; the rest stays pending. */
+function withinReason(chosen: Carried<DeliveryView>): Carried<DeliveryView> {
+  const first = chosen.deliveries.find((delivery) => delivery.delivery_kind !== 'news') ?? chosen.deliveries[0];
+  let size = 0;
+  const deliveries = chosen.deliveries.filter((delivery) => {
+    size += delivery.text.length;
+    return delivery === first || size <= MAX_CARRIED_TEXT;
+  });
+  return { ...chosen, deliveries };
 }
 
 /** 0 where a person's message is carried, else one more than the deepest that is. */

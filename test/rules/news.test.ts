@@ -192,4 +192,28 @@ describe('a run', () => {
     await world.settle();
     expect(depths.sort()).toEqual([0, 2]);
   });
+
+  test('carries no more text than fits; the rest comes with the next one', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    await world.create('reader', lead);
+    const turns: number[] = [];
+    world.behave('lead', async (turn) => {
+      for (let n = 0; n < 5; n += 1) {
+        await turn.call('send_message', { recipient: 'reader', text: 'x'.repeat(900_000), sync: false });
+      }
+      return 'ok';
+    });
+    const { promise: hold, resolve } = Promise.withResolvers<string>();
+    world.behave('reader', async (turn) => {
+      turns.push(turn.messages.length);
+      return turns.length === 1 ? hold : '';
+    });
+    await world.ask('reader', 'first');
+    const told = await world.ask('lead', 'go');
+    while ((await world.reply(told)).state !== 'closed') await world.tick();
+    resolve('done');
+    await world.settle();
+    expect(turns).toEqual([1, 2, 2, 1]);
+  });
 });
