@@ -13,9 +13,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
-process.exitCode = await createProgram(version)
-  .parseAsync()
-  .then(() => 0, exitCodeOf);
+try {
+  await createProgram(version).parseAsync();
+} catch (error) {
+  process.exitCode = exitCodeOf(error);
+}
 
 /** 0 done, 1 it failed, 2 wrong usage. */
 function exitCodeOf(error: unknown): number {

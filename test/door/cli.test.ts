@@ -1,0 +1,200 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeCommands } from '../../src/cli/docs.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { runSubstrat, startDaemonProcess } from '../helpers/substrat.ts';
+
+const root = join(import.meta.dirname, '../..');
+let directory: string;
+let home: string;
+let daemon: Awaited<ReturnType<typeof startDaemonProcess>>;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'cli-'));
+  home = join(directory, 'home');
+  daemon = await startDaemonProcess({ home });
+  const library = join(root, 'src/scripted/scripted.ts');
+  const echo = (path: string, source: string) =>
+    writeFileSync(join(directory, path), `import { runAgent } from '${library}';\nawait runAgent(${source});\n`);
+  echo('echo.ts', "({ messages }) => 'echo: ' + messages[0].text");
+  echo('broken.ts', "() => { throw new Error('it broke'); }");
+  echo(
+    'curious.ts',
+    "async ({ call, messages }) => { if (messages[0].kind === 'request') await call('send_message', { recipient: 'USER', text: 'Which?', sync: true }); return 'thanks for ' + messages[0].text; }",
+  );
+  await run(['agent', 'create', 'echo', '--program', join(directory, 'echo.ts'), '--instructions', 'Say it again.']);
+});
+
+afterAll(async () => {
+  await daemon.stop();
+  rmSync(directory, { recursive: true });
+});
+
+async function run(args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runSubstrat(args, { home });
+  expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
+  return stdout;
+}
+
+/** With --json there is exactly one JSON value on stdout, whatever the command. */
+async function json(args: readonly string[]): Promise<Record<string, unknown>> {
+  const text = await run([...args, '--json']);
+  expect(text.trim().split('\n')).toHaveLength(1);
+  return JSON.parse(text);
+}
+
+async function fails(args: readonly string[], code: number): Promise<string> {
+  const result = await runSubstrat(args, { home });
+  expect({ args, code: result.code, stdout: result.stdout }).toEqual({ args, code, stdout: '' });
+  return result.stderr;
+}
+
+describe('agent', () => {
+  test('send --wait prints the answer, and as JSON what the design says', async () => {
+    expect(await run(['agent', 'send', 'echo', 'hello', '--wait'])).toBe('echo: hello\n');
+    expect(await json(['agent', 'send', 'echo', 'again', '--wait'])).toEqual({
+      messageId: expect.any(String),
+      reply: { messageId: expect.any(String), from: 'echo', text: 'echo: again' },
+    });
+  });
+
+  test('send --wait of an agent that cannot answer prints its error and fails', async () => {
+    await run(['agent', 'create', 'broken', '--program', join(directory, 'broken.ts')]);
+    const { code, stdout, stderr } = await runSubstrat(['agent', 'send', 'broken', 'x', '--wait'], { home });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('it broke') });
+    expect(stderr).toContain('broken could not answer');
+  });
+
+  test('inspect, list and terminate', async () => {
+    expect(await run(['agent', 'inspect', 'echo'])).toContain('Say it again.');
+    expect(await json(['agent', 'inspect', 'echo'])).toMatchObject({ name: 'echo', runs: expect.any(Array) });
+    expect(await run(['agent', 'list'])).toMatch(/^HANDLE .*\n(.*\n)*echo +idle/);
+    await run(['agent', 'create', 'short-lived', '--provider', 'external']);
+    expect(await json(['agent', 'terminate', 'short-lived'])).toMatchObject({ status: 'terminated' });
+    expect(await run(['agent', 'list'])).not.toContain('short-lived');
+    expect(await run(['agent', 'list', '--all'])).toMatch(/short-lived +terminated/);
+  });
+
+  test('an ambiguous REF lists the candidates; a path is not ambiguous', async () => {
+    for (const parent of ['left', 'right']) {
+      await run(['agent', 'create', parent, '--provider', 'external']);
+      await run(['agent', 'create', 'twin', '--provider', 'external', '--parent', parent]);
+    }
+    expect(await fails(['agent', 'inspect', 'twin'], 1)).toMatch(/twin \(.*right\.twin \(/);
+    expect(await json(['agent', 'inspect', 'right/twin'])).toMatchObject({ handle: 'right.twin' });
+    expect(await fails(['agent', 'inspect', 'nobody'], 1)).toMatch(/There is no agent "nobody"/);
+  });
+});
+
+describe('inbox', () => {
+  test('shows the questions that wait, and an answer closes them', async () => {
+    await run(['agent', 'create', 'curious', '--program', join(directory, 'curious.ts')]);
+    const sent = await json(['agent', 'send', 'curious', 'go']);
+    let question: { messageId: string; text: string } | undefined;
+    while (!question) question = ((await json(['inbox', '--open'])).items as { messageId: string; text: string }[])[0];
+    expect(question.text).toBe('Which?');
+    await run(['agent', 'send', 'curious', 'the red one', '--reply-to', question.messageId]);
+    const reply = await daemon.client.awaitReply(sent.messageId as string, 10);
+    expect(reply?.text).toBe('thanks for the red one');
+    expect(await run(['inbox', '--open'])).toBe('Nobody waits for you.\n');
+    expect(await run(['inbox'])).toMatch(/^FROM +KIND/);
+  });
+});
+
+describe('run', () => {
+  test('list, show and cancel', async () => {
+    await run(['agent', 'send', 'echo', 'look at me', '--wait']);
+    const { items } = (await json(['run', 'list', '--agent', 'echo', '--limit', '1'])) as { items: { id: string }[] };
+    const id = items[0]?.id as string;
+    expect(await run(['run', 'show', id])).toContain('look at me');
+    expect(await json(['run', 'show', id])).toMatchObject({ id, state: 'completed' });
+    expect(await fails(['run', 'cancel', id], 1)).toMatch(/has completed already/);
+    expect(await fails(['run', 'list', '--state', 'flying'], 2)).toMatch(/Allowed choices/);
+  });
+});
+
+describe('watch', () => {
+  test('follows what happens, one JSON value a line, until it is interrupted', async () => {
+    const { spawn } = await import('node:child_process');
+    const child = spawn(join(root, 'bin/substrat'), ['watch', '--json', '--after', '0', '--agent', 'echo'], {
+      env: { PATH: process.env.PATH, SUBSTRAT_HOME: home },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const lines: string[] = [];
+    await new Promise<void>((resolve) => {
+      let rest = '';
+      child.stdout.on('data', (chunk) => {
+        const parts = (rest + String(chunk)).split('\n');
+        rest = parts.pop() ?? '';
+        lines.push(...parts);
+        if (lines.length > 2) resolve();
+      });
+    });
+    child.kill('SIGINT');
+    const code = await new Promise((resolve) => child.on('exit', resolve));
+    expect(code).toBe(0);
+    expect(lines.map((line) => JSON.parse(line).type)).toContain('message_created');
+  });
+});
+
+describe('token', () => {
+  test('create, list, revoke', async () => {
+    const token = (await run(['token', 'create', '--as', 'dora'])).trim();
+    expect(token).toMatch(/^[\w-]{40,}$/);
+    expect(await run(['token', 'list'])).toMatch(/dora +valid/);
+    const { items } = (await json(['token', 'list'])) as { items: { id: string; as: string }[] };
+    await run(['token', 'revoke', items.find((one) => one.as === 'dora')?.id as string]);
+    expect(await run(['token', 'list'])).toMatch(/dora +revoked/);
+    expect(await fails(['token', 'create'], 2)).toMatch(/--as/);
+  });
+});
+
+describe('doctor', () => {
+  test('checks everything and says how to mend what is wrong', async () => {
+    const { findings } = (await json(['doctor'])) as { findings: { what: string; state: string; mend?: string }[] };
+    expect(findings.map(({ what }) => what)).toEqual([
+      'Node',
+      'configuration',
+      'home',
+      'sockets',
+      'daemon',
+      'store',
+      'bwrap',
+      'providers',
+      'disk',
+      'clock',
+    ]);
+    expect(findings.filter(({ state, mend }) => state !== 'ok' && !mend)).toEqual([]);
+    writeFileSync(join(directory, 'bad.toml'), '[daemon]\nslot = 1\n');
+    const sick = await runSubstrat(['doctor', '--config', join(directory, 'bad.toml')], { home });
+    expect(sick.code).toBe(1);
+    expect(sick.stdout).toContain('did you mean "slots"');
+  });
+});
+
+describe('the papers', () => {
+  test('docs/cli.md is what the commands say', () => {
+    const page = readFileSync(join(root, 'docs/cli.md'), 'utf8');
+    expect(page).toBe(describeCommands(createProgram('0.0.0')));
+  });
+
+  test('completions are scripts that the shells accept', async () => {
+    const script = await run(['completions', 'bash']);
+    const complete = `${script}\nCOMP_WORDS=(substrat agent s); COMP_CWORD=2; _substrat; echo "\${COMPREPLY[*]}"`;
+    expect(execFileSync('bash', ['-c', complete], { encoding: 'utf8' })).toBe('send\n');
+    expect(await run(['completions', 'fish'])).toContain('complete -c substrat');
+    expect(await run(['completions', 'zsh'])).toContain('bashcompinit');
+  });
+
+  test('the example of the client runs', () => {
+    const node = process.execPath;
+    const answer = execFileSync(node, ['examples/client.ts', home, join(directory, 'echo.ts')], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect(answer).toBe('echo: How many words is this?\n');
+  });
+});
