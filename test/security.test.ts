@@ -87,26 +87,17 @@ describe('a socket', () => {
     await until('it is gone', () => runs?.every(({ id }) => processesOf(id).length === 0));
   });
 
-  test('of a cancelled run answers that it has ended, and does nothing more in its name', async () => {
+  test('of a cancelled run is closed; whoever joins again is in another run', async () => {
     await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
     const agentId = daemon.agent('lead').id;
-    await using lead = await connectAgent({ home: daemon.home, agentId });
-    const run = await daemon.daemon.store.read((tx) => tx.getLiveRun({ agentId }));
-    await daemon.client.cancelRun(run?.id ?? '');
-    const [rows, files] = [storeRows(daemon.home), readdirSync(daemon.agent('lead').workspace)];
-    const calls: [string, object][] = [
-      ['send_message', { recipient: 'worker', text: 'x' }],
-      ['spawn_agent', { name: 'new', instructions: 'x', workspace_subdir: 'new' }],
-      ['check_inbox', {}],
-      ['list_agents', {}],
-      ['complete', { result: 'x' }],
-    ];
-    for (const [tool, args] of calls) {
-      const { value } = await lead.call(tool, args as Record<string, unknown>);
-      expect(value, tool).toEqual({ error: { code: 'fenced', message: expect.stringMatching(/This turn has ended/) } });
-    }
-    expect(storeRows(daemon.home)).toEqual(rows);
-    expect(readdirSync(daemon.agent('lead').workspace)).toEqual(files);
+    const raw = await connectRaw({ home: daemon.home, agentId });
+    const run = await until('it has joined', () => daemon.daemon.store.read((tx) => tx.getLiveRun({ agentId })));
+    await daemon.client.cancelRun(run.id);
+    await raw.closed;
+    await using again = await connectAgent({ home: daemon.home, agentId });
+    expect((await again.call('send_message', { recipient: 'worker', text: 'x' })).isError).toBe(false);
+    const next = await daemon.daemon.store.read((tx) => tx.getLiveRun({ agentId }));
+    expect(next?.id).not.toBe(run.id);
   });
 
   test('of a terminated agent is closed and gone, and cannot be joined again', async () => {

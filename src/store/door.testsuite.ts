@@ -25,8 +25,21 @@ export function testDoor({ read, write }: StoreKit): void {
     expect(await list(person.id, '', 1)).toEqual([channels[0]]);
     expect(await list(person.id, channels[0] as string, 9)).toEqual([channels[1]]);
     expect(await list(null, '', 10_000)).toEqual(expect.arrayContaining(channels));
+    expect(await read((tx) => tx.getParticipantById({ id: person.id }))).toMatchObject({ handle: person.handle });
+    expect(await read((tx) => tx.getParticipantById({ id: 'nobody' }))).toBeNull();
     const members = await read((tx) => tx.listMemberHandles({ channelId: channels[0] as string }));
     expect(members).toEqual([{ id: person.id, kind: 'person', handle: person.handle }]);
+  });
+
+  test('two participants share a channel or do not', async () => {
+    const [person, other] = await write(async (tx) => {
+      const [agent, another] = [await addAgent(tx), await addAgent(tx)];
+      const people = [await addPerson(tx, agent), await addPerson(tx, another)] as const;
+      for (const { id } of people) await tx.joinChannel({ channelId: `in-${agent.id}`, participantId: id });
+      return people;
+    });
+    expect(await read((tx) => tx.shareChannel({ a: person.id, b: other.id }))).toBe(true);
+    expect(await read((tx) => tx.shareChannel({ a: person.id, b: 'user' }))).toBe(false);
   });
 
   test('participants page by handle, without the daemon', async () => {

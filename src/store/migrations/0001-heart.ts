@@ -69,13 +69,13 @@ create table members (
   participant_id text not null references participants (id),
   position integer not null,
   primary key (channel_id, participant_id)
-);
+) /* sqlite: without rowid */;
 create index members_participant on members (participant_id);
 create index members_position on members (channel_id, position);
 
 create table messages (
-  id text primary key,
-  seq bigint not null unique,
+  seq bigint primary key,
+  id text not null unique,
   channel_id text not null references channels (id),
   author_id text not null references participants (id),
   run_id text,
@@ -99,7 +99,7 @@ create table requests (
   deadline_at bigint,
   reply_id text references messages (id),
   closed_at bigint
-);
+) /* sqlite: without rowid */;
 create index requests_asker on requests (asker_id) where state = 'open';
 create index requests_recipient on requests (recipient_id) where state = 'open';
 create index requests_deadline on requests (deadline_at) where state = 'open' and deadline_at is not null;
@@ -113,7 +113,7 @@ create table deliveries (
   state text not null check (state in ('pending', 'injected', 'acknowledged', 'dead')),
   run_id text,
   primary key (message_id, agent_id)
-);
+) /* sqlite: without rowid */;
 create index deliveries_pending on deliveries (agent_id, seq) where state = 'pending';
 create index deliveries_run on deliveries (run_id) where run_id is not null;
 
@@ -155,7 +155,7 @@ create table steps (
   attempt integer not null,
   started_at bigint not null,
   primary key (run_id, n)
-);
+) /* sqlite: without rowid */;
 
 create table run_messages (
   run_id text not null references runs (id),
@@ -172,7 +172,6 @@ create table run_messages (
   created_at bigint not null,
   primary key (run_id, n)
 );
-create index run_messages_effect on run_messages (run_id, call_key, n) where effect = 1;
 
 create table events (
   seq bigint primary key,
