@@ -14,7 +14,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  await createProgram(version).parseAsync();
+  // A word before the command can only be an option, or the value of one: then everything is loaded.
+  await (await createProgram(version, process.argv[2])).parseAsync();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
 }

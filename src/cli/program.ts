@@ -1,17 +1,22 @@
 import { Command } from 'commander';
 import { resolveHome } from '../config/home.ts';
-import { agentCommand } from './commands/agent.ts';
-import { completionsCommand } from './commands/completions.ts';
-import { daemonCommand, upCommand } from './commands/daemon.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { inboxCommand } from './commands/inbox.ts';
-import { runCommand } from './commands/run.ts';
-import { tokenCommand } from './commands/token.ts';
-import { watchCommand } from './commands/watch.ts';
 import type { Context } from './context.ts';
 
-/** The whole command line. docs/cli.md and the completions are made from it. */
-export function createProgram(version: string): Command {
+/** Each is loaded only when it is called: a command line is started often, and most of its start is loading. */
+const COMMANDS: Readonly<Record<string, (context: Context) => Promise<Command>>> = {
+  up: async (context) => (await import('./commands/up.ts')).upCommand(context),
+  daemon: async (context) => (await import('./commands/daemon.ts')).daemonCommand(context),
+  agent: async (context) => (await import('./commands/agent.ts')).agentCommand(context),
+  inbox: async (context) => (await import('./commands/inbox.ts')).inboxCommand(context),
+  run: async (context) => (await import('./commands/run.ts')).runCommand(context),
+  watch: async (context) => (await import('./commands/watch.ts')).watchCommand(context),
+  token: async (context) => (await import('./commands/token.ts')).tokenCommand(context),
+  doctor: async (context) => (await import('./commands/doctor.ts')).doctorCommand(context),
+  completions: async (context) => (await import('./commands/completions.ts')).completionsCommand(context),
+};
+
+/** The command line: the one command that is named, or all of them, as for help and for what is made from them. */
+export async function createProgram(version: string, named?: string): Promise<Command> {
   const context: Context = {
     version,
     home: () => resolveHome(process.env),
@@ -23,19 +28,8 @@ export function createProgram(version: string): Command {
     .option('--config <file>', 'configuration file')
     .option('--json', 'print one JSON value (a stream: one a line) and nothing else')
     .configureHelp({ showGlobalOptions: true });
-  for (const make of [
-    upCommand,
-    daemonCommand,
-    agentCommand,
-    inboxCommand,
-    runCommand,
-    watchCommand,
-    tokenCommand,
-    doctorCommand,
-    completionsCommand,
-  ]) {
-    program.addCommand(make(context));
-  }
+  const alone = named === undefined || named === 'completions' ? undefined : COMMANDS[named];
+  for (const load of alone ? [alone] : Object.values(COMMANDS)) program.addCommand(await load(context));
   for (const command of everyCommand(program)) command.exitOverride().showHelpAfterError('(--help shows how)');
   return program;
 }

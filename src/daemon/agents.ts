@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { SubstratError } from '../core/errors.ts';
+import { newId } from '../core/id.ts';
 import type { AgentWish, WriteOnce } from '../http/api.ts';
 import { resolveReference } from '../messaging/reference.ts';
 import { createAgent } from '../messaging/tree.ts';
@@ -20,7 +20,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
     if (parent && parent.terminated_at !== null) {
       throw new SubstratError('terminated', `${parent.handle} is terminated; it cannot have children.`);
     }
-    const id = randomUUID();
+    const id = newId();
     // Whoever names a program wants it to run, whatever runs the parent.
     const said = wish.provider ?? (wish.program === null ? null : 'scripted');
     const provider = said ?? parent?.provider ?? config.daemon.defaultProvider;

@@ -20,7 +20,7 @@ const PAGE = 250_000;
 
 /**
  * Follows the log once for everybody. Numbers come without gaps in commit order, so whoever has seen n asks for what is
- * greater than n, from here while it is kept, else from the store.
+ * greater than n, from here while it is kept, else from the store. While nobody reads, only the last number is followed.
  */
 export class EventHub {
   readonly #store: Store;
@@ -32,12 +32,14 @@ export class EventHub {
   #reading: Promise<void> | null = null;
   #again = false;
   #closed = false;
+  #readers = 0;
   #filled: Promise<void> | null = null;
+  #filling = false;
 
   private constructor(store: Store, last: number) {
     this.#store = store;
     this.#last = last;
-    this.#unsubscribe = store.onChange(() => this.#look());
+    this.#unsubscribe = store.onChange(({ seq }) => this.#hear(seq));
   }
 
   static async open(store: Store): Promise<EventHub> {
@@ -54,10 +56,25 @@ export class EventHub {
     return () => this.#listeners.delete(listener);
   }
 
+  /** A reader comes; answers how it goes. */
+  join(): () => void {
+    this.#readers += 1;
+    let gone = false;
+    return () => {
+      if (!gone) this.#readers -= 1;
+      gone = true;
+    };
+  }
+
   /** What comes after `seq`, at most a page of it. */
   async after(seq: number): Promise<readonly Told[]> {
     if (seq >= this.#last) return [];
-    this.#filled ??= this.#fill();
+    if (!this.#filled) {
+      this.#filling = true;
+      this.#filled = this.#fill().finally(() => {
+        this.#filling = false;
+      });
+    }
     await this.#filled;
     const first = this.#kept[0];
     if (first && first.seq <= seq + 1) return this.#page(seq + 1 - first.seq);
@@ -105,6 +122,17 @@ export class EventHub {
     let dropped = 0;
     while (this.#size > KEPT && dropped < this.#kept.length) this.#size -= this.#kept[dropped++]?.frame.length ?? 0;
     if (dropped > 0) this.#kept = this.#kept.slice(dropped);
+  }
+
+  #hear(seq: number): void {
+    if (this.#readers > 0 || this.#reading || this.#filling) {
+      this.#look();
+      return;
+    }
+    this.#kept = [];
+    this.#size = 0;
+    this.#filled = null;
+    this.#last = Math.max(this.#last, seq);
   }
 
   #look(): void {

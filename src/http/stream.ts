@@ -27,8 +27,13 @@ export function streamEvents(
   const { heartbeatMs, patienceMs } = api.config.events;
   const { outgoing } = c.env as { outgoing?: ServerResponse };
   const encoder = new TextEncoder();
+  const leave = hub.join();
   let seen = after;
   let stalled: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    clearTimeout(stalled);
+    leave();
+  };
   const next = async (): Promise<string> => {
     if (seen >= hub.last && !(await changed(hub, signal, heartbeatMs))) return `: ${seen}\n\n`;
     const page = await hub.after(seen);
@@ -43,13 +48,16 @@ export function streamEvents(
       clearTimeout(stalled);
       let frames = '';
       while (frames === '' && !signal.aborted && !hub.closed) frames = await next();
-      if (signal.aborted || hub.closed) return controller.close();
+      if (signal.aborted || hub.closed) {
+        leave();
+        return controller.close();
+      }
       controller.enqueue(encoder.encode(frames));
       stalled = setTimeout(() => outgoing?.destroy(), patienceMs);
     },
-    cancel: () => clearTimeout(stalled),
+    cancel: end,
   });
-  signal.addEventListener('abort', () => clearTimeout(stalled));
+  signal.addEventListener('abort', end);
   return new Response(stream, {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
   });

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { newId } from '../core/id.ts';
 import type { DeliveryKind, MessageRow, RequestRow, Tx } from '../store/store.ts';
 
 export interface Draft {
@@ -19,7 +19,7 @@ export interface Draft {
 
 /** Stores the message, its deliveries and its event, and wakes the recipients, all in the caller's transaction. */
 export async function post(tx: Tx, draft: Draft, now: number): Promise<string> {
-  const id = randomUUID();
+  const id = newId();
   const seq = await tx.appendEvent({
     type: 'message_created',
     at: now,

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { checkName, keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { newId } from '../core/id.ts';
 import type { AgentRow, Tx } from '../store/store.ts';
 import { joinTeam } from './channels.ts';
 import { answer } from './replies.ts';
@@ -32,7 +32,7 @@ export interface NewAgent {
 export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, now: number): Promise<AgentRow> {
   const { parent, name } = wanted;
   checkName(name);
-  const id = wanted.id ?? randomUUID();
+  const id = wanted.id ?? newId();
   const owner = await nameOwner(tx, parent, keyOf(name));
   if (owner) {
     throw new SubstratError('name_taken', `The name "${name}" is taken by the agent ${owner.id} (${owner.handle}).`);

@@ -9,6 +9,8 @@ export interface Attempt {
   readonly number: number;
   /** Joined by somebody else's program: open-ended, in no slot, never tried again. */
   readonly external: boolean;
+  /** The agent's scope, as JSON; null is every tool. */
+  readonly tools: string | null;
   /** How often each identical call was made so far. */
   readonly calls: Map<string, number>;
   step: number;
@@ -24,6 +26,7 @@ export function createAttempt(run: RunRow, agent: AgentRow, step: number): Attem
     fence: run.fence,
     number: run.attempt,
     external: agent.provider === 'external',
+    tools: agent.tools,
     calls: new Map(),
     step,
     lastType: null,
@@ -47,7 +50,9 @@ export async function record(tx: Tx, attempt: Attempt, entry: Entry, now: number
     attempt.lastType === null || (attempt.lastType === 'tool_return_message' && entry.type !== attempt.lastType);
   if (begins) attempt.step += 1;
   attempt.lastType = entry.type;
-  await tx.insertStep({ runId: attempt.runId, n: attempt.step, attempt: attempt.number, at: now });
+  // A return is in the step of its call. Others look again, because the write that began the step may have failed.
+  if (begins || entry.type !== 'tool_return_message')
+    await tx.insertStep({ runId: attempt.runId, n: attempt.step, attempt: attempt.number, at: now });
   await tx.insertRecord({
     run_id: attempt.runId,
     step: attempt.step,

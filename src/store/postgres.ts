@@ -26,7 +26,7 @@ export async function openPostgres(url: string): Promise<Store> {
   let hints: Awaited<ReturnType<typeof listen>>;
   try {
     await writer.begin();
-    await migrate(writer.execute);
+    await migrate(writer.execute, 'postgres');
     await writer.execute('commit', []);
     hints = await listen(url, tell);
   } catch (error) {

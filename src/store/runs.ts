@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { type ExpressionBuilder, sql } from 'kysely';
 import { SubstratError } from '../core/errors.ts';
+import { newId } from '../core/id.ts';
 import type { RunState, StopReason } from '../core/run.ts';
 import type { BatchState } from './commits.ts';
 import type { Queries } from './query.ts';
@@ -358,7 +358,7 @@ function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
 
 function newRun(p: { agentId: string; treeId: string; nodeId: string; seq: number; now: number }): RunRow {
   return {
-    id: randomUUID(),
+    id: newId(),
     seq: p.seq,
     agent_id: p.agentId,
     tree_id: p.treeId,

@@ -18,7 +18,7 @@ export async function openSqlite(path: string): Promise<Store> {
     tx: createTx('sqlite', execute, batch),
     batch,
     execute,
-    begin: () => beginImmediate(database),
+    begin: () => retryBusy(() => execute('begin immediate', [])),
     inTransaction: () => database.inTransaction,
   };
   try {
@@ -55,7 +55,7 @@ export async function openSqlite(path: string): Promise<Store> {
 
 function openDatabase(path: string): Database.Database {
   try {
-    // SQLite's own waiting would block every agent of the daemon: `beginImmediate` waits instead.
+    // SQLite's own waiting would block every agent of the daemon: `retryBusy` waits instead.
     return new Database(path, { timeout: 0 });
   } catch (error) {
     throw openError(path, error);
@@ -72,7 +72,7 @@ async function prepare(database: Database.Database, connection: WriteConnection)
   });
   await connection.begin();
   try {
-    await migrate(connection.execute);
+    await migrate(connection.execute, 'sqlite');
     await connection.execute('commit', []);
   } catch (error) {
     if (database.inTransaction) await connection.execute('rollback', []);
@@ -96,17 +96,12 @@ function executor(database: Database.Database): Execute {
   };
 }
 
-function beginImmediate(database: Database.Database): Promise<void> {
-  return retryBusy(() => {
-    database.exec('begin immediate');
-  });
-}
-
-async function retryBusy(action: () => void): Promise<void> {
+async function retryBusy(action: () => unknown): Promise<void> {
   const giveUp = Date.now() + BUSY_LIMIT_MS;
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
     try {
-      return action();
+      action();
+      return;
     } catch (error) {
       // SQLITE_BUSY, or SQLITE_BUSY_RECOVERY while another process cleans up after one that was killed.
       if (!(error as { code?: string }).code?.startsWith('SQLITE_BUSY') || Date.now() > giveUp) throw error;

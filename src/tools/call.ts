@@ -35,21 +35,24 @@ export async function callTool(
   name: string,
   args: unknown,
 ): Promise<CallResult | null> {
-  const agent = await deps.store.read((tx) => tx.getAgent({ id: attempt.agentId }));
-  const tool = agent && toolsInScope(agent).find((one) => one.name === name);
-  if (!agent || !tool) return null;
-  const call: Call = { tool, args: args ?? {}, id: randomUUID(), wait: deps.limiter.take(agent.id, deps.clock()) };
+  const { agentId } = attempt;
+  const tool = toolsInScope(attempt).find((one) => one.name === name);
+  if (!tool) return null;
+  const call: Call = { tool, args: args ?? {}, id: randomUUID(), wait: deps.limiter.take(agentId, deps.clock()) };
   let undo = async (): Promise<void> => {};
   try {
     const input = parseInput(call);
     if (tool.prepare) {
       // What is done outside the store is not done for a turn that has ended, nor beyond the limit.
-      await deps.store.read((tx) => tx.holdRun(attempt));
+      const agent = await deps.store.read(async (tx) => {
+        await tx.holdRun(attempt);
+        return tx.getAgent({ id: agentId });
+      });
       if (call.wait !== null) throw tooMany(call.wait);
-      undo = await tool.prepare(agent, input as never);
+      undo = await tool.prepare(agent as AgentRow, input as never);
     }
     const { outcome, news } = await execute(deps, attempt, call, input);
-    if (outcome.reply && call.wait === null) deps.limiter.giveBack(agent.id);
+    if (outcome.reply && call.wait === null) deps.limiter.giveBack(agentId);
     // It is there, whatever happens now; its directory is made again before its first run.
     if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error) => describe(deps, error));
     return { result: outcome.result, isError: false, news };

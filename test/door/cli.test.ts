@@ -176,9 +176,9 @@ describe('doctor', () => {
 });
 
 describe('the papers', () => {
-  test('docs/cli.md is what the commands say', () => {
+  test('docs/cli.md is what the commands say', async () => {
     const page = readFileSync(join(root, 'docs/cli.md'), 'utf8');
-    expect(page).toBe(describeCommands(createProgram('0.0.0')));
+    expect(page).toBe(describeCommands(await createProgram('0.0.0')));
   });
 
   test('completions are scripts that the shells accept', async () => {

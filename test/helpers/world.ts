@@ -200,11 +200,14 @@ export async function createWorld(options: WorldOptions = {}) {
     },
     /** Runs until nothing is left that could run now. */
     settle: async () => {
+      const lastEvent = () => store.read((tx) => tx.getEventCounter({}));
+      let before: number;
       do {
+        before = await lastEvent();
         await scheduler.tick();
         while (scheduler.liveRuns().length > 0) await new Promise((resolve) => setImmediate(resolve));
-        await scheduler.tick();
-      } while (scheduler.liveRuns().length > 0);
+        // A run can start and end within a tick: only a round without events was the last.
+      } while ((await lastEvent()) !== before);
     },
     tick: () => scheduler.tick(),
     pass: async (ms: number) => {

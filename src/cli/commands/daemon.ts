@@ -8,36 +8,10 @@ import { createClient, type Status } from '../../client/client.ts';
 import { makeHome } from '../../config/home.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type Context, type GlobalOptions, UsageError } from '../context.ts';
-import { tellWhatHappens } from '../feed.ts';
 import { spin } from '../terminal.ts';
 
 const PATIENCE_MS = 20_000;
 const PRELOAD = fileURLToPath(new URL('../../../bin/preload.cjs', import.meta.url));
-
-export function upCommand(context: Context): Command {
-  return new Command('up')
-    .description('Run the daemon in the foreground.')
-    .option('--demo', 'show a small team at work')
-    .option('--quiet', 'say nothing')
-    .addHelpText('after', '\nExample:\n  substrat up --demo')
-    .action(async (_: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions & { demo?: boolean; quiet?: boolean }>();
-      const { up } = await import('../../daemon/main.ts');
-      const home = context.home();
-      await up({
-        home,
-        configFile: options.config ?? null,
-        version: context.version,
-        onUp: async (started, stopping) => {
-          if (options.quiet) return;
-          const { demo = false, json = false } = options;
-          const { version, print } = context;
-          await tellWhatHappens({ ...started, home, version, print, demo, json }, stopping);
-        },
-      });
-      if (!options.quiet && !options.json) context.print('Stopped. Nothing is left running.');
-    });
-}
 
 export function daemonCommand(context: Context): Command {
   return new Command('daemon')

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Context, GlobalOptions } from '../context.ts';
-import { examine, type Finding } from '../examine.ts';
+import type { Finding } from '../examine.ts';
 import { paint } from '../terminal.ts';
 
 const MARK = { ok: paint('green', 'ok  '), warning: paint('yellow', 'warn'), problem: paint('red', 'FAIL') };
@@ -11,6 +11,8 @@ export function doctorCommand(context: Context): Command {
     .addHelpText('after', '\nExample:\n  substrat doctor')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
+      // What it looks at takes longer to load than all other commands together.
+      const { examine } = await import('../examine.ts');
       const findings = await examine(context.home(), options.config ?? null);
       if (options.json) context.print(JSON.stringify({ findings }));
       else for (const finding of findings) context.print(toLine(finding));

@@ -1,4 +1,4 @@
-/** Both engines read this text. Times are milliseconds, truth values 0 or 1, JSON is text. */
+/** Both engines read this text, SQLite in its dialect (migrate.ts). Times are milliseconds, truth values 0 or 1, JSON is text. */
 export const heart = `
 create table counters (
   name text primary key,
