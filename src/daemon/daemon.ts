@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentWish, WriteOnce } from '../http/api.ts';
@@ -32,6 +33,7 @@ export interface DaemonOptions {
   readonly clock?: () => number;
 }
 
+const HEAD_START_MS = 25;
 const HOUSEKEEPING_MS = 3_600_000;
 const KEEP_POSTS_MS = 24 * 3_600_000;
 
@@ -199,6 +201,9 @@ export class Daemon {
     });
     await createMembers(this);
     this.#scheduler.start();
+    await this.#scheduler.tick();
+    // What was under way when the last daemon died goes on first: loading the door would hold its programs' start up.
+    if (this.#scheduler.liveRuns().length > 0) await sleep(HEAD_START_MS);
     await this.#doors.openExternal(await store.read((tx) => tx.listExternalAgents({ nodeId: home.nodeId })));
     await this.#doors.sweep();
     // Loaded after the agents' work has begun: it does not wait for the door.

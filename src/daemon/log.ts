@@ -1,12 +1,39 @@
-import pino from 'pino';
+import { openSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Logger } from 'pino';
 import { SubstratError } from '../core/errors.ts';
 
-export type Log = Pick<pino.Logger, 'info' | 'warn' | 'error'>;
+type Write = (details: object, message: string) => void;
+
+export interface Log {
+  readonly info: Write;
+  readonly warn: Write;
+  readonly error: Write;
+}
+
+const require = createRequire(import.meta.url);
 
 /** JSON lines in the home's log. No message text, prompt or argument is ever logged: they may hold secrets. */
 export function openLog(file: string): Log {
+  const dest = openFile(file);
+  let logger: Logger | null = null;
+  // Loaded for the first line, which comes after the agents' work has begun.
+  const load = (): Logger => {
+    const { pino } = require('pino') as typeof import('pino');
+    return pino({ base: { pid: process.pid } }, pino.destination({ dest, sync: true }));
+  };
+  const write =
+    (level: 'info' | 'warn' | 'error'): Write =>
+    (details, message) => {
+      logger ??= load();
+      logger[level](details, message);
+    };
+  return { info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+function openFile(file: string): number {
   try {
-    return pino({ base: { pid: process.pid } }, pino.destination({ dest: file, mode: 0o600, sync: true }));
+    return openSync(file, 'a', 0o600);
   } catch (error) {
     throw new SubstratError('config', `The log cannot be written: ${(error as Error).message}.`, { cause: error });
   }
