@@ -204,8 +204,8 @@ export function testAgents({ read, write }: StoreKit): void {
       await write(async (tx) => {
         for (const { id } of [two, one, two, lead]) await tx.joinChannel({ channelId, participantId: id });
       });
-      const members = await read((tx) => tx.listMembers({ channelId }));
-      expect(members.map(({ participant_id }) => participant_id)).toEqual([two.id, one.id, lead.id]);
+      const members = await read((tx) => tx.listMemberHandles({ channelId }));
+      expect(members.map(({ id }) => id)).toEqual([two.id, one.id, lead.id]);
       expect(await read((tx) => tx.isMember({ channelId, participantId: one.id }))).toBe(true);
       expect(await read((tx) => tx.isMember({ channelId, participantId: 'user' }))).toBe(false);
     });

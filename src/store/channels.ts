@@ -79,8 +79,5 @@ export function channelQueries({ db, all, one, run, fetch }: Queries) {
         .where('channel_id', '=', p.channelId)
         .orderBy('position'),
     ),
-    listMembers: all((p: { channelId: string }) =>
-      db.selectFrom('members').selectAll().where('channel_id', '=', p.channelId).orderBy('position'),
-    ),
   };
 }

@@ -91,14 +91,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
     listPending: all((p: { agentId: string; limit: number }) =>
       views().where('deliveries.agent_id', '=', p.agentId).where('deliveries.state', '=', 'pending').limit(p.limit),
     ),
-    listPendingNews: all((p: { agentId: string; limit: number }) =>
-      views()
-        .where('deliveries.agent_id', '=', p.agentId)
-        .where('deliveries.state', '=', 'pending')
-        .where('deliveries.kind', '=', 'news')
-        .limit(p.limit),
-    ),
-    /** The same without texts, which can be long: only what tells news that may be read from news that may not. */
+    /** Without texts, which can be long: only what tells news that may be read from news that may not. */
     listPendingHeads: all((p: { agentId: string; limit: number }) =>
       db
         .selectFrom('deliveries')
@@ -116,13 +109,6 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         .where('agent_id', '=', p.agentId)
         .where('state', '=', 'pending')
         .where('kind', '=', 'news'),
-    ),
-    countPending: one((p: { agentId: string }) =>
-      db
-        .selectFrom('deliveries')
-        .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('agent_id', '=', p.agentId)
-        .where('state', '=', 'pending'),
     ),
     isCarrying: async (p: { runId: string; authorId: string }): Promise<boolean> => (await carrying(p)) !== null,
     /** What a run carries, in order. */

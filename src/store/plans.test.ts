@@ -39,10 +39,8 @@ describe.each([false, true])('with 100,000 old messages, statistics: %s', (stati
 
   const cases: [string, string[], (tx: Tx) => Promise<unknown>][] = [
     ['listPending', ['deliveries_pending'], (q) => q.listPending({ agentId: ids.agent, limit: 200 })],
-    ['listPendingNews', ['deliveries_pending'], (q) => q.listPendingNews({ agentId: ids.agent, limit: 200 })],
     ['listPendingHeads', ['deliveries_pending'], (q) => q.listPendingHeads({ agentId: ids.agent, limit: 200 })],
     ['countPendingNews', ['deliveries_pending'], (q) => q.countPendingNews({ agentId: ids.agent })],
-    ['countPending', ['deliveries_pending'], (q) => q.countPending({ agentId: ids.agent })],
     [
       'wakeAgent',
       ['deliveries_pending', 'runs_live', 'requests_asker'],
