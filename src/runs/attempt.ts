@@ -50,9 +50,6 @@ export async function record(tx: Tx, attempt: Attempt, entry: Entry, now: number
     attempt.lastType === null || (attempt.lastType === 'tool_return_message' && entry.type !== attempt.lastType);
   if (begins) attempt.step += 1;
   attempt.lastType = entry.type;
-  // A return is in the step of its call. Others look again, because the write that began the step may have failed.
-  if (begins || entry.type !== 'tool_return_message')
-    await tx.insertStep({ runId: attempt.runId, n: attempt.step, attempt: attempt.number, at: now });
   await tx.insertRecord({
     run_id: attempt.runId,
     step: attempt.step,

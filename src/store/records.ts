@@ -3,15 +3,9 @@ import type { RunMessageRow } from './schema.ts';
 
 export type NewRecord = Omit<RunMessageRow, 'n'>;
 
-/** Steps and run messages: the record of what a run did. */
+/** The record of what a run did. */
 export function recordQueries({ db, all, run }: Queries) {
   return {
-    insertStep: run((p: { runId: string; n: number; attempt: number; at: number }) =>
-      db
-        .insertInto('steps')
-        .values({ run_id: p.runId, n: p.n, attempt: p.attempt, started_at: p.at })
-        .onConflict((oc) => oc.doNothing()),
-    ),
     insertRecord: run((p: NewRecord) =>
       db.insertInto('run_messages').values((eb) => ({
         run_id: p.run_id,

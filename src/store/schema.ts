@@ -12,7 +12,6 @@ export interface Schema {
   readonly requests: RequestRow;
   readonly deliveries: DeliveryRow;
   readonly runs: RunRow;
-  readonly steps: { run_id: string; n: number; attempt: number; started_at: number };
   readonly run_messages: RunMessageRow;
   readonly events: EventRow;
   readonly tokens: TokenRow;

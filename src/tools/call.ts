@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { shorten } from '../core/agent.ts';
 import { chooseNews } from '../core/delivery.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
@@ -146,9 +146,7 @@ function excerpt(args: unknown): unknown {
 }
 
 function callKey(name: string, input: unknown): string {
-  return createHash('sha256')
-    .update(`${name} ${canonicalJson(input)}`)
-    .digest('base64url');
+  return hash('sha256', `${name} ${canonicalJson(input)}`, 'base64url');
 }
 
 function recordCall(tx: Tx, attempt: Attempt, { tool, args, id }: Call, now: number): Promise<void> {

@@ -89,7 +89,7 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> 
 export function storeRows(home: string): Record<string, unknown[]> {
   return readStore(home, (database) => {
     const tables = database.prepare("select name from sqlite_master where type = 'table' order by name").pluck().all();
-    const told = (tables as string[]).filter((table) => table !== 'run_messages' && table !== 'steps');
+    const told = (tables as string[]).filter((table) => table !== 'run_messages');
     return Object.fromEntries(told.map((table) => [table, database.prepare(`select * from ${table}`).all()]));
   });
 }

@@ -149,14 +149,6 @@ create index runs_queue on runs (node_id, tree_id, seq) where state = 'created';
 create index runs_running on runs (node_id, lease_until) where state = 'running';
 create index runs_agent on runs (agent_id, seq);
 
-create table steps (
-  run_id text not null references runs (id),
-  n integer not null,
-  attempt integer not null,
-  started_at bigint not null,
-  primary key (run_id, n)
-) /* sqlite: without rowid */;
-
 create table run_messages (
   run_id text not null references runs (id),
   n integer not null,
