@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '../src/client/client.ts';
 import type { ScriptedTurn } from '../src/core/scripted-turn.ts';
@@ -65,7 +65,9 @@ async function ask(client: Client): Promise<void> {
 
 async function runBare(turns: readonly ScriptedTurn[]): Promise<void> {
   for (const turn of turns) {
-    const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] });
+    // The daemon's agents have a compile cache, so these have one too: what it adds is to be seen, not what it saves.
+    const env = { ...process.env, NODE_COMPILE_CACHE: join(dirname(turn.mcpConfig), 'cache') };
+    const child = spawn(process.execPath, [PROGRAM], { env, stdio: ['pipe', 'pipe', 'inherit'] });
     child.stdout.resume();
     child.stdin.end(`${JSON.stringify(turn)}\n`);
     const [code] = await once(child, 'close');
