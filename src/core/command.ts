@@ -4,4 +4,31 @@ export interface Command {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Files that the program finds open for reading, the first as descriptor 3. */
+  readonly files?: readonly string[];
+}
+
+/** A file or directory of the machine, as a confined program sees it. */
+export interface Bind {
+  readonly source: string;
+  /** The same as the source, but for links. */
+  readonly target: string;
+  readonly mode: 'ro' | 'rw';
+}
+
+/** What a program needs beside what every turn has; its provider's file declares it. */
+export interface Needs {
+  readonly binds?: readonly Bind[];
+  /** Hosts that it reaches whatever the configuration allows. */
+  readonly hosts?: readonly string[];
+  readonly endpoints?: readonly Endpoint[];
+}
+
+/** A service whose key the daemon adds on the way: the program is told an address instead of the key. */
+export interface Endpoint {
+  /** The variable by which the program is told the address. */
+  readonly variable: string;
+  readonly url: string;
+  /** What the daemon adds to each request, such as an `authorization`. */
+  readonly headers: Readonly<Record<string, string>>;
 }

@@ -97,7 +97,7 @@ export class Daemon {
       onAgentCreated: (agent) => this.#doors.prepare(agent),
     };
     const external = new ExternalRuns({ store, clock, nodeId, correspondence });
-    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, log });
+    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox: noSandbox, log });
     const providers = createProviders(config, process.env);
     const { maxAttempts, turnTimeoutMs, leaseMs, slots } = config.daemon;
     const turn = {
@@ -106,7 +106,6 @@ export class Daemon {
       correspondence,
       provider: (name: string) => providers.get(name) ?? null,
       openDoor: this.#doors.open,
-      confine: noSandbox.confine,
       maxAttempts,
       turnTimeoutMs,
       log,

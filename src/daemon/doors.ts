@@ -1,9 +1,11 @@
-import { rmSync } from 'node:fs';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir, readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type AgentSocket, listenForAgent } from '../mcp/socket.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
+import type { Door } from '../runs/run-turn.ts';
+import type { Confined, Enclosure, Sandbox } from '../sandbox/sandbox.ts';
 import type { AgentRow, Tx } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import { refuseLinks } from '../workspaces/directories.ts';
@@ -18,6 +20,7 @@ export interface DoorOptions {
   readonly tools: ToolDependencies;
   readonly version: string;
   readonly external: ExternalRuns;
+  readonly sandbox: Sandbox;
   readonly log: Log;
 }
 
@@ -38,13 +41,24 @@ export class AgentDoors {
     if (agent.provider === EXTERNAL) await this.openExternal([agent]);
   }
 
-  readonly open = async (attempt: Attempt): Promise<{ mcpConfig: string; close(): Promise<void> }> => {
-    const { tools, home } = this.#options;
+  readonly open = async (attempt: Attempt): Promise<Door> => {
+    const { tools, home, sandbox } = this.#options;
     const [agent, ...ancestors] = await tools.store.read((tx) => lineageOf(tx, attempt.agentId));
     for (const ancestor of ancestors) await refuseLinks(ancestor.workspace, agent.workspace);
     await this.#writeConfig(agent);
     const socket = await this.#listen(agent, { join: async () => attempt, leave: async () => {} });
-    return { mcpConfig: home.mcpConfig(agent.id), close: () => socket.close() };
+    const confined: Confined[] = [];
+    return {
+      mcpConfig: home.mcpConfig(agent.id),
+      confine: async (command, needs = {}) => {
+        const place = await sandbox.confine(command, needs, this.#enclosure(agent));
+        confined.push(place);
+        return place.command;
+      },
+      close: async () => {
+        await Promise.all([socket.close(), ...confined.map((place) => place.release())]);
+      },
+    };
   };
 
   async openExternal(agents: readonly AgentRow[]): Promise<void> {
@@ -98,17 +112,34 @@ export class AgentDoors {
     return {
       close: async () => {
         await socket.close();
-        await rm(path, { force: true });
+        rmSync(path, { force: true });
         this.#open.delete(agent.id);
       },
+    };
+  }
+
+  #enclosure(agent: AgentRow): Enclosure {
+    const { home } = this.#options;
+    const same = (path: string, mode: 'ro' | 'rw') => ({ source: path, target: path, mode });
+    return {
+      workspace: agent.workspace,
+      home: home.agentHome(agent.id),
+      binds: [
+        same(home.agentSocket(agent.id), 'rw'),
+        same(home.mcpConfig(agent.id), 'ro'),
+        same(process.execPath, 'ro'),
+        same(BRIDGE, 'ro'),
+      ],
+      hosts: [],
     };
   }
 
   /** What every provider is given to find the agent's tools. */
   async #writeConfig(agent: AgentRow): Promise<void> {
     const { home } = this.#options;
-    await mkdir(home.agentDirectory(agent.id), { recursive: true, mode: 0o700 });
     await mkdir(agent.workspace, { recursive: true, mode: 0o700 });
+    // In the home, which is at hand, the thread pool would take longer than the work itself, and every turn waits for it.
+    mkdirSync(home.agentDirectory(agent.id), { recursive: true, mode: 0o700 });
     const config = {
       mcpServers: {
         substrat: {
@@ -118,7 +149,7 @@ export class AgentDoors {
         },
       },
     };
-    await writeFile(home.mcpConfig(agent.id), `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
+    writeFileSync(home.mcpConfig(agent.id), `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
   }
 }
 

@@ -14,6 +14,8 @@ export interface Home {
   /** What opens the API on TCP. */
   readonly token: string;
   agentDirectory(agentId: string): string;
+  /** `HOME` of its programs, where they are confined. */
+  agentHome(agentId: string): string;
   agentSocket(agentId: string): string;
   mcpConfig(agentId: string): string;
   workspace(agentId: string): string;
@@ -39,6 +41,7 @@ export function takeHome(path: string): Home {
     nodeId: kept(join(path, 'node'), randomUUID),
     token: kept(join(path, 'token'), () => randomBytes(32).toString('base64url')),
     agentDirectory,
+    agentHome: (agentId) => join(agentDirectory(agentId), 'home'),
     agentSocket,
     mcpConfig: (agentId) => join(agentDirectory(agentId), 'mcp.json'),
     workspace: (agentId) => join(path, 'workspaces', agentId),

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import type { Attempt } from '../runs/attempt.ts';
 import type { AgentRow } from '../store/store.ts';
@@ -50,7 +50,7 @@ export async function listenForAgent(options: AgentSocketOptions): Promise<Agent
     served.add(socket);
     void greet(socket, options).then((error) => error && refuse(socket, error));
   });
-  await rm(options.path, { force: true });
+  rmSync(options.path, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.path, () => resolve());
@@ -58,8 +58,10 @@ export async function listenForAgent(options: AgentSocketOptions): Promise<Agent
   return {
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
+      // Whoever was connected has left by then.
+      const gone = [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
       for (const socket of sockets) socket.destroy();
-      await closed;
+      await Promise.all([closed, ...gone]);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { processesOf } from '../../test/helpers/run-processes.ts';
@@ -30,6 +30,14 @@ function options(file: string, args: readonly string[], changes: Partial<Process
 
 const shell = (script: string, changes?: Partial<ProcessOptions>) => runProcess(options('sh', ['-c', script], changes));
 
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
 async function collect(outputs: AsyncIterable<ProcessOutput>): Promise<{ lines: string[]; end: ProcessEnd }> {
   const lines: string[] = [];
   for await (const output of outputs) {
@@ -51,6 +59,19 @@ describe('runProcess()', () => {
       message: 'The program exited with code 3.',
       stderr: 'oops\n',
     });
+  });
+
+  test('opens the files that a command names, and keeps none of them open', async () => {
+    const ours = () => readdirSync('/proc/self/fd').map((fd) => linkOf(`/proc/self/fd/${fd}`));
+    const { command, ...rest } = options('sh', ['-c', 'cat <&3; cat <&4']);
+    const files = ['/etc/hostname', '/etc/passwd'];
+    const { lines } = await collect(runProcess({ ...rest, command: { ...command, files } }));
+    expect(`${lines.join('\n')}\n`).toBe(files.map((file) => readFileSync(file, 'utf8')).join(''));
+    expect(ours().filter((path) => files.includes(path))).toEqual([]);
+
+    const { end } = await collect(runProcess({ ...rest, command: { ...command, files: ['/etc/passwd', '/missing'] } }));
+    expect(end).toMatchObject({ reason: 'spawn_failed', message: expect.stringContaining('/missing') });
+    expect(ours().filter((path) => files.includes(path))).toEqual([]);
   });
 
   test('tells the signal that ended the program', async () => {

@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import type { Command } from '../core/command.ts';
 import { type Line, lineSplitter } from './lines.ts';
 import { tail, untilSilent } from './pipes.ts';
@@ -102,12 +102,18 @@ export function processFailure(end: ProcessEnd): Extract<ProviderEvent, { type: 
 }
 
 async function start(command: Command) {
+  const { file, args, cwd, env, files = [] } = command;
+  const opened: number[] = [];
   let child: ChildProcessWithoutNullStreams;
   try {
-    child = spawn(command.file, command.args, { cwd: command.cwd, env: command.env, detached: true, stdio: 'pipe' });
+    for (const path of files) opened.push(openSync(path, 'r'));
+    const stdio = ['pipe' as const, 'pipe' as const, 'pipe' as const, ...opened];
+    child = spawn(file, args, { cwd, env, detached: true, stdio }) as ChildProcessWithoutNullStreams;
     if (child.pid === undefined) throw (await once(child, 'error'))[0];
   } catch (error) {
     return { problem: whyNotStarted(command, error as NodeJS.ErrnoException) };
+  } finally {
+    for (const fd of opened) closeSync(fd);
   }
   // Without a listener Node throws away what is unread when the program exits, and `onSpawn` may still be at work.
   child.stdout.on('readable', ignore);
@@ -120,9 +126,10 @@ async function start(command: Command) {
   return { child, group, exited };
 }
 
-function whyNotStarted({ file, cwd }: Command, { code, message }: NodeJS.ErrnoException): string {
+function whyNotStarted({ file, cwd }: Command, { code, message, syscall }: NodeJS.ErrnoException): string {
   if (!existsSync(cwd)) return `The program ${file} could not be started: its directory ${cwd} does not exist.`;
-  if (code === 'ENOENT') return `The program ${file} could not be started: there is no such file.`;
+  if (code === 'ENOENT' && syscall !== 'open')
+    return `The program ${file} could not be started: there is no such file.`;
   if (code === 'EACCES') return `The program ${file} could not be started: it is not executable.`;
   return `The program ${file} could not be started: ${message}.`;
 }

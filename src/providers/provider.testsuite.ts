@@ -174,7 +174,7 @@ export function makeTurn(workspace: string): Turn {
     mcpConfig: join(workspace, 'mcp.json'),
     timeoutMs: 15_000,
     signal: new AbortController().signal,
-    confine: (command) => command,
+    confine: async (command) => command,
     onSpawn: async () => undefined,
   };
 }

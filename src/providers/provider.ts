@@ -1,4 +1,4 @@
-import type { Command } from '../core/command.ts';
+import type { Command, Needs } from '../core/command.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
 
@@ -37,8 +37,8 @@ export interface Turn {
   readonly mcpConfig: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Wraps the command for the sandbox. */
-  readonly confine: (command: Command) => Command;
+  /** Wraps the command for the sandbox, with what the provider needs in it. */
+  readonly confine: (command: Command, needs?: Needs) => Promise<Command>;
   /** Called with the process group before the program gets its first input; a rejection ends the turn. */
   readonly onSpawn: (group: { readonly pid: number; readonly startedAt: string }) => Promise<void>;
 }

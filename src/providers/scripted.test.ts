@@ -65,7 +65,10 @@ describe('scripted()', () => {
   });
 
   test('runs the confined command, and a program that is not for Node directly', async () => {
-    const confine: Turn['confine'] = (command) => ({ ...command, args: [`{"type":"done","text":"${command.file}"}`] });
+    const confine: Turn['confine'] = async (command) => ({
+      ...command,
+      args: [`{"type":"done","text":"${command.file}"}`],
+    });
     const events = await collect(scripted(options).runTurn({ ...turn, program: 'echo', confine }));
     expect(events).toEqual([{ type: 'done', text: 'echo' }]);
   });

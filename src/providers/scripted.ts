@@ -74,7 +74,7 @@ async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<Pr
     return yield failure(`The program ${program} could not be started: there is no such file.`);
 
   const { timeoutMs, signal, onSpawn } = turn;
-  const command = turn.confine(toCommand(options, turn, program));
+  const command = await turn.confine(toCommand(options, turn, program));
   let last = '';
   let final: Final | null = null;
   let oversized = 0;

@@ -1,7 +1,6 @@
-import type { Command } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
 import { cleanText } from '../core/text.ts';
-import type { Provider, ProviderEvent } from '../providers/provider.ts';
+import type { Provider, ProviderEvent, Turn } from '../providers/provider.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type Attempt, record } from './attempt.ts';
 import { type Correspondence, completeRun, type Failure, failAttempt } from './endings.ts';
@@ -13,11 +12,17 @@ export interface TurnDependencies {
   readonly correspondence: Correspondence;
   readonly provider: (name: string) => Provider | null;
   /** Opens the run's own socket; what comes through it acts for this attempt only. */
-  readonly openDoor: (attempt: Attempt) => Promise<{ readonly mcpConfig: string; close(): Promise<void> }>;
-  readonly confine: (command: Command) => Command;
+  readonly openDoor: (attempt: Attempt) => Promise<Door>;
   readonly maxAttempts: number;
   readonly turnTimeoutMs: number;
   readonly log: { warn(details: object, message: string): void };
+}
+
+/** What an attempt works through while it lives. */
+export interface Door {
+  readonly mcpConfig: string;
+  readonly confine: Turn['confine'];
+  close(): Promise<void>;
 }
 
 type Outcome = { readonly finalText: string } | { readonly failure: Failure } | 'cancelled';
@@ -29,7 +34,7 @@ export async function runTurn(deps: TurnDependencies, started: Started, signal: 
   try {
     const door = await deps.openDoor(attempt);
     try {
-      outcome = await execute(deps, started, door.mcpConfig, signal);
+      outcome = await execute(deps, started, door, signal);
     } finally {
       await door.close();
     }
@@ -42,7 +47,7 @@ export async function runTurn(deps: TurnDependencies, started: Started, signal: 
 async function execute(
   deps: TurnDependencies,
   { attempt, agent, messages, journal, instructions, prompt }: Started,
-  mcpConfig: string,
+  { mcpConfig, confine }: Door,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const provider = deps.provider(agent.provider);
@@ -70,7 +75,7 @@ async function execute(
     mcpConfig,
     timeoutMs: deps.turnTimeoutMs,
     signal,
-    confine: deps.confine,
+    confine,
     onSpawn: async ({ pid, startedAt }) => {
       await write((tx) => tx.setRunProcess({ id: attempt.runId, pid, startedAt }));
     },
