@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type AgentSocket, listenForAgent } from '../mcp/socket.ts';
@@ -137,7 +137,7 @@ export class AgentDoors {
   /** What every provider is given to find the agent's tools. */
   async #writeConfig(agent: AgentRow): Promise<void> {
     const { home } = this.#options;
-    await mkdir(agent.workspace, { recursive: true, mode: 0o700 });
+    if (!existsSync(agent.workspace)) await mkdir(agent.workspace, { recursive: true, mode: 0o700 });
     // In the home, which is at hand, the thread pool would take longer than the work itself, and every turn waits for it.
     mkdirSync(home.agentDirectory(agent.id), { recursive: true, mode: 0o700 });
     const config = {
