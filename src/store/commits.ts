@@ -76,7 +76,6 @@ export class SharedCommits {
       before = await this.#connection.tx.getEventCounter({});
       Object.assign(batch, { seq: before, runnable: false });
       outcomes = writers.length === 1 ? [await this.#single(writers[0] as Writer)] : await this.#each(writers);
-      if (batch.seq !== before) await this.#connection.tx.setEventCounter({ value: batch.seq });
       await this.#sql('commit');
       this.commits += 1;
     } catch (error) {

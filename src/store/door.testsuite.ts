@@ -163,12 +163,18 @@ export function testDoor({ read, write }: StoreKit): void {
 
   test('old events can be deleted, and numbers are not given again', async () => {
     const append = (at: number) => write((tx) => tx.appendEvent({ type: 'test', at, data: {} }));
+    const deleteAll = () => write((tx) => tx.deleteEvents({ before: Number.MAX_SAFE_INTEGER }));
+    await deleteAll();
     const after = await read((tx) => tx.getEventCounter({}));
     for (const at of [-3, -2, -1]) await append(at);
     expect(await write((tx) => tx.deleteEvents({ before: -1 }))).toBe(2);
     expect(await append(1)).toBe(after + 4);
     const left = await read((tx) => tx.listEvents({ after, limit: 9 }));
     expect(left.map(({ seq }) => seq)).toEqual([after + 3, after + 4]);
+    await deleteAll();
+    expect(await deleteAll()).toBe(0);
+    expect(await read((tx) => tx.listEvents({ after: 0, limit: 1 }))).toEqual([]);
+    expect(await append(1)).toBe(after + 5);
     const [oldest] = await read((tx) => tx.listEvents({ after: 0, limit: 1 }));
     expect(await read((tx) => tx.getOldestEvent({}))).toEqual({ seq: oldest?.seq });
   });
