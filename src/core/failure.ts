@@ -26,12 +26,23 @@ const resting = (baseMs: number): RetryRule => ({
   delayMs: (failures) => Math.min(3_600_000, baseMs * 2 ** failures),
 });
 
+/** What providers say is taken within reason: one that says "at once" for ever must not make a turn spin. */
+const SHORTEST_REST_MS = 1_000;
+const LONGEST_REST_MS = 7 * 24 * 3_600_000;
+
+/** Until the next attempt: as long as the provider said, where it did, or as the rule says. */
+export function delayBefore(rule: RetryRule, failures: number, toldMs: number | undefined): number {
+  if (toldMs === undefined || Number.isNaN(toldMs)) return rule.delayMs(failures);
+  return Math.round(Math.min(LONGEST_REST_MS, Math.max(SHORTEST_REST_MS, toldMs)));
+}
+
 /** Which failures are tried again, when, and which count as attempts. `cancelled` is final and never looked up here. */
 export const retryRules: Readonly<Record<Exclude<FailureKind, 'cancelled'>, RetryRule>> = {
   crash: counted,
   timeout: counted,
   invalid_request: counted,
   context_full: counted,
+  // Dropped, and the turn begins a new session, which no provider can call unknown (`run-turn.ts`): so this ends.
   bad_session: now,
   daemon_died: now,
   lease_lost: now,

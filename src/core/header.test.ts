@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { escapeHeaders, renderMessage } from './header.ts';
+import { escapeHeaders, quote, renderMessage } from './header.ts';
 import type { CarriedKind, CarriedMessage } from './run.ts';
 
 const id = '3f2b8c1e-0000-4000-8000-00000000abcd';
@@ -120,5 +120,18 @@ describe('renderMessage()', () => {
     const start = performance.now();
     for (const text of texts) escapeHeaders(text);
     expect(performance.now() - start).toBeLessThan(5_000);
+  });
+});
+
+describe('quote()', () => {
+  test('marks every line, so that none looks like a header, for any text', () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        // Between the halves of a CRLF there is nothing.
+        const lines = linesOf(quote(text, '> ')).filter((line) => line !== '');
+        expect(lines.filter((line) => !line.startsWith('> ') || looksLikeHeader(line))).toEqual([]);
+      }),
+      { numRuns: 2000 },
+    );
   });
 });

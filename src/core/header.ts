@@ -27,6 +27,12 @@ const LINE_BREAK = /(\r\n|[^\P{Cc}\t]|[\u2028\u2029])/u;
 const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const HEADER = /^\\*((late)?replyfrom|messagefrom|noticefrom|errorfrom|substrat:)/i;
 
+/** A text as a quotation: every line begins with the mark, so that none of them can be taken for a header. */
+export function quote(text: string, mark: string): string {
+  const parts = text.split(LINE_BREAK);
+  return parts.map((part, i) => (i % 2 === 0 ? `${mark}${part}` : part)).join('');
+}
+
 /** A line of a body that looks like a header, or like an escaped one, gets a backslash. */
 export function escapeHeaders(text: string): string {
   return text

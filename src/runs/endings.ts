@@ -1,6 +1,6 @@
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import { type FailureKind, retryRules } from '../core/failure.ts';
+import { delayBefore, type FailureKind, retryRules } from '../core/failure.ts';
 import type { StopReason } from '../core/run.ts';
 import type { AgentRow, RunRow, Tx } from '../store/store.ts';
 import type { Attempt } from './attempt.ts';
@@ -34,7 +34,7 @@ export async function completeRun(
   if (attempt.external) await returnUnanswered(tx, run);
   await tx.endCarried({ runId: run.id, state: 'acknowledged' });
   await correspondence.answerServed(tx, run, finalText, now);
-  await tx.restAgent({ id: run.agent_id, until: 0, rests: 0 });
+  await tx.settleAgent({ id: run.agent_id });
   await tellEnded(tx, run, 'completed', null, now);
   await afterAttempt(tx, correspondence, run, now);
 }
@@ -49,10 +49,8 @@ export async function failAttempt(
   now: number,
 ): Promise<void> {
   const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
-  // A session that is not known is dropped, and the turn begins a new one. Without one to drop, the provider is confused.
-  const confused = failure.kind === 'bad_session' && agent.session === null;
-  if (failure.kind === 'bad_session') await tx.setSession({ id: agent.id, session: null });
-  const rule = retryRules[confused ? 'crash' : failure.kind];
+  if (failure.kind === 'bad_session') await dropSession(tx, correspondence, agent, now);
+  const rule = retryRules[failure.kind];
   const failures = run.failures + (rule.counts ? 1 : 0);
   if (failures >= limits.maxAttempts) {
     const reason = `${failure.message} (given up after ${failures} attempts)`;
@@ -60,7 +58,7 @@ export async function failAttempt(
     return;
   }
   const inARow = rule.counts ? run.failures : agent.rests;
-  const notBefore = now + (failure.retryAfterMs ?? rule.delayMs(inARow));
+  const notBefore = now + delayBefore(rule, inARow, failure.retryAfterMs);
   await tx.retryRun({ id: run.id, failures, error: failure.message, notBefore });
   await tx.appendEvent({
     type: 'run_retried',
@@ -76,6 +74,14 @@ export async function failAttempt(
     }
   }
   await afterAttempt(tx, correspondence, run, now);
+}
+
+/** The provider does not know the session: the next attempt begins a new one with the journal of the conversation. */
+async function dropSession(tx: Tx, correspondence: Correspondence, agent: AgentRow, now: number): Promise<void> {
+  await tx.loseSession({ id: agent.id });
+  if (agent.lost_session) return;
+  const text = `${agent.handle} begins a new session: ${agent.provider} does not know the old one any more. It is told what was said before, but not what it did and thought on the way.`;
+  await correspondence.tellPerson(tx, agent, text, now);
 }
 
 /** Cancel is final: what the run carried dies, what it served is answered with an error. */

@@ -82,7 +82,7 @@ async function execute(
   });
   for await (const event of events) {
     if (event.type === 'done') return { finalText: cleanText(event.text) };
-    if (event.type === 'error') return failureOf(event);
+    if (event.type === 'error') return failureOf(event, agent.session);
     await write((tx) => keep(tx, attempt, event, deps.clock()));
   }
   return { failure: { kind: 'crash', message: `The provider "${agent.provider}" ended without a result.` } };
@@ -124,9 +124,11 @@ async function keep(
   }
 }
 
-function failureOf(event: Extract<ProviderEvent, { type: 'error' }>): Outcome {
+function failureOf(event: Extract<ProviderEvent, { type: 'error' }>, resumed: string | null): Outcome {
   if (event.kind === 'cancelled') return 'cancelled';
-  const { kind, message, retryAfterMs } = event;
+  const { message, retryAfterMs } = event;
+  // Where none was resumed, none can be unknown: the provider is confused, and that counts.
+  const kind = event.kind === 'bad_session' && resumed === null ? 'crash' : event.kind;
   return { failure: { kind, message: cleanText(message), ...(retryAfterMs !== undefined && { retryAfterMs }) } };
 }
 

@@ -3,13 +3,14 @@ import { type Carried, chooseCarried } from '../core/delivery.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
 import type { AgentRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
 import { type Attempt, createAttempt, record } from './attempt.ts';
-import { buildInstructions, buildPrompt } from './prompt.ts';
+import { buildInstructions, buildPrompt, MAX_CONVERSATION, renderPastTurn } from './prompt.ts';
 
 /** A run carries at most this many messages; the rest waits for the next one. */
 const MAX_CARRIED = 200;
 /** And, beside the one that started it, at most so many characters: a prompt has to fit somewhere. */
 const MAX_CARRIED_TEXT = 2_000_000;
 const MAX_JOURNAL = 50;
+const MAX_PAST_TURNS = 50;
 
 /** An attempt that is claimed and knows what to do. */
 export interface Started {
@@ -34,7 +35,8 @@ export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Starte
   const messages = carried.map(toCarriedMessage);
   const journal = journalOf(records);
   const instructions = buildInstructions(agent);
-  const prompt = buildPrompt({ messages, journal });
+  const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
+  const prompt = buildPrompt({ conversation, messages, journal });
   const attempt = createAttempt(run, agent, records.at(-1)?.step ?? 0);
   await record(tx, attempt, { type: 'system_message', content: instructions }, now);
   await record(tx, attempt, { type: 'user_message', content: prompt }, now);
@@ -100,6 +102,20 @@ function kindOf(delivery: DeliveryView): CarriedKind {
   if (delivery.late) return 'late';
   if (delivery.kind === 'reply' || delivery.kind === 'error' || delivery.kind === 'notice') return delivery.kind;
   return delivery.delivery_kind === 'request' ? 'request' : 'news';
+}
+
+/** What was said in earlier turns, oldest first, as much of the newest as there is room for. */
+async function conversationOf(tx: Tx, agentId: string): Promise<string[]> {
+  const turns: string[] = [];
+  let room = MAX_CONVERSATION;
+  for (const run of await tx.listRuns({ agentId, state: 'completed', before: null, limit: MAX_PAST_TURNS })) {
+    const carried = await tx.listDeliveriesOfRun({ runId: run.id });
+    const turn = renderPastTurn(carried.map(toCarriedMessage), run.final_text ?? '');
+    room -= turn.length;
+    if (room < 0) break;
+    turns.unshift(turn);
+  }
+  return turns;
 }
 
 /** What earlier attempts said, and which of their calls succeeded. */

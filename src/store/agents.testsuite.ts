@@ -154,6 +154,10 @@ export function testAgents({ read, write }: StoreKit): void {
       });
       const rested = { session: 's', completing: 1, rest_until: 4_000_000_000_000, rests: 2, terminated_at: null };
       expect(await now()).toMatchObject(rested);
+      await write((tx) => tx.loseSession({ id }));
+      expect(await now()).toMatchObject({ session: null, lost_session: 1, rests: 2 });
+      await write((tx) => tx.settleAgent({ id }));
+      expect(await now()).toMatchObject({ lost_session: 0, rests: 0, rest_until: 0 });
       await write((tx) => tx.setTerminated({ id, at: 7 }));
       expect(await now()).toMatchObject({ completing: 0, terminated_at: 7 });
       const nobody = write((tx) => tx.restAgent({ id: 'nobody', until: 1, rests: 1 }));

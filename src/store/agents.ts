@@ -197,6 +197,10 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
     setSession: run((p: { id: string; session: string | null }) =>
       db.updateTable('agents').set({ session: p.session }).where('id', '=', p.id),
     ),
+    /** The provider does not know it: the next one begins with the journal of the conversation. */
+    loseSession: run((p: { id: string }) =>
+      db.updateTable('agents').set({ session: null, lost_session: 1 }).where('id', '=', p.id),
+    ),
     /** The children that a run spawned and that waited for its attempt to end. */
     readySpawned: all((p: { runId: string }) =>
       db
@@ -205,6 +209,10 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
         .where('spawned_by', '=', p.runId)
         .where('ready', '=', 0)
         .returning('id'),
+    ),
+    /** A turn has ended well: nothing puts the agent off, and its session knows what was said. */
+    settleAgent: run((p: { id: string }) =>
+      db.updateTable('agents').set({ rest_until: 0, rests: 0, lost_session: 0 }).where('id', '=', p.id),
     ),
     restAgent: async (p: { id: string; until: number; rests: number }): Promise<void> => {
       const changed = await rest({ id: p.id, rest_until: p.until, rests: p.rests });

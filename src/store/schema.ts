@@ -44,6 +44,8 @@ export interface AgentRow {
   tools: string | null;
   /** The provider's handle to the conversation. */
   session: string | null;
+  /** The provider did not know the session any more, and no turn has ended well since. */
+  lost_session: number;
   node_id: string;
   /** The run that spawned it, until the attempt ends and it is ready. */
   spawned_by: string | null;

@@ -86,6 +86,7 @@ export async function addAgent(tx: Tx, change: Partial<AgentRow> & { parent?: Ag
     workspace: '/nowhere',
     tools: null,
     session: null,
+    lost_session: 0,
     node_id: parent?.node_id ?? `node-${id}`,
     spawned_by: null,
     ready: 1,

@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+import { delayBefore, type RetryRule, retryRules } from './failure.ts';
+
+const told = (rule: RetryRule) => [0, 1, 2, 10, 100].map((failures) => rule.delayMs(failures) / 1000);
+
+describe('retryRules', () => {
+  test('are these', () => {
+    const counted = { counts: true, delays: [0.5, 2, 8, 60, 60] };
+    const atOnce = { counts: false, delays: [0, 0, 0, 0, 0] };
+    const table = Object.entries(retryRules).map(([kind, rule]) => [kind, { counts: rule.counts, delays: told(rule) }]);
+    expect(Object.fromEntries(table)).toEqual({
+      crash: counted,
+      timeout: counted,
+      invalid_request: counted,
+      context_full: counted,
+      bad_session: atOnce,
+      daemon_died: atOnce,
+      lease_lost: atOnce,
+      auth: { counts: false, delays: [60, 120, 240, 3600, 3600] },
+      rate_limit: { counts: false, delays: [30, 60, 120, 3600, 3600] },
+      overloaded: { counts: false, delays: [5, 10, 20, 3600, 3600] },
+    });
+  });
+});
+
+describe('delayBefore()', () => {
+  test.each([
+    [undefined, 30_000],
+    [Number.NaN, 30_000],
+    [90_000.4, 90_000],
+    [0, 1_000],
+    [-5, 1_000],
+    [1e300, 604_800_000],
+  ])('is, when the provider said %s', (toldMs, delay) => {
+    expect(delayBefore(retryRules.rate_limit, 0, toldMs)).toBe(delay);
+  });
+});
