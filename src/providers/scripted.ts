@@ -5,8 +5,9 @@ import type { Command } from '../core/command.ts';
 import type { ScriptedTurn } from '../core/scripted-turn.ts';
 import { cleanText } from '../core/text.ts';
 import { turnEnvironment } from './environment.ts';
-import { type ProcessEnd, processFailure, runProcess } from './process.ts';
+import { runProcess } from './process.ts';
 import type { Provider, ProviderEvent, Turn } from './provider.ts';
+import { conclude, type Final, maxLineBytes } from './verdict.ts';
 
 export interface ScriptedOptions {
   /** Runs programs that are JavaScript or TypeScript. */
@@ -20,12 +21,7 @@ export interface ScriptedOptions {
   readonly extraEnv?: Readonly<Record<string, string>>;
 }
 
-const MiB = 1024 * 1024;
-/** The longest text may take up to six times its length in JSON. */
-const maxLineBytes = 8 * MiB;
 const runByNode = /\.([cm]?js|m?ts)$/;
-
-type Final = Extract<ProviderEvent, { type: 'done' | 'error' }>;
 
 const text = z.string().transform(cleanText);
 const count = z.number().nonnegative();
@@ -79,7 +75,7 @@ async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<Pr
   let final: Final | null = null;
   let oversized = 0;
   for await (const output of runProcess({ command, input: input(turn), timeoutMs, signal, onSpawn, maxLineBytes })) {
-    if (output.type === 'end') return yield verdict(output, final, oversized);
+    if (output.type === 'end') return yield conclude(output, final, oversized);
     if (output.type === 'oversized') oversized++;
     if (final || output.type !== 'line') continue;
     const said = parse(output.text);
@@ -88,14 +84,6 @@ async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<Pr
     else if (said?.type === 'error') final = said;
     else if (said) yield said;
   }
-}
-
-function verdict(end: ProcessEnd, final: Final | null, oversized: number): ProviderEvent {
-  if (end.reason !== 'exit') return processFailure(end);
-  if (final?.type === 'error' || (final && end.exitCode === 0)) return final;
-  const dropped = oversized > 0 ? ` Lines longer than ${maxLineBytes / MiB} MiB were dropped: ${oversized}.` : '';
-  const message = `${end.message} It told ${final ? 'its result before' : 'no result'}.${dropped}`;
-  return processFailure({ ...end, message });
 }
 
 function toCommand(options: ScriptedOptions, turn: Turn, program: string): Command {

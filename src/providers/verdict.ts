@@ -1,0 +1,19 @@
+import { type ProcessEnd, processFailure } from './process.ts';
+import type { ProviderEvent } from './provider.ts';
+
+export type Final = Extract<ProviderEvent, { type: 'done' | 'error' }>;
+
+/** The longest text may take up to six times its length in JSON. */
+export const maxLineBytes = 8 * 1024 * 1024;
+
+/**
+ * How a turn ended: what the program told last decides, but a `done` is believed only if the program then exits with 0 on
+ * its own, and without a last word the program has crashed.
+ */
+export function conclude(end: ProcessEnd, final: Final | null, oversized: number): Final {
+  if (end.reason !== 'exit') return processFailure(end);
+  if (final?.type === 'error' || (final && end.exitCode === 0)) return final;
+  const dropped = oversized > 0 ? ` Lines longer than ${maxLineBytes / 1024 ** 2} MiB were dropped: ${oversized}.` : '';
+  const message = `${end.message} It told ${final ? 'its result before' : 'no result'}.${dropped}`;
+  return processFailure({ ...end, message });
+}
