@@ -12,6 +12,8 @@ const PATIENCE_MS = 20_000;
 /** Any port, because others may run; and no caps, which are there for agents that go astray. */
 const CONFIG = `[server]
 bind = "127.0.0.1:0"
+[sandbox]
+mode = "none"
 [limits]
 tool_calls_per_minute = 1000000
 max_tree_runs = 1000000000

@@ -44,7 +44,7 @@ describe('loadConfig()', () => {
         maxAgents: 1_000,
       },
       events: { retentionMs: 30 * 86_400_000, heartbeatMs: 15_000, patienceMs: 30_000 },
-      sandbox: { mode: 'none', roots: [], network: [] },
+      sandbox: { mode: process.platform === 'linux' ? 'bwrap' : 'none', roots: [], network: [] },
       providers: {},
       members: [],
     });

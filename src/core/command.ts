@@ -4,8 +4,8 @@ export interface Command {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Files that the program finds open for reading, the first as descriptor 3. */
-  readonly files?: readonly string[];
+  /** Files that the program finds open for reading, the first as descriptor 3; a number is one that is open already. */
+  readonly files?: readonly (string | number)[];
 }
 
 /** A file or directory of the machine, as a confined program sees it. */
@@ -18,6 +18,8 @@ export interface Bind {
 
 /** What a program needs beside what every turn has; its provider's file declares it. */
 export interface Needs {
+  /** Programs beside the command's own file, made visible where they are installed. */
+  readonly programs?: readonly string[];
   readonly binds?: readonly Bind[];
   /** Hosts that it reaches whatever the configuration allows. */
   readonly hosts?: readonly string[];

@@ -13,7 +13,9 @@ import { recoverRuns } from '../runs/recovery.ts';
 import { runTurn } from '../runs/run-turn.ts';
 import { Scheduler } from '../runs/scheduler.ts';
 import { createSlots } from '../runs/slots.ts';
+import { createBwrap } from '../sandbox/bwrap.ts';
 import { noSandbox } from '../sandbox/none.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { openStore } from '../store/open.ts';
 import type { AgentRow, AgentView, Store } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
@@ -49,6 +51,7 @@ export class Daemon {
   readonly tools: ToolDependencies;
   readonly #scheduler: Scheduler;
   readonly #doors: AgentDoors;
+  readonly #sandbox: Sandbox;
   readonly log: Log;
   /** Number of the last event before this start. */
   startedAfter = 0;
@@ -96,8 +99,11 @@ export class Daemon {
       },
       onAgentCreated: (agent) => this.#doors.prepare(agent),
     };
+    const sandbox = openSandbox(config, home);
+    const { network } = config.sandbox;
+    this.#sandbox = sandbox;
     const external = new ExternalRuns({ store, clock, nodeId, correspondence });
-    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox: noSandbox, log });
+    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, network, log });
     const providers = createProviders(config, process.env);
     const { maxAttempts, turnTimeoutMs, leaseMs, slots } = config.daemon;
     const turn = {
@@ -129,13 +135,14 @@ export class Daemon {
     return this.tools.settings.rules;
   }
 
-  status() {
+  async status() {
     return {
       pid: process.pid,
       home: this.home.path,
       version: this.version,
       url: this.#api?.url ?? null,
-      sandbox: noSandbox.mode,
+      sandbox: this.#sandbox.mode,
+      sandboxProblem: await this.#sandbox.problem(),
       commits: this.store.commits(),
     };
   }
@@ -225,6 +232,10 @@ export class Daemon {
       })
       .catch((error) => this.log.error({ error: error.message }, 'old events could not be removed'));
   }
+}
+
+function openSandbox(config: Config, home: Home): Sandbox {
+  return config.sandbox.mode === 'none' ? noSandbox : createBwrap({ home: home.path, path: process.env.PATH ?? '' });
 }
 
 function providerSlots(config: Config): Record<string, number> {

@@ -13,6 +13,9 @@ import type { Home } from './home.ts';
 import type { Log } from './log.ts';
 import { EXTERNAL } from './providers.ts';
 
+/** What programs that are agents import, wherever they are themselves, and what tells Node how to read it. */
+const LIBRARY = fileURLToPath(new URL('../scripted', import.meta.url));
+const PACKAGE = fileURLToPath(new URL('../../package.json', import.meta.url));
 const BRIDGE = fileURLToPath(new URL('../mcp/bridge.cjs', import.meta.url));
 
 export interface DoorOptions {
@@ -21,6 +24,8 @@ export interface DoorOptions {
   readonly version: string;
   readonly external: ExternalRuns;
   readonly sandbox: Sandbox;
+  /** Hosts that every agent may reach. */
+  readonly network: readonly string[];
   readonly log: Log;
 }
 
@@ -46,6 +51,7 @@ export class AgentDoors {
     const [agent, ...ancestors] = await tools.store.read((tx) => lineageOf(tx, attempt.agentId));
     for (const ancestor of ancestors) await refuseLinks(ancestor.workspace, agent.workspace);
     await this.#writeConfig(agent);
+    await sandbox.tidy(home.agentDirectory(agent.id));
     const socket = await this.#listen(agent, { join: async () => attempt, leave: async () => {} });
     const confined: Confined[] = [];
     return {
@@ -73,9 +79,11 @@ export class AgentDoors {
 
   /** Removes the sockets that a dead daemon left. Look and removal are one step, so that no new one is hit. */
   async sweep(): Promise<void> {
-    const { home } = this.#options;
+    const { home, sandbox } = this.#options;
     for (const agentId of await readdir(home.agents)) {
-      if (!this.#open.has(agentId)) rmSync(home.agentSocket(agentId), { force: true });
+      if (this.#open.has(agentId)) continue;
+      rmSync(home.agentSocket(agentId), { force: true });
+      await sandbox.tidy(home.agentDirectory(agentId));
     }
   }
 
@@ -119,18 +127,21 @@ export class AgentDoors {
   }
 
   #enclosure(agent: AgentRow): Enclosure {
-    const { home } = this.#options;
+    const { home, network } = this.#options;
     const same = (path: string, mode: 'ro' | 'rw') => ({ source: path, target: path, mode });
     return {
       workspace: agent.workspace,
       home: home.agentHome(agent.id),
+      directory: home.agentDirectory(agent.id),
       binds: [
         same(home.agentSocket(agent.id), 'rw'),
         same(home.mcpConfig(agent.id), 'ro'),
         same(process.execPath, 'ro'),
         same(BRIDGE, 'ro'),
+        same(LIBRARY, 'ro'),
+        same(PACKAGE, 'ro'),
       ],
-      hosts: [],
+      hosts: network,
     };
   }
 
@@ -139,7 +150,7 @@ export class AgentDoors {
     const { home } = this.#options;
     if (!existsSync(agent.workspace)) await mkdir(agent.workspace, { recursive: true, mode: 0o700 });
     // In the home, which is at hand, the thread pool would take longer than the work itself, and every turn waits for it.
-    mkdirSync(home.agentDirectory(agent.id), { recursive: true, mode: 0o700 });
+    mkdirSync(home.agentHome(agent.id), { recursive: true, mode: 0o700 });
     const config = {
       mcpServers: {
         substrat: {

@@ -28,7 +28,7 @@ export async function up({ home, configFile, version, onUp }: UpOptions): Promis
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
   const daemon = await Daemon.start({ home, config, version, log });
   try {
-    const { url } = daemon.status();
+    const { url } = await daemon.status();
     await Promise.all([onUp({ url, after: daemon.startedAfter }, stopping.signal), untilAborted(stopping.signal)]);
   } finally {
     await daemon.stop();

@@ -9,14 +9,15 @@ export interface Api {
   readonly config: { readonly events: { readonly heartbeatMs: number; readonly patienceMs: number } };
   readonly rules: { readonly requestDeadlineMs: number };
   readonly log: { error(details: object, message: string): void };
-  status(): {
+  status(): Promise<{
     readonly pid: number;
     readonly home: string;
     readonly version: string;
     readonly url: string | null;
-    readonly sandbox: 'none';
+    readonly sandbox: 'bwrap' | 'none';
+    readonly sandboxProblem: string | null;
     readonly commits: number;
-  };
+  }>;
   /** `write` executes the effect, or finds that it has been executed. */
   addAgent(wish: AgentWish, write: WriteOnce): Promise<AgentView>;
   terminateAgent(agentId: string, reason: string): Promise<void>;

@@ -72,9 +72,9 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
     return next();
   });
   app.openapi(health, (c) => c.json({ status: 'ok' as const }, 200));
-  app.openapi(status, (c) => {
+  app.openapi(status, async (c) => {
     ownerOnly(c.get('caller'));
-    return c.json(api.status(), 200);
+    return c.json(await api.status(), 200);
   });
   app.route('/api/agents', agentRoutes(api));
   app.route('/api/messages', messageRoutes(api));

@@ -144,7 +144,8 @@ export const Status = z
     home: z.string(),
     version: z.string(),
     url: z.string().nullable(),
-    sandbox: z.enum(['none']),
+    sandbox: z.enum(['bwrap', 'none']),
+    sandboxProblem: z.string().nullable().openapi({ description: 'Why no agent can start, and what to do.' }),
     commits: z.int().openapi({ description: 'Commits of the store since the start.' }),
   })
   .openapi('Status');

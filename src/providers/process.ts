@@ -106,8 +106,12 @@ async function start(command: Command) {
   const opened: number[] = [];
   let child: ChildProcessWithoutNullStreams;
   try {
-    for (const path of files) opened.push(openSync(path, 'r'));
-    const stdio = ['pipe' as const, 'pipe' as const, 'pipe' as const, ...opened];
+    const given = files.map((file) => {
+      if (typeof file === 'number') return file;
+      opened.push(openSync(file, 'r'));
+      return opened.at(-1) as number;
+    });
+    const stdio = ['pipe' as const, 'pipe' as const, 'pipe' as const, ...given];
     child = spawn(file, args, { cwd, env, detached: true, stdio }) as ChildProcessWithoutNullStreams;
     if (child.pid === undefined) throw (await once(child, 'error'))[0];
   } catch (error) {

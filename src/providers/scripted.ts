@@ -70,7 +70,7 @@ async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<Pr
     return yield failure(`The program ${program} could not be started: there is no such file.`);
 
   const { timeoutMs, signal, onSpawn } = turn;
-  const command = await turn.confine(toCommand(options, turn, program));
+  const command = await turn.confine(toCommand(options, turn, program), { programs: [program] });
   let last = '';
   let final: Final | null = null;
   let oversized = 0;
@@ -92,7 +92,7 @@ function toCommand(options: ScriptedOptions, turn: Turn, program: string): Comma
   const { workspace: cwd } = turn;
   if (!runByNode.test(program)) return { file: program, args: own, cwd, env };
   // Reading TypeScript costs more than starting Node. The cache is the agent's own: nobody can put code into another's.
-  const NODE_COMPILE_CACHE = join(dirname(turn.mcpConfig), 'cache');
+  const NODE_COMPILE_CACHE = join(dirname(turn.mcpConfig), 'home/.cache/node');
   return { file: options.nodePath, args: [program, ...own], cwd, env: { NODE_COMPILE_CACHE, ...env } };
 }
 

@@ -39,7 +39,7 @@ export async function runTurn(deps: TurnDependencies, started: Started, signal: 
       await door.close();
     }
   } catch (error) {
-    outcome = isFenced(error) ? 'cancelled' : { failure: { kind: 'crash', message: (error as Error).message } };
+    outcome = isFenced(error) ? 'cancelled' : { failure: { kind: kindOf(error), message: (error as Error).message } };
   }
   await settle(deps, attempt, outcome, signal);
 }
@@ -158,6 +158,12 @@ async function end(tx: Tx, deps: TurnDependencies, attempt: Attempt, outcome: Ou
   const failure: Failure =
     outcome === 'cancelled' ? { kind: 'daemon_died', message: 'The daemon was stopped.' } : outcome.failure;
   await failAttempt(tx, deps.correspondence, run, failure, { maxAttempts: deps.maxAttempts }, now);
+}
+
+/** What somebody has to put right first, such as a sandbox that cannot be made, is no crash of a program. */
+function kindOf(error: unknown): 'crash' | 'invalid_request' {
+  const refused = ['bad_request', 'forbidden', 'unsupported'];
+  return error instanceof SubstratError && refused.includes(error.code) ? 'invalid_request' : 'crash';
 }
 
 function isFenced(error: unknown): boolean {

@@ -107,6 +107,8 @@ default_provider = "scripted"
 slots = 4
 [server]
 bind = "127.0.0.1:0"
+[sandbox]
+mode = "none"
 [limits]
 tool_calls_per_minute = 1000000
 max_tree_runs = 1000000000

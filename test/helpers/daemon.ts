@@ -13,6 +13,10 @@ export interface DaemonSetup {
   /** Agents to make, parents first; one without provider and program is external. */
   readonly members?: Readonly<Record<string, Partial<AgentCreation>>>;
   readonly clock?: () => number;
+  /** `none` unless the sandbox is what the test is about: it is faster. */
+  readonly sandbox?: 'bwrap' | 'none';
+  /** Of `[sandbox]`, beside the mode. */
+  readonly network?: readonly string[];
 }
 
 export interface TestDaemon extends AsyncDisposable {
@@ -38,7 +42,8 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> 
   const home = join(directory, 'home');
   const file = join(directory, 'substrat.toml');
   mkdirSync(home, { mode: 0o700 });
-  writeFileSync(file, `${setup.config ?? ''}\n[server]\nbind = "127.0.0.1:0"\n`);
+  const sandbox = `mode = "${setup.sandbox ?? 'none'}"\nnetwork = ${JSON.stringify(setup.network ?? [])}`;
+  writeFileSync(file, `${setup.config ?? ''}\n[server]\nbind = "127.0.0.1:0"\n[sandbox]\n${sandbox}\n`);
   let daemon: Daemon;
   try {
     const config = loadConfig({ file, cwd: directory, home, env: {} });

@@ -51,7 +51,7 @@ export async function startDaemonProcess(where: Surroundings) {
 /** Where no daemon takes the port that a person's own may have. */
 function makePlace(): string {
   const directory = mkdtempSync(join(tmpdir(), 'place-'));
-  writeFileSync(join(directory, 'substrat.toml'), '[server]\nbind = "127.0.0.1:0"\n');
+  writeFileSync(join(directory, 'substrat.toml'), '[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n');
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }

@@ -3,7 +3,10 @@ import { type Place, table, text } from '../fields.ts';
 
 export const sandbox = ({ resolve }: Place) =>
   table({
-    mode: z.literal('none', 'must be "none", the only mode for now: the sandbox is not built yet').default('none'),
+    // Elsewhere there is none, and it is said wherever state is shown.
+    mode: z
+      .enum(['bwrap', 'none'], 'must be "bwrap" or "none"')
+      .default(process.platform === 'linux' ? 'bwrap' : 'none'),
     roots: z.array(text.transform(resolve)).default([]),
     network: z
       .array(text.regex(/^[^\s/@]+$/, 'must be a host such as "api.example.com", without scheme or path'))

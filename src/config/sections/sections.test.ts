@@ -58,9 +58,10 @@ describe('[daemon] and [limits]', () => {
 });
 
 describe('[sandbox]', () => {
-  test('says that there is no sandbox yet', () => {
-    expect(failureText('sandbox.mode = "bwrap"')).toBe(
-      'substrat.toml:1: [sandbox] mode must be "none", the only mode for now: the sandbox is not built yet; got "bwrap"',
+  test('is bwrap where there is Linux, unless somebody says none', () => {
+    expect(load('').sandbox.mode).toBe(process.platform === 'linux' ? 'bwrap' : 'none');
+    expect(failureText('sandbox.mode = "docker"')).toBe(
+      'substrat.toml:1: [sandbox] mode must be "bwrap" or "none"; got "docker"',
     );
     expect(load('sandbox.mode = "none"').sandbox.mode).toBe('none');
   });

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { accessSync, closeSync, constants, openSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+
+const INSTALL = 'Install bubblewrap (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap).';
+const OR_NONE = 'To run agents with all your rights instead, set mode = "none" in [sandbox].';
+const PATIENCE_MS = 10_000;
+
+/** Its own of everything, no capability in any of it, and an end with the daemon. */
+export const namespaces = [
+  '--unshare-all',
+  '--unshare-user',
+  '--die-with-parent',
+  '--new-session',
+  '--cap-drop',
+  'ALL',
+];
+
+/** Null when there is none on the PATH. */
+export function findBwrap(path: string): string | null {
+  const candidates = path.split(':').filter(isAbsolute);
+  return candidates.map((directory) => join(directory, 'bwrap')).find(isExecutable) ?? null;
+}
+
+/** Tries what a turn needs of bwrap. Answers what is wrong and what to do about it, null when nothing is. */
+export async function probeBwrap(path: string): Promise<string | null> {
+  if (process.platform !== 'linux') return `The sandbox is bwrap, which needs Linux. ${OR_NONE}`;
+  const bwrap = findBwrap(path);
+  if (bwrap === null) return `bwrap is not installed, so no agent can start. ${INSTALL} ${OR_NONE}`;
+  const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--size', '1048576', '--tmpfs', '/tmp'];
+  const failure = await run(bwrap, [...namespaces, ...mounts, '--ro-bind-fd', '3', '/tmp', '--', 'true'], path);
+  return failure === null ? null : explain(failure);
+}
+
+/** What bwrap says, made into what to do. */
+function explain(said: string): string {
+  if (said.includes('Unknown option')) {
+    return `This bwrap is too old (${said}): it must know --size and --bind-fd. Install version 0.10, or your distribution's newest. ${OR_NONE}`;
+  }
+  const isRefused = /namespace|uid map|loopback|Operation not permitted|Permission denied/i.test(said);
+  const mend = isRefused
+    ? 'The kernel refuses what the sandbox needs. Allow unprivileged user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), ' +
+      'kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap (Ubuntu), user.max_user_namespaces above 0; ' +
+      'a container needs them from its host.'
+    : '`substrat doctor` tries it again.';
+  return `bwrap cannot make a sandbox, so no agent can start: ${said}. ${mend} ${OR_NONE}`;
+}
+
+/** What went wrong, in its own words; null when it ended well. */
+function run(file: string, args: readonly string[], path: string): Promise<string | null> {
+  const root = openSync('/', 'r');
+  const child = spawn(file, args, {
+    env: { PATH: path },
+    stdio: ['ignore', 'ignore', 'pipe', root],
+    timeout: PATIENCE_MS,
+    killSignal: 'SIGKILL',
+  });
+  closeSync(root);
+  return new Promise((resolve) => {
+    let said = '';
+    child.stderr?.on('data', (chunk) => {
+      said += chunk;
+    });
+    child.on('error', (error) => resolve(error.message));
+    child.on('close', (code, signal) => {
+      const words = said
+        .trim()
+        .replace(/^bwrap: /, '')
+        .replace(/\.$/, '');
+      resolve(code === 0 ? null : words || `it ended with ${signal ?? code}`);
+    });
+  });
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

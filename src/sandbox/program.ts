@@ -1,0 +1,92 @@
+import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { depthOf, isInside } from './paths.ts';
+
+/** What makes a program visible where it is installed. */
+export interface Installation {
+  /** Read-only: its package, its prefix, its directory, or only itself. */
+  readonly shown: readonly string[];
+  /** Links on the way to it, each with what it leads to. */
+  readonly links: Readonly<Record<string, string>>;
+}
+
+interface Surroundings {
+  readonly cwd: string;
+  readonly path: string;
+  /** Of Substrat; nothing that contains it is shown. */
+  readonly home: string;
+}
+
+/** Finds a program as the shell does, and what has to be seen of the machine for it to run. Null when there is none. */
+export function findInstallation(program: string, where: Surroundings): (Installation & { file: string }) | null {
+  const file = locate(program, where);
+  if (file === null) return null;
+  const real = realpathSync(file);
+  const own = { shown: [rootOf(real, where.home)], links: real === file ? {} : { [file]: real } };
+  // An environment of Python's is known by the place of the link.
+  if (real !== file && existsSync(join(dirname(file), '../pyvenv.cfg'))) own.shown.push(rootOf(file, where.home));
+  const interpreter = interpreterOf(real);
+  const needed = interpreter === null ? null : findInstallation(interpreter, where);
+  return {
+    file,
+    shown: [...own.shown, ...(needed?.shown ?? [])],
+    links: { ...own.links, ...needed?.links },
+  };
+}
+
+function locate(program: string, { cwd, path }: Surroundings): string | null {
+  if (isAbsolute(program)) return isFile(program) ? program : null;
+  if (program.includes(sep)) return isFile(resolve(cwd, program)) ? resolve(cwd, program) : null;
+  const found = path.split(':').find((directory) => isAbsolute(directory) && isFile(join(directory, program)));
+  return found === undefined ? null : join(found, program);
+}
+
+/** The widest that the program may need of what is around it, and that shows nothing it should not. */
+function rootOf(file: string, home: string): string {
+  const directory = dirname(file);
+  const prefix = basename(directory) === 'bin' && existsSync(join(directory, '../lib')) ? dirname(directory) : null;
+  const candidates = [modulesOf(file), packageOf(directory), prefix, directory];
+  return candidates.find((candidate) => candidate !== null && !isTooWide(candidate, home)) ?? file;
+}
+
+/** Packages next to each other need each other. */
+function modulesOf(file: string): string | null {
+  const [before, ...after] = file.split('/node_modules/');
+  return after.length > 0 ? `${before}/node_modules` : null;
+}
+
+function packageOf(directory: string): string | null {
+  if (existsSync(join(directory, 'package.json'))) return directory;
+  return dirname(directory) === directory ? null : packageOf(dirname(directory));
+}
+
+function isTooWide(directory: string, home: string): boolean {
+  const mine = homedir();
+  return (
+    depthOf(directory) < 2 ||
+    isInside(directory, mine) ||
+    directory === join(mine, '.local') ||
+    isInside(directory, home) ||
+    isInside(home, directory)
+  );
+}
+
+/** Of a script, from its first line. */
+function interpreterOf(file: string): string | null {
+  const head = Buffer.alloc(256);
+  const descriptor = openSync(file, 'r');
+  try {
+    readSync(descriptor, head, 0, head.length, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  if (head.toString('latin1', 0, 2) !== '#!') return null;
+  const [first = '', ...words] = (head.toString('utf8', 2).split('\n')[0] ?? '').trim().split(/\s+/);
+  if (basename(first) !== 'env') return first || null;
+  return words.find((word) => !word.startsWith('-') && !word.includes('=')) ?? null;
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}

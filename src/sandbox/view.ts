@@ -1,0 +1,92 @@
+import { closeSync, realpathSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Bind, Command, Needs } from '../core/command.ts';
+import { SubstratError } from '../core/errors.ts';
+import { makeTarget, openWithoutLinks } from './nofollow.ts';
+import { isInside } from './paths.ts';
+import { findInstallation } from './program.ts';
+import type { Enclosure } from './sandbox.ts';
+import type { Mount } from './system.ts';
+
+/** What one turn sees beside the system. Everything in it is held open: what is mounted is what was looked at. */
+export class View {
+  readonly mounts: Mount[] = [];
+  /** As bwrap finds them, from `#first` on. */
+  readonly descriptors: number[] = [];
+  readonly #first: number;
+  readonly #substrat: string;
+  readonly #enclosure: Enclosure;
+  /** What the agent can write, by target. */
+  readonly #writable = new Map<string, number>();
+  readonly #seen = ['/usr'];
+
+  constructor(substrat: string, enclosure: Enclosure, first: number) {
+    this.#substrat = substrat;
+    this.#enclosure = enclosure;
+    this.#first = first;
+  }
+
+  /** Where agents can write, they can put a link at a path at any time, up to the moment of the mount; so none is followed. */
+  give({ source, target, mode }: Bind, place: 'trusted' | 'open to others'): void {
+    const base = isInside(this.#substrat, source) ? this.#substrat : '/';
+    const descriptor =
+      place === 'trusted' ? openWithoutLinks('/', realpathSync(source)) : openWithoutLinks(base, source);
+    // From here on whoever closes the view closes it.
+    this.descriptors.push(descriptor);
+    const opened = `/proc/self/fd/${descriptor}`;
+    this.#refuseHome(realpathSync(opened), source);
+    const isDirectory = statSync(opened).isDirectory();
+    this.#makeTarget(target, isDirectory);
+    const number = String(this.#first + this.descriptors.length - 1);
+    this.mounts.push({ target, options: [mode === 'rw' ? '--bind-fd' : '--ro-bind-fd', number, target] });
+    this.#seen.push(target);
+    if (mode === 'rw' && isDirectory) this.#writable.set(target, descriptor);
+  }
+
+  /** The program and whatever it is run by. Answers the file as it is to be started. */
+  show({ file, cwd, env }: Command, { programs = [] }: Needs): string {
+    const where = { cwd, path: env.PATH ?? '', home: this.#substrat };
+    const [own, ...others] = [file, ...programs].map((program) => {
+      const found = findInstallation(program, where);
+      if (found) return found;
+      throw new SubstratError('bad_request', `The program ${program} could not be started: there is no such file.`);
+    });
+    for (const { shown, links } of own ? [own, ...others] : []) {
+      for (const path of shown) {
+        if (!this.#isSeen(path)) this.give({ source: path, target: path, mode: 'ro' }, 'trusted');
+      }
+      for (const [link, target] of Object.entries(links)) {
+        if (!this.#isSeen(link)) this.mounts.push({ target: link, options: ['--symlink', target, link] });
+      }
+    }
+    return own?.file ?? file;
+  }
+
+  close(): void {
+    for (const descriptor of this.descriptors.splice(0)) closeSync(descriptor);
+  }
+
+  #isSeen(path: string): boolean {
+    return this.#seen.some((target) => isInside(target, path));
+  }
+
+  /** Of the home of Substrat an agent gets what is its own, and workspaces, but never what holds them. */
+  #refuseHome(real: string, source: string): void {
+    const home = realpathSync(this.#substrat);
+    if (!isInside(home, real) && !isInside(real, home)) return;
+    const allowed = [realpathSync(this.#enclosure.directory), join(home, 'workspaces')];
+    if (allowed.some((directory) => real !== directory && isInside(directory, real))) return;
+    throw new SubstratError('forbidden', `${source} cannot be given to an agent: the home of Substrat would be seen.`);
+  }
+
+  /** Where the agent can write, bwrap would follow what the agent left there. Elsewhere it makes a directory of its own. */
+  #makeTarget(target: string, isDirectory: boolean): void {
+    const around = [...this.#writable.keys()].filter((path) => path !== target && isInside(path, target));
+    const nearest = around.toSorted((a, b) => b.length - a.length)[0];
+    if (nearest === undefined) return;
+    if (!isDirectory && nearest !== this.#enclosure.home) {
+      throw new SubstratError('forbidden', `${target} is in a workspace, where only directories can be mounted.`);
+    }
+    makeTarget(this.#writable.get(nearest) as number, nearest, target, isDirectory ? 'directory' : 'file');
+  }
+}
