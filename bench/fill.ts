@@ -55,6 +55,7 @@ function addAgent(tx: Tx, nodeId: string, name: string, parent: AgentRow | null)
     model: null,
     program: '/bin/true',
     workspace: '/var/empty',
+    workspaceId: null,
     tools: null,
     spawnedBy: null,
   };

@@ -121,7 +121,11 @@ describe('the home', () => {
       return 'ok';
     }`,
     );
-    await daemon.client.createAgent({ name: 'boss', program, workspace: join(daemon.home, 'given/place') });
+    await daemon.client.createAgent({
+      name: 'boss',
+      program,
+      workspace: join(daemon.agent('lead').workspace, 'given/place'),
+    });
     const { messageId } = await daemon.client.sendMessage('boss', { text: 'x' });
     expect(await daemon.client.awaitReply(messageId, 20)).toMatchObject({ text: 'ok' });
     await using lead = await connectAgent({ home: daemon.home, agentId: daemon.agent('lead').id });

@@ -19,6 +19,7 @@ const wanted = {
   model: null,
   program: null,
   workspace: '/tmp',
+  workspaceId: null,
   tools: null,
   nodeId: 'bench',
   spawnedBy: null,

@@ -14,7 +14,6 @@ database.pragma('journal_mode = wal');
 database.pragma('synchronous = full');
 database.exec('create table messages (id text primary key, recipient text, text text, created_at integer)');
 
-
 const server = createServer((socket) => {
   socket.on('error', () => {});
   serveStdio(createBareServer, { transport: new StdioServerTransport(socket, socket) });

@@ -42,6 +42,8 @@ describe('loadConfig()', () => {
         maxChildren: 32,
         maxDepth: 6,
         maxAgents: 1_000,
+        maxWorkspaces: 100,
+        maxLinks: 100,
       },
       events: { retentionMs: 30 * 86_400_000, heartbeatMs: 15_000, patienceMs: 30_000 },
       sandbox: { mode: process.platform === 'linux' ? 'bwrap' : 'none', roots: [], network: [] },

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import type { AgentWish, WriteOnce } from '../http/api.ts';
@@ -7,26 +8,30 @@ import { createAgent } from '../messaging/tree.ts';
 import type { AgentView } from '../store/store.ts';
 import { checkScope } from '../tools/catalog.ts';
 import { makeWorkspace } from '../workspaces/directories.ts';
+import { ownSeat, type Seat, takeSeat } from '../workspaces/seat.ts';
 import type { Daemon } from './daemon.ts';
 import { EXTERNAL } from './providers.ts';
+import { makeWorktree } from './worktrees.ts';
 
 /** Makes an agent for a person: what is not said comes from the parent, then from the configuration. */
 export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce): Promise<AgentView> {
-  const { config, home, clock } = daemon;
+  const { config, home, clock, workspaces } = daemon;
   if (wish.tools) checkScope(wish.tools);
-  const undo = wish.workspace === null ? async () => {} : await makeWorkspace(wish.workspace);
+  const id = newId();
+  const ground = await prepareGround(daemon, wish, id);
   const made = write(async (tx) => {
     const parent = wish.parent === null ? null : await resolveReference(tx, wish.parent);
     if (parent && parent.terminated_at !== null) {
       throw new SubstratError('terminated', `${parent.handle} is terminated; it cannot have children.`);
     }
-    const id = newId();
     // Whoever names a program wants it to run, whatever runs the parent.
     const said = wish.provider ?? (wish.program === null ? null : 'scripted');
     const provider = said ?? parent?.provider ?? config.daemon.defaultProvider;
     const program = wish.program ?? parent?.program ?? null;
     checkProvider(daemon, provider, program);
-    await createAgent(
+    const seat =
+      ground.seat ?? (await takeSeat(tx, workspaces, { agentId: id, parent, workspace: ground.path }, clock()));
+    const agent = await createAgent(
       tx,
       config.limits,
       {
@@ -38,21 +43,47 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
         provider: provider as string,
         model: wish.model ?? parent?.model ?? null,
         program,
-        workspace: wish.workspace ?? parent?.workspace ?? home.workspace(id),
+        workspace: seat.path,
+        workspaceId: seat.workspaceId,
         tools: wish.tools,
         nodeId: home.nodeId,
         spawnedBy: null,
       },
       clock(),
     );
+    if (seat.own) await ownSeat(tx, agent, seat.workspaceId);
     return (await tx.getAgentView({ id })) as AgentView;
   });
   const { value: agent, fresh } = await made.catch(async (error) => {
-    await undo();
+    await ground.undo();
     throw error;
   });
-  if (fresh) await daemon.prepareAgent(agent);
+  if (!fresh) {
+    if (ground.seat) await ground.undo();
+    return agent;
+  }
+  const { workspace_id } = agent;
+  const workspace =
+    workspace_id === null ? null : await daemon.store.read((tx) => tx.getWorkspace({ id: workspace_id }));
+  if (workspace) await daemon.settleWorkspace(workspace);
+  await daemon.prepareAgent(agent);
   return agent;
+}
+
+interface Ground {
+  readonly path: string | null;
+  /** A worktree that was made for it. */
+  readonly seat: Seat | null;
+  readonly undo: () => Promise<void>;
+}
+
+/** What must be on the disk before the agent is there: the directory that a person named, or a worktree of it. */
+async function prepareGround(daemon: Daemon, wish: AgentWish, id: string): Promise<Ground> {
+  const { workspace } = wish;
+  if (wish.worktree) return { path: null, ...(await makeWorktree(daemon, wish, id)) };
+  if (workspace === null || !isAbsolute(workspace)) return { path: workspace, seat: null, undo: async () => {} };
+  const undo = await makeWorkspace(workspace);
+  return { path: realpathSync(workspace), seat: null, undo };
 }
 
 function checkProvider(daemon: Daemon, provider: string | null, program: string | null): void {

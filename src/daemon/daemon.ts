@@ -17,15 +17,18 @@ import { createBwrap } from '../sandbox/bwrap.ts';
 import { noSandbox } from '../sandbox/none.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { openStore } from '../store/open.ts';
-import type { AgentRow, AgentView, Store } from '../store/store.ts';
+import type { AgentRow, AgentView, Store, WorkspaceRow } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import { createRateLimiter } from '../tools/rate.ts';
+import type { WorkspaceRules } from '../workspaces/access.ts';
+import { settleWorkspace } from '../workspaces/remove.ts';
 import { addAgent } from './agents.ts';
 import { AgentDoors } from './doors.ts';
 import { type Home, takeHome } from './home.ts';
 import type { Log } from './log.ts';
 import { createMembers } from './members.ts';
 import { createProviders, EXTERNAL } from './providers.ts';
+import { sweepWorkspaces, tidyWorktree, workspaceRules } from './workspaces.ts';
 
 export interface DaemonOptions {
   readonly home: string;
@@ -39,8 +42,6 @@ const HEAD_START_MS = 25;
 const HOUSEKEEPING_MS = 3_600_000;
 const KEEP_POSTS_MS = 24 * 3_600_000;
 
-const correspondence: Correspondence = { answerServed, failServed, tellPerson, expireRequests, terminateAgent };
-
 /** One node: everything that runs, wired together. The rooms know nothing of each other beyond what is handed to them here. */
 export class Daemon {
   readonly home: Home;
@@ -52,6 +53,19 @@ export class Daemon {
   readonly #scheduler: Scheduler;
   readonly #doors: AgentDoors;
   readonly #sandbox: Sandbox;
+  /** Agents that may have ended, once what is being written is committed. */
+  readonly #ended = new Set<string>();
+  readonly #tidying = new Set<Promise<void>>();
+  readonly #correspondence: Correspondence = {
+    answerServed,
+    failServed,
+    tellPerson,
+    expireRequests,
+    terminateAgent: (tx, agent, reason, now) => {
+      this.#ended.add(agent.id);
+      return terminateAgent(tx, agent, reason, now);
+    },
+  };
   readonly log: Log;
   /** Number of the last event before this start. */
   startedAfter = 0;
@@ -96,14 +110,16 @@ export class Daemon {
         limits: config.limits,
         nodeId,
         defaultProvider: config.daemon.defaultProvider,
+        workspaces: workspaceRules(config, home, config.sandbox.mode, (agentId) => this.#scheduler.isLive(agentId)),
       },
       onAgentCreated: (agent) => this.#doors.prepare(agent),
+      onWorkspaceChanged: (workspace) => this.settleWorkspace(workspace),
     };
     const sandbox = openSandbox(config, home);
-    const { network } = config.sandbox;
     this.#sandbox = sandbox;
+    const correspondence = this.#correspondence;
     const external = new ExternalRuns({ store, clock, nodeId, correspondence });
-    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, network, log });
+    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log });
     const providers = createProviders(config, process.env);
     const { maxAttempts, turnTimeoutMs, leaseMs, slots } = config.daemon;
     const turn = {
@@ -129,6 +145,10 @@ export class Daemon {
       runTurn: (started, signal) => runTurn(turn, started, signal),
       log,
     });
+  }
+
+  get workspaces(): WorkspaceRules {
+    return this.tools.settings.workspaces;
   }
 
   get rules(): MessagingRules {
@@ -160,9 +180,14 @@ export class Daemon {
     return this.#doors.prepare(agent);
   }
 
+  /** Makes or removes its directory, as the store has it. */
+  settleWorkspace(workspace: WorkspaceRow): Promise<void> {
+    return settleWorkspace(this.store, workspace);
+  }
+
   async cancelRun(runId: string, reason: string): Promise<void> {
     const agent = await this.store.write(async (tx) => {
-      await cancelRun(tx, correspondence, runId, reason, this.clock());
+      await cancelRun(tx, this.#correspondence, runId, reason, this.clock());
       return tx.getAgent({ id: (await tx.getRun({ id: runId }))?.agent_id ?? '' });
     });
     this.#scheduler.abort(runId);
@@ -182,7 +207,11 @@ export class Daemon {
       return { ended, fenced: await terminateAgent(tx, agent, reason, this.clock()) };
     });
     for (const runId of fenced) this.#scheduler.abort(runId);
-    for (const agent of ended) await this.#doors.closeExternal(agent.id);
+    for (const agent of ended) {
+      await this.#doors.closeExternal(agent.id);
+      this.#ended.add(agent.id);
+    }
+    this.#tidy();
   }
 
   async stop(): Promise<void> {
@@ -190,6 +219,7 @@ export class Daemon {
     await this.#api?.close();
     await this.#scheduler.stop();
     await this.#doors.closeAll();
+    await Promise.all(this.#tidying);
     await this.store.close();
     this.home.release();
   }
@@ -202,9 +232,11 @@ export class Daemon {
       clock,
       nodeId: home.nodeId,
       maxAttempts: config.daemon.maxAttempts,
-      correspondence,
+      correspondence: this.#correspondence,
       endProcessGroup,
     });
+    await sweepWorkspaces(this);
+    store.onChange(() => this.#tidy());
     await createMembers(this);
     this.#scheduler.start();
     await this.#scheduler.tick();
@@ -217,6 +249,19 @@ export class Daemon {
     this.#api = await serveApi(this, { socketPath: home.socket, bind: config.server.bind, token: home.token });
     this.#housekeeping = setInterval(() => void this.forget(), HOUSEKEEPING_MS);
     this.log.info({ home: home.path, engine: store.engine, url: this.#api.url }, 'the daemon is up');
+  }
+
+  /** Looks after the worktrees of agents that have ended, when nothing of their last turns is left. */
+  #tidy(): void {
+    for (const agentId of this.#ended) {
+      this.#ended.delete(agentId);
+      const work = this.#scheduler
+        .settled(agentId)
+        .then(() => tidyWorktree(this, agentId))
+        .catch((error) => this.log.error({ error: error.message }, 'a worktree was not looked after'))
+        .finally(() => this.#tidying.delete(work));
+      this.#tidying.add(work);
+    }
   }
 
   readonly #write: WriteOnce = async (effect) => ({ value: await this.store.write(effect), fresh: true });

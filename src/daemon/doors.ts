@@ -1,14 +1,14 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type AgentSocket, listenForAgent } from '../mcp/socket.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
 import type { Door } from '../runs/run-turn.ts';
 import type { Confined, Enclosure, Sandbox } from '../sandbox/sandbox.ts';
-import type { AgentRow, Tx } from '../store/store.ts';
+import type { AgentRow } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
-import { refuseLinks } from '../workspaces/directories.ts';
+import { type Place, placeOf } from '../workspaces/place.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
 import { EXTERNAL } from './providers.ts';
@@ -24,8 +24,6 @@ export interface DoorOptions {
   readonly version: string;
   readonly external: ExternalRuns;
   readonly sandbox: Sandbox;
-  /** Hosts that every agent may reach. */
-  readonly network: readonly string[];
   readonly log: Log;
 }
 
@@ -48,8 +46,10 @@ export class AgentDoors {
 
   readonly open = async (attempt: Attempt): Promise<Door> => {
     const { tools, home, sandbox } = this.#options;
-    const [agent, ...ancestors] = await tools.store.read((tx) => lineageOf(tx, attempt.agentId));
-    for (const ancestor of ancestors) await refuseLinks(ancestor.workspace, agent.workspace);
+    const { agent, place } = await tools.store.read(async (tx) => {
+      const row = (await tx.getAgent({ id: attempt.agentId })) as AgentRow;
+      return { agent: row, place: await placeOf(tx, tools.settings.workspaces, row) };
+    });
     await this.#writeConfig(agent);
     await sandbox.tidy(home.agentDirectory(agent.id));
     const socket = await this.#listen(agent, { join: async () => attempt, leave: async () => {} });
@@ -57,12 +57,12 @@ export class AgentDoors {
     return {
       mcpConfig: home.mcpConfig(agent.id),
       confine: async (command, needs = {}) => {
-        const place = await sandbox.confine(command, needs, this.#enclosure(agent));
-        confined.push(place);
-        return place.command;
+        const wrapped = await sandbox.confine(command, needs, this.#enclosure(agent, place));
+        confined.push(wrapped);
+        return wrapped.command;
       },
       close: async () => {
-        await Promise.all([socket.close(), ...confined.map((place) => place.release())]);
+        await Promise.all([socket.close(), ...confined.map((wrapped) => wrapped.release())]);
       },
     };
   };
@@ -126,8 +126,8 @@ export class AgentDoors {
     };
   }
 
-  #enclosure(agent: AgentRow): Enclosure {
-    const { home, network } = this.#options;
+  #enclosure(agent: AgentRow, place: Place): Enclosure {
+    const { home } = this.#options;
     const same = (path: string, mode: 'ro' | 'rw') => ({ source: path, target: path, mode });
     return {
       workspace: agent.workspace,
@@ -140,15 +140,15 @@ export class AgentDoors {
         same(BRIDGE, 'ro'),
         same(LIBRARY, 'ro'),
         same(PACKAGE, 'ro'),
+        ...place.binds,
       ],
-      hosts: network,
+      hosts: place.hosts,
     };
   }
 
   /** What every provider is given to find the agent's tools. */
   async #writeConfig(agent: AgentRow): Promise<void> {
     const { home } = this.#options;
-    if (!existsSync(agent.workspace)) await mkdir(agent.workspace, { recursive: true, mode: 0o700 });
     // In the home, which is at hand, the thread pool would take longer than the work itself, and every turn waits for it.
     mkdirSync(home.agentHome(agent.id), { recursive: true, mode: 0o700 });
     const config = {
@@ -162,10 +162,4 @@ export class AgentDoors {
     };
     writeFileSync(home.mcpConfig(agent.id), `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
   }
-}
-
-/** The agent, its parent, and so on up to the root. */
-async function lineageOf(tx: Tx, agentId: string): Promise<[AgentRow, ...AgentRow[]]> {
-  const agent = (await tx.getAgent({ id: agentId })) as AgentRow;
-  return agent.parent_id === null ? [agent] : [agent, ...(await lineageOf(tx, agent.parent_id))];
 }

@@ -18,6 +18,7 @@ export async function createMembers(daemon: Daemon): Promise<void> {
       (await daemon.addAgent({
         ...member,
         parent: parentId,
+        worktree: false,
         instructions: member.instructionsFile
           ? await readFile(member.instructionsFile, 'utf8')
           : (member.instructions ?? ''),

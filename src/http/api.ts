@@ -1,4 +1,5 @@
-import type { AgentView, Store, Tx } from '../store/store.ts';
+import type { AgentView, Store, Tx, WorkspaceRow } from '../store/store.ts';
+import type { WorkspaceRules } from '../workspaces/access.ts';
 
 /** What the API needs of the daemon. */
 export interface Api {
@@ -20,6 +21,9 @@ export interface Api {
   }>;
   /** `write` executes the effect, or finds that it has been executed. */
   addAgent(wish: AgentWish, write: WriteOnce): Promise<AgentView>;
+  readonly workspaces: WorkspaceRules;
+  /** Makes the directory of a workspace, or removes that of a deleted one. */
+  settleWorkspace(workspace: WorkspaceRow): Promise<void>;
   terminateAgent(agentId: string, reason: string): Promise<void>;
   cancelRun(runId: string, reason: string): Promise<void>;
 }
@@ -41,6 +45,9 @@ export interface AgentWish {
   readonly provider: string | null;
   readonly model: string | null;
   readonly program: string | null;
+  /** A workspace's name or an absolute path. */
   readonly workspace: string | null;
+  /** Give it a git worktree of the repository there. */
+  readonly worktree: boolean;
   readonly tools: readonly string[] | null;
 }

@@ -5,6 +5,8 @@ import { MAX_TEXT } from '../core/text.ts';
 /** What goes in and out, once for validation, types and the OpenAPI document. */
 
 const plain = (text: string): boolean => !text.includes('\0');
+/** As agents' handles are, whose own workspaces have their names. */
+const NAMED = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,300}$/;
 const NO_NUL = 'must not contain NUL characters';
 
 export const label = z.string().min(1).max(500).refine(plain, NO_NUL);
@@ -49,7 +51,14 @@ export const AgentCreation = z
     provider: label.nullable().default(null).openapi({ example: 'external' }),
     model: label.nullable().default(null),
     program: path.nullable().default(null),
-    workspace: path.refine(isAbsolute, 'must be an absolute path').nullable().default(null),
+    workspace: path
+      .refine((value) => isAbsolute(value) || NAMED.test(value), "must be a workspace's name or an absolute path")
+      .nullable()
+      .default(null)
+      .openapi({ description: "A workspace's name or a directory; its own, or its parent's, when left out." }),
+    worktree: z.boolean().default(false).openapi({
+      description: 'Give it a git worktree, on a branch of its own, of the repository that `workspace` is.',
+    }),
     tools: z.array(label).max(200).nullable().default(null),
   })
   .openapi('AgentCreation');

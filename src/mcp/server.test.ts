@@ -31,6 +31,30 @@ const promised: Record<string, { required: string[]; properties: Record<string, 
   inspect_agent: { required: ['name'], properties: { name: { type: 'string' } } },
   list_agents: { required: [], properties: {} },
   complete: { required: ['result'], properties: { result: text } },
+  create_workspace: {
+    required: ['name'],
+    properties: {
+      name: { type: 'string' },
+      view_of: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+      subdir: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+      mode: { type: 'string', enum: ['ro', 'rw'], default: 'ro' },
+    },
+  },
+  link_dir: {
+    required: ['workspace', 'source', 'target'],
+    properties: {
+      workspace: { type: 'string' },
+      source: { type: 'string' },
+      target: { type: 'string' },
+      mode: { type: 'string', enum: ['ro', 'rw'], default: 'ro' },
+    },
+  },
+  unlink_dir: {
+    required: ['workspace', 'target'],
+    properties: { workspace: { type: 'string' }, target: { type: 'string' } },
+  },
+  list_workspaces: { required: [], properties: {} },
+  delete_workspace: { required: ['name'], properties: { name: { type: 'string' } } },
 };
 
 describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a client that is %s', (era) => {

@@ -21,6 +21,7 @@ export interface NewAgent {
   readonly model: string | null;
   readonly program: string | null;
   readonly workspace: string;
+  readonly workspaceId: string | null;
   /** Null: every tool that the parent has. */
   readonly tools: readonly string[] | null;
   readonly nodeId: string;
@@ -52,6 +53,7 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
     model: wanted.model,
     program: wanted.program,
     workspace: wanted.workspace,
+    workspace_id: wanted.workspaceId,
     tools: scopeWithin(parent, wanted.tools),
     session: null,
     lost_session: 0,
@@ -124,7 +126,7 @@ async function nameOwner(tx: Tx, parent: AgentRow | null, nameKey: string): Prom
   return tx.getNeighbour({ id: parent.id, parentId: parent.parent_id ?? '', nameKey });
 }
 
-async function freeHandle(tx: Tx, parent: AgentRow | null, name: string): Promise<string> {
+export async function freeHandle(tx: Tx, parent: AgentRow | null, name: string): Promise<string> {
   const taken = async (handle: string) => (await tx.getParticipant({ handleKey: keyOf(handle) })) !== null;
   if (!(await taken(name))) return name;
   const long = parent ? `${parent.handle}.${name}` : name;

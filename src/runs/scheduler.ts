@@ -73,6 +73,15 @@ export class Scheduler {
     return [...this.#live.keys()];
   }
 
+  isLive(agentId: string): boolean {
+    return [...this.#live.values()].some((turn) => turn.agentId === agentId);
+  }
+
+  /** Resolves when nothing of the agent's turns is under way. */
+  async settled(agentId: string): Promise<void> {
+    await Promise.all([...this.#live.values()].filter((turn) => turn.agentId === agentId).map((turn) => turn.done));
+  }
+
   /** Starts nothing more, ends what runs and gives it back to be tried again. */
   async stop(): Promise<void> {
     this.#stopping = true;

@@ -3,10 +3,11 @@ import { heart } from './migrations/0001-heart.ts';
 import { door } from './migrations/0002-door.ts';
 import { fewerPages } from './migrations/0003-fewer-pages.ts';
 import { sessions } from './migrations/0004-sessions.ts';
+import { workspaces } from './migrations/0005-workspaces.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited. */
-const migrations: readonly string[] = [heart, door, fewerPages, sessions];
+const migrations: readonly string[] = [heart, door, fewerPages, sessions, workspaces];
 
 /** Brings the schema up to date. The caller holds the store's write lock in an open transaction. */
 export async function migrate(execute: Execute, engine: Engine): Promise<void> {

@@ -16,6 +16,8 @@ export interface Schema {
   readonly events: EventRow;
   readonly tokens: TokenRow;
   readonly posts: PostRow;
+  readonly workspaces: WorkspaceRow;
+  readonly links: LinkRow;
 }
 
 export interface ParticipantRow {
@@ -39,7 +41,9 @@ export interface AgentRow {
   provider: string;
   model: string | null;
   program: string | null;
+  /** The directory that it works in: its workspace's, or one inside. */
   workspace: string;
+  workspace_id: string | null;
   /** JSON list of tool names; null: every tool. */
   tools: string | null;
   /** The provider's handle to the conversation. */
@@ -180,5 +184,36 @@ export interface PostRow {
   request: string;
   status: number;
   response: string;
+  created_at: number;
+}
+
+export interface WorkspaceRow {
+  id: string;
+  name: string;
+  /** Null once it is deleted. */
+  name_key: string | null;
+  owner_id: string;
+  /** Its directory; for a view, the one of the other workspace that it shows. */
+  path: string;
+  /** Whether the directory is ours to remove. */
+  made: number;
+  node_id: string;
+  view_of: string | null;
+  mode: 'ro' | 'rw';
+  /** JSON list of hosts; null: those of the workspace that it shows, or of the configuration. */
+  network: string | null;
+  /** For a git worktree, the directory where its repository keeps everything. */
+  repository: string | null;
+  created_at: number;
+  deleted_at: number | null;
+}
+
+export interface LinkRow {
+  workspace_id: string;
+  /** Path inside the workspace. */
+  target: string;
+  source: string;
+  mode: 'ro' | 'rw';
+  made_by: string;
   created_at: number;
 }

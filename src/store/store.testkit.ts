@@ -84,6 +84,7 @@ export async function addAgent(tx: Tx, change: Partial<AgentRow> & { parent?: Ag
     model: null,
     program: null,
     workspace: '/nowhere',
+    workspace_id: null,
     tools: null,
     session: null,
     lost_session: 0,

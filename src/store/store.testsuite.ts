@@ -10,6 +10,7 @@ import { testRequests } from './requests.testsuite.ts';
 import { testRuns } from './runs.testsuite.ts';
 import { type StoreSubject, useStore } from './store.testkit.ts';
 import type { Tx } from './store.ts';
+import { testWorkspaces } from './workspaces.testsuite.ts';
 
 /** What holds for every engine. */
 export function testStore(subject: StoreSubject): void {
@@ -22,6 +23,7 @@ export function testStore(subject: StoreSubject): void {
     testRecords(kit);
     testClaims(kit);
     testDoor(kit);
+    testWorkspaces(kit);
     testCommits(kit);
     testInvariants(kit);
 

@@ -9,6 +9,7 @@ import type { recordQueries } from './records.ts';
 import type { requestQueries } from './requests.ts';
 import type { runQueries } from './runs.ts';
 import type { tokenQueries } from './tokens.ts';
+import type { workspaceQueries } from './workspaces.ts';
 
 export type { AgentCursor, AgentView } from './agents.ts';
 export type { DeliveryView } from './deliveries.ts';
@@ -21,11 +22,14 @@ export type {
   DeliveryKind,
   DeliveryRow,
   EventRow,
+  LinkRow,
   MessageRow,
   RequestRow,
   RunMessageRow,
   RunRow,
+  WorkspaceRow,
 } from './schema.ts';
+export type { WorkspaceView } from './workspaces.ts';
 
 /** What a transaction can do. `get…` answers null when there is none; a change that must match a row and does not, throws. */
 export type Tx = ReturnType<typeof agentQueries> &
@@ -37,7 +41,8 @@ export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof recordQueries> &
   ReturnType<typeof requestQueries> &
   ReturnType<typeof runQueries> &
-  ReturnType<typeof tokenQueries>;
+  ReturnType<typeof tokenQueries> &
+  ReturnType<typeof workspaceQueries>;
 
 /** What listeners hear after a commit. */
 export interface Change {

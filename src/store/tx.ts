@@ -11,6 +11,7 @@ import { requestQueries } from './requests.ts';
 import { runQueries } from './runs.ts';
 import type { Tx } from './store.ts';
 import { tokenQueries } from './tokens.ts';
+import { workspaceQueries } from './workspaces.ts';
 
 /** Made once for a connection: its queries are compiled at their first use and kept. */
 export function createTx(engine: Engine, execute: Execute, batch: BatchState): Tx {
@@ -26,5 +27,6 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     ...requestQueries(queries),
     ...runQueries(queries, batch),
     ...tokenQueries(queries),
+    ...workspaceQueries(queries),
   };
 }

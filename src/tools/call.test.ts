@@ -19,6 +19,7 @@ const codes: readonly ErrorCode[] = [
   'not_found',
   'terminated',
   'too_large',
+  'unsupported',
 ];
 
 const limits = '[limits]\ntool_calls_per_minute = 1000000\nmax_children = 100000\nmax_agents = 100000\n';
@@ -50,8 +51,24 @@ const value = fc.oneof(
   fc.jsonValue(),
 );
 
-const tools = ['send_message', 'broadcast', 'check_inbox', 'spawn_agent', 'inspect_agent', 'list_agents', 'complete'];
-const keys = ['recipient', 'text', 'sync', 'in_reply_to', 'name', 'instructions', 'role', 'workspace_subdir', 'result'];
+const tools = [
+  ...['send_message', 'broadcast', 'check_inbox', 'spawn_agent', 'inspect_agent', 'list_agents', 'complete'],
+  ...['create_workspace', 'link_dir', 'unlink_dir', 'list_workspaces', 'delete_workspace'],
+];
+const keys = [
+  'recipient',
+  'text',
+  'sync',
+  'in_reply_to',
+  'name',
+  'instructions',
+  'role',
+  'workspace_subdir',
+  'result',
+  'view_of',
+  'source',
+  'target',
+];
 
 interface Property {
   readonly type?: unknown;

@@ -4,7 +4,7 @@ import { chooseNews } from '../core/delivery.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
 import { canonicalJson } from '../core/text.ts';
 import { type Attempt, record } from '../runs/attempt.ts';
-import type { AgentRow, Store, Tx } from '../store/store.ts';
+import type { AgentRow, Store, Tx, WorkspaceRow } from '../store/store.ts';
 import { toolsInScope } from './catalog.ts';
 import type { RateLimiter } from './rate.ts';
 import { describeProblems, type Tool, type ToolOutcome, type ToolSettings } from './tool.ts';
@@ -15,6 +15,7 @@ export interface ToolDependencies {
   readonly settings: ToolSettings;
   readonly limiter: RateLimiter;
   readonly onAgentCreated: (agent: AgentRow) => Promise<void>;
+  readonly onWorkspaceChanged: (workspace: WorkspaceRow) => Promise<void>;
   readonly log: { error(details: object, message: string): void };
 }
 
@@ -43,18 +44,23 @@ export async function callTool(
   try {
     const input = parseInput(call);
     if (tool.prepare) {
-      // What is done outside the store is not done for a turn that has ended, nor beyond the limit.
-      const agent = await deps.store.read(async (tx) => {
+      // What is done outside the store is not done for a turn that has ended, nor beyond the limit, nor a second time.
+      const { agent, repeated } = await deps.store.read(async (tx) => {
         await tx.holdRun(attempt);
-        return tx.getAgent({ id: agentId });
+        return {
+          agent: (await tx.getAgent({ id: agentId })) as AgentRow,
+          repeated: await repeatOf(tx, attempt, tool, callKey(tool.name, input)),
+        };
       });
-      if (call.wait !== null) throw tooMany(call.wait);
-      undo = await tool.prepare(agent as AgentRow, input as never);
+      if (call.wait !== null && !repeated) throw tooMany(call.wait);
+      const { store, settings } = deps;
+      if (!repeated) undo = (await tool.prepare({ agent, store, settings }, input as never)) ?? undo;
     }
     const { outcome, news } = await execute(deps, attempt, call, input);
     if (outcome.reply && call.wait === null) deps.limiter.giveBack(agentId);
     // It is there, whatever happens now; its directory is made again before its first run.
     if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error) => describe(deps, error));
+    if (outcome.workspace) await deps.onWorkspaceChanged(outcome.workspace).catch((error) => describe(deps, error));
     return { result: outcome.result, isError: false, news };
   } catch (error) {
     await undo();
@@ -83,7 +89,7 @@ async function execute(
     const run = await tx.holdRun(attempt);
     const agent = (await tx.getAgent({ id: attempt.agentId })) as AgentRow;
     const nth = attempt.calls.get(key) ?? 0;
-    const repeated = tool.effect && attempt.number > 1 ? await recorded(tx, attempt, key, nth) : null;
+    const repeated = await repeatOf(tx, attempt, tool, key);
     const outcome =
       repeated ?? (await tool.run({ tx, agent, run, attempt, settings: deps.settings, now }, input as never));
     if (call.wait !== null && !outcome.reply && !repeated) throw tooMany(call.wait);
@@ -96,7 +102,9 @@ async function execute(
 }
 
 /** The k-th identical call gets what the k-th one of earlier attempts got. */
-async function recorded(tx: Tx, attempt: Attempt, key: string, nth: number): Promise<ToolOutcome | null> {
+async function repeatOf(tx: Tx, attempt: Attempt, tool: Tool, key: string): Promise<ToolOutcome | null> {
+  if (!tool.effect || attempt.number === 1) return null;
+  const nth = attempt.calls.get(key) ?? 0;
   const effect = (await tx.listEffects({ runId: attempt.runId, callKey: key }))[nth];
   if (!effect) return null;
   return { result: { ...(JSON.parse(effect.content) as Record<string, unknown>), repeated: true } };

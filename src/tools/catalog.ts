@@ -5,6 +5,7 @@ import { inspectAgent } from './inspect.ts';
 import { spawnAgent } from './spawn.ts';
 import { broadcastTool, checkInbox, complete, listAgents, sendMessage } from './team.ts';
 import type { Tool } from './tool.ts';
+import { createWorkspaceTool, deleteWorkspaceTool, linkDir, listWorkspaces, unlinkDir } from './workspaces.ts';
 
 /** Every tool there is, in the order of `tools/list`. */
 const catalog: readonly Tool[] = [
@@ -15,6 +16,11 @@ const catalog: readonly Tool[] = [
   inspectAgent,
   listAgents,
   complete,
+  createWorkspaceTool,
+  linkDir,
+  unlinkDir,
+  listWorkspaces,
+  deleteWorkspaceTool,
 ];
 
 /** The tools that an agent may see and call; nothing is implied by a scope. */

@@ -25,8 +25,8 @@ export const spawnAgent = defineTool({
       .describe('Subdirectory of your workspace for it to work in; without one it shares yours.'),
   }),
   effect: true,
-  prepare: async (parent, { workspace_subdir }) => {
-    return workspace_subdir ? makeSubdirectory(parent.workspace, workspace_subdir) : async () => {};
+  prepare: async ({ agent: parent }, { workspace_subdir }) => {
+    return workspace_subdir ? makeSubdirectory(parent.workspace, workspace_subdir) : undefined;
   },
   run: async ({ tx, agent: parent, attempt, settings, now }, input) => {
     const heir = inheritance(parent, settings.defaultProvider);
@@ -40,6 +40,7 @@ export const spawnAgent = defineTool({
         instructions: input.instructions,
         ...heir,
         workspace: input.workspace_subdir ? join(parent.workspace, input.workspace_subdir) : parent.workspace,
+        workspaceId: parent.workspace_id,
         tools: null,
         nodeId: parent.node_id,
         // An external agent's run is open-ended and never tried again: its children need not wait for its end.

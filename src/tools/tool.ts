@@ -4,7 +4,8 @@ import { MAX_TEXT } from '../core/text.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import type { TreeLimits } from '../messaging/tree.ts';
 import type { Attempt } from '../runs/attempt.ts';
-import type { AgentRow, RunRow, Tx } from '../store/store.ts';
+import type { AgentRow, RunRow, Store, Tx, WorkspaceRow } from '../store/store.ts';
+import type { WorkspaceRules } from '../workspaces/access.ts';
 
 /** What every tool may use beside its input. */
 export interface ToolSettings {
@@ -13,7 +14,18 @@ export interface ToolSettings {
   readonly nodeId: string;
   /** For children of an external agent, which cannot inherit its provider. */
   readonly defaultProvider: string | null;
+  readonly workspaces: WorkspaceRules;
 }
+
+/** What a tool may use before its transaction. */
+export interface Preparation {
+  readonly agent: AgentRow;
+  readonly store: Store;
+  readonly settings: ToolSettings;
+}
+
+/** How to undo what was prepared. */
+type Undo = () => Promise<void>;
 
 /** Who calls, bound by the daemon when the connection was made; nothing of it comes from the arguments. */
 export interface ToolContext {
@@ -31,6 +43,8 @@ export interface ToolOutcome {
   readonly reply?: boolean;
   /** An agent that came to be. */
   readonly created?: AgentRow;
+  /** A workspace that came to be or was deleted: its directory follows. */
+  readonly workspace?: WorkspaceRow;
 }
 
 export interface Tool {
@@ -39,8 +53,8 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** It changes something, so a repeated attempt gets its recorded result. */
   readonly effect: boolean;
-  /** What must be done outside the store, before the transaction; it must bear to be done twice. Answers how to undo it. */
-  prepare?(agent: AgentRow, input: never): Promise<() => Promise<void>>;
+  /** What must be done or looked at outside the store, before the transaction; it must bear to be done twice. */
+  prepare?(preparation: Preparation, input: never): Promise<Undo | undefined>;
   run(context: ToolContext, input: never): Promise<ToolOutcome>;
 }
 
@@ -50,7 +64,7 @@ export function defineTool<I extends z.ZodObject>(tool: {
   readonly description: string;
   readonly input: I;
   readonly effect: boolean;
-  prepare?(agent: AgentRow, input: z.infer<I>): Promise<() => Promise<void>>;
+  prepare?(preparation: Preparation, input: z.infer<I>): Promise<Undo | undefined>;
   run(context: ToolContext, input: z.infer<I>): Promise<ToolOutcome>;
 }): Tool {
   return tool;

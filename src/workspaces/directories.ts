@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { lstat, mkdir, rmdir } from 'node:fs/promises';
-import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
+import { between, isInside, isLink } from './paths.ts';
 
 /** Answers how to undo it. */
 type Made = () => Promise<void>;
@@ -23,15 +24,6 @@ export async function makeSubdirectory(workspace: string, subdir: string): Promi
     throw new SubstratError('forbidden', 'workspace_subdir must be a directory inside your own workspace.');
   }
   return makeEach(between(workspace, join(workspace, subdir)), 'workspace_subdir');
-}
-
-/** What was a directory when it was made can be a link to elsewhere by now. */
-export async function refuseLinks(workspace: string, inner: string): Promise<void> {
-  if (!isInside(workspace, inner)) return;
-  for (const directory of between(workspace, inner)) {
-    const stats = await lstat(directory).catch(() => null);
-    if (stats?.isSymbolicLink()) throw isLink(directory);
-  }
 }
 
 async function makeEach(directories: readonly string[], what: string): Promise<Made> {
@@ -62,19 +54,4 @@ async function makeDirectory(path: string): Promise<boolean> {
     if (!stats.isDirectory()) throw error;
     return false;
   }
-}
-
-/** The directories from the first one below `outer` down to `inner`. */
-function between(outer: string, inner: string): string[] {
-  const parts = relative(outer, inner).split(sep).filter(Boolean);
-  return parts.map((_, i) => join(outer, ...parts.slice(0, i + 1)));
-}
-
-function isInside(outer: string, inner: string): boolean {
-  const path = relative(outer, inner);
-  return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
-}
-
-function isLink(path: string): SubstratError {
-  return new SubstratError('forbidden', `The workspace directory ${path} is a symbolic link; it must be a directory.`);
 }

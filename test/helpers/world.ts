@@ -80,8 +80,24 @@ export async function createWorld(options: WorldOptions = {}) {
     clock,
     log,
     limiter: createRateLimiter(options.toolCallsPerMinute ?? 1_000_000),
-    settings: { rules, limits, nodeId: NODE, defaultProvider: null },
+    settings: {
+      rules,
+      limits,
+      nodeId: NODE,
+      defaultProvider: null,
+      workspaces: {
+        nodeId: NODE,
+        home: '/nonexistent/home',
+        roots: [],
+        network: [],
+        inForce: true,
+        limits: { maxWorkspaces: 3, maxLinks: 3 },
+        directory: (id: string) => `/nonexistent/home/workspaces/${id}`,
+        isLive: () => false,
+      },
+    },
     onAgentCreated: async () => {},
+    onWorkspaceChanged: async () => {},
   };
   const external = new ExternalRuns({ store, clock, nodeId: NODE, correspondence });
 
@@ -185,6 +201,7 @@ export async function createWorld(options: WorldOptions = {}) {
             model: null,
             program: more.program ?? null,
             workspace: '/tmp',
+            workspaceId: null,
             tools: more.tools ?? null,
             nodeId: NODE,
             spawnedBy: null,

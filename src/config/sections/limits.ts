@@ -7,6 +7,10 @@ export const limits = table({
   max_children: count({ fallback: 32, min: 0, max: 100_000 }),
   max_depth: count({ fallback: 6, min: 1, max: 1_000 }),
   max_agents: count({ fallback: 1_000, min: 1, max: 1_000_000 }),
+  max_workspaces: count({ fallback: 100, min: 0, max: 100_000 }),
+  max_links: count({ fallback: 100, min: 0, max: 10_000 }),
 })
   .prefault({})
-  .describe('What one tree of agents may do before it is stopped; tool calls are counted for each agent.');
+  .describe(
+    'What one tree of agents may do before it is stopped; tool calls and workspaces are counted for each agent, links for each workspace.',
+  );

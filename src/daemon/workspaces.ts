@@ -1,0 +1,68 @@
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { SubstratError } from '../core/errors.ts';
+import { tellPerson } from '../messaging/replies.ts';
+import type { WorkspaceView } from '../store/store.ts';
+import type { WorkspaceRules } from '../workspaces/access.ts';
+import { checkRemoval, deleteWorkspace, settleWorkspace } from '../workspaces/remove.ts';
+import type { Daemon } from './daemon.ts';
+import type { Home } from './home.ts';
+
+const OWNER = { id: 'user', agent: null };
+
+export function workspaceRules(
+  config: Config,
+  home: Home,
+  mode: string,
+  isLive: (agentId: string) => boolean,
+): WorkspaceRules {
+  const path = realpathSync(home.path);
+  const { maxWorkspaces, maxLinks } = config.limits;
+  return {
+    nodeId: home.nodeId,
+    home: path,
+    roots: config.sandbox.roots,
+    network: config.sandbox.network,
+    inForce: mode !== 'none',
+    limits: { maxWorkspaces, maxLinks },
+    directory: (id) => join(path, 'workspaces', id),
+    isLive,
+  };
+}
+
+/** What a daemon that died had begun to delete, or had made for an agent that did not come to be. */
+export async function sweepWorkspaces({ store, home, log }: Daemon): Promise<void> {
+  for (const workspace of await store.read((tx) => tx.listDeletedWorkspaces({ nodeId: home.nodeId }))) {
+    await settleWorkspace(store, workspace).catch((error) => {
+      log.error({ workspace: workspace.path, error: error.message }, 'a workspace could not be removed');
+    });
+  }
+}
+
+/** Removes the worktree of an agent that has ended, unless others work in it or it has work that is nowhere else. */
+export async function tidyWorktree(daemon: Daemon, agentId: string): Promise<void> {
+  const { store, clock, log } = daemon;
+  const found = await store.read(async (tx) => {
+    const agent = await tx.getAgent({ id: agentId });
+    if (!agent?.terminated_at || agent.workspace_id === null) return null;
+    const worktree = await tx.getWorkspace({ id: agent.workspace_id });
+    if (!worktree || worktree.repository === null) return null;
+    const inhabitants = await tx.listInhabitants({ workspaceId: worktree.id });
+    return inhabitants.some(({ terminated_at }) => terminated_at === null) ? null : { agent, worktree };
+  });
+  if (!found) return;
+  const { agent, worktree } = found;
+  try {
+    await removeIdle(daemon, worktree);
+  } catch (error) {
+    if (!(error instanceof SubstratError)) log.error({ error: (error as Error).message }, 'a worktree is kept');
+    const text = `${agent.handle} has ended. ${(error as Error).message}`;
+    await store.write((tx) => tellPerson(tx, agent, text, clock()));
+  }
+}
+
+async function removeIdle({ store, clock, workspaces }: Daemon, worktree: WorkspaceView): Promise<void> {
+  await checkRemoval(store, OWNER, worktree.id);
+  await settleWorkspace(store, await store.write((tx) => deleteWorkspace(tx, workspaces, OWNER, worktree.id, clock())));
+}

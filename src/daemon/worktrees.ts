@@ -1,0 +1,59 @@
+import { realpathSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import { SubstratError } from '../core/errors.ts';
+import type { AgentWish } from '../http/api.ts';
+import { resolveReference } from '../messaging/reference.ts';
+import { freeHandle } from '../messaging/tree.ts';
+import { ownNetwork, refuseHome } from '../workspaces/access.ts';
+import { settleWorkspace } from '../workspaces/remove.ts';
+import { type Seat, unclaimed } from '../workspaces/seat.ts';
+import { addWorktree, findRepository, refuseWritten } from '../workspaces/worktree.ts';
+import type { Daemon } from './daemon.ts';
+
+/**
+ * Makes a worktree for an agent that does not exist yet. Its row counts as deleted until the agent claims it, so what a
+ * daemon that dies in between leaves behind is removed by the next one.
+ */
+export async function makeWorktree(
+  { store, workspaces, home, clock }: Daemon,
+  wish: AgentWish,
+  id: string,
+): Promise<{ readonly seat: Seat; readonly undo: () => Promise<void> }> {
+  if (wish.workspace === null || !isAbsolute(wish.workspace)) {
+    throw new SubstratError('bad_request', 'A worktree is of a repository: name its directory as the workspace.');
+  }
+  const directory = realPath(wish.workspace);
+  await store.read((tx) => refuseWritten(tx, home.nodeId, directory));
+  const repository = await findRepository(directory);
+  const { handle, network } = await store.read(async (tx) => {
+    await refuseHome(tx, workspaces, repository);
+    await refuseWritten(tx, home.nodeId, repository);
+    const parent = wish.parent === null ? null : await resolveReference(tx, wish.parent);
+    return {
+      handle: await freeHandle(tx, parent, wish.name),
+      network: await ownNetwork(tx, parent?.workspace_id ?? null),
+    };
+  });
+  const row = unclaimed(workspaces, id, clock(), { repository, network });
+  await store.write((tx) => tx.insertWorkspace(row));
+  const undoRow = () => settleWorkspace(store, row);
+  const undoTree = await addWorktree(row, handle).catch(async (error) => {
+    await undoRow();
+    throw error;
+  });
+  return {
+    seat: { path: row.path, workspaceId: id, own: true },
+    undo: async () => {
+      await undoTree();
+      await undoRow();
+    },
+  };
+}
+
+function realPath(directory: string): string {
+  try {
+    return realpathSync(directory);
+  } catch {
+    throw new SubstratError('bad_request', `There is no directory ${directory}.`);
+  }
+}

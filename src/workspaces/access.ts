@@ -1,0 +1,146 @@
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, normalize } from 'node:path';
+import { keyOf, shorten } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { AgentRow, Tx, WorkspaceRow, WorkspaceView } from '../store/store.ts';
+import { isInside } from './paths.ts';
+
+/** What the daemon says about all workspaces of its node. */
+export interface WorkspaceRules {
+  readonly nodeId: string;
+  /** The home of Substrat. */
+  readonly home: string;
+  /** `[sandbox] roots`. */
+  readonly roots: readonly string[];
+  /** `[sandbox] network`. */
+  readonly network: readonly string[];
+  /** Links, modes and networks are the sandbox's work; without one they are only remembered. */
+  readonly inForce: boolean;
+  /** For each agent, and for each workspace. */
+  readonly limits: { readonly maxWorkspaces: number; readonly maxLinks: number };
+  /** The directory of a workspace that was given none. */
+  directory(id: string): string;
+  /** Whether a process of the agent may still run, although the agent has ended. */
+  isLive(agentId: string): boolean;
+}
+
+export type Mode = WorkspaceRow['mode'];
+
+/** Who wants something: a person, who may do everything but open the home, or an agent. */
+export interface Caller {
+  readonly id: string;
+  readonly agent: AgentRow | null;
+}
+
+/** A directory that an agent has, and whether it may write there. */
+interface Grant {
+  readonly directory: string;
+  readonly mode: Mode;
+}
+
+/** By name or id. An agent sees those that it owns and the one that it works in; to it, others do not exist. */
+export async function findWorkspace(tx: Tx, caller: Caller, reference: string): Promise<WorkspaceView> {
+  const found =
+    (await tx.getWorkspaceNamed({ nameKey: keyOf(reference) })) ?? (await tx.getWorkspace({ id: reference }));
+  const { agent } = caller;
+  if (found && (!agent || found.owner_id === agent.id || found.id === agent.workspace_id)) return found;
+  const tip = agent ? 'list_workspaces shows yours' : '`substrat workspace list` shows all';
+  throw new SubstratError('not_found', `There is no workspace "${shorten(reference)}"; ${tip}.`);
+}
+
+/** One that the caller may change. Whoever shares the workspace of another does not own it. */
+export async function findOwnWorkspace(tx: Tx, caller: Caller, reference: string): Promise<WorkspaceView> {
+  const workspace = await findWorkspace(tx, caller, reference);
+  if (!caller.agent || workspace.owner_id === caller.agent.id) return workspace;
+  throw new SubstratError('forbidden', `The workspace ${workspace.name} belongs to ${workspace.owner}, not to you.`);
+}
+
+/** What an agent has: the workspaces that it owns, and the directory that it works in. */
+export async function grantsOf(tx: Tx, agent: AgentRow): Promise<Grant[]> {
+  const own = await tx.listWorkspacesOf({ ownerId: agent.id });
+  const current = agent.workspace_id === null ? null : await tx.getWorkspace({ id: agent.workspace_id });
+  return [
+    { directory: agent.workspace, mode: current?.mode ?? 'rw' },
+    ...own.map(({ path, mode }) => ({ directory: path, mode })),
+  ];
+}
+
+/** The directory that the caller means, by its name alone; an agent's may be relative to where it works. */
+export function sourceOf(caller: Caller, source: string): string {
+  const path = caller.agent && !isAbsolute(source) ? join(caller.agent.workspace, source) : source;
+  if (!isAbsolute(path)) throw new SubstratError('bad_request', 'The source must be an absolute path.');
+  const normal = normalize(path);
+  return normal.length > 1 && normal.endsWith('/') ? normal.slice(0, -1) : normal;
+}
+
+/**
+ * Whether the caller may link from there. It is decided by the path alone before anything is looked at: what is refused
+ * must not tell whether it exists.
+ */
+export async function checkSource(
+  tx: Tx,
+  rules: WorkspaceRules,
+  caller: Caller,
+  { source, mode }: { readonly source: string; readonly mode: Mode },
+): Promise<void> {
+  if (!caller.agent) return refuseHome(tx, rules, source);
+  if (isInside(source, rules.home)) throw outside(source);
+  const grants = (await grantsOf(tx, caller.agent)).filter(({ directory }) => isInside(directory, source));
+  if (grants.some((grant) => mode === 'ro' || grant.mode === 'rw')) return;
+  if (grants.length > 0) {
+    throw new SubstratError('forbidden', 'You have that directory read-only; link it with mode "ro".');
+  }
+  const roots = rules.roots.map(realPath).filter((root) => isInside(root, source));
+  const secret = realPath(join(homedir(), '.ssh'));
+  const opened = isInside(secret, source)
+    ? roots.some((root) => isInside(secret, root))
+    : roots.length > 0 && !isInside(source, secret);
+  if (!opened || isInside(rules.home, source)) throw outside(source);
+  if (mode === 'rw') {
+    throw new SubstratError('forbidden', '[sandbox] roots are read-only for agents; a person can link them "rw".');
+  }
+}
+
+/** Nobody gets the home of Substrat, with its store and its sockets; only the workspaces that lie in it. */
+export async function refuseHome(tx: Tx, rules: WorkspaceRules, path: string): Promise<void> {
+  const home = realPath(rules.home);
+  const refuse = (how: string) => {
+    throw new SubstratError(
+      'forbidden',
+      `${shorten(path, 200)} ${how} the home of Substrat, which agents may not see.`,
+    );
+  };
+  if (isInside(path, home)) refuse('contains');
+  if (!isInside(home, path)) return;
+  const workspaces = await tx.listWorkspacePaths({ nodeId: rules.nodeId });
+  if (!workspaces.some((workspace) => isInside(workspace.path, path))) refuse('is in');
+}
+
+/** The hosts that a workspace reaches. */
+export async function networkOf(tx: Tx, rules: WorkspaceRules, workspaceId: string | null): Promise<readonly string[]> {
+  const said = await ownNetwork(tx, workspaceId);
+  return said === null ? rules.network : (JSON.parse(said) as string[]);
+}
+
+/** What is said of the network in a workspace, or in those that it is a view of; null: the configuration says it. */
+export async function ownNetwork(tx: Tx, workspaceId: string | null): Promise<string | null> {
+  const workspace = workspaceId === null ? null : await tx.getWorkspace({ id: workspaceId });
+  if (!workspace) return null;
+  return workspace.network ?? ownNetwork(tx, workspace.view_of);
+}
+
+function outside(source: string): SubstratError {
+  return new SubstratError(
+    'forbidden',
+    `${shorten(source, 200)} is not yours to link: only directories in [sandbox] roots and in your own workspaces are.`,
+  );
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

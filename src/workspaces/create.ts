@@ -1,0 +1,130 @@
+import { isAbsolute, join } from 'node:path';
+import { checkName, keyOf } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import { newId } from '../core/id.ts';
+import type { Tx, WorkspaceRow, WorkspaceView } from '../store/store.ts';
+import {
+  type Caller,
+  findWorkspace,
+  grantsOf,
+  type Mode,
+  networkOf,
+  ownNetwork,
+  refuseHome,
+  type WorkspaceRules,
+} from './access.ts';
+import { checkDirectory, isInside } from './paths.ts';
+
+export interface WorkspaceWish {
+  readonly name: string;
+  /** A directory of a person's; null: one of its own. */
+  readonly path: string | null;
+  readonly viewOf: string | null;
+  readonly subdir: string | null;
+  readonly mode: Mode;
+  readonly network: readonly string[] | null;
+}
+
+/** What must be looked at on the disk before a workspace is stored. */
+export async function checkWorkspace(
+  tx: Tx,
+  rules: WorkspaceRules,
+  caller: Caller,
+  wish: WorkspaceWish,
+): Promise<void> {
+  checkName(wish.name);
+  if (wish.path !== null) {
+    await refuseHome(tx, rules, wish.path);
+    checkDirectory(wish.path);
+  }
+  if (wish.viewOf !== null) checkDirectory((await shownBy(tx, caller, wish)).path);
+}
+
+/** Stores a workspace that `checkWorkspace` found right. Its directory is made afterwards, and again whenever it is missing. */
+export async function createWorkspace(
+  tx: Tx,
+  rules: WorkspaceRules,
+  caller: Caller,
+  wish: WorkspaceWish,
+  now: number,
+): Promise<WorkspaceView> {
+  checkName(wish.name);
+  await checkCap(tx, rules, caller);
+  const name_key = keyOf(wish.name);
+  const taken = await tx.getWorkspaceNamed({ nameKey: name_key });
+  if (taken) throw new SubstratError('name_taken', `The name "${wish.name}" is taken by the workspace ${taken.id}.`);
+  if (wish.viewOf === null && wish.subdir !== null) {
+    throw new SubstratError('bad_request', 'A subdirectory is of a view: say of which workspace (view_of).');
+  }
+  const id = newId();
+  const shown = wish.viewOf === null ? null : await shownBy(tx, caller, wish);
+  const row: WorkspaceRow = {
+    id,
+    name: wish.name,
+    name_key,
+    owner_id: caller.id,
+    path: shown?.path ?? wish.path ?? rules.directory(id),
+    made: shown || wish.path !== null ? 0 : 1,
+    node_id: shown?.base.node_id ?? rules.nodeId,
+    view_of: shown?.base.id ?? null,
+    mode: shown ? wish.mode : 'rw',
+    network: await networkFor(tx, caller, wish),
+    repository: null,
+    created_at: now,
+    deleted_at: null,
+  };
+  await tx.insertWorkspace(row);
+  return (await tx.getWorkspace({ id })) as WorkspaceView;
+}
+
+/** The directory that a view shows, within what its maker has of the other workspace, and never with a wider mode. */
+async function shownBy(
+  tx: Tx,
+  caller: Caller,
+  wish: WorkspaceWish,
+): Promise<{ readonly base: WorkspaceView; readonly path: string }> {
+  const base = await findWorkspace(tx, caller, wish.viewOf ?? '');
+  const subdir = wish.subdir ?? '';
+  const path = join(base.path, subdir, '.');
+  const refuse = (message: string) => {
+    throw new SubstratError('forbidden', message);
+  };
+  if (subdir.includes('\0') || isAbsolute(subdir) || !isInside(base.path, path)) {
+    refuse('subdir must be a directory inside the workspace that is shown.');
+  }
+  const has = caller.agent
+    ? (await grantsOf(tx, caller.agent)).some(({ directory }) => isInside(directory, path))
+    : true;
+  if (!has) refuse('You have only a part of that workspace, and can show no more than that.');
+  if (wish.mode === 'rw' && base.mode === 'ro')
+    refuse(`The workspace ${base.name} is read-only, and so is a view of it.`);
+  return { base, path };
+}
+
+/** An agent's workspace reaches what the one that it works in reaches; a view, what is shown. */
+async function networkFor(tx: Tx, { agent }: Caller, wish: WorkspaceWish): Promise<string | null> {
+  if (!agent) return wish.network === null ? null : JSON.stringify(wish.network);
+  if (wish.viewOf !== null || agent.workspace_id === null) return null;
+  return ownNetwork(tx, agent.workspace_id);
+}
+
+/** A child reaches no host that its parent does not reach. */
+export async function checkNetwork(
+  tx: Tx,
+  rules: WorkspaceRules,
+  parentId: string | null,
+  childId: string,
+): Promise<void> {
+  const allowed = await networkOf(tx, rules, parentId);
+  const beyond = (await networkOf(tx, rules, childId)).filter((host) => !allowed.includes(host));
+  if (beyond.length === 0) return;
+  const message = `A child cannot reach hosts that its parent cannot reach: ${beyond.join(', ')}.`;
+  throw new SubstratError('forbidden', message);
+}
+
+async function checkCap(tx: Tx, rules: WorkspaceRules, { agent }: Caller): Promise<void> {
+  const { maxWorkspaces } = rules.limits;
+  if (!agent || (await tx.listWorkspacesOf({ ownerId: agent.id })).length < maxWorkspaces) return;
+  const message = `An agent may own ${maxWorkspaces} workspaces (limits.max_workspaces = ${maxWorkspaces}).`;
+  throw new SubstratError('cap_reached', message);
+}

@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { shorten } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+
+const run = promisify(execFile);
+
+/** Nothing of a repository but its own configuration decides what is executed: no hooks, no watchers, no settings of people. */
+const QUIET = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'gc.auto=0'];
+
+/** Runs git without a shell in an environment of its own, and answers what it said. */
+export async function git(
+  directory: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<string> {
+  try {
+    const { stdout } = await run('git', [...QUIET, ...args], {
+      cwd: directory,
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: '/nonexistent',
+        LC_ALL: 'C',
+        GIT_CONFIG_GLOBAL: '/dev/null',
+        GIT_CONFIG_NOSYSTEM: '1',
+        GIT_TERMINAL_PROMPT: '0',
+        GIT_OPTIONAL_LOCKS: '0',
+        ...env,
+      },
+      maxBuffer: 16 * 1024 * 1024,
+    });
+    return stdout.trimEnd();
+  } catch (error) {
+    const { code, stderr } = error as { code?: string; stderr?: string };
+    const reason = code === 'ENOENT' ? 'git is not installed.' : shorten(String(stderr ?? '').trim(), 400);
+    throw new SubstratError('bad_request', `git ${args[0]} failed: ${reason}`, { cause: error });
+  }
+}

@@ -1,0 +1,98 @@
+import { isAbsolute, join, normalize } from 'node:path';
+import { shorten } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { LinkRow, Tx, WorkspaceRow, WorkspaceView } from '../store/store.ts';
+import { type Caller, checkSource, findOwnWorkspace, type Mode, sourceOf, type WorkspaceRules } from './access.ts';
+import { checkDirectory, isInside, refuseLinks } from './paths.ts';
+
+export interface LinkWish {
+  readonly workspace: string;
+  readonly source: string;
+  readonly target: string;
+  readonly mode: Mode;
+}
+
+/** What must be looked at on the disk before a link is stored; `placeOf` looks again before every run. */
+export async function checkLink(tx: Tx, rules: WorkspaceRules, caller: Caller, wish: LinkWish): Promise<void> {
+  if (caller.agent && !rules.inForce) {
+    const message = 'Links are mounts of the sandbox, and this daemon runs without one ([sandbox] mode = "none").';
+    throw new SubstratError('unsupported', message);
+  }
+  const workspace = await findOwnWorkspace(tx, caller, wish.workspace);
+  const target = join(workspace.path, readTarget(wish.target));
+  const source = sourceOf(caller, wish.source);
+  await checkSource(tx, rules, caller, { source, mode: wish.mode });
+  checkDirectory(source);
+  if (isInside(source, target) || isInside(target, source)) {
+    throw new SubstratError('bad_request', 'A directory cannot be linked into itself, nor over itself.');
+  }
+  if (!refuseLinks(target) && workspace.mode === 'ro') {
+    const message = `The workspace ${workspace.name} is read-only, so the target must be a directory that is there.`;
+    throw new SubstratError('bad_request', message);
+  }
+}
+
+/** Stores a link that `checkLink` found right. */
+export async function addLink(
+  tx: Tx,
+  rules: WorkspaceRules,
+  caller: Caller,
+  wish: LinkWish,
+  now: number,
+): Promise<LinkRow> {
+  const workspace = await findOwnWorkspace(tx, caller, wish.workspace);
+  const target = readTarget(wish.target);
+  const links = await tx.listLinks({ workspaceId: workspace.id });
+  const { maxLinks } = rules.limits;
+  if (links.length >= maxLinks) {
+    throw new SubstratError('cap_reached', `A workspace may have ${maxLinks} links (limits.max_links = ${maxLinks}).`);
+  }
+  const place = join(workspace.path, target);
+  for (const taken of await placesAround(tx, workspace)) {
+    if (!isInside(taken, place) && !isInside(place, taken)) continue;
+    throw new SubstratError('conflict', `There is a link at ${taken}; unlink it first.`);
+  }
+  const link = {
+    workspace_id: workspace.id,
+    target,
+    source: sourceOf(caller, wish.source),
+    mode: wish.mode,
+    made_by: caller.id,
+    created_at: now,
+  };
+  await tx.insertLink(link);
+  return link;
+}
+
+/** A link is only a mount: what it led to stays as it is, and so does the directory that it was mounted on. */
+export async function removeLink(
+  tx: Tx,
+  caller: Caller,
+  wish: { readonly workspace: string; readonly target: string },
+): Promise<void> {
+  const workspace = await findOwnWorkspace(tx, caller, wish.workspace);
+  if ((await tx.deleteLink({ workspaceId: workspace.id, target: readTarget(wish.target) })) > 0) return;
+  throw new SubstratError('not_found', `${workspace.name} has no link at "${shorten(wish.target)}".`);
+}
+
+function readTarget(target: string): string {
+  const parts = target.split('/');
+  const path = normalize(target).replace(/\/$/, '');
+  if (isAbsolute(target) || parts.includes('..') || target.includes('\0') || path === '.') {
+    throw new SubstratError('bad_request', 'The target must be a path inside the workspace, without "..".');
+  }
+  return path;
+}
+
+/** Where links are mounted in what this workspace shows, in what it is a view of, and in the views of it. */
+async function placesAround(tx: Tx, workspace: WorkspaceRow): Promise<string[]> {
+  let root: WorkspaceRow = workspace;
+  while (root.view_of !== null) root = (await tx.getWorkspace({ id: root.view_of })) as WorkspaceView;
+  const family = [root];
+  for (const { id } of family) family.push(...(await tx.listViewsOf({ id })));
+  const places: string[] = [];
+  for (const { id, path } of family) {
+    places.push(...(await tx.listLinks({ workspaceId: id })).map(({ target }) => join(path, target)));
+  }
+  return places;
+}

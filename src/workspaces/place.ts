@@ -1,0 +1,80 @@
+import { join, relative } from 'node:path';
+import type { Bind } from '../core/command.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { AgentRow, LinkRow, Tx, WorkspaceRow } from '../store/store.ts';
+import { checkSource, type Mode, networkOf, type WorkspaceRules } from './access.ts';
+import { checkDirectory, isInside, makeInside } from './paths.ts';
+import { repositoryBinds } from './worktree.ts';
+
+/** What a turn sees beside its own directory, and the hosts that it reaches. */
+export interface Place {
+  readonly binds: readonly Bind[];
+  readonly hosts: readonly string[];
+}
+
+/** The place of an agent's next turn, with everything checked anew: since the last one, directories can have become links. */
+export async function placeOf(tx: Tx, rules: WorkspaceRules, agent: AgentRow): Promise<Place> {
+  const hosts = await networkOf(tx, rules, agent.workspace_id);
+  const chain = await chainOf(tx, agent.workspace_id);
+  const [workspace] = chain;
+  makeWhereItWorks(chain.at(-1), agent.workspace);
+  if (!workspace || !rules.inForce) return { binds: [], hosts };
+  const mounts: Bind[] = workspace.mode === 'ro' ? [{ ...sameAs(agent.workspace), mode: 'ro' }] : [];
+  for (const { link, target, mode } of await linksOf(tx, chain)) {
+    const bind = bindFor(agent.workspace, { source: link.source, target, mode });
+    if (!bind) continue;
+    await checkAgain(tx, rules, link);
+    checkDirectory(bind.source);
+    if (bind.target !== agent.workspace) makeInside(workspace.path, bind.target);
+    mounts.push(bind);
+  }
+  return { binds: [...mounts, ...chain.flatMap(repositoryBinds)], hosts };
+}
+
+/** Ours is made again when it is missing; a person's is not, but a directory inside is. */
+function makeWhereItWorks(base: WorkspaceRow | undefined, directory: string): void {
+  if (base?.made) makeInside(join(base.path, '..'), base.path);
+  if (base && isInside(base.path, directory)) makeInside(base.path, directory);
+  checkDirectory(directory);
+}
+
+/** The workspace, the one that it is a view of, and so on. */
+async function chainOf(tx: Tx, id: string | null): Promise<WorkspaceRow[]> {
+  const workspace = id === null ? null : await tx.getWorkspace({ id });
+  return workspace ? [workspace, ...(await chainOf(tx, workspace.view_of))] : [];
+}
+
+/** Its own links, and those of what it shows, which in a read-only view are read-only. */
+async function linksOf(tx: Tx, chain: readonly WorkspaceRow[]) {
+  const links: { readonly link: LinkRow; readonly target: string; readonly mode: Mode }[] = [];
+  let widest: Mode = 'rw';
+  for (const { id, path, mode } of chain) {
+    for (const link of await tx.listLinks({ workspaceId: id })) {
+      links.push({ link, target: join(path, link.target), mode: widest === 'ro' ? 'ro' : link.mode });
+    }
+    if (mode === 'ro') widest = 'ro';
+  }
+  return links;
+}
+
+/** A link as seen from a directory: inside of it, or around it, when the directory is a part of what is linked. */
+function bindFor(directory: string, { source, target, mode }: Bind): Bind | null {
+  if (isInside(directory, target)) return { source, target, mode };
+  if (!isInside(target, directory)) return null;
+  return { source: join(source, relative(target, directory)), target: directory, mode };
+}
+
+/** Roots can have been taken from the configuration, and workspaces from whoever made the link. */
+async function checkAgain(tx: Tx, rules: WorkspaceRules, link: LinkRow): Promise<void> {
+  try {
+    const agent = await tx.getAgent({ id: link.made_by });
+    await checkSource(tx, rules, { id: link.made_by, agent }, link);
+  } catch (error) {
+    if (!(error instanceof SubstratError)) throw error;
+    throw new SubstratError(error.code, `The link ${link.target} does not hold any more: ${error.message}`);
+  }
+}
+
+function sameAs(path: string): { readonly source: string; readonly target: string } {
+  return { source: path, target: path };
+}

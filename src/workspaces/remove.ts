@@ -1,0 +1,69 @@
+import { rm } from 'node:fs/promises';
+import { SubstratError } from '../core/errors.ts';
+import type { Store, Tx, WorkspaceRow, WorkspaceView } from '../store/store.ts';
+import { type Caller, findOwnWorkspace, type WorkspaceRules } from './access.ts';
+import { isInside, makeInside } from './paths.ts';
+import { isKept, refuseWritten, removeWorktree, uncommitted } from './worktree.ts';
+
+/** Work that is nowhere else is never removed. */
+export async function checkRemoval(store: Store, caller: Caller, reference: string): Promise<void> {
+  const workspace = await store.read(async (tx) => {
+    const found = await findOwnWorkspace(tx, caller, reference);
+    if (found.repository !== null) await refuseWritten(tx, found.node_id, found.repository);
+    return found;
+  });
+  const work = await uncommitted(workspace);
+  if (work !== '') throw isKept(workspace.path, work);
+}
+
+/** Takes a workspace that nobody uses from everyone's sight; its directory follows with `settleWorkspace`. */
+export async function deleteWorkspace(
+  tx: Tx,
+  rules: WorkspaceRules,
+  caller: Caller,
+  reference: string,
+  now: number,
+): Promise<WorkspaceRow> {
+  const workspace = await findOwnWorkspace(tx, caller, reference);
+  await refuseUsed(tx, rules, workspace);
+  await tx.deleteWorkspace({ id: workspace.id, at: now });
+  return { ...workspace, deleted_at: now };
+}
+
+/**
+ * Makes the disk what the store says: the directory of a workspace is made, that of a deleted one removed, if it is ours. The
+ * store comes first, so that a daemon that dies in between finds at its next start what is left to do.
+ */
+export async function settleWorkspace(store: Store, workspace: WorkspaceRow): Promise<void> {
+  const { id, made, path, repository } = workspace;
+  if (workspace.deleted_at === null) {
+    if (made && repository === null) makeInside(parentOf(path), path);
+    return;
+  }
+  if (repository !== null) await removeWorktree(workspace);
+  else if (made) await rm(path, { recursive: true, force: true });
+  await store.write((tx) => tx.removeWorkspace({ id }));
+}
+
+async function refuseUsed(tx: Tx, rules: WorkspaceRules, workspace: WorkspaceView): Promise<void> {
+  const refuse = (how: string) => {
+    throw new SubstratError('conflict', `The workspace ${workspace.name} is in use: ${how}.`);
+  };
+  for (const { id, handle, terminated_at } of await tx.listInhabitants({ workspaceId: workspace.id })) {
+    if (terminated_at === null) refuse(`${handle} works in it`);
+    if (rules.isLive(id)) refuse(`the last turn of ${handle} is still ending; try again in a moment`);
+  }
+  for (const { name } of await tx.listViewsOf({ id: workspace.id })) refuse(`${name} is a view of it`);
+  if (!workspace.made) return;
+  for (const link of await tx.listLinksOn({ nodeId: workspace.node_id })) {
+    const own = link.workspace_id === workspace.id;
+    if (!own && isInside(workspace.path, link.source)) refuse(`${link.workspace} has a link to it`);
+  }
+  for (const { id, path } of await tx.listWorkspacePaths({ nodeId: workspace.node_id })) {
+    if (id !== workspace.id && isInside(workspace.path, path)) refuse(`another workspace is inside of it (${path})`);
+  }
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/'));
+}

@@ -1,0 +1,82 @@
+import { isAbsolute } from 'node:path';
+import { keyOf } from '../core/agent.ts';
+import type { AgentRow, Tx, WorkspaceRow } from '../store/store.ts';
+import { findWorkspace, ownNetwork, refuseHome, type WorkspaceRules } from './access.ts';
+import { checkNetwork } from './create.ts';
+import { isInside } from './paths.ts';
+
+/** Where a new agent works. */
+export interface Seat {
+  readonly path: string;
+  readonly workspaceId: string;
+  /** A workspace of its own, which `ownSeat` gives to it once it is there. */
+  readonly own: boolean;
+}
+
+export interface SeatWish {
+  readonly agentId: string;
+  readonly parent: AgentRow | null;
+  /** A workspace's name or a directory. Null: the parent's, else one of its own. */
+  readonly workspace: string | null;
+}
+
+/** The workspace for an agent that a person makes: one that is there, or a new one that is nobody's until the agent is there. */
+export async function takeSeat(tx: Tx, rules: WorkspaceRules, wish: SeatWish, now: number): Promise<Seat> {
+  const { parent, workspace: wanted } = wish;
+  if (parent?.workspace_id && (wanted === null || isWithin(parent.workspace, wanted))) {
+    return { path: wanted ?? parent.workspace, workspaceId: parent.workspace_id, own: false };
+  }
+  if (wanted !== null && !isAbsolute(wanted)) {
+    const { id, path } = await findWorkspace(tx, { id: '', agent: null }, wanted);
+    if (parent) await checkNetwork(tx, rules, parent.workspace_id, id);
+    return { path, workspaceId: id, own: false };
+  }
+  if (wanted !== null) {
+    await refuseHome(tx, rules, wanted);
+    const there = await tx.getWorkspaceAt({ nodeId: rules.nodeId, path: wanted });
+    if (there) return { path: there.path, workspaceId: there.id, own: false };
+  }
+  const row = unclaimed(rules, wish.agentId, now, {
+    ...(wanted !== null && { path: wanted, made: 0 }),
+    network: await ownNetwork(tx, parent?.workspace_id ?? null),
+  });
+  await tx.insertWorkspace(row);
+  return { path: row.path, workspaceId: row.id, own: true };
+}
+
+/** A workspace's name is in no directory. */
+function isWithin(directory: string, wanted: string): boolean {
+  return isAbsolute(wanted) && isInside(directory, wanted);
+}
+
+/** Gives the new agent its workspace, with its handle for a name, or a longer one when that is taken. */
+export async function ownSeat(tx: Tx, { id, handle }: AgentRow, workspaceId: string): Promise<void> {
+  let name = handle;
+  for (let n = 2; await tx.getWorkspaceNamed({ nameKey: keyOf(name) }); n += 1) name = `${handle}.${n}`;
+  await tx.reviveWorkspace({ id: workspaceId, ownerId: id, name, nameKey: keyOf(name) });
+}
+
+/** A workspace that counts as deleted until somebody claims it: should that never happen, the next start removes it. */
+export function unclaimed(
+  rules: WorkspaceRules,
+  id: string,
+  now: number,
+  change: Partial<WorkspaceRow> = {},
+): WorkspaceRow {
+  return {
+    id,
+    name: id,
+    name_key: null,
+    owner_id: 'user',
+    path: rules.directory(id),
+    made: 1,
+    node_id: rules.nodeId,
+    view_of: null,
+    mode: 'rw',
+    network: null,
+    repository: null,
+    created_at: now,
+    deleted_at: now,
+    ...change,
+  };
+}

@@ -1,0 +1,114 @@
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Bind } from '../core/command.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { Tx, WorkspaceRow } from '../store/store.ts';
+import { git } from './git.ts';
+import { isInside } from './paths.ts';
+
+type Worktree = Pick<WorkspaceRow, 'id' | 'path' | 'repository'>;
+
+/** The directory where the repository of a directory keeps everything, for all its worktrees. */
+export async function findRepository(directory: string): Promise<string> {
+  const found = await git(directory, ['rev-parse', '--path-format=absolute', '--git-common-dir']);
+  return realpathSync(found);
+}
+
+/** What an agent can write can hold settings that make git execute anything, so git is not run there. */
+export async function refuseWritten(tx: Tx, nodeId: string, repository: string): Promise<void> {
+  const workspaces = (await tx.listWorkspacePaths({ nodeId })).map(({ path }) => path);
+  const links = (await tx.listLinksOn({ nodeId })).filter(({ mode }) => mode === 'rw').map(({ source }) => source);
+  if (![...workspaces, ...links].some((path) => isInside(path, repository))) return;
+  throw new SubstratError(
+    'conflict',
+    `Agents can write ${repository}, so git is not run there. Give each of them a worktree of a repository that none works in.`,
+  );
+}
+
+/** Makes the worktree on a new branch `substrat/HANDLE`. Answers how to undo it. */
+export async function addWorktree({ id, path, repository }: Worktree, handle: string): Promise<() => Promise<void>> {
+  if (repository === null) throw new Error('a worktree is of a repository');
+  const branch = await freeBranch(repository, `substrat/${handle}`);
+  await inRepository(repository, ['worktree', 'add', '--quiet', '-b', branch, '--', path, 'HEAD']);
+  // They are there, so that the sandbox can give them: the first to the agent, the second to nobody.
+  for (const kind of ['.', 'logs']) mkdirSync(join(repository, kind, 'refs/heads/substrat'), { recursive: true });
+  const config = join(repository, 'worktrees', id, 'config.worktree');
+  if (!existsSync(config)) writeFileSync(config, '');
+  return async () => {
+    await removeWorktree({ id, path, repository });
+    await inRepository(repository, ['branch', '--quiet', '-D', '--', branch]);
+  };
+}
+
+/**
+ * What is in a worktree and nowhere else: files that are changed or new, in git's short form. The worktree's own `.git` file
+ * and what it leads to are the agent's to write; git is told the true places and reads neither.
+ */
+export async function uncommitted({ id, path, repository }: Worktree): Promise<string> {
+  if (repository === null || !existsSync(path)) return '';
+  const directory = join(repository, 'worktrees', id);
+  const told = { GIT_DIR: directory, GIT_COMMON_DIR: repository, GIT_WORK_TREE: path };
+  if (existsSync(join(directory, 'modules'))) return 'submodules';
+  return git(path, ['status', '--porcelain', '--untracked-files=all', '--ignore-submodules=dirty'], told);
+}
+
+/** Removes a worktree in which nothing is uncommitted; its commits stay on its branch. */
+export async function removeWorktree(worktree: Worktree): Promise<void> {
+  const repository = worktree.repository as string;
+  if (!existsSync(worktree.path) || !existsSync(repository)) return;
+  const work = await uncommitted(worktree);
+  if (work !== '') throw isKept(worktree.path, work);
+  await inRepository(repository, ['worktree', 'remove', '--force', '--', worktree.path]);
+}
+
+export function isKept(path: string, work: string): SubstratError {
+  const files = work.split('\n');
+  const some = files.slice(0, 3).map((line) => line.slice(3) || line);
+  const more = files.length > some.length ? ` and ${files.length - some.length} more` : '';
+  return new SubstratError(
+    'conflict',
+    `The worktree ${path} is kept, because it has work that is not committed: ${some.join(', ')}${more}. Commit or remove it, then delete the workspace.`,
+  );
+}
+
+/**
+ * What an agent needs of the repository to commit: its objects, the branches `substrat/…` and the worktree's own state.
+ * The rest is read-only, above all configuration and hooks, which git executes for whoever uses the repository next.
+ */
+export function repositoryBinds({ id, repository }: Worktree): Bind[] {
+  if (repository === null) return [];
+  const bind = (mode: Bind['mode'], ...path: string[]): Bind => {
+    const place = join(repository, ...path);
+    return { source: place, target: place, mode };
+  };
+  return [
+    bind('ro'),
+    bind('rw', 'objects'),
+    bind('rw', 'refs/heads/substrat'),
+    bind('rw', 'logs/refs/heads/substrat'),
+    bind('rw', 'worktrees', id),
+    ...['commondir', 'gitdir', 'config.worktree'].map((file) => bind('ro', 'worktrees', id, file)),
+  ];
+}
+
+function inRepository(repository: string, args: readonly string[]): Promise<string> {
+  return git(repository, args, { GIT_DIR: repository, GIT_COMMON_DIR: repository });
+}
+
+async function freeBranch(repository: string, wanted: string): Promise<string> {
+  for (let n = 1; ; n += 1) {
+    const branch = n === 1 ? wanted : `${wanted}-${n}`;
+    const ref = `refs/heads/${branch}`;
+    const valid = await git(repository, ['check-ref-format', ref]).then(
+      () => true,
+      () => false,
+    );
+    const taken =
+      !valid ||
+      (await inRepository(repository, ['show-ref', '--verify', '--', ref]).then(
+        () => true,
+        () => false,
+      ));
+    if (!taken) return branch;
+  }
+}
