@@ -58,7 +58,7 @@ describe('scripted()', () => {
       PATH: '/bin',
       TZ: 'UTC',
       MODE: 'fast',
-      NODE_COMPILE_CACHE: join(dirname(turn.mcpConfig), 'cache'),
+      NODE_COMPILE_CACHE: join(dirname(turn.mcpConfig), 'home/.cache/node'),
       SUBSTRAT_RUN_ID: turn.runId,
       SUBSTRAT_AGENT_ID: turn.agentId,
     });

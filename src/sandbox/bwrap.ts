@@ -9,6 +9,7 @@ import type { Confined, Enclosure, Sandbox } from './sandbox.ts';
 import { seccompFilter } from './seccomp.ts';
 import { type Mount, systemMounts } from './system.ts';
 import { View } from './view.ts';
+import { openWayOut } from './way-out.ts';
 
 export interface BwrapOptions {
   /** The home of Substrat: of it a turn sees what is its agent's, and nothing else. */
@@ -17,20 +18,34 @@ export interface BwrapOptions {
   readonly path: string;
 }
 
+/** What all turns have in common. */
+interface Common {
+  readonly home: string;
+  readonly bwrap: string;
+  readonly seccomp: string;
+  readonly system: readonly Mount[];
+}
+
+/** What the sandbox keeps of one turn in the agent's directory, for as long as it lives. */
+interface Kept {
+  /** Where bwrap says which namespaces it made. */
+  readonly information: string;
+  readonly socket: string;
+}
+
 const SECCOMP = 3;
 const INFORMATION = 4;
 const FIRST_BIND = 5;
-
-const ofTurn = /^turn-[\w-]+\.json$/;
+const keptFile = /^(turn-[\w-]+\.json|p\w+\.sock)$/;
 
 /** Each turn in namespaces of its own, with a view of the machine that has only what it was given. */
 export function createBwrap(options: BwrapOptions): Sandbox {
-  let prepared: Promise<Prepared> | null = null;
-  /** Names that no other daemon's turn has. */
+  /** So that no file has the name of one that a dead daemon left. */
   const born = Date.now().toString(36);
   let turns = 0;
+  let prepared: Promise<Common> | null = null;
   /** Tried again each time until bwrap works: it can be installed while the daemon runs. */
-  const ready = (): Promise<Prepared> => {
+  const ready = (): Promise<Common> => {
     prepared ??= prepare(options).catch((error) => {
       prepared = null;
       throw error;
@@ -47,75 +62,68 @@ export function createBwrap(options: BwrapOptions): Sandbox {
     confine: async (command, needs, enclosure) => {
       const common = await ready();
       turns += 1;
-      return confine(
-        options,
-        common,
-        command,
-        needs,
-        enclosure,
-        join(enclosure.directory, `turn-${born}-${turns}.json`),
-      );
+      const inDirectory = (name: string) => join(enclosure.directory, name);
+      // Short: a socket's path has as much room as that of the agent's own.
+      const kept = {
+        information: inDirectory(`turn-${born}-${turns}.json`),
+        socket: inDirectory(`p${(turns % 36 ** 4).toString(36)}.sock`),
+      };
+      return confine(common, command, needs, enclosure, kept);
     },
     tidy: async (directory) => {
-      const left = readdirSync(directory).filter((name) => ofTurn.test(name));
+      const left = readdirSync(directory).filter((name) => keptFile.test(name));
       for (const file of left.map((name) => join(directory, name))) {
-        await endNamespace(file);
+        if (file.endsWith('.json')) await endNamespace(file);
         rmSync(file, { force: true });
       }
     },
   };
 }
 
-/** What all turns have in common. */
-interface Prepared {
-  readonly bwrap: string;
-  readonly seccomp: string;
-  readonly system: readonly Mount[];
-}
-
-async function prepare(options: BwrapOptions): Promise<Prepared> {
+async function prepare({ home, path }: BwrapOptions): Promise<Common> {
   const filter = seccompFilter(process.arch);
-  const problem = await probeBwrap(options.path);
+  const problem = await probeBwrap(path);
   if (problem !== null) throw new SubstratError('unsupported', problem);
-  const directory = join(options.home, 'sandbox');
+  const directory = join(home, 'sandbox');
   const system = systemMounts(directory);
   const seccomp = join(directory, 'seccomp.bpf');
   writeFileSync(seccomp, filter, { mode: 0o600 });
-  return { bwrap: findBwrap(options.path) as string, seccomp, system };
+  return { home, bwrap: findBwrap(path) as string, seccomp, system };
 }
 
 async function confine(
-  options: BwrapOptions,
-  { bwrap, seccomp, system }: Prepared,
+  common: Common,
   command: Command,
   needs: Needs,
   enclosure: Enclosure,
-  informationFile: string,
+  kept: Kept,
 ): Promise<Confined> {
   const { workspace, home } = enclosure;
-  const information = openSync(informationFile, 'w', 0o600);
-  const view = new View(options.home, enclosure, FIRST_BIND);
+  const wayOut = await openWayOut(kept.socket, needs, enclosure);
+  const information = openSync(kept.information, 'w', 0o600);
+  const view = new View(common.home, enclosure, FIRST_BIND);
   const release = async (): Promise<void> => {
     closeSync(information);
     view.close();
-    await endNamespace(informationFile);
-    rmSync(informationFile, { force: true });
+    await endNamespace(kept.information);
+    await wayOut.close();
+    rmSync(kept.information, { force: true });
   };
   try {
     view.give({ source: home, target: home, mode: 'rw' }, 'trusted');
     view.give({ source: workspace, target: workspace, mode: 'rw' }, 'open to others');
     for (const bind of enclosure.binds) view.give(bind, bind.source === bind.target ? 'trusted' : 'open to others');
-    for (const bind of needs.binds ?? []) view.give(bind, 'trusted');
-    const file = view.show(command, needs);
+    for (const bind of [...(needs.binds ?? []), ...wayOut.binds]) view.give(bind, 'trusted');
+    const program = [view.show(command, needs), ...command.args];
     const args = [
       ...namespaces,
       ...['--hostname', 'substrat', '--seccomp', String(SECCOMP), '--info-fd', String(INFORMATION)],
-      ...inOrder([...system, ...view.mounts]),
-      ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', command.cwd, '--', file, ...command.args],
+      ...inOrder([...common.system, ...view.mounts]),
+      ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', command.cwd, '--', ...wayOut.wrap(program)],
     ];
-    const env = { ...command.env, HOME: home, TMPDIR: '/tmp' };
-    const files = [seccomp, information, ...view.descriptors];
-    return { command: { file: bwrap, args, cwd: '/', env, files }, release };
+    const env = { ...command.env, ...wayOut.env, HOME: home, TMPDIR: '/tmp' };
+    const files = [common.seccomp, information, ...view.descriptors];
+    return { command: { file: common.bwrap, args, cwd: '/', env, files }, release };
   } catch (error) {
     await release();
     throw error;

@@ -5,10 +5,11 @@ import { depthOf, isInside } from './paths.ts';
 
 /** What makes a program visible where it is installed. */
 export interface Installation {
+  readonly file: string;
+  /** What the file is when all links are followed. */
+  readonly real: string;
   /** Read-only: its package, its prefix, its directory, or only itself. */
   readonly shown: readonly string[];
-  /** Links on the way to it, each with what it leads to. */
-  readonly links: Readonly<Record<string, string>>;
 }
 
 interface Surroundings {
@@ -18,21 +19,16 @@ interface Surroundings {
   readonly home: string;
 }
 
-/** Finds a program as the shell does, and what has to be seen of the machine for it to run. Null when there is none. */
-export function findInstallation(program: string, where: Surroundings): (Installation & { file: string }) | null {
+/** Finds a program as the shell does, and what interprets it. Empty when there is no such file. */
+export function findInstallations(program: string, where: Surroundings): Installation[] {
   const file = locate(program, where);
-  if (file === null) return null;
+  if (file === null) return [];
   const real = realpathSync(file);
-  const own = { shown: [rootOf(real, where.home)], links: real === file ? {} : { [file]: real } };
+  const shown = [rootOf(real, where.home)];
   // An environment of Python's is known by the place of the link.
-  if (real !== file && existsSync(join(dirname(file), '../pyvenv.cfg'))) own.shown.push(rootOf(file, where.home));
+  if (real !== file && existsSync(join(dirname(file), '../pyvenv.cfg'))) shown.push(rootOf(file, where.home));
   const interpreter = interpreterOf(real);
-  const needed = interpreter === null ? null : findInstallation(interpreter, where);
-  return {
-    file,
-    shown: [...own.shown, ...(needed?.shown ?? [])],
-    links: { ...own.links, ...needed?.links },
-  };
+  return [{ file, real, shown }, ...(interpreter === null ? [] : findInstallations(interpreter, where))];
 }
 
 function locate(program: string, { cwd, path }: Surroundings): string | null {

@@ -4,7 +4,7 @@ import type { Bind, Command, Needs } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
 import { makeTarget, openWithoutLinks } from './nofollow.ts';
 import { isInside } from './paths.ts';
-import { findInstallation } from './program.ts';
+import { findInstallations, type Installation } from './program.ts';
 import type { Enclosure } from './sandbox.ts';
 import type { Mount } from './system.ts';
 
@@ -46,24 +46,25 @@ export class View {
   /** The program and whatever it is run by. Answers the file as it is to be started. */
   show({ file, cwd, env }: Command, { programs = [] }: Needs): string {
     const where = { cwd, path: env.PATH ?? '', home: this.#substrat };
-    const [own, ...others] = [file, ...programs].map((program) => {
-      const found = findInstallation(program, where);
-      if (found) return found;
+    const found = [file, ...programs].map((program) => {
+      const installations = findInstallations(program, where);
+      if (installations.length > 0) return installations;
       throw new SubstratError('bad_request', `The program ${program} could not be started: there is no such file.`);
     });
-    for (const { shown, links } of own ? [own, ...others] : []) {
-      for (const path of shown) {
-        if (!this.#isSeen(path)) this.give({ source: path, target: path, mode: 'ro' }, 'trusted');
-      }
-      for (const [link, target] of Object.entries(links)) {
-        if (!this.#isSeen(link)) this.mounts.push({ target: link, options: ['--symlink', target, link] });
-      }
-    }
-    return own?.file ?? file;
+    for (const installation of found.flat()) this.#install(installation);
+    return found[0]?.[0]?.file ?? file;
   }
 
   close(): void {
     for (const descriptor of this.descriptors.splice(0)) closeSync(descriptor);
+  }
+
+  #install({ file, real, shown }: Installation): void {
+    if (this.#isSeen(file) && this.#isSeen(real)) return;
+    for (const path of shown) {
+      if (!this.#isSeen(path)) this.give({ source: path, target: path, mode: 'ro' }, 'trusted');
+    }
+    if (!this.#isSeen(file)) this.mounts.push({ target: file, options: ['--symlink', real, file] });
   }
 
   #isSeen(path: string): boolean {

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { createAllowList, normalName } from './hosts.ts';
+
+describe('createAllowList()', () => {
+  const list = createAllowList([
+    'api.example.com',
+    '*.example.org',
+    'db.example.com:5432',
+    '10.0.0.5:8080',
+    '[::1]:80',
+  ]);
+
+  test('allows a name at the ports of the web, or at the one that is listed', () => {
+    for (const port of [443, 80]) expect(list.allowsName('api.example.com', port)).toBe(true);
+    expect(list.allowsName('API.example.com.', 443)).toBe(true);
+    expect(list.allowsName('api.example.com', 22)).toBe(false);
+    expect(list.allowsName('db.example.com', 5432)).toBe(true);
+    expect(list.allowsName('db.example.com', 443)).toBe(false);
+  });
+
+  test('takes a star for what is below a name, and for nothing else', () => {
+    expect(list.allowsName('a.example.org', 443)).toBe(true);
+    expect(list.allowsName('a.b.example.org', 443)).toBe(true);
+    for (const host of ['example.org', 'badexample.org', 'example.org.evil.net', 'a.example.com', 'xapi.example.com']) {
+      expect(list.allowsName(host, 443)).toBe(false);
+    }
+  });
+
+  test('allows a private address only where it is listed itself', () => {
+    expect(list.allowsAddress('10.0.0.5', 8080)).toBe(true);
+    expect(list.allowsAddress('10.0.0.5', 443)).toBe(false);
+    expect(list.allowsAddress('10.0.0.6', 8080)).toBe(false);
+    expect(list.allowsAddress('0:0:0:0:0:0:0:1', 80)).toBe(true);
+    const everything = createAllowList(['*']);
+    expect(everything.allowsName('2130706433', 443)).toBe(true);
+    expect(everything.allowsAddress('127.0.0.1', 443)).toBe(false);
+    expect(createAllowList(['localhost:7331']).allowsAddress('127.0.0.1', 7331)).toBe(true);
+    expect(createAllowList(['localhost:7331']).allowsAddress('127.0.0.1', 443)).toBe(false);
+  });
+
+  test.each([
+    '0.0.0.0',
+    '10.1.2.3',
+    '100.64.0.1',
+    '127.0.0.1',
+    '169.254.169.254',
+    '172.31.255.255',
+    '192.168.0.1',
+    '198.18.0.1',
+    '224.0.0.1',
+    '255.255.255.255',
+    '::',
+    '::1',
+    '::ffff:127.0.0.1',
+    '::ffff:8.8.8.8',
+    '64:ff9b::7f00:1',
+    '2001:0:1::1',
+    '2002:7f00:1::',
+    'fd00::1',
+    'fe80::1',
+    'fec0::1',
+    'ff02::1',
+    'no address',
+  ])('%s is nowhere on the net', (address) => {
+    expect(createAllowList(['*']).allowsAddress(address, 443)).toBe(false);
+  });
+
+  test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '2606:4700::1111', '2a00:1450::1'])('%s is', (address) => {
+    expect(list.allowsAddress(address, 443)).toBe(true);
+  });
+});
+
+test('normalName() knows an address by all its spellings', () => {
+  expect(normalName('[2001:DB8:0::1]')).toBe('2001:db8::1');
+  expect(normalName('Host.')).toBe('host');
+});
