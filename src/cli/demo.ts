@@ -2,7 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { createClient } from '../client/client.ts';
 import { SubstratError } from '../core/errors.ts';
 
-const PROGRAM = fileURLToPath(new URL(`../demo/team${import.meta.filename.slice(-3)}`, import.meta.url));
+/** What the demo's agents are; on a machine without a sandbox it alone may run. */
+export const PROGRAM = fileURLToPath(new URL(`../demo/team${import.meta.filename.slice(-3)}`, import.meta.url));
 const NAME = 'demo-lead';
 
 /** Gives a small team something to do: the lead spawns two workers, asks both and reports. Answers the request's id. */

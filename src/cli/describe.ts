@@ -1,5 +1,6 @@
-import type { Message, SubstratEvent } from '../client/client.ts';
+import type { Message, Status, SubstratEvent } from '../client/client.ts';
 import { shorten, USER, USER_ID } from '../core/agent.ts';
+import { paint } from './terminal.ts';
 
 /** An event in a line for people; null for what they need not see. */
 export function describeEvent({ type, data }: SubstratEvent): string | null {
@@ -22,6 +23,16 @@ export function describeEvent({ type, data }: SubstratEvent): string | null {
     default:
       return null;
   }
+}
+
+/** What stands between agents and the machine, or that nothing does. */
+export function describeSandbox({ sandbox, sandboxProblem }: Status): string {
+  if (sandboxProblem !== null) return paint('red', `Sandbox: ${sandboxProblem}`);
+  if (sandbox === 'bwrap') {
+    return "Sandbox: bwrap. Agents' programs see their workspace, a home of their own and the system read-only.";
+  }
+  const warning = "Sandbox: none. Agents' programs run as you, with your rights; run only programs that you trust.";
+  return paint('yellow', warning);
 }
 
 function describeMessage({ message, to }: { message: Message; to: string[] }): string {

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { createClient } from '../client/client.ts';
 import { loadConfig } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
+import { probeBwrap } from '../sandbox/probe.ts';
 
 export interface Finding {
   readonly what: string;
@@ -27,7 +28,7 @@ export async function examine(home: string, configFile: string | null): Promise<
     sockets(home),
     await daemon(home),
     store(home),
-    bwrap(),
+    await sandbox(home, configFile),
     providers(),
     await diskSpace(place),
     clock(place),
@@ -117,11 +118,25 @@ function store(home: string): Finding {
   return { what: 'store', state: 'problem', detail: `${path} is no SQLite database`, mend };
 }
 
-function bwrap(): Finding {
-  const { status, stdout } = spawnSync('bwrap', ['--version'], { encoding: 'utf8' });
-  if (status === 0) return { what: 'bwrap', state: 'ok', detail: stdout.trim() };
-  const mend = 'Not used yet. For the sandbox to come: apt-get install bubblewrap.';
-  return { what: 'bwrap', state: 'warning', detail: 'is not installed', mend };
+async function sandbox(home: string, file: string | null): Promise<Finding> {
+  const mode = modeOf(home, file);
+  if (mode === 'none') {
+    const detail = "none: agents' programs run as you, with your rights";
+    return { what: 'sandbox', state: 'warning', detail, mend: 'Set mode = "bwrap" in [sandbox], on Linux.' };
+  }
+  const problem = await probeBwrap(process.env.PATH ?? '');
+  if (problem !== null) return { what: 'sandbox', state: 'problem', detail: problem };
+  const { stdout } = spawnSync('bwrap', ['--version'], { encoding: 'utf8' });
+  return { what: 'sandbox', state: 'ok', detail: `${stdout.trim()} makes one` };
+}
+
+/** What a broken configuration would say does not matter: it is a finding of its own. */
+function modeOf(home: string, file: string | null): 'bwrap' | 'none' {
+  try {
+    return loadConfig({ ...(file && { file }), cwd: process.cwd(), home, env: process.env }).sandbox.mode;
+  } catch {
+    return 'bwrap';
+  }
 }
 
 function providers(): Finding {

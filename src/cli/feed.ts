@@ -1,7 +1,6 @@
 import { createClient, type Message } from '../client/client.ts';
 import { playDemo } from './demo.ts';
-import { describeEvent } from './describe.ts';
-import { paint } from './terminal.ts';
+import { describeEvent, describeSandbox } from './describe.ts';
 
 export interface FeedOptions {
   readonly home: string;
@@ -16,6 +15,8 @@ export interface FeedOptions {
 
 const INTRODUCTION =
   'The demo: a lead asks two workers, waits without a process, and reports. Their program is ours: src/demo/team.ts';
+const WITHOUT_SANDBOX =
+  'The demo runs all the same, without a sandbox, because its program is our own. No other agent does.';
 const NEXT_STEPS = [
   '',
   'The demo is over; the daemon stays up. Try, in another terminal:',
@@ -31,12 +32,13 @@ export async function tellWhatHappens(options: FeedOptions, stopping: AbortSigna
   const { home, url, version, demo, json, after } = options;
   const say = json ? () => {} : options.print;
   say(`Substrat ${version} is up at ${url}. Home: ${home}`);
-  say(
-    paint('yellow', "Sandbox: none. Agents' programs run as you, with your rights; run only programs that you trust."),
-  );
+  const client = createClient({ home });
+  const status = await client.getStatus();
+  say(describeSandbox(status));
+  if (demo && status.sandboxProblem !== null) say(WITHOUT_SANDBOX);
   say(demo ? INTRODUCTION : 'Ctrl-C stops it. `substrat agent create --help` makes a first agent.');
   const asked = demo ? await playDemo(home) : null;
-  for await (const event of createClient({ home }).followEvents({ after, signal: stopping })) {
+  for await (const event of client.followEvents({ after, signal: stopping })) {
     const line = json ? JSON.stringify(event) : describeEvent(event);
     if (line !== null) options.print(json ? line : `  ${line}`);
     const { message } = event.data as { message?: Message };

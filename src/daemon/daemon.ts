@@ -14,6 +14,7 @@ import { runTurn } from '../runs/run-turn.ts';
 import { Scheduler } from '../runs/scheduler.ts';
 import { createSlots } from '../runs/slots.ts';
 import { createBwrap } from '../sandbox/bwrap.ts';
+import { exceptFor } from '../sandbox/except.ts';
 import { noSandbox } from '../sandbox/none.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { openStore } from '../store/open.ts';
@@ -36,6 +37,8 @@ export interface DaemonOptions {
   readonly version: string;
   readonly log: Log;
   readonly clock?: () => number;
+  /** A program of ours that may run where no sandbox can be made. */
+  readonly ownProgram?: string;
 }
 
 const HEAD_START_MS = 25;
@@ -100,6 +103,7 @@ export class Daemon {
     this.version = version;
     this.clock = clock;
     this.log = log;
+    const sandbox = openSandbox(options, home);
     this.tools = {
       store,
       clock,
@@ -110,12 +114,11 @@ export class Daemon {
         limits: config.limits,
         nodeId,
         defaultProvider: config.daemon.defaultProvider,
-        workspaces: workspaceRules(config, home, config.sandbox.mode, (agentId) => this.#scheduler.isLive(agentId)),
+        workspaces: workspaceRules(config, home, sandbox.mode, (agentId) => this.#scheduler.isLive(agentId)),
       },
       onAgentCreated: (agent) => this.#doors.prepare(agent),
       onWorkspaceChanged: (workspace) => this.settleWorkspace(workspace),
     };
-    const sandbox = openSandbox(config, home);
     this.#sandbox = sandbox;
     const correspondence = this.#correspondence;
     const external = new ExternalRuns({ store, clock, nodeId, correspondence });
@@ -279,8 +282,10 @@ export class Daemon {
   }
 }
 
-function openSandbox(config: Config, home: Home): Sandbox {
-  return config.sandbox.mode === 'none' ? noSandbox : createBwrap({ home: home.path, path: process.env.PATH ?? '' });
+function openSandbox({ config, ownProgram }: DaemonOptions, home: Home): Sandbox {
+  if (config.sandbox.mode === 'none') return noSandbox;
+  const bwrap = createBwrap({ home: home.path, path: process.env.PATH ?? '' });
+  return ownProgram === undefined ? bwrap : exceptFor(ownProgram, bwrap);
 }
 
 function providerSlots(config: Config): Record<string, number> {

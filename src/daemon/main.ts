@@ -1,13 +1,18 @@
+import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../config/config.ts';
 import { makeHome } from '../config/home.ts';
 import { Daemon } from './daemon.ts';
 import { openLog } from './log.ts';
 
+const CLOSES_ON_EXEC = 0o2000000;
+
 export interface UpOptions {
   readonly home: string;
   readonly configFile: string | null;
   readonly version: string;
+  /** A program of ours that may run where no sandbox can be made. */
+  readonly ownProgram?: string;
   /** Called when the daemon answers, with the number of the last event before; ends when the daemon is told to stop. */
   readonly onUp: (
     daemon: { readonly url: string | null; readonly after: number },
@@ -16,9 +21,10 @@ export interface UpOptions {
 }
 
 /** Runs the daemon in this process until it is told to stop. */
-export async function up({ home, configFile, version, onUp }: UpOptions): Promise<void> {
+export async function up({ home, configFile, version, ownProgram, onUp }: UpOptions): Promise<void> {
   const config = loadConfig({ ...(configFile && { file: configFile }), cwd: process.cwd(), home, env: process.env });
   makeHome(home);
+  closeInherited();
   const log = openLog(join(home, 'daemon.log'));
   // It dies of what it does not expect, and the next one takes over; the log says why.
   process.on('uncaughtExceptionMonitor', (error) => log.error({ error: error.stack }, 'the daemon dies'));
@@ -26,12 +32,30 @@ export async function up({ home, configFile, version, onUp }: UpOptions): Promis
   // Before it can be reached: whoever sees that it is up may stop it at once.
   // Ctrl-C reaches us twice under `npm start`, from the terminal and from npm: the second one changes nothing.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
-  const daemon = await Daemon.start({ home, config, version, log });
+  const daemon = await Daemon.start({ home, config, version, log, ...(ownProgram && { ownProgram }) });
   try {
     const { url } = await daemon.status();
     await Promise.all([onUp({ url, after: daemon.startedAfter }, stopping.signal), untilAborted(stopping.signal)]);
   } finally {
     await daemon.stop();
+  }
+}
+
+/** Whatever the one who started us had open and did not mean for us would be open in every program that we start. */
+function closeInherited(): void {
+  if (process.platform !== 'linux') return;
+  const channel = Number(process.env.NODE_CHANNEL_FD ?? Number.NaN);
+  for (const descriptor of readdirSync('/proc/self/fd').map(Number)) {
+    if (descriptor <= 2 || descriptor === channel) continue;
+    try {
+      const flags = Number.parseInt(
+        /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1] ?? '',
+        8,
+      );
+      if ((flags & CLOSES_ON_EXEC) === 0) closeSync(descriptor);
+    } catch {
+      // It was the listing's own.
+    }
   }
 }
 

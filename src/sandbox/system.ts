@@ -7,6 +7,10 @@ export interface Mount {
   readonly options: readonly string[];
 }
 
+/** Where the system's own programs are, read-only for every turn. */
+const topDirectories = ['/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
+export const systemDirectories = ['/usr', ...topDirectories];
+
 const MiB = 1024 * 1024;
 const TMP = 512 * MiB;
 const SHARED_MEMORY = 64 * MiB;
@@ -35,7 +39,7 @@ const rootsToRead = ['kcore', 'keys', 'kmsg', 'timer_list'];
 export function systemMounts(directory: string): Mount[] {
   return [
     readOnly('/usr'),
-    ...['bin', 'lib', 'lib32', 'lib64', 'libx32', 'sbin'].flatMap(topDirectory),
+    ...topDirectories.flatMap(topDirectory),
     ...settings.map((name) => join('/etc', name)).flatMap((path) => (existsSync(path) ? readOnly(path) : [])),
     ...writtenSettings(directory),
     { target: '/proc', options: ['--proc', '/proc'] },
@@ -49,8 +53,7 @@ export function systemMounts(directory: string): Mount[] {
 }
 
 /** Links as they are, where the system has merged them into /usr. */
-function topDirectory(name: string): Mount[] {
-  const path = join('/', name);
+function topDirectory(path: string): Mount[] {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats) return [];
   return [stats.isSymbolicLink() ? { target: path, options: ['--symlink', readlinkSync(path), path] } : readOnly(path)];

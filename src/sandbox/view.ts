@@ -6,7 +6,7 @@ import { makeTarget, openWithoutLinks } from './nofollow.ts';
 import { isInside } from './paths.ts';
 import { findInstallations, type Installation } from './program.ts';
 import type { Enclosure } from './sandbox.ts';
-import type { Mount } from './system.ts';
+import { type Mount, systemDirectories } from './system.ts';
 
 /** What one turn sees beside the system. Everything in it is held open: what is mounted is what was looked at. */
 export class View {
@@ -18,7 +18,7 @@ export class View {
   readonly #enclosure: Enclosure;
   /** What the agent can write, by target. */
   readonly #writable = new Map<string, number>();
-  readonly #seen = ['/usr'];
+  readonly #seen = [...systemDirectories];
 
   constructor(substrat: string, enclosure: Enclosure, first: number) {
     this.#substrat = substrat;

@@ -15,6 +15,8 @@ interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
   /** What to start in the place of bin/substrat. */
   readonly program?: string;
+  /** Descriptors of ours that it finds open, from 3 on. */
+  readonly inherit?: readonly number[];
 }
 
 /** Runs the command line to its end. */
@@ -58,12 +60,12 @@ function makePlace(): string {
 
 let place: string | undefined;
 
-function start(args: readonly string[], { home, cwd, env, program }: Surroundings): ChildProcess {
+function start(args: readonly string[], { home, cwd, env, program, inherit = [] }: Surroundings): ChildProcess {
   place ??= makePlace();
   const own = { PATH: process.env.PATH ?? '', HOME: home, SUBSTRAT_HOME: home };
   return spawn(program ?? launcher, args, {
     cwd: cwd ?? place,
     env: { ...own, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...inherit],
   });
 }

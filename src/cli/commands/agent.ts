@@ -51,7 +51,8 @@ function createCommand(context: Context): Command {
       if (options.instructions !== undefined && options.instructionsFile !== undefined) {
         throw new UsageError('Give --instructions or --instructions-file, not both.');
       }
-      const agent = await createClient({ home: context.home() }).createAgent({
+      const client = createClient({ home: context.home() });
+      const agent = await client.createAgent({
         name,
         provider: options.provider ?? null,
         model: options.model ?? null,
@@ -69,6 +70,8 @@ function createCommand(context: Context): Command {
                 .filter(Boolean),
       });
       context.print(options.json ? JSON.stringify(agent) : `${agent.handle} is here (${agent.id}).`);
+      const { sandboxProblem } = await client.getStatus();
+      if (sandboxProblem !== null && agent.provider !== 'external') console.error(`substrat: ${sandboxProblem}`);
     });
 }
 

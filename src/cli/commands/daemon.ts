@@ -8,6 +8,7 @@ import { createClient, type Status } from '../../client/client.ts';
 import { makeHome } from '../../config/home.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type Context, type GlobalOptions, UsageError } from '../context.ts';
+import { describeSandbox } from '../describe.ts';
 import { spin } from '../terminal.ts';
 
 const PATIENCE_MS = 20_000;
@@ -36,6 +37,7 @@ function startCommand(context: Context): Command {
       const status = await startInBackground(context, options.config).finally(stopSpinning);
       if (options.json) return context.print(JSON.stringify(status));
       context.print(`The daemon is up (process ${status.pid}) at ${status.url}. Home: ${status.home}`);
+      context.print(describeSandbox(status));
     });
 }
 
@@ -111,7 +113,7 @@ function statusCommand(context: Context): Command {
       context.print(`The daemon is up (process ${status.pid}, version ${status.version}).`);
       context.print(`URL: ${status.url ?? 'none'}`);
       context.print(`Home: ${status.home}`);
-      context.print(`Sandbox: ${status.sandbox}`);
+      context.print(describeSandbox(status));
     });
 }
 

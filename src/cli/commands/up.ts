@@ -15,6 +15,7 @@ export function upCommand(context: Context): Command {
         home,
         configFile: options.config ?? null,
         version: context.version,
+        ...(options.demo && { ownProgram: (await import('../demo.ts')).PROGRAM }),
         onUp: async (started, stopping) => {
           if (options.quiet) return;
           const { tellWhatHappens } = await import('../feed.ts');

@@ -1,0 +1,221 @@
+import { spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { noBwrap } from '../../test/helpers/bwrap.ts';
+import type { Bind, Needs } from '../core/command.ts';
+import { createBwrap } from './bwrap.ts';
+import type { Enclosure } from './sandbox.ts';
+
+let root: string;
+let substrat: string;
+let enclosure: Enclosure;
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'bwrap-')));
+  substrat = join(root, 'substrat');
+  const directory = join(substrat, 'agents/1');
+  const home = join(directory, 'home');
+  const workspace = join(root, 'work/space');
+  for (const path of [home, workspace, join(substrat, 'workspaces')]) mkdirSync(path, { recursive: true });
+  enclosure = { workspace, home, directory, binds: [], hosts: [] };
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+describe.skipIf(noBwrap !== null)('what a provider needs', () => {
+  test('is mounted read-only in the workspace, and can be neither changed nor renamed', async () => {
+    const own = make('own', { 'mcp.json': 'ours' });
+    const target = join(enclosure.workspace, '.cursor');
+    const binds: Bind[] = [{ source: own, target, mode: 'ro' }];
+    const said = await run(
+      'cat .cursor/mcp.json; echo x > .cursor/mcp.json; rm .cursor/mcp.json; mv .cursor .other; rm -r .cursor; ' +
+        'ln -s x .cursor/y; mount --bind /tmp .cursor; cat .cursor/mcp.json; ls -A',
+      { needs: { binds } },
+    );
+    expect(said.stdout).toBe('oursours.cursor\n');
+    expect(said.stderr).toMatch(/Read-only file system/);
+    expect(said.stderr).toMatch(/mv: cannot move '.cursor' to '.other': Device or resource busy/);
+    expect(readFileSync(join(own, 'mcp.json'), 'utf8')).toBe('ours');
+  });
+
+  test('is a file in the home, made for it where there is none', async () => {
+    const own = make('own', { auth: 'login' });
+    const target = join(enclosure.home, '.config/tool/auth.json');
+    const binds: Bind[] = [{ source: join(own, 'auth'), target, mode: 'ro' }];
+    const said = await run('cat ~/.config/tool/auth.json; echo x > ~/.config/tool/auth.json', { needs: { binds } });
+    expect(said).toMatchObject({ stdout: 'login', stderr: expect.stringMatching(/Read-only/) });
+  });
+
+  test('may be behind a link of the person’s own', async () => {
+    symlinkSync(make('real', { auth: 'login' }), join(root, 'dotfiles'));
+    const target = join(enclosure.home, 'auth');
+    const binds: Bind[] = [{ source: join(root, 'dotfiles/auth'), target, mode: 'ro' }];
+    expect(await run('cat ~/auth', { needs: { binds } })).toMatchObject({ stdout: 'login' });
+  });
+});
+
+describe.skipIf(noBwrap !== null)('a symbolic link', () => {
+  test.each(['/oldroot', ''])(
+    'at a mount target is refused, and nothing is made where it leads (%s)',
+    async (prefix) => {
+      const outside = make('outside', {});
+      const source = make('source', { file: 'x' });
+      const { workspace, home } = enclosure;
+      symlinkSync(`${prefix}${outside}`, join(workspace, 'link'));
+      symlinkSync(`${prefix}${outside}/dangling`, join(workspace, 'dangling'));
+      symlinkSync(`${prefix}${outside}/file`, join(home, 'login'));
+      const targets = [join(workspace, 'link'), join(workspace, 'link/deep/er'), join(workspace, 'dangling')];
+      for (const target of targets) {
+        const binds: Bind[] = [{ source, target, mode: 'ro' }];
+        await expect(run('true', { needs: { binds } })).rejects.toThrow(/is a symbolic link/);
+      }
+      const file: Bind = { source: join(source, 'file'), target: join(home, 'login'), mode: 'ro' };
+      await expect(run('true', { needs: { binds: [file] } })).rejects.toThrow(/is a symbolic link/);
+      expect(readdirSync(outside)).toEqual([]);
+    },
+  );
+
+  test('in the place of the workspace, or on the way to it, is refused', async () => {
+    const outside = make('outside', { space: '' });
+    rmSync(join(root, 'work'), { recursive: true });
+    symlinkSync(outside, join(root, 'work'));
+    await expect(run('true')).rejects.toThrow(/work on the way to .* is a symbolic link/);
+    rmSync(join(root, 'work'));
+    mkdirSync(join(root, 'work'));
+    symlinkSync(outside, join(root, 'work/space'));
+    await expect(run('true')).rejects.toThrow(/work\/space is a symbolic link/);
+  });
+
+  test('that takes the workspace’s place after the look changes nothing: the directory that was looked at is mounted', async () => {
+    const outside = make('outside', { secret: 'secret' });
+    writeFileSync(join(enclosure.workspace, 'mine'), 'mine');
+    const said = await run('ls', {
+      meanwhile: () => {
+        spawnSync('mv', [enclosure.workspace, join(root, 'work/moved')]);
+        symlinkSync(outside, enclosure.workspace);
+      },
+    });
+    expect(said.stdout).not.toContain('secret');
+  });
+
+  test('in a link’s source is refused', async () => {
+    const outside = make('outside', {});
+    symlinkSync(outside, join(root, 'work/shared'));
+    const bind: Bind = { source: join(root, 'work/shared'), target: join(enclosure.workspace, 'shared'), mode: 'rw' };
+    await expect(run('true', { binds: [bind] })).rejects.toThrow(/is a symbolic link/);
+  });
+});
+
+describe.skipIf(noBwrap !== null)('the home of Substrat', () => {
+  test.each([
+    ['the workspace holds it', () => root],
+    ['the workspace is it', () => substrat],
+    ['the workspace is what holds all workspaces', () => join(substrat, 'workspaces')],
+    ['the workspace is of another agent’s directory', () => join(substrat, 'agents/2')],
+    ['the workspace is the agent’s own directory, with its socket', () => join(substrat, 'agents/1')],
+  ])('is not shown: %s', async (_, workspace) => {
+    mkdirSync(join(substrat, 'agents/2'));
+    enclosure = { ...enclosure, workspace: workspace() };
+    await expect(run('true')).rejects.toThrow(/the home of Substrat would be seen/);
+  });
+
+  test('is not shown by a link either', async () => {
+    const bind: Bind = { source: substrat, target: join(enclosure.workspace, 'all'), mode: 'ro' };
+    await expect(run('true', { binds: [bind] })).rejects.toThrow(/the home of Substrat would be seen/);
+  });
+});
+
+describe.skipIf(noBwrap !== null)('a program', () => {
+  test('is seen with its directory wherever it is, by the name it was called by', async () => {
+    const tool = make('tools/thing-1.2', {
+      'main.sh': '#!/usr/bin/env sh\n. "$(dirname "$(readlink -f "$0")")/part"\n',
+    });
+    writeFileSync(join(tool, 'part'), 'echo "$0"');
+    spawnSync('chmod', ['+x', join(tool, 'main.sh')]);
+    mkdirSync(join(root, 'bin'));
+    symlinkSync(join(tool, 'main.sh'), join(root, 'bin/thing'));
+    const byPath = await start('thing', [], { PATH: `${join(root, 'bin')}:/usr/bin:/bin` });
+    expect(byPath.stdout).toBe(`${join(root, 'bin/thing')}\n`);
+  });
+
+  test('in a directory that holds too much is seen alone', async () => {
+    make('beside', {});
+    make('.', { 'alone.sh': '#!/bin/sh\nls -A "$(dirname "$0")"' });
+    spawnSync('chmod', ['+x', join(root, 'alone.sh')]);
+    const { stdout } = await start(join(root, 'alone.sh'), [], { PATH: '/usr/bin:/bin' });
+    expect(stdout.trim().split('\n').toSorted()).toEqual(['alone.sh', 'substrat', 'work']);
+  });
+
+  test('that is not there is said so', async () => {
+    await expect(start('/nowhere/tool', [], {})).rejects.toThrow(/The program \/nowhere\/tool could not be started/);
+  });
+});
+
+describe.skipIf(noBwrap !== null)('after a turn', () => {
+  test('nothing is left in the agent’s directory, and no descriptor', async () => {
+    const before = readdirSync('/proc/self/fd').length;
+    for (let turn = 0; turn < 3; turn += 1) await run('true');
+    expect(readdirSync(enclosure.directory)).toEqual(['home']);
+    expect(readdirSync('/proc/self/fd').length).toBe(before);
+    await expect(run('true', { needs: { programs: ['/nowhere'] } })).rejects.toThrow();
+    expect(readdirSync(enclosure.directory)).toEqual(['home']);
+    expect(readdirSync('/proc/self/fd').length).toBe(before);
+  });
+});
+
+function make(name: string, files: Record<string, string>): string {
+  const directory = join(root, name);
+  mkdirSync(directory, { recursive: true });
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(directory, file), text);
+  return directory;
+}
+
+interface Run {
+  readonly needs?: Needs;
+  readonly binds?: readonly Bind[];
+  /** Between the look and the start. */
+  readonly meanwhile?: () => void;
+}
+
+function run(script: string, options: Run = {}) {
+  return start('sh', ['-c', script], { PATH: '/usr/bin:/bin' }, options);
+}
+
+async function start(
+  file: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  { needs = {}, binds = [], meanwhile }: Run = {},
+) {
+  const sandbox = createBwrap({ home: substrat, path: process.env.PATH ?? '' });
+  const command = { file, args, cwd: enclosure.workspace, env };
+  const confined = await sandbox.confine(command, needs, { ...enclosure, binds });
+  meanwhile?.();
+  const files = (confined.command.files ?? []).map((one) => (typeof one === 'number' ? one : openSync(one, 'r')));
+  try {
+    const { stdout, stderr, status } = spawnSync(confined.command.file, confined.command.args, {
+      ...confined.command,
+      stdio: ['ignore', 'pipe', 'pipe', ...files],
+      encoding: 'utf8',
+    });
+    return { stdout, stderr, status };
+  } finally {
+    closeSync(files[0] as number);
+    await confined.release();
+    expect(existsSync(enclosure.home) && lstatSync(enclosure.home).isDirectory()).toBe(true);
+  }
+}
