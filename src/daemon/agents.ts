@@ -52,7 +52,9 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
       clock(),
     );
     if (seat.own) await ownSeat(tx, agent, seat.workspaceId);
-    return (await tx.getAgentView({ id })) as AgentView;
+    const view = (await tx.getAgentView({ id })) as AgentView;
+    daemon.tools.settings.checkTools(view);
+    return view;
   });
   const { value: agent, fresh } = await made.catch(async (error) => {
     await ground.undo();
@@ -90,13 +92,15 @@ function checkProvider(daemon: Daemon, provider: string | null, program: string 
   if (provider === null) {
     throw new SubstratError(
       'bad_request',
-      'Say what runs the agent: a provider (scripted, external) or a program. [daemon] default_provider can say it for all.',
+      'Say what runs the agent: a provider (scripted, cursor-agent, external) or a program. [daemon] default_provider can say it for all.',
     );
   }
   if (provider === EXTERNAL) return;
-  if (provider !== 'scripted') {
-    throw new SubstratError('unsupported', `There is no provider "${provider}"; there are scripted and external.`);
+  if (!daemon.providers.has(provider)) {
+    const known = [...daemon.providers.keys(), EXTERNAL].join(', ');
+    throw new SubstratError('unsupported', `There is no provider "${provider}"; there are ${known}.`);
   }
+  if (provider !== 'scripted') return;
   const command = program ?? daemon.config.providers.scripted?.command ?? null;
   if (command === null) {
     throw new SubstratError('bad_request', 'A scripted agent is a program: name it with --program FILE.');

@@ -7,6 +7,7 @@ import { answerServed, expireRequests, failServed, tellPerson } from '../messagi
 import type { MessagingRules } from '../messaging/send.ts';
 import { terminateAgent } from '../messaging/tree.ts';
 import { endProcessGroup } from '../providers/process.ts';
+import type { Provider } from '../providers/provider.ts';
 import { type Correspondence, cancelRun } from '../runs/endings.ts';
 import { ExternalRuns } from '../runs/external.ts';
 import { recoverRuns } from '../runs/recovery.ts';
@@ -28,7 +29,7 @@ import { AgentDoors } from './doors.ts';
 import { type Home, takeHome } from './home.ts';
 import type { Log } from './log.ts';
 import { createMembers } from './members.ts';
-import { createProviders, EXTERNAL } from './providers.ts';
+import { checkTools, createProviders, EXTERNAL } from './providers.ts';
 import { sweepWorkspaces, tidyWorktree, workspaceRules } from './workspaces.ts';
 
 export interface DaemonOptions {
@@ -53,6 +54,7 @@ export class Daemon {
   readonly version: string;
   readonly clock: () => number;
   readonly tools: ToolDependencies;
+  readonly providers: ReadonlyMap<string, Provider>;
   readonly #scheduler: Scheduler;
   readonly #doors: AgentDoors;
   readonly #sandbox: Sandbox;
@@ -104,6 +106,7 @@ export class Daemon {
     this.clock = clock;
     this.log = log;
     const sandbox = openSandbox(options, home);
+    this.providers = createProviders(config, process.env);
     this.tools = {
       store,
       clock,
@@ -115,6 +118,7 @@ export class Daemon {
         nodeId,
         defaultProvider: config.daemon.defaultProvider,
         workspaces: workspaceRules(config, home, sandbox.mode, (agentId) => this.#scheduler.isLive(agentId)),
+        checkTools: (agent) => checkTools(this.providers.get(agent.provider), agent),
       },
       onAgentCreated: (agent) => this.#doors.prepare(agent),
       onWorkspaceChanged: (workspace) => this.settleWorkspace(workspace),
@@ -123,13 +127,12 @@ export class Daemon {
     const correspondence = this.#correspondence;
     const external = new ExternalRuns({ store, clock, nodeId, correspondence });
     this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log });
-    const providers = createProviders(config, process.env);
     const { maxAttempts, turnTimeoutMs, leaseMs, slots } = config.daemon;
     const turn = {
       store,
       clock,
       correspondence,
-      provider: (name: string) => providers.get(name) ?? null,
+      provider: (name: string) => this.providers.get(name) ?? null,
       openDoor: this.#doors.open,
       maxAttempts,
       turnTimeoutMs,

@@ -8,6 +8,7 @@ import type { Door } from '../runs/run-turn.ts';
 import type { Confined, Enclosure, Sandbox } from '../sandbox/sandbox.ts';
 import type { AgentRow } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
+import { toolsInScope } from '../tools/catalog.ts';
 import { type Place, placeOf } from '../workspaces/place.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
@@ -56,6 +57,8 @@ export class AgentDoors {
     const confined: Confined[] = [];
     return {
       mcpConfig: home.mcpConfig(agent.id),
+      toolCount: toolsInScope(agent).length,
+      home: home.agentHome(agent.id),
       confine: async (command, needs = {}) => {
         const wrapped = await sandbox.confine(command, needs, this.#enclosure(agent, place));
         confined.push(wrapped);

@@ -35,6 +35,7 @@ describe('classify()', () => {
     ['invalid_request', "error: unknown option '--trust'"],
     ['crash', 'Segmentation fault'],
     ['crash', 'TypeError: x is not a function at line 404'],
+    ['crash', 'Error: EAGAIN: resource temporarily unavailable, write'],
     ['crash', ''],
   ])('%s: %s', (kind, text) => {
     expect(classify(text)).toEqual({ kind });

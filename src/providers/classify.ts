@@ -48,7 +48,10 @@ const statuses: Readonly<Record<number, Kind>> = {
 
 /** What is believed only where no status says otherwise. */
 const hints: readonly [RegExp, Kind][] = [
-  [/overloaded|high demand|temporar(y|ily)|unavailable|server.?(side )?error|internal error|try again/i, 'overloaded'],
+  [
+    /overloaded|high demand|(?<!resource )temporar(y|ily)|(service|currently|model) unavailable|server.?(side )?error|internal error|try again/i,
+    'overloaded',
+  ],
   [
     /ECONN(RESET|REFUSED|ABORTED)|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EPIPE|socket hang up|fetch failed|network (error|is)/i,
     'overloaded',

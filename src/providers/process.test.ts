@@ -89,6 +89,14 @@ describe('runProcess()', () => {
     expect([...order, ...lines]).toEqual(['stored', 'hello']);
   });
 
+  test('gives input as it comes, also to a program that ends before it has all', async () => {
+    async function* input() {
+      for (let i = 1; i <= 3; i++) yield `line ${i}\n`;
+    }
+    expect((await collect(shell('cat', { input: input() }))).lines).toEqual(['line 1', 'line 2', 'line 3']);
+    expect((await collect(shell('head -n 1', { input: input() }))).lines).toEqual(['line 1']);
+  });
+
   test('loses nothing of a program that ends while onSpawn is at work', async () => {
     const onSpawn = async ({ pid }: { pid: number }) => {
       while (processStartTime(pid) !== null) await nextTurn();

@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { pipeline, Readable, type Writable } from 'node:stream';
 import type { Command } from '../core/command.ts';
 import { type Line, lineSplitter } from './lines.ts';
 import { tail, untilSilent } from './pipes.ts';
@@ -11,7 +12,8 @@ export { endProcessGroup } from './process-group.ts';
 
 export interface ProcessOptions {
   readonly command: Command;
-  readonly input: string;
+  /** Stdin is closed after it. */
+  readonly input: string | AsyncIterable<string>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Awaited before the program gets its input. Its rejection is thrown to the consumer once the program is dead. */
@@ -68,7 +70,7 @@ export async function* runProcess(options: ProcessOptions): AsyncGenerator<Proce
   const lines = lineSplitter(maxLineBytes);
   try {
     await options.onSpawn(group);
-    child.stdin.end(options.input);
+    feed(child.stdin, options.input);
     let bytes = 0;
     for await (const chunk of untilSilent(child.stdout, watch.groupDead)) {
       bytes += chunk.length;
@@ -93,6 +95,11 @@ export async function* runProcess(options: ProcessOptions): AsyncGenerator<Proce
     await watch.groupDead;
     for (const stream of child.stdio) stream?.destroy();
   }
+}
+
+function feed(stdin: Writable, input: ProcessOptions['input']): void {
+  if (typeof input === 'string') stdin.end(input);
+  else pipeline(Readable.from(input), stdin, ignore);
 }
 
 /** The failure that an end stands for when the program did not tell of another one. */

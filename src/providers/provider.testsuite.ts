@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test as base, describe, expect } from 'vitest';
+import { startDaemon } from '../../test/helpers/daemon.ts';
 import { watchLiveBytes } from '../../test/helpers/live-bytes.ts';
 import { processesOf } from '../../test/helpers/run-processes.ts';
 import type { Provider, ProviderEvent, Turn } from './provider.ts';
@@ -19,8 +20,10 @@ export type Scenario =
   | 'long_line'
   | 'not_utf8'
   | 'overloaded'
+  | 'passing'
   | 'silent'
-  | 'stubborn';
+  | 'stubborn'
+  | 'tool';
 
 export interface ProviderSubject {
   readonly name: string;
@@ -28,16 +31,19 @@ export interface ProviderSubject {
   playing(scenario: Scenario): Provider;
   /** The provider with this file as its program. */
   running(file: string): Provider;
+  /** The same as `playing` for a daemon: the settings in its section of the configuration. */
+  settings(scenario: Scenario): string;
 }
 
 type Run = (scenario: Scenario, changes?: Partial<Turn>) => Promise<ProviderEvent[]>;
 
 /** What holds for every provider, whatever its program does. */
-export function testProvider({ name, playing, running }: ProviderSubject): void {
+export function testProvider({ name, playing, running, settings }: ProviderSubject): void {
   const test = base.extend<{ turn: Turn; run: Run }>({
     // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures that a fixture needs.
     turn: async ({}, use) => {
       const turn = makeTurn(await mkdtemp(join(tmpdir(), 'provider-')));
+      await writeFile(turn.mcpConfig, '{"mcpServers":{}}');
       await use(turn);
       await rm(turn.workspace, { recursive: true });
       expect(processesOf(turn.runId)).toEqual([]);
@@ -45,24 +51,42 @@ export function testProvider({ name, playing, running }: ProviderSubject): void 
     run: ({ turn }, use) => use((scenario, changes) => collect(playing(scenario).runTurn({ ...turn, ...changes }))),
   });
 
+  describe.concurrent(`provider ${name} in a daemon`, () => {
+    base('calls a tool through MCP', async () => {
+      expect(JSON.parse(await askThrough(name, settings('tool')))).toEqual({ agents: [] });
+    });
+
+    base('goes on after a model error that passes', async () => {
+      expect(await askThrough(name, settings('passing'))).toBe('at the second try');
+    });
+
+    base('answers with the error that does not pass', async () => {
+      expect(await askThrough(name, settings('invalid_request'))).toMatch(
+        /No such model.* \(given up after 1 attempts\)/,
+      );
+    });
+  });
+
   describe.concurrent(`provider ${name}`, () => {
     test('tells the session, the texts and the result of a first turn', async ({ run }) => {
-      expect(withoutUsage(await run('answer'))).toEqual([
-        { type: 'session', session: 'session-1' },
+      expect(await run('answer')).toEqual([
+        { type: 'session', session: expect.stringMatching(/./) },
         { type: 'text', text: 'Thinking.' },
         { type: 'done', text: 'started: Say hello.' },
       ]);
     });
 
-    test('resumes a session', async ({ run }) => {
-      const events = await run('answer', { session: 'session-7' });
-      expect(events.at(-1)).toEqual({ type: 'done', text: 'resumed session-7: Say hello.' });
+    test('resumes a session in a fresh process, with memory of the first turn', async ({ run }) => {
+      const [first] = await run('answer');
+      const { session } = first as { session: string };
+      const events = await run('answer', { session, prompt: 'What did I say?' });
+      expect(events.at(-1)).toEqual({ type: 'done', text: 'resumed after "Say hello.": What did I say?' });
     });
 
     test('tells the process group before the program has its input', async ({ run }) => {
       const groups: unknown[] = [];
       await run('answer', { onSpawn: async (group) => void groups.push(group) });
-      expect(groups).toEqual([{ pid: expect.any(Number), startedAt: expect.stringMatching(/./) }]);
+      expect(groups.at(-1)).toEqual({ pid: expect.any(Number), startedAt: expect.stringMatching(/./) });
     });
 
     test('throws what onSpawn throws, and the program never has its input', async ({ run }) => {
@@ -72,26 +96,26 @@ export function testProvider({ name, playing, running }: ProviderSubject): void 
 
     test.for(['overloaded', 'invalid_request'] as const)('classifies the error %s', async (kind, { run }) => {
       const error = { type: 'error', kind, message: expect.stringMatching(/Come back later|No such model/) };
-      expect(await run(kind)).toEqual([error]);
+      expect(told(await run(kind))).toEqual([expect.objectContaining(error)]);
     });
 
     test('ignores garbage on stdout', async ({ run }) => {
-      expect(withoutUsage(await run('garbage'))).toEqual([{ type: 'done', text: 'in spite of it' }]);
+      expect(told(await run('garbage'))).toEqual([{ type: 'done', text: 'in spite of it' }]);
     });
 
     test('takes an exit without a result for a crash, with what stderr said', async ({ run }) => {
       const message = expect.stringMatching(/code 0[\s\S]*I have nothing to say/);
-      expect(await run('silent')).toEqual([{ type: 'error', kind: 'crash', message }]);
+      expect(told(await run('silent'))).toEqual([{ type: 'error', kind: 'crash', message }]);
     });
 
     test('does not believe a result before a failing exit', async ({ run }) => {
       const message = expect.stringMatching(/code 3[\s\S]*It is not/);
-      expect(await run('failing')).toEqual([{ type: 'error', kind: 'crash', message }]);
+      expect(told(await run('failing'))).toEqual([{ type: 'error', kind: 'crash', message }]);
     });
 
     test('ends a program that hangs at its timeout', async ({ run }) => {
-      const error = { type: 'error', kind: 'timeout', message: expect.stringContaining('0.3 s') };
-      expect((await run('hang', { timeoutMs: 300 })).at(-1)).toEqual(error);
+      const error = { type: 'error', kind: 'timeout', message: expect.stringContaining('1.5 s') };
+      expect((await run('hang', { timeoutMs: 1_500 })).at(-1)).toEqual(error);
     });
 
     test.for(['hang', 'stubborn'] as const)('cancels in the middle of a turn (%s)', async (scenario, { turn }) => {
@@ -99,9 +123,9 @@ export function testProvider({ name, playing, running }: ProviderSubject): void 
       const events: ProviderEvent[] = [];
       for await (const event of playing(scenario).runTurn({ ...turn, signal: controller.signal })) {
         events.push(event);
-        controller.abort();
+        if (event.type === 'text') controller.abort();
       }
-      expect(events).toEqual([
+      expect(told(events)).toEqual([
         { type: 'text', text: 'Hanging.' },
         { type: 'error', kind: 'cancelled', message: 'The turn was cancelled.' },
       ]);
@@ -114,7 +138,7 @@ export function testProvider({ name, playing, running }: ProviderSubject): void 
     });
 
     test('ends the program when the consumer leaves', async ({ turn }) => {
-      for await (const _ of playing('hang').runTurn(turn)) break;
+      for await (const event of playing('hang').runTurn(turn)) if (event.type === 'text') break;
       expect(processesOf(turn.runId)).toEqual([]);
     });
 
@@ -126,12 +150,12 @@ export function testProvider({ name, playing, running }: ProviderSubject): void 
 
     test('drops a line of 50 MB without holding it', { concurrent: false }, async ({ run }) => {
       const peak = watchLiveBytes();
-      expect(withoutUsage(await run('long_line'))).toEqual([{ type: 'done', text: 'after a long line' }]);
+      expect(told(await run('long_line'))).toEqual([{ type: 'done', text: 'after a long line' }]);
       expect(peak()).toBeLessThan(45_000_000);
     });
 
     test('reads on after bytes that are not UTF-8', async ({ run }) => {
-      expect(withoutUsage(await run('not_utf8'))).toEqual([
+      expect(told(await run('not_utf8'))).toEqual([
         { type: 'text', text: 'caf\ufffd' },
         { type: 'done', text: 'décodé' },
       ]);
@@ -158,6 +182,14 @@ export function testProvider({ name, playing, running }: ProviderSubject): void 
   });
 }
 
+/** What an agent of this provider answers a person, through a real daemon and its sockets. */
+async function askThrough(provider: string, settings: string): Promise<string> {
+  const config = `[daemon]\nmax_attempts = 1\n[providers.${provider}]\n${settings}`;
+  await using daemon = await startDaemon({ config, members: { asked: { provider } } });
+  const { messageId } = await daemon.client.sendMessage(daemon.agent('asked').id, { text: 'Go.' });
+  return (await daemon.client.awaitReply(messageId, 15))?.text ?? 'no answer';
+}
+
 export function makeTurn(workspace: string): Turn {
   return {
     runId: randomUUID(),
@@ -166,12 +198,14 @@ export function makeTurn(workspace: string): Turn {
     model: null,
     program: null,
     workspace,
+    home: join(workspace, 'home'),
     instructions: 'Be brief.',
     prompt: 'Say hello.',
     session: null,
     messages: [],
     journal: [],
     mcpConfig: join(workspace, 'mcp.json'),
+    toolCount: 7,
     timeoutMs: 15_000,
     signal: new AbortController().signal,
     confine: async (command) => command,
@@ -185,7 +219,7 @@ export async function collect(stream: AsyncIterable<ProviderEvent>): Promise<Pro
   return events;
 }
 
-/** Programs differ in whether and when they tell their use of tokens. */
-function withoutUsage(events: readonly ProviderEvent[]): ProviderEvent[] {
-  return events.filter((event) => event.type !== 'usage');
+/** Programs differ in when they tell their session, and whether they tell their use of tokens. */
+function told(events: readonly ProviderEvent[]): ProviderEvent[] {
+  return events.filter((event) => event.type !== 'usage' && event.type !== 'session');
 }

@@ -27,6 +27,8 @@ export interface Turn {
   /** The agent's own program, for providers that run one. */
   readonly program: string | null;
   readonly workspace: string;
+  /** The agent's own, which is `HOME` inside a sandbox. */
+  readonly home: string;
   /** System prompt: instructions and guidance. */
   readonly instructions: string;
   readonly prompt: string;
@@ -35,6 +37,8 @@ export interface Turn {
   readonly journal: readonly JournalEntry[];
   /** Path of the agent's `mcp.json`. */
   readonly mcpConfig: string;
+  /** How many tools it finds there. */
+  readonly toolCount: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Wraps the command for the sandbox, with what the provider needs in it. */
@@ -46,5 +50,9 @@ export interface Turn {
 /** What executes a turn. It never throws for a failure of the program or its model: the stream says so. */
 export interface Provider {
   readonly name: string;
+  /** How many tools its program takes, those of all MCP servers together. */
+  readonly maxTools?: number;
+  /** How many of those come from elsewhere in a workspace, as far as that is known without starting anything. */
+  otherTools?(workspace: string): number;
   runTurn(turn: Turn): AsyncIterable<ProviderEvent>;
 }

@@ -13,6 +13,7 @@ testProvider({
   name: 'scripted',
   playing: (scenario) => scripted({ ...options, command: program, args: [scenario] }),
   running: (file) => scripted({ ...options, command: file }),
+  settings: (scenario) => `command = ${JSON.stringify(program)}\nargs = ["${scenario}"]`,
 });
 
 describe('scripted()', () => {

@@ -21,6 +21,8 @@ export interface TurnDependencies {
 /** What an attempt works through while it lives. */
 export interface Door {
   readonly mcpConfig: string;
+  readonly toolCount: number;
+  readonly home: string;
   readonly confine: Turn['confine'];
   close(): Promise<void>;
 }
@@ -47,7 +49,7 @@ export async function runTurn(deps: TurnDependencies, started: Started, signal: 
 async function execute(
   deps: TurnDependencies,
   { attempt, agent, messages, journal, instructions, prompt }: Started,
-  { mcpConfig, confine }: Door,
+  { mcpConfig, toolCount, home, confine }: Door,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const provider = deps.provider(agent.provider);
@@ -67,12 +69,14 @@ async function execute(
     model: agent.model,
     program: agent.program,
     workspace: agent.workspace,
+    home,
     session: agent.session,
     instructions,
     prompt,
     messages,
     journal,
     mcpConfig,
+    toolCount,
     timeoutMs: deps.turnTimeoutMs,
     signal,
     confine,

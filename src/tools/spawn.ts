@@ -48,6 +48,7 @@ export const spawnAgent = defineTool({
       },
       now,
     );
+    settings.checkTools(child);
     return { result: { status: 'created', agent_id: child.id, name: child.name }, created: child };
   },
 });

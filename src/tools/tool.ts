@@ -15,6 +15,8 @@ export interface ToolSettings {
   /** For children of an external agent, which cannot inherit its provider. */
   readonly defaultProvider: string | null;
   readonly workspaces: WorkspaceRules;
+  /** Throws where an agent would have more tools than its provider's program takes. */
+  checkTools(agent: Pick<AgentRow, 'provider' | 'workspace' | 'tools'>): void;
 }
 
 /** What a tool may use before its transaction. */

@@ -85,6 +85,7 @@ export async function createWorld(options: WorldOptions = {}) {
       limits,
       nodeId: NODE,
       defaultProvider: null,
+      checkTools: () => {},
       workspaces: {
         nodeId: NODE,
         home: '/nonexistent/home',
@@ -154,7 +155,13 @@ export async function createWorld(options: WorldOptions = {}) {
             clock,
             correspondence,
             provider: () => provider,
-            openDoor: async () => ({ mcpConfig: '', confine: async (command) => command, close: async () => {} }),
+            openDoor: async () => ({
+              mcpConfig: '',
+              toolCount: 0,
+              home: '',
+              confine: async (command) => command,
+              close: async () => {},
+            }),
             maxAttempts: options.maxAttempts ?? 3,
             turnTimeoutMs: 60_000,
             log,

@@ -1,0 +1,49 @@
+import * as z from 'zod';
+import type { Command } from '../core/command.ts';
+import { serversOf } from './cursor-files.ts';
+import { countTools } from './mcp-tools.ts';
+import type { Turn } from './provider.ts';
+
+type Server = Record<string, unknown>;
+
+const startable = z.object({
+  command: z.string(),
+  args: z.array(z.string()).default([]),
+  env: z.record(z.string(), z.string()).default({}),
+});
+
+/**
+ * How many tools the MCP servers have that a workspace has of its own. Only a turn starts them to ask, where the turn's
+ * program would start them, and what they said is kept; one that was not asked, or did not say, has at least one.
+ */
+export function createToolCounts() {
+  const known = new Map<string, number>();
+  const keyOf = (server: Server) => JSON.stringify(server);
+  const count = (servers: readonly Server[]) =>
+    servers.reduce((sum, server) => sum + (known.get(keyOf(server)) ?? 1), 0);
+  const othersIn = (workspace: string) => {
+    const { substrat: _, ...others } = serversOf(workspace);
+    return Object.values(others);
+  };
+
+  return {
+    known: (workspace: string): number => count(othersIn(workspace)),
+    ask: async (
+      turn: Turn,
+      confine: (command: Pick<Command, 'file' | 'args' | 'env'>) => Promise<Command>,
+    ): Promise<number> => {
+      const servers = othersIn(turn.workspace);
+      for (const server of servers) {
+        const { data } = startable.safeParse(server);
+        if (!data || known.has(keyOf(server))) continue;
+        // By `env`, so that it is looked up where it runs: a workspace must not decide what of the machine a sandbox shows.
+        const tools = await countTools(
+          await confine({ file: 'env', args: [data.command, ...data.args], env: data.env }),
+          turn,
+        );
+        if (tools !== null) known.set(keyOf(server), tools);
+      }
+      return count(servers);
+    },
+  };
+}
