@@ -3,7 +3,8 @@ import { closeSync, existsSync, openSync, readSync, rmSync, statSync, writeFileS
 import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createClient } from '../client/client.ts';
-import { loadConfig } from '../config/config.ts';
+import { type Config, loadConfig } from '../config/config.ts';
+import { cursorVersionProblem, installCursorAgent } from '../core/cursor-version.ts';
 import { SubstratError } from '../core/errors.ts';
 import { probeBwrap } from '../sandbox/probe.ts';
 
@@ -29,7 +30,7 @@ export async function examine(home: string, configFile: string | null): Promise<
     await daemon(home),
     store(home),
     await sandbox(home, configFile),
-    providers(),
+    cursorAgent(home, configFile),
     await diskSpace(place),
     clock(place),
   ];
@@ -119,8 +120,7 @@ function store(home: string): Finding {
 }
 
 async function sandbox(home: string, file: string | null): Promise<Finding> {
-  const mode = modeOf(home, file);
-  if (mode === 'none') {
+  if (configuration(home, file)?.sandbox.mode === 'none') {
     const detail = "none: agents' programs run as you, with your rights";
     return { what: 'sandbox', state: 'warning', detail, mend: 'Set mode = "bwrap" in [sandbox], on Linux.' };
   }
@@ -131,16 +131,27 @@ async function sandbox(home: string, file: string | null): Promise<Finding> {
 }
 
 /** What a broken configuration would say does not matter: it is a finding of its own. */
-function modeOf(home: string, file: string | null): 'bwrap' | 'none' {
+function configuration(home: string, file: string | null): Config | null {
   try {
-    return loadConfig({ ...(file && { file }), cwd: process.cwd(), home, env: process.env }).sandbox.mode;
+    return loadConfig({ ...(file && { file }), cwd: process.cwd(), home, env: process.env });
   } catch {
-    return 'bwrap';
+    return null;
   }
 }
 
-function providers(): Finding {
-  return { what: 'providers', state: 'ok', detail: 'scripted and external, which need nothing more' };
+/** `scripted` and `external` need nothing more. */
+function cursorAgent(home: string, file: string | null): Finding {
+  const what = 'cursor-agent';
+  const settings = configuration(home, file)?.providers['cursor-agent'];
+  const { command, args } = { command: settings?.command ?? 'cursor-agent', args: settings?.args ?? [] };
+  const { error, status, stdout } = spawnSync(command, [...args, '--version'], { encoding: 'utf8', timeout: 10_000 });
+  if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') {
+    const detail = `${command} is not there; agents of this provider cannot run, others can`;
+    return { what, state: 'warning', detail, mend: installCursorAgent };
+  }
+  const problem = status === 0 ? cursorVersionProblem(stdout) : `It does not answer: ${error?.message ?? 'it failed'}.`;
+  if (problem === null) return { what, state: 'ok', detail: `${command}, version ${stdout.trim()}` };
+  return { what, state: 'problem', detail: `${command}: ${problem}`, mend: installCursorAgent };
 }
 
 async function diskSpace(place: string): Promise<Finding> {

@@ -163,11 +163,15 @@ describe('doctor', () => {
       'daemon',
       'store',
       'bwrap',
-      'providers',
+      'cursor-agent',
       'disk',
       'clock',
     ]);
     expect(findings.filter(({ state, mend }) => state !== 'ok' && !mend)).toEqual([]);
+    const program = join(root, 'test/fixtures/cursor-agent');
+    writeFileSync(join(directory, 'cursor.toml'), `[providers.cursor-agent]\ncommand = ${JSON.stringify(program)}\n`);
+    const found = await runSubstrat(['doctor', '--config', join(directory, 'cursor.toml')], { home });
+    expect(found.stdout).toContain(`${program}, version 2026.02.13-41ac335`);
     writeFileSync(join(directory, 'bad.toml'), '[daemon]\nslot = 1\n');
     const sick = await runSubstrat(['doctor', '--config', join(directory, 'bad.toml')], { home });
     expect(sick.code).toBe(1);
