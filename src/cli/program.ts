@@ -9,6 +9,7 @@ const COMMANDS: Readonly<Record<string, (context: Context) => Promise<Command>>>
   agent: async (context) => (await import('./commands/agent.ts')).agentCommand(context),
   inbox: async (context) => (await import('./commands/inbox.ts')).inboxCommand(context),
   run: async (context) => (await import('./commands/run.ts')).runCommand(context),
+  workspace: async (context) => (await import('./commands/workspace.ts')).workspaceCommand(context),
   watch: async (context) => (await import('./commands/watch.ts')).watchCommand(context),
   token: async (context) => (await import('./commands/token.ts')).tokenCommand(context),
   doctor: async (context) => (await import('./commands/doctor.ts')).doctorCommand(context),

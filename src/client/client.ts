@@ -13,6 +13,10 @@ export type Channel = z.infer<typeof schemas.Channel>;
 export type Participant = z.infer<typeof schemas.Participant>;
 export type SubstratEvent = z.infer<typeof schemas.Event>;
 export type Token = z.infer<typeof schemas.Token>;
+export type Workspace = z.infer<typeof schemas.Workspace>;
+export type WorkspaceCreation = z.input<typeof schemas.WorkspaceCreation>;
+export type Link = z.infer<typeof schemas.Link>;
+export type LinkCreation = z.input<typeof schemas.LinkCreation>;
 export type Status = z.infer<typeof schemas.Status>;
 
 export interface Page<T> {
@@ -53,6 +57,8 @@ export function createClient(address: Address) {
   const agent = (ref: string) => `/api/agents/${encodeURIComponent(ref)}`;
   const run = (id: string) => `/api/runs/${encodeURIComponent(id)}`;
   const channel = (id: string) => `/api/channels/${encodeURIComponent(id)}`;
+
+  const workspace = (ref: string) => `/api/workspaces/${encodeURIComponent(ref)}`;
 
   const listReplies = (messageId: string, waitSeconds = 0) =>
     get<{ state: 'open' | 'closed' | null; items: Message[] }>(
@@ -95,6 +101,16 @@ export function createClient(address: Address) {
     listTokens: () => get<Page<Token>>('/api/tokens'),
     createToken: (wish: { as: string; label?: string }) => post<Token & { token: string }>('/api/tokens', wish),
     revokeToken: (id: string) => exchange<{ status: 'revoked' }>('DELETE', `/api/tokens/${encodeURIComponent(id)}`),
+
+    createWorkspace: (creation: WorkspaceCreation, options?: PostOptions) =>
+      post<Workspace>('/api/workspaces', creation, options),
+    getWorkspace: (ref: string) => get<Workspace>(workspace(ref)),
+    listWorkspaces: (query: PageQuery = {}) => get<Page<Workspace>>('/api/workspaces', query),
+    deleteWorkspace: (ref: string) => exchange<{ status: 'deleted'; id: string }>('DELETE', workspace(ref)),
+    linkDirectory: (ref: string, link: LinkCreation, options?: PostOptions) =>
+      post<Link>(`${workspace(ref)}/links`, link, options),
+    unlinkDirectory: (ref: string, target: string) =>
+      exchange<{ status: 'unlinked' }>('DELETE', `${workspace(ref)}/links${search({ target })}`),
 
     /** Every event once, in order; a lost connection is made again where it broke. */
     followEvents: (query: EventQuery = {}): AsyncGenerator<SubstratEvent> => {

@@ -13,6 +13,7 @@ import { messageRoutes } from './routes/messages.ts';
 import { peopleRoutes } from './routes/people.ts';
 import { runRoutes } from './routes/runs.ts';
 import { tokenRoutes } from './routes/tokens.ts';
+import { workspaceRoutes } from './routes/workspaces.ts';
 import { Event, Health, Status } from './schemas.ts';
 
 /** One place for the status of every code. */
@@ -82,6 +83,7 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
   app.route('/api/channels', channelRoutes(api));
   app.route('/api/events', eventRoutes(api, hub));
   app.route('/api/tokens', tokenRoutes(api));
+  app.route('/api/workspaces', workspaceRoutes(api));
   app.route('/api', peopleRoutes(api));
   app.openAPIRegistry.register('Event', Event);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });

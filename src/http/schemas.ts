@@ -145,6 +145,63 @@ export const Token = z
   })
   .openapi('Token');
 
+const mode = z.enum(['ro', 'rw']);
+const inForce = z.boolean().openapi({
+  description:
+    'Whether a sandbox sees to it. With `[sandbox] mode = "none"` links, modes and networks are only remembered.',
+});
+const host = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(/^[^\s/@]+$/, 'must be a host such as api.example.com')
+  .refine(plain, NO_NUL);
+
+export const Link = z.strictObject({ target: z.string(), source: z.string(), mode, inForce }).openapi('Link');
+
+export const LinkCreation = z
+  .strictObject({
+    source: path.refine(isAbsolute, 'must be an absolute path').openapi({ example: '/srv/docs' }),
+    target: path.openapi({ example: 'docs', description: 'Path inside the workspace.' }),
+    mode: mode.default('ro'),
+  })
+  .openapi('LinkCreation');
+
+export const Workspace = z
+  .strictObject({
+    id: uuid,
+    name: z.string(),
+    owner: z.string().openapi({ description: 'Handle of the participant that may change it.' }),
+    path: z.string(),
+    viewOf: z.string().nullable().openapi({ description: 'For a view, the workspace of which it shows a part.' }),
+    subdir: z.string().nullable(),
+    mode,
+    network: z.array(z.string()).openapi({ description: 'Hosts that its agents may reach.' }),
+    repository: z.string().nullable().openapi({ description: 'For a git worktree, where its repository is kept.' }),
+    links: z.array(Link),
+    agents: z.array(z.string()).openapi({ description: 'Handles of the living agents that work in it.' }),
+    inForce,
+    createdAt: time,
+  })
+  .openapi('Workspace');
+
+export const WorkspaceCreation = z
+  .strictObject({
+    name: z.string().max(200).openapi({ example: 'site' }),
+    path: path
+      .refine(isAbsolute, 'must be an absolute path')
+      .nullable()
+      .default(null)
+      .openapi({ description: 'A directory that is there; one of its own when left out.' }),
+    viewOf: label.nullable().default(null),
+    subdir: path.nullable().default(null),
+    mode: mode.default('ro').openapi({ description: 'Of a view; every other workspace is read-write.' }),
+    network: z.array(host).max(100).nullable().default(null).openapi({
+      description: 'Hosts that its agents may reach; those of the configuration when left out.',
+    }),
+  })
+  .openapi('WorkspaceCreation');
+
 export const Health = z.strictObject({ status: z.literal('ok') }).openapi('Health');
 
 export const Status = z

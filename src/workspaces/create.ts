@@ -33,6 +33,9 @@ export async function checkWorkspace(
   wish: WorkspaceWish,
 ): Promise<void> {
   checkName(wish.name);
+  if (wish.path !== null && wish.viewOf !== null) {
+    throw new SubstratError('bad_request', 'A view shows a part of another workspace; it has no directory of its own.');
+  }
   if (wish.path !== null) {
     await refuseHome(tx, rules, wish.path);
     checkDirectory(wish.path);

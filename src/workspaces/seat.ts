@@ -34,6 +34,7 @@ export async function takeSeat(tx: Tx, rules: WorkspaceRules, wish: SeatWish, no
   if (wanted !== null) {
     await refuseHome(tx, rules, wanted);
     const there = await tx.getWorkspaceAt({ nodeId: rules.nodeId, path: wanted });
+    if (there && parent) await checkNetwork(tx, rules, parent.workspace_id, there.id);
     if (there) return { path: there.path, workspaceId: there.id, own: false };
   }
   const row = unclaimed(rules, wish.agentId, now, {

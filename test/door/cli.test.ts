@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -149,6 +149,58 @@ describe('token', () => {
     await run(['token', 'revoke', items.find((one) => one.as === 'dora')?.id as string]);
     expect(await run(['token', 'list'])).toMatch(/dora +revoked/);
     expect(await fails(['token', 'create'], 2)).toMatch(/--as/);
+  });
+});
+
+describe('workspace', () => {
+  test('create, link, inspect, unlink, list, delete', async () => {
+    const site = join(directory, 'site');
+    mkdirSync(join(site, 'src'), { recursive: true });
+    expect(await run(['workspace', 'create', 'site', site, '--network', 'a.example, b.example'])).toBe(
+      `site is at ${site}.\n`,
+    );
+    expect(await run(['workspace', 'link', 'site', '/usr/share', 'docs'])).toMatch(/^docs shows .*\nNot in force:/);
+    expect(await json(['workspace', 'inspect', 'site'])).toMatchObject({
+      name: 'site',
+      owner: 'user',
+      network: ['a.example', 'b.example'],
+      links: [{ target: 'docs', source: '/usr/share', mode: 'ro', inForce: false }],
+    });
+    expect(await run(['workspace', 'inspect', 'site'])).toMatch(/network +a.example, b.example(.*\n)+docs +ro +\/usr/);
+    await run(['workspace', 'create', 'code', '--view-of', 'site', '--subdir', 'src']);
+    expect(await run(['workspace', 'list'])).toMatch(/^NAME .*\n(.*\n)*code +user +ro .*src\n/);
+    expect(await json(['agent', 'create', 'coder', '--provider', 'external', '--workspace', 'code'])).toMatchObject({
+      workspace: join(site, 'src'),
+    });
+    expect(await fails(['workspace', 'delete', 'code'], 1)).toMatch(/coder works in it/);
+    await run(['agent', 'terminate', 'coder']);
+    expect(await json(['workspace', 'delete', 'code'])).toMatchObject({ status: 'deleted' });
+    expect(await json(['workspace', 'unlink', 'site', 'docs'])).toEqual({ status: 'unlinked' });
+    expect(await run(['workspace', 'delete', 'site'])).toBe('site is deleted.\n');
+    expect(existsSync(join(site, 'src'))).toBe(true);
+    expect(await fails(['workspace', 'create', 'x', '--subdir', 'y'], 2)).toMatch(/--view-of/);
+    expect(await fails(['workspace', 'link', 'nothing', '/usr', 'x'], 1)).toMatch(/There is no workspace "nothing"/);
+    expect(await fails(['workspace', 'create', 'x', home], 1)).toMatch(/contains the home of Substrat/);
+    expect(await fails(['agent', 'create', 'y', '--provider', 'external', '--workspace', 'y'], 1)).toMatch(
+      /There is no workspace "y"/,
+    );
+  });
+
+  test('agent create --worktree', async () => {
+    const repository = join(directory, 'repository');
+    execFileSync('git', ['init', '--quiet', repository]);
+    const author = ['-c', 'user.name=A', '-c', 'user.email=a@example.com'];
+    execFileSync('git', [...author, 'commit', '--quiet', '--allow-empty', '-m', 'x'], { cwd: repository });
+    const made = await json([
+      ...['agent', 'create', 'mason', '--provider', 'external'],
+      ...['--workspace', repository, '--worktree'],
+    ]);
+    const branch = execFileSync('git', ['branch', '--show-current'], {
+      cwd: made.workspace as string,
+      encoding: 'utf8',
+    });
+    expect(branch).toBe('substrat/mason\n');
+    expect(await run(['workspace', 'inspect', 'mason'])).toMatch(/worktree of +.*repository\/\.git/);
   });
 });
 

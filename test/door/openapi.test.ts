@@ -39,6 +39,8 @@ describe('the document', () => {
   test('is OpenAPI 3.1 and describes every route', () => {
     expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       'DELETE /api/tokens/{id}',
+      'DELETE /api/workspaces/{id}',
+      'DELETE /api/workspaces/{id}/links',
       'GET /api/agents',
       'GET /api/agents/{id}',
       'GET /api/agents/{id}/mcp',
@@ -56,12 +58,16 @@ describe('the document', () => {
       'GET /api/runs/{id}',
       'GET /api/status',
       'GET /api/tokens',
+      'GET /api/workspaces',
+      'GET /api/workspaces/{id}',
       'GET /health',
       'POST /api/agents',
       'POST /api/agents/{id}/messages',
       'POST /api/agents/{id}/terminate',
       'POST /api/runs/{id}/cancel',
       'POST /api/tokens',
+      'POST /api/workspaces',
+      'POST /api/workspaces/{id}/links',
     ]);
   });
 
@@ -93,6 +99,15 @@ describe('the document', () => {
     ['POST', '/api/runs/{id}/cancel', '/api/runs/x/cancel', 404],
     ['GET', '/api/tokens', '/api/tokens', 200],
     ['DELETE', '/api/tokens/{id}', '/api/tokens/x', 404],
+    ['GET', '/api/workspaces', '/api/workspaces?limit=1', 200],
+    ['GET', '/api/workspaces', '/api/workspaces?cursor=x', 400],
+    ['GET', '/api/workspaces/{id}', '/api/workspaces/echo', 200],
+    ['GET', '/api/workspaces/{id}', '/api/workspaces/nothing', 404],
+    ['DELETE', '/api/workspaces/{id}', '/api/workspaces/echo', 409],
+    ['DELETE', '/api/workspaces/{id}', '/api/workspaces/nothing', 404],
+    ['DELETE', '/api/workspaces/{id}/links', '/api/workspaces/echo/links?target=x', 404],
+    ['DELETE', '/api/workspaces/{id}/links', '/api/workspaces/echo/links', 400],
+    ['DELETE', '/api/workspaces/{id}/links', '/api/workspaces/echo/links?target=../x', 400],
     ['GET', '/api/events', '/api/events?agent=nobody', 404],
     ['GET', '/api/events', '/api/events?after=x', 400],
   ])('%s %s: %s answers %i as described', async (method, template, path, status) => {
@@ -110,10 +125,44 @@ describe('the document', () => {
     ['/api/agents', { name: 'x', provider: 'external', parent: 'nobody' }, 404],
     ['/api/tokens', { as: 'bert' }, 201],
     ['/api/tokens', { as: 'echo' }, 409],
+    ['/api/workspaces', { name: 'room', network: ['api.example.com'] }, 201],
+    ['/api/workspaces', { name: 'Room' }, 409],
+    ['/api/workspaces', { name: 'a/b' }, 400],
+    ['/api/workspaces', { name: 'x', network: ['http://a/b'] }, 400],
+    ['/api/workspaces', { name: 'x', path: '/nothing/here' }, 404],
+    ['/api/workspaces', { name: 'x', path: '/etc/passwd' }, 400],
+    ['/api/workspaces', { name: 'x', path: '/' }, 403],
+    ['/api/workspaces', { name: 'look', viewOf: 'room' }, 201],
+    ['/api/workspaces', { name: 'x', viewOf: 'look', mode: 'rw' }, 403],
+    ['/api/workspaces', { name: 'x', viewOf: 'nothing' }, 404],
+    ['/api/agents', { name: 'x', provider: 'external', workspace: 'nothing' }, 404],
+    ['/api/agents', { name: 'x', provider: 'external', workspace: '/', worktree: false }, 403],
+    ['/api/agents', { name: 'x', provider: 'external', worktree: true }, 400],
   ])('POST %s with %j answers %i as described', async (path, body, status) => {
     const answer = await ask(world, path, { method: 'POST', body });
     expect(answer.status).toBe(status);
     expect(find('POST', path).fault(answer.status, answer.json)).toBeNull();
+  });
+
+  test('a directory can be linked and unlinked, and a workspace deleted, as described', async () => {
+    const at = (method: string, path: string, body?: unknown) => ask(world, path, { method, body });
+    const links = '/api/workspaces/hall/links';
+    const wish = { source: world.directory, target: 'docs' };
+    expect((await at('POST', '/api/workspaces', { name: 'hall' })).status).toBe(201);
+    const answers: [Operation, Answer][] = [
+      [find('POST', '/api/workspaces/{id}/links'), await at('POST', links, { ...wish, source: '/etc' })],
+      [find('POST', '/api/workspaces/{id}/links'), await at('POST', links, { ...wish, source: '/etc' })],
+      [find('POST', '/api/workspaces/{id}/links'), await at('POST', links, wish)],
+      [find('POST', '/api/workspaces/{id}/links'), await at('POST', links, { ...wish, source: 'here' })],
+      [find('POST', '/api/workspaces/{id}/links'), await at('POST', links, { ...wish, source: '/nothing/here' })],
+      [find('GET', '/api/workspaces/{id}'), await at('GET', '/api/workspaces/hall')],
+      [find('DELETE', '/api/workspaces/{id}/links'), await at('DELETE', `${links}?target=docs`)],
+      [find('DELETE', '/api/workspaces/{id}'), await at('DELETE', '/api/workspaces/hall')],
+    ];
+    // The directory of the test has the home in it.
+    expect(answers.map(([, answer]) => answer.status)).toEqual([201, 409, 403, 400, 404, 200, 200, 200]);
+    for (const [operation, answer] of answers) expect(operation.fault(answer.status, answer.json)).toBeNull();
+    expect(answers[5]?.[1].json.links).toEqual([{ target: 'docs', source: '/etc', mode: 'ro', inForce: false }]);
   });
 
   test('an external agent can be joined, written to and terminated, as described', async () => {
@@ -132,7 +181,7 @@ describe('the document', () => {
 
 describe('any request', () => {
   test('is answered as described, whatever it says', { timeout: 180_000 }, async () => {
-    const known = () => fc.constantFrom(...Object.values(ids), 'echo', 'nobody', 'made');
+    const known = () => fc.constantFrom(...Object.values(ids), 'echo', 'nobody', 'made', 'room', 'look');
     const word = fc.oneof(known(), fc.string({ maxLength: 30 }), fc.string({ unit: 'grapheme', maxLength: 10 }));
     const value = fc.oneof(word, fc.constant('true'), fc.nat(600).map(String), fc.constant(''));
     const json = fc.oneof(
@@ -145,6 +194,11 @@ describe('any request', () => {
           provider: fc.constantFrom('external', 'scripted', 'x'),
           parent: word,
           inReplyTo: word,
+          viewOf: word,
+          subdir: word,
+          source: fc.oneof(word, fc.constant('/etc')),
+          target: word,
+          workspace: word,
         },
         { requiredKeys: [] },
       ),
@@ -152,9 +206,13 @@ describe('any request', () => {
     const request = fc.record({
       operation: fc.constantFrom(...operations.filter(({ path }) => path !== '/api/events')),
       id: word,
-      query: fc.dictionary(fc.constantFrom('cursor', 'limit', 'all', 'open', 'agent', 'state', 'colour'), value, {
-        maxKeys: 3,
-      }),
+      query: fc.dictionary(
+        fc.constantFrom('cursor', 'limit', 'all', 'open', 'agent', 'state', 'colour', 'target'),
+        value,
+        {
+          maxKeys: 3,
+        },
+      ),
       body: json,
       key: fc.option(
         fc.string({ maxLength: 20 }).map((text) => text.replace(/[^\x21-\x7e]/g, '')),

@@ -29,6 +29,7 @@ interface CreateOptions extends GlobalOptions {
   readonly role?: string;
   readonly parent?: string;
   readonly workspace?: string;
+  readonly worktree?: boolean;
   readonly tools?: string;
 }
 
@@ -43,7 +44,8 @@ function createCommand(context: Context): Command {
     .option('--instructions-file <file>', 'the same from a file')
     .option('--role <role>', 'any label; worker when not given')
     .option('--parent <ref>', 'the agent whose child it becomes')
-    .option('--workspace <directory>', 'where it works; its own directory in the home when not given')
+    .option('--workspace <workspace>', 'where it works: the name of a workspace, or a directory with a "/" in it')
+    .option('--worktree', 'give it a git worktree, on its own branch, of the repository that --workspace is')
     .option('--tools <names>', 'the tools that it may use, separated by commas; all when not given')
     .addHelpText('after', '\nExample:\n  substrat agent create counter --program ./counter.ts')
     .action(async (name: string, _: unknown, command: Command) => {
@@ -60,7 +62,8 @@ function createCommand(context: Context): Command {
         instructions: options.instructionsFile ? readText(options.instructionsFile) : (options.instructions ?? ''),
         role: options.role ?? null,
         parent: options.parent ?? null,
-        workspace: options.workspace ? resolve(options.workspace) : null,
+        workspace: readWorkspace(options.workspace),
+        worktree: options.worktree ?? false,
         tools:
           options.tools === undefined
             ? null
@@ -189,6 +192,12 @@ function terminateCommand(context: Context): Command {
       const ended = await createClient({ home: context.home() }).terminateAgent(ref);
       context.print(json ? JSON.stringify(ended) : `${ref} has ended.`);
     });
+}
+
+/** A name, or a directory, which is told by its slash; a worktree is always of a directory. */
+function readWorkspace(workspace: string | undefined): string | null {
+  if (workspace === undefined) return null;
+  return workspace.includes('/') || /^\.{1,2}$/.test(workspace) ? resolve(workspace) : workspace;
 }
 
 function readText(file: string | number): string {
