@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { FailureKind } from '../../src/core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
@@ -13,9 +16,10 @@ import { runTurn } from '../../src/runs/run-turn.ts';
 import { Scheduler } from '../../src/runs/scheduler.ts';
 import { createSlots } from '../../src/runs/slots.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { AgentRow, Store } from '../../src/store/store.ts';
+import type { AgentRow, Store, WorkspaceRow } from '../../src/store/store.ts';
 import { type CallResult, callTool } from '../../src/tools/call.ts';
 import { createRateLimiter } from '../../src/tools/rate.ts';
+import { settleWorkspace } from '../../src/workspaces/remove.ts';
 
 /** One turn as a behaviour sees it. */
 export interface WorldTurn {
@@ -75,6 +79,7 @@ export async function createWorld(options: WorldOptions = {}) {
     maxAgents: options.maxAgents ?? 1000,
   };
   const rules = { requestDeadlineMs: options.requestDeadlineMs ?? 86_400_000 };
+  const home = mkdtempSync(join(tmpdir(), 'world-'));
   const tools = {
     store,
     clock,
@@ -88,17 +93,17 @@ export async function createWorld(options: WorldOptions = {}) {
       checkTools: () => {},
       workspaces: {
         nodeId: NODE,
-        home: '/nonexistent/home',
+        home,
         roots: [],
         network: [],
         inForce: true,
         limits: { maxWorkspaces: 3, maxLinks: 3 },
-        directory: (id: string) => `/nonexistent/home/workspaces/${id}`,
+        directory: (id: string) => join(home, id),
         isLive: () => false,
       },
     },
     onAgentCreated: async () => {},
-    onWorkspaceChanged: async () => {},
+    onWorkspaceChanged: (workspace: WorkspaceRow) => settleWorkspace(store, workspace),
   };
   const external = new ExternalRuns({ store, clock, nodeId: NODE, correspondence });
 
@@ -176,6 +181,7 @@ export async function createWorld(options: WorldOptions = {}) {
   onTestFinished(async () => {
     await scheduler.stop();
     if (!options.store) await store.close();
+    rmSync(home, { recursive: true });
   });
 
   const agentNamed = async (name: string): Promise<AgentRow> => {
@@ -193,7 +199,7 @@ export async function createWorld(options: WorldOptions = {}) {
     create: (
       name: string,
       parent: AgentRow | null = null,
-      more: { provider?: string; tools?: string[]; program?: string } = {},
+      more: { provider?: string; tools?: string[]; program?: string; workspace?: string } = {},
     ) =>
       store.write((tx) =>
         createAgent(
@@ -207,7 +213,7 @@ export async function createWorld(options: WorldOptions = {}) {
             provider: more.provider ?? 'test',
             model: null,
             program: more.program ?? null,
-            workspace: '/tmp',
+            workspace: more.workspace ?? '/tmp',
             workspaceId: null,
             tools: more.tools ?? null,
             nodeId: NODE,
