@@ -57,6 +57,19 @@ test("a person's directory is never deleted, nor what another workspace uses", a
   expect(existsSync(path)).toBe(false);
 });
 
+test('what an ended agent worked in is not removed under the last of its processes', async () => {
+  await daemon.client.createWorkspace({ name: 'late' });
+  const { id } = await daemon.client.createAgent({ name: 'dying', provider: 'external', workspace: 'late' });
+  await daemon.client.terminateAgent('dying');
+  const { workspaces } = daemon.daemon;
+  const { isLive } = workspaces;
+  Object.assign(workspaces, { isLive: (agentId: string) => agentId === id });
+  const early = daemon.client.deleteWorkspace('late');
+  await expect(early).rejects.toMatchObject({ code: 'conflict', message: expect.stringMatching(/still ending/) });
+  Object.assign(workspaces, { isLive });
+  expect(await daemon.client.deleteWorkspace('late')).toMatchObject({ status: 'deleted' });
+});
+
 test('a child reaches no host that its parent cannot reach', async () => {
   await daemon.client.createWorkspace({ name: 'narrow', network: ['a.example'] });
   await daemon.client.createWorkspace({ name: 'wide', network: ['a.example', 'b.example'] });
