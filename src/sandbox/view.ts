@@ -36,7 +36,8 @@ export class View {
     const opened = `/proc/self/fd/${descriptor}`;
     this.#refuseHome(realpathSync(opened), source);
     const isDirectory = statSync(opened).isDirectory();
-    this.#makeTarget(target, isDirectory);
+    // A file at its own place is there already.
+    if (isDirectory || source !== target) this.#makeTarget(target, isDirectory);
     const number = String(this.#first + this.descriptors.length - 1);
     this.mounts.push({ target, options: [mode === 'rw' ? '--bind-fd' : '--ro-bind-fd', number, target] });
     this.#seen.push(target);

@@ -37,7 +37,8 @@ beforeAll(async () => {
   symlinkSync('/etc', join(root, 'etc'));
   symlinkSync(join(root, 'docs'), join(root, 'alias'));
   daemon = await startDaemon({
-    config: `[sandbox]\nroots = ["${root}", "${person}"]\n[limits]\ntool_calls_per_minute = 100000\nmax_workspaces = 6\nmax_links = 3\n`,
+    config: `[limits]\ntool_calls_per_minute = 100000\nmax_workspaces = 6\nmax_links = 3\n`,
+    roots: [root, person],
     members: { lead: {}, other: {}, worker: { parent: 'lead' } },
   });
   enforce(daemon);

@@ -16,6 +16,7 @@ export interface DaemonSetup {
   /** `none` unless the sandbox is what the test is about: it is faster. */
   readonly sandbox?: 'bwrap' | 'none';
   /** Of `[sandbox]`, beside the mode. */
+  readonly roots?: readonly string[];
   readonly network?: readonly string[];
 }
 
@@ -42,7 +43,7 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> 
   const home = join(directory, 'home');
   const file = join(directory, 'substrat.toml');
   mkdirSync(home, { mode: 0o700 });
-  const sandbox = `mode = "${setup.sandbox ?? 'none'}"\nnetwork = ${JSON.stringify(setup.network ?? [])}`;
+  const sandbox = `mode = "${setup.sandbox ?? 'none'}"\nnetwork = ${JSON.stringify(setup.network ?? [])}\nroots = ${JSON.stringify(setup.roots ?? [])}`;
   writeFileSync(file, `${setup.config ?? ''}\n[server]\nbind = "127.0.0.1:0"\n[sandbox]\n${sandbox}\n`);
   let daemon: Daemon;
   try {
