@@ -8,10 +8,10 @@ export interface Told {
   readonly agents: readonly string[];
   readonly channelId: string | null;
   /** The frame of the stream, made once for all readers. */
-  readonly frame: string;
+  readonly frame: Buffer;
 }
 
-/** The newest events are kept, so that a thousand readers who are up to date cost one query: so many characters of them. */
+/** The newest events are kept, so that a thousand readers who are up to date cost one query: so many bytes of them. */
 const KEPT = 4_000_000;
 /** How many events are looked at for that. */
 const FILLED = 10_000;
@@ -32,7 +32,6 @@ export class EventHub {
   #reading: Promise<void> | null = null;
   #again = false;
   #closed = false;
-  #readers = 0;
   #filled: Promise<void> | null = null;
   #filling = false;
 
@@ -51,23 +50,14 @@ export class EventHub {
     return this.#last;
   }
 
-  onEvents(listener: () => void): () => void {
+  /** A reader comes, and hears when there is something new, or the end; answers how it goes. */
+  join(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** A reader comes; answers how it goes. */
-  join(): () => void {
-    this.#readers += 1;
-    let gone = false;
-    return () => {
-      if (!gone) this.#readers -= 1;
-      gone = true;
-    };
-  }
-
-  /** What comes after `seq`, at most a page of it. */
-  async after(seq: number): Promise<readonly Told[]> {
+  /** What comes after `seq`, at most a page of it; at once while it is kept. */
+  after(seq: number): readonly Told[] | Promise<readonly Told[]> {
     if (seq >= this.#last) return [];
     if (!this.#filled) {
       this.#filling = true;
@@ -75,7 +65,7 @@ export class EventHub {
         this.#filling = false;
       });
     }
-    await this.#filled;
+    if (this.#filling) return this.#filled.then(() => this.after(seq));
     const first = this.#kept[0];
     if (first && first.seq <= seq + 1) return this.#page(seq + 1 - first.seq);
     return this.#store.read((tx) => readEvents(tx, seq));
@@ -125,7 +115,7 @@ export class EventHub {
   }
 
   #hear(seq: number): void {
-    if (this.#readers > 0 || this.#reading || this.#filling) {
+    if (this.#listeners.size > 0 || this.#reading || this.#filling) {
       this.#look();
       return;
     }
@@ -182,7 +172,7 @@ async function tell(tx: Tx, event: EventRow): Promise<Told> {
     type: event.type,
     agents: involved.filter((id) => id !== undefined && id !== null),
     channelId: event.channel_id,
-    frame: `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(body)}\n\n`,
+    frame: Buffer.from(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(body)}\n\n`),
   };
 }
 

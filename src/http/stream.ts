@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import type { Context } from 'hono';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { Caller, Variables } from './access.ts';
+import type { Caller } from './access.ts';
 import type { Api } from './api.ts';
 import type { EventHub, Told } from './hub.ts';
 
@@ -12,74 +12,90 @@ export interface StreamFilter {
   readonly types: readonly string[] | null;
 }
 
+const HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+  connection: 'close',
+};
+
 /**
- * The events after `after` and on, as server-sent events. A reader pulls: one that is slow has only its place in the log
- * here, and nothing grows behind it.
+ * Writes the events after `after` and on, as server-sent events. A frame is the same bytes for every reader and goes
+ * straight to the socket, which is why the answer has no length and no chunks, and ends with its connection. A reader whose
+ * socket is full has only its place in the log here, and nothing grows behind it.
  */
 export function streamEvents(
   api: Api,
   hub: EventHub,
-  c: Context<{ Variables: Variables }>,
+  caller: Caller,
+  outgoing: ServerResponse,
   after: number,
   filter: StreamFilter,
 ): Response {
-  const { signal } = c.req.raw;
+  if (outgoing.req.method === 'HEAD') return new Response(null, { headers: HEADERS });
+  const { socket } = outgoing;
+  if (!socket) throw new SubstratError('bad_request', 'Ask for events on a connection that waits for nothing else.');
   const { heartbeatMs, patienceMs } = api.config.events;
-  const { outgoing } = c.env as { outgoing?: ServerResponse };
-  const encoder = new TextEncoder();
-  const leave = hub.join();
   let seen = after;
+  let busy = false;
   let stalled: NodeJS.Timeout | undefined;
-  const end = (): void => {
-    clearTimeout(stalled);
-    leave();
+
+  const send = (frames: readonly Uint8Array[]): void => {
+    if (frames.length === 0) return;
+    socket.cork();
+    for (const frame of frames) socket.write(frame);
+    socket.uncork();
+    heartbeat.refresh();
+    if (socket.writableNeedDrain) stalled ??= setTimeout(() => socket.destroy(), patienceMs);
   };
-  const next = async (): Promise<string> => {
-    if (seen >= hub.last && !(await changed(hub, signal, heartbeatMs))) return `: ${seen}\n\n`;
-    const page = await hub.after(seen);
-    let frames = '';
-    for (const told of page) if (await mayRead(api, c.get('caller'), told, filter)) frames += told.frame;
-    seen = page.at(-1)?.seq ?? seen;
-    return frames;
-  };
-  const stream = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(`retry: 1000\n: ${seen}\n\n`)),
-    pull: async (controller) => {
-      clearTimeout(stalled);
-      let frames = '';
-      while (frames === '' && !signal.aborted && !hub.closed) frames = await next();
-      if (signal.aborted || hub.closed) {
-        leave();
-        return controller.close();
+  const bring = async (): Promise<void> => {
+    while (seen < hub.last && !stalled && !outgoing.closed) {
+      const news = hub.after(seen);
+      const page = 'then' in news ? await news : news;
+      const frames: Uint8Array[] = [];
+      for (const told of page) {
+        const may = mayRead(api, caller, told, filter);
+        if (may === true || (await may)) frames.push(told.frame);
       }
-      controller.enqueue(encoder.encode(frames));
-      stalled = setTimeout(() => outgoing?.destroy(), patienceMs);
-    },
-    cancel: end,
+      seen = page.at(-1)?.seq ?? seen;
+      send(frames);
+    }
+  };
+  const look = (): void => {
+    if (hub.closed) return void outgoing.end();
+    if (busy) return;
+    busy = true;
+    bring().then(
+      () => {
+        busy = false;
+        if (seen < hub.last && !stalled && !outgoing.closed) look();
+      },
+      () => socket.destroy(),
+    );
+  };
+  const drained = (): void => {
+    clearTimeout(stalled);
+    stalled = undefined;
+    look();
+  };
+
+  outgoing.removeHeader('transfer-encoding');
+  outgoing.writeHead(200, HEADERS).flushHeaders();
+  const heartbeat = setTimeout(() => send([Buffer.from(`: ${seen}\n\n`)]), heartbeatMs);
+  const leave = hub.join(look);
+  socket.on('drain', drained);
+  outgoing.on('close', () => {
+    clearTimeout(heartbeat);
+    clearTimeout(stalled);
+    socket.off('drain', drained);
+    leave();
   });
-  signal.addEventListener('abort', end);
-  return new Response(stream, {
-    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
-  });
+  send([Buffer.from(`retry: 1000\n: ${seen}\n\n`)]);
+  look();
+  return RESPONSE_ALREADY_SENT;
 }
 
-/** True when something came, false when it is time for a heartbeat, or to end. */
-function changed(hub: EventHub, signal: AbortSignal, heartbeatMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const end = (came: boolean): void => {
-      clearTimeout(timer);
-      unsubscribe();
-      signal.removeEventListener('abort', onAbort);
-      resolve(came);
-    };
-    const onAbort = (): void => end(false);
-    const timer = setTimeout(() => end(false), heartbeatMs);
-    const unsubscribe = hub.onEvents(() => end(true));
-    signal.addEventListener('abort', onAbort);
-  });
-}
-
-async function mayRead(api: Api, caller: Caller, told: Told, filter: StreamFilter): Promise<boolean> {
+function mayRead(api: Api, caller: Caller, told: Told, filter: StreamFilter): boolean | Promise<boolean> {
   const { channelId } = told;
   if (filter.types && !filter.types.includes(told.type)) return false;
   if (filter.agentId && !told.agents.includes(filter.agentId)) return false;

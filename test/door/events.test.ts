@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { SubstratEvent } from '../../src/client/client.ts';
@@ -88,6 +89,20 @@ describe('the stream', () => {
     expect(await code('x')).toEqual([400, 'bad_request']);
     const [event] = await take(1, { after: 3 });
     expect(event?.seq).toBe(4);
+  });
+
+  test('answers HEAD with its headers alone, and refuses to come behind another answer', async () => {
+    await open();
+    const { status, headers, text } = await ask(world, '/api/events?after=0', { method: 'HEAD' });
+    expect([status, headers['content-type'], text]).toEqual([200, 'text/event-stream', '']);
+    const lines = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
+    const socket = connect(join(world.home, 'daemon.sock'));
+    socket.write(lines('/api/messages/none/replies') + lines('/api/events') + lines('/health'));
+    let seen = '';
+    socket.setEncoding('utf8').on('data', (chunk) => (seen += chunk));
+    await until('the last answer', async () => seen.includes('"ok"'));
+    socket.destroy();
+    expect(seen.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 400', 'HTTP/1.1 200']);
   });
 
   test('cuts off a reader that takes nothing; it resumes', async () => {

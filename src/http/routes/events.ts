@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { createRoute, z } from '@hono/zod-openapi';
 import { resolveReference } from '../../messaging/reference.ts';
 import type { Api } from '../api.ts';
@@ -34,7 +35,9 @@ export function eventRoutes(api: Api, hub: EventHub): Router {
     const start = await startOf(api, hub, c.req.valid('header')['last-event-id'] ?? after);
     const agentId = agent === undefined ? null : (await api.store.read((tx) => resolveReference(tx, agent))).id;
     const types = type === undefined ? null : type.split(',').map((one) => one.trim());
-    return streamEvents(api, hub, c, start, { agentId, channelId: channel ?? null, types }) as never;
+    const { outgoing } = c.env as { outgoing: ServerResponse };
+    const filter = { agentId, channelId: channel ?? null, types };
+    return streamEvents(api, hub, c.get('caller'), outgoing, start, filter) as never;
   });
   return routes;
 }
