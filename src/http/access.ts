@@ -1,5 +1,7 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Context, MiddlewareHandler } from 'hono';
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
 import { USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
@@ -16,26 +18,25 @@ export interface Door {
   readonly kind: 'trusted' | 'tcp';
   /** Values of `Host` that mean us; others are somebody's name for our address (DNS rebinding). */
   readonly hosts: () => readonly string[];
-  /** Hash of the home's token. */
-  readonly tokenHash: string;
+  /** The home's token. */
+  readonly token: string;
 }
 
 const OWNER: Caller = { id: USER_ID, handle: USER_ID, owner: true };
 const OPEN_PATHS = new Set(['/health']);
 
-export type Variables = { caller: Caller };
+/** What a handler finds in its context. */
+export interface Env {
+  readonly Bindings: HttpBindings;
+  readonly Variables: { caller: Caller };
+}
 
 /** On TCP, exact `Host` and `Origin`, and a token for everything but /health. */
-export function checkAccess(store: Store, door: Door): MiddlewareHandler<{ Variables: Variables }> {
-  return async (c, next) => {
-    if (door.kind === 'trusted') {
-      c.set('caller', OWNER);
-      return next();
-    }
-    checkHost(c, door);
-    if (!OPEN_PATHS.has(c.req.path)) c.set('caller', await authenticate(c, store, door));
-    return next();
-  };
+export async function checkAccess(c: Context<Env>, store: Store, door: Door): Promise<void> {
+  if (door.kind === 'trusted') return c.set('caller', OWNER);
+  const { headers } = c.env.incoming;
+  checkHost(headers, door);
+  if (!OPEN_PATHS.has(c.req.path)) c.set('caller', await authenticate(headers, store, door));
 }
 
 /** For what is the owner's alone. */
@@ -44,32 +45,35 @@ export function ownerOnly(caller: Caller): void {
 }
 
 export function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
+  return hash('sha256', token);
 }
 
-function checkHost(c: Context, door: Door): void {
+function checkHost({ host = '', origin }: IncomingHttpHeaders, door: Door): void {
   const hosts = door.hosts();
-  const host = c.req.header('host') ?? '';
   if (!hosts.includes(host.toLowerCase())) {
     throw new SubstratError('forbidden', 'That Host is not this daemon; use the address that `daemon status` shows.');
   }
-  const origin = c.req.header('origin');
   if (origin !== undefined && !hosts.some((own) => origin.toLowerCase() === `http://${own}`)) {
     throw new SubstratError('forbidden', 'Pages of other origins may not use this daemon.');
   }
 }
 
-async function authenticate(c: Context, store: Store, door: Door): Promise<Caller> {
-  const [scheme, token] = (c.req.header('authorization') ?? '').split(' ');
+async function authenticate({ authorization = '' }: IncomingHttpHeaders, store: Store, door: Door): Promise<Caller> {
+  const [scheme, token] = authorization.split(' ');
   if (scheme?.toLowerCase() !== 'bearer' || !token) {
     throw new SubstratError(
       'unauthorized',
       'A token is needed: Authorization: Bearer, from the file "token" of the home.',
     );
   }
-  const hash = hashToken(token);
-  if (timingSafeEqual(Buffer.from(hash), Buffer.from(door.tokenHash))) return OWNER;
-  const participant = await store.read((tx) => tx.getTokenOwner({ hash }));
+  if (isSame(token, door.token)) return OWNER;
+  const participant = await store.read((tx) => tx.getTokenOwner({ hash: hashToken(token) }));
   if (!participant) throw new SubstratError('unauthorized', 'That token is unknown or was revoked.');
   return { id: participant.id, handle: participant.handle, owner: participant.id === USER_ID };
+}
+
+/** Takes as long for any token of the right length, which is no secret. */
+function isSame(given: string, own: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(own)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }

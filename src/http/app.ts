@@ -42,6 +42,7 @@ const STATUS: Readonly<Record<ErrorCode, 400 | 401 | 403 | 404 | 408 | 409 | 410
 };
 
 const MAX_BODY = 8 * 1024 * 1024;
+const countBody = bodyLimit({ maxSize: MAX_BODY, onError: refuseBody });
 
 const health = describe(
   { method: 'get', path: '/health', summary: 'Whether the daemon answers; needs no token.' },
@@ -60,16 +61,21 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
     if (known.code === 'internal' && !c.req.raw.signal.aborted) {
       api.log.error({ error: error.stack }, 'a request failed');
     }
+    // What is still to come of the body must not be taken for the next request.
+    if (known.code === 'too_large') c.header('connection', 'close');
     return c.json({ error: { code: known.code, message: known.message } }, STATUS[known.code]);
   });
   app.notFound((c) =>
     c.json({ error: { code: 'not_found', message: `There is no ${c.req.method} ${shorten(c.req.path)}.` } }, 404),
   );
-  app.use(checkAccess(api.store, door));
-  app.use(bodyLimit({ maxSize: MAX_BODY, onError: refuseBody }));
-  app.use((c, next) => {
+  app.use(async (c, next) => {
+    await checkAccess(c, api.store, door);
+    const { url, headers } = c.env.incoming;
     // No name, id or cursor of ours has one, and PostgreSQL knows none.
-    if (c.req.url.includes('%00')) throw new SubstratError('bad_request', 'A URL must not contain NUL characters.');
+    if (url?.includes('%00')) throw new SubstratError('bad_request', 'A URL must not contain NUL characters.');
+    // A body without a length is counted while it is read, which costs every request that is counted.
+    if (headers['transfer-encoding'] !== undefined) return countBody(c, next);
+    if (Number(headers['content-length'] ?? 0) > MAX_BODY) refuseBody();
     return next();
   });
   app.openapi(health, (c) => c.json({ status: 'ok' as const }, 200));

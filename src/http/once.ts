@@ -3,10 +3,18 @@ import type { Context } from 'hono';
 import { SubstratError } from '../core/errors.ts';
 import { canonicalJson } from '../core/text.ts';
 import type { Tx } from '../store/store.ts';
-import type { Variables } from './access.ts';
+import type { Env } from './access.ts';
 import type { Api, Posted } from './api.ts';
 
 const MAX_KEY = 200;
+
+/** Described only: to validate one header, the framework would make an object of all. */
+export const keyParameter = {
+  name: 'idempotency-key',
+  in: 'header' as const,
+  required: false,
+  schema: { type: 'string' as const, minLength: 1, maxLength: MAX_KEY },
+};
 
 /**
  * Executes a post in one transaction. With an `Idempotency-Key`, effect and answer are kept together: the same key with
@@ -14,7 +22,7 @@ const MAX_KEY = 200;
  */
 export async function once<T>(
   api: Api,
-  c: Context<{ Variables: Variables }>,
+  c: Context<Env>,
   args: unknown,
   effect: (tx: Tx) => Promise<T>,
 ): Promise<Posted<T>> {

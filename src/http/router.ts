@@ -2,14 +2,14 @@ import { createRoute, OpenAPIHono, type RouteConfig, type z } from '@hono/zod-op
 import { prettifyError } from 'zod';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { Variables } from './access.ts';
+import type { Env } from './access.ts';
 import { ErrorBody } from './schemas.ts';
 
-export type Router = OpenAPIHono<{ Variables: Variables }>;
+export type Router = OpenAPIHono<Env>;
 
 /** A router whose routes are validated and described by one definition; what does not fit is an error of our shape. */
 export function createRouter(): Router {
-  return new OpenAPIHono<{ Variables: Variables }>({
+  return new OpenAPIHono<Env>({
     defaultHook: (result) => {
       if (result.success) return;
       const problems = prettifyError(result.error).replaceAll('\n', ' ');

@@ -3,7 +3,6 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { SubstratError } from '../core/errors.ts';
-import { hashToken } from './access.ts';
 import type { Api } from './api.ts';
 import { createApp } from './app.ts';
 import { boundConnections } from './connections.ts';
@@ -27,11 +26,11 @@ export interface ServeOptions {
 /** Serves the API to the owner on the socket, and to whoever has a token on TCP. */
 export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServer> {
   const hub = await EventHub.open(api.store);
-  const tokenHash = hashToken(options.token);
+  const { token } = options;
   const servers: Server[] = [];
   let url: string | null = null;
 
-  const local = createServer(createApp(api, hub, { kind: 'trusted', hosts: () => [], tokenHash }));
+  const local = createServer(createApp(api, hub, { kind: 'trusted', hosts: () => [], token }));
   // The caller holds the home: a socket that is there belongs to a daemon that is dead.
   await rm(options.socketPath, { force: true });
   await listen(local, { path: options.socketPath });
@@ -41,8 +40,9 @@ export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServ
   if (options.bind) {
     const { host } = options.bind;
     const port = () => (tcp.address() as AddressInfo).port;
-    const hosts = () => hostNames(host, port());
-    const tcp = createServer(createApp(api, hub, { kind: 'tcp', hosts, tokenHash }));
+    let names: readonly string[] | undefined;
+    const hosts = () => (names ??= hostNames(host, port()));
+    const tcp = createServer(createApp(api, hub, { kind: 'tcp', hosts, token }));
     await listen(tcp, options.bind).catch(async (error) => {
       await close(servers, hub);
       throw error;

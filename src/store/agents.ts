@@ -82,8 +82,9 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
       db.selectFrom('participants').selectAll().where('handle_key', '=', p.handleKey),
     ),
     getParticipantById: one((p: { id: string }) => db.selectFrom('participants').selectAll().where('id', '=', p.id)),
-    getAgentView: (p: { id: string }) =>
-      fetch(views().where('agents.id', '=', p.id)).then((rows) => (rows[0] as AgentView | undefined) ?? null),
+    getAgentView: one((p: { id: string }) => views().where('agents.id', '=', p.id)) as (p: {
+      id: string;
+    }) => Promise<AgentView | null>,
     /** Parent, children and siblings that live, oldest first. */
     listNeighbours: (agent: Pick<AgentRow, 'id' | 'parent_id'>) =>
       fetch(

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { createRoute, z } from '@hono/zod-openapi';
 import { resolveReference } from '../../messaging/reference.ts';
 import type { Api } from '../api.ts';
@@ -35,7 +34,7 @@ export function eventRoutes(api: Api, hub: EventHub): Router {
     const start = await startOf(api, hub, c.req.valid('header')['last-event-id'] ?? after);
     const agentId = agent === undefined ? null : (await api.store.read((tx) => resolveReference(tx, agent))).id;
     const types = type === undefined ? null : type.split(',').map((one) => one.trim());
-    const { outgoing } = c.env as { outgoing: ServerResponse };
+    const { outgoing } = c.env;
     const filter = { agentId, channelId: channel ?? null, types };
     return streamEvents(api, hub, c.get('caller'), outgoing, start, filter) as never;
   });
