@@ -1,6 +1,9 @@
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
+
+// An import would touch all that the module has, WebSocket too, and so load Node's whole fetch: half of a command's time.
+const { request } = process.getBuiltinModule('node:http');
 
 /** Where the daemon is: its home, or its URL with a token. */
 export type Address = { readonly home: string } | { readonly url: string; readonly token: string };
