@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
@@ -14,11 +14,19 @@ export function makeHome(path: string): void {
   try {
     makeDirectory(path);
     accessSync(path, constants.W_OK);
+    const probe = join(path, '.probe');
+    writeFileSync(probe, Buffer.alloc(4096), { mode: 0o600 });
+    rmSync(probe);
   } catch (error) {
-    throw new SubstratError('config', `The home ${path} cannot be used: ${(error as Error).message}.`, {
-      cause: error,
-    });
+    throw unusable(path, error);
   }
+}
+
+export function unusable(path: string, error: unknown): SubstratError {
+  if (error instanceof SubstratError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  const reason = code === 'ENOSPC' || code === 'SQLITE_FULL' ? 'its disk is full; make room' : message;
+  return new SubstratError('config', `The home ${path} cannot be used: ${reason}.`, { cause: error });
 }
 
 /** Node's own recursive way tries for ever where a file system, such as that of /proc, takes no directories. */

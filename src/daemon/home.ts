@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { unusable } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
 
 /** Where everything of one daemon is. All of it is the owner's only. */
@@ -33,23 +34,29 @@ export function takeHome(path: string): Home {
   checkLength(path, agentSocket(randomUUID()));
   const lock = makeAndLock(path);
   const pidFile = join(path, 'daemon.pid');
-  writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
-  return {
-    path,
-    socket: join(path, 'daemon.sock'),
-    agents: join(path, 'agents'),
-    nodeId: kept(join(path, 'node'), randomUUID),
-    token: kept(join(path, 'token'), () => randomBytes(32).toString('base64url')),
-    agentDirectory,
-    agentHome: (agentId) => join(agentDirectory(agentId), 'home'),
-    agentSocket,
-    mcpConfig: (agentId) => join(agentDirectory(agentId), 'mcp.json'),
-    workspace: (agentId) => join(path, 'workspaces', agentId),
-    release: () => {
-      rmSync(pidFile, { force: true });
-      lock.close();
-    },
+  const release = (): void => {
+    rmSync(pidFile, { force: true });
+    lock.close();
   };
+  try {
+    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+    return {
+      path,
+      socket: join(path, 'daemon.sock'),
+      agents: join(path, 'agents'),
+      nodeId: kept(join(path, 'node'), randomUUID),
+      token: kept(join(path, 'token'), () => randomBytes(32).toString('base64url')),
+      agentDirectory,
+      agentHome: (agentId) => join(agentDirectory(agentId), 'home'),
+      agentSocket,
+      mcpConfig: (agentId) => join(agentDirectory(agentId), 'mcp.json'),
+      workspace: (agentId) => join(path, 'workspaces', agentId),
+      release,
+    };
+  } catch (error) {
+    release();
+    throw unusable(path, error);
+  }
 }
 
 function checkLength(path: string, longest: string): void {
@@ -69,9 +76,7 @@ function makeAndLock(path: string): Database.Database {
     chmodSync(path, 0o700);
     return lockHome(path);
   } catch (error) {
-    if (error instanceof SubstratError) throw error;
-    const reason = (error as Error).message;
-    throw new SubstratError('config', `The home ${path} cannot be used: ${reason}.`, { cause: error });
+    throw unusable(path, error);
   }
 }
 

@@ -20,7 +20,10 @@ export function openLog(file: string): Log {
   // Loaded for the first line, which comes after the agents' work has begun.
   const load = (): Logger => {
     const { pino } = require('pino') as typeof import('pino');
-    return pino({ base: { pid: process.pid } }, pino.destination({ dest, sync: true }));
+    const destination = pino.destination({ dest, sync: true });
+    // On a full disk there is no log; the daemon goes on.
+    destination.on('error', () => {});
+    return pino({ base: { pid: process.pid } }, destination);
   };
   const write =
     (level: 'info' | 'warn' | 'error'): Write =>

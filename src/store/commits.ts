@@ -122,7 +122,7 @@ export class SharedCommits {
     } catch (error) {
       batch.seq = seq;
       batch.runnable = runnable;
-      return { ok: false, error };
+      return { ok: false, error: isDiskFull(error) ? storeError(error) : error };
     }
   }
 
@@ -133,5 +133,15 @@ export class SharedCommits {
 
 function storeError(error: unknown): SubstratError {
   if (error instanceof SubstratError) return error;
+  if (isDiskFull(error)) {
+    const message = "The store's disk is full; nothing was changed. Make room and try again.";
+    return new SubstratError('store', message, { cause: error });
+  }
   return new SubstratError('store', `The store could not write: ${(error as Error).message}`, { cause: error });
+}
+
+/** As SQLite and PostgreSQL say it. */
+function isDiskFull(error: unknown): boolean {
+  const { code } = error as { code?: string };
+  return code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE' || code === '53100';
 }

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { createClient, type Status } from '../../client/client.ts';
-import { makeHome } from '../../config/home.ts';
+import { makeHome, unusable } from '../../config/home.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type Context, type GlobalOptions, UsageError } from '../context.ts';
 import { describeSandbox } from '../describe.ts';
@@ -77,7 +77,7 @@ function openOutput(file: string): number {
   try {
     return openSync(file, 'w', 0o600);
   } catch (error) {
-    throw new SubstratError('config', `The home cannot be used: ${(error as Error).message}.`, { cause: error });
+    throw unusable(dirname(file), error);
   }
 }
 
