@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createClient } from '../client/client.ts';
@@ -28,7 +28,7 @@ export async function examine(home: string, configFile: string | null): Promise<
     homeDirectory(home, place),
     sockets(home),
     await daemon(home),
-    store(home),
+    await store(home, configFile),
     await sandbox(home, configFile),
     cursorAgent(home, configFile),
     await diskSpace(place),
@@ -96,27 +96,35 @@ async function daemon(home: string): Promise<Finding> {
   }
 }
 
-function store(home: string): Finding {
-  const path = join(home, 'substrat.db');
-  if (!existsSync(path)) return { what: 'store', state: 'ok', detail: 'none yet; the first start makes one' };
-  const head = Buffer.alloc(16);
+async function store(home: string, configFile: string | null): Promise<Finding> {
+  const where = storeOf(home, configFile);
+  if (where === null) return { what: 'store', state: 'ok', detail: 'PostgreSQL, which the daemon checks at its start' };
+  if (!existsSync(where)) return { what: 'store', state: 'ok', detail: 'none yet; the first start makes one' };
+  const problem = (detail: string, mend: string): Finding => ({ what: 'store', state: 'problem', detail, mend });
+  const replace = `Stop the daemon, then put a backup in the place of ${where}, or move it away and start anew.`;
   try {
-    const file = openSync(path, 'r');
-    readSync(file, head, 0, 16, 0);
-    closeSync(file);
+    const { checkStore } = await import('../daemon/main.ts');
+    const { version, newest, damage } = checkStore(where);
+    if (damage !== null) return problem(`${where} is damaged: ${damage.replaceAll(/\s+/g, ' ')}`, replace);
+    if (version > newest) {
+      const mend = 'Update Substrat, or set [db] path to another file.';
+      return problem(`${where} has schema version ${version}, this Substrat knows ${newest}`, mend);
+    }
+    const size = `${(statSync(where).size / 1024 ** 2).toFixed(1)} MiB`;
+    const older = version < newest ? `, which the next start brings to ${newest}` : '';
+    return { what: 'store', state: 'ok', detail: `${where}, ${size}, sound, schema version ${version}${older}` };
   } catch (error) {
-    return {
-      what: 'store',
-      state: 'problem',
-      detail: (error as Error).message,
-      mend: `Make ${path} readable for you.`,
-    };
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code?.startsWith('SQLITE_CANTOPEN'))
+      return problem(`${where}: ${message}`, `Make ${where} a file that you can read.`);
+    return problem(`${where}: ${message}`, replace);
   }
-  const size = `${(statSync(path).size / 1024 ** 2).toFixed(1)} MiB`;
-  if (head.toString('latin1').startsWith('SQLite format 3'))
-    return { what: 'store', state: 'ok', detail: `${path}, ${size}` };
-  const mend = 'Move it away and start anew, or put a backup in its place.';
-  return { what: 'store', state: 'problem', detail: `${path} is no SQLite database`, mend };
+}
+
+/** The file of the store; null for PostgreSQL. */
+function storeOf(home: string, file: string | null): string | null {
+  const db = configuration(home, file)?.db ?? { path: join(home, 'substrat.db') };
+  return 'path' in db ? db.path : null;
 }
 
 async function sandbox(home: string, file: string | null): Promise<Finding> {

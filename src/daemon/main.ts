@@ -5,6 +5,8 @@ import { makeHome } from '../config/home.ts';
 import { Daemon } from './daemon.ts';
 import { openLog } from './log.ts';
 
+export { checkStore } from '../store/check.ts';
+
 const CLOSES_ON_EXEC = 0o2000000;
 
 export interface UpOptions {

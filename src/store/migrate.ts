@@ -9,6 +9,8 @@ import type { Engine, Execute } from './query.ts';
 /** In order; a migration that has landed is never edited. */
 const migrations: readonly string[] = [heart, door, fewerPages, sessions, workspaces];
 
+export const NEWEST_SCHEMA = migrations.length;
+
 /** Brings the schema up to date. The caller holds the store's write lock in an open transaction. */
 export async function migrate(execute: Execute, engine: Engine): Promise<void> {
   await execute('create table if not exists schema_version (version integer not null)', []);
