@@ -12,14 +12,16 @@ const PATIENCE_MS = 20_000;
 /** Any port, because others may run; and no caps, which are there for agents that go astray. */
 const CONFIG = `[server]
 bind = "127.0.0.1:0"
-[sandbox]
-mode = "none"
 [limits]
 tool_calls_per_minute = 1000000
 max_tree_runs = 1000000000
 max_children = 100000
 max_agents = 1000000
+[sandbox]
 `;
+
+/** Bare, where the sandbox is not what is measured. */
+const BARE = 'mode = "none"\n';
 
 export interface RunningDaemon {
   readonly home: string;
@@ -29,18 +31,18 @@ export interface RunningDaemon {
 }
 
 /** A real one, as a person starts it from the clone. Resolves when it answers. */
-export async function startDaemon(home: string, env: NodeJS.ProcessEnv = {}): Promise<RunningDaemon> {
-  const child = spawnDaemon(home, env);
+export async function startDaemon(home: string, env: NodeJS.ProcessEnv = {}, sandbox = BARE): Promise<RunningDaemon> {
+  const child = spawnDaemon(home, env, sandbox);
   const client = createClient({ home });
   await untilUp(client, child);
   return { home, pid: child.pid as number, client, stop: () => stop(child) };
 }
 
-export function spawnDaemon(home: string, env: NodeJS.ProcessEnv = {}): ChildProcess {
+export function spawnDaemon(home: string, env: NodeJS.ProcessEnv = {}, sandbox = BARE): ChildProcess {
   const config = join(home, 'config.toml');
   if (!existsSync(config)) {
     mkdirSync(home, { recursive: true, mode: 0o700 });
-    writeFileSync(config, CONFIG);
+    writeFileSync(config, CONFIG + sandbox);
   }
   return spawn(LAUNCHER, ['up', '--quiet', '--config', config], {
     env: { ...process.env, ...env, SUBSTRAT_HOME: home },

@@ -11,6 +11,7 @@ const BENCHMARKS = [
   'send-message-32',
   'ask-and-answer',
   'bridge',
+  'sandbox',
   'restart',
   'idle-agents',
   'daemon-status',

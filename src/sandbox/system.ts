@@ -1,5 +1,14 @@
-import { existsSync, lstatSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** One thing that a confined program sees, with the options of bwrap that make it. */
 export interface Mount {
@@ -7,8 +16,8 @@ export interface Mount {
   readonly options: readonly string[];
 }
 
-/** Where the system's own programs are, read-only for every turn. */
 const topDirectories = ['/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
+/** Where the system's own programs are, read-only for every turn. */
 export const systemDirectories = ['/usr', ...topDirectories];
 
 const MiB = 1024 * 1024;
@@ -16,36 +25,23 @@ const TMP = 512 * MiB;
 const SHARED_MEMORY = 64 * MiB;
 const RUN = 16 * MiB;
 
-/** Of the machine's own settings only these, and no secret is among them. */
-const settings = [
-  'alternatives',
-  'ca-certificates',
-  'ld.so.cache',
-  'ld.so.conf',
-  'ld.so.conf.d',
-  'localtime',
-  'os-release',
-  'pki/ca-trust',
-  'pki/tls/certs',
-  'ssl/certs',
-  'ssl/openssl.cnf',
-];
+/** Of the machine's own settings only these, and no secret is among them. Every mount costs, so files are copied. */
+const copied = ['ld.so.cache', 'ld.so.conf', 'localtime', 'os-release', 'ssl/openssl.cnf'];
+const mounted = ['alternatives', 'ssl/certs', 'pki/ca-trust', 'pki/tls/certs'];
 
-/** With root's number one may write to these without any capability. */
-const rootsToWrite = ['sys', 'irq', 'bus', 'fs', 'acpi', 'scsi', 'driver', 'sysrq-trigger', 'mtrr'];
-const rootsToRead = ['kcore', 'keys', 'kmsg', 'timer_list'];
+/** With root's number one may write to these, or read them, without any capability. bwrap itself covers some others. */
+const rootsToWrite = ['sys', 'sysrq-trigger', 'mtrr', 'acpi', 'driver', 'fs', 'scsi'];
+const rootsToRead = ['keys', 'timer_list'];
 
 /** The system as every turn sees it. What has to be said in files is written to `directory`, which is the daemon's. */
 export function systemMounts(directory: string): Mount[] {
   return [
     readOnly('/usr'),
     ...topDirectories.flatMap(topDirectory),
-    ...settings.map((name) => join('/etc', name)).flatMap((path) => (existsSync(path) ? readOnly(path) : [])),
-    ...writtenSettings(directory),
+    ...settings(directory),
     { target: '/proc', options: ['--proc', '/proc'] },
     ...(process.getuid?.() === 0 ? coveredFromRoot() : []),
     { target: '/dev', options: ['--dev', '/dev'] },
-    // Behind what is mounted in it: see `bwrap.ts` for the order.
     memory('/dev/shm', SHARED_MEMORY, '1777'),
     memory('/tmp', TMP, '1777'),
     memory('/run', RUN, '0755'),
@@ -59,30 +55,45 @@ function topDirectory(path: string): Mount[] {
   return [stats.isSymbolicLink() ? { target: path, options: ['--symlink', readlinkSync(path), path] } : readOnly(path)];
 }
 
-/** Who the program is, and that `localhost` is itself. */
-function writtenSettings(directory: string): Mount[] {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+/** An /etc of the sandbox's own: who the program is, that `localhost` is itself, and what of the machine's it needs. */
+function settings(directory: string): Mount[] {
+  const etc = join(directory, 'etc');
+  rmSync(etc, { recursive: true, force: true });
+  const place = (name: string) => {
+    mkdirSync(dirname(join(etc, name)), { recursive: true, mode: 0o700 });
+    return join(etc, name);
+  };
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   const name = uid === 0 ? 'root' : 'agent';
-  const files = {
+  const written = {
     passwd: `${name}:x:${uid}:${gid}:${name}:/nonexistent:/bin/sh\n`,
     group: `${name}:x:${gid}:\n`,
     hosts: '127.0.0.1 localhost substrat\n::1 localhost substrat\n',
     'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
   };
-  return Object.entries(files).map(([file, text]) => {
-    const source = join(directory, file);
-    writeFileSync(source, text, { mode: 0o600 });
-    return readOnly(source, join('/etc', file));
-  });
+  for (const [file, text] of Object.entries(written)) writeFileSync(place(file), text, { mode: 0o600 });
+  const there = (file: string) => existsSync(join('/etc', file));
+  for (const file of copied.filter(there)) copyFileSync(join('/etc', file), place(file));
+  const inside = mounted.filter(there);
+  for (const file of inside) mkdirSync(place(file), { mode: 0o700 });
+  return [readOnly(etc, '/etc'), ...inside.map((file) => readOnly(join('/etc', file)))];
 }
 
 function coveredFromRoot(): Mount[] {
-  const there = (name: string) => existsSync(join('/proc', name));
+  const paths = (names: readonly string[]) =>
+    names.map((name) => join('/proc', name)).filter((path) => existsSync(path));
   return [
-    ...rootsToWrite.filter(there).map((name) => readOnly(join('/proc', name))),
-    ...rootsToRead.filter(there).map((name) => readOnly('/dev/null', join('/proc', name))),
+    ...paths(rootsToWrite)
+      .filter(hasWritable)
+      .map((path) => readOnly(path)),
+    ...paths(rootsToRead).map((path) => readOnly('/dev/null', path)),
   ];
+}
+
+function hasWritable(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats?.isDirectory()) return stats?.isFile() === true && (stats.mode & 0o222) !== 0;
+  return readdirSync(path).some((name) => hasWritable(join(path, name)));
 }
 
 function readOnly(source: string, target = source): Mount {
