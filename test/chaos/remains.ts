@@ -5,6 +5,7 @@ import { join } from 'node:path';
 const KEPT = [
   /^(daemon\.lock|daemon\.log|node|token|substrat\.db)$/,
   /^agents\/[0-9a-f-]{36}\/mcp\.json$/,
+  /^agents\/[0-9a-f-]{36}\/home$/,
   /^agents\/[0-9a-f-]{36}\/cache(\/[^/]+(\/[0-9a-f]+)?)?$/,
   /^(agents|workspaces)(\/[0-9a-f-]{36})?$/,
 ];
