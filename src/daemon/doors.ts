@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type AgentSocket, listenForAgent } from '../mcp/socket.ts';
@@ -14,10 +14,12 @@ import type { Home } from './home.ts';
 import type { Log } from './log.ts';
 import { EXTERNAL } from './providers.ts';
 
+/** Without links on the way: the sandbox follows none. */
+const ours = (path: string) => realpathSync(fileURLToPath(new URL(path, import.meta.url)));
+const BRIDGE = ours('../mcp/bridge.cjs');
 /** What programs that are agents import, wherever they are themselves, and what tells Node how to read it. */
-const LIBRARY = fileURLToPath(new URL('../scripted', import.meta.url));
-const PACKAGE = fileURLToPath(new URL('../../package.json', import.meta.url));
-const BRIDGE = fileURLToPath(new URL('../mcp/bridge.cjs', import.meta.url));
+const LIBRARY = ours('../scripted');
+const PACKAGE = ours('../../package.json');
 
 export interface DoorOptions {
   readonly home: Home;

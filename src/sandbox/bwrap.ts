@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command, Needs } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
 import { endNamespace } from './namespace.ts';
-import { depthOf, isInside } from './paths.ts';
+import { depthOf } from './paths.ts';
 import { findBwrap, namespaces, probeBwrap } from './probe.ts';
 import type { Confined, Enclosure, Sandbox } from './sandbox.ts';
 import { seccompFilter } from './seccomp.ts';
@@ -110,12 +110,8 @@ async function confine(
     rmSync(kept.information, { force: true });
   };
   try {
-    view.give({ source: home, target: home, mode: 'rw' }, 'trusted');
-    view.give({ source: workspace, target: workspace, mode: 'rw' }, 'open to others');
-    for (const bind of enclosure.binds) {
-      const open = bind.source !== bind.target || isInside(workspace, bind.source);
-      view.give(bind, open ? 'open to others' : 'trusted');
-    }
+    const places = [home, workspace].map((path) => ({ source: path, target: path, mode: 'rw' as const }));
+    for (const bind of [...places, ...enclosure.binds]) view.give(bind, 'open to others');
     for (const bind of [...(needs.binds ?? []), ...wayOut.binds]) view.give(bind, 'trusted');
     const program = [view.show(command, needs), ...command.args];
     const args = [

@@ -8,7 +8,7 @@ export interface Enclosure {
   readonly home: string;
   /** The agent's, outside: what the sandbox itself keeps there while the turn lives is not seen inside. */
   readonly directory: string;
-  /** The run's socket, what speaks to it, and the workspace's links. */
+  /** The run's socket, what speaks to it, and the workspace's links. No source has a symbolic link on its way. */
   readonly binds: readonly Bind[];
   /** Hosts that may be reached. */
   readonly hosts: readonly string[];
