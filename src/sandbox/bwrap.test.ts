@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   closeSync,
   existsSync,
@@ -13,8 +14,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { noBwrap } from '../../test/helpers/bwrap.ts';
 import type { Bind, Needs } from '../core/command.ts';
@@ -165,6 +170,40 @@ describe.skipIf(noBwrap !== null)('a program', () => {
   });
 });
 
+describe.skipIf(noBwrap !== null)('an endpoint', () => {
+  test('is reached with a key that is nowhere inside', async () => {
+    const seen: IncomingHttpHeaders[] = [];
+    const server = createServer((request, response) => {
+      seen.push(request.headers);
+      response.end(request.url);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const needs = { endpoints: [{ variable: 'BASE_URL', url, headers: { 'x-api-key': 'KEY' } }] };
+    const said = await run(
+      'curl -s -H "x-api-key: mine" $BASE_URL/messages; cat /proc/*/environ | tr "\\0" "\\n"; exit 7',
+      { needs },
+    );
+    server.close();
+    expect(said.stdout).toMatch(/^\/v1\/messages/);
+    expect(said.stdout).toMatch(/^BASE_URL=http:\/\/127.0.0.1:\d+\/0$/m);
+    expect(said.stdout).not.toMatch(/KEY|PROXY/);
+    expect(said.status).toBe(7);
+    expect(seen).toMatchObject([{ 'x-api-key': 'KEY' }]);
+  });
+
+  test('and the relay to it tell how the program ended, and that it cannot be started', async () => {
+    const needs = { hosts: ['example.com'] };
+    expect((await run('kill -TERM $$', { needs })).status).toBe(128 + 15);
+    const program = join(make('tools', { broken: 'no program' }), 'broken');
+    expect(await start(program, [], {}, { needs })).toMatchObject({
+      status: 126,
+      stderr: expect.stringMatching(/could not be started/),
+    });
+  });
+});
+
 describe.skipIf(noBwrap !== null)('after a turn', () => {
   test('nothing is left in the agent’s directory, and no descriptor', async () => {
     const before = readdirSync('/proc/self/fd').length;
@@ -207,11 +246,16 @@ async function start(
   meanwhile?.();
   const files = (confined.command.files ?? []).map((one) => (typeof one === 'number' ? one : openSync(one, 'r')));
   try {
-    const { stdout, stderr, status } = spawnSync(confined.command.file, confined.command.args, {
-      ...confined.command,
+    const child = spawn(confined.command.file, confined.command.args, {
+      cwd: confined.command.cwd,
+      env: confined.command.env,
       stdio: ['ignore', 'pipe', 'pipe', ...files],
-      encoding: 'utf8',
     });
+    const [stdout, stderr, [status]] = await Promise.all([
+      text(child.stdout as Readable),
+      text(child.stderr as Readable),
+      once(child, 'close'),
+    ]);
     return { stdout, stderr, status };
   } finally {
     closeSync(files[0] as number);
