@@ -214,7 +214,7 @@ describe('doctor', () => {
       'sockets',
       'daemon',
       'store',
-      'bwrap',
+      'sandbox',
       'cursor-agent',
       'disk',
       'clock',
