@@ -27,14 +27,10 @@ export function messageQueries({ db, all, one, run }: Queries) {
         .orderBy('messages.seq', 'desc')
         .limit(p.limit),
     ),
-    /** What others wrote in the DMs of a participant, newest first. */
+    /** What others wrote in the DMs of a person, newest first. */
     listInbox: all((p: { participantId: string; before: number; limit: number }) =>
       views()
-        .innerJoin('channels', 'channels.id', 'messages.channel_id')
-        .innerJoin('members', 'members.channel_id', 'channels.id')
-        .where('members.participant_id', '=', p.participantId)
-        .where('channels.kind', '=', 'dm')
-        .where('messages.author_id', '<>', p.participantId)
+        .where('messages.inbox_of', '=', p.participantId)
         .where('messages.seq', '<', p.before)
         .orderBy('messages.seq', 'desc')
         .limit(p.limit),
@@ -48,8 +44,8 @@ export function messageQueries({ db, all, one, run }: Queries) {
         .orderBy('messages.seq', 'desc')
         .limit(p.limit),
     ),
-    insertMessage: run((p: MessageRow) =>
-      db.insertInto('messages').values({
+    insertMessage: run((p: Omit<MessageRow, 'inbox_of'>) =>
+      db.insertInto('messages').values((eb) => ({
         id: p.id,
         seq: p.seq,
         channel_id: p.channel_id,
@@ -61,7 +57,16 @@ export function messageQueries({ db, all, one, run }: Queries) {
         late: p.late,
         chain_depth: p.chain_depth,
         created_at: p.created_at,
-      }),
+        inbox_of: eb
+          .selectFrom('members')
+          .innerJoin('channels', 'channels.id', 'members.channel_id')
+          .innerJoin('participants', 'participants.id', 'members.participant_id')
+          .select((person) => person.fn.min('members.participant_id').as('id'))
+          .where('members.channel_id', '=', p.channel_id)
+          .where('channels.kind', '=', 'dm')
+          .where('participants.kind', '=', 'person')
+          .where('members.participant_id', '<>', p.author_id),
+      })),
     ),
     getMessage: one((p: { id: string }) => db.selectFrom('messages').selectAll().where('id', '=', p.id)),
     listReplies: all((p: { id: string }) => views().where('in_reply_to', '=', p.id).orderBy('messages.seq')),

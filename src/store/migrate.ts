@@ -4,10 +4,11 @@ import { door } from './migrations/0002-door.ts';
 import { fewerPages } from './migrations/0003-fewer-pages.ts';
 import { sessions } from './migrations/0004-sessions.ts';
 import { workspaces } from './migrations/0005-workspaces.ts';
+import { inbox } from './migrations/0006-inbox.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited. */
-const migrations: readonly string[] = [heart, door, fewerPages, sessions, workspaces];
+const migrations: readonly string[] = [heart, door, fewerPages, sessions, workspaces, inbox];
 
 export const NEWEST_SCHEMA = migrations.length;
 

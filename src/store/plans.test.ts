@@ -68,6 +68,7 @@ describe.each([false, true])('with 100,000 old messages, statistics: %s', (stati
     ['listEffects', [], (q) => q.listEffects({ runId: ids.run, callKey: 'k' })],
     ['getAgentView', ['runs_live', 'deliveries_pending'], (q) => q.getAgentView({ id: ids.agent })],
     ['listReplies', ['messages_reply'], (q) => q.listReplies({ id: ids.message })],
+    ['listInbox', ['messages_inbox'], (q) => q.listInbox({ participantId: 'user', before: 50_000, limit: 5 })],
     ['listEvents', [], (q) => q.listEvents({ after: 5, limit: 5 })],
     [
       'listAgentViews',

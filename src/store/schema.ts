@@ -86,6 +86,8 @@ export interface MessageRow {
   late: number;
   chain_depth: number;
   created_at: number;
+  /** The person whom it reaches in a DM. */
+  inbox_of: string | null;
 }
 
 export interface RequestRow {
