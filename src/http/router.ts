@@ -18,7 +18,7 @@ export function createRouter(): Router {
   });
 }
 
-type Errors = Partial<Record<400 | 403 | 404 | 409 | 410 | 422, string>>;
+type Errors = Partial<Record<400 | 403 | 404 | 409 | 410 | 413 | 422, string>>;
 
 /** A route with its answer and the errors that it can give, beside those that every route can. */
 export function describe<const R extends Omit<RouteConfig, 'responses'>, S extends z.ZodType, N extends 200 | 201>(
@@ -31,18 +31,20 @@ export function describe<const R extends Omit<RouteConfig, 'responses'>, S exten
     ...route,
     responses: {
       [status]: { description, content: { 'application/json': { schema } } },
-      ...errorResponses(errors),
+      ...errorResponses(route.request?.body ? { 413: 'The body is too large.', ...errors } : errors),
     } as Record<N, { description: string; content: { 'application/json': { schema: S } } }>,
   });
 }
 
-/** On TCP every route wants a token, and any request may be malformed. */
+/** On TCP every route wants a token, any request may be malformed, and any may meet a fault or a full disk. */
 export function errorResponses(errors: Errors) {
   const all = {
     400: 'What was sent does not fit.',
     401: 'On TCP: the token is missing, unknown or revoked.',
     403: 'Not for this caller, `Host` or `Origin`.',
     ...errors,
+    500: 'A fault of ours; the log of the daemon has the details.',
+    503: 'The store cannot do that now, as on a full disk.',
   };
   const body = { content: { 'application/json': { schema: ErrorBody } } };
   return Object.fromEntries(Object.entries(all).map(([status, description]) => [status, { description, ...body }]));

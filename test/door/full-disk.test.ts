@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { storeRows } from '../helpers/daemon.ts';
+import { ask } from '../helpers/http.ts';
 import { runSubstrat, startDaemonProcess } from '../helpers/substrat.ts';
 import { until } from '../helpers/until.ts';
 
@@ -51,6 +52,9 @@ describe.runIf(mounted)('a full disk', () => {
         message: "The store's disk is full; nothing was changed. Make room and try again.",
       });
     }
+    const body = { name: 'new', provider: 'external' };
+    const answer = await ask({ home }, '/api/agents', { method: 'POST', body });
+    expect([answer.status, answer.json.error.code]).toEqual([503, 'store']);
     expect(await daemon.client.getAgent('me')).toMatchObject({ pending: 0 });
     rmSync(filler);
     expect(storeRows(home)).toEqual(before);

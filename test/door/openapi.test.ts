@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
@@ -279,4 +280,20 @@ describe('an Idempotency-Key', () => {
     expect((await send('k4', ' ')).status).toBe(400);
     expect((await send('k4', 'fine')).status).toBe(201);
   });
+});
+
+// Last, because it leaves a fault in the log.
+test('a body that is too large, and a fault of ours, are answered as described', async () => {
+  const text = 'x'.repeat(9_000_000);
+  const large = await ask(world, '/api/agents/echo/messages', { method: 'POST', body: { text } });
+  expect([large.status, large.json.error.code]).toEqual([413, 'too_large']);
+  expect(find('POST', '/api/agents/{id}/messages').fault(large.status, large.json)).toBeNull();
+
+  const { id } = await world.client.createAgent({ name: 'torn', provider: 'external' });
+  rmSync(world.daemon.home.mcpConfig(id));
+  const fault = await ask(world, `/api/agents/${id}/mcp`);
+  expect([fault.status, fault.json.error.code]).toEqual([500, 'internal']);
+  expect(fault.text).not.toContain(world.home);
+  expect(find('GET', '/api/agents/{id}/mcp').fault(fault.status, fault.json)).toBeNull();
+  expect(world.log()).toContain('ENOENT');
 });
