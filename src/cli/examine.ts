@@ -115,8 +115,7 @@ async function store(home: string, configFile: string | null): Promise<Finding> 
     return { what: 'store', state: 'ok', detail: `${where}, ${size}, sound, schema version ${version}${older}` };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code?.startsWith('SQLITE_CANTOPEN'))
-      return problem(`${where}: ${message}`, `Make ${where} a file that you can read.`);
+    if (code?.startsWith('SQLITE_CANTOPEN')) return problem(`${where}: ${message}`, `Make ${where} readable for you.`);
     return problem(`${where}: ${message}`, replace);
   }
 }

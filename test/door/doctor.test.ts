@@ -58,9 +58,6 @@ describe('doctor on a store', () => {
 
     rmSync(path);
     mkdirSync(path);
-    expect(await examineStore()).toMatchObject({
-      state: 'problem',
-      mend: expect.stringMatching(/a file that you can read/),
-    });
+    expect(await examineStore()).toMatchObject({ state: 'problem', mend: replace });
   });
 });
