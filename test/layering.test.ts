@@ -118,7 +118,7 @@ function faults(sources: readonly Source[]): string[] {
         return [`${path} is in no room that test/layering.test.ts knows`];
       const { imports, exits } = parseSource(source);
       return [
-        ...(exits && !/(^|\/)(main\.ts|(bridge|relay)\.cjs|scripted\/scripted\.ts)$/.test(path)
+        ...(exits && !/(^|\/)(main\.ts|bridge\.cjs|scripted\/scripted\.ts)$/.test(path)
           ? [`${path} calls process.exit`]
           : []),
         ...imports.filter((needed) => !maySee(room, needed)).map((needed) => `${path} imports ${needed.path}`),

@@ -1,12 +1,11 @@
 // @ts-check
 'use strict';
 
-// What runs first in a sandbox that may reach hosts: its namespace has no way out but the run's proxy socket, and programs
-// know how to use a proxy on a port. Then the program itself, whose end is this one's end. Plain CommonJS: it starts each turn.
-const { spawn } = require('node:child_process');
+// Beside a program that may reach hosts: its namespace has no way out but the run's proxy socket, and programs know how to use
+// a proxy on a port. They wait until this one says that it is there, so it imports nothing else. It ends with the sandbox.
 const { connect, createServer } = require('node:net');
 
-const [path = '', port = '', file = '', ...args] = process.argv.slice(2);
+const [path = '', port = ''] = process.argv.slice(2);
 
 const server = createServer({ allowHalfOpen: true }, (client) => {
   const proxy = connect({ path, allowHalfOpen: true });
@@ -14,20 +13,7 @@ const server = createServer({ allowHalfOpen: true }, (client) => {
   client.on('error', () => proxy.destroy());
   proxy.on('error', () => client.destroy());
 });
-server.on('error', (error) => fail(`port ${port} inside the sandbox cannot be used (${error.message})`));
-server.listen(Number(port), '127.0.0.1', () => {
-  const child = spawn(file, args, { stdio: 'inherit' });
-  child.on('error', (error) => fail(`${file} could not be started (${error.message})`));
-  child.on('exit', (code, signal) => {
-    // As a shell tells it.
-    process.exit(code ?? 128 + (require('node:os').constants.signals[signal ?? 'SIGKILL'] ?? 0));
-  });
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-    process.on(signal, () => child.kill(signal));
-  }
+server.on('error', (error) => {
+  process.stderr.write(`substrat: port ${port} inside the sandbox cannot be used (${error.message}).\n`);
 });
-
-/** @param {string} problem */
-function fail(problem) {
-  process.stderr.write(`substrat: ${problem}\n`, () => process.exit(126));
-}
+server.listen(Number(port), '127.0.0.1', () => process.stdout.write('up\n'));

@@ -15,6 +15,18 @@ const RELAY = fileURLToPath(new URL('./relay.cjs', import.meta.url));
 /** The namespace is the turn's own, so it is free. */
 const PORT = 18731;
 
+/**
+ * The relay in the background, then the program in the shell's own place, so that its exit code and signals are its own.
+ * What it says when it is there comes by a pipe with a name, which is the only kind that every shell has.
+ */
+const SCRIPT = `
+/usr/bin/mkfifo /run/relay || exit 126
+"$1" "$2" "$3" "$4" >/run/relay &
+read -r said </run/relay
+[ "$said" = up ] || exit 126
+shift 4
+exec "$@"`;
+
 const none: WayOut = { binds: [], env: {}, wrap: (command) => command, close: async () => {} };
 
 /** A proxy on a socket of the turn's own, and inside, before the program, a relay to it. None where nothing may be reached. */
@@ -34,7 +46,7 @@ export async function openWayOut(socket: string, needs: Needs, enclosure: Enclos
       ...(hosts.length > 0 && proxyVariables(address)),
       ...Object.fromEntries(endpoints.map(({ variable }, index) => [variable, `${address}/${index}`])),
     },
-    wrap: (command) => [process.execPath, RELAY, socket, String(PORT), ...command],
+    wrap: (command) => ['/bin/sh', '-c', SCRIPT, 'sh', process.execPath, RELAY, socket, String(PORT), ...command],
     close: () => proxy.close(),
   };
 }
