@@ -112,8 +112,10 @@ describe('on TCP', () => {
 describe('bounds', () => {
   test('a body of 1 GB is refused early, with and without a length', async () => {
     for (const headers of [{ 'content-length': String(1024 ** 3) }, { 'transfer-encoding': 'chunked' }]) {
-      const answer = await sendForever(headers);
-      expect(answer).toBe(413);
+      const { answer, sent } = await sendForever(headers);
+      // Whoever does not read while it writes may see the end of the connection first.
+      expect([413, 'EPIPE', 'ECONNRESET']).toContain(answer);
+      expect(sent).toBeLessThan(256);
     }
     expect((await tcp('/api/status')).status).toBe(200);
   });
@@ -157,8 +159,9 @@ describe('bounds', () => {
 });
 
 /** Sends a body without end; answers the status that comes. */
-function sendForever(headers: Record<string, string>): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** How many megabytes were taken before the answer. */
+function sendForever(headers: Record<string, string>): Promise<{ answer: unknown; sent: number }> {
+  return new Promise((resolve) => {
     const outgoing = request(new URL('/api/agents', url), {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
@@ -170,10 +173,10 @@ function sendForever(headers: Record<string, string>): Promise<number> {
     };
     outgoing.on('drain', more);
     outgoing.on('response', (response) => {
-      resolve(response.statusCode ?? 0);
+      resolve({ answer: response.statusCode, sent });
       outgoing.destroy();
     });
-    outgoing.on('error', reject);
+    outgoing.on('error', ({ code }: NodeJS.ErrnoException) => resolve({ answer: code, sent }));
     more();
   });
 }
