@@ -18,7 +18,9 @@ export interface Bind {
 
 /** What a program needs beside what every turn has; its provider's file declares it. */
 export interface Needs {
-  /** Programs beside the command's own file, made visible where they are installed. */
+  /** False when an agent may have chosen the command's file: it is found only in what is seen anyway. */
+  readonly installed?: boolean;
+  /** Programs of the agent's own, the command's file perhaps among them, made visible with what is around them. */
   readonly programs?: readonly string[];
   readonly binds?: readonly Bind[];
   /** Hosts that it reaches whatever the configuration allows. */

@@ -27,8 +27,10 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
     // Whoever names a program wants it to run, whatever runs the parent.
     const said = wish.provider ?? (wish.program === null ? null : 'scripted');
     const provider = said ?? parent?.provider ?? config.daemon.defaultProvider;
-    const program = wish.program ?? parent?.program ?? null;
-    checkProvider(daemon, provider, program);
+    const named = wish.program ?? parent?.program ?? null;
+    checkProvider(daemon, provider, named);
+    // Where it really is: the sandbox follows no link that somebody could replace.
+    const program = named && existsSync(named) ? realpathSync(named) : named;
     const seat =
       ground.seat ?? (await takeSeat(tx, workspaces, { agentId: id, parent, workspace: ground.path }, clock()));
     const agent = await createAgent(

@@ -280,6 +280,7 @@ describe('cursorAgent()', () => {
       );
       const made = join(agent, 'cursor');
       expect(needs).toEqual({
+        installed: true,
         binds: [
           { source: made, target: inWorkspace(), mode: 'ro' },
           { source: `${made}-config.json`, target: join(turn.home, '.cursor/cli-config.json'), mode: 'ro' },

@@ -69,7 +69,9 @@ export function confine(options: CursorAgentOptions, turn: Turn, program: Progra
   const command = { file: program.file, args: program.args, cwd: turn.workspace, env };
   if (!options.confined) return turn.confine(command);
   const proxied = { ...command, env: { NODE_USE_ENV_PROXY: '1', ...env } };
-  return turn.confine(proxied, cursorNeeds(turn, options.env, cursorDirectory(turn)));
+  // A server of the workspace is named in a file that agents can write.
+  const installed = program.file === options.command;
+  return turn.confine(proxied, { ...cursorNeeds(turn, options.env, cursorDirectory(turn)), installed });
 }
 
 function cursorDirectory({ mcpConfig }: Turn): string {

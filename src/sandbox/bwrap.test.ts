@@ -165,6 +165,37 @@ describe.skipIf(noBwrap !== null)('a program', () => {
     expect(stdout.trim().split('\n').toSorted()).toEqual(['alone.sh', 'substrat', 'work']);
   });
 
+  test('of the agent’s own shows nothing by a link that was put in its place', async () => {
+    const secret = make('secret', { key: 'secret', 'tool.sh': '#!/bin/sh\necho run' });
+    spawnSync('chmod', ['+x', join(secret, 'tool.sh')]);
+    const program = join(enclosure.workspace, 'agent.sh');
+    symlinkSync(join(secret, 'tool.sh'), program);
+    const { stderr } = await start(program, [], {}, { needs: { programs: [program] } });
+    expect(stderr).toMatch(/No such file/);
+    const elsewhere = join(make('programs', {}), 'agent.sh');
+    symlinkSync(join(secret, 'tool.sh'), elsewhere);
+    const again = await start(elsewhere, [], {}, { needs: { programs: [elsewhere] } });
+    expect(again.stderr).toMatch(/No such file/);
+  });
+
+  test('of the agent’s own shows nothing by its first line', async () => {
+    const secret = make('secret', { tool: '#!/bin/sh\ncat "$(dirname "$0")/key"', key: 'secret' });
+    make('programs', { 'agent.sh': `#!${secret}/tool\n` });
+    spawnSync('chmod', ['+x', join(secret, 'tool'), join(root, 'programs/agent.sh')]);
+    const program = join(root, 'programs/agent.sh');
+    expect(await start(program, [], {}, { needs: { programs: [program] } })).toMatchObject({ stdout: '' });
+    const trusted = await start(program, [], { PATH: '/usr/bin:/bin' });
+    expect(trusted.stdout).toBe('secret');
+  });
+
+  test('that an agent may have chosen is found only in what is seen anyway', async () => {
+    const secret = make('secret', { 'tool.sh': '#!/bin/sh\necho run' });
+    spawnSync('chmod', ['+x', join(secret, 'tool.sh')]);
+    const needs = { installed: false };
+    expect((await start(join(secret, 'tool.sh'), [], {}, { needs })).stderr).toMatch(/No such file/);
+    expect(await start('/bin/echo', ['seen'], {}, { needs })).toMatchObject({ stdout: 'seen\n' });
+  });
+
   test('that is not there is said so', async () => {
     await expect(start('/nowhere/tool', [], {})).rejects.toThrow(/The program \/nowhere\/tool could not be started/);
   });

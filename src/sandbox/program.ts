@@ -19,7 +19,16 @@ interface Surroundings {
   readonly home: string;
 }
 
-/** Finds a program as the shell does, and what interprets it. Empty when there is no such file. */
+/**
+ * An agent's own program and what is around it. Agents may be able to write it, so neither a link in its place nor its first
+ * line decides what else is seen: it is run by what is seen anyway. Null when there is no such file.
+ */
+export function findOwnProgram(program: string, where: Surroundings): Installation | null {
+  const file = locate(program, where);
+  return file === null ? null : { file, real: file, shown: [rootOf(file, where.home)] };
+}
+
+/** Finds a program that a person named, as the shell does, and what interprets it. Empty when there is no such file. */
 export function findInstallations(program: string, where: Surroundings): Installation[] {
   const file = locate(program, where);
   if (file === null) return [];

@@ -4,7 +4,7 @@ import type { Bind, Command, Needs } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
 import { makeTarget, openWithoutLinks } from './nofollow.ts';
 import { isInside } from './paths.ts';
-import { findInstallations, type Installation } from './program.ts';
+import { findInstallations, findOwnProgram, type Installation } from './program.ts';
 import type { Enclosure } from './sandbox.ts';
 import { type Mount, systemDirectories } from './system.ts';
 
@@ -45,25 +45,28 @@ export class View {
   }
 
   /** The program and whatever it is run by. Answers the file as it is to be started. */
-  show({ file, cwd, env }: Command, { programs = [] }: Needs): string {
+  show({ file, cwd, env }: Command, { programs = [], installed = true }: Needs): string {
     const where = { cwd, path: env.PATH ?? '', home: this.#substrat };
-    const found = [file, ...programs].map((program) => {
-      const installations = findInstallations(program, where);
-      if (installations.length > 0) return installations;
-      throw new SubstratError('bad_request', `The program ${program} could not be started: there is no such file.`);
-    });
-    for (const installation of found.flat()) this.#install(installation);
-    return found[0]?.[0]?.file ?? file;
+    for (const program of programs) {
+      const own = findOwnProgram(program, where);
+      if (own === null) throw isMissing(program);
+      this.#install(own, 'open to others');
+    }
+    if (!installed || programs.includes(file)) return file;
+    const [found, ...interpreters] = findInstallations(file, where);
+    if (!found) throw isMissing(file);
+    for (const installation of [found, ...interpreters]) this.#install(installation, 'trusted');
+    return found.file;
   }
 
   close(): void {
     for (const descriptor of this.descriptors.splice(0)) closeSync(descriptor);
   }
 
-  #install({ file, real, shown }: Installation): void {
+  #install({ file, real, shown }: Installation, place: 'trusted' | 'open to others'): void {
     if (this.#isSeen(file) && this.#isSeen(real)) return;
     for (const path of shown) {
-      if (!this.#isSeen(path)) this.give({ source: path, target: path, mode: 'ro' }, 'trusted');
+      if (!this.#isSeen(path)) this.give({ source: path, target: path, mode: 'ro' }, place);
     }
     if (!this.#isSeen(file)) this.mounts.push({ target: file, options: ['--symlink', real, file] });
   }
@@ -91,4 +94,8 @@ export class View {
     }
     makeTarget(this.#writable.get(nearest) as number, nearest, target, isDirectory ? 'directory' : 'file');
   }
+}
+
+function isMissing(program: string): SubstratError {
+  return new SubstratError('bad_request', `The program ${program} could not be started: there is no such file.`);
 }
