@@ -52,8 +52,6 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
     if (known.code === 'internal' && !c.req.raw.signal.aborted) {
       api.log.error({ error: error.stack }, 'a request failed');
     }
-    // What is still to come of the body must not be taken for the next request.
-    if (known.code === 'too_large') c.header('connection', 'close');
     return c.json({ error: { code: known.code, message: known.message } }, STATUS[known.code] ?? 500);
   });
   app.notFound((c) =>
@@ -64,10 +62,9 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
     const { url, headers } = c.env.incoming;
     // No name, id or cursor of ours has one, and PostgreSQL knows none.
     if (url?.includes('%00')) throw new SubstratError('bad_request', 'A URL must not contain NUL characters.');
-    // A body without a length is counted while it is read, which costs every request that is counted.
-    if (headers['transfer-encoding'] !== undefined) return countBody(c, next);
-    if (Number(headers['content-length'] ?? 0) > MAX_BODY) refuseBody();
-    return next();
+    // To count a body costs time, and most say how long they are.
+    const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
+    return length === null || length > MAX_BODY ? countBody(c, next) : next();
   });
   app.openapi(health, (c) => c.json({ status: 'ok' as const }, 200));
   app.openapi(status, async (c) => {
