@@ -112,10 +112,8 @@ describe('on TCP', () => {
 describe('bounds', () => {
   test('a body of 1 GB is refused early, with and without a length', async () => {
     for (const headers of [{ 'content-length': String(1024 ** 3) }, { 'transfer-encoding': 'chunked' }]) {
-      const { answer, sent } = await sendForever(headers);
-      // Whoever does not read while it writes may see the end of the connection first.
-      expect([413, 'EPIPE', 'ECONNRESET']).toContain(answer);
-      expect(sent).toBeLessThan(256);
+      const answer = await sendForever(headers);
+      expect(answer).toBe(413);
     }
     expect((await tcp('/api/status')).status).toBe(200);
   });
@@ -159,9 +157,8 @@ describe('bounds', () => {
 });
 
 /** Sends a body without end; answers the status that comes. */
-/** How many megabytes were taken before the answer. */
-function sendForever(headers: Record<string, string>): Promise<{ answer: unknown; sent: number }> {
-  return new Promise((resolve) => {
+function sendForever(headers: Record<string, string>): Promise<number> {
+  return new Promise((resolve, reject) => {
     const outgoing = request(new URL('/api/agents', url), {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
@@ -173,10 +170,10 @@ function sendForever(headers: Record<string, string>): Promise<{ answer: unknown
     };
     outgoing.on('drain', more);
     outgoing.on('response', (response) => {
-      resolve({ answer: response.statusCode, sent });
+      resolve(response.statusCode ?? 0);
       outgoing.destroy();
     });
-    outgoing.on('error', ({ code }: NodeJS.ErrnoException) => resolve({ answer: code, sent }));
+    outgoing.on('error', reject);
     more();
   });
 }
