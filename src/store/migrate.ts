@@ -5,10 +5,11 @@ import { fewerPages } from './migrations/0003-fewer-pages.ts';
 import { sessions } from './migrations/0004-sessions.ts';
 import { workspaces } from './migrations/0005-workspaces.ts';
 import { inbox } from './migrations/0006-inbox.ts';
+import { memory } from './migrations/0007-memory.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited. */
-const migrations: readonly string[] = [heart, door, fewerPages, sessions, workspaces, inbox];
+const migrations: readonly string[] = [heart, door, fewerPages, sessions, workspaces, inbox, memory];
 
 export const NEWEST_SCHEMA = migrations.length;
 
@@ -34,10 +35,12 @@ export async function migrate(execute: Execute, engine: Engine): Promise<void> {
 }
 
 /**
- * In SQLite only an `integer` can be the key that a table is kept by, and what is said to SQLite alone is a comment to
- * others. Every index that this saves is a page less that each message writes.
+ * In SQLite only an `integer` can be the key that a table is kept by, and what is said to one engine alone is a comment to
+ * the other. Every index that this saves is a page less that each message writes.
  */
 function inDialect(migration: string, engine: Engine): string {
-  if (engine === 'postgres') return migration;
-  return migration.replaceAll('bigint', 'integer').replaceAll(/\/\* sqlite: (.*?) \*\//g, '$1');
+  const said = migration.replaceAll(/\/\* (sqlite|postgres): (.*?) \*\//g, (_, to, text) =>
+    to === engine ? text : '',
+  );
+  return engine === 'postgres' ? said : said.replaceAll('bigint', 'integer');
 }

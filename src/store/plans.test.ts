@@ -7,7 +7,7 @@ import type { AgentRow, Tx } from './store.ts';
 import { createTx } from './tx.ts';
 
 /** These grow without end, so no query that runs often may read one from end to end. */
-const GROWING = ['deliveries', 'events', 'messages', 'requests', 'run_messages', 'runs'];
+const GROWING = ['block_changes', 'deliveries', 'events', 'messages', 'passages', 'requests', 'run_messages', 'runs'];
 /** These hold only what is under way. */
 const SHORT = ['runs_queue', 'runs_running'];
 
@@ -31,6 +31,8 @@ beforeAll(async () => {
   await queueRun(tx, agent);
   ids = { agent: agent.id, node: agent.node_id, run: run.id, fence: run.fence, message: 'm7' };
 });
+
+const anything = () => ({ agentId: ids.agent, tag: null, since: 0, until: Number.MAX_SAFE_INTEGER });
 
 describe.each([false, true])('with 100,000 old messages, statistics: %s', (statistics) => {
   beforeAll(() => {
@@ -69,6 +71,11 @@ describe.each([false, true])('with 100,000 old messages, statistics: %s', (stati
     ['getAgentView', ['runs_live', 'deliveries_pending'], (q) => q.getAgentView({ id: ids.agent })],
     ['listReplies', ['messages_reply'], (q) => q.listReplies({ id: ids.message })],
     ['listInbox', ['messages_inbox'], (q) => q.listInbox({ participantId: 'user', before: 50_000, limit: 5 })],
+    ['listSeenBlocks', ['block_readers_agent'], (q) => q.listSeenBlocks({ readerId: ids.agent })],
+    ['listBlockChanges', [], (q) => q.listBlockChanges({ blockId: 'b', before: 9, limit: 5 })],
+    ['listPassages', [], (q) => q.listPassages({ ...anything(), before: 9, limit: 5 })],
+    ['findPassages', [], (q) => q.findPassages({ ...anything(), words: ['w'], limit: 5 })],
+    ['findPassagesContaining', [], (q) => q.findPassagesContaining({ ...anything(), text: 'x', limit: 5 })],
     ['listEvents', [], (q) => q.listEvents({ after: 5, limit: 5 })],
     [
       'listAgentViews',

@@ -18,6 +18,11 @@ export interface Schema {
   readonly posts: PostRow;
   readonly workspaces: WorkspaceRow;
   readonly links: LinkRow;
+  readonly blocks: BlockRow;
+  readonly block_readers: { block_id: string; agent_id: string };
+  readonly block_changes: BlockChangeRow;
+  readonly passages: PassageRow;
+  readonly passage_words: { rowid: number; words: string };
 }
 
 export interface ParticipantRow {
@@ -217,5 +222,43 @@ export interface LinkRow {
   source: string;
   mode: 'ro' | 'rw';
   made_by: string;
+  created_at: number;
+}
+
+export interface BlockRow {
+  id: string;
+  /** An agent or `user`. */
+  owner_id: string;
+  label: string;
+  label_key: string;
+  text: string;
+  /** Counts every change, a deletion too, so that no number comes twice. */
+  version: number;
+  /** Whether those who see it may change it. */
+  open: number;
+  created_at: number;
+  updated_at: number;
+  deleted_at: number | null;
+}
+
+export interface BlockChangeRow {
+  block_id: string;
+  version: number;
+  /** Null: it was deleted. */
+  text: string | null;
+  changed_by: string;
+  at: number;
+}
+
+export interface PassageRow {
+  agent_id: string;
+  /** Number of the event that told of it. */
+  seq: number;
+  id: string;
+  content: string;
+  /** In small letters, where SQLite could not fold it itself; else null. */
+  folded: string | null;
+  /** JSON list. */
+  tags: string;
   created_at: number;
 }

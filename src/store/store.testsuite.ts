@@ -5,6 +5,7 @@ import { testCommits } from './commits.testsuite.ts';
 import { testDeliveries } from './deliveries.testsuite.ts';
 import { testDoor } from './door.testsuite.ts';
 import { testInvariants } from './invariants.testsuite.ts';
+import { testMemory } from './memory.testsuite.ts';
 import { testRecords } from './records.testsuite.ts';
 import { testRequests } from './requests.testsuite.ts';
 import { testRuns } from './runs.testsuite.ts';
@@ -24,6 +25,7 @@ export function testStore(subject: StoreSubject): void {
     testClaims(kit);
     testDoor(kit);
     testWorkspaces(kit);
+    testMemory(kit);
     testCommits(kit);
     testInvariants(kit);
 

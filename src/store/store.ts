@@ -1,8 +1,10 @@
 import type { agentQueries } from './agents.ts';
+import type { blockQueries } from './blocks.ts';
 import type { channelQueries } from './channels.ts';
 import type { deliveryQueries } from './deliveries.ts';
 import type { eventQueries } from './events.ts';
 import type { messageQueries } from './messages.ts';
+import type { passageQueries } from './passages.ts';
 import type { postQueries } from './posts.ts';
 import type { Engine } from './query.ts';
 import type { recordQueries } from './records.ts';
@@ -12,18 +14,23 @@ import type { tokenQueries } from './tokens.ts';
 import type { workspaceQueries } from './workspaces.ts';
 
 export type { AgentCursor, AgentView } from './agents.ts';
+export type { BlockView } from './blocks.ts';
 export type { DeliveryView } from './deliveries.ts';
 export type { MessageView } from './messages.ts';
+export type { PassageFilter } from './passages.ts';
 export type { Engine } from './query.ts';
 export type { RunCursor } from './runs.ts';
 export type {
   AgentRow,
+  BlockChangeRow,
+  BlockRow,
   ChannelRow,
   DeliveryKind,
   DeliveryRow,
   EventRow,
   LinkRow,
   MessageRow,
+  PassageRow,
   RequestRow,
   RunMessageRow,
   RunRow,
@@ -33,10 +40,12 @@ export type { WorkspaceView } from './workspaces.ts';
 
 /** What a transaction can do. `get…` answers null when there is none; a change that must match a row and does not, throws. */
 export type Tx = ReturnType<typeof agentQueries> &
+  ReturnType<typeof blockQueries> &
   ReturnType<typeof channelQueries> &
   ReturnType<typeof deliveryQueries> &
   ReturnType<typeof eventQueries> &
   ReturnType<typeof messageQueries> &
+  ReturnType<typeof passageQueries> &
   ReturnType<typeof postQueries> &
   ReturnType<typeof recordQueries> &
   ReturnType<typeof requestQueries> &

@@ -1,9 +1,11 @@
 import { agentQueries } from './agents.ts';
+import { blockQueries } from './blocks.ts';
 import { channelQueries } from './channels.ts';
 import type { BatchState } from './commits.ts';
 import { deliveryQueries } from './deliveries.ts';
 import { eventQueries } from './events.ts';
 import { messageQueries } from './messages.ts';
+import { passageQueries } from './passages.ts';
 import { postQueries } from './posts.ts';
 import { createQueries, type Engine, type Execute } from './query.ts';
 import { recordQueries } from './records.ts';
@@ -18,10 +20,12 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
   const queries = createQueries(engine, execute);
   return {
     ...agentQueries(queries),
+    ...blockQueries(queries),
     ...channelQueries(queries),
     ...deliveryQueries(queries),
     ...eventQueries(queries, batch),
     ...messageQueries(queries),
+    ...passageQueries(queries),
     ...postQueries(queries),
     ...recordQueries(queries),
     ...requestQueries(queries),

@@ -1,0 +1,127 @@
+import { hash } from 'node:crypto';
+import { sql } from 'kysely';
+import { anyOf, indexedWords, matches, scoreOf } from './fulltext.ts';
+import type { Queries } from './query.ts';
+import type { PassageRow } from './schema.ts';
+
+/** Of one agent, with the tag (null: any), from `since` to before `until`. */
+export interface PassageFilter {
+  readonly agentId: string;
+  readonly tag: string | null;
+  readonly since: number;
+  readonly until: number;
+}
+
+interface Holes {
+  readonly agentId: string;
+  readonly tag: string;
+  readonly since: number;
+  readonly until: number;
+}
+
+export function passageQueries({ engine, db, all, one, run }: Queries) {
+  const insert = run((p: PassageRow) =>
+    db.insertInto('passages').values({
+      agent_id: p.agent_id,
+      seq: p.seq,
+      id: p.id,
+      content: p.content,
+      folded: p.folded,
+      tags: p.tags,
+      created_at: p.created_at,
+    }),
+  );
+  const insertWords = run((p: { rowid: number; words: string }) =>
+    db.insertInto('passage_words').values({ rowid: p.rowid, words: p.words }),
+  );
+  const get = one((p: { agentId: string; id: string }) =>
+    db.selectFrom('passages').selectAll().where('id', '=', p.id).where('agent_id', '=', p.agentId),
+  );
+  const remove = run((p: { agentId: string; seq: number }) =>
+    db.deleteFrom('passages').where('agent_id', '=', p.agentId).where('seq', '=', p.seq),
+  );
+  const removeWords = run((p: { rowid: number }) => db.deleteFrom('passage_words').where('rowid', '=', p.rowid));
+
+  const position = sql.raw(engine === 'sqlite' ? 'instr' : 'strpos');
+  /** Every text has the empty one in it: that is "any tag". */
+  const wanted = (p: Holes) =>
+    sql<boolean>`passages.agent_id = ${p.agentId} and passages.created_at >= ${p.since}
+      and passages.created_at < ${p.until} and ${position}(passages.tags, ${p.tag}) > 0`;
+  const filtered = (p: Holes) => db.selectFrom('passages').selectAll('passages').where(wanted(p));
+  const holes = ({ agentId, tag, since, until }: PassageFilter): Holes => ({
+    agentId,
+    tag: tag === null ? '' : JSON.stringify(tag),
+    since,
+    until,
+  });
+  const list = all((p: Holes & { before: number; limit: number }) =>
+    filtered(p).where('passages.seq', '<', p.before).orderBy('passages.seq', 'desc').limit(p.limit),
+  );
+  const find = all((p: Holes & { query: string; candidates: number; limit: number }) =>
+    db
+      .selectFrom(
+        db
+          .selectFrom('passage_words')
+          .select(['rowid as seq', scoreOf(engine, 'passage_words', p.query).as('score')])
+          .where(matches(engine, 'passage_words', p.query))
+          .orderBy('score')
+          .orderBy('rowid', 'desc')
+          .limit(p.candidates)
+          .as('found'),
+      )
+      // SQLite takes the tables of a cross join in this order, and so looks up what was found.
+      .crossJoin('passages')
+      .selectAll('passages')
+      .whereRef('passages.seq', '=', 'found.seq')
+      .where(wanted(p))
+      .orderBy('found.score')
+      .orderBy('passages.seq', 'desc')
+      .limit(p.limit),
+  );
+  const like = sql.raw(engine === 'sqlite' ? 'like' : 'ilike');
+  const contain = all((p: Holes & { pattern: string; limit: number }) =>
+    filtered(p)
+      .where(sql<boolean>`coalesce(passages.folded, passages.content) ${like} ${p.pattern} escape '\\'`)
+      .orderBy('passages.seq', 'desc')
+      .limit(p.limit),
+  );
+
+  return {
+    insertPassage: async ({ words, ...row }: PassageRow & { readonly words: readonly string[] }): Promise<void> => {
+      await insert(row);
+      await insertWords({ rowid: row.seq, words: indexedWords(engine, scoped(row.agent_id, words)) });
+    },
+    getPassage: get,
+    deletePassage: async (p: { agentId: string; id: string }): Promise<number> => {
+      const row = await get(p);
+      if (!row) return 0;
+      await removeWords({ rowid: row.seq });
+      return remove({ agentId: p.agentId, seq: row.seq });
+    },
+    /** Newest first. */
+    listPassages: ({ before, limit, ...filter }: PassageFilter & { before: number; limit: number }) =>
+      list({ ...holes(filter), before, limit }),
+    /**
+     * Those with any of the words, best first, the newest of equals first. The limit is the index's own where nothing else
+     * is asked for: then nothing but what is answered is read beside it.
+     */
+    findPassages: ({ words, limit, ...filter }: PassageFilter & { words: readonly string[]; limit: number }) => {
+      const all = filter.tag === null && filter.since <= 0 && filter.until === Number.MAX_SAFE_INTEGER;
+      const candidates = all ? limit : Number.MAX_SAFE_INTEGER;
+      return find({ ...holes(filter), query: anyOf(engine, scoped(filter.agentId, words)), candidates, limit });
+    },
+    /** Those that have the text in them, in capital letters or small ones, newest first. */
+    findPassagesContaining: ({ text, limit, ...filter }: PassageFilter & { text: string; limit: number }) =>
+      contain({ ...holes(filter), pattern: `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`, limit }),
+  };
+}
+
+/**
+ * In the index each word begins with a mark of its agent. So a search touches only what this agent has, however much others
+ * have, and how rare a word is counts among its own passages. A mark is short, and two agents could share one; whose passage
+ * it is decides besides.
+ */
+function scoped(agentId: string, words: readonly string[]): string[] {
+  const mark = hash('sha256', agentId, 'hex').slice(0, 10);
+  return words.map((word) => `${mark}${word}`);
+}
