@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'name_taken'
   | 'not_found'
   | 'not_running'
+  | 'precondition_failed'
   | 'rate_limited'
   | 'schema_too_new'
   | 'store'

@@ -27,6 +27,9 @@ const LINE_BREAK = /(\r\n|[^\P{Cc}\t]|[\u2028\u2029])/u;
 const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const HEADER = /^\\*((late)?replyfrom|messagefrom|noticefrom|errorfrom|substrat:)/i;
 
+/** What looks like the heading of a section of ours. Deeper ones are a text's own. */
+const HEADING = /^\\*#{1,3}([^#]|$)/;
+
 /** A text as a quotation: every line begins with the mark, so that none of them can be taken for a header. */
 export function quote(text: string, mark: string): string {
   const parts = text.split(LINE_BREAK);
@@ -35,8 +38,17 @@ export function quote(text: string, mark: string): string {
 
 /** A line of a body that looks like a header, or like an escaped one, gets a backslash. */
 export function escapeHeaders(text: string): string {
+  return escapeLines(text, HEADER);
+}
+
+/** In a section of the system prompt neither headers nor headings can be forged. */
+export function escapeSection(text: string): string {
+  return escapeLines(escapeLines(text, HEADER), HEADING);
+}
+
+function escapeLines(text: string, forged: RegExp): string {
   return text
     .split(LINE_BREAK)
-    .map((line) => (HEADER.test(line.normalize('NFKD').replace(INVISIBLE, '')) ? `\\${line}` : line))
+    .map((line) => (forged.test(line.normalize('NFKD').replace(INVISIBLE, '')) ? `\\${line}` : line))
     .join('');
 }

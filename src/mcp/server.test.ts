@@ -31,6 +31,18 @@ const promised: Record<string, { required: string[]; properties: Record<string, 
   inspect_agent: { required: ['name'], properties: { name: { type: 'string' } } },
   list_agents: { required: [], properties: {} },
   complete: { required: ['result'], properties: { result: text } },
+  update_memory: {
+    required: ['label', 'content'],
+    properties: { label: { type: 'string' }, content: { type: 'string', maxLength: 20_000 } },
+  },
+  search_memory: { required: ['query'], properties: { query: { type: 'string', maxLength: 10_000 } } },
+  store_memory: {
+    required: ['content'],
+    properties: {
+      content: { type: 'string', maxLength: 20_000 },
+      tags: { type: 'array', items: { type: 'string' } },
+    },
+  },
   create_workspace: {
     required: ['name'],
     properties: {

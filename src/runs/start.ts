@@ -3,7 +3,14 @@ import { type Carried, chooseCarried } from '../core/delivery.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
 import type { AgentRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
 import { type Attempt, createAttempt, record } from './attempt.ts';
-import { buildInstructions, buildPrompt, MAX_CONVERSATION, renderPastTurn } from './prompt.ts';
+import {
+  buildInstructions,
+  buildPrompt,
+  instructionSections,
+  MAX_CONVERSATION,
+  renderPastTurn,
+  type Section,
+} from './prompt.ts';
 
 /** A run carries at most this many messages; the rest waits for the next one. */
 const MAX_CARRIED = 200;
@@ -34,7 +41,7 @@ export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Starte
   const records = run.attempt === 1 ? [] : await tx.listRecords({ runId: run.id });
   const messages = carried.map(toCarriedMessage);
   const journal = journalOf(records);
-  const instructions = buildInstructions(agent);
+  const instructions = buildInstructions(agent, await tx.listSeenBlocks({ readerId: agent.id }));
   const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
   const prompt = buildPrompt({ conversation, messages, journal });
   const attempt = createAttempt(run, agent, records.at(-1)?.step ?? 0);
@@ -47,6 +54,16 @@ export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Starte
     data: { runId: run.id, agentId: agent.id, attempt: run.attempt },
   });
   return { attempt, agent, messages, journal, instructions, prompt };
+}
+
+/** The prompt that a turn would begin with now, section by section: what is known of it before it is there. */
+export async function previewPrompt(tx: Tx, agent: AgentRow): Promise<Section[]> {
+  const sections = instructionSections(agent, await tx.listSeenBlocks({ readerId: agent.id }));
+  const pending = await tx.listPending({ agentId: agent.id, limit: MAX_CARRIED });
+  const messages = withinReason(chooseCarried(pending)).deliveries.map(toCarriedMessage);
+  const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
+  const text = buildPrompt({ conversation, messages, journal: [] });
+  return text === '' ? sections : [...sections, { name: 'messages', text }];
 }
 
 /** Chooses what the run carries and marks it; the run knows from then on what it serves. */

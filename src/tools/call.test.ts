@@ -53,6 +53,7 @@ const value = fc.oneof(
 
 const tools = [
   ...['send_message', 'broadcast', 'check_inbox', 'spawn_agent', 'inspect_agent', 'list_agents', 'complete'],
+  ...['update_memory', 'search_memory', 'store_memory'],
   ...['create_workspace', 'link_dir', 'unlink_dir', 'list_workspaces', 'delete_workspace'],
 ];
 const keys = [
@@ -68,6 +69,10 @@ const keys = [
   'view_of',
   'source',
   'target',
+  'label',
+  'content',
+  'query',
+  'tags',
 ];
 
 interface Property {

@@ -2,6 +2,7 @@ import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentRow } from '../store/store.ts';
 import { inspectAgent } from './inspect.ts';
+import { searchMemory, storeMemory, updateMemory } from './memory.ts';
 import { spawnAgent } from './spawn.ts';
 import { broadcastTool, checkInbox, complete, listAgents, sendMessage } from './team.ts';
 import type { Tool } from './tool.ts';
@@ -16,6 +17,9 @@ const catalog: readonly Tool[] = [
   inspectAgent,
   listAgents,
   complete,
+  updateMemory,
+  searchMemory,
+  storeMemory,
   createWorkspaceTool,
   linkDir,
   unlinkDir,

@@ -56,6 +56,26 @@ describe('inspect_agent', () => {
     expect(usage).toMatchObject({ inputTokens: 0, outputTokens: 0, costUsd: 0 });
   });
 
+  test('shows nothing of its memory', async () => {
+    const program = daemon.program(
+      'mindful',
+      `async ({ call }) => {
+        await call('update_memory', { label: 'mood', content: 'SECRET mood' });
+        await call('store_memory', { content: 'SECRET passage' });
+        await call('search_memory', { query: 'SECRET' });
+        return 'Done.';
+      }`,
+    );
+    await daemon.client.createAgent({ name: 'mindful', parent: 'lead', program, instructions: 'Think.' });
+    for (const text of ['one', 'two']) {
+      const { messageId } = await daemon.client.sendMessage('mindful', { text });
+      expect(await daemon.client.awaitReply(messageId, 20)).toMatchObject({ text: 'Done.' });
+    }
+    const seen = JSON.stringify(await inspect('mindful'));
+    expect(seen).not.toContain('SECRET');
+    for (const shown of ['Think.', 'not shown: its memory', 'search_memory']) expect(seen).toContain(shown);
+  });
+
   test('shows the last twenty entries, each shortened, and what runs now', async () => {
     for (let i = 0; i < 15; i++) await say(worker, 'lead', `${i} ${'x'.repeat(5_000)}`);
     const { recent_messages, current, state, pending, children } = await inspect('worker');

@@ -8,6 +8,8 @@ import { defineTool, referenceField } from './tool.ts';
 const RECENT = 20;
 const SHORT = 300;
 const BLANK = '[not shown: a conversation that you are not part of]';
+const PRIVATE = '[not shown: its memory]';
+const MEMORY_TOOLS = new Set(['update_memory', 'search_memory', 'store_memory']);
 
 export const inspectAgent = defineTool({
   name: 'inspect_agent',
@@ -20,7 +22,7 @@ export const inspectAgent = defineTool({
     if (!view) throw new SubstratError('not_found', `"${shorten(name)}" is not a child of yours.`);
     const records = (await tx.listRecentRecords({ agentId: view.id, limit: RECENT })).reverse();
     const recent_messages = [];
-    for (const row of records) recent_messages.push(await shown(tx, agent, row));
+    for (const row of records) recent_messages.push(await shown(tx, agent, view, row));
     return {
       result: {
         state: agentState(view),
@@ -47,20 +49,29 @@ async function currentRun(tx: Tx, agentId: string, records: readonly RunMessageR
 }
 
 /** One line of the record, shortened, with the words of conversations that the caller is not in left out. */
-async function shown(tx: Tx, caller: AgentRow, row: RunMessageRow) {
-  const content = JSON.parse(row.content) as unknown;
-  const text =
-    row.type === 'user_message'
-      ? await promptFor(tx, caller, row.run_id)
-      : row.type === 'assistant_message'
-        ? String(content)
-        : toolText(caller, row, content);
+async function shown(tx: Tx, caller: AgentRow, inspected: AgentRow, row: RunMessageRow) {
+  const text = await textOf(tx, caller, inspected, row);
   return {
     type: row.type,
     ...(row.tool && { tool: row.tool }),
     text: shorten(text, SHORT),
     at: new Date(row.created_at).toISOString(),
   };
+}
+
+async function textOf(tx: Tx, caller: AgentRow, inspected: AgentRow, row: RunMessageRow): Promise<string> {
+  const content = JSON.parse(row.content) as unknown;
+  switch (row.type) {
+    case 'user_message':
+      return promptFor(tx, caller, row.run_id);
+    case 'assistant_message':
+      return String(content);
+    // Its memory stands in the whole of it.
+    case 'system_message':
+      return inspected.instructions;
+    default:
+      return toolText(caller, row, content);
+  }
 }
 
 async function promptFor(tx: Tx, caller: AgentRow, runId: string): Promise<string> {
@@ -75,6 +86,7 @@ async function promptFor(tx: Tx, caller: AgentRow, runId: string): Promise<strin
 
 /** A call or a result: of the texts in it, only what was said to or by the caller is shown, or to the team that it leads. */
 function toolText(caller: AgentRow, row: RunMessageRow, content: unknown): string {
+  if (MEMORY_TOOLS.has(row.tool ?? '')) return PRIVATE;
   if (row.tool === 'broadcast') return JSON.stringify(content);
   return JSON.stringify(content, function (this: Record<string, unknown>, key, value) {
     const withCaller = [this.recipient, this.from].some(

@@ -1,0 +1,37 @@
+import { SubstratError } from './errors.ts';
+
+/** What a block and a passage may be. Blocks are in every prompt, so they are few and short. */
+export const MAX_BLOCK = 20_000;
+export const MAX_BLOCKS = 32;
+/** Of all the blocks that one agent sees. */
+export const MAX_BLOCKS_TEXT = 100_000;
+export const MAX_PASSAGE = 20_000;
+export const MAX_TAGS = 20;
+export const MAX_QUERY = 10_000;
+
+export const LABEL = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+export const LABEL_RULE = 'must have 1 to 64 letters, digits, "_", "-" or ".", the first a letter or a digit';
+/** A tag stands in a list in JSON, where it is looked for as it is written. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it keeps out.
+export const TAG = /^[^\s\x00-\x1f",\\]{1,64}$/;
+export const TAG_RULE = 'must have 1 to 64 characters, without spaces, commas, quotes or backslashes';
+
+/** Which versions a writer wants to change: those it has seen, any that there is, or none: it wants to create. */
+export type Expected = readonly number[] | 'any' | 'none';
+
+/** Compare and set: whoever has not seen the last version is told so, and changes nothing. */
+export function checkExpected(expected: Expected | null, label: string, version: number | null): void {
+  if (expected === null) return;
+  if (version === null) {
+    if (expected === 'none') return;
+    throw new SubstratError(
+      'precondition_failed',
+      `There is no block "${label}"; it cannot have the version that you ask for.`,
+    );
+  }
+  if (expected === 'any' || (expected !== 'none' && expected.includes(version))) return;
+  throw new SubstratError(
+    'precondition_failed',
+    `The block "${label}" is at version ${version}; read it again and decide anew.`,
+  );
+}

@@ -1,0 +1,166 @@
+import { keyOf, USER_ID } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import { newId } from '../core/id.ts';
+import { checkExpected, type Expected, MAX_BLOCK, MAX_BLOCKS, MAX_BLOCKS_TEXT } from '../core/memory.ts';
+import type { BlockView, Tx } from '../store/store.ts';
+
+/** A block as somebody sees it, and who changes it: the two are one for an agent; a person changes what agents see. */
+export interface Change {
+  /** Whose memory it is: an agent's id, or `user`. */
+  readonly readerId: string;
+  readonly label: string;
+  readonly by: string;
+  readonly expected: Expected | null;
+}
+
+/** Sets the text of a block that the reader sees, or makes one of its own. */
+export async function writeBlock(tx: Tx, change: Change, text: string, now: number): Promise<BlockView> {
+  if (text.length > MAX_BLOCK) {
+    throw new SubstratError('bad_request', `A block has at most ${MAX_BLOCK} characters; this has ${text.length}.`);
+  }
+  const { readerId, label, expected } = change;
+  const block = await tx.getSeenBlock({ readerId, labelKey: keyOf(label) });
+  checkExpected(expected, label, block?.version ?? null);
+  if (block) {
+    checkMayChange(block, change.by);
+    return put(tx, block, text, change.by, now);
+  }
+  const earlier = await tx.getBlockOf({ ownerId: readerId, labelKey: keyOf(label) });
+  if (earlier) return put(tx, earlier, text, change.by, now);
+  const id = newId();
+  await tx.insertBlock({
+    id,
+    owner_id: readerId,
+    label,
+    label_key: keyOf(label),
+    text,
+    version: 0,
+    open: 0,
+    created_at: now,
+    updated_at: now,
+    deleted_at: null,
+  });
+  return put(tx, await ownBlock(tx, readerId, label), text, change.by, now);
+}
+
+/** Takes it out of every prompt. Nobody sees it any more but in its history, from which it can be restored. */
+export async function deleteBlock(tx: Tx, change: Change, now: number): Promise<void> {
+  const block = await seenBlock(tx, change.readerId, change.label);
+  checkExpected(change.expected, change.label, block.version);
+  checkMayChange(block, change.by);
+  await put(tx, block, null, change.by, now);
+}
+
+/** Makes an earlier text the newest one: a change like any other. */
+export async function restoreBlock(tx: Tx, change: Change, version: number, now: number): Promise<BlockView> {
+  const block = await knownBlock(tx, change.readerId, change.label);
+  checkExpected(change.expected, change.label, block.deleted_at === null ? block.version : null);
+  checkMayChange(block, change.by);
+  const earlier = await tx.getBlockChange({ blockId: block.id, version });
+  if (!earlier) throw new SubstratError('not_found', `"${block.label}" never had a version ${version}.`);
+  if (earlier.text === null) {
+    throw new SubstratError(
+      'conflict',
+      `Version ${version} of "${block.label}" is its deletion; there is no text to restore.`,
+    );
+  }
+  return put(tx, block, earlier.text, change.by, now);
+}
+
+/** Decides who sees it beside its owner, and whether they may change it. */
+export async function shareBlock(
+  tx: Tx,
+  block: BlockView,
+  { agentIds, open }: { readonly agentIds: readonly string[]; readonly open: boolean },
+  now: number,
+): Promise<BlockView> {
+  const readers = [...new Set(agentIds)].filter((id) => id !== block.owner_id);
+  const before = await tx.listBlockReaders({ blockId: block.id });
+  await tx.deleteBlockReaders({ blockId: block.id });
+  for (const agentId of readers) {
+    if (await tx.getSeenBlock({ readerId: agentId, labelKey: block.label_key })) {
+      throw new SubstratError('conflict', `One of these agents sees another block "${block.label}" already.`);
+    }
+    await tx.insertBlockReader({ blockId: block.id, agentId });
+  }
+  await tx.setBlockOpen({ id: block.id, open: open ? 1 : 0 });
+  await checkRoom(tx, readers);
+  await tell(tx, 'memory_shared', block, [...readers, ...before.map(({ id }) => id)], { version: block.version }, now);
+  return { ...block, open: open ? 1 : 0 };
+}
+
+export async function seenBlock(tx: Tx, readerId: string, label: string): Promise<BlockView> {
+  const block = await tx.getSeenBlock({ readerId, labelKey: keyOf(label) });
+  if (!block) throw noBlock(label);
+  return block;
+}
+
+/** One that is seen, or its own that was deleted: its history is still there. */
+export async function knownBlock(tx: Tx, readerId: string, label: string): Promise<BlockView> {
+  const labelKey = keyOf(label);
+  const block =
+    (await tx.getSeenBlock({ readerId, labelKey })) ?? (await tx.getBlockOf({ ownerId: readerId, labelKey }));
+  if (!block) throw noBlock(label);
+  return block;
+}
+
+/** Its owner, those to whom the owner has opened it, and the owner of the daemon, who may do everything. */
+function checkMayChange(block: BlockView, by: string): void {
+  if (by === block.owner_id || by === USER_ID || block.open === 1) return;
+  throw new SubstratError('forbidden', `"${block.label}" belongs to ${block.owner}, who alone may change it.`);
+}
+
+/** One change: the text (null deletes it), the history and the event, and then whether it fits where it is seen. */
+async function put(tx: Tx, block: BlockView, text: string | null, by: string, now: number): Promise<BlockView> {
+  const version = block.version + 1;
+  const deletedAt = text === null ? now : null;
+  const changed = { id: block.id, before: block.version, version, text: text ?? '', at: now, deletedAt };
+  if ((await tx.updateBlock(changed)) !== 1) {
+    throw new SubstratError('conflict', `The block "${block.label}" was changed at the same time.`);
+  }
+  await tx.insertBlockChange({ block_id: block.id, version, text, changed_by: by, at: now });
+  const readers = (await tx.listBlockReaders({ blockId: block.id })).map(({ id }) => id);
+  if (text === null) await tx.deleteBlockReaders({ blockId: block.id });
+  else await checkRoom(tx, [block.owner_id, ...readers]);
+  await tell(tx, text === null ? 'memory_deleted' : 'memory_updated', block, readers, { version, changedBy: by }, now);
+  return { ...block, version, text: text ?? '', updated_at: now, deleted_at: deletedAt };
+}
+
+async function checkRoom(tx: Tx, readerIds: readonly string[]): Promise<void> {
+  for (const readerId of readerIds) {
+    if (readerId === USER_ID) continue;
+    const blocks = await tx.listSeenBlocks({ readerId });
+    const size = blocks.reduce((sum, { text }) => sum + text.length, 0);
+    if (blocks.length > MAX_BLOCKS) {
+      throw new SubstratError('cap_reached', `An agent sees at most ${MAX_BLOCKS} blocks; delete one first.`);
+    }
+    if (size > MAX_BLOCKS_TEXT) {
+      throw new SubstratError(
+        'cap_reached',
+        `All blocks that an agent sees have at most ${MAX_BLOCKS_TEXT} characters together; shorten some, or store passages.`,
+      );
+    }
+  }
+}
+
+/** Events tell that and where, never what: a text is read where its readers are checked. */
+async function tell(
+  tx: Tx,
+  type: string,
+  block: BlockView,
+  recipients: readonly string[],
+  more: object,
+  now: number,
+): Promise<void> {
+  const agentId = block.owner_id === USER_ID ? null : block.owner_id;
+  const data = { ...(agentId && { agentId }), owner: block.owner, label: block.label, recipients, ...more };
+  await tx.appendEvent({ type, at: now, agentId, data });
+}
+
+async function ownBlock(tx: Tx, ownerId: string, label: string): Promise<BlockView> {
+  return (await tx.getBlockOf({ ownerId, labelKey: keyOf(label) })) as BlockView;
+}
+
+function noBlock(label: string): SubstratError {
+  return new SubstratError('not_found', `There is no block "${label}".`);
+}

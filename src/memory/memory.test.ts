@@ -1,0 +1,185 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase, describeOnPostgres } from '../../test/helpers/postgres.ts';
+import { openStore } from '../store/open.ts';
+import { addAgent } from '../store/store.testkit.ts';
+import type { AgentRow, Store } from '../store/store.ts';
+import { deleteBlock, restoreBlock, seenBlock, shareBlock, writeBlock } from './blocks.ts';
+import { EVERYTHING, searchPassages, storePassage } from './passages.ts';
+
+function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void> }>): void {
+  let store: Store;
+  let end: () => Promise<void>;
+  let agent: AgentRow;
+  let other: AgentRow;
+
+  beforeAll(async () => {
+    ({ store, end } = await open());
+    [agent, other] = await store.write(async (tx) => [await addAgent(tx), await addAgent(tx)]);
+  });
+  afterAll(() => end());
+
+  const write = (readerId: string, label: string, text: string, by = readerId, expected: number[] | null = null) =>
+    store.write((tx) => writeBlock(tx, { readerId, label, by, expected }, text, 5));
+  const labels = async (readerId: string) =>
+    (await store.read((tx) => tx.listSeenBlocks({ readerId }))).map(({ label, text }) => [label, text]);
+
+  describe('a block', () => {
+    test('is made by its first text, changed by the next, deleted and restored, and keeps every change', async () => {
+      expect(await write(agent.id, 'Mood', 'calm')).toMatchObject({ version: 1, text: 'calm' });
+      expect(await write(agent.id, 'mood', 'happy', 'user')).toMatchObject({ version: 2, label: 'Mood' });
+      const change = { readerId: agent.id, label: 'mood', by: agent.id, expected: null };
+      await store.write((tx) => deleteBlock(tx, change, 6));
+      expect(await labels(agent.id)).toEqual([]);
+      expect(await store.write((tx) => restoreBlock(tx, change, 1, 7))).toMatchObject({ version: 4, text: 'calm' });
+      await expect(store.write((tx) => restoreBlock(tx, change, 3, 8))).rejects.toMatchObject({ code: 'conflict' });
+      await expect(store.write((tx) => restoreBlock(tx, change, 9, 8))).rejects.toMatchObject({ code: 'not_found' });
+      const { id } = await store.read((tx) => seenBlock(tx, agent.id, 'mood'));
+      const history = await store.read((tx) => tx.listBlockChanges({ blockId: id, before: 99, limit: 9 }));
+      expect(history.map(({ version, text, by }) => [version, text, by])).toEqual([
+        [4, 'calm', agent.handle],
+        [3, null, agent.handle],
+        [2, 'happy', 'user'],
+        [1, 'calm', agent.handle],
+      ]);
+    });
+
+    test('is not changed by whoever has not seen its last version', async () => {
+      const { version } = await write(agent.id, 'cas', 'a');
+      expect(await write(agent.id, 'cas', 'b', agent.id, [version])).toMatchObject({ version: version + 1 });
+      const stale = write(agent.id, 'cas', 'c', agent.id, [version]);
+      await expect(stale).rejects.toMatchObject({ code: 'precondition_failed' });
+      expect(await store.read((tx) => seenBlock(tx, agent.id, 'cas'))).toMatchObject({ text: 'b' });
+    });
+
+    test('that is shared is seen by all, and changed by its owner alone until it allows others to', async () => {
+      const share = (label: string, readerId: string, open: boolean) =>
+        store.write(async (tx) =>
+          shareBlock(tx, await seenBlock(tx, readerId, label), { agentIds: [other.id], open }, 6),
+        );
+      for (const owner of ['user', agent.id]) {
+        const label = `plan-of-${owner.slice(0, 4)}`;
+        await write(owner, label, 'ours');
+        await expect(store.read((tx) => seenBlock(tx, other.id, label))).rejects.toMatchObject({ code: 'not_found' });
+        await share(label, owner, false);
+        expect(await labels(other.id)).toContainEqual([label, 'ours']);
+        await expect(write(other.id, label, 'mine')).rejects.toMatchObject({ code: 'forbidden' });
+        await share(label, owner, true);
+        await write(other.id, label, 'mine');
+        expect(await store.read((tx) => seenBlock(tx, owner, label))).toMatchObject({ text: 'mine' });
+      }
+    });
+
+    test('is not shared with somebody who sees another of that label', async () => {
+      await write(agent.id, 'diary', 'a');
+      await write(other.id, 'diary', 'b');
+      const share = store.write(async (tx) =>
+        shareBlock(tx, await seenBlock(tx, agent.id, 'diary'), { agentIds: [other.id], open: false }, 6),
+      );
+      await expect(share).rejects.toMatchObject({ code: 'conflict' });
+      expect(await labels(other.id)).toContainEqual(['diary', 'b']);
+    });
+
+    test('has an end, and so have all of them together', async () => {
+      const full = await store.write((tx) => addAgent(tx));
+      await expect(write(full.id, 'long', 'x'.repeat(20_001))).rejects.toMatchObject({ code: 'bad_request' });
+      for (let n = 0; n < 5; n += 1) await write(full.id, `b${n}`, 'x'.repeat(20_000));
+      await expect(write(full.id, 'more', 'x')).rejects.toMatchObject({ code: 'cap_reached' });
+      for (let n = 0; n < 5; n += 1) await write(full.id, `b${n}`, '');
+      for (let n = 5; n < 32; n += 1) await write(full.id, `b${n}`, '');
+      await expect(write(full.id, 'b32', '')).rejects.toMatchObject({ code: 'cap_reached' });
+    });
+  });
+
+  describe('searchPassages()', () => {
+    const add = (content: string, tags: string[] = [], agentId = agent.id) =>
+      store.write((tx) => storePassage(tx, agentId, { content, tags }, 5));
+    const search = async (query: string) =>
+      (await store.read((tx) => searchPassages(tx, { agentId: agent.id, ...EVERYTHING, query, limit: 20 }))).map(
+        ({ content }) => content,
+      );
+
+    beforeAll(async () => {
+      await add('The deployment of the web server failed on Monday.');
+      await add('Deploy the web server with care; the server is old.');
+      await add('Anna likes C++ and (brackets) "very" much 100%.');
+      await add('Das ÄRGERNIS in Österreich', ['travel']);
+      await add('東京都に住んでいます');
+      await add('Rocket 🚀 launch');
+      await add('The web server of somebody else', [], other.id);
+    });
+
+    test('finds by words, more of them first, then by substrings, and nobody else’s', async () => {
+      expect((await search('old server deploy'))[0]).toMatch(/^Deploy the/);
+      expect(await search('server')).toHaveLength(2);
+      expect((await search('deploy')).map((content) => content.slice(0, 6))).toEqual(['Deploy', 'The de']);
+      expect(await search('ployment')).toHaveLength(1);
+      expect(await search('somebody else')).toEqual([]);
+    });
+
+    test.each([
+      ['C++', /C\+\+/],
+      ['(brackets', /brackets/],
+      ['"very', /very/],
+      ['0%', /100%/],
+      ['argernis', /ÄRGERNIS/],
+      ['ärgerN', /ÄRGERNIS/],
+      ['travel', /Österreich/],
+      ['京都', /東京都/],
+      ['都', /東京都/],
+      ['🚀', /🚀/],
+      [`${'nothing '.repeat(1200)}rocket`.slice(-10_000), /Rocket/],
+    ])('%s', async (query, found) => {
+      expect((await search(query))[0]).toMatch(found);
+    });
+
+    test('the newest of equals comes first', async () => {
+      for (const n of [1, 2, 3]) await add('twin text', [`n${n}`]);
+      const found = await store.read((tx) =>
+        searchPassages(tx, { agentId: agent.id, ...EVERYTHING, query: 'twin', limit: 2 }),
+      );
+      expect(found.map(({ tags }) => tags)).toEqual(['["n3"]', '["n2"]']);
+    });
+
+    test('answers whatever people type', async () => {
+      const hostile = [
+        '"',
+        "'",
+        '""*',
+        'NEAR(a b)',
+        'words:x',
+        '-x',
+        '^a AND',
+        'a OR',
+        '\\',
+        "'; drop",
+        '*',
+        '{a}:b',
+        '&|!<->',
+        '%_%',
+      ];
+      for (const query of hostile) expect(await search(query)).toBeInstanceOf(Array);
+      await fc.assert(
+        fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 100 }), async (query) => {
+          await search(query.replaceAll('\0', ''));
+        }),
+        { numRuns: 200 },
+      );
+    });
+  });
+}
+
+describe('on SQLite', () => {
+  testMemory(async () => {
+    const store = await openStore({ path: ':memory:' });
+    return { store, end: () => store.close() };
+  });
+});
+
+describeOnPostgres('on PostgreSQL', () => {
+  testMemory(async () => {
+    const { url, drop } = await createDatabase();
+    const store = await openStore({ url });
+    return { store, end: () => store.close().then(drop) };
+  });
+});

@@ -1,0 +1,80 @@
+import { SubstratError } from '../core/errors.ts';
+import { newId } from '../core/id.ts';
+import { queryWords, wordsOf } from '../search/search.ts';
+import type { PassageFilter, PassageRow, Tx } from '../store/store.ts';
+
+/** Longer texts are compared word by word only: nobody remembers a page to the letter. */
+const MAX_SUBSTRING = 200;
+
+export async function storePassage(
+  tx: Tx,
+  agentId: string,
+  passage: { readonly content: string; readonly tags: readonly string[] },
+  now: number,
+): Promise<string> {
+  const { content } = passage;
+  const id = newId();
+  const tags = [...new Set(passage.tags)];
+  const seq = await tx.appendEvent({
+    type: 'passage_stored',
+    at: now,
+    agentId,
+    data: { agentId, passageId: id },
+  });
+  await tx.insertPassage({
+    agent_id: agentId,
+    seq,
+    id,
+    content,
+    folded: foldedByUs(content),
+    tags: JSON.stringify(tags),
+    created_at: now,
+    words: [...wordsOf(content), ...wordsOf(tags.join(' '))],
+  });
+  return id;
+}
+
+export async function deletePassage(tx: Tx, agentId: string, id: string, now: number): Promise<void> {
+  if ((await tx.deletePassage({ agentId, id })) !== 1) {
+    throw new SubstratError('not_found', `There is no passage ${id.slice(0, 80)}.`);
+  }
+  await tx.appendEvent({ type: 'passage_deleted', at: now, agentId, data: { agentId, passageId: id } });
+}
+
+export const EVERYTHING = { tag: null, since: 0, until: Number.MAX_SAFE_INTEGER } as const;
+
+export interface Wanted extends PassageFilter {
+  readonly query: string;
+  readonly limit: number;
+}
+
+/** A way of searching: what it finds, best first. */
+type Finder = (tx: Tx, wanted: Wanted) => Promise<PassageRow[]>;
+
+const byWords: Finder = async (tx, { query, ...filter }) => {
+  const words = queryWords(query);
+  return words.length === 0 ? [] : tx.findPassages({ ...filter, words });
+};
+
+const bySubstring: Finder = async (tx, { query, ...filter }) => {
+  const text = query.trim();
+  return text === '' || text.length > MAX_SUBSTRING ? [] : tx.findPassagesContaining({ ...filter, text });
+};
+
+/** In this order; a later one adds what the earlier ones did not find, while there is room. Search by meaning joins here. */
+const FINDERS: readonly Finder[] = [byWords, bySubstring];
+
+export async function searchPassages(tx: Tx, wanted: Wanted): Promise<PassageRow[]> {
+  const found = new Map<string, PassageRow>();
+  for (const find of FINDERS) {
+    if (found.size >= wanted.limit) break;
+    for (const row of await find(tx, wanted)) if (found.size < wanted.limit) found.set(row.id, row);
+  }
+  return [...found.values()];
+}
+
+/** SQLite compares the letters of English without case, and no others: for these the text is kept in small ones besides. */
+function foldedByUs(content: string): string | null {
+  const folded = content.toLowerCase();
+  return folded === content.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) ? null : folded;
+}

@@ -1,0 +1,73 @@
+import * as z from 'zod';
+import { LABEL, LABEL_RULE, MAX_BLOCK, MAX_PASSAGE, MAX_QUERY, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
+import { writeBlock } from '../memory/blocks.ts';
+import { EVERYTHING, searchPassages, storePassage } from '../memory/passages.ts';
+import type { PassageRow } from '../store/store.ts';
+import { defineTool, textField } from './tool.ts';
+
+/** One search answers at most so many passages, and after the first no more than about so many characters. */
+const MOST_FOUND = 20;
+const FOUND_CHARACTERS = 60_000;
+
+export const updateMemory = defineTool({
+  name: 'update_memory',
+  description:
+    'Replace the text of one of your memory blocks, which are always in your prompt; a new label makes a new block. ' +
+    'The new text is in your prompt from your next turn on. Blocks of others that you see can be changed only where their owner allows it.',
+  input: z.strictObject({
+    label: z
+      .string()
+      .regex(LABEL, LABEL_RULE)
+      .describe('Label of the block, such as "personality" or "current_state".'),
+    content: z
+      .string()
+      .max(MAX_BLOCK, `must have at most ${MAX_BLOCK} characters`)
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is meant.
+      .regex(/^[^\x00]*$/, 'must not contain NUL characters')
+      .describe('The whole new text of the block.'),
+  }),
+  effect: true,
+  run: async ({ tx, agent, now }, { label, content }) => {
+    await writeBlock(tx, { readerId: agent.id, label, by: agent.id, expected: null }, content, now);
+    return { result: { success: true } };
+  },
+});
+
+export const searchMemory = defineTool({
+  name: 'search_memory',
+  description:
+    'Search the passages that you have stored, by keywords. Any text will do; more matching words rank higher, and texts that contain the query as it is come after. At most 20 passages are returned.',
+  input: z.strictObject({
+    query: textField('What to search for.').max(MAX_QUERY, `must have at most ${MAX_QUERY} characters`),
+  }),
+  effect: false,
+  run: async ({ tx, agent }, { query }) => {
+    const found = await searchPassages(tx, { agentId: agent.id, ...EVERYTHING, query, limit: MOST_FOUND });
+    return { result: { passages: withinReason(found).map(shown) } };
+  },
+});
+
+export const storeMemory = defineTool({
+  name: 'store_memory',
+  description: 'Store a passage in your long-term memory, where only you find it again, with search_memory.',
+  input: z.strictObject({
+    content: textField('The text to remember.').max(MAX_PASSAGE, `must have at most ${MAX_PASSAGE} characters`),
+    tags: z.array(z.string().regex(TAG, TAG_RULE)).max(MAX_TAGS).optional().describe('Words to file it under.'),
+  }),
+  effect: true,
+  run: async ({ tx, agent, now }, { content, tags }) => ({
+    result: { passageId: await storePassage(tx, agent.id, { content, tags: tags ?? [] }, now) },
+  }),
+});
+
+function withinReason(found: readonly PassageRow[]): PassageRow[] {
+  let room = FOUND_CHARACTERS;
+  return found.filter(({ content }, i) => {
+    room -= content.length;
+    return i === 0 || room >= 0;
+  });
+}
+
+function shown({ id, content, tags, created_at }: PassageRow) {
+  return { id, content, tags: JSON.parse(tags) as string[], createdAt: new Date(created_at).toISOString() };
+}
