@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { z } from '@hono/zod-openapi';
+import { MAX_BLOCK, MAX_PASSAGE, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
 import { MAX_TEXT } from '../core/text.ts';
 
 /** What goes in and out, once for validation, types and the OpenAPI document. */
@@ -215,6 +216,69 @@ export const Status = z
     commits: z.int().openapi({ description: 'Commits of the store since the start.' }),
   })
   .openapi('Status');
+
+export const Block = z
+  .strictObject({
+    label: z.string(),
+    text: z.string(),
+    version: z.int(),
+    owner: z.string().openapi({ description: 'Handle of the agent, or `user`.' }),
+    sharedWith: z.array(z.string()).openapi({ description: 'Handles of the agents that see it beside its owner.' }),
+    open: z.boolean().openapi({ description: 'Whether those may change it.' }),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .openapi('Block');
+
+export const BlockText = z.strictObject({ text: z.string().max(MAX_BLOCK).refine(plain, NO_NUL) }).openapi('BlockText');
+
+export const BlockChange = z
+  .strictObject({
+    version: z.int(),
+    text: z.string().nullable().openapi({ description: 'Null: it was deleted.' }),
+    by: z.string().openapi({ description: 'Handle of who changed it.' }),
+    at: time,
+  })
+  .openapi('BlockChange');
+
+export const BlockRestoration = z
+  .strictObject({ version: z.int().min(1).max(1_000_000_000) })
+  .openapi('BlockRestoration');
+
+export const BlockSharing = z
+  .strictObject({
+    with: z.array(label).max(1000).openapi({ description: 'REFs of the agents; none makes it private again.' }),
+    open: z.boolean().default(false),
+  })
+  .openapi('BlockSharing');
+
+export const Passage = z
+  .strictObject({ id: uuid, content: z.string(), tags: z.array(z.string()), createdAt: time })
+  .openapi('Passage');
+
+export const PassageCreation = z
+  .strictObject({
+    content: text.max(MAX_PASSAGE),
+    tags: z.array(z.string().regex(TAG, TAG_RULE)).max(MAX_TAGS).default([]),
+  })
+  .openapi('PassageCreation');
+
+export const Prompt = z
+  .strictObject({
+    agentId: uuid,
+    sections: z.array(
+      z.strictObject({
+        name: z.enum(['identity', 'instructions', 'memory', 'guidance', 'messages']),
+        text: z.string(),
+        tokens: z.int(),
+      }),
+    ),
+    tokens: z.int(),
+    estimate: z.literal('UTF-8 bytes / 4').openapi({
+      description: 'How tokens were counted; tokenizers of models differ from it and from each other.',
+    }),
+  })
+  .openapi('Prompt');
 
 /** `?cursor=…&limit=…`, with whatever else a list takes. */
 export function pageQuery<S extends z.ZodRawShape>(more: S) {

@@ -1,5 +1,14 @@
 import { agentState } from '../core/agent.ts';
-import type { AgentView, ChannelRow, MessageView, RunMessageRow, RunRow } from '../store/store.ts';
+import type {
+  AgentView,
+  BlockChangeRow,
+  BlockView,
+  ChannelRow,
+  MessageView,
+  PassageRow,
+  RunMessageRow,
+  RunRow,
+} from '../store/store.ts';
 
 /** Rows as the API shows them. */
 
@@ -72,6 +81,32 @@ export function showRunMessage(row: RunMessageRow) {
 
 export function showChannel(row: ChannelRow) {
   return { id: row.id, kind: row.kind, topic: row.topic, createdAt: showTime(row.created_at) };
+}
+
+export function showBlock(block: BlockView, readers: readonly { readonly handle: string }[]) {
+  return {
+    label: block.label,
+    text: block.text,
+    version: block.version,
+    owner: block.owner,
+    sharedWith: readers.map(({ handle }) => handle),
+    open: block.open === 1,
+    createdAt: showTime(block.created_at),
+    updatedAt: showTime(block.updated_at),
+  };
+}
+
+export function showBlockChange(change: BlockChangeRow & { readonly by: string }) {
+  return { version: change.version, text: change.text, by: change.by, at: showTime(change.at) };
+}
+
+export function showPassage(row: PassageRow) {
+  return {
+    id: row.id,
+    content: row.content,
+    tags: JSON.parse(row.tags) as string[],
+    createdAt: showTime(row.created_at),
+  };
 }
 
 export function showTime(at: number): string {

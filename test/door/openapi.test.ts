@@ -39,19 +39,30 @@ const find = (method: string, path: string): Operation => {
 describe('the document', () => {
   test('is OpenAPI 3.1 and describes every route', () => {
     expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+      'DELETE /api/agents/{id}/memory/{label}',
+      'DELETE /api/agents/{id}/passages/{passageId}',
+      'DELETE /api/memory/{label}',
       'DELETE /api/tokens/{id}',
       'DELETE /api/workspaces/{id}',
       'DELETE /api/workspaces/{id}/links',
       'GET /api/agents',
       'GET /api/agents/{id}',
       'GET /api/agents/{id}/mcp',
+      'GET /api/agents/{id}/memory',
+      'GET /api/agents/{id}/memory/{label}',
+      'GET /api/agents/{id}/memory/{label}/history',
       'GET /api/agents/{id}/messages',
+      'GET /api/agents/{id}/passages',
+      'GET /api/agents/{id}/prompt',
       'GET /api/channels',
       'GET /api/channels/{id}',
       'GET /api/channels/{id}/members',
       'GET /api/channels/{id}/messages',
       'GET /api/events',
       'GET /api/inbox',
+      'GET /api/memory',
+      'GET /api/memory/{label}',
+      'GET /api/memory/{label}/history',
       'GET /api/messages/{id}',
       'GET /api/messages/{id}/replies',
       'GET /api/participants',
@@ -63,12 +74,19 @@ describe('the document', () => {
       'GET /api/workspaces/{id}',
       'GET /health',
       'POST /api/agents',
+      'POST /api/agents/{id}/memory/{label}/restore',
       'POST /api/agents/{id}/messages',
+      'POST /api/agents/{id}/passages',
       'POST /api/agents/{id}/terminate',
+      'POST /api/memory/{label}/restore',
       'POST /api/runs/{id}/cancel',
       'POST /api/tokens',
       'POST /api/workspaces',
       'POST /api/workspaces/{id}/links',
+      'PUT /api/agents/{id}/memory/{label}',
+      'PUT /api/agents/{id}/memory/{label}/sharing',
+      'PUT /api/memory/{label}',
+      'PUT /api/memory/{label}/sharing',
     ]);
   });
 
@@ -82,6 +100,17 @@ describe('the document', () => {
     ['GET', '/api/agents/{id}', '/api/agents/nobody', 404],
     ['GET', '/api/agents/{id}/mcp', '/api/agents/echo/mcp', 409],
     ['GET', '/api/agents/{id}/messages', '/api/agents/echo/messages', 200],
+    ['GET', '/api/agents/{id}/prompt', '/api/agents/echo/prompt', 200],
+    ['GET', '/api/agents/{id}/memory', '/api/agents/echo/memory', 200],
+    ['GET', '/api/agents/{id}/memory', '/api/agents/nobody/memory', 404],
+    ['GET', '/api/agents/{id}/memory/{label}', '/api/agents/echo/memory/none', 404],
+    ['GET', '/api/agents/{id}/memory/{label}/history', '/api/agents/echo/memory/none/history', 404],
+    ['GET', '/api/agents/{id}/passages', '/api/agents/echo/passages?q=%22C%2B%2B&tag=x&since=2026-01-31', 200],
+    ['GET', '/api/agents/{id}/passages', '/api/agents/echo/passages?since=yesterday', 400],
+    ['DELETE', '/api/agents/{id}/passages/{passageId}', '/api/agents/echo/passages/x', 404],
+    ['GET', '/api/memory', '/api/memory', 200],
+    ['GET', '/api/memory/{label}', '/api/memory/none', 404],
+    ['GET', '/api/memory/{label}', '/api/memory/%20', 400],
     ['GET', '/api/channels', '/api/channels', 200],
     ['GET', '/api/channels/{id}', '/api/channels/dm-echo-user', 200],
     ['GET', '/api/channels/{id}', '/api/channels/x', 404],
@@ -200,6 +229,9 @@ describe('any request', () => {
           source: fc.oneof(word, fc.constant('/etc')),
           target: word,
           workspace: word,
+          content: word,
+          version: fc.nat(3),
+          with: fc.array(word, { maxLength: 2 }),
         },
         { requiredKeys: [] },
       ),
@@ -208,7 +240,7 @@ describe('any request', () => {
       operation: fc.constantFrom(...operations.filter(({ path }) => path !== '/api/events')),
       id: word,
       query: fc.dictionary(
-        fc.constantFrom('cursor', 'limit', 'all', 'open', 'agent', 'state', 'colour', 'target'),
+        fc.constantFrom('cursor', 'limit', 'all', 'open', 'agent', 'state', 'colour', 'target', 'q', 'tag', 'since'),
         value,
         {
           maxKeys: 3,
@@ -224,8 +256,8 @@ describe('any request', () => {
     await fc.assert(
       fc.asyncProperty(request, async ({ operation, id, query, body, key, broken }) => {
         const search = new URLSearchParams(query).toString();
-        const path = `${operation.path.replace('{id}', encodeURIComponent(id) || 'x')}${search ? `?${search}` : ''}`;
-        const raw = operation.method === 'POST' ? (broken ? '{"text":' : JSON.stringify(body)) : undefined;
+        const path = `${operation.path.replace(/\{\w+\}/g, () => encodeURIComponent(id) || 'x')}${search ? `?${search}` : ''}`;
+        const raw = operation.body ? (broken ? '{"text":' : JSON.stringify(body)) : undefined;
         const headers = { 'content-type': 'application/json', ...(key !== undefined && { 'idempotency-key': key }) };
         const answer = await ask(world, path, { method: operation.method, headers, ...(raw !== undefined && { raw }) });
         expect([path, operation.fault(answer.status, answer.json), answer.text.slice(0, 300)]).toEqual([

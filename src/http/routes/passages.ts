@@ -1,0 +1,113 @@
+import { z } from '@hono/zod-openapi';
+import { SubstratError } from '../../core/errors.ts';
+import { MAX_QUERY, TAG, TAG_RULE } from '../../core/memory.ts';
+import { deletePassage, searchPassages, storePassage } from '../../memory/passages.ts';
+import { resolveReference } from '../../messaging/reference.ts';
+import { ownerOnly } from '../access.ts';
+import type { Api } from '../api.ts';
+import { readCursor, writeCursor } from '../cursor.ts';
+import { keyParameter, once } from '../once.ts';
+import { createRouter, describe, type Router } from '../router.ts';
+import { Passage, PassageCreation, pageOf, pageQuery } from '../schemas.ts';
+import { showPassage } from '../shown.ts';
+
+const id = z.string().openapi({ description: 'REF: an id, a handle, a name or a path.' });
+const params = z.strictObject({ id });
+const instant = z.iso
+  .datetime({ offset: true })
+  .or(z.iso.date())
+  .openapi({ description: 'A time, or a day in UTC.', example: '2026-01-31' });
+const Stored = z.strictObject({ passageId: z.string() }).openapi('PassageStored');
+const Deleted = z.strictObject({ status: z.literal('deleted'), id: z.string() }).openapi('PassageDeleted');
+const NONE = 'There is no such agent.';
+const MANY = 'More than one agent has that name.';
+
+const list = describe(
+  {
+    method: 'get',
+    path: '/{id}/passages',
+    summary: 'The passages of an agent: newest first, or with `q` those found, best first, on one page.',
+    request: {
+      params,
+      query: pageQuery({
+        q: z
+          .string()
+          .min(1)
+          .max(MAX_QUERY)
+          .optional()
+          .openapi({ description: 'What to search for, as search_memory does.' }),
+        tag: z.string().regex(TAG, TAG_RULE).optional(),
+        since: instant.optional(),
+        until: instant.optional().openapi({ description: 'Only what was stored before.' }),
+      }),
+    },
+  },
+  { status: 200, description: 'A page of passages.', schema: pageOf(Passage) },
+  { 404: NONE, 409: MANY },
+);
+const create = describe(
+  {
+    method: 'post',
+    path: '/{id}/passages',
+    summary: 'Store a passage for an agent.',
+    parameters: [keyParameter],
+    request: {
+      params,
+      body: { required: true, content: { 'application/json': { schema: PassageCreation } } },
+    },
+  },
+  { status: 201, description: 'Its id.', schema: Stored },
+  { 404: NONE, 409: `${MANY} Or the idempotency key was used for something else.`, 410: 'The agent is terminated.' },
+);
+const remove = describe(
+  {
+    method: 'delete',
+    path: '/{id}/passages/{passageId}',
+    summary: 'Delete a passage.',
+    request: { params: params.extend({ passageId: z.string() }) },
+  },
+  { status: 200, description: 'It is not found again.', schema: Deleted },
+  { 404: 'There is no such agent or passage.', 409: MANY },
+);
+
+export function passageRoutes(api: Api): Router {
+  const routes = createRouter();
+  routes.openapi(list, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { cursor, limit, q, tag, since, until } = c.req.valid('query');
+    const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(cursor, ['number'])[0];
+    const rows = await api.store.read(async (tx) => {
+      const filter = {
+        agentId: (await resolveReference(tx, c.req.valid('param').id)).id,
+        tag: tag ?? null,
+        since: since === undefined ? 0 : Date.parse(since),
+        until: until === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(until),
+      };
+      return q === undefined
+        ? tx.listPassages({ ...filter, before, limit: limit + 1 })
+        : searchPassages(tx, { ...filter, query: q, limit });
+    });
+    const page = rows.slice(0, limit);
+    const nextCursor = rows.length > limit ? writeCursor(page.at(-1)?.seq ?? 0) : null;
+    return c.json({ items: page.map(showPassage), nextCursor }, 200);
+  });
+  routes.openapi(create, async (c) => {
+    ownerOnly(c.get('caller'));
+    const passage = c.req.valid('json');
+    const { value } = await once(api, c, passage, async (tx) => {
+      const agent = await resolveReference(tx, c.req.valid('param').id);
+      if (agent.terminated_at !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
+      return { passageId: await storePassage(tx, agent.id, passage, api.clock()) };
+    });
+    return c.json(value, 201);
+  });
+  routes.openapi(remove, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { id: ref, passageId } = c.req.valid('param');
+    await api.store.write(async (tx) =>
+      deletePassage(tx, (await resolveReference(tx, ref)).id, passageId, api.clock()),
+    );
+    return c.json({ status: 'deleted' as const, id: passageId }, 200);
+  });
+  return routes;
+}

@@ -1,0 +1,36 @@
+import { z } from '@hono/zod-openapi';
+import { estimateTokens } from '../../core/tokens.ts';
+import { resolveReference } from '../../messaging/reference.ts';
+import { previewPrompt } from '../../runs/start.ts';
+import { ownerOnly } from '../access.ts';
+import type { Api } from '../api.ts';
+import { createRouter, describe, type Router } from '../router.ts';
+import { Prompt } from '../schemas.ts';
+
+const params = z.strictObject({ id: z.string().openapi({ description: 'REF: an id, a handle, a name or a path.' }) });
+
+const preview = describe(
+  {
+    method: 'get',
+    path: '/{id}/prompt',
+    summary: 'The prompt that a turn of the agent would begin with now, section by section.',
+    request: { params },
+  },
+  { status: 200, description: 'The sections in order, with an estimate of their tokens.', schema: Prompt },
+  { 404: 'There is no such agent.', 409: 'More than one agent has that name.' },
+);
+
+export function promptRoutes(api: Api): Router {
+  const routes = createRouter();
+  routes.openapi(preview, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { agent, parts } = await api.store.read(async (tx) => {
+      const agent = await resolveReference(tx, c.req.valid('param').id);
+      return { agent, parts: await previewPrompt(tx, agent) };
+    });
+    const sections = parts.map(({ name, text }) => ({ name, text, tokens: estimateTokens(text) }));
+    const tokens = sections.reduce((sum, section) => sum + section.tokens, 0);
+    return c.json({ agentId: agent.id, sections, tokens, estimate: 'UTF-8 bytes / 4' as const }, 200);
+  });
+  return routes;
+}
