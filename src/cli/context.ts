@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { SubstratError } from '../core/errors.ts';
+
 /** What commands share. */
 export interface Context {
   readonly version: string;
@@ -17,4 +20,17 @@ export function readCount(option: string, text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 1 && count <= 500) return count;
   throw new UsageError(`${option} takes a number from 1 to 500; got "${text}".`);
+}
+
+/** A text that was given, or with "-" what is on stdin. */
+export function readArgument(text: string): string {
+  return text === '-' ? readText(0) : text;
+}
+
+export function readText(file: string | number): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new SubstratError('bad_request', `${file} cannot be read: ${(error as Error).message}.`);
+  }
 }

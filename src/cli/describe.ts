@@ -4,7 +4,7 @@ import { paint } from './terminal.ts';
 
 /** An event in a line for people; null for what they need not see. */
 export function describeEvent({ type, data }: SubstratEvent): string | null {
-  const { agent, handle, error, state, reason } = data as Record<string, string>;
+  const { agent, handle, error, state, reason, owner, label } = data as Record<string, string>;
   switch (type) {
     case 'agent_created':
       return `${handle} is here`;
@@ -20,6 +20,12 @@ export function describeEvent({ type, data }: SubstratEvent): string | null {
       return `${agent} will try its turn again: ${error}`;
     case 'message_created':
       return describeMessage(data as unknown as { message: Message; to: string[] });
+    case 'memory_updated':
+      return `the block "${label}" of ${owner} has a new text`;
+    case 'memory_deleted':
+      return `the block "${label}" of ${owner} is deleted`;
+    case 'passage_stored':
+      return `${agent} remembers something`;
     default:
       return null;
   }

@@ -7,6 +7,7 @@ const COMMANDS: Readonly<Record<string, (context: Context) => Promise<Command>>>
   up: async (context) => (await import('./commands/up.ts')).upCommand(context),
   daemon: async (context) => (await import('./commands/daemon.ts')).daemonCommand(context),
   agent: async (context) => (await import('./commands/agent.ts')).agentCommand(context),
+  memory: async (context) => (await import('./commands/memory.ts')).memoryCommand(context),
   inbox: async (context) => (await import('./commands/inbox.ts')).inboxCommand(context),
   run: async (context) => (await import('./commands/run.ts')).runCommand(context),
   workspace: async (context) => (await import('./commands/workspace.ts')).workspaceCommand(context),

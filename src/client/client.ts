@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { USER_ID } from '../core/agent.ts';
 import type * as schemas from '../http/schemas.ts';
 import { type Address, createExchange } from './exchange.ts';
 import { followEvents } from './follow.ts';
@@ -17,6 +18,10 @@ export type Workspace = z.infer<typeof schemas.Workspace>;
 export type WorkspaceCreation = z.input<typeof schemas.WorkspaceCreation>;
 export type Link = z.infer<typeof schemas.Link>;
 export type LinkCreation = z.input<typeof schemas.LinkCreation>;
+export type Block = z.infer<typeof schemas.Block>;
+export type BlockChange = z.infer<typeof schemas.BlockChange>;
+export type Passage = z.infer<typeof schemas.Passage>;
+export type Prompt = z.infer<typeof schemas.Prompt>;
 export type Status = z.infer<typeof schemas.Status>;
 
 export interface Page<T> {
@@ -32,6 +37,20 @@ export interface PageQuery {
 /** With a key, a post that is sent again has no second effect. */
 export interface PostOptions {
   readonly idempotencyKey?: string;
+}
+
+/** Change it only from this version; 0: only if there is none. */
+export interface BlockCondition {
+  readonly ifVersion?: number | undefined;
+}
+
+export interface PassageQuery extends PageQuery {
+  /** What to search for. */
+  readonly q?: string | undefined;
+  readonly tag?: string | undefined;
+  /** Times, or days in UTC. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
 }
 
 export interface EventQuery {
@@ -55,6 +74,9 @@ export function createClient(address: Address) {
   const post = <T>(path: string, body?: object, { idempotencyKey }: PostOptions = {}) =>
     exchange<T>('POST', path, body, idempotencyKey ? { 'idempotency-key': idempotencyKey } : {});
   const agent = (ref: string) => `/api/agents/${encodeURIComponent(ref)}`;
+  /** `user` has blocks of its own. */
+  const memory = (ref: string) => (ref.toLowerCase() === USER_ID ? '/api/memory' : `${agent(ref)}/memory`);
+  const block = (ref: string, label: string) => `${memory(ref)}/${encodeURIComponent(label)}`;
   const run = (id: string) => `/api/runs/${encodeURIComponent(id)}`;
   const channel = (id: string) => `/api/channels/${encodeURIComponent(id)}`;
 
@@ -74,6 +96,33 @@ export function createClient(address: Address) {
     listAgents: (query: PageQuery & { all?: boolean } = {}) => get<Page<Agent>>('/api/agents', query),
     terminateAgent: (ref: string) => post<{ status: 'terminated'; agentId: string }>(`${agent(ref)}/terminate`),
     getMcpConfig: (ref: string) => get<{ agentId: string; path: string; config: object }>(`${agent(ref)}/mcp`),
+
+    getPrompt: (ref: string) => get<Prompt>(`${agent(ref)}/prompt`),
+
+    listBlocks: (ref: string) => get<Page<Block>>(memory(ref)),
+    getBlock: (ref: string, label: string) => get<Block>(block(ref, label)),
+    setBlock: (ref: string, label: string, text: string, condition?: BlockCondition) =>
+      exchange<Block>('PUT', block(ref, label), { text }, conditionHeaders(condition)),
+    deleteBlock: (ref: string, label: string, condition?: BlockCondition) =>
+      exchange<{ status: 'deleted'; label: string }>(
+        'DELETE',
+        block(ref, label),
+        undefined,
+        conditionHeaders(condition),
+      ),
+    listBlockChanges: (ref: string, label: string, query: PageQuery = {}) =>
+      get<Page<BlockChange>>(`${block(ref, label)}/history`, query),
+    restoreBlock: (ref: string, label: string, version: number, condition?: BlockCondition) =>
+      exchange<Block>('POST', `${block(ref, label)}/restore`, { version }, conditionHeaders(condition)),
+    /** Those agents see it beside its owner, and may change it if it is open. */
+    shareBlock: (ref: string, label: string, sharing: { with: readonly string[]; open?: boolean }) =>
+      exchange<Block>('PUT', `${block(ref, label)}/sharing`, sharing),
+
+    listPassages: (ref: string, query: PassageQuery = {}) => get<Page<Passage>>(`${agent(ref)}/passages`, query),
+    storePassage: (ref: string, passage: { content: string; tags?: readonly string[] }, options?: PostOptions) =>
+      post<{ passageId: string }>(`${agent(ref)}/passages`, passage, options),
+    deletePassage: (ref: string, id: string) =>
+      exchange<{ status: 'deleted'; id: string }>('DELETE', `${agent(ref)}/passages/${encodeURIComponent(id)}`),
 
     sendMessage: (ref: string, message: { text: string; inReplyTo?: string }, options?: PostOptions) =>
       post<{ messageId: string }>(`${agent(ref)}/messages`, message, options),
@@ -128,6 +177,11 @@ export async function* allPages<T>(list: (query: PageQuery) => Promise<Page<T>>,
     yield* page.items;
     cursor = page.nextCursor;
   }
+}
+
+function conditionHeaders({ ifVersion }: BlockCondition = {}): Record<string, string> {
+  if (ifVersion === undefined) return {};
+  return ifVersion === 0 ? { 'if-none-match': '*' } : { 'if-match': `"${ifVersion}"` };
 }
 
 function search(query: object): string {

@@ -89,6 +89,38 @@ describe('agent', () => {
   });
 });
 
+describe('memory', () => {
+  test('blocks are set, shown, listed, shared, deleted and restored', async () => {
+    expect(await run(['memory', 'set', 'echo', 'mood', 'calm'])).toBe('mood is at version 1.\n');
+    expect(await json(['memory', 'set', 'echo', 'mood', 'happy', '--if-version', '1'])).toMatchObject({ version: 2 });
+    expect(await fails(['memory', 'set', 'echo', 'mood', 'late', '--if-version', '1'], 1)).toMatch(/is at version 2/);
+    expect(await fails(['memory', 'set', 'echo', 'mood', 'late', '--if-version', 'x'], 2)).toMatch(/whole number/);
+    expect(await run(['memory', 'show', 'echo', 'mood'])).toBe('happy\n');
+    expect(await run(['memory', 'history', 'echo', 'mood'])).toMatch(/^VERSION .*\n2 .*user +happy\n1 .*calm\n$/);
+    await run(['memory', 'set', 'user', 'plan', 'ours']);
+    expect(await run(['memory', 'share', 'user', 'plan', '--with', 'echo'])).toBe('plan is seen by user and echo.\n');
+    expect(await run(['memory', 'list', 'echo'])).toMatch(/mood +2 +echo .*\nplan +1 +user +echo +ours/);
+    expect(await run(['memory', 'delete', 'echo', 'mood'])).toBe('mood is deleted.\n');
+    expect(await fails(['memory', 'show', 'echo', 'mood'], 1)).toMatch(/no block "mood"/);
+    expect(await json(['memory', 'restore', 'echo', 'mood', '1'])).toMatchObject({ text: 'calm', version: 4 });
+    const prompt = await run(['agent', 'prompt', 'echo']);
+    for (const part of ['[memory, about', '### mood\ncalm', '### plan\nours', 'tokens in all'])
+      expect(prompt).toContain(part);
+    expect(await json(['agent', 'prompt', 'echo'])).toMatchObject({ sections: expect.any(Array) });
+  });
+
+  test('passages are stored, searched, listed and forgotten', async () => {
+    const stored = await json(['memory', 'store', 'echo', 'The server is called otter.', '--tags', 'ops,names']);
+    expect(await run(['memory', 'search', 'echo', '"otter'])).toContain('The server is called otter.');
+    expect(await run(['memory', 'search', 'echo', 'otter', '--tag', 'other'])).toBe('Nothing found.\n');
+    expect(await json(['memory', 'passages', 'echo', '--tag', 'ops'])).toMatchObject({
+      items: [{ tags: ['ops', 'names'] }],
+    });
+    expect(await fails(['memory', 'passages', 'echo', '--since', 'yesterday'], 1)).toMatch(/since/);
+    expect(await run(['memory', 'forget', 'echo', stored.passageId as string])).toBe('The passage is deleted.\n');
+  });
+});
+
 describe('inbox', () => {
   test('shows the questions that wait, and an answer closes them', async () => {
     await run(['agent', 'create', 'curious', '--program', join(directory, 'curious.ts')]);

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { allPages, type Client, createClient, type Message } from '../../client/client.ts';
 import { SubstratError } from '../../core/errors.ts';
-import { type Context, type GlobalOptions, UsageError } from '../context.ts';
+import { type Context, type GlobalOptions, readArgument, readText, UsageError } from '../context.ts';
 import { paint, spin, table } from '../terminal.ts';
 
 /** How long one question to the daemon waits for a reply before it is asked again. */
@@ -16,6 +15,7 @@ export function agentCommand(context: Context): Command {
     .addCommand(listCommand(context))
     .addCommand(inspectCommand(context))
     .addCommand(sendCommand(context))
+    .addCommand(promptCommand(context))
     .addCommand(terminateCommand(context))
     .addCommand(mcpCommand(context));
 }
@@ -112,7 +112,7 @@ function sendCommand(context: Context): Command {
       if (!(timeout > 0)) throw new UsageError(`--timeout takes a number of seconds; got "${options.timeout}".`);
       const client = createClient({ home: context.home() });
       const { messageId } = await client.sendMessage(ref, {
-        text: text === '-' ? readText(0) : text,
+        text: readArgument(text),
         ...(options.replyTo && { inReplyTo: options.replyTo }),
       });
       if (!options.wait || options.replyTo) {
@@ -182,6 +182,22 @@ function inspectCommand(context: Context): Command {
     });
 }
 
+function promptCommand(context: Context): Command {
+  return new Command('prompt')
+    .description('Show the whole prompt that a turn would begin with now, section by section, with estimated tokens.')
+    .argument('<ref>', 'the agent')
+    .addHelpText('after', '\nExample:\n  substrat agent prompt lead')
+    .action(async (ref: string, _: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const prompt = await createClient({ home: context.home() }).getPrompt(ref);
+      if (json) return context.print(JSON.stringify(prompt));
+      for (const { name, text, tokens } of prompt.sections) {
+        context.print(`${paint('bold', `[${name}, about ${tokens} tokens]`)}\n${text}\n`);
+      }
+      context.print(paint('dim', `About ${prompt.tokens} tokens in all, estimated: ${prompt.estimate}.`));
+    });
+}
+
 function terminateCommand(context: Context): Command {
   return new Command('terminate')
     .description('End an agent and everything below it, for good.')
@@ -198,12 +214,4 @@ function terminateCommand(context: Context): Command {
 function readWorkspace(workspace: string | undefined): string | null {
   if (workspace === undefined) return null;
   return workspace.includes('/') || /^\.{1,2}$/.test(workspace) ? resolve(workspace) : workspace;
-}
-
-function readText(file: string | number): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new SubstratError('bad_request', `${file} cannot be read: ${(error as Error).message}.`);
-  }
 }

@@ -1,0 +1,214 @@
+import { Command } from 'commander';
+import { createClient, type Passage } from '../../client/client.ts';
+import { type Context, type GlobalOptions, readArgument, readCount, UsageError } from '../context.ts';
+import { paint, table } from '../terminal.ts';
+
+export function memoryCommand(context: Context): Command {
+  return new Command('memory')
+    .description('See and change what agents remember: blocks, which are always in their prompts, and passages.')
+    .addCommand(listCommand(context))
+    .addCommand(showCommand(context))
+    .addCommand(setCommand(context))
+    .addCommand(deleteCommand(context))
+    .addCommand(historyCommand(context))
+    .addCommand(restoreCommand(context))
+    .addCommand(shareCommand(context))
+    .addCommand(searchCommand(context))
+    .addCommand(passagesCommand(context))
+    .addCommand(storeCommand(context))
+    .addCommand(forgetCommand(context));
+}
+
+const BLOCKS_OF = 'the agent; "user" for your own blocks';
+
+function listCommand(context: Context): Command {
+  return new Command('list')
+    .description('List the blocks that an agent sees, its own and those that are shared with it.')
+    .argument('<ref>', BLOCKS_OF)
+    .addHelpText('after', '\nExample:\n  substrat memory list lead')
+    .action(async (ref: string, _: unknown, command: Command) => {
+      const page = await createClient({ home: context.home() }).listBlocks(ref);
+      if (isJson(command)) return context.print(JSON.stringify(page));
+      if (page.items.length === 0) return context.print('No blocks.');
+      const rows = page.items.map((block) => [
+        block.label,
+        String(block.version),
+        block.owner,
+        block.sharedWith.join(', ') + (block.open ? ' (may change it)' : ''),
+        block.text,
+      ]);
+      for (const line of table(['LABEL', 'VERSION', 'OWNER', 'SHARED WITH', 'TEXT'], rows)) context.print(line);
+    });
+}
+
+function showCommand(context: Context): Command {
+  return blockCommand('show', 'Print the text of a block.')
+    .addHelpText('after', '\nExample:\n  substrat memory show lead personality')
+    .action(async (ref: string, label: string, _: unknown, command: Command) => {
+      const block = await createClient({ home: context.home() }).getBlock(ref, label);
+      context.print(isJson(command) ? JSON.stringify(block) : block.text);
+    });
+}
+
+function setCommand(context: Context): Command {
+  return blockCommand('set', 'Set the text of a block; a new label makes a block.')
+    .argument('<text>', 'its whole new text; "-" reads it from stdin')
+    .option('--if-version <n>', 'only if it is at this version; 0: only if there is none')
+    .addHelpText('after', '\nExample:\n  substrat memory set lead current_state "Waiting for the review."')
+    .action(async (ref: string, label: string, text: string, _: unknown, command: Command) => {
+      const ifVersion = readVersion(command);
+      const block = await createClient({ home: context.home() }).setBlock(ref, label, readArgument(text), {
+        ifVersion,
+      });
+      context.print(isJson(command) ? JSON.stringify(block) : `${label} is at version ${block.version}.`);
+    });
+}
+
+function deleteCommand(context: Context): Command {
+  return blockCommand('delete', 'Delete a block. Its history stays, and it can be restored.')
+    .option('--if-version <n>', 'only if it is at this version')
+    .addHelpText('after', '\nExample:\n  substrat memory delete lead current_state')
+    .action(async (ref: string, label: string, _: unknown, command: Command) => {
+      const ifVersion = readVersion(command);
+      const deleted = await createClient({ home: context.home() }).deleteBlock(ref, label, { ifVersion });
+      context.print(isJson(command) ? JSON.stringify(deleted) : `${label} is deleted.`);
+    });
+}
+
+function historyCommand(context: Context): Command {
+  return blockCommand('history', 'Show every change of a block, newest first.')
+    .option('--limit <n>', 'at most so many', '100')
+    .addHelpText('after', '\nExample:\n  substrat memory history lead personality')
+    .action(async (ref: string, label: string, _: unknown, command: Command) => {
+      const limit = readCount('--limit', command.opts<{ limit: string }>().limit);
+      const page = await createClient({ home: context.home() }).listBlockChanges(ref, label, { limit });
+      if (isJson(command)) return context.print(JSON.stringify(page));
+      const rows = page.items.map(({ version, by, at, text }) => [String(version), at, by, text ?? '(deleted)']);
+      for (const line of table(['VERSION', 'AT', 'BY', 'TEXT'], rows)) context.print(line);
+    });
+}
+
+function restoreCommand(context: Context): Command {
+  return blockCommand('restore', 'Make an earlier text of a block the newest.')
+    .argument('<version>', 'as `memory history` shows it')
+    .addHelpText('after', '\nExample:\n  substrat memory restore lead personality 3')
+    .action(async (ref: string, label: string, version: string, _: unknown, command: Command) => {
+      const block = await createClient({ home: context.home() }).restoreBlock(
+        ref,
+        label,
+        readWhole('<version>', version),
+      );
+      context.print(isJson(command) ? JSON.stringify(block) : `${label} is at version ${block.version}.`);
+    });
+}
+
+function shareCommand(context: Context): Command {
+  return blockCommand('share', 'Say which agents see a block beside its owner; without --with it is private again.')
+    .option('--with <refs>', 'agents, separated by commas', '')
+    .option('--open', 'let them change it')
+    .addHelpText(
+      'after',
+      '\nExample:\n  substrat memory set user plan "Ship on Friday."\n  substrat memory share user plan --with lead,lead/worker-1',
+    )
+    .action(async (ref: string, label: string, _: unknown, command: Command) => {
+      const options = command.opts<{ with: string; open?: boolean }>();
+      const sharing = { with: splitNames(options.with), open: options.open ?? false };
+      const block = await createClient({ home: context.home() }).shareBlock(ref, label, sharing);
+      const readers = block.sharedWith.length === 0 ? 'nobody else' : block.sharedWith.join(', ');
+      context.print(isJson(command) ? JSON.stringify(block) : `${label} is seen by ${block.owner} and ${readers}.`);
+    });
+}
+
+function searchCommand(context: Context): Command {
+  return filtered('search', 'Search the passages of an agent, as it does itself.', '20')
+    .argument('<query>', 'words, or any text')
+    .addHelpText('after', '\nExample:\n  substrat memory search lead "deploy failed" --tag ops --since 2026-01-31')
+    .action(async (ref: string, query: string, _: unknown, command: Command) => {
+      const page = await createClient({ home: context.home() }).listPassages(ref, { ...readFilter(command), q: query });
+      context.print(isJson(command) ? JSON.stringify(page) : passageLines(page.items));
+    });
+}
+
+function passagesCommand(context: Context): Command {
+  return filtered('passages', 'List the passages of an agent, newest first.', '100')
+    .option('--cursor <cursor>', 'go on where a page ended')
+    .addHelpText('after', '\nExample:\n  substrat memory passages lead --tag ops')
+    .action(async (ref: string, _: unknown, command: Command) => {
+      const { cursor } = command.opts<{ cursor?: string }>();
+      const page = await createClient({ home: context.home() }).listPassages(ref, { ...readFilter(command), cursor });
+      context.print(isJson(command) ? JSON.stringify(page) : passageLines(page.items));
+    });
+}
+
+function storeCommand(context: Context): Command {
+  return new Command('store')
+    .description('Store a passage for an agent.')
+    .argument('<ref>', 'the agent')
+    .argument('<text>', 'what to remember; "-" reads it from stdin')
+    .option('--tags <tags>', 'separated by commas', '')
+    .addHelpText(
+      'after',
+      '\nExample:\n  substrat memory store lead "The staging server is called otter." --tags ops,names',
+    )
+    .action(async (ref: string, text: string, _: unknown, command: Command) => {
+      const passage = { content: readArgument(text), tags: splitNames(command.opts<{ tags: string }>().tags) };
+      const stored = await createClient({ home: context.home() }).storePassage(ref, passage);
+      context.print(isJson(command) ? JSON.stringify(stored) : `Stored (${stored.passageId}).`);
+    });
+}
+
+function forgetCommand(context: Context): Command {
+  return new Command('forget')
+    .description('Delete a passage of an agent.')
+    .argument('<ref>', 'the agent')
+    .argument('<id>', 'as `memory passages` shows it')
+    .addHelpText('after', '\nExample:\n  substrat memory forget lead 0198c5de-…')
+    .action(async (ref: string, id: string, _: unknown, command: Command) => {
+      const deleted = await createClient({ home: context.home() }).deletePassage(ref, id);
+      context.print(isJson(command) ? JSON.stringify(deleted) : 'The passage is deleted.');
+    });
+}
+
+function blockCommand(name: string, description: string): Command {
+  return new Command(name).description(description).argument('<ref>', BLOCKS_OF).argument('<label>', 'the block');
+}
+
+function filtered(name: string, description: string, limit: string): Command {
+  return new Command(name)
+    .description(description)
+    .argument('<ref>', 'the agent')
+    .option('--tag <tag>', 'only those with this tag')
+    .option('--since <time>', 'only from this day (2026-01-31) or time on')
+    .option('--until <time>', 'only from before')
+    .option('--limit <n>', 'at most so many', limit);
+}
+
+function readFilter(command: Command) {
+  const { tag, since, until, limit } = command.opts<{ tag?: string; since?: string; until?: string; limit: string }>();
+  return { tag, since, until, limit: readCount('--limit', limit) };
+}
+
+function readVersion(command: Command): number | undefined {
+  const { ifVersion } = command.opts<{ ifVersion?: string }>();
+  return ifVersion === undefined ? undefined : readWhole('--if-version', ifVersion);
+}
+
+function readWhole(option: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(`${option} takes a whole number; got "${text}".`);
+}
+
+function splitNames(text: string): string[] {
+  return text.split(',').filter((name) => name !== '');
+}
+
+function passageLines(passages: readonly Passage[]): string {
+  if (passages.length === 0) return 'Nothing found.';
+  return passages
+    .map(({ id, content, tags, createdAt }) => `${paint('dim', [id, createdAt, ...tags].join(' '))}\n${content}`)
+    .join('\n\n');
+}
+
+function isJson(command: Command): boolean {
+  return command.optsWithGlobals<GlobalOptions>().json ?? false;
+}
