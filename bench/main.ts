@@ -17,6 +17,7 @@ const BENCHMARKS = [
   'daemon-status',
   'rest',
   'events',
+  'memory',
 ];
 
 const { values, positionals } = parseArgs({

@@ -121,7 +121,7 @@ export function passageQueries({ engine, db, all, one, run }: Queries) {
  * have, and how rare a word is counts among its own passages. A mark is short, and two agents could share one; whose passage
  * it is decides besides.
  */
-function scoped(agentId: string, words: readonly string[]): string[] {
+export function scoped(agentId: string, words: readonly string[]): string[] {
   const mark = hash('sha256', agentId, 'hex').slice(0, 10);
   return words.map((word) => `${mark}${word}`);
 }
