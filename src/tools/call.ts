@@ -43,7 +43,8 @@ export async function callTool(
   let undo = async (): Promise<void> => {};
   try {
     const input = parseInput(call);
-    if (tool.prepare) {
+    let looked: unknown;
+    if (tool.prepare || tool.look) {
       // What is done outside the store is not done for a turn that has ended, nor beyond the limit, nor a second time.
       const { agent, repeated } = await deps.store.read(async (tx) => {
         await tx.holdRun(attempt);
@@ -54,9 +55,11 @@ export async function callTool(
       });
       if (call.wait !== null && !repeated) throw tooMany(call.wait);
       const { store, settings } = deps;
-      if (!repeated) undo = (await tool.prepare({ agent, store, settings }, input as never)) ?? undo;
+      const preparation = { agent, store, settings };
+      if (!repeated) undo = (await tool.prepare?.(preparation, input as never)) ?? undo;
+      looked = await tool.look?.(preparation, input as never);
     }
-    const { outcome, news } = await execute(deps, attempt, call, input);
+    const { outcome, news } = await execute(deps, attempt, call, { input, looked });
     if (outcome.reply && call.wait === null) deps.limiter.giveBack(agentId);
     // It is there, whatever happens now; its directory is made again before its first run.
     if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error) => describe(deps, error));
@@ -80,7 +83,7 @@ async function execute(
   deps: ToolDependencies,
   attempt: Attempt,
   call: Call,
-  input: unknown,
+  { input, looked }: { readonly input: unknown; readonly looked: unknown },
 ): Promise<{ outcome: ToolOutcome; news: number }> {
   const { tool } = call;
   const key = callKey(tool.name, input);
@@ -91,7 +94,11 @@ async function execute(
     const nth = attempt.calls.get(key) ?? 0;
     const repeated = await repeatOf(tx, attempt, tool, key);
     const outcome =
-      repeated ?? (await tool.run({ tx, agent, run, attempt, settings: deps.settings, now }, input as never));
+      repeated ??
+      (await tool.run(
+        { tx, agent, run, attempt, settings: deps.settings, now, looked: looked as never },
+        input as never,
+      ));
     if (call.wait !== null && !outcome.reply && !repeated) throw tooMany(call.wait);
     await recordCall(tx, attempt, { ...call, args: input }, now);
     await recordReturn(tx, attempt, call, { key, result: outcome.result, effect: tool.effect && !repeated }, now);

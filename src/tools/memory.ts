@@ -41,10 +41,9 @@ export const searchMemory = defineTool({
     query: textField('What to search for.').max(MAX_QUERY, `must have at most ${MAX_QUERY} characters`),
   }),
   effect: false,
-  run: async ({ tx, agent }, { query }) => {
-    const found = await searchPassages(tx, { agentId: agent.id, ...EVERYTHING, query, limit: MOST_FOUND });
-    return { result: { passages: withinReason(found).map(shown) } };
-  },
+  look: ({ store, agent }, { query }) =>
+    store.read((tx) => searchPassages(tx, { agentId: agent.id, ...EVERYTHING, query, limit: MOST_FOUND })),
+  run: async ({ looked }) => ({ result: { passages: withinReason(looked).map(shown) } }),
 });
 
 export const storeMemory = defineTool({

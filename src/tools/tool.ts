@@ -57,17 +57,20 @@ export interface Tool {
   readonly effect: boolean;
   /** What must be done or looked at outside the store, before the transaction; it must bear to be done twice. */
   prepare?(preparation: Preparation, input: never): Promise<Undo | undefined>;
-  run(context: ToolContext, input: never): Promise<ToolOutcome>;
+  /** What takes long to read, before the transaction too: other writers do not wait for it. `run` gets it. */
+  look?(preparation: Preparation, input: never): Promise<unknown>;
+  run(context: ToolContext & { readonly looked: never }, input: never): Promise<ToolOutcome>;
 }
 
 /** Ties a tool's functions to the type of its input. */
-export function defineTool<I extends z.ZodObject>(tool: {
+export function defineTool<I extends z.ZodObject, L = undefined>(tool: {
   readonly name: string;
   readonly description: string;
   readonly input: I;
   readonly effect: boolean;
   prepare?(preparation: Preparation, input: z.infer<I>): Promise<Undo | undefined>;
-  run(context: ToolContext, input: z.infer<I>): Promise<ToolOutcome>;
+  look?(preparation: Preparation, input: z.infer<I>): Promise<L>;
+  run(context: ToolContext & { readonly looked: L }, input: z.infer<I>): Promise<ToolOutcome>;
 }): Tool {
   return tool;
 }
