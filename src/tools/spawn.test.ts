@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daemon.ts';
+import { filesIn, startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daemon.ts';
 import { type ConnectedAgent, connectAgent } from '../../test/helpers/mcp.ts';
 
 let daemon: TestDaemon;
@@ -40,7 +40,7 @@ const spawn = (workspace_subdir?: string | null) =>
     ...(workspace_subdir !== undefined && { workspace_subdir }),
   });
 const tree = () =>
-  readdirSync(daemon.directory, { recursive: true })
+  filesIn(daemon.directory)
     .filter((path) => !path.includes('substrat.db'))
     .sort();
 

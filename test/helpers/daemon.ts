@@ -126,8 +126,10 @@ function readStore<T>(home: string, read: (database: Database.Database) => T): T
   }
 }
 
-function filesIn(directory: string): string[] {
-  return readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((path) => join(directory, path));
+/** By their types, because Node follows links otherwise, in circles too. */
+export function filesIn(directory: string): string[] {
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
+  return entries.map(({ parentPath, name }) => join(parentPath, name));
 }
 
 /** What a turn starts, in whatever group, carries the agent's id in its environment. */
