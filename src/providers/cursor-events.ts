@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { cleanText } from '../core/text.ts';
+import { readEvent } from './lines.ts';
 
 const text = z.string().transform(cleanText);
 const part = z.looseObject({ type: z.string(), text: z.string().optional() });
@@ -35,7 +36,7 @@ export type CursorEvent =
 
 /** A line of cursor-agent's `stream-json`; null for what is none or tells us nothing, such as the echo of the prompt. */
 export function parseCursorEvent(line: string): CursorEvent | null {
-  const said = parse(line);
+  const said = readEvent(event, line);
   switch (said?.type) {
     case 'system':
       return { type: 'init', session: said.session_id };
@@ -51,14 +52,5 @@ export function parseCursorEvent(line: string): CursorEvent | null {
       return { type: 'result', isError: said.is_error, text: said.result, usage: said.usage };
     default:
       return null;
-  }
-}
-
-function parse(line: string): z.infer<typeof event> | null {
-  if (!line.startsWith('{')) return null;
-  try {
-    return event.safeParse(JSON.parse(line)).data ?? null;
-  } catch {
-    return null;
   }
 }

@@ -1,3 +1,5 @@
+import type * as z from 'zod';
+
 /** One line of output; `null` stands for a line that was longer than the cap and was dropped. */
 export type Line = string | null;
 
@@ -42,4 +44,14 @@ export function lineSplitter(maxLineBytes: number) {
       if (bytes > 0) yield take();
     },
   };
+}
+
+/** What a line says, by the program's own schema; null for whatever else programs print. */
+export function readEvent<Schema extends z.ZodType>(schema: Schema, line: string): z.infer<Schema> | null {
+  if (!line.startsWith('{')) return null;
+  try {
+    return schema.safeParse(JSON.parse(line)).data ?? null;
+  } catch {
+    return null;
+  }
 }

@@ -5,6 +5,7 @@ import type { Command } from '../core/command.ts';
 import type { ScriptedTurn } from '../core/scripted-turn.ts';
 import { cleanText } from '../core/text.ts';
 import { turnEnvironment } from './environment.ts';
+import { readEvent } from './lines.ts';
 import { runProcess } from './process.ts';
 import type { Provider, ProviderEvent, Turn } from './provider.ts';
 import { conclude, type Final, maxLineBytes } from './verdict.ts';
@@ -78,7 +79,7 @@ async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<Pr
     if (output.type === 'end') return yield conclude(output, final, oversized);
     if (output.type === 'oversized') oversized++;
     if (final || output.type !== 'line') continue;
-    const said = parse(output.text);
+    const said = readEvent(event, output.text);
     if (said?.type === 'text') last = said.text;
     if (said?.type === 'done') final = { type: 'done', text: said.text ?? last };
     else if (said?.type === 'error') final = said;
@@ -99,15 +100,6 @@ function toCommand(options: ScriptedOptions, turn: Turn, program: string): Comma
 function input({ runId, agentId, name, instructions, prompt, session, messages, journal, mcpConfig }: Turn): string {
   const line: ScriptedTurn = { runId, agentId, name, instructions, prompt, session, messages, journal, mcpConfig };
   return `${JSON.stringify(line)}\n`;
-}
-
-function parse(line: string): z.infer<typeof event> | null {
-  if (!line.startsWith('{')) return null;
-  try {
-    return event.safeParse(JSON.parse(line)).data ?? null;
-  } catch {
-    return null;
-  }
 }
 
 function failure(message: string): ProviderEvent {
