@@ -14,6 +14,7 @@ const headers = {
   error: `Reply from worker (to message ${id}):`,
   late: `Late reply from worker (to message ${id}):`,
   notice: 'Notice from Substrat:',
+  context: `Earlier message from worker (message ${id}):`,
 } as const;
 
 /** The line ends of Python's `splitlines`, which knows the most. */

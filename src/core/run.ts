@@ -11,7 +11,7 @@ export type RunMessageType =
   | 'tool_return_message';
 
 /** How a carried message presents itself to the agent that gets it. */
-export type CarriedKind = 'request' | 'reply' | 'error' | 'late' | 'news' | 'notice';
+export type CarriedKind = 'request' | 'reply' | 'error' | 'late' | 'news' | 'notice' | 'context';
 
 /** A message as a run carries it into the prompt. */
 export interface CarriedMessage {
@@ -23,6 +23,8 @@ export interface CarriedMessage {
   readonly kind: CarriedKind;
   /** For replies: the message that is answered. */
   readonly inReplyTo?: string;
+  /** Where it was said to everybody: the channel. */
+  readonly channel?: string;
 }
 
 /** One thing that a broken attempt of the same run had already done. */

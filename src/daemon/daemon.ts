@@ -4,6 +4,7 @@ import { SubstratError } from '../core/errors.ts';
 import type { AgentWish, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
 import { answerServed, expireRequests, failServed, tellPerson } from '../messaging/replies.ts';
+import { endTurns, passStaleTurns, passTurns } from '../messaging/rounds.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import { terminateAgent } from '../messaging/tree.ts';
 import { endProcessGroup } from '../providers/process.ts';
@@ -66,6 +67,9 @@ export class Daemon {
     failServed,
     tellPerson,
     expireRequests,
+    endTurns,
+    passTurns,
+    passStaleTurns,
     terminateAgent: (tx, agent, reason, now) => {
       this.#ended.add(agent.id);
       return terminateAgent(tx, agent, reason, now);
@@ -113,7 +117,7 @@ export class Daemon {
       log,
       limiter: createRateLimiter(config.limits.toolCallsPerMinute),
       settings: {
-        rules: { requestDeadlineMs: config.daemon.requestDeadlineMs },
+        rules: { requestDeadlineMs: config.daemon.requestDeadlineMs, maxChainDepth: config.limits.maxChainDepth },
         limits: config.limits,
         nodeId,
         defaultProvider: config.daemon.defaultProvider,
@@ -146,6 +150,7 @@ export class Daemon {
       leaseMs,
       maxTreeRuns: config.limits.maxTreeRuns,
       maxAttempts,
+      turnTimeoutMs,
       pollMs: store.engine === 'postgres' ? 2000 : null,
       correspondence,
       runTurn: (started, signal) => runTurn(turn, started, signal),

@@ -1,3 +1,4 @@
+import type { MessagingRules } from '../messaging/send.ts';
 import type { AgentView, Store, Tx, WorkspaceRow } from '../store/store.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 
@@ -8,7 +9,7 @@ export interface Api {
   readonly version: string;
   readonly home: { mcpConfig(agentId: string): string };
   readonly config: { readonly events: { readonly heartbeatMs: number; readonly patienceMs: number } };
-  readonly rules: { readonly requestDeadlineMs: number };
+  readonly rules: MessagingRules;
   readonly log: { error(details: object, message: string): void };
   status(): Promise<{
     readonly pid: number;

@@ -1,5 +1,5 @@
 import type { EventRow, MessageView, Store, Tx } from '../store/store.ts';
-import { showMessage, showTime } from './shown.ts';
+import { showMessages, showTime } from './shown.ts';
 
 /** An event as readers get it, and what decides who does. */
 export interface Told {
@@ -161,10 +161,11 @@ async function readEvents(tx: Tx, after: number): Promise<Told[]> {
 /** Told with names: a message's event carries the message as it is now and whom it reaches, others the agent's handle. */
 async function tell(tx: Tx, event: EventRow): Promise<Told> {
   const data = JSON.parse(event.data) as EventData;
-  const message = data.messageId === undefined ? null : await tx.getMessageView({ id: data.messageId });
+  const about = MESSAGE_EVENTS.has(event.type) && data.messageId !== undefined;
+  const message = about ? await tx.getMessageView({ id: data.messageId as string }) : null;
   const shown = message
-    ? { message: showMessage(message), to: await readers(tx, message, data.recipients ?? []) }
-    : { ...data, ...(data.agentId !== undefined && { agent: await handleOf(tx, data.agentId) }) };
+    ? { message: (await showMessages(tx, [message]))[0], to: await readers(tx, message, data.recipients ?? []) }
+    : await named(tx, data);
   const body = { seq: event.seq, type: event.type, at: showTime(event.at), data: shown };
   const involved = [data.authorId, data.agentId, event.agent_id, ...(data.recipients ?? [])];
   return {
@@ -176,7 +177,23 @@ async function tell(tx: Tx, event: EventRow): Promise<Told> {
   };
 }
 
+/** Those that tell of a message as it is now. */
+const MESSAGE_EVENTS = new Set(['message_created', 'message_updated']);
+
+/** Ids stay, and whoever they mean is named besides. */
+async function named(tx: Tx, data: EventData): Promise<object> {
+  const { agentId, participantId, by } = data;
+  return {
+    ...data,
+    ...(agentId !== undefined && { agent: await handleOf(tx, agentId) }),
+    ...(participantId !== undefined && { participant: await handleOf(tx, participantId) }),
+    ...(by !== undefined && { by: await handleOf(tx, by) }),
+  };
+}
+
 interface EventData {
+  readonly participantId?: string;
+  readonly by?: string;
   readonly messageId?: string;
   readonly authorId?: string;
   readonly agentId?: string;
@@ -186,7 +203,7 @@ interface EventData {
 /** Those to whom it is delivered; for what is delivered to nobody, the others in the channel. */
 async function readers(tx: Tx, message: MessageView, recipients: readonly string[]): Promise<string[]> {
   if (recipients.length > 0) return Promise.all(recipients.map((id) => handleOf(tx, id)));
-  const members = await tx.listMemberHandles({ channelId: message.channel_id });
+  const members = await tx.listMembers({ channelId: message.channel_id });
   return members.filter(({ id }) => id !== message.author_id).map(({ handle }) => handle);
 }
 

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { z } from '@hono/zod-openapi';
+import { EMOJI, EMOJI_RULE, isEmoji } from '../core/emoji.ts';
 import { MAX_BLOCK, MAX_PASSAGE, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
 import { MAX_TEXT } from '../core/text.ts';
 
@@ -81,7 +82,11 @@ export const Message = z
     inReplyTo: uuid.nullable(),
     late: z.boolean(),
     request: z.enum(['open', 'closed']).nullable().openapi({ description: 'For a request, whether it still waits.' }),
+    parentMessageId: uuid.nullable().openapi({ description: 'The message that began the thread.' }),
+    reactions: z.array(z.strictObject({ emoji: z.string(), users: z.array(z.string()) })),
     createdAt: time,
+    editedAt: time.nullable(),
+    deletedAt: time.nullable().openapi({ description: 'When its author deleted it; its text is empty since.' }),
   })
   .openapi('Message');
 
@@ -124,9 +129,48 @@ export const Channel = z
     id: z.string(),
     kind: z.enum(['public', 'private', 'dm']),
     topic: z.string(),
+    member: z.boolean().openapi({ description: 'Whether you are in it.' }),
+    unread: z
+      .int()
+      .openapi({ description: 'What others said there that you have not read; 0 where you are not in it.' }),
     createdAt: time,
   })
   .openapi('Channel');
+
+const slug = z.string().min(1).max(64);
+const topic = z.string().max(1000).refine(plain, NO_NUL);
+const wake = z.enum(['all', 'mentions', 'none']).openapi({
+  description: "What wakes the agent: every person's post, only being mentioned, or nothing.",
+});
+
+export const ChannelCreation = z
+  .strictObject({
+    id: slug.openapi({ example: 'general' }),
+    kind: z.enum(['public', 'private']).default('public'),
+    topic: topic.default(''),
+    members: z.array(label).max(1000).default([]).openapi({ description: 'REFs of agents, handles of people.' }),
+  })
+  .openapi('ChannelCreation');
+
+export const ChannelTopic = z.strictObject({ topic }).openapi('ChannelTopic');
+
+export const ChannelPost = z
+  .strictObject({ text, parentMessageId: label.optional().openapi({ description: 'Answer in its thread.' }) })
+  .openapi('ChannelPost');
+
+export const MessageEdit = z.strictObject({ text }).openapi('MessageEdit');
+
+export const Reaction = z
+  .strictObject({ emoji: z.string().regex(EMOJI, EMOJI_RULE).refine(isEmoji, EMOJI_RULE) })
+  .openapi('Reaction');
+
+export const Member = z
+  .strictObject({ id: z.string(), kind: z.enum(['agent', 'person']), handle: z.string(), wake: wake.nullable() })
+  .openapi('Member');
+
+export const Membership = z.strictObject({ participant: label, wake: wake.default('all') }).openapi('Membership');
+
+export const MembershipWake = z.strictObject({ wake }).openapi('MembershipWake');
 
 export const Participant = z
   .strictObject({ id: z.string(), kind: z.enum(['agent', 'person']), handle: z.string() })
@@ -268,7 +312,7 @@ export const Prompt = z
     agentId: uuid,
     sections: z.array(
       z.strictObject({
-        name: z.enum(['identity', 'instructions', 'memory', 'guidance', 'messages']),
+        name: z.enum(['identity', 'instructions', 'memory', 'channels', 'guidance', 'messages']),
         text: z.string(),
         tokens: z.int(),
       }),

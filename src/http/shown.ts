@@ -1,13 +1,17 @@
 import { agentState } from '../core/agent.ts';
+import { tally } from '../messaging/reactions.ts';
 import type {
   AgentView,
   BlockChangeRow,
   BlockView,
-  ChannelRow,
+  ChannelView,
+  MemberView,
   MessageView,
   PassageRow,
+  ReactionView,
   RunMessageRow,
   RunRow,
+  Tx,
 } from '../store/store.ts';
 
 /** Rows as the API shows them. */
@@ -31,7 +35,13 @@ export function showAgent(view: AgentView) {
   };
 }
 
-export function showMessage(view: MessageView) {
+/** With what others thought of them. */
+export async function showMessages(tx: Tx, views: readonly MessageView[]) {
+  const reactions = await tx.listReactions({ messageIds: views.map(({ id }) => id) });
+  return views.map((view) => showMessage(view, reactions));
+}
+
+function showMessage(view: MessageView, reactions: readonly ReactionView[]) {
   return {
     messageId: view.id,
     channelId: view.channel_id,
@@ -41,7 +51,11 @@ export function showMessage(view: MessageView) {
     inReplyTo: view.in_reply_to,
     late: view.late === 1,
     request: view.request_state,
+    parentMessageId: view.thread_id,
+    reactions: tally(reactions.filter(({ message_id }) => message_id === view.id)),
     createdAt: showTime(view.created_at),
+    editedAt: view.edited_at === null ? null : showTime(view.edited_at),
+    deletedAt: view.deleted_at === null ? null : showTime(view.deleted_at),
   };
 }
 
@@ -79,8 +93,19 @@ export function showRunMessage(row: RunMessageRow) {
   };
 }
 
-export function showChannel(row: ChannelRow) {
-  return { id: row.id, kind: row.kind, topic: row.topic, createdAt: showTime(row.created_at) };
+export function showChannel(view: ChannelView) {
+  return {
+    id: view.id,
+    kind: view.kind,
+    topic: view.topic,
+    member: view.read_seq !== null,
+    unread: Number(view.unread),
+    createdAt: showTime(view.created_at),
+  };
+}
+
+export function showMember({ id, kind, handle, wake }: MemberView) {
+  return { id, kind: kind as 'agent' | 'person', handle, wake: kind === 'agent' ? wake : null };
 }
 
 export function showBlock(block: BlockView, readers: readonly { readonly handle: string }[]) {

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { seesChannel } from '../messaging/channels.ts';
 import type { Caller } from './access.ts';
 import type { Api } from './api.ts';
 import type { EventHub, Told } from './hub.ts';
@@ -101,7 +102,11 @@ function mayRead(api: Api, caller: Caller, told: Told, filter: StreamFilter): bo
   if (filter.agentId && !told.agents.includes(filter.agentId)) return false;
   if (filter.channelId && channelId !== filter.channelId) return false;
   if (caller.owner) return true;
-  return channelId !== null && api.store.read((tx) => tx.isMember({ channelId, participantId: caller.id }));
+  if (channelId === null) return false;
+  return api.store.read(async (tx) => {
+    const channel = await tx.getChannel({ id: channelId });
+    return channel !== null && seesChannel(tx, caller.id, channel);
+  });
 }
 
 /** Where a reader goes on: by its header, by the query, or from now. What is gone is said. */

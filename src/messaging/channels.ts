@@ -1,4 +1,37 @@
+import { keyOf, shorten, USER_ID } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
 import type { AgentRow, ChannelRow, Tx } from '../store/store.ts';
+
+/** One of the two in a DM, or whoever looks for a channel. */
+export interface Side {
+  readonly id: string;
+  readonly handle: string;
+}
+
+const SLUG = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+export interface NewChannel {
+  readonly id: string;
+  readonly kind: 'public' | 'private';
+  readonly topic: string;
+  readonly memberIds: readonly string[];
+}
+
+/** A channel of its own, with a name that nobody can take for a DM's or a team's. */
+export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now: number): Promise<ChannelRow> {
+  const { id, kind, topic, memberIds } = wanted;
+  if (!SLUG.test(id) || /^(dm|team)-/.test(id)) {
+    throw new SubstratError(
+      'bad_request',
+      `"${shorten(id)}" cannot be a channel's id: 1 to 64 small letters, digits, "_" or "-", the first a letter or a digit; "dm-…" and "team-…" are taken by Substrat.`,
+    );
+  }
+  if (await tx.getChannel({ id })) throw new SubstratError('name_taken', `There is a channel "${id}" already.`);
+  const channel: ChannelRow = { id, kind, topic, pair: null, team_of: null, created_at: now, created_by: by };
+  await makeChannel(tx, channel, memberIds);
+  await tx.appendEvent({ type: 'channel_created', at: now, channelId: id, data: { channelId: id, by } });
+  return channel;
+}
 
 /** The DM of two participants, made when they first talk. Its name is for people; the pair of ids is what finds it. */
 export async function openDm(tx: Tx, a: Side, b: Side, now: number): Promise<string> {
@@ -7,25 +40,98 @@ export async function openDm(tx: Tx, a: Side, b: Side, now: number): Promise<str
   if (dm) return dm.id;
   const [x, y] = [a.handle, b.handle].sort();
   const id = await freeId(tx, `dm-${x}-${y}`.toLowerCase());
-  await makeChannel(tx, { id, kind: 'dm', topic: '', pair, team_of: null, created_at: now }, [a.id, b.id]);
+  const channel: ChannelRow = { id, kind: 'dm', topic: '', pair, team_of: null, created_at: now, created_by: null };
+  await makeChannel(tx, channel, [a.id, b.id]);
   return id;
 }
 
 /** The channel of a parent and its children; each child joins as it is made. */
 export async function joinTeam(tx: Tx, parent: AgentRow, childId: string, now: number): Promise<void> {
   const team = await tx.getTeamChannel({ teamOf: parent.id });
-  if (team) return tx.joinChannel({ channelId: team.id, participantId: childId });
+  if (team) {
+    await tx.joinChannel({ channelId: team.id, participantId: childId });
+    return;
+  }
   const id = await freeId(tx, `team-${parent.handle}`.toLowerCase());
   const topic = `The team of ${parent.handle}`;
-  await makeChannel(tx, { id, kind: 'private', topic, pair: null, team_of: parent.id, created_at: now }, [
-    parent.id,
-    childId,
-  ]);
+  const made = { pair: null, team_of: parent.id, created_at: now, created_by: null };
+  await makeChannel(tx, { id, kind: 'private', topic, ...made }, [parent.id, childId]);
 }
 
-interface Side {
-  readonly id: string;
-  readonly handle: string;
+/** What a participant may see: what it is in, and what is public. The owner sees everything. */
+export async function seesChannel(tx: Tx, participantId: string, channel: ChannelRow): Promise<boolean> {
+  if (channel.kind === 'public' || participantId === USER_ID) return true;
+  return tx.isMember({ channelId: channel.id, participantId });
+}
+
+/**
+ * The channel that an id means to a participant. What it may not see does not exist for it. A DM that is not there yet is
+ * opened where a time is given.
+ */
+export async function resolveChannel(tx: Tx, who: Side, id: string, now: number | null): Promise<ChannelRow> {
+  const channel = await tx.getChannel({ id });
+  if (channel && channel.kind !== 'dm' && (await seesChannel(tx, who.id, channel))) return channel;
+  const dm = /^dm-/i.test(id) ? await resolveDm(tx, who, keyOf(id), now) : null;
+  if (dm) return dm;
+  throw new SubstratError('not_found', `There is no channel "${shorten(id)}" for you.`);
+}
+
+export async function otherSide(tx: Tx, dm: ChannelRow, id: string): Promise<Side> {
+  const otherId = dm.pair?.split(' ').find((one) => one !== id) ?? '';
+  const other = await tx.getParticipantById({ id: otherId });
+  if (!other || !dm.pair?.split(' ').includes(id)) {
+    throw new SubstratError('forbidden', `Only the two whose DM ${dm.id} is can write there.`);
+  }
+  return other;
+}
+
+/**
+ * `dm-x-y` in either order. Handles may have a "-" in them, so an id can mean more than one pair: among the participant's own
+ * DMs and those whom it can reach, there must be exactly one.
+ */
+async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Promise<ChannelRow | null> {
+  const found = new Map<string, { dm: ChannelRow } | { other: Side }>();
+  const named = await tx.getChannel({ id });
+  const sides = named?.pair?.split(' ') ?? [];
+  if (named && sides.includes(who.id)) found.set(sides.find((one) => one !== who.id) ?? who.id, { dm: named });
+  for (const other of await othersNamed(tx, who, id.slice('dm-'.length))) {
+    const dm = await tx.getDm({ pair: [who.id, other.id].sort().join(' ') });
+    if (dm) found.set(other.id, { dm });
+    else if (await mayOpenDm(tx, who.id, other.id)) found.set(other.id, { other });
+  }
+  const [only] = found.values();
+  if (found.size > 1) {
+    throw new SubstratError('conflict', `"${shorten(id)}" can mean more than one DM of yours; use \`recipient\`.`);
+  }
+  // The owner reads the DMs of others; whether it may write there is asked later.
+  if (!only) return who.id === USER_ID ? named : null;
+  if ('dm' in only) return only.dm;
+  return now === null ? null : tx.getChannel({ id: await openDm(tx, who, only.other, now) });
+}
+
+async function othersNamed(tx: Tx, who: Side, pair: string): Promise<Side[]> {
+  const me = keyOf(who.handle);
+  const handles = [
+    ...(pair.startsWith(`${me}-`) ? [pair.slice(me.length + 1)] : []),
+    ...(pair.endsWith(`-${me}`) ? [pair.slice(0, -me.length - 1)] : []),
+  ];
+  const others: Side[] = [];
+  for (const handle of handles) {
+    const other = await tx.getParticipant({ handleKey: handle });
+    if (other && other.kind !== 'system' && other.id !== who.id) others.push(other);
+  }
+  return others;
+}
+
+/** One hop away, or in a channel with it. The owner reaches everyone, a root the owner. */
+async function mayOpenDm(tx: Tx, id: string, otherId: string): Promise<boolean> {
+  if (id === USER_ID) return true;
+  const [me, other] = [await tx.getAgent({ id }), await tx.getAgent({ id: otherId })];
+  if (other?.terminated_at) return false;
+  if (me && otherId === USER_ID && me.parent_id === null) return true;
+  if (me && other && (me.parent_id === otherId || other.parent_id === id)) return true;
+  if (me?.parent_id && me.parent_id === other?.parent_id) return true;
+  return tx.shareChannel({ a: id, b: otherId });
 }
 
 async function makeChannel(tx: Tx, channel: ChannelRow, memberIds: readonly string[]): Promise<void> {

@@ -11,10 +11,18 @@ export interface Draft {
   readonly inReplyTo?: string | null;
   readonly late?: boolean;
   readonly chainDepth: number;
+  readonly threadId?: string | null;
   /** Agents that get it; people read the channel. */
-  readonly recipients: readonly { readonly agentId: string; readonly kind: DeliveryKind }[];
+  readonly recipients: readonly Recipient[];
   /** What makes it a request. */
   readonly request?: Pick<RequestRow, 'recipient_id' | 'parent_id' | 'deadline_at'>;
+}
+
+export interface Recipient {
+  readonly agentId: string;
+  readonly kind: DeliveryKind;
+  /** Its place in the turns of a channel; 0 outside of them. */
+  readonly round?: number;
 }
 
 /** Stores the message, its deliveries and its event, and wakes the recipients, all in the caller's transaction. */
@@ -45,10 +53,11 @@ export async function post(tx: Tx, draft: Draft, now: number): Promise<string> {
     late: draft.late ? 1 : 0,
     chain_depth: draft.chainDepth,
     created_at: now,
+    thread_id: draft.threadId ?? null,
   });
   if (draft.request) await tx.insertRequest({ message_id: id, seq, asker_id: draft.authorId, ...draft.request });
-  for (const { agentId, kind } of draft.recipients) {
-    await tx.insertDelivery({ message_id: id, agent_id: agentId, seq, kind });
+  for (const { agentId, kind, round } of draft.recipients) {
+    await tx.insertDelivery({ message_id: id, agent_id: agentId, seq, kind, round: round ?? 0 });
     await tx.wakeAgent({ agentId, now });
   }
   return id;

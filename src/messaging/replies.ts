@@ -50,6 +50,13 @@ export async function answerServed(tx: Tx, run: RunRow, finalText: string, now: 
   await answer(tx, request, { run, text: finalText.trim() ? finalText : NO_REPLY, kind: 'reply' }, now);
 }
 
+/** The agent chose not to answer what its run serves; answers whether somebody waited. */
+export async function declineServed(tx: Tx, run: RunRow, now: number): Promise<boolean> {
+  const request = await openServed(tx, run);
+  if (request) await answer(tx, request, { run, text: NO_REPLY, kind: 'reply' }, now);
+  return request !== null;
+}
+
 /** What a run that ended badly for good owes. */
 export async function failServed(tx: Tx, run: RunRow, reason: string, now: number): Promise<void> {
   const request = await openServed(tx, run);

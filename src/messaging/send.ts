@@ -8,6 +8,8 @@ import { type Recipient, resolveRecipient } from './route.ts';
 
 export interface MessagingRules {
   readonly requestDeadlineMs: number;
+  /** Where posts in channels start no more runs. */
+  readonly maxChainDepth: number;
 }
 
 export interface Sent {
@@ -139,7 +141,7 @@ async function requestBetween(tx: Tx, sides: { asker: string; recipient: string 
  * The request that an unnamed message to its asker answers. Once the agent has answered it, more words to the asker are
  * news; when something else closed it (a deadline), they are its late reply.
  */
-async function servedRequest(tx: Tx, run: RunRow, to: Recipient): Promise<RequestRow | null> {
+export async function servedRequest(tx: Tx, run: RunRow, to: Pick<Recipient, 'id'>): Promise<RequestRow | null> {
   const request = run.serves === null ? null : await tx.getRequest({ id: run.serves });
   if (!request || request.asker_id !== to.id) return null;
   if (request.state === 'open') return request;

@@ -4,6 +4,7 @@ import { newId } from '../core/id.ts';
 import type { AgentRow, Tx } from '../store/store.ts';
 import { joinTeam } from './channels.ts';
 import { answer } from './replies.ts';
+import { endTurns } from './rounds.ts';
 
 export interface TreeLimits {
   readonly maxChildren: number;
@@ -93,6 +94,7 @@ export async function terminateAgent(tx: Tx, agent: AgentRow, reason: string, no
     }
     await tx.killDeliveriesTo({ agentId: id });
     await tx.setTerminated({ id, at: now });
+    await endTurns(tx, id, now);
     await tx.appendEvent({ type: 'agent_terminated', at: now, agentId: id, data: { agentId: id, reason } });
   }
   for (const { id, handle } of doomed) {

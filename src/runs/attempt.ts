@@ -13,6 +13,8 @@ export interface Attempt {
   readonly tools: string | null;
   /** How often each identical call was made so far. */
   readonly calls: Map<string, number>;
+  /** Up to which message it has seen each channel; known for good when the turn ends well. */
+  readonly shown: Map<string, number>;
   step: number;
   lastType: RunMessageType | null;
   /** Its last call was refused for being one too many: of such a row only the first is recorded. */
@@ -28,6 +30,7 @@ export function createAttempt(run: RunRow, agent: AgentRow, step: number): Attem
     external: agent.provider === 'external',
     tools: agent.tools,
     calls: new Map(),
+    shown: new Map(),
     step,
     lastType: null,
     limited: false,

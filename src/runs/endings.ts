@@ -13,6 +13,11 @@ export interface Correspondence {
   tellPerson(tx: Tx, agent: AgentRow, text: string, now: number): Promise<void>;
   expireRequests(tx: Tx, now: number): Promise<number>;
   terminateAgent(tx: Tx, agent: AgentRow, reason: string, now: number): Promise<string[]>;
+  /** Its turn in the channels whose posts it carried is over. */
+  endTurns(tx: Tx, agentId: string, now: number): Promise<void>;
+  /** It will be a while until it goes on: others need not wait for it. */
+  passTurns(tx: Tx, agentId: string, now: number): Promise<void>;
+  passStaleTurns(tx: Tx, before: number, now: number): Promise<void>;
 }
 
 export interface Failure {
@@ -34,6 +39,7 @@ export async function completeRun(
   if (attempt.external) await returnUnanswered(tx, run);
   await tx.endCarried({ runId: run.id, state: 'acknowledged' });
   await correspondence.answerServed(tx, run, finalText, now);
+  for (const [channelId, seq] of attempt.shown) await tx.setRead({ channelId, participantId: run.agent_id, seq });
   await tx.settleAgent({ id: run.agent_id });
   await tellEnded(tx, run, 'completed', null, now);
   await afterAttempt(tx, correspondence, run, now);
@@ -66,6 +72,9 @@ export async function failAttempt(
     agentId: run.agent_id,
     data: { runId: run.id, agentId: run.agent_id, kind: failure.kind, error: failure.message, notBefore },
   });
+  if (failure.kind === 'timeout' || (!rule.counts && notBefore > now)) {
+    await correspondence.passTurns(tx, agent.id, now);
+  }
   if (!rule.counts && notBefore > now) {
     await tx.restAgent({ id: agent.id, until: notBefore, rests: agent.rests + 1 });
     if (agent.rests === 0) {
@@ -123,6 +132,7 @@ async function afterAttempt(tx: Tx, correspondence: Correspondence, run: RunRow,
   for (const { id } of await tx.readySpawned({ runId: run.id })) await tx.wakeAgent({ agentId: id, now });
   const agent = await tx.getAgent({ id: run.agent_id });
   const ended = (await tx.getRun({ id: run.id }))?.ended_at !== null;
+  if (ended) await correspondence.endTurns(tx, run.agent_id, now);
   if (agent?.completing && ended) await correspondence.terminateAgent(tx, agent, 'it completed its work', now);
   else await tx.wakeAgent({ agentId: run.agent_id, now });
 }
@@ -136,13 +146,13 @@ async function returnUnanswered(tx: Tx, run: RunRow): Promise<void> {
   }
 }
 
-function tellEnded(tx: Tx, run: RunRow, state: string, error: string | null, now: number): Promise<number> {
-  return tx.appendEvent({
-    type: 'run_ended',
-    at: now,
-    agentId: run.agent_id,
-    data: { runId: run.id, agentId: run.agent_id, state, error },
-  });
+async function tellEnded(tx: Tx, run: RunRow, state: string, error: string | null, now: number): Promise<void> {
+  const { id: runId, agent_id: agentId } = run;
+  await tx.appendEvent({ type: 'run_ended', at: now, agentId, data: { runId, agentId, state, error } });
+  const trigger = run.trigger_id === null ? null : await tx.getMessage({ id: run.trigger_id });
+  const channelId = trigger?.channel_id;
+  if (!channelId) return;
+  await tx.appendEvent({ type: 'agent_done', at: now, agentId, channelId, data: { agentId, runId, channelId } });
 }
 
 function stopReasonOf({ kind }: Failure): StopReason {

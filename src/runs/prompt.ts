@@ -1,7 +1,7 @@
 import { shorten } from '../core/agent.ts';
 import { escapeHeaders, escapeSection, quote, renderMessage } from '../core/header.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
-import type { AgentRow, BlockView } from '../store/store.ts';
+import type { AgentRow, BlockView, ChannelRow } from '../store/store.ts';
 
 /** How much of a lost conversation is told, in characters, and how much of each text in it. */
 export const MAX_CONVERSATION = 60_000;
@@ -31,8 +31,14 @@ const MEMORY_GUIDANCE: Readonly<Record<string, string>> = {
   search_memory: 'search_memory finds stored passages by keywords.',
 };
 
+const CHANNELS = `## Channels
+
+A message "in #channel" was said to everybody there. Your final text is not posted to a channel. To say something there,
+call send_message with channelId; @handle calls somebody. react_to_message says it with an emoji, read_channel shows what was
+said before, and do_nothing is right whenever a message is not for you. You are in:`;
+
 export interface Section {
-  readonly name: 'identity' | 'instructions' | 'memory' | 'guidance' | 'messages';
+  readonly name: 'identity' | 'instructions' | 'memory' | 'channels' | 'guidance' | 'messages';
   readonly text: string;
 }
 
@@ -40,11 +46,13 @@ export interface Section {
 export function instructionSections(
   agent: Pick<AgentRow, 'name' | 'role' | 'instructions' | 'tools'>,
   blocks: readonly Pick<BlockView, 'label' | 'text'>[],
+  channels: readonly Pick<ChannelRow, 'id' | 'topic'>[],
 ): Section[] {
   const sections: Section[] = [
     { name: 'identity', text: `You are ${agent.name} (${agent.role}), an agent in Substrat.` },
     { name: 'instructions', text: agent.instructions.trim() },
     { name: 'memory', text: renderMemory(agent, blocks) },
+    { name: 'channels', text: renderChannels(channels) },
     { name: 'guidance', text: GUIDANCE },
   ];
   return sections.filter(({ text }) => text !== '');
@@ -68,6 +76,12 @@ function renderMemory(
   const guidance = ways.map(([, text]) => `- ${text}`).join('\n');
   const rendered = blocks.map(({ label, text }) => `### ${label}\n${escapeSection(text)}`);
   return [MEMORY, guidance, ...rendered].filter(Boolean).join('\n\n');
+}
+
+function renderChannels(channels: readonly Pick<ChannelRow, 'id' | 'topic'>[]): string {
+  if (channels.length === 0) return '';
+  const lines = channels.map(({ id, topic }) => `- #${id}${topic.trim() ? `: ${oneLine(topic)}` : ''}`);
+  return [CHANNELS, ...lines].join('\n');
 }
 
 /** The prompt of one turn: what was said before, what a broken attempt did, then all that the run carries, in order. */

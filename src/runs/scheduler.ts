@@ -12,6 +12,8 @@ export interface SchedulerOptions {
   readonly leaseMs: number;
   readonly maxTreeRuns: number;
   readonly maxAttempts: number;
+  /** How long the agents of a channel wait for one of them. */
+  readonly turnTimeoutMs: number;
   /** How often to look without a hint; null where no other process can make a run. */
   readonly pollMs: number | null;
   readonly correspondence: Correspondence;
@@ -170,7 +172,7 @@ export class Scheduler {
   }
 
   async #expire(): Promise<void> {
-    const { store, clock, correspondence, maxAttempts, maxTreeRuns } = this.#options;
+    const { store, clock, correspondence, maxAttempts, maxTreeRuns, turnTimeoutMs } = this.#options;
     const now = clock();
     // After a long sleep of the machine our own leases have passed, too; their turns go on and the next renewal mends them.
     const lost = (runs: RunRow[]) => runs.filter((run) => !this.#live.has(run.id));
@@ -178,7 +180,8 @@ export class Scheduler {
       const [overdue] = await tx.listOverdueRequests({ now, limit: 1 });
       const [expired] = lost(await tx.listExpired({ now }));
       const [paused] = await tx.listNewlyPaused({ maxTreeRuns });
-      return overdue ?? expired ?? paused;
+      const [stale] = await tx.listStaleTurns({ before: now - turnTimeoutMs });
+      return overdue ?? expired ?? paused ?? stale;
     });
     if (!due) return;
     const more = await store.write(async (tx) => {
@@ -192,6 +195,7 @@ export class Scheduler {
         const text = `The team of ${root?.handle} rests: it had ${maxTreeRuns} runs since a person last wrote (limits.max_tree_runs). Write to any of them and it goes on.`;
         if (root) await correspondence.tellPerson(tx, root, text, now);
       }
+      await correspondence.passStaleTurns(tx, now - turnTimeoutMs, now);
       return (await correspondence.expireRequests(tx, now)) > 0;
     });
     if (more) this.#again = true;
@@ -199,11 +203,12 @@ export class Scheduler {
 
   /** One timer for the earliest thing that only time will bring. */
   async #arm(): Promise<void> {
-    const { store, clock, nodeId, pollMs } = this.#options;
+    const { store, clock, nodeId, pollMs, turnTimeoutMs } = this.#options;
     const now = clock();
     const times = await store.read(async (tx) => [
       (await tx.getNextDeadline({}))?.at ?? null,
       (await tx.getNextStart({ nodeId, now }))?.at ?? null,
+      after((await tx.getOldestTurn({}))?.at, turnTimeoutMs),
     ]);
     if (pollMs !== null) times.push(now + pollMs);
     const next = Math.min(...times.filter((at) => at !== null));
@@ -215,4 +220,8 @@ export class Scheduler {
     const wait = Math.min(Math.max(at - this.#options.clock(), 1), 2 ** 31 - 1);
     this.#timer = setTimeout(() => this.poke(), wait);
   }
+}
+
+function after(at: number | null | undefined, ms: number): number | null {
+  return at === null || at === undefined ? null : at + ms;
 }

@@ -1,7 +1,7 @@
-import { USER } from '../core/agent.ts';
+import { shorten, USER, USER_ID } from '../core/agent.ts';
 import { type Carried, chooseCarried } from '../core/delivery.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
-import type { AgentRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
+import type { AgentRow, BlockView, ChannelRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
 import { type Attempt, createAttempt, record } from './attempt.ts';
 import {
   buildInstructions,
@@ -17,6 +17,10 @@ const MAX_CARRIED = 200;
 /** And, beside the one that started it, at most so many characters: a prompt has to fit somewhere. */
 const MAX_CARRIED_TEXT = 2_000_000;
 const MAX_JOURNAL = 50;
+const MAX_CHANNELS = 50;
+/** Of what was said in a channel before: so many of the newest messages, each at most so long. */
+const MAX_CONTEXT = 20;
+const MAX_CONTEXT_TEXT = 4_000;
 const MAX_PAST_TURNS = 50;
 
 /** An attempt that is claimed and knows what to do. */
@@ -39,12 +43,13 @@ export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Starte
   if (carried.length === 0) return null;
 
   const records = run.attempt === 1 ? [] : await tx.listRecords({ runId: run.id });
-  const messages = carried.map(toCarriedMessage);
+  const { messages, shown } = await withContext(tx, agent, carried);
   const journal = journalOf(records);
-  const instructions = buildInstructions(agent, await tx.listSeenBlocks({ readerId: agent.id }));
+  const instructions = buildInstructions(agent, ...(await known(tx, agent)));
   const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
   const prompt = buildPrompt({ conversation, messages, journal });
   const attempt = createAttempt(run, agent, records.at(-1)?.step ?? 0);
+  for (const [channelId, seq] of shown) attempt.shown.set(channelId, seq);
   await record(tx, attempt, { type: 'system_message', content: instructions }, now);
   await record(tx, attempt, { type: 'user_message', content: prompt }, now);
   await tx.appendEvent({
@@ -53,14 +58,28 @@ export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Starte
     agentId: agent.id,
     data: { runId: run.id, agentId: agent.id, attempt: run.attempt },
   });
+  const channelId = (carried.find((delivery) => delivery.delivery_kind !== 'news') ?? carried[0])?.channel_id;
+  await tx.appendEvent({
+    type: 'agent_typing',
+    at: now,
+    agentId: agent.id,
+    channelId: channelId ?? null,
+    data: { agentId: agent.id, runId: run.id, channelId },
+  });
   return { attempt, agent, messages, journal, instructions, prompt };
+}
+
+/** What stands in an agent's system prompt beside its instructions: its memory, and where it can be heard. */
+async function known(tx: Tx, agent: AgentRow): Promise<[BlockView[], ChannelRow[]]> {
+  const joined = await tx.listJoined({ participantId: agent.id, limit: MAX_CHANNELS });
+  return [await tx.listSeenBlocks({ readerId: agent.id }), joined.filter(({ team_of }) => team_of === null)];
 }
 
 /** The prompt that a turn would begin with now, section by section: what is known of it before it is there. */
 export async function previewPrompt(tx: Tx, agent: AgentRow): Promise<Section[]> {
-  const sections = instructionSections(agent, await tx.listSeenBlocks({ readerId: agent.id }));
+  const sections = instructionSections(agent, ...(await known(tx, agent)));
   const pending = await tx.listPending({ agentId: agent.id, limit: MAX_CARRIED });
-  const messages = withinReason(chooseCarried(pending)).deliveries.map(toCarriedMessage);
+  const { messages } = await withContext(tx, agent, withinReason(chooseCarried(pending)).deliveries);
   const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
   const text = buildPrompt({ conversation, messages, journal: [] });
   return text === '' ? sections : [...sections, { name: 'messages', text }];
@@ -94,6 +113,35 @@ function withinReason(chosen: Carried<DeliveryView>): Carried<DeliveryView> {
   return { ...chosen, deliveries };
 }
 
+/** What is carried, and before it what others said in the same channels since the agent last looked. */
+async function withContext(
+  tx: Tx,
+  agent: AgentRow,
+  carried: readonly DeliveryView[],
+): Promise<{ messages: CarriedMessage[]; shown: Map<string, number> }> {
+  const shown = new Map<string, number>();
+  const context: CarriedMessage[] = [];
+  const ids = new Set(carried.map((delivery) => delivery.message_id));
+  for (const channelId of new Set(carried.filter(isSaidToAll).map((delivery) => delivery.channel_id))) {
+    const member = await tx.getMember({ channelId, participantId: agent.id });
+    if (!member) continue;
+    const said = await tx.listSaid({ channelId, readerId: agent.id, after: member.read_seq, limit: MAX_CONTEXT });
+    shown.set(channelId, said[0]?.seq ?? member.read_seq);
+    for (const message of said.reverse()) {
+      if (ids.has(message.id)) continue;
+      const text = shorten(message.text, MAX_CONTEXT_TEXT);
+      const from = message.handle === USER_ID ? USER : message.handle;
+      context.push({ id: message.id, from, channelId, text, kind: 'context', channel: channelId });
+    }
+  }
+  return { messages: [...context, ...carried.map(toCarriedMessage)], shown };
+}
+
+/** In a channel that people made; a team's is its own business. */
+function isSaidToAll({ channel_kind, team_of }: DeliveryView): boolean {
+  return channel_kind !== 'dm' && team_of === null;
+}
+
 /** 0 where a person's message is carried, else one more than the deepest that is. */
 function chainDepth(carried: readonly DeliveryView[]): number {
   if (carried.some((delivery) => delivery.author_kind === 'person')) return 0;
@@ -103,16 +151,20 @@ function chainDepth(carried: readonly DeliveryView[]): number {
 export function toCarriedMessage(delivery: DeliveryView): CarriedMessage {
   const message = {
     id: delivery.message_id,
-    from: delivery.author_kind === 'person' ? personName(delivery) : (delivery.author_name ?? delivery.author_handle),
+    from: authorOf(delivery),
     channelId: delivery.channel_id,
     text: delivery.text,
     kind: kindOf(delivery),
+    ...(isSaidToAll(delivery) && { channel: delivery.channel_id }),
   };
   return delivery.in_reply_to === null ? message : { ...message, inReplyTo: delivery.in_reply_to };
 }
 
-function personName({ author_handle }: DeliveryView): string {
-  return author_handle === 'user' ? USER : author_handle;
+/** Neighbours call each other by their names; in a channel there are others, and handles are what mentions them. */
+function authorOf(delivery: DeliveryView): string {
+  const { author_kind, author_handle, author_name } = delivery;
+  if (author_handle === USER_ID) return USER;
+  return author_kind === 'person' || isSaidToAll(delivery) ? author_handle : (author_name ?? author_handle);
 }
 
 function kindOf(delivery: DeliveryView): CarriedKind {

@@ -185,7 +185,7 @@ export function testAgents({ read, write }: StoreKit): void {
   describe('channels', () => {
     test('are found by id, by pair and by team', async () => {
       const { lead } = await addTeam();
-      const base = { kind: 'private', topic: 'Ü', pair: null, team_of: null, created_at: 3 } as const;
+      const base = { kind: 'private', topic: 'Ü', pair: null, team_of: null, created_at: 3, created_by: null } as const;
       const team = { ...base, id: `team-${lead.id}`, team_of: lead.id };
       const dm = { ...base, kind: 'dm' as const, id: `dm-${lead.id}`, pair: `${lead.id}:user` };
       await write(async (tx) => {
@@ -208,7 +208,7 @@ export function testAgents({ read, write }: StoreKit): void {
       await write(async (tx) => {
         for (const { id } of [two, one, two, lead]) await tx.joinChannel({ channelId, participantId: id });
       });
-      const members = await read((tx) => tx.listMemberHandles({ channelId }));
+      const members = await read((tx) => tx.listMembers({ channelId }));
       expect(members.map(({ id }) => id)).toEqual([two.id, one.id, lead.id]);
       expect(await read((tx) => tx.isMember({ channelId, participantId: one.id }))).toBe(true);
       expect(await read((tx) => tx.isMember({ channelId, participantId: 'user' }))).toBe(false);

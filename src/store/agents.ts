@@ -49,6 +49,7 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
           .select(eb.fn.countAll<number>().as('n'))
           .whereRef('deliveries.agent_id', '=', 'agents.id')
           .where('deliveries.state', '=', sql.lit('pending'))
+          .where('deliveries.round', '<', sql.lit(2))
           .as('pending'),
       ]);
   const rest = run((p: { id: string; rest_until: number; rests: number }) =>

@@ -1,11 +1,32 @@
 import type { Queries } from './query.ts';
-import type { ChannelRow } from './schema.ts';
+import type { ChannelRow, MemberRow, Wake } from './schema.ts';
+
+/** A channel as one participant sees it. */
+export interface ChannelView extends ChannelRow {
+  /** Null where the participant is no member. */
+  readonly read_seq: number | null;
+  readonly unread: number | null;
+}
+
+export interface MemberView extends Pick<MemberRow, 'position' | 'wake' | 'read_seq'> {
+  readonly id: string;
+  readonly kind: 'agent' | 'person' | 'system';
+  readonly handle: string;
+  readonly provider: string | null;
+  readonly terminated_at: number | null;
+}
 
 export function channelQueries({ db, all, one, run, fetch }: Queries) {
-  const insertMember = run((p: { channelId: string; participantId: string; position: number }) =>
+  const insertMember = run((p: { channelId: string; participantId: string; position: number; wake: Wake }) =>
     db
       .insertInto('members')
-      .values({ channel_id: p.channelId, participant_id: p.participantId, position: p.position })
+      .values({
+        channel_id: p.channelId,
+        participant_id: p.participantId,
+        position: p.position,
+        wake: p.wake,
+        read_seq: 0,
+      })
       .onConflict((oc) => oc.doNothing()),
   );
   const lastPosition = one((p: { channelId: string }) =>
@@ -17,7 +38,7 @@ export function channelQueries({ db, all, one, run, fetch }: Queries) {
   const member = one((p: { channelId: string; participantId: string }) =>
     db
       .selectFrom('members')
-      .select('position')
+      .selectAll()
       .where('channel_id', '=', p.channelId)
       .where('participant_id', '=', p.participantId),
   );
@@ -30,6 +51,24 @@ export function channelQueries({ db, all, one, run, fetch }: Queries) {
       .where('theirs.participant_id', '=', p.b)
       .limit(1),
   );
+  const views = (participantId: string) =>
+    db
+      .selectFrom('channels')
+      .leftJoin('members as mine', (join) =>
+        join.onRef('mine.channel_id', '=', 'channels.id').on('mine.participant_id', '=', participantId),
+      )
+      .selectAll('channels')
+      .select((eb) => [
+        'mine.read_seq',
+        eb
+          .selectFrom('messages')
+          .select(eb.fn.countAll<number>().as('n'))
+          .whereRef('messages.channel_id', '=', 'channels.id')
+          .whereRef('messages.seq', '>', 'mine.read_seq')
+          .where('messages.author_id', '<>', participantId)
+          .where('messages.deleted_at', 'is', null)
+          .as('unread'),
+      ]);
   return {
     getChannel: one((p: { id: string }) => db.selectFrom('channels').selectAll().where('id', '=', p.id)),
     getDm: one((p: { pair: string }) => db.selectFrom('channels').selectAll().where('pair', '=', p.pair)),
@@ -38,28 +77,58 @@ export function channelQueries({ db, all, one, run, fetch }: Queries) {
     ),
     insertChannel: (channel: ChannelRow) => fetch(db.insertInto('channels').values(channel)),
     /** Joining twice is joining once; the order of joining is kept. */
-    joinChannel: async (p: { channelId: string; participantId: string }): Promise<void> => {
+    joinChannel: async (p: { channelId: string; participantId: string; wake?: Wake }): Promise<number> => {
       const last = await lastPosition({ channelId: p.channelId });
-      await insertMember({ ...p, position: (last?.position ?? 0) + 1 });
+      return insertMember({ wake: 'all', ...p, position: (last?.position ?? 0) + 1 });
     },
+    leaveChannel: run((p: { channelId: string; participantId: string }) =>
+      db.deleteFrom('members').where('channel_id', '=', p.channelId).where('participant_id', '=', p.participantId),
+    ),
+    getMember: member,
+    setWake: run((p: { channelId: string; participantId: string; wake: Wake }) =>
+      db
+        .updateTable('members')
+        .set({ wake: p.wake })
+        .where('channel_id', '=', p.channelId)
+        .where('participant_id', '=', p.participantId),
+    ),
+    /** It never moves back. */
+    setRead: run((p: { channelId: string; participantId: string; seq: number }) =>
+      db
+        .updateTable('members')
+        .set({ read_seq: p.seq })
+        .where('channel_id', '=', p.channelId)
+        .where('participant_id', '=', p.participantId)
+        .where('read_seq', '<', p.seq),
+    ),
+    setTopic: run((p: { id: string; topic: string }) =>
+      db.updateTable('channels').set({ topic: p.topic }).where('id', '=', p.id),
+    ),
+    /** The channels that an agent is in, DMs aside: what its prompt tells it of. */
+    listJoined: all((p: { participantId: string; limit: number }) =>
+      db
+        .selectFrom('members')
+        .innerJoin('channels', 'channels.id', 'members.channel_id')
+        .selectAll('channels')
+        .where('members.participant_id', '=', p.participantId)
+        .where('channels.kind', '<>', 'dm')
+        .orderBy('channels.id')
+        .limit(p.limit),
+    ),
     shareChannel: async (p: { a: string; b: string }): Promise<boolean> => (await shared(p)) !== null,
     isMember: async (p: { channelId: string; participantId: string }): Promise<boolean> => (await member(p)) !== null,
-    /** All of them, or those that a participant is in; by id. */
-    listChannels: (p: { participantId: string | null; after: string; limit: number }) =>
+    getChannelView: one((p: { id: string; participantId: string }) =>
+      views(p.participantId).where('channels.id', '=', p.id),
+    ),
+    /** By id: all of them, or those that the participant sees, which are its own and the public ones. */
+    listChannels: (p: { participantId: string; all: boolean; after: string; limit: number }) =>
       fetch(
-        db
-          .selectFrom('channels')
-          .selectAll()
-          .where('id', '>', p.after)
-          .$if(p.participantId !== null, (q) =>
-            q.where('id', 'in', (eb) =>
-              eb
-                .selectFrom('members')
-                .select('channel_id')
-                .where('participant_id', '=', p.participantId ?? ''),
-            ),
+        views(p.participantId)
+          .where('channels.id', '>', p.after)
+          .$if(!p.all, (q) =>
+            q.where((eb) => eb.or([eb('channels.kind', '=', 'public'), eb('mine.participant_id', 'is not', null)])),
           )
-          .orderBy('id')
+          .orderBy('channels.id')
           .limit(p.limit),
       ),
     listParticipants: all((p: { after: string; limit: number }) =>
@@ -71,13 +140,40 @@ export function channelQueries({ db, all, one, run, fetch }: Queries) {
         .orderBy('handle_key')
         .limit(p.limit),
     ),
-    listMemberHandles: all((p: { channelId: string }) =>
+    /** Those who share a channel with somebody, by handle. */
+    listAcquaintances: all((p: { participantId: string; after: string; limit: number }) =>
+      db
+        .selectFrom('participants')
+        .selectAll()
+        .where('handle_key', '>', p.after)
+        .where('id', 'in', (eb) =>
+          eb
+            .selectFrom('members as mine')
+            .innerJoin('members as theirs', 'theirs.channel_id', 'mine.channel_id')
+            .select('theirs.participant_id')
+            .where('mine.participant_id', '=', p.participantId),
+        )
+        .orderBy('handle_key')
+        .limit(p.limit),
+    ),
+    /** In the order of joining. */
+    listMembers: all((p: { channelId: string }) =>
       db
         .selectFrom('members')
         .innerJoin('participants', 'participants.id', 'members.participant_id')
-        .select(['participants.id', 'participants.kind', 'participants.handle'])
-        .where('channel_id', '=', p.channelId)
-        .orderBy('position'),
+        .leftJoin('agents', 'agents.id', 'members.participant_id')
+        .select([
+          'participants.id',
+          'participants.kind',
+          'participants.handle',
+          'members.position',
+          'members.wake',
+          'members.read_seq',
+          'agents.provider',
+          'agents.terminated_at',
+        ])
+        .where('members.channel_id', '=', p.channelId)
+        .orderBy('members.position'),
     ),
   };
 }

@@ -68,7 +68,7 @@ export function testCommits(kit: StoreKit): void {
       const before = await lastEvent();
       const breaking = write(async (tx) => {
         await append(tx, 'broken');
-        await tx.insertDelivery({ message_id: 'none', agent_id: 'nobody', seq: 1, kind: 'news' });
+        await tx.insertDelivery({ message_id: 'none', agent_id: 'nobody', seq: 1, kind: 'news', round: 0 });
       });
       const outcomes = await Promise.allSettled([
         write((tx) => append(tx, 'one')),

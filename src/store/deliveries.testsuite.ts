@@ -41,6 +41,10 @@ export function testDeliveries({ read, write }: StoreKit): void {
         delivery_kind: 'request',
         kind: 'message',
         channel_id: `in-${worker.id}`,
+        channel_kind: 'dm',
+        team_of: null,
+        thread_id: null,
+        round: 0,
         author_id: lead.id,
         text: 'Why?',
         in_reply_to: null,
@@ -165,7 +169,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
   test('one message reaches one agent once', async () => {
     const { worker } = await addPair();
     const message_id = await write((tx) => send(tx, { to: worker }));
-    const twice = write((tx) => tx.insertDelivery({ message_id, agent_id: worker.id, seq: 1, kind: 'news' }));
+    const twice = write((tx) => tx.insertDelivery({ message_id, agent_id: worker.id, seq: 1, kind: 'news', round: 0 }));
     await expect(twice).rejects.toThrow(/unique/i);
   });
 }

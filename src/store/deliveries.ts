@@ -2,10 +2,13 @@ import type { Queries } from './query.ts';
 import type { DeliveryKind, DeliveryRow, MessageRow } from './schema.ts';
 
 /** A delivery with its message and what decides which run carries it. */
-export interface DeliveryView extends Pick<DeliveryRow, 'message_id' | 'seq' | 'state'> {
+export interface DeliveryView extends Pick<DeliveryRow, 'message_id' | 'seq' | 'state' | 'round'> {
   readonly delivery_kind: DeliveryKind;
   readonly kind: MessageRow['kind'];
   readonly channel_id: string;
+  readonly channel_kind: 'public' | 'private' | 'dm';
+  readonly team_of: string | null;
+  readonly thread_id: string | null;
   readonly author_id: string;
   readonly text: string;
   readonly in_reply_to: string | null;
@@ -25,6 +28,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
     db
       .selectFrom('deliveries')
       .innerJoin('messages', 'messages.id', 'deliveries.message_id')
+      .innerJoin('channels', 'channels.id', 'messages.channel_id')
       .innerJoin('participants', 'participants.id', 'messages.author_id')
       .leftJoin('agents', 'agents.id', 'messages.author_id')
       .leftJoin('requests as own', 'own.message_id', 'messages.id')
@@ -36,9 +40,13 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         'deliveries.message_id',
         'deliveries.seq',
         'deliveries.state',
+        'deliveries.round',
         'deliveries.kind as delivery_kind',
         'messages.kind',
         'messages.channel_id',
+        'messages.thread_id',
+        'channels.kind as channel_kind',
+        'channels.team_of',
         'messages.author_id',
         'messages.text',
         'messages.in_reply_to',
@@ -61,13 +69,22 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
       .where('messages.author_id', '=', p.authorId)
       .limit(1),
   );
-  // Two statements, because each has an index of its own.
+  // A statement each, because each has an index of its own.
   const killPendingTo = run((p: { agentId: string }) =>
     db
       .updateTable('deliveries')
       .set({ state: 'dead' })
       .where('agent_id', '=', p.agentId)
-      .where('state', '=', 'pending'),
+      .where('state', '=', 'pending')
+      .where('round', '<', 2),
+  );
+  const killHeldTo = run((p: { agentId: string }) =>
+    db
+      .updateTable('deliveries')
+      .set({ state: 'dead' })
+      .where('agent_id', '=', p.agentId)
+      .where('state', '=', 'pending')
+      .where('round', '=', 2),
   );
   const killInjectedTo = run((p: { agentId: string }) =>
     db
@@ -78,7 +95,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
       .where('state', '=', 'injected'),
   );
   return {
-    insertDelivery: run((p: Pick<DeliveryRow, 'message_id' | 'agent_id' | 'seq' | 'kind'>) =>
+    insertDelivery: run((p: Pick<DeliveryRow, 'message_id' | 'agent_id' | 'seq' | 'kind' | 'round'>) =>
       db.insertInto('deliveries').values({
         message_id: p.message_id,
         agent_id: p.agent_id,
@@ -86,10 +103,15 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         kind: p.kind,
         state: 'pending',
         run_id: null,
+        round: p.round,
       }),
     ),
     listPending: all((p: { agentId: string; limit: number }) =>
-      views().where('deliveries.agent_id', '=', p.agentId).where('deliveries.state', '=', 'pending').limit(p.limit),
+      views()
+        .where('deliveries.agent_id', '=', p.agentId)
+        .where('deliveries.state', '=', 'pending')
+        .where('deliveries.round', '<', 2)
+        .limit(p.limit),
     ),
     /** Without texts, which can be long: only what tells news that may be read from news that may not. */
     listPendingHeads: all((p: { agentId: string; limit: number }) =>
@@ -99,6 +121,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         .select(['messages.author_id', 'deliveries.kind as delivery_kind'])
         .where('deliveries.agent_id', '=', p.agentId)
         .where('deliveries.state', '=', 'pending')
+        .where('deliveries.round', '<', 2)
         .orderBy('deliveries.seq')
         .limit(p.limit),
     ),
@@ -108,6 +131,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         .select((eb) => eb.fn.countAll<number>().as('n'))
         .where('agent_id', '=', p.agentId)
         .where('state', '=', 'pending')
+        .where('round', '<', 2)
         .where('kind', '=', 'news'),
     ),
     isCarrying: async (p: { runId: string; authorId: string }): Promise<boolean> => (await carrying(p)) !== null,
@@ -165,7 +189,26 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         .where('message_id', '=', p.messageId)
         .where('state', '=', 'pending'),
     ),
+    /** Who has still to get a message. */
+    listPendingRecipients: all((p: { messageId: string }) =>
+      db
+        .selectFrom('deliveries')
+        .select('agent_id')
+        .where('message_id', '=', p.messageId)
+        .where('state', '=', 'pending'),
+    ),
+    /** What was said in a channel that the agent has left. */
+    killDeliveriesIn: run((p: { agentId: string; channelId: string }) =>
+      db
+        .updateTable('deliveries')
+        .set({ state: 'dead' })
+        .where('agent_id', '=', p.agentId)
+        .where('state', '=', 'pending')
+        .where('message_id', 'in', (eb) =>
+          eb.selectFrom('messages').select('messages.id').where('messages.channel_id', '=', p.channelId),
+        ),
+    ),
     killDeliveriesTo: async (p: { agentId: string }): Promise<number> =>
-      (await killPendingTo(p)) + (await killInjectedTo(p)),
+      (await killPendingTo(p)) + (await killHeldTo(p)) + (await killInjectedTo(p)),
   };
 }

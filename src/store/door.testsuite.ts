@@ -20,15 +20,19 @@ export function testDoor({ read, write }: StoreKit): void {
       return { person: somebody, channels: ids };
     });
     const list = async (participantId: string | null, after: string, limit: number) =>
-      (await read((tx) => tx.listChannels({ participantId, after, limit }))).map(({ id }) => id);
+      (
+        await read((tx) =>
+          tx.listChannels({ participantId: participantId ?? 'user', all: participantId === null, after, limit }),
+        )
+      ).map(({ id }) => id);
     expect(await list(person.id, '', 9)).toEqual(channels.slice(0, 2));
     expect(await list(person.id, '', 1)).toEqual([channels[0]]);
     expect(await list(person.id, channels[0] as string, 9)).toEqual([channels[1]]);
     expect(await list(null, '', 10_000)).toEqual(expect.arrayContaining(channels));
     expect(await read((tx) => tx.getParticipantById({ id: person.id }))).toMatchObject({ handle: person.handle });
     expect(await read((tx) => tx.getParticipantById({ id: 'nobody' }))).toBeNull();
-    const members = await read((tx) => tx.listMemberHandles({ channelId: channels[0] as string }));
-    expect(members).toEqual([{ id: person.id, kind: 'person', handle: person.handle }]);
+    const members = await read((tx) => tx.listMembers({ channelId: channels[0] as string }));
+    expect(members).toMatchObject([{ id: person.id, kind: 'person', handle: person.handle }]);
   });
 
   test('two participants share a channel or do not', async () => {

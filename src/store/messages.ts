@@ -44,7 +44,7 @@ export function messageQueries({ db, all, one, run }: Queries) {
         .orderBy('messages.seq', 'desc')
         .limit(p.limit),
     ),
-    insertMessage: run((p: Omit<MessageRow, 'inbox_of'>) =>
+    insertMessage: run((p: Omit<MessageRow, 'inbox_of' | 'edited_at' | 'deleted_at'>) =>
       db.insertInto('messages').values((eb) => ({
         id: p.id,
         seq: p.seq,
@@ -57,6 +57,7 @@ export function messageQueries({ db, all, one, run }: Queries) {
         late: p.late,
         chain_depth: p.chain_depth,
         created_at: p.created_at,
+        thread_id: p.thread_id,
         inbox_of: eb
           .selectFrom('members')
           .innerJoin('channels', 'channels.id', 'members.channel_id')
@@ -69,6 +70,30 @@ export function messageQueries({ db, all, one, run }: Queries) {
       })),
     ),
     getMessage: one((p: { id: string }) => db.selectFrom('messages').selectAll().where('id', '=', p.id)),
+    /** A thread: the message that began it, then what was said in it. Newest first, older than `before`. */
+    listThreadMessages: all((p: { id: string; before: number; limit: number }) =>
+      views()
+        .where((eb) => eb.or([eb('messages.thread_id', '=', p.id), eb('messages.id', '=', p.id)]))
+        .where('messages.seq', '<', p.before)
+        .orderBy('messages.seq', 'desc')
+        .limit(p.limit),
+    ),
+    /** What others said in a channel from one number to another, newest first. */
+    listSaid: all((p: { channelId: string; readerId: string; after: number; limit: number }) =>
+      views()
+        .where('messages.channel_id', '=', p.channelId)
+        .where('messages.seq', '>', p.after)
+        .where('messages.author_id', '<>', p.readerId)
+        .where('messages.deleted_at', 'is', null)
+        .orderBy('messages.seq', 'desc')
+        .limit(p.limit),
+    ),
+    editMessage: run((p: { id: string; text: string; at: number }) =>
+      db.updateTable('messages').set({ text: p.text, edited_at: p.at }).where('id', '=', p.id),
+    ),
+    deleteMessage: run((p: { id: string; at: number }) =>
+      db.updateTable('messages').set({ text: '', deleted_at: p.at }).where('id', '=', p.id),
+    ),
     listReplies: all((p: { id: string }) => views().where('in_reply_to', '=', p.id).orderBy('messages.seq')),
   };
 }

@@ -4,7 +4,7 @@ import type { RunMessageRow } from './schema.ts';
 export type NewRecord = Omit<RunMessageRow, 'n'>;
 
 /** The record of what a run did. */
-export function recordQueries({ db, all, run }: Queries) {
+export function recordQueries({ db, all, one, run }: Queries) {
   return {
     insertRecord: run((p: NewRecord) =>
       db.insertInto('run_messages').values((eb) => ({
@@ -27,6 +27,15 @@ export function recordQueries({ db, all, run }: Queries) {
     ),
     listRecords: all((p: { runId: string }) =>
       db.selectFrom('run_messages').selectAll().where('run_id', '=', p.runId).orderBy('n'),
+    ),
+    /** The call that a return belongs to. */
+    getCall: one((p: { runId: string; callId: string }) =>
+      db
+        .selectFrom('run_messages')
+        .selectAll()
+        .where('run_id', '=', p.runId)
+        .where('call_id', '=', p.callId)
+        .where('type', '=', 'tool_call_message'),
     ),
     /** The effects of a run, in order: the k-th identical call of a later attempt gets the k-th of these. */
     listEffects: all((p: { runId: string; callKey: string }) =>

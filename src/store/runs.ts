@@ -4,7 +4,7 @@ import { newId } from '../core/id.ts';
 import type { RunState, StopReason } from '../core/run.ts';
 import type { BatchState } from './commits.ts';
 import type { Queries } from './query.ts';
-import type { DeliveryKind, RunRow, Schema } from './schema.ts';
+import type { RunRow, Schema } from './schema.ts';
 
 /** A run as its attempt holds it: every write of the attempt shows the fence. */
 export interface RunHold {
@@ -149,7 +149,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
   return {
     /**
      * Wake: makes a run for the agent if it has something to do and none is on its way. Requests and replies always
-     * wake; news wakes an agent that waits for nobody. An external agent is never woken: whoever runs it reads its inbox.
+     * wake, and so do people in a channel; news wakes an agent that waits for nobody. An external agent is never woken: whoever runs it reads its inbox.
      */
     wakeAgent: async (p: { agentId: string; now: number }): Promise<void> => {
       const agent = await wakeable({ agentId: p.agentId });
@@ -328,15 +328,14 @@ export function runQueries(queries: Queries, batch: BatchState) {
 
 /** Ready, alive, without a run on its way, and with something to carry. */
 function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
-  const pending = (kinds: DeliveryKind[]) =>
-    eb.exists(
-      eb
-        .selectFrom('deliveries')
-        .select('deliveries.message_id')
-        .whereRef('deliveries.agent_id', '=', 'agents.id')
-        .where('deliveries.state', '=', 'pending')
-        .where('deliveries.kind', 'in', kinds),
-    );
+  const pending = () =>
+    eb
+      .selectFrom('deliveries')
+      .select('deliveries.message_id')
+      .whereRef('deliveries.agent_id', '=', 'agents.id')
+      .where('deliveries.state', '=', 'pending')
+      .where('deliveries.round', '<', 2);
+  const awaited = pending().where((d) => d.or([d('deliveries.kind', '<>', 'news'), d('deliveries.round', '=', 1)]));
   const live = eb
     .selectFrom('runs')
     .select('runs.id')
@@ -352,7 +351,7 @@ function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
     eb('agents.terminated_at', 'is', null),
     eb('agents.provider', '<>', 'external'),
     eb.not(eb.exists(live)),
-    eb.or([pending(['request', 'reply']), eb.and([pending(['news']), eb.not(eb.exists(asking))])]),
+    eb.or([eb.exists(awaited), eb.and([eb.exists(pending()), eb.not(eb.exists(asking))])]),
   ]);
 }
 

@@ -7,7 +7,7 @@ export interface Schema {
   readonly trees: { id: string; runs_since_person: number; last_claim: number; told_paused: number };
   readonly agents: AgentRow;
   readonly channels: ChannelRow;
-  readonly members: { channel_id: string; participant_id: string; position: number };
+  readonly members: MemberRow;
   readonly messages: MessageRow;
   readonly requests: RequestRow;
   readonly deliveries: DeliveryRow;
@@ -23,6 +23,8 @@ export interface Schema {
   readonly block_changes: BlockChangeRow;
   readonly passages: PassageRow;
   readonly passage_words: { rowid: number; words: string };
+  readonly reactions: { message_id: string; emoji: string; participant_id: string; at: number };
+  readonly turns: TurnRow;
 }
 
 export interface ParticipantRow {
@@ -77,6 +79,30 @@ export interface ChannelRow {
   /** For a team's channel, the parent. */
   team_of: string | null;
   created_at: number;
+  /** Null for DMs and teams, which come with those who are in them. */
+  created_by: string | null;
+}
+
+/** What wakes a member agent: every post of a person, only being mentioned, nothing. */
+export type Wake = 'all' | 'mentions' | 'none';
+
+export interface MemberRow {
+  channel_id: string;
+  participant_id: string;
+  /** The order of joining. */
+  position: number;
+  wake: Wake;
+  /** Number of the last message that it has seen. */
+  read_seq: number;
+}
+
+export interface TurnRow {
+  channel_id: string;
+  agent_id: string;
+  position: number;
+  /** `passed`: it was released, and the next one no longer waits for it. */
+  state: 'waiting' | 'released' | 'passed';
+  released_at: number | null;
 }
 
 export interface MessageRow {
@@ -93,6 +119,11 @@ export interface MessageRow {
   created_at: number;
   /** The person whom it reaches in a DM. */
   inbox_of: string | null;
+  /** The message that began the thread; null outside of threads. */
+  thread_id: string | null;
+  edited_at: number | null;
+  /** Its text is gone, too. */
+  deleted_at: number | null;
 }
 
 export interface RequestRow {
@@ -117,6 +148,8 @@ export interface DeliveryRow {
   kind: DeliveryKind;
   state: 'pending' | 'injected' | 'acknowledged' | 'dead';
   run_id: string | null;
+  /** 0 outside of a channel's turns, 1 in the agent's turn, 2 held back for it. */
+  round: number;
 }
 
 export interface RunRow {

@@ -99,7 +99,15 @@ export async function addAgent(tx: Tx, change: Partial<AgentRow> & { parent?: Ag
     ...rest,
   };
   await tx.insertAgent(agent);
-  await tx.insertChannel({ id: `in-${id}`, kind: 'dm', topic: '', pair: null, team_of: null, created_at: count });
+  await tx.insertChannel({
+    id: `in-${id}`,
+    kind: 'dm',
+    topic: '',
+    pair: null,
+    team_of: null,
+    created_by: null,
+    created_at: count,
+  });
   return agent;
 }
 
@@ -114,6 +122,8 @@ interface Mail {
   /** For a request: the one for which it is asked, and its deadline. */
   readonly parent?: string;
   readonly deadlineAt?: number;
+  /** Its place in a channel's turns. */
+  readonly round?: number;
 }
 
 /** A message with its event and its delivery, of which it answers the id. Nobody is woken. */
@@ -133,12 +143,13 @@ export async function send(tx: Tx, mail: Mail): Promise<string> {
     late: 0,
     chain_depth: 0,
     created_at: 0,
+    thread_id: null,
   });
   if (kind === 'request') {
     const [parent_id, deadline_at] = [mail.parent ?? null, mail.deadlineAt ?? null];
     await tx.insertRequest({ message_id: id, seq, asker_id: from, recipient_id: to.id, parent_id, deadline_at });
   }
-  await tx.insertDelivery({ message_id: id, agent_id: to.id, seq, kind });
+  await tx.insertDelivery({ message_id: id, agent_id: to.id, seq, kind, round: mail.round ?? 0 });
   return id;
 }
 

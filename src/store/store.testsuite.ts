@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { testAgents } from './agents.testsuite.ts';
+import { testChannels } from './channels.testsuite.ts';
 import { testClaims } from './claims.testsuite.ts';
 import { testCommits } from './commits.testsuite.ts';
 import { testDeliveries } from './deliveries.testsuite.ts';
@@ -24,6 +25,7 @@ export function testStore(subject: StoreSubject): void {
     testRecords(kit);
     testClaims(kit);
     testDoor(kit);
+    testChannels(kit);
     testWorkspaces(kit);
     testMemory(kit);
     testCommits(kit);

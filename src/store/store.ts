@@ -7,18 +7,22 @@ import type { messageQueries } from './messages.ts';
 import type { passageQueries } from './passages.ts';
 import type { postQueries } from './posts.ts';
 import type { Engine } from './query.ts';
+import type { reactionQueries } from './reactions.ts';
 import type { recordQueries } from './records.ts';
 import type { requestQueries } from './requests.ts';
 import type { runQueries } from './runs.ts';
 import type { tokenQueries } from './tokens.ts';
+import type { turnQueries } from './turns.ts';
 import type { workspaceQueries } from './workspaces.ts';
 
 export type { AgentCursor, AgentView } from './agents.ts';
 export type { BlockView } from './blocks.ts';
+export type { ChannelView, MemberView } from './channels.ts';
 export type { DeliveryView } from './deliveries.ts';
 export type { MessageView } from './messages.ts';
 export type { PassageFilter } from './passages.ts';
 export type { Engine } from './query.ts';
+export type { ReactionView } from './reactions.ts';
 export type { RunCursor } from './runs.ts';
 export type {
   AgentRow,
@@ -29,11 +33,14 @@ export type {
   DeliveryRow,
   EventRow,
   LinkRow,
+  MemberRow,
   MessageRow,
   PassageRow,
   RequestRow,
   RunMessageRow,
   RunRow,
+  TurnRow,
+  Wake,
   WorkspaceRow,
 } from './schema.ts';
 export type { WorkspaceView } from './workspaces.ts';
@@ -47,10 +54,12 @@ export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof messageQueries> &
   ReturnType<typeof passageQueries> &
   ReturnType<typeof postQueries> &
+  ReturnType<typeof reactionQueries> &
   ReturnType<typeof recordQueries> &
   ReturnType<typeof requestQueries> &
   ReturnType<typeof runQueries> &
   ReturnType<typeof tokenQueries> &
+  ReturnType<typeof turnQueries> &
   ReturnType<typeof workspaceQueries>;
 
 /** What listeners hear after a commit. */

@@ -8,11 +8,13 @@ import { messageQueries } from './messages.ts';
 import { passageQueries } from './passages.ts';
 import { postQueries } from './posts.ts';
 import { createQueries, type Engine, type Execute } from './query.ts';
+import { reactionQueries } from './reactions.ts';
 import { recordQueries } from './records.ts';
 import { requestQueries } from './requests.ts';
 import { runQueries } from './runs.ts';
 import type { Tx } from './store.ts';
 import { tokenQueries } from './tokens.ts';
+import { turnQueries } from './turns.ts';
 import { workspaceQueries } from './workspaces.ts';
 
 /** Made once for a connection: its queries are compiled at their first use and kept. */
@@ -27,10 +29,12 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     ...messageQueries(queries),
     ...passageQueries(queries),
     ...postQueries(queries),
+    ...reactionQueries(queries),
     ...recordQueries(queries),
     ...requestQueries(queries),
     ...runQueries(queries, batch),
     ...tokenQueries(queries),
+    ...turnQueries(queries),
     ...workspaceQueries(queries),
   };
 }

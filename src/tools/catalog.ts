@@ -1,6 +1,7 @@
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentRow } from '../store/store.ts';
+import { doNothing, reactToMessage, readChannel } from './channel.ts';
 import { inspectAgent } from './inspect.ts';
 import { searchMemory, storeMemory, updateMemory } from './memory.ts';
 import { spawnAgent } from './spawn.ts';
@@ -17,6 +18,9 @@ const catalog: readonly Tool[] = [
   inspectAgent,
   listAgents,
   complete,
+  reactToMessage,
+  doNothing,
+  readChannel,
   updateMemory,
   searchMemory,
   storeMemory,

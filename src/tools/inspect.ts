@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { agentState, keyOf, shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { resolveChannel, seesChannel } from '../messaging/channels.ts';
 import { toCarriedMessage } from '../runs/start.ts';
 import type { AgentRow, RunMessageRow, Tx } from '../store/store.ts';
 import { defineTool, referenceField } from './tool.ts';
@@ -70,28 +71,63 @@ async function textOf(tx: Tx, caller: AgentRow, inspected: AgentRow, row: RunMes
     case 'system_message':
       return inspected.instructions;
     default:
-      return toolText(caller, row, content);
+      return toolText(tx, caller, inspected, row, content);
   }
+}
+
+async function seesIt(tx: Tx, caller: AgentRow, channelId: string): Promise<boolean> {
+  const channel = await tx.getChannel({ id: channelId });
+  return channel !== null && seesChannel(tx, caller.id, channel);
 }
 
 async function promptFor(tx: Tx, caller: AgentRow, runId: string): Promise<string> {
   const lines = [];
   for (const delivery of await tx.listDeliveriesOfRun({ runId })) {
     const { from, text } = toCarriedMessage(delivery);
-    const visible = await tx.isMember({ channelId: delivery.channel_id, participantId: caller.id });
+    const visible = await seesIt(tx, caller, delivery.channel_id);
     lines.push(`${from}: ${visible ? text : BLANK}`);
   }
   return lines.join('\n');
 }
 
-/** A call or a result: of the texts in it, only what was said to or by the caller is shown, or to the team that it leads. */
-function toolText(caller: AgentRow, row: RunMessageRow, content: unknown): string {
+/**
+ * A call or a result: of the texts in it, only what was said to or by the caller is shown, to the team that it leads, or in a
+ * channel that it sees.
+ */
+async function toolText(
+  tx: Tx,
+  caller: AgentRow,
+  inspected: AgentRow,
+  row: RunMessageRow,
+  content: unknown,
+): Promise<string> {
   if (MEMORY_TOOLS.has(row.tool ?? '')) return PRIVATE;
-  if (row.tool === 'broadcast') return JSON.stringify(content);
+  if (row.tool === 'broadcast' || (await inSeenChannel(tx, caller, inspected, row, content))) {
+    return JSON.stringify(content);
+  }
   return JSON.stringify(content, function (this: Record<string, unknown>, key, value) {
     const withCaller = [this.recipient, this.from].some(
-      (who) => typeof who === 'string' && keyOf(who) === caller.name_key,
+      (who) => typeof who === 'string' && keyOf(who) === caller.name_key && row.tool !== 'read_channel',
     );
     return key === 'text' && typeof value === 'string' && !withCaller ? BLANK : value;
   });
+}
+
+/** Where it was said or read: the channel stands in the call, and a return belongs to its call. */
+async function inSeenChannel(
+  tx: Tx,
+  caller: AgentRow,
+  inspected: AgentRow,
+  row: RunMessageRow,
+  content: unknown,
+): Promise<boolean> {
+  if (row.tool !== 'send_message' && row.tool !== 'read_channel') return false;
+  const call =
+    row.type === 'tool_call_message'
+      ? content
+      : JSON.parse((await tx.getCall({ runId: row.run_id, callId: row.call_id ?? '' }))?.content ?? 'null');
+  const channelId = (call as { channelId?: unknown } | null)?.channelId;
+  if (typeof channelId !== 'string') return false;
+  const channel = await resolveChannel(tx, inspected, channelId, null).catch(() => null);
+  return channel !== null && seesChannel(tx, caller.id, channel);
 }

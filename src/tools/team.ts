@@ -3,8 +3,10 @@ import { agentState, USER, USER_ID } from '../core/agent.ts';
 import { chooseNews } from '../core/delivery.ts';
 import { SubstratError } from '../core/errors.ts';
 import { MAX_TEXT } from '../core/text.ts';
+import { resolveChannel } from '../messaging/channels.ts';
 import { answer } from '../messaging/replies.ts';
 import { broadcast, send } from '../messaging/send.ts';
+import { speak } from '../messaging/speak.ts';
 import { toCarriedMessage } from '../runs/start.ts';
 import type { DeliveryView } from '../store/store.ts';
 import { defineTool, referenceField, type ToolContext, textField } from './tool.ts';
@@ -16,23 +18,43 @@ const INBOX_CHARACTERS = MAX_TEXT;
 export const sendMessage = defineTool({
   name: 'send_message',
   description:
-    'Send a message to another agent: your parent, a child or a sibling (a root agent may write to USER). Returns at once. ' +
-    'With sync, the reply arrives as your next message after your turn has ended; do not wait or poll for it.',
+    'Send a message, either to another agent by `recipient` (your parent, a child or a sibling; a root agent may write to USER), ' +
+    'or to a channel or DM by `channelId`. Returns at once. To a recipient with sync, the reply arrives as your next message ' +
+    'after your turn has ended; do not wait or poll for it. In a channel, @handle calls somebody.',
   input: z.strictObject({
-    recipient: referenceField('Agent name.'),
+    recipient: referenceField('Agent name. Give this or channelId.').optional(),
+    channelId: referenceField(
+      'Id of a channel or DM, such as "general" or "dm-ann-ben". Give this or recipient.',
+    ).optional(),
     text: textField('Message body.'),
     // Whether it was given decides about requests to people and to those who wrote first, so no default is filled in.
-    sync: z
-      .boolean()
-      .optional()
-      .meta({ default: true, description: 'If true, the reply is delivered as your next message.' }),
+    sync: z.boolean().optional().meta({
+      default: true,
+      description: 'If true, the reply is delivered as your next message. For a recipient only.',
+    }),
     in_reply_to: referenceField(
-      'Id of the message that this one answers, when it is not the one that started your turn.',
+      'Id of the message that this one answers, when it is not the one that started your turn; in a channel, the thread to answer in.',
     ).optional(),
   }),
   effect: true,
   run: async ({ tx, agent, run, settings, now }, input) => {
-    const message = { recipient: input.recipient, text: input.text, sync: input.sync, inReplyTo: input.in_reply_to };
+    const { recipient, channelId, text, sync, in_reply_to: inReplyTo } = input;
+    if ((recipient === undefined) === (channelId === undefined)) {
+      throw new SubstratError('bad_request', 'send_message: give exactly one of `recipient` and `channelId`.');
+    }
+    if (channelId !== undefined) {
+      if (sync !== undefined) {
+        throw new SubstratError(
+          'bad_request',
+          'send_message: `sync` goes with `recipient` only; nobody in a channel owes a reply.',
+        );
+      }
+      const channel = await resolveChannel(tx, agent, channelId, now);
+      const speaker = { id: agent.id, handle: agent.handle, run };
+      const said = await speak(tx, settings.rules, speaker, channel, { text, thread: inReplyTo }, now);
+      return { result: { messageId: said.messageId }, reply: said.reply };
+    }
+    const message = { recipient: recipient as string, text, sync, inReplyTo };
     const sent = await send(tx, settings.rules, { agent, run }, message, now);
     return {
       result: { status: 'sent', message_id: sent.messageId, waiting_for_reply: sent.waiting },

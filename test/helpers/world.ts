@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { FailureKind } from '../../src/core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
 import { answerServed, expireRequests, failServed, tellPerson } from '../../src/messaging/replies.ts';
+import { endTurns, passStaleTurns, passTurns } from '../../src/messaging/rounds.ts';
 import { sendAsPerson } from '../../src/messaging/send.ts';
 import { createAgent, terminateAgent } from '../../src/messaging/tree.ts';
 import type { Provider, ProviderEvent, Turn } from '../../src/providers/provider.ts';
@@ -60,7 +61,16 @@ export interface WorldOptions {
 
 const NODE = 'node-1';
 const USER = { id: 'user', handle: 'user' };
-const correspondence = { answerServed, failServed, tellPerson, expireRequests, terminateAgent };
+const correspondence = {
+  answerServed,
+  failServed,
+  tellPerson,
+  expireRequests,
+  terminateAgent,
+  endTurns,
+  passTurns,
+  passStaleTurns,
+};
 
 /**
  * Everything between a post and the end of a run, wired as the daemon wires it, on a real store. The provider runs
@@ -78,7 +88,7 @@ export async function createWorld(options: WorldOptions = {}) {
     maxDepth: options.maxDepth ?? 100,
     maxAgents: options.maxAgents ?? 1000,
   };
-  const rules = { requestDeadlineMs: options.requestDeadlineMs ?? 86_400_000 };
+  const rules = { requestDeadlineMs: options.requestDeadlineMs ?? 86_400_000, maxChainDepth: 3 };
   const home = mkdtempSync(join(tmpdir(), 'world-'));
   const tools = {
     store,
@@ -149,6 +159,7 @@ export async function createWorld(options: WorldOptions = {}) {
       leaseMs: 30_000,
       maxTreeRuns: options.maxTreeRuns ?? 1_000_000,
       maxAttempts: options.maxAttempts ?? 3,
+      turnTimeoutMs: 60_000,
       pollMs: null,
       correspondence,
       log,

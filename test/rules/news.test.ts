@@ -132,7 +132,7 @@ describe('news', () => {
     expect(result).toEqual({ status: 'sent', message_id: expect.any(String), recipient_count: 2 });
     expect(heard.sort()).toEqual(['three: to all', 'two: to all']);
     const team = await world.store.read((tx) => tx.getTeamChannel({ teamOf: lead.id }));
-    const members = await world.store.read((tx) => tx.listMemberHandles({ channelId: team?.id ?? '' }));
+    const members = await world.store.read((tx) => tx.listMembers({ channelId: team?.id ?? '' }));
     expect(members).toHaveLength(4);
   });
 

@@ -10,7 +10,7 @@ import { readCursor, writeCursor } from '../cursor.ts';
 import { keyParameter, once } from '../once.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { Agent, AgentCreation, Message, MessageCreation, pageOf, pageQuery } from '../schemas.ts';
-import { showAgent, showMessage } from '../shown.ts';
+import { showAgent, showMessages } from '../shown.ts';
 
 /** Described only: any text will do, and to validate costs. */
 const reference = {
@@ -141,14 +141,14 @@ export function agentRoutes(api: Api): Router {
     const { cursor, limit } = c.req.valid('query');
     const caller = c.get('caller');
     const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(cursor, ['number'])[0];
-    const rows = await api.store.read(async (tx) => {
+    const [rows, items] = await api.store.read(async (tx) => {
       const agent = await visibleAgent(tx, caller, c.req.param('id'));
       const dm = await tx.getDm({ pair: [agent.id, caller.id].sort().join(' ') });
-      return dm ? tx.listChannelMessages({ channelId: dm.id, before, limit: limit + 1 }) : [];
+      const found = dm ? await tx.listChannelMessages({ channelId: dm.id, before, limit: limit + 1 }) : [];
+      return [found, await showMessages(tx, found.slice(0, limit))];
     });
-    const items = rows.slice(0, limit);
-    const nextCursor = rows.length > limit ? writeCursor(items.at(-1)?.seq ?? 0) : null;
-    return c.json({ items: items.map(showMessage), nextCursor }, 200);
+    const nextCursor = rows.length > limit ? writeCursor(rows[limit - 1]?.seq ?? 0) : null;
+    return c.json({ items, nextCursor }, 200);
   });
   routes.openapi(terminate, async (c) => {
     ownerOnly(c.get('caller'));

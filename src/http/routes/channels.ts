@@ -1,83 +1,239 @@
 import { z } from '@hono/zod-openapi';
-import { shorten } from '../../core/agent.ts';
-import { SubstratError } from '../../core/errors.ts';
-import type { ChannelRow, Tx } from '../../store/store.ts';
+import { createChannel, resolveChannel } from '../../messaging/channels.ts';
+import { addMember, removeMember, resolveParticipant, setTopic, setWake } from '../../messaging/members.ts';
+import { speak } from '../../messaging/speak.ts';
+import type { ChannelRow, ChannelView, Tx } from '../../store/store.ts';
 import type { Caller } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { keyParameter, once } from '../once.ts';
 import { createRouter, describe, type Router } from '../router.ts';
-import { Channel, Message, Participant, pageOf, pageQuery } from '../schemas.ts';
-import { showChannel, showMessage } from '../shown.ts';
+import {
+  Channel,
+  ChannelCreation,
+  ChannelPost,
+  ChannelTopic,
+  Member,
+  Membership,
+  MembershipWake,
+  Message,
+  pageOf,
+  pageQuery,
+} from '../schemas.ts';
+import { showChannel, showMember, showMessages } from '../shown.ts';
 
 const params = z.strictObject({ id: z.string() });
+const memberParams = z.strictObject({ id: z.string(), participant: z.string() });
 const NONE = { 404: 'There is no such channel, for this caller.' };
+const FIXED = { ...NONE, 409: 'It is a DM or the channel of a team.' };
+const json = <S extends z.ZodType>(schema: S) => ({ content: { 'application/json': { schema } }, required: true });
 
 const list = describe(
   { method: 'get', path: '/', summary: 'List the channels that you see, by id.', request: { query: pageQuery({}) } },
   { status: 200, description: 'A page of channels.', schema: pageOf(Channel) },
+);
+const create = describe(
+  {
+    method: 'post',
+    path: '/',
+    summary: 'Make a channel; you are in it.',
+    request: { body: json(ChannelCreation) },
+    parameters: [keyParameter],
+  },
+  { status: 201, description: 'The channel.', schema: Channel },
+  { 404: 'There is no such participant.', 409: 'The id is taken.' },
 );
 const get = describe(
   { method: 'get', path: '/{id}', summary: 'One channel.', request: { params } },
   { status: 200, description: 'The channel.', schema: Channel },
   NONE,
 );
+const change = describe(
+  { method: 'patch', path: '/{id}', summary: 'Set its topic.', request: { params, body: json(ChannelTopic) } },
+  { status: 200, description: 'The channel.', schema: Channel },
+  FIXED,
+);
 const messages = describe(
   {
     method: 'get',
     path: '/{id}/messages',
-    summary: 'What was said there, newest first.',
-    request: { params, query: pageQuery({}) },
+    summary: 'What was said there, or in one thread of it, newest first.',
+    request: { params, query: pageQuery({ thread: z.string().max(100).optional() }) },
   },
   { status: 200, description: 'A page of messages.', schema: pageOf(Message) },
   NONE,
 );
+const say = describe(
+  {
+    method: 'post',
+    path: '/{id}/messages',
+    summary: 'Say something there; `dm-x-y` opens a DM.',
+    request: { params, body: json(ChannelPost) },
+    parameters: [keyParameter],
+  },
+  { status: 201, description: 'It is stored.', schema: z.strictObject({ messageId: z.string() }) },
+  { ...NONE, 409: 'The id can mean more than one DM.', 410: 'The other one is terminated.' },
+);
+const read = describe(
+  { method: 'post', path: '/{id}/read', summary: 'You have read everything that is there now.', request: { params } },
+  { status: 200, description: 'The channel.', schema: Channel },
+  NONE,
+);
 const members = describe(
   { method: 'get', path: '/{id}/members', summary: 'Who is in it, in the order of joining.', request: { params } },
-  { status: 200, description: 'The members.', schema: pageOf(Participant) },
+  { status: 200, description: 'The members.', schema: pageOf(Member) },
   NONE,
+);
+const join = describe(
+  { method: 'post', path: '/{id}/members', summary: 'Bring somebody in.', request: { params, body: json(Membership) } },
+  { status: 201, description: 'The members.', schema: pageOf(Member) },
+  FIXED,
+);
+const tune = describe(
+  {
+    method: 'patch',
+    path: '/{id}/members/{participant}',
+    summary: 'Say what wakes a member agent.',
+    request: { params: memberParams, body: json(MembershipWake) },
+  },
+  { status: 200, description: 'The members.', schema: pageOf(Member) },
+  FIXED,
+);
+const leave = describe(
+  {
+    method: 'delete',
+    path: '/{id}/members/{participant}',
+    summary: 'Leave it, or send somebody away.',
+    request: { params: memberParams },
+  },
+  { status: 200, description: 'It is done.', schema: z.strictObject({ status: z.literal('left') }) },
+  FIXED,
 );
 
 export function channelRoutes(api: Api): Router {
   const routes = createRouter();
   routes.openapi(list, async (c) => {
     const { cursor, limit } = c.req.valid('query');
-    const caller = c.get('caller');
+    const { id: participantId, owner } = c.get('caller');
     const after = cursor === undefined ? '' : readCursor(cursor, ['string'])[0];
-    const participantId = caller.owner ? null : caller.id;
-    const rows = await api.store.read((tx) => tx.listChannels({ participantId, after, limit: limit + 1 }));
+    const page = { participantId, all: owner, after, limit: limit + 1 };
+    const rows = await api.store.read((tx) => tx.listChannels(page));
     const items = rows.slice(0, limit);
     const nextCursor = rows.length > limit ? writeCursor(items.at(-1)?.id ?? '') : null;
     return c.json({ items: items.map(showChannel), nextCursor }, 200);
   });
-  routes.openapi(get, async (c) => {
-    const channel = await api.store.read((tx) => visibleChannel(tx, c.get('caller'), c.req.valid('param').id));
-    return c.json(showChannel(channel), 200);
+  routes.openapi(create, async (c) => {
+    const wish = c.req.valid('json');
+    const caller = c.get('caller');
+    const { value } = await once(api, c, wish, async (tx) => {
+      const others = [];
+      for (const reference of wish.members) others.push((await resolveParticipant(tx, reference)).id);
+      const memberIds = [...new Set([caller.id, ...others])];
+      const { id } = await createChannel(tx, { ...wish, memberIds }, caller.id, api.clock());
+      return { id };
+    });
+    return c.json(await viewOf(api, caller, value.id), 201);
+  });
+  routes.openapi(get, async (c) => c.json(await viewOf(api, c.get('caller'), c.req.param('id')), 200));
+  routes.openapi(change, async (c) => {
+    const caller = c.get('caller');
+    await withChannel(api, c.req.param('id'), caller, (tx, channel) =>
+      setTopic(tx, channel, caller.id, c.req.valid('json').topic, api.clock()),
+    );
+    return c.json(await viewOf(api, caller, c.req.param('id')), 200);
   });
   routes.openapi(messages, async (c) => {
-    const { cursor, limit } = c.req.valid('query');
+    const { cursor, limit, thread } = c.req.valid('query');
     const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(cursor, ['number'])[0];
-    const rows = await api.store.read(async (tx) => {
-      const { id } = await visibleChannel(tx, c.get('caller'), c.req.valid('param').id);
-      return tx.listChannelMessages({ channelId: id, before, limit: limit + 1 });
+    const page = { before, limit: limit + 1 };
+    const [rows, items] = await api.store.read(async (tx) => {
+      const { id } = await resolveChannel(tx, c.get('caller'), c.req.param('id'), null);
+      const found =
+        thread === undefined
+          ? await tx.listChannelMessages({ channelId: id, ...page })
+          : (await tx.listThreadMessages({ id: thread, ...page })).filter((row) => row.channel_id === id);
+      return [found, await showMessages(tx, found.slice(0, limit))];
     });
-    const items = rows.slice(0, limit);
-    const nextCursor = rows.length > limit ? writeCursor(items.at(-1)?.seq ?? 0) : null;
-    return c.json({ items: items.map(showMessage), nextCursor }, 200);
+    const nextCursor = rows.length > limit ? writeCursor(rows[limit - 1]?.seq ?? 0) : null;
+    return c.json({ items, nextCursor }, 200);
   });
-  routes.openapi(members, async (c) => {
-    const rows = await api.store.read(async (tx) => {
-      const { id } = await visibleChannel(tx, c.get('caller'), c.req.valid('param').id);
-      return tx.listMemberHandles({ channelId: id });
+  routes.openapi(say, async (c) => {
+    const { text, parentMessageId } = c.req.valid('json');
+    const caller = c.get('caller');
+    const { value } = await once(api, c, { text, parentMessageId }, async (tx) => {
+      const now = api.clock();
+      const channel = await resolveChannel(tx, caller, c.req.param('id'), now);
+      const said = await speak(
+        tx,
+        api.rules,
+        { ...caller, run: null },
+        channel,
+        { text, thread: parentMessageId },
+        now,
+      );
+      return { messageId: said.messageId };
     });
-    const items = rows.map(({ id, kind, handle }) => ({ id, kind: kind as 'agent' | 'person', handle }));
-    return c.json({ items, nextCursor: null }, 200);
+    return c.json(value, 201);
+  });
+  routes.openapi(read, async (c) => {
+    const caller = c.get('caller');
+    await withChannel(api, c.req.param('id'), caller, async (tx, { id: channelId }) => {
+      const [newest] = await tx.listChannelMessages({ channelId, before: Number.MAX_SAFE_INTEGER, limit: 1 });
+      await tx.setRead({ channelId, participantId: caller.id, seq: newest?.seq ?? 0 });
+    });
+    return c.json(await viewOf(api, caller, c.req.param('id')), 200);
+  });
+  routes.openapi(members, async (c) => c.json(await membersOf(api, c.get('caller'), c.req.param('id')), 200));
+  routes.openapi(join, async (c) => {
+    const { participant, wake } = c.req.valid('json');
+    const caller = c.get('caller');
+    await withChannel(api, c.req.param('id'), caller, async (tx, channel) => {
+      const { id: participantId } = await resolveParticipant(tx, participant);
+      await addMember(tx, channel, caller.id, { participantId, wake }, api.clock());
+    });
+    return c.json(await membersOf(api, caller, c.req.param('id')), 201);
+  });
+  routes.openapi(tune, async (c) => {
+    const caller = c.get('caller');
+    const { id, participant } = c.req.valid('param');
+    await withChannel(api, id, caller, async (tx, channel) => {
+      const { id: participantId } = await resolveParticipant(tx, participant);
+      await setWake(tx, channel, caller.id, { participantId, wake: c.req.valid('json').wake }, api.clock());
+    });
+    return c.json(await membersOf(api, caller, id), 200);
+  });
+  routes.openapi(leave, async (c) => {
+    const caller = c.get('caller');
+    const { id, participant } = c.req.valid('param');
+    await withChannel(api, id, caller, async (tx, channel) => {
+      const { id: participantId } = await resolveParticipant(tx, participant);
+      await removeMember(tx, channel, caller.id, participantId, api.clock());
+    });
+    return c.json({ status: 'left' as const }, 200);
   });
   return routes;
 }
 
-async function visibleChannel(tx: Tx, caller: Caller, id: string): Promise<ChannelRow> {
-  const channel = await tx.getChannel({ id });
-  const visible = channel && (caller.owner || (await tx.isMember({ channelId: id, participantId: caller.id })));
-  if (!visible) throw new SubstratError('not_found', `There is no channel ${shorten(id)}.`);
-  return channel;
+function withChannel(
+  api: Api,
+  id: string,
+  caller: Caller,
+  work: (tx: Tx, channel: ChannelRow) => Promise<void>,
+): Promise<void> {
+  return api.store.write(async (tx) => work(tx, await resolveChannel(tx, caller, id, null)));
+}
+
+function viewOf(api: Api, caller: Caller, id: string) {
+  return api.store.read(async (tx) => {
+    const channel = await resolveChannel(tx, caller, id, null);
+    return showChannel((await tx.getChannelView({ id: channel.id, participantId: caller.id })) as ChannelView);
+  });
+}
+
+function membersOf(api: Api, caller: Caller, id: string) {
+  return api.store.read(async (tx) => {
+    const channel = await resolveChannel(tx, caller, id, null);
+    const rows = await tx.listMembers({ channelId: channel.id });
+    return { items: rows.map(showMember), nextCursor: null };
+  });
 }

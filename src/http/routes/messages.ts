@@ -1,12 +1,12 @@
 import { z } from '@hono/zod-openapi';
-import { shorten } from '../../core/agent.ts';
-import { SubstratError } from '../../core/errors.ts';
-import type { MessageView, Store, Tx } from '../../store/store.ts';
+import { deleteMessage, editMessage } from '../../messaging/edit.ts';
+import { react, unreact, visibleMessage } from '../../messaging/reactions.ts';
+import type { MessageView, Store } from '../../store/store.ts';
 import type { Caller } from '../access.ts';
 import type { Api } from '../api.ts';
 import { createRouter, describe, type Router } from '../router.ts';
-import { Message } from '../schemas.ts';
-import { showMessage } from '../shown.ts';
+import { Message, MessageEdit, pageOf, Reaction } from '../schemas.ts';
+import { showMessages } from '../shown.ts';
 
 const params = z.strictObject({ id: z.string() });
 const Replies = z
@@ -29,30 +29,97 @@ const replies = describe(
   { 404: 'There is no such message.' },
 );
 
+const body = <S extends z.ZodType>(schema: S) => ({ content: { 'application/json': { schema } }, required: true });
+const OWN = { 404: 'There is no such message.', 410: 'It is deleted.' };
+const edit = describe(
+  {
+    method: 'patch',
+    path: '/{id}',
+    summary: 'Change what you said.',
+    request: { params, body: body(MessageEdit) },
+  },
+  { status: 200, description: 'The message.', schema: Message },
+  OWN,
+);
+const remove = describe(
+  { method: 'delete', path: '/{id}', summary: 'Take back what you said.', request: { params } },
+  {
+    status: 200,
+    description: 'Its text is gone.',
+    schema: z.strictObject({ status: z.literal('deleted'), messageId: z.string() }),
+  },
+  OWN,
+);
+const reactions = describe(
+  { method: 'get', path: '/{id}/reactions', summary: 'What others thought of it.', request: { params } },
+  { status: 200, description: 'Each emoji, with those who chose it.', schema: pageOf(Message.shape.reactions.element) },
+  { 404: 'There is no such message.' },
+);
+const addReaction = describe(
+  { method: 'post', path: '/{id}/reactions', summary: 'React to it.', request: { params, body: body(Reaction) } },
+  { status: 201, description: 'The message.', schema: Message },
+  OWN,
+);
+const removeReaction = describe(
+  {
+    method: 'delete',
+    path: '/{id}/reactions/{emoji}',
+    summary: 'Take a reaction back.',
+    request: { params: z.strictObject({ id: z.string(), emoji: z.string() }) },
+  },
+  { status: 200, description: 'The message.', schema: Message },
+  { 404: 'There is no such message.' },
+);
+
 export function messageRoutes(api: Api): Router {
   const routes = createRouter();
   routes.openapi(get, async (c) => {
-    const message = await api.store.read((tx) => visibleMessage(tx, c.get('caller'), c.req.valid('param').id));
-    return c.json(showMessage(message), 200);
+    return c.json(await shownMessage(api, c.get('caller'), c.req.valid('param').id), 200);
   });
   routes.openapi(replies, async (c) => {
     const { id } = c.req.valid('param');
     const { wait } = c.req.valid('query');
-    await api.store.read((tx) => visibleMessage(tx, c.get('caller'), id));
+    await api.store.read((tx) => visibleMessage(tx, c.get('caller').id, id));
     const state = await stateAfter(api.store, id, wait * 1000, c.req.raw.signal);
-    const items = await api.store.read((tx) => tx.listReplies({ id }));
-    return c.json({ state, items: items.map(showMessage) }, 200);
+    const items = await api.store.read(async (tx) => showMessages(tx, await tx.listReplies({ id })));
+    return c.json({ state, items }, 200);
+  });
+  routes.openapi(edit, async (c) => {
+    const { id } = c.req.valid('param');
+    const caller = c.get('caller');
+    await api.store.write((tx) => editMessage(tx, caller.id, id, c.req.valid('json').text, api.clock()));
+    return c.json(await shownMessage(api, caller, id), 200);
+  });
+  routes.openapi(remove, async (c) => {
+    const { id } = c.req.valid('param');
+    await api.store.write((tx) => deleteMessage(tx, c.get('caller').id, id, api.clock()));
+    return c.json({ status: 'deleted' as const, messageId: id }, 200);
+  });
+  routes.openapi(reactions, async (c) => {
+    const { reactions: items } = await shownMessage(api, c.get('caller'), c.req.valid('param').id);
+    return c.json({ items, nextCursor: null }, 200);
+  });
+  routes.openapi(addReaction, async (c) => {
+    const { id } = c.req.valid('param');
+    const caller = c.get('caller');
+    await api.store.write((tx) => react(tx, caller.id, id, c.req.valid('json').emoji, api.clock()));
+    return c.json(await shownMessage(api, caller, id), 201);
+  });
+  routes.openapi(removeReaction, async (c) => {
+    const { id, emoji } = c.req.valid('param');
+    const caller = c.get('caller');
+    await api.store.write((tx) => unreact(tx, caller.id, id, emoji, api.clock()));
+    return c.json(await shownMessage(api, caller, id), 200);
   });
   return routes;
 }
 
-/** What a caller may not see does not exist for it. */
-async function visibleMessage(tx: Tx, caller: Caller, id: string): Promise<MessageView> {
-  const message = await tx.getMessageView({ id });
-  const visible =
-    message && (caller.owner || (await tx.isMember({ channelId: message.channel_id, participantId: caller.id })));
-  if (!visible) throw new SubstratError('not_found', `There is no message ${shorten(id)}.`);
-  return message;
+function shownMessage(api: Api, caller: Caller, id: string) {
+  return api.store.read(async (tx) => {
+    await visibleMessage(tx, caller.id, id);
+    const [shown] = await showMessages(tx, [(await tx.getMessageView({ id })) as MessageView]);
+    return shown as NonNullable<typeof shown>;
+  });
 }
 
 /** The state of the request when it is closed, or the wait is over; null for what is no request. */

@@ -1,0 +1,16 @@
+import { keyOf } from './agent.ts';
+
+/** `@handle`, not inside of a word or an address. */
+const MENTION = /(?<![\p{L}\p{N}_@.+-])@([A-Za-z0-9][A-Za-z0-9_.-]*)/gu;
+
+/** Those of the handles that a text mentions. What ends a sentence may follow a handle and be no part of it. */
+export function mentioned(text: string, handles: readonly string[]): string[] {
+  const keys = new Set<string>();
+  for (const [, name = ''] of text.matchAll(MENTION)) {
+    for (let end = name.length; end > 0; end -= 1) {
+      keys.add(keyOf(name.slice(0, end)));
+      if (!/[._-]/.test(name[end - 1] ?? '')) break;
+    }
+  }
+  return handles.filter((handle) => keys.has(keyOf(handle)));
+}

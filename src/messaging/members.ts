@@ -1,0 +1,98 @@
+import { keyOf, shorten, USER_ID } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { ChannelRow, Tx, Wake } from '../store/store.ts';
+import type { Side } from './channels.ts';
+import { resolveReference } from './reference.ts';
+import { endTurns } from './rounds.ts';
+
+/** Whoever is in a channel may bring others in; into a public one everybody may come. */
+export async function addMember(
+  tx: Tx,
+  channel: ChannelRow,
+  by: string,
+  wanted: { readonly participantId: string; readonly wake: Wake },
+  now: number,
+): Promise<void> {
+  refuseFixed(channel);
+  const own = wanted.participantId === by && channel.kind === 'public';
+  if (!own) await insiderOnly(tx, channel, by);
+  const joined = await tx.joinChannel({ channelId: channel.id, ...wanted });
+  if (joined > 0) await tell(tx, 'member_joined', channel, wanted.participantId, by, now);
+}
+
+/** Everybody may leave; to send somebody away is for whoever made the channel. */
+export async function removeMember(
+  tx: Tx,
+  channel: ChannelRow,
+  by: string,
+  participantId: string,
+  now: number,
+): Promise<void> {
+  refuseFixed(channel);
+  if (participantId !== by && by !== USER_ID && by !== channel.created_by) {
+    throw new SubstratError('forbidden', `Only the owner and whoever made ${channel.id} may send others away.`);
+  }
+  // Told while the one who leaves can still hear it.
+  await tell(tx, 'member_left', channel, participantId, by, now);
+  if ((await tx.leaveChannel({ channelId: channel.id, participantId })) === 0) throw notIn(channel, participantId);
+  await tx.killDeliveriesIn({ agentId: participantId, channelId: channel.id });
+  await endTurns(tx, participantId, now);
+}
+
+export async function setWake(
+  tx: Tx,
+  channel: ChannelRow,
+  by: string,
+  wanted: { readonly participantId: string; readonly wake: Wake },
+  now: number,
+): Promise<void> {
+  refuseFixed(channel);
+  await insiderOnly(tx, channel, by);
+  const { participantId, wake } = wanted;
+  if ((await tx.setWake({ channelId: channel.id, participantId, wake })) === 0) throw notIn(channel, participantId);
+  const data = { channelId: channel.id, participantId, wake, by };
+  await tx.appendEvent({ type: 'member_updated', at: now, channelId: channel.id, data });
+}
+
+export async function setTopic(tx: Tx, channel: ChannelRow, by: string, topic: string, now: number): Promise<void> {
+  refuseFixed(channel);
+  await insiderOnly(tx, channel, by);
+  await tx.setTopic({ id: channel.id, topic });
+  const data = { channelId: channel.id, topic, by };
+  await tx.appendEvent({ type: 'channel_updated', at: now, channelId: channel.id, data });
+}
+
+/** A person's or an agent's handle, or any other reference to an agent. */
+export async function resolveParticipant(tx: Tx, reference: string): Promise<Side> {
+  const participant = await tx.getParticipant({ handleKey: keyOf(reference) });
+  if (participant?.kind === 'person') return participant;
+  return resolveReference(tx, reference).catch((error) => {
+    if (!(error instanceof SubstratError) || error.code !== 'not_found') throw error;
+    throw new SubstratError('not_found', `There is no agent and no person "${shorten(reference)}".`);
+  });
+}
+
+async function insiderOnly(tx: Tx, channel: ChannelRow, by: string): Promise<void> {
+  if (by === USER_ID || (await tx.isMember({ channelId: channel.id, participantId: by }))) return;
+  throw new SubstratError('forbidden', `Only members of ${channel.id} may change it; join it first.`);
+}
+
+function refuseFixed(channel: ChannelRow): void {
+  if (channel.kind === 'dm') throw new SubstratError('conflict', `${channel.id} is a DM: it is for the two in it.`);
+  if (channel.team_of !== null) {
+    throw new SubstratError('conflict', `${channel.id} is the channel of a team: whoever is in the team is in it.`);
+  }
+}
+
+function notIn(channel: ChannelRow, participantId: string): SubstratError {
+  return new SubstratError('not_found', `${shorten(participantId)} is not in ${channel.id}.`);
+}
+
+async function tell(tx: Tx, type: string, channel: ChannelRow, participantId: string, by: string, now: number) {
+  await tx.appendEvent({
+    type,
+    at: now,
+    channelId: channel.id,
+    data: { channelId: channel.id, participantId, by },
+  });
+}

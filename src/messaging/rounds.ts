@@ -1,0 +1,58 @@
+import type { Tx } from '../store/store.ts';
+import type { Recipient } from './post.ts';
+
+/**
+ * What a person says in a channel is brought to its agents one after another, so that each sees what the earlier ones wrote.
+ * Who comes when is a row for each agent that has still to see something; what its turn will bring is held back until then.
+ * Later posts come along with what an agent has not begun to read.
+ */
+
+/** Finds each agent's place for a post. After the post is stored, `advance` lets the first one begin. */
+export async function joinRound(tx: Tx, channelId: string, agentIds: readonly string[]): Promise<Recipient[]> {
+  const recipients: Recipient[] = [];
+  for (const agentId of agentIds) {
+    const turn = await tx.getTurn({ channelId, agentId });
+    if (!turn) await tx.queueTurn({ channelId, agentId });
+    const begins = turn && turn.state !== 'waiting' && (await tx.leftInTurn({ channelId, agentId })) === 'open';
+    recipients.push({ agentId, kind: 'news', round: begins ? 1 : 2 });
+  }
+  return recipients;
+}
+
+/** Lets the next one begin, unless somebody's turn is under way. One that cannot run now is let to the end. */
+export async function advance(tx: Tx, channelId: string, now: number): Promise<void> {
+  const turns = await tx.listTurns({ channelId });
+  if (turns.some(({ state }) => state === 'released')) return;
+  const waiting = turns.filter(({ state }) => state === 'waiting');
+  const able = waiting.find((turn) => turn.ready === 1 && turn.rest_until <= now && turn.running === 0);
+  const next = able ?? waiting[0];
+  if (!next) return;
+  await tx.releaseTurn({ channelId, agentId: next.agent_id, now });
+  await tx.wakeAgent({ agentId: next.agent_id, now });
+}
+
+/** A run of the agent has ended, or what it was to read is gone: the turns in which nothing is left are over. */
+export async function endTurns(tx: Tx, agentId: string, now: number): Promise<void> {
+  for (const { channel_id: channelId, state } of await tx.listTurnsOf({ agentId })) {
+    const left = await tx.leftInTurn({ channelId, agentId });
+    if (left === null) await tx.deleteTurn({ channelId, agentId });
+    else if (left === 'held' && state !== 'waiting') await tx.queueTurn({ channelId, agentId });
+    else continue;
+    await advance(tx, channelId, now);
+  }
+}
+
+/** The agent will be a while: nobody waits for it, and it goes on when it can. */
+export async function passTurns(tx: Tx, agentId: string, now: number): Promise<void> {
+  for (const { channel_id: channelId } of await tx.listTurnsOf({ agentId })) {
+    if ((await tx.passTurn({ channelId, agentId })) > 0) await advance(tx, channelId, now);
+  }
+}
+
+/** Those whose turn came before `before` and is not over, for whatever reason. */
+export async function passStaleTurns(tx: Tx, before: number, now: number): Promise<void> {
+  for (const { channel_id: channelId, agent_id: agentId } of await tx.listStaleTurns({ before })) {
+    await tx.passTurn({ channelId, agentId });
+    await advance(tx, channelId, now);
+  }
+}

@@ -1,0 +1,157 @@
+import { shorten } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import { mentioned } from '../core/mentions.ts';
+import type { AgentRow, ChannelRow, MemberView, RunRow, Tx } from '../store/store.ts';
+import { otherSide } from './channels.ts';
+import { post, type Recipient } from './post.ts';
+import { answer } from './replies.ts';
+import { advance, joinRound } from './rounds.ts';
+import { type MessagingRules, sendAsPerson, servedRequest } from './send.ts';
+
+/** Who says something in a channel; for an agent, in which run. */
+export interface Speaker {
+  readonly id: string;
+  readonly handle: string;
+  readonly run: RunRow | null;
+}
+
+export interface Said {
+  readonly messageId: string;
+  /** It answered a request, and so is exempt from the rate limit. */
+  readonly reply: boolean;
+}
+
+/** A message in a channel that the speaker may write to. Who is woken by it is decided here. */
+export async function speak(
+  tx: Tx,
+  rules: MessagingRules,
+  speaker: Speaker,
+  channel: ChannelRow,
+  message: { readonly text: string; readonly thread?: string | undefined },
+  now: number,
+): Promise<Said> {
+  const threadId = message.thread === undefined ? null : await threadOf(tx, channel, message.thread);
+  const said =
+    channel.kind === 'dm'
+      ? await speakInDm(tx, rules, speaker, channel, { text: message.text, threadId }, now)
+      : {
+          messageId: await speakToAll(tx, rules, speaker, channel, { text: message.text, threadId }, now),
+          reply: false,
+        };
+  const stored = await tx.getMessage({ id: said.messageId });
+  // Whoever speaks has read what was said before.
+  await tx.setRead({ channelId: channel.id, participantId: speaker.id, seq: stored?.seq ?? 0 });
+  return said;
+}
+
+interface Words {
+  readonly text: string;
+  readonly threadId: string | null;
+}
+
+async function speakToAll(
+  tx: Tx,
+  rules: MessagingRules,
+  { id, run }: Speaker,
+  channel: ChannelRow,
+  { text, threadId }: Words,
+  now: number,
+): Promise<string> {
+  const others = (await tx.listMembers({ channelId: channel.id })).filter(
+    (member) => member.id !== id && member.kind === 'agent' && member.terminated_at === null,
+  );
+  const names = new Set(
+    mentioned(
+      text,
+      others.map(({ handle }) => handle),
+    ),
+  );
+  const woken = others.filter(({ wake, handle }) => wake !== 'none' && (names.has(handle) || (!run && wake === 'all')));
+  const recipients = run
+    ? run.chain_depth < rules.maxChainDepth
+      ? woken.map(asNews)
+      : []
+    : await inTurns(tx, channel.id, woken);
+  if (!run) for (const { id: agentId } of woken) await resetTree(tx, agentId);
+  const messageId = await post(
+    tx,
+    {
+      channelId: channel.id,
+      authorId: id,
+      runId: run?.id ?? null,
+      kind: 'message',
+      text,
+      threadId,
+      chainDepth: run?.chain_depth ?? 0,
+      recipients,
+    },
+    now,
+  );
+  if (!run) await advance(tx, channel.id, now);
+  return messageId;
+}
+
+/** People's posts come to the agents one after another; to one that somebody else runs, at once. */
+async function inTurns(tx: Tx, channelId: string, woken: readonly MemberView[]): Promise<Recipient[]> {
+  const [external, ours] = [true, false].map((is) => woken.filter(({ provider }) => (provider === 'external') === is));
+  const inOrder = await joinRound(
+    tx,
+    channelId,
+    (ours ?? []).map(({ id }) => id),
+  );
+  return [...(external ?? []).map(asNews), ...inOrder];
+}
+
+function asNews({ id }: MemberView): Recipient {
+  return { agentId: id, kind: 'news' };
+}
+
+async function speakInDm(
+  tx: Tx,
+  rules: MessagingRules,
+  speaker: Speaker,
+  channel: ChannelRow,
+  { text, threadId }: Words,
+  now: number,
+): Promise<Said> {
+  const { run } = speaker;
+  const other = await otherSide(tx, channel, speaker.id);
+  const agent = await tx.getAgent({ id: other.id });
+  if (agent?.terminated_at) throw new SubstratError('terminated', `${agent.handle} is terminated; it answers nobody.`);
+  if (!run && agent) return { messageId: await sendAsPerson(tx, rules, speaker, agent, { text }, now), reply: false };
+  const request = run && (await servedRequest(tx, run, other));
+  if (request) {
+    const messageId = await answer(tx, request, { run, text, kind: 'reply' }, now);
+    return { messageId: messageId as string, reply: true };
+  }
+  const wakes = agent !== null && run !== null && run.chain_depth < rules.maxChainDepth;
+  const messageId = await post(
+    tx,
+    {
+      channelId: channel.id,
+      authorId: speaker.id,
+      runId: run?.id ?? null,
+      kind: 'message',
+      text,
+      threadId,
+      chainDepth: run?.chain_depth ?? 0,
+      recipients: wakes ? [{ agentId: agent.id, kind: 'news' }] : [],
+    },
+    now,
+  );
+  return { messageId, reply: false };
+}
+
+/** A thread has one beginning: whatever in it is named, that is meant. */
+async function threadOf(tx: Tx, channel: ChannelRow, id: string): Promise<string> {
+  const parent = await tx.getMessage({ id });
+  if (parent?.channel_id !== channel.id || parent.deleted_at !== null) {
+    throw new SubstratError('not_found', `There is no message ${shorten(id)} in ${channel.id} to answer in a thread.`);
+  }
+  return parent.thread_id ?? parent.id;
+}
+
+async function resetTree(tx: Tx, agentId: string): Promise<void> {
+  const { tree_id } = (await tx.getAgent({ id: agentId })) as AgentRow;
+  await tx.resetTreeRuns({ treeId: tree_id });
+}

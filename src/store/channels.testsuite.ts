@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { addAgent, claim, type StoreKit, send } from './store.testkit.ts';
+import type { AgentRow, ChannelRow, Tx } from './store.ts';
+
+/** What was said to everybody, and whose turn it is to read it. */
+export function testChannels({ read, write }: StoreKit): void {
+  const addChannel = async (tx: Tx, members: readonly string[], change: Partial<ChannelRow> = {}) => {
+    const id = `c-${randomUUID()}`;
+    const row = {
+      id,
+      kind: 'private',
+      topic: '',
+      pair: null,
+      team_of: null,
+      created_at: 1,
+      created_by: 'user',
+    } as const;
+    await tx.insertChannel({ ...row, ...change });
+    for (const participantId of members) await tx.joinChannel({ channelId: id, participantId });
+    return id;
+  };
+  const say = async (tx: Tx, channelId: string, author: string, change: { thread?: string; text?: string } = {}) => {
+    const id = randomUUID();
+    const seq = await tx.appendEvent({ type: 'message_created', at: 1, channelId, data: {} });
+    await tx.insertMessage({
+      id,
+      seq,
+      channel_id: channelId,
+      author_id: author,
+      run_id: null,
+      kind: 'message',
+      text: change.text ?? 'hello',
+      in_reply_to: null,
+      late: 0,
+      chain_depth: 0,
+      created_at: 1,
+      thread_id: change.thread ?? null,
+    });
+    return { id, seq };
+  };
+  const give = (tx: Tx, agent: AgentRow, message: { id: string; seq: number }, round: number) =>
+    tx.insertDelivery({ message_id: message.id, agent_id: agent.id, seq: message.seq, kind: 'news', round });
+
+  describe('a channel', () => {
+    test('is seen by its members and, if it is public, by all', async () => {
+      const { agent, open, closed } = await write(async (tx) => {
+        const one = await addAgent(tx);
+        return { agent: one, open: await addChannel(tx, [], { kind: 'public' }), closed: await addChannel(tx, []) };
+      });
+      const seen = async () =>
+        (await read((tx) => tx.listChannels({ participantId: agent.id, all: false, after: 'c-', limit: 10_000 }))).map(
+          ({ id }) => id,
+        );
+      expect(await seen()).toContain(open);
+      expect(await seen()).not.toContain(closed);
+      await write((tx) => tx.joinChannel({ channelId: closed, participantId: agent.id }));
+      expect(await seen()).toContain(closed);
+      await write((tx) => tx.leaveChannel({ channelId: closed, participantId: agent.id }));
+      expect(await seen()).not.toContain(closed);
+    });
+
+    test('knows what each has read, and what wakes whom', async () => {
+      const { agent, channelId } = await write(async (tx) => {
+        const one = await addAgent(tx);
+        return { agent: one, channelId: await addChannel(tx, [one.id, 'user']) };
+      });
+      const view = () => read((tx) => tx.getChannelView({ id: channelId, participantId: agent.id }));
+      const [, second] = await write(async (tx) => [
+        await say(tx, channelId, 'user'),
+        await say(tx, channelId, 'user'),
+        await say(tx, channelId, agent.id),
+      ]);
+      expect(await view()).toMatchObject({ unread: 2, read_seq: 0 });
+      const p = { channelId, participantId: agent.id };
+      await write((tx) => tx.setRead({ ...p, seq: second?.seq ?? 0 }));
+      await write((tx) => tx.setRead({ ...p, seq: 1 }));
+      expect(await view()).toMatchObject({ unread: 0, read_seq: second?.seq });
+      await write((tx) => tx.setWake({ ...p, wake: 'none' }));
+      expect(await read((tx) => tx.getMember(p))).toMatchObject({ wake: 'none', position: 1 });
+      await write((tx) => tx.setTopic({ id: channelId, topic: 'tea' }));
+      expect(await read((tx) => tx.listJoined({ participantId: agent.id, limit: 9 }))).toMatchObject([
+        { id: channelId, topic: 'tea' },
+      ]);
+      const known = await read((tx) => tx.listAcquaintances({ participantId: agent.id, after: '', limit: 9 }));
+      expect(known.map(({ id }) => id).sort()).toEqual([agent.id, 'user'].sort());
+    });
+  });
+
+  describe('a message', () => {
+    test('begins a thread, is edited, deleted and reacted to', async () => {
+      const { agent, channelId } = await write(async (tx) => {
+        const one = await addAgent(tx);
+        return { agent: one, channelId: await addChannel(tx, [one.id]) };
+      });
+      const first = await write((tx) => say(tx, channelId, 'user'));
+      const inThread = await write((tx) => say(tx, channelId, agent.id, { thread: first.id }));
+      await write((tx) => say(tx, channelId, 'user'));
+      const page = { before: Number.MAX_SAFE_INTEGER, limit: 9 };
+      const thread = await read((tx) => tx.listThreadMessages({ id: first.id, ...page }));
+      expect(thread.map(({ id }) => id)).toEqual([inThread.id, first.id]);
+
+      await write((tx) => tx.editMessage({ id: first.id, text: 'hi', at: 5 }));
+      expect(await read((tx) => tx.getMessage({ id: first.id }))).toMatchObject({ text: 'hi', edited_at: 5 });
+      const said = () => read((tx) => tx.listSaid({ channelId, readerId: agent.id, after: 0, limit: 9 }));
+      expect(await said()).toHaveLength(2);
+      await write((tx) => tx.deleteMessage({ id: first.id, at: 6 }));
+      expect(await said()).toHaveLength(1);
+      expect(await read((tx) => tx.getMessage({ id: first.id }))).toMatchObject({ text: '', deleted_at: 6 });
+
+      const reaction = { messageId: inThread.id, emoji: '👍', participantId: 'user' };
+      expect(await write((tx) => tx.insertReaction({ ...reaction, at: 1 }))).toBe(1);
+      expect(await write((tx) => tx.insertReaction({ ...reaction, at: 2 }))).toBe(0);
+      const reactions = () => read((tx) => tx.listReactions({ messageIds: [first.id, inThread.id] }));
+      expect(await reactions()).toEqual([{ message_id: inThread.id, emoji: '👍', handle: 'user' }]);
+      expect(await write((tx) => tx.deleteReaction(reaction))).toBe(1);
+      expect(await reactions()).toEqual([]);
+      expect(await read((tx) => tx.listReactions({ messageIds: [] }))).toEqual([]);
+    });
+  });
+
+  describe('the turns of a channel', () => {
+    const setUp = () =>
+      write(async (tx) => {
+        const one = await addAgent(tx);
+        const two = await addAgent(tx, { parent: one });
+        const channelId = await addChannel(tx, [one.id, two.id]);
+        const message = await say(tx, channelId, 'user');
+        for (const agent of [one, two]) {
+          await tx.queueTurn({ channelId, agentId: agent.id });
+          await give(tx, agent, message, 2);
+        }
+        return { one, two, channelId, message };
+      });
+
+    test('hold back what is not due, and then wake even an agent that waits for somebody', async () => {
+      const { one, two, channelId } = await setUp();
+      const pending = () => read((tx) => tx.listPending({ agentId: one.id, limit: 9 }));
+      expect(await pending()).toEqual([]);
+      await write((tx) => send(tx, { to: two, from: one.id, kind: 'request' }));
+      await write((tx) => tx.wakeAgent({ agentId: one.id, now: 1 }));
+      expect(await read((tx) => tx.getLiveRun({ agentId: one.id }))).toBeNull();
+
+      await write((tx) => tx.releaseTurn({ channelId, agentId: one.id, now: 7 }));
+      expect(await pending()).toMatchObject([{ round: 1, channel_id: channelId, channel_kind: 'private' }]);
+      await write((tx) => tx.wakeAgent({ agentId: one.id, now: 1 }));
+      expect(await read((tx) => tx.getLiveRun({ agentId: one.id }))).toMatchObject({ state: 'created' });
+      expect(await read((tx) => tx.getOldestTurn({}))).toEqual({ at: expect.any(Number) });
+      const stale = await read((tx) => tx.listStaleTurns({ before: 7 }));
+      expect(stale.filter((turn) => turn.channel_id === channelId)).toMatchObject([{ agent_id: one.id }]);
+      expect(await write((tx) => tx.passTurn({ channelId, agentId: one.id }))).toBe(1);
+      expect(await write((tx) => tx.passTurn({ channelId, agentId: two.id }))).toBe(0);
+    });
+
+    test('come in order, a second time at the end, and know what is left of them', async () => {
+      const { one, two, channelId, message } = await setUp();
+      const order = async () => (await read((tx) => tx.listTurns({ channelId }))).map(({ agent_id }) => agent_id);
+      expect(await order()).toEqual([one.id, two.id]);
+      await write((tx) => tx.queueTurn({ channelId, agentId: one.id }));
+      expect(await order()).toEqual([two.id, one.id]);
+
+      const left = (agent: AgentRow) => read((tx) => tx.leftInTurn({ channelId, agentId: agent.id }));
+      expect(await left(two)).toBe('held');
+      await write((tx) => tx.releaseTurn({ channelId, agentId: two.id, now: 1 }));
+      expect(await left(two)).toBe('open');
+      expect(await read((tx) => tx.getTurn({ channelId, agentId: two.id }))).toMatchObject({ state: 'released' });
+      await write((tx) => tx.wakeAgent({ agentId: two.id, now: 1 }));
+      const run = await write((tx) => claim(tx, two.node_id));
+      await write((tx) => tx.injectDelivery({ messageId: message.id, agentId: two.id, runId: run?.id ?? '' }));
+      expect(await left(two)).toBe('carried');
+      expect(await read((tx) => tx.listTurns({ channelId }))).toMatchObject([{ running: 1 }, { running: 0 }]);
+      await write((tx) => tx.endCarried({ runId: run?.id ?? '', state: 'acknowledged' }));
+      expect(await left(two)).toBeNull();
+      await write((tx) => tx.deleteTurn({ channelId, agentId: two.id }));
+      expect(await read((tx) => tx.listTurnsOf({ agentId: two.id }))).toEqual([]);
+    });
+
+    test('end with the message, with the membership or with the agent', async () => {
+      const { one, two, channelId, message } = await setUp();
+      const recipients = async () =>
+        (await read((tx) => tx.listPendingRecipients({ messageId: message.id }))).map(({ agent_id }) => agent_id);
+      expect((await recipients()).sort()).toEqual([one.id, two.id].sort());
+      await write((tx) => tx.killDeliveriesIn({ agentId: one.id, channelId }));
+      expect(await recipients()).toEqual([two.id]);
+      expect(await write((tx) => tx.killDeliveriesTo({ agentId: two.id }))).toBe(1);
+      expect(await recipients()).toEqual([]);
+    });
+  });
+
+  test('a return finds its call', async () => {
+    const record = { step: 1, attempt: 1, call_key: null, is_error: 0, effect: 0, created_at: 1, tool: 'x' };
+    const runId = await write(async (tx) => {
+      const agent = await addAgent(tx);
+      const run = await tx.insertOpenRun({ agentId: agent.id, treeId: agent.tree_id, nodeId: agent.node_id, now: 1 });
+      const entry = { ...record, run_id: run.id, call_id: 'c' };
+      await tx.insertRecord({ ...entry, type: 'tool_call_message', content: '1' });
+      await tx.insertRecord({ ...entry, type: 'tool_return_message', content: '2' });
+      return run.id;
+    });
+    expect(await read((tx) => tx.getCall({ runId, callId: 'c' }))).toMatchObject({ content: '1' });
+    expect(await read((tx) => tx.getCall({ runId, callId: 'none' }))).toBeNull();
+  });
+}

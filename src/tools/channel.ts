@@ -1,0 +1,99 @@
+import * as z from 'zod';
+import { shorten } from '../core/agent.ts';
+import { EMOJI, EMOJI_RULE, isEmoji } from '../core/emoji.ts';
+import { SubstratError } from '../core/errors.ts';
+import { resolveChannel } from '../messaging/channels.ts';
+import { react, tally } from '../messaging/reactions.ts';
+import { declineServed } from '../messaging/replies.ts';
+import type { ChannelRow, MessageView, Tx } from '../store/store.ts';
+import { defineTool, referenceField } from './tool.ts';
+
+/** One answer of `read_channel` holds about this many characters; `before` leads to the rest. */
+const READ_CHARACTERS = 200_000;
+
+export const reactToMessage = defineTool({
+  name: 'react_to_message',
+  description: 'Add an emoji reaction to a message of a channel or DM that you see. The same reaction twice is one.',
+  input: z.strictObject({
+    messageId: referenceField('Id of the message.'),
+    emoji: z
+      .string()
+      .regex(EMOJI, EMOJI_RULE)
+      .refine(isEmoji, EMOJI_RULE)
+      .describe('An emoji, such as 👍 or :thumbsup:.'),
+  }),
+  effect: true,
+  run: async ({ tx, agent, now }, { messageId, emoji }) => {
+    await react(tx, agent.id, messageId, emoji, now);
+    return { result: { success: true } };
+  },
+});
+
+export const doNothing = defineTool({
+  name: 'do_nothing',
+  description: 'Choose not to respond. Nothing is posted; whoever waits for your reply is told that there is none.',
+  input: z.strictObject({}),
+  effect: true,
+  run: async ({ tx, run, now }) => {
+    const reply = await declineServed(tx, run, now);
+    return { result: { action: 'none' }, reply };
+  },
+});
+
+export const readChannel = defineTool({
+  name: 'read_channel',
+  description: 'Read the last messages of a channel or DM, or of a thread in it, oldest first.',
+  input: z.strictObject({
+    channelId: referenceField('Id of the channel, such as "general" or "dm-ann-ben".'),
+    limit: z.int().min(1).max(100).default(20).describe('How many messages at most.'),
+    before: referenceField('Id of a message: only what was said before it.').optional(),
+    thread: referenceField('Id of a message: only its thread.').optional(),
+  }),
+  effect: false,
+  run: async ({ tx, agent }, { channelId, limit, before, thread }) => {
+    const channel = await resolveChannel(tx, agent, channelId, null);
+    const page = { before: before === undefined ? Number.MAX_SAFE_INTEGER : await seqOf(tx, channel, before), limit };
+    const rows =
+      thread === undefined
+        ? await tx.listChannelMessages({ channelId: channel.id, ...page })
+        : await tx.listThreadMessages({ id: await beginningOf(tx, channel, thread), ...page });
+    const messages = withinReason(rows).reverse();
+    const reactions = await tx.listReactions({ messageIds: messages.map(({ id }) => id) });
+    return {
+      result: {
+        messages: messages.map((message) => ({
+          messageId: message.id,
+          from: message.handle,
+          text: message.deleted_at === null ? message.text : '(deleted)',
+          createdAt: new Date(message.created_at).toISOString(),
+          parentMessageId: message.thread_id,
+          reactions: tally(reactions.filter(({ message_id }) => message_id === message.id)),
+        })),
+      },
+    };
+  },
+});
+
+async function seqOf(tx: Tx, channel: ChannelRow, id: string): Promise<number> {
+  return (await messageIn(tx, channel, id)).seq;
+}
+
+async function beginningOf(tx: Tx, channel: ChannelRow, id: string): Promise<string> {
+  const message = await messageIn(tx, channel, id);
+  return message.thread_id ?? message.id;
+}
+
+async function messageIn(tx: Tx, channel: ChannelRow, id: string) {
+  const message = await tx.getMessage({ id });
+  if (message?.channel_id === channel.id) return message;
+  throw new SubstratError('not_found', `There is no message ${shorten(id)} in ${channel.id}.`);
+}
+
+/** From the newest on; never nothing where something is. */
+function withinReason(rows: readonly MessageView[]): MessageView[] {
+  let room = READ_CHARACTERS;
+  return rows.filter(({ text }, i) => {
+    room -= text.length;
+    return i === 0 || room >= 0;
+  });
+}
