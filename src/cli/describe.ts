@@ -4,7 +4,19 @@ import { paint } from './terminal.ts';
 
 /** An event in a line for people; null for what they need not see. */
 export function describeEvent({ type, data }: SubstratEvent): string | null {
-  const { agent, handle, error, state, reason, owner, label } = data as Record<string, string>;
+  const {
+    agent,
+    handle,
+    error,
+    state,
+    reason,
+    owner,
+    label,
+    by = '',
+    emoji,
+    participant = '',
+    channelId,
+  } = data as Record<string, string>;
   switch (type) {
     case 'agent_created':
       return `${handle} is here`;
@@ -20,6 +32,14 @@ export function describeEvent({ type, data }: SubstratEvent): string | null {
       return `${agent} will try its turn again: ${error}`;
     case 'message_created':
       return describeMessage(data as unknown as { message: Message; to: string[] });
+    case 'reaction_added':
+      return `${nameOf(by)} reacts with ${emoji}`;
+    case 'channel_created':
+      return `${nameOf(by)} opens #${channelId}`;
+    case 'member_joined':
+      return `${nameOf(participant)} joins #${channelId}`;
+    case 'member_left':
+      return `${nameOf(participant)} leaves #${channelId}`;
     case 'memory_updated':
       return `the block "${label}" of ${owner} has a new text`;
     case 'memory_deleted':
@@ -49,6 +69,7 @@ function describeMessage({ message, to }: { message: Message; to: string[] }): s
   if (message.late) return `${author} answers ${others} too late: ${text}`;
   if (message.kind === 'error') return `${author} could not answer ${others}: ${text}`;
   if (message.kind === 'reply') return `${author} ${others === USER ? 'reports to' : 'answers'} ${others}: ${text}`;
+  if (!message.channelId.startsWith('dm-') && !message.request) return `${author} in #${message.channelId}: ${text}`;
   return `${author} ${message.request ? 'asks' : 'tells'} ${others || message.channelId}: ${text}`;
 }
 

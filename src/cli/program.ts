@@ -8,6 +8,7 @@ const COMMANDS: Readonly<Record<string, (context: Context) => Promise<Command>>>
   daemon: async (context) => (await import('./commands/daemon.ts')).daemonCommand(context),
   agent: async (context) => (await import('./commands/agent.ts')).agentCommand(context),
   memory: async (context) => (await import('./commands/memory.ts')).memoryCommand(context),
+  channel: async (context) => (await import('./commands/channel.ts')).channelCommand(context),
   inbox: async (context) => (await import('./commands/inbox.ts')).inboxCommand(context),
   run: async (context) => (await import('./commands/run.ts')).runCommand(context),
   workspace: async (context) => (await import('./commands/workspace.ts')).workspaceCommand(context),

@@ -11,6 +11,7 @@ export type Message = z.infer<typeof schemas.Message>;
 export type Run = z.infer<typeof schemas.Run>;
 export type RunMessage = z.infer<typeof schemas.RunMessage>;
 export type Channel = z.infer<typeof schemas.Channel>;
+export type Member = z.infer<typeof schemas.Member>;
 export type Participant = z.infer<typeof schemas.Participant>;
 export type SubstratEvent = z.infer<typeof schemas.Event>;
 export type Token = z.infer<typeof schemas.Token>;
@@ -78,15 +79,13 @@ export function createClient(address: Address) {
   const memory = (ref: string) => (ref.toLowerCase() === USER_ID ? '/api/memory' : `${agent(ref)}/memory`);
   const block = (ref: string, label: string) => `${memory(ref)}/${encodeURIComponent(label)}`;
   const run = (id: string) => `/api/runs/${encodeURIComponent(id)}`;
+  const message = (id: string) => `/api/messages/${encodeURIComponent(id)}`;
   const channel = (id: string) => `/api/channels/${encodeURIComponent(id)}`;
 
   const workspace = (ref: string) => `/api/workspaces/${encodeURIComponent(ref)}`;
 
   const listReplies = (messageId: string, waitSeconds = 0) =>
-    get<{ state: 'open' | 'closed' | null; items: Message[] }>(
-      `/api/messages/${encodeURIComponent(messageId)}/replies`,
-      { wait: waitSeconds },
-    );
+    get<{ state: 'open' | 'closed' | null; items: Message[] }>(`${message(messageId)}/replies`, { wait: waitSeconds });
 
   return {
     getStatus: () => get<Status>('/api/status'),
@@ -127,7 +126,7 @@ export function createClient(address: Address) {
     sendMessage: (ref: string, message: { text: string; inReplyTo?: string }, options?: PostOptions) =>
       post<{ messageId: string }>(`${agent(ref)}/messages`, message, options),
     listMessages: (ref: string, query: PageQuery = {}) => get<Page<Message>>(`${agent(ref)}/messages`, query),
-    getMessage: (id: string) => get<Message>(`/api/messages/${encodeURIComponent(id)}`),
+    getMessage: (id: string) => get<Message>(message(id)),
     listReplies,
     /** The reply that closed the request, or null if none has within the seconds. */
     awaitReply: async (messageId: string, waitSeconds: number): Promise<Message | null> => {
@@ -143,8 +142,29 @@ export function createClient(address: Address) {
 
     listChannels: (query: PageQuery = {}) => get<Page<Channel>>('/api/channels', query),
     getChannel: (id: string) => get<Channel>(channel(id)),
-    listChannelMessages: (id: string, query: PageQuery = {}) => get<Page<Message>>(`${channel(id)}/messages`, query),
-    listMembers: (id: string) => get<Page<Participant>>(`${channel(id)}/members`),
+    createChannel: (creation: z.input<typeof schemas.ChannelCreation>, options?: PostOptions) =>
+      post<Channel>('/api/channels', creation, options),
+    setTopic: (id: string, topic: string) => exchange<Channel>('PATCH', channel(id), { topic }),
+    /** Newest first; of one thread, or of all. */
+    listChannelMessages: (id: string, query: PageQuery & { thread?: string | undefined } = {}) =>
+      get<Page<Message>>(`${channel(id)}/messages`, query),
+    /** `dm-x-y` opens a DM where there is none. */
+    postMessage: (id: string, words: { text: string; parentMessageId?: string | undefined }, options?: PostOptions) =>
+      post<{ messageId: string }>(`${channel(id)}/messages`, words, options),
+    markRead: (id: string) => post<Channel>(`${channel(id)}/read`),
+    listMembers: (id: string) => get<Page<Member>>(`${channel(id)}/members`),
+    addMember: (id: string, member: { participant: string; wake?: Member['wake'] & string }) =>
+      post<Page<Member>>(`${channel(id)}/members`, member),
+    setWake: (id: string, participant: string, wake: Member['wake'] & string) =>
+      exchange<Page<Member>>('PATCH', `${channel(id)}/members/${encodeURIComponent(participant)}`, { wake }),
+    removeMember: (id: string, participant: string) =>
+      exchange<{ status: 'left' }>('DELETE', `${channel(id)}/members/${encodeURIComponent(participant)}`),
+
+    editMessage: (id: string, text: string) => exchange<Message>('PATCH', message(id), { text }),
+    deleteMessage: (id: string) => exchange<{ status: 'deleted'; messageId: string }>('DELETE', message(id)),
+    react: (id: string, emoji: string) => post<Message>(`${message(id)}/reactions`, { emoji }),
+    unreact: (id: string, emoji: string) =>
+      exchange<Message>('DELETE', `${message(id)}/reactions/${encodeURIComponent(emoji)}`),
     listParticipants: (query: PageQuery = {}) => get<Page<Participant>>('/api/participants', query),
 
     listTokens: () => get<Page<Token>>('/api/tokens'),

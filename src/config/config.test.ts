@@ -7,7 +7,7 @@ import { failureText, load } from './config.testkit.ts';
 import { loadConfig } from './config.ts';
 import { resolveHome } from './home.ts';
 
-const sectionNames = ['db', 'server', 'daemon', 'limits', 'events', 'sandbox', 'providers', 'members'];
+const sectionNames = ['db', 'server', 'daemon', 'limits', 'events', 'sandbox', 'providers', 'members', 'channels'];
 
 describe('loadConfig()', () => {
   let cwd: string;
@@ -49,6 +49,7 @@ describe('loadConfig()', () => {
       sandbox: { mode: process.platform === 'linux' ? 'bwrap' : 'none', roots: [], network: [] },
       providers: {},
       members: [],
+      channels: [],
     });
   });
 

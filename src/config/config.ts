@@ -8,6 +8,7 @@ import { userHome } from './home.ts';
 import { locate } from './locate.ts';
 import { parseSource, readSource } from './read.ts';
 import { describeIssues, listProblems, typeMessage } from './report.ts';
+import { channels } from './sections/channels.ts';
 import { daemon } from './sections/daemon.ts';
 import { db } from './sections/db.ts';
 import { events } from './sections/events.ts';
@@ -27,10 +28,11 @@ const sections = (place: Place) => ({
   sandbox: sandbox(place),
   providers: providers(place),
   members: members(place),
+  channels,
 });
 
 /** Sections of parts that are not built yet, accepted unread. Each leaves when its part declares its section. */
-const unread = ['chunking', 'embedding', 'retrieval', 'connectors', 'tools', 'agents', 'channels'];
+const unread = ['chunking', 'embedding', 'retrieval', 'connectors', 'tools', 'agents'];
 
 type Sections = { [Name in keyof ReturnType<typeof sections>]: z.output<ReturnType<typeof sections>[Name]> };
 

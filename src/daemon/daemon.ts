@@ -26,6 +26,7 @@ import { createRateLimiter } from '../tools/rate.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
 import { addAgent } from './agents.ts';
+import { createChannels } from './channels.ts';
 import { AgentDoors } from './doors.ts';
 import { type Home, takeHome } from './home.ts';
 import type { Log } from './log.ts';
@@ -249,6 +250,7 @@ export class Daemon {
     await sweepWorkspaces(this);
     store.onChange(() => this.#tidy());
     await createMembers(this);
+    await createChannels(this);
     this.#scheduler.start();
     await this.#scheduler.tick();
     // What was under way when the last daemon died goes on first: loading the door would hold its programs' start up.

@@ -1,6 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { keyOf } from '../core/agent.ts';
+import type { Config } from '../config/config.ts';
+import { keyOf, USER_ID } from '../core/agent.ts';
+import { writeBlock } from '../memory/blocks.ts';
+import type { AgentView } from '../store/store.ts';
 import type { Daemon } from './daemon.ts';
+
+type Member = Config['members'][number];
 
 /** `[members.*]`: agents that exist from the start. One that exists stays as it is; parents come before their children. */
 export async function createMembers(daemon: Daemon): Promise<void> {
@@ -13,16 +18,20 @@ export async function createMembers(daemon: Daemon): Promise<void> {
         ? tx.getRootByName({ nameKey })
         : ((await tx.listChildren({ id: parentId })).find((child) => child.name_key === nameKey) ?? null),
     );
-    const agent =
-      existing ??
-      (await daemon.addAgent({
-        ...member,
-        parent: parentId,
-        worktree: false,
-        instructions: member.instructionsFile
-          ? await readFile(member.instructionsFile, 'utf8')
-          : (member.instructions ?? ''),
-      }));
+    const agent = existing ?? (await create(daemon, member, parentId));
     ids.set(nameKey, agent.id);
   }
+}
+
+/** With the memory that it begins with. */
+async function create(daemon: Daemon, member: Member, parent: string | null): Promise<AgentView> {
+  const { instructionsFile, blocks, ...rest } = member;
+  const instructions = instructionsFile ? await readFile(instructionsFile, 'utf8') : (member.instructions ?? '');
+  const agent = await daemon.addAgent({ ...rest, parent, worktree: false, instructions });
+  await daemon.store.write(async (tx) => {
+    for (const [label, text] of Object.entries(blocks)) {
+      await writeBlock(tx, { readerId: agent.id, label, by: USER_ID, expected: null }, text, daemon.clock());
+    }
+  });
+  return agent;
 }

@@ -41,7 +41,10 @@ describe('the document', () => {
     expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
       'DELETE /api/agents/{id}/memory/{label}',
       'DELETE /api/agents/{id}/passages/{passageId}',
+      'DELETE /api/channels/{id}/members/{participant}',
       'DELETE /api/memory/{label}',
+      'DELETE /api/messages/{id}',
+      'DELETE /api/messages/{id}/reactions/{emoji}',
       'DELETE /api/tokens/{id}',
       'DELETE /api/workspaces/{id}',
       'DELETE /api/workspaces/{id}/links',
@@ -64,6 +67,7 @@ describe('the document', () => {
       'GET /api/memory/{label}',
       'GET /api/memory/{label}/history',
       'GET /api/messages/{id}',
+      'GET /api/messages/{id}/reactions',
       'GET /api/messages/{id}/replies',
       'GET /api/participants',
       'GET /api/runs',
@@ -73,12 +77,20 @@ describe('the document', () => {
       'GET /api/workspaces',
       'GET /api/workspaces/{id}',
       'GET /health',
+      'PATCH /api/channels/{id}',
+      'PATCH /api/channels/{id}/members/{participant}',
+      'PATCH /api/messages/{id}',
       'POST /api/agents',
       'POST /api/agents/{id}/memory/{label}/restore',
       'POST /api/agents/{id}/messages',
       'POST /api/agents/{id}/passages',
       'POST /api/agents/{id}/terminate',
+      'POST /api/channels',
+      'POST /api/channels/{id}/members',
+      'POST /api/channels/{id}/messages',
+      'POST /api/channels/{id}/read',
       'POST /api/memory/{label}/restore',
+      'POST /api/messages/{id}/reactions',
       'POST /api/runs/{id}/cancel',
       'POST /api/tokens',
       'POST /api/workspaces',
@@ -153,6 +165,11 @@ describe('the document', () => {
     ['/api/agents', { name: 'x', provider: 'external', colour: 'red' }, 400],
     ['/api/agents', { name: 'x', provider: 'magic' }, 422],
     ['/api/agents', { name: 'x', provider: 'external', parent: 'nobody' }, 404],
+    ['/api/channels', { id: 'hall', topic: 'Echoes', members: ['echo'] }, 201],
+    ['/api/channels', { id: 'hall' }, 409],
+    ['/api/channels', { id: 'dm-x-y' }, 400],
+    ['/api/channels', { id: 'Hall!' }, 400],
+    ['/api/channels', { id: 'x', members: ['nobody'] }, 404],
     ['/api/tokens', { as: 'bert' }, 201],
     ['/api/tokens', { as: 'echo' }, 409],
     ['/api/workspaces', { name: 'room', network: ['api.example.com'] }, 201],
@@ -211,7 +228,8 @@ describe('the document', () => {
 
 describe('any request', () => {
   test('is answered as described, whatever it says', { timeout: 180_000 }, async () => {
-    const known = () => fc.constantFrom(...Object.values(ids), 'echo', 'nobody', 'made', 'room', 'look');
+    const known = () =>
+      fc.constantFrom(...Object.values(ids), 'echo', 'nobody', 'made', 'room', 'look', 'hall', 'user');
     const word = fc.oneof(known(), fc.string({ maxLength: 30 }), fc.string({ unit: 'grapheme', maxLength: 10 }));
     const value = fc.oneof(word, fc.constant('true'), fc.nat(600).map(String), fc.constant(''));
     const json = fc.oneof(
@@ -232,6 +250,14 @@ describe('any request', () => {
           content: word,
           version: fc.nat(3),
           with: fc.array(word, { maxLength: 2 }),
+          id: word,
+          members: fc.array(word, { maxLength: 2 }),
+          kind: fc.constantFrom('public', 'private', 'dm'),
+          topic: word,
+          participant: word,
+          wake: fc.constantFrom('all', 'none', 'x'),
+          parentMessageId: word,
+          emoji: fc.constantFrom('👍', ':x:', 'x', ''),
         },
         { requiredKeys: [] },
       ),

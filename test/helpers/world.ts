@@ -4,9 +4,12 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { FailureKind } from '../../src/core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
+import { createChannel, resolveChannel } from '../../src/messaging/channels.ts';
+import { resolveParticipant, setWake } from '../../src/messaging/members.ts';
 import { answerServed, expireRequests, failServed, tellPerson } from '../../src/messaging/replies.ts';
 import { endTurns, passStaleTurns, passTurns } from '../../src/messaging/rounds.ts';
 import { sendAsPerson } from '../../src/messaging/send.ts';
+import { speak } from '../../src/messaging/speak.ts';
 import { createAgent, terminateAgent } from '../../src/messaging/tree.ts';
 import type { Provider, ProviderEvent, Turn } from '../../src/providers/provider.ts';
 import type { Attempt } from '../../src/runs/attempt.ts';
@@ -17,7 +20,7 @@ import { runTurn } from '../../src/runs/run-turn.ts';
 import { Scheduler } from '../../src/runs/scheduler.ts';
 import { createSlots } from '../../src/runs/slots.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { AgentRow, Store, WorkspaceRow } from '../../src/store/store.ts';
+import type { AgentRow, Store, Wake, WorkspaceRow } from '../../src/store/store.ts';
 import { type CallResult, callTool } from '../../src/tools/call.ts';
 import { createRateLimiter } from '../../src/tools/rate.ts';
 import { settleWorkspace } from '../../src/workspaces/remove.ts';
@@ -237,6 +240,30 @@ export async function createWorld(options: WorldOptions = {}) {
     ask: async (name: string, text: string, inReplyTo?: string) => {
       const agent = await agentNamed(name);
       return store.write((tx) => sendAsPerson(tx, rules, USER, agent, { text, inReplyTo }, now));
+    },
+    /** A channel with those in it, in this order, besides the owner. */
+    channel: (id: string, members: readonly string[], kind: 'public' | 'private' = 'public') =>
+      store.write(async (tx) => {
+        const ids = [];
+        for (const name of members) ids.push((await resolveParticipant(tx, name)).id);
+        return createChannel(tx, { id, kind, topic: '', memberIds: [USER.id, ...ids] }, USER.id, now);
+      }),
+    wake: (channelId: string, name: string, wake: Wake) =>
+      store.write(async (tx) => {
+        const channel = await resolveChannel(tx, USER, channelId, null);
+        const { id: participantId } = await resolveParticipant(tx, name);
+        await setWake(tx, channel, USER.id, { participantId, wake }, now);
+      }),
+    /** A person says something in a channel. */
+    say: (channelId: string, text: string, thread?: string) =>
+      store.write(async (tx) => {
+        const channel = await resolveChannel(tx, USER, channelId, now);
+        return (await speak(tx, rules, { ...USER, run: null }, channel, { text, thread }, now)).messageId;
+      }),
+    /** What was said in a channel, in order, as `handle: text`. */
+    said: async (channelId: string) => {
+      const rows = await store.read((tx) => tx.listChannelMessages({ channelId, before: 2 ** 50, limit: 100 }));
+      return rows.reverse().map(({ handle, text }) => `${handle}: ${text}`);
     },
     /** Runs until nothing is left that could run now. */
     settle: async () => {

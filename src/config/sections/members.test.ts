@@ -29,6 +29,7 @@ instructions = "work"`;
         parent: null,
         workspace: join(cwd, '../work'),
         tools: ['send_message'],
+        blocks: {},
       },
       {
         name: 'worker',
@@ -41,6 +42,7 @@ instructions = "work"`;
         parent: 'lead',
         workspace: null,
         tools: null,
+        blocks: {},
       },
     ]);
   });

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { checkName, keyOf } from '../../core/agent.ts';
-import { maybe, type Place, table, text } from '../fields.ts';
+import { LABEL, LABEL_RULE, MAX_BLOCK } from '../../core/memory.ts';
+import { line, maybe, type Place, table, text } from '../fields.ts';
 import { nearest } from '../nearest.ts';
 
 const agentName = z.string().superRefine((name, context) => {
@@ -34,6 +35,7 @@ function member(resolve: Place['resolve']) {
     parent: maybe(text),
     workspace: maybe(path),
     tools: maybe(z.array(text)),
+    blocks: z.record(z.string().regex(LABEL, LABEL_RULE), line.max(MAX_BLOCK)).default({}),
   }).refine(({ instructions, instructionsFile }) => instructions === null || instructionsFile === null, {
     path: ['instructions_file'],
     error: 'excludes "instructions": give one of them',

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Client, createClient, type SubstratEvent } from '../../src/client/client.ts';
+import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
+import { connectAgent } from '../helpers/mcp.ts';
+import { until } from '../helpers/until.ts';
+
+let world: TestDaemon;
+let owner: Client;
+let anna: Client;
+let bert: Client;
+
+const CONFIG = `
+[members.ann]
+provider = "external"
+blocks = { personality = "Dry." }
+[members.ben]
+provider = "external"
+[channels.general]
+topic = "Everything"
+members = ["ben", "ann"]
+wake = { ann = "mentions" }
+`;
+
+beforeAll(async () => {
+  world = await startDaemon({ config: CONFIG });
+  owner = world.client;
+  const { url } = await owner.getStatus();
+  const join = async (as: string) =>
+    createClient({ url: url as string, token: (await owner.createToken({ as })).token });
+  [anna, bert] = [await join('anna'), await join('bert')];
+});
+afterAll(() => world.stop());
+
+const code = (refused: Promise<unknown>) =>
+  refused.then(
+    () => 'allowed',
+    (error) => error.code,
+  );
+
+describe('[channels.*] and blocks of [members.*]', () => {
+  test('are there from the start', async () => {
+    expect(await owner.getChannel('general')).toMatchObject({ kind: 'public', topic: 'Everything', member: true });
+    const { items } = await owner.listMembers('general');
+    expect(items.map(({ handle, wake }) => [handle, wake])).toEqual([
+      ['user', null],
+      ['ben', 'all'],
+      ['ann', 'mentions'],
+    ]);
+    expect(await owner.getBlock('ann', 'personality')).toMatchObject({ text: 'Dry.' });
+  });
+});
+
+describe('people', () => {
+  test('talk in a channel, in threads and DMs, edit, delete and react; each has what it has not read', async () => {
+    await anna.createChannel({ id: 'lounge', kind: 'private', members: ['bert'] });
+    const first = await anna.postMessage('lounge', { text: 'tea?' });
+    const second = await bert.postMessage('lounge', { text: 'yes', parentMessageId: first.messageId });
+    await bert.postMessage('lounge', { text: 'oops' });
+    expect((await anna.getChannel('lounge')).unread).toBe(2);
+    const thread = await anna.listChannelMessages('lounge', { thread: first.messageId });
+    expect(thread.items.map(({ text, parentMessageId }) => [text, parentMessageId])).toEqual([
+      ['yes', first.messageId],
+      ['tea?', null],
+    ]);
+    expect(await anna.markRead('lounge')).toMatchObject({ unread: 0 });
+
+    expect(await bert.editMessage(second.messageId, 'yes, please')).toMatchObject({ editedAt: expect.any(String) });
+    expect(await code(anna.editMessage(second.messageId, 'no'))).toBe('forbidden');
+    expect(await code(anna.deleteMessage(second.messageId))).toBe('forbidden');
+    for (const _ of [1, 2]) {
+      expect((await anna.react(second.messageId, '🎉')).reactions).toEqual([{ emoji: '🎉', users: ['anna'] }]);
+    }
+    expect(await code(anna.react(second.messageId, 'x'))).toBe('bad_request');
+    expect((await anna.unreact(second.messageId, '🎉')).reactions).toEqual([]);
+    await anna.deleteMessage(first.messageId);
+    expect(await bert.getMessage(first.messageId)).toMatchObject({ text: '', deletedAt: expect.any(String) });
+    expect(await code(anna.editMessage(first.messageId, 'again'))).toBe('gone');
+
+    const { messageId } = await anna.postMessage('dm-bert-anna', { text: 'psst' });
+    expect(await bert.getMessage(messageId)).toMatchObject({ channelId: 'dm-anna-bert', request: null });
+    expect((await bert.listInbox()).items.map(({ text }) => text)).toEqual(['psst']);
+  });
+
+  test('who are not in what is private do not find it, by any route', async () => {
+    await owner.createChannel({ id: 'board', kind: 'private', topic: 'SECRET topic', members: ['bert', 'ann'] });
+    const { messageId } = await bert.postMessage('board', { text: 'SECRET words' });
+    const seen: SubstratEvent[] = [];
+    const stop = new AbortController();
+    const reading = (async () => {
+      for await (const event of anna.followEvents({ after: 0, signal: stop.signal })) seen.push(event);
+    })();
+    const refused = [
+      anna.getChannel('board'),
+      anna.listChannelMessages('board'),
+      anna.listMembers('board'),
+      anna.postMessage('board', { text: 'x' }),
+      anna.markRead('board'),
+      anna.addMember('board', { participant: 'anna' }),
+      anna.setTopic('board', 'x'),
+      anna.getMessage(messageId),
+      anna.react(messageId, '👀'),
+      anna.unreact(messageId, '👀'),
+      anna.editMessage(messageId, 'x'),
+      anna.deleteMessage(messageId),
+      anna.listReplies(messageId),
+    ];
+    for (const answer of refused) expect(await code(answer)).toBe('not_found');
+    expect((await anna.listChannels()).items.map(({ id }) => id)).not.toContain('board');
+    expect(JSON.stringify(await anna.listChannelMessages('lounge', { thread: messageId }))).not.toContain('SECRET');
+    const { messageId: last } = await anna.postMessage('lounge', { text: 'last' });
+    await until('the last event', async () => JSON.stringify(seen).includes(last));
+    stop.abort();
+    await reading.catch(() => {});
+    expect(JSON.stringify(seen)).not.toContain('SECRET');
+    expect(JSON.stringify(seen)).not.toContain('board');
+    // The owner sees everything, and writes only where it is.
+    expect((await owner.listChannelMessages('lounge')).items).not.toEqual([]);
+    expect(await code(owner.postMessage('dm-anna-bert', { text: 'x' }))).toBe('forbidden');
+  });
+
+  test('see what is public, and join it', async () => {
+    expect(await anna.getChannel('general')).toMatchObject({ member: false, unread: 0 });
+    await anna.addMember('general', { participant: 'anna' });
+    expect(await anna.getChannel('general')).toMatchObject({ member: true });
+    expect(await code(anna.removeMember('general', 'bert'))).toBe('forbidden');
+    expect(await code(bert.setTopic('general', 'x'))).toBe('forbidden');
+    expect(await code(anna.addMember('dm-anna-bert', { participant: 'ann' }))).toBe('conflict');
+    expect(await anna.removeMember('general', 'anna')).toEqual({ status: 'left' });
+    const known = (await anna.listParticipants()).items.map(({ handle }) => handle);
+    expect(known).toEqual(['anna', 'bert']);
+  });
+});
+
+describe('a parent', () => {
+  test('inspects no words of channels that it is not in', async () => {
+    await owner.createAgent({ name: 'kid', parent: 'ann', provider: 'external' });
+    await owner.createChannel({ id: 'den', kind: 'private', members: ['kid'] });
+    await owner.postMessage('den', { text: 'SECRET of the den' });
+    await owner.postMessage('general', { text: 'known to all' });
+    const { items: agents } = await owner.listAgents();
+    const connect = (name: string) =>
+      connectAgent({ home: world.home, agentId: agents.find((agent) => agent.name === name)?.id ?? '' });
+    const [parent, kid] = [await connect('ann'), await connect('kid')];
+    await kid.call('check_inbox');
+    await kid.call('read_channel', { channelId: 'den' });
+    await kid.call('read_channel', { channelId: 'general' });
+    await kid.call('send_message', { channelId: 'den', text: 'SECRET answer' });
+    const seen = JSON.stringify((await parent.call('inspect_agent', { name: 'kid' })).value);
+    expect(seen).not.toContain('SECRET');
+    expect(seen).toContain('known to all');
+    for (const agent of [parent, kid]) await agent.close();
+  });
+});

@@ -1,0 +1,449 @@
+import { describe, expect, test } from 'vitest';
+import { deleteMessage } from '../../src/messaging/edit.ts';
+import { removeMember } from '../../src/messaging/members.ts';
+import { createWorld, type WorldTurn } from '../helpers/world.ts';
+
+/** An office: agents of three trees in one channel, each of which says its name and what it was told. */
+async function createOffice(names = ['ann', 'ben', 'cleo'], options: Parameters<typeof createWorld>[0] = {}) {
+  const world = await createWorld(options);
+  const turns: WorldTurn[] = [];
+  for (const name of names) {
+    await world.create(name);
+    world.behave(name, async (turn) => {
+      turns.push(turn);
+      await turn.call('send_message', { channelId: 'general', text: `${name} was here` });
+      return 'these words are posted nowhere';
+    });
+  }
+  await world.channel('general', names);
+  return { world, turns, order: () => turns.map(({ name }) => name) };
+}
+
+describe("a person's post", () => {
+  test('wakes the members one after another, in the order of joining, each seeing what the earlier ones wrote', async () => {
+    const { world, turns, order } = await createOffice(['cleo', 'ann', 'ben']);
+    await world.say('general', 'Good morning!');
+    await world.settle();
+    expect(order()).toEqual(['cleo', 'ann', 'ben']);
+    expect(await world.said('general')).toEqual([
+      'user: Good morning!',
+      'cleo: cleo was here',
+      'ann: ann was here',
+      'ben: ben was here',
+    ]);
+    expect(turns[0]?.prompt).toMatch(/^Message from USER in #general \(message .*\):\nGood morning!$/);
+    expect(turns[2]?.prompt).toContain('Earlier message from cleo in #general');
+    expect(turns[2]?.prompt).toContain('Earlier message from ann in #general');
+    expect(turns[2]?.messages.map(({ kind }) => kind)).toEqual(['context', 'context', 'news']);
+  });
+
+  test('to twenty agents makes twenty runs, in the stored order, whatever the number of slots', async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `a${i}`);
+    const { world, order } = await createOffice(names, { slots: 20 });
+    await world.say('general', 'Hello, all!');
+    await world.settle();
+    expect(order()).toEqual(names);
+    expect(await world.store.read((tx) => tx.listTurns({ channelId: 'general' }))).toEqual([]);
+  });
+
+  test('wakes by the setting of each membership', async () => {
+    const { world, order } = await createOffice();
+    await world.wake('general', 'ann', 'mentions');
+    await world.wake('general', 'ben', 'none');
+    await world.say('general', 'for all');
+    await world.settle();
+    expect(order()).toEqual(['cleo']);
+    await world.say('general', 'for @Ann, and @ben too');
+    await world.settle();
+    expect(order()).toEqual(['cleo', 'ann', 'cleo']);
+  });
+
+  test('wakes an agent that waits for somebody', async () => {
+    const { world, order } = await createOffice(['ann', 'ben']);
+    const child = await world.create('slow', await world.agentNamed('ann'), { provider: 'external' });
+    world.behave('ann', async (turn) => {
+      if (turn.messages.some(({ kind }) => kind === 'request')) {
+        await turn.call('send_message', { recipient: child.name, text: 'how long?' });
+      } else {
+        await turn.call('send_message', { channelId: 'general', text: 'ann, though waiting' });
+      }
+      return '';
+    });
+    await world.ask('ann', 'ask slow');
+    await world.settle();
+    await world.say('general', 'anybody?');
+    await world.settle();
+    expect(await world.said('general')).toContain('ann: ann, though waiting');
+    expect(order()).toEqual(['ben']);
+  });
+
+  test('that comes later joins the runs that have not started, and comes again to those that have', async () => {
+    const { world, turns } = await createOffice(['ann', 'ben'], { slots: 1 });
+    const { promise: reading, resolve: read } = Promise.withResolvers<void>();
+    const { promise: go, resolve: goOn } = Promise.withResolvers<void>();
+    world.behave('ann', async (turn) => {
+      turns.push(turn);
+      read();
+      await go;
+      return '';
+    });
+    await world.say('general', 'first');
+    await world.tick();
+    await reading;
+    await world.say('general', 'second');
+    goOn();
+    await world.settle();
+    const heard = turns.map(({ name, messages }) => [
+      name,
+      ...messages.filter(({ kind }) => kind === 'news').map(({ text }) => text),
+    ]);
+    expect(heard).toEqual([
+      ['ann', 'first'],
+      ['ben', 'first', 'second'],
+      ['ann', 'second'],
+    ]);
+  });
+
+  test('goes past one that cannot run now, and comes to it at the end', async () => {
+    const { world, order } = await createOffice();
+    let limited = true;
+    world.behave('ann', async (turn) => {
+      if (limited) return { failure: 'rate_limit', retryAfterMs: 60_000 };
+      await turn.call('send_message', { channelId: 'general', text: 'ann at last' });
+      return '';
+    });
+    await world.say('general', 'Hello?');
+    await world.settle();
+    expect(order()).toEqual(['ben', 'cleo']);
+    limited = false;
+    await world.pass(61_000);
+    await world.settle();
+    expect((await world.said('general')).at(-1)).toBe('ann: ann at last');
+    await world.say('general', 'Again?');
+    await world.settle();
+    expect(order()).toEqual(['ben', 'cleo', 'ben', 'cleo']);
+    expect((await world.said('general')).filter((line) => line === 'ann: ann at last')).toHaveLength(2);
+  });
+
+  test('goes past one whose turn times out, whatever it does', async () => {
+    const { world, order } = await createOffice();
+    world.behave('ann', () => new Promise<string>(() => {}));
+    await world.say('general', 'Hello?');
+    await world.tick();
+    expect(order()).toEqual([]);
+    await world.pass(61_000);
+    await expect.poll(order).toEqual(['ben', 'cleo']);
+  });
+
+  test('goes on when the one before fails for good, is cancelled, leaves or ends', async () => {
+    const { world, order } = await createOffice(['ann', 'ben', 'cleo', 'dan', 'eve']);
+    world.behave('ann', () => ({ failure: 'crash' }));
+    const { promise: begun, resolve: begin } = Promise.withResolvers<string>();
+    world.behave('ben', ({ runId }) => {
+      begin(runId);
+      return new Promise<string>(() => {});
+    });
+    await world.say('general', 'Hello?');
+    for (let i = 0; i < 3; i++) await world.pass(60_000 - 1);
+    const runId = await begun;
+    const general = await world.store.read((tx) => tx.getChannel({ id: 'general' }));
+    const { id } = await world.agentNamed('cleo');
+    await world.store.write((tx) => removeMember(tx, general as NonNullable<typeof general>, 'user', id, 1));
+    await world.terminate('dan');
+    await world.cancel(runId);
+    await world.settle();
+    expect(order()).toEqual(['eve']);
+    expect(await world.store.read((tx) => tx.listTurns({ channelId: 'general' }))).toEqual([]);
+  });
+
+  test('that is deleted is read by nobody who has not read it', async () => {
+    const { world, order } = await createOffice(['ann', 'ben', 'cleo']);
+    world.behave('ann', async () => {
+      await world.store.write((tx) => deleteMessage(tx, 'user', id, 1));
+      return '';
+    });
+    const id = await world.say('general', 'Oops');
+    await world.settle();
+    expect(order()).toEqual([]);
+    expect(await world.store.read((tx) => tx.listTurns({ channelId: 'general' }))).toEqual([]);
+    await world.say('general', 'Now really');
+    await world.settle();
+  });
+
+  test('is in the stored order after the daemon died between two turns, and nobody answers twice', async () => {
+    const { world, order } = await createOffice(['ann', 'ben', 'cleo']);
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    let crashed = false;
+    world.behave('ben', async (turn) => {
+      await turn.call('send_message', { channelId: 'general', text: 'ben was here' });
+      begin();
+      return crashed ? '' : new Promise<string>(() => {});
+    });
+    await world.say('general', 'Hello?');
+    await world.tick();
+    await begun;
+    crashed = true;
+    await world.crash();
+    await world.settle();
+    expect(order()).toEqual(['ann', 'cleo']);
+    expect(await world.said('general')).toEqual([
+      'user: Hello?',
+      'ann: ann was here',
+      'ben: ben was here',
+      'cleo: cleo was here',
+    ]);
+  });
+
+  test('gives the trees of its readers their runs back', async () => {
+    const { world, order } = await createOffice(['ann'], { maxTreeRuns: 1 });
+    for (const text of ['one', 'two', 'three']) {
+      await world.say('general', text);
+      await world.settle();
+    }
+    expect(order()).toEqual(['ann', 'ann', 'ann']);
+  });
+});
+
+describe("an agent's post", () => {
+  test('wakes whom it mentions, and nobody else', async () => {
+    const { world, turns, order } = await createOffice();
+    world.behave('ann', async (turn) => {
+      turns.push(turn);
+      if (turn.messages.some(({ from }) => from === 'USER')) {
+        await turn.call('send_message', { channelId: 'general', text: 'What do you think, @ben?' });
+      }
+      return '';
+    });
+    await world.wake('general', 'ben', 'mentions');
+    await world.wake('general', 'cleo', 'mentions');
+    await world.say('general', 'Ideas?');
+    await world.settle();
+    expect(order()).toEqual(['ann', 'ben']);
+    expect(turns[1]?.prompt).toContain('Earlier message from USER in #general');
+    expect(turns[1]?.prompt).toMatch(/Message from ann in #general .*\nWhat do you think, @ben\?$/);
+  });
+
+  test('starts no run where the chain is as deep as it may be', async () => {
+    const world = await createWorld();
+    const order: string[] = [];
+    for (const [name, other] of [
+      ['ann', 'ben'],
+      ['ben', 'ann'],
+    ] as const) {
+      await world.create(name);
+      world.behave(name, async (turn) => {
+        order.push(name);
+        await turn.call('send_message', { channelId: 'general', text: `your turn, @${other}` });
+        return '';
+      });
+    }
+    await world.channel('general', ['ann', 'ben']);
+    await world.wake('general', 'ben', 'mentions');
+    await world.say('general', 'Go!');
+    await world.settle();
+    // 0 where a person's message is carried, then 1, 2 and 3: at 3 a post starts nothing any more.
+    expect(order).toEqual(['ann', 'ben', 'ann', 'ben']);
+    expect(await world.said('general')).toHaveLength(5);
+  });
+
+  test('in a DM wakes the other one, as deep as the chain may be', async () => {
+    const world = await createWorld();
+    const order: string[] = [];
+    const lead = await world.create('lead');
+    for (const name of ['michael', 'jim']) {
+      await world.create(name, lead);
+      world.behave(name, async (turn) => {
+        order.push(name);
+        await turn.call('send_message', { channelId: 'dm-michael-jim', text: `hm, says ${name}` });
+        return '';
+      });
+    }
+    await world.ask('jim', 'talk to michael');
+    await world.settle();
+    expect(order).toEqual(['jim', 'michael', 'jim', 'michael']);
+    expect(await world.said('dm-jim-michael')).toHaveLength(4);
+  });
+
+  test('to whoever asked, in the DM with them, is the answer', async () => {
+    const world = await createWorld();
+    await world.create('ann');
+    world.behave('ann', async (turn) => {
+      await turn.call('send_message', { channelId: 'dm-user-ann', text: 'the answer' });
+      return 'not this';
+    });
+    const id = await world.ask('ann', 'what is it?');
+    await world.settle();
+    expect(await world.reply(id)).toMatchObject({ state: 'closed', text: 'the answer', count: 1 });
+  });
+});
+
+describe('do_nothing', () => {
+  test('posts nothing, closes a request with "(no reply)", and is recorded', async () => {
+    const { world } = await createOffice(['ann']);
+    world.behave('ann', async (turn) => {
+      expect(await turn.call('do_nothing')).toEqual({ action: 'none' });
+      return 'unheard';
+    });
+    const id = await world.ask('ann', 'hello?');
+    await world.settle();
+    await world.say('general', 'hello?');
+    await world.settle();
+    expect(await world.reply(id)).toMatchObject({ state: 'closed', text: '(no reply)', count: 1 });
+    expect(await world.said('general')).toEqual(['user: hello?']);
+    const { id: agentId } = await world.agentNamed('ann');
+    const records = await world.store.read((tx) => tx.listRecentRecords({ agentId, limit: 50 }));
+    expect(records.filter(({ tool, type }) => tool === 'do_nothing' && type === 'tool_return_message')).toHaveLength(2);
+  });
+});
+
+describe('a channel id', () => {
+  test('of a DM means exactly one pair, in either order, among those whom one can reach', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    for (const name of ['a', 'a-b', 'b-c', 'c']) await world.create(name, lead);
+    await world.create('stranger');
+    const results: Record<string, unknown> = {};
+    world.behave('a', async (turn) => {
+      for (const channelId of [
+        'dm-a-c',
+        'dm-c-a',
+        'DM-C-A',
+        'dm-a-b-c',
+        'dm-a-stranger',
+        'dm-user-a',
+        'dm-a-a',
+        'dm-',
+        'x',
+      ]) {
+        results[channelId] = await turn.call('send_message', { channelId, text: 'hi' }).catch((e) => e.message);
+      }
+      return '';
+    });
+    world.behave('c', async (turn) => {
+      if (turn.messages.some(({ from }) => from === 'USER')) {
+        results['of c'] = await turn
+          .call('send_message', { channelId: 'dm-a-b-c', text: 'hi' })
+          .catch((e) => e.message);
+      }
+      return '';
+    });
+    await world.ask('c', 'go');
+    await world.settle();
+    expect(results['of c']).toEqual({ messageId: expect.any(String) });
+    await world.ask('a', 'go');
+    await world.settle();
+    const sent = { messageId: expect.any(String) };
+    expect(results).toMatchObject({
+      'dm-a-c': sent,
+      'dm-c-a': sent,
+      'DM-C-A': sent,
+      'dm-a-b-c': sent,
+      'dm-user-a': sent,
+    });
+    for (const id of ['dm-a-stranger', 'dm-a-a', 'dm-', 'x']) expect(results[id]).toMatch(/^not_found: There is no/);
+    expect(await world.said('dm-a-c')).toHaveLength(3);
+  });
+
+  test('that could mean two DMs is an error that says what to use', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    // dm-x-y-x: x with y-x, or x with x-y.
+    for (const name of ['x', 'y-x', 'x-y']) await world.create(name, lead);
+    let answer: unknown;
+    world.behave('x', async (turn) => {
+      answer = await turn.call('send_message', { channelId: 'dm-x-y-x', text: 'hi' }).catch((e) => e.message);
+      return '';
+    });
+    await world.ask('x', 'go');
+    await world.settle();
+    expect(answer).toMatch(/^conflict: .*more than one DM.*recipient/);
+  });
+
+  test('and a recipient exclude each other, and `sync` is for recipients', async () => {
+    const { world } = await createOffice(['ann']);
+    const errors: string[] = [];
+    world.behave('ann', async (turn) => {
+      for (const args of [{}, { recipient: 'USER', channelId: 'general' }, { channelId: 'general', sync: false }]) {
+        await turn.call('send_message', { text: 'x', ...args }).catch((error) => errors.push(error.message));
+      }
+      return '';
+    });
+    await world.ask('ann', 'go');
+    await world.settle();
+    expect(errors).toEqual([
+      expect.stringMatching(/^bad_request: .*exactly one of/),
+      expect.stringMatching(/^bad_request: .*exactly one of/),
+      expect.stringMatching(/^bad_request: .*`sync` goes with `recipient`/),
+    ]);
+  });
+});
+
+describe('what is private', () => {
+  test('cannot be read, written or reacted to by an agent that is not in it', async () => {
+    const { world } = await createOffice(['ann', 'ben']);
+    await world.channel('secret', ['ben'], 'private');
+    await world.wake('secret', 'ben', 'none');
+    const secret = await world.say('secret', 'the plan');
+    const open = await world.say('general', 'nothing');
+    await world.settle();
+    const results: unknown[] = [];
+    world.behave('ann', async (turn) => {
+      const attempt = async (tool: string, args: object) =>
+        results.push(await turn.call(tool, args).catch((error) => error.message));
+      await attempt('read_channel', { channelId: 'secret' });
+      await attempt('send_message', { channelId: 'secret', text: 'let me in' });
+      await attempt('react_to_message', { messageId: secret, emoji: '👀' });
+      await attempt('read_channel', { channelId: 'general', thread: secret });
+      await attempt('read_channel', { channelId: 'general', before: secret });
+      await attempt('send_message', { channelId: 'general', text: 'x', in_reply_to: secret });
+      await attempt('react_to_message', { messageId: open, emoji: '👀' });
+      await attempt('react_to_message', { messageId: open, emoji: '👀' });
+      return '';
+    });
+    await world.ask('ann', 'spy');
+    await world.settle();
+    for (const refused of results.slice(0, 6)) expect(refused).toMatch(/^not_found: There is no/);
+    expect(JSON.stringify(results)).not.toContain('the plan');
+    expect(results.slice(6)).toEqual([{ success: true }, { success: true }]);
+    const events = await world.store.read((tx) => tx.listEvents({ after: 0, limit: 1000 }));
+    expect(events.filter(({ type }) => type === 'reaction_added')).toHaveLength(1);
+    expect(await world.said('secret')).toEqual(['user: the plan']);
+  });
+});
+
+describe('read_channel', () => {
+  test('gives the last messages, oldest first, with threads and reactions', async () => {
+    const { world } = await createOffice(['ann']);
+    await world.wake('general', 'ann', 'none');
+    const first = await world.say('general', 'one');
+    await world.say('general', 'two');
+    const third = await world.say('general', 'three', first);
+    const results: Record<string, unknown>[] = [];
+    world.behave('ann', async (turn) => {
+      await turn.call('react_to_message', { messageId: first, emoji: ':wave:' });
+      results.push(await turn.call('read_channel', { channelId: 'general', limit: 2 }));
+      results.push(await turn.call('read_channel', { channelId: 'general', thread: third }));
+      results.push(await turn.call('read_channel', { channelId: 'general', before: third }));
+      return '';
+    });
+    await world.ask('ann', 'read');
+    await world.settle();
+    const texts = results.map(({ messages }) => (messages as { text: string }[]).map(({ text }) => text));
+    expect(texts).toEqual([
+      ['two', 'three'],
+      ['one', 'three'],
+      ['one', 'two'],
+    ]);
+    expect((results[1] as { messages: object[] }).messages).toEqual([
+      {
+        messageId: first,
+        from: 'user',
+        text: 'one',
+        createdAt: expect.stringMatching(/Z$/),
+        parentMessageId: null,
+        reactions: [{ emoji: ':wave:', users: ['ann'] }],
+      },
+      expect.objectContaining({ messageId: third, parentMessageId: first, reactions: [] }),
+    ]);
+  });
+});
