@@ -10,6 +10,8 @@ export type AgentCreation = z.input<typeof schemas.AgentCreation>;
 export type Message = z.infer<typeof schemas.Message>;
 export type Run = z.infer<typeof schemas.Run>;
 export type RunMessage = z.infer<typeof schemas.RunMessage>;
+export type RunStep = z.infer<typeof schemas.RunStep>;
+export type Usage = z.infer<typeof schemas.Usage>;
 export type Channel = z.infer<typeof schemas.Channel>;
 export type Member = z.infer<typeof schemas.Member>;
 export type Participant = z.infer<typeof schemas.Participant>;
@@ -137,7 +139,11 @@ export function createClient(address: Address) {
 
     listRuns: (query: PageQuery & { agent?: string | undefined; state?: Run['state'] | undefined } = {}) =>
       get<Page<Run>>('/api/runs', query),
-    getRun: (id: string) => get<Run & { messages: RunMessage[] }>(run(id)),
+    getRun: (id: string) => get<Run & { steps: RunStep[]; messages: RunMessage[] }>(run(id)),
+    /** Summed by agent, tree or day. */
+    listUsage: (
+      query: { by?: 'agent' | 'tree' | 'day'; since?: string | undefined; until?: string | undefined } = {},
+    ) => get<Page<Usage>>('/api/usage', query),
     cancelRun: (id: string) => post<{ status: 'cancelled'; runId: string }>(`${run(id)}/cancel`),
 
     listChannels: (query: PageQuery = {}) => get<Page<Channel>>('/api/channels', query),

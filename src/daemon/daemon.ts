@@ -138,6 +138,7 @@ export class Daemon {
       clock,
       correspondence,
       provider: (name: string) => this.providers.get(name) ?? null,
+      prices: (name: string) => config.providers[name]?.prices ?? null,
       openDoor: this.#doors.open,
       maxAttempts,
       turnTimeoutMs,

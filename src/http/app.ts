@@ -4,6 +4,7 @@ import { shorten } from '../core/agent.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
 import { checkAccess, type Door, ownerOnly } from './access.ts';
 import type { Api } from './api.ts';
+import { EVENTS, eventName } from './events.ts';
 import type { EventHub } from './hub.ts';
 import { createRouter, describe, type Router } from './router.ts';
 import { agentRoutes } from './routes/agents.ts';
@@ -16,6 +17,7 @@ import { peopleRoutes } from './routes/people.ts';
 import { promptRoutes } from './routes/prompt.ts';
 import { runRoutes } from './routes/runs.ts';
 import { tokenRoutes } from './routes/tokens.ts';
+import { usageRoutes } from './routes/usage.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import { Event, Health, Status } from './schemas.ts';
 
@@ -82,12 +84,14 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
   app.route('/api/memory', memoryRoutes(api, 'owner'));
   app.route('/api/messages', messageRoutes(api));
   app.route('/api/runs', runRoutes(api));
+  app.route('/api/usage', usageRoutes(api));
   app.route('/api/channels', channelRoutes(api));
   app.route('/api/events', eventRoutes(api, hub));
   app.route('/api/tokens', tokenRoutes(api));
   app.route('/api/workspaces', workspaceRoutes(api));
   app.route('/api', peopleRoutes(api));
   app.openAPIRegistry.register('Event', Event);
+  for (const [type, schema] of EVENTS) app.openAPIRegistry.register(eventName(type), schema);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
   app.doc31('/api/openapi.json', {
     openapi: '3.1.0',

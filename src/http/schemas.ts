@@ -18,7 +18,11 @@ const text = z
   .max(MAX_TEXT)
   .refine((value) => value.trim() !== '', 'must not be empty')
   .refine(plain, NO_NUL);
-const time = z.string().openapi({ format: 'date-time', example: '2026-01-31T12:00:00.000Z' });
+export const time = z.string().openapi({ format: 'date-time', example: '2026-01-31T12:00:00.000Z' });
+export const instant = z.iso
+  .datetime({ offset: true })
+  .or(z.iso.date())
+  .openapi({ description: 'A time, or a day in UTC.', example: '2026-01-31' });
 const uuid = z.string().openapi({ format: 'uuid' });
 
 export const ErrorBody = z
@@ -109,6 +113,25 @@ export const Run = z
     endedAt: time.nullable(),
   })
   .openapi('Run');
+
+export const Usage = z
+  .strictObject({
+    of: z.string().openapi({ description: 'Handle of the agent, or of the root of the tree, or the day in UTC.' }),
+    runs: z.int(),
+    inputTokens: z.int(),
+    outputTokens: z.int(),
+    costUsd: z.number(),
+  })
+  .openapi('Usage');
+
+export const RunStep = z
+  .strictObject({
+    step: z.int(),
+    attempt: z.int(),
+    startedAt: time,
+    tools: z.array(z.string()).openapi({ description: 'What was called in it, in order.' }),
+  })
+  .openapi('RunStep');
 
 export const RunMessage = z
   .strictObject({

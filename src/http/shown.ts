@@ -79,6 +79,17 @@ export function showRun(run: RunRow & { readonly handle: string }) {
   };
 }
 
+/** A step is what the model does between two looks at what its tools answered. */
+export function showSteps(records: readonly RunMessageRow[]) {
+  const steps = Map.groupBy(records, ({ attempt, step }) => `${attempt} ${step}`);
+  return [...steps.values()].map((rows) => ({
+    step: rows[0]?.step ?? 0,
+    attempt: rows[0]?.attempt ?? 0,
+    startedAt: showTime(rows[0]?.created_at ?? 0),
+    tools: rows.filter(({ type }) => type === 'tool_call_message').map(({ tool }) => tool ?? ''),
+  }));
+}
+
 export function showRunMessage(row: RunMessageRow) {
   return {
     n: row.n,

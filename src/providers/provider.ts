@@ -9,7 +9,8 @@ export type ProviderEvent =
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: unknown }
   | { readonly type: 'tool_result'; readonly id: string; readonly result: unknown; readonly isError: boolean }
   | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number; readonly costUsd?: number }
-  | { readonly type: 'done'; readonly text: string }
+  /** `max_steps`: the program ended the turn because it had taken as many steps as it may. */
+  | { readonly type: 'done'; readonly text: string; readonly stopReason?: 'max_steps' }
   | {
       readonly type: 'error';
       readonly kind: FailureKind;

@@ -42,7 +42,7 @@ const event = z.discriminatedUnion('type', [
     outputTokens: count.int(),
     costUsd: count.exactOptional(),
   }),
-  z.object({ type: z.literal('done'), text: text.exactOptional() }),
+  z.object({ type: z.literal('done'), text: text.exactOptional(), stopReason: z.literal('max_steps').exactOptional() }),
   z.object({
     type: z.literal('error'),
     // Other kinds are the daemon's own to give.
@@ -81,7 +81,7 @@ async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<Pr
     if (final || output.type !== 'line') continue;
     const said = readEvent(event, output.text);
     if (said?.type === 'text') last = said.text;
-    if (said?.type === 'done') final = { type: 'done', text: said.text ?? last };
+    if (said?.type === 'done') final = { ...said, text: said.text ?? last };
     else if (said?.type === 'error') final = said;
     else if (said) yield said;
   }

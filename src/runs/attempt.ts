@@ -15,6 +15,8 @@ export interface Attempt {
   readonly calls: Map<string, number>;
   /** Up to which message it has seen each channel; known for good when the turn ends well. */
   readonly shown: Map<string, number>;
+  /** Whether a tool was called, of ours or of the provider's own. */
+  called: boolean;
   step: number;
   lastType: RunMessageType | null;
   /** Its last call was refused for being one too many: of such a row only the first is recorded. */
@@ -31,6 +33,7 @@ export function createAttempt(run: RunRow, agent: AgentRow, step: number): Attem
     tools: agent.tools,
     calls: new Map(),
     shown: new Map(),
+    called: false,
     step,
     lastType: null,
     limited: false,
@@ -53,6 +56,7 @@ export async function record(tx: Tx, attempt: Attempt, entry: Entry, now: number
     attempt.lastType === null || (attempt.lastType === 'tool_return_message' && entry.type !== attempt.lastType);
   if (begins) attempt.step += 1;
   attempt.lastType = entry.type;
+  if (entry.type === 'tool_call_message') attempt.called = true;
   await tx.insertRecord({
     run_id: attempt.runId,
     step: attempt.step,

@@ -31,11 +31,12 @@ export async function completeRun(
   tx: Tx,
   correspondence: Correspondence,
   attempt: Attempt,
-  finalText: string,
+  { finalText, stopReason }: { readonly finalText: string; readonly stopReason?: StopReason | undefined },
   now: number,
 ): Promise<void> {
   const run = await tx.holdRun(attempt);
-  await tx.endRun({ id: run.id, state: 'completed', stopReason: 'end_turn', error: null, finalText, now });
+  const why = stopReason ?? ((await wasIdle(tx, run, attempt)) ? 'no_tool_call' : 'end_turn');
+  await tx.endRun({ id: run.id, state: 'completed', stopReason: why, error: null, finalText, now });
   if (attempt.external) await returnUnanswered(tx, run);
   await tx.endCarried({ runId: run.id, state: 'acknowledged' });
   await correspondence.answerServed(tx, run, finalText, now);
@@ -43,6 +44,14 @@ export async function completeRun(
   await tx.settleAgent({ id: run.agent_id });
   await tellEnded(tx, run, 'completed', null, now);
   await afterAttempt(tx, correspondence, run, now);
+}
+
+/** A run of a channel that called no tool and owed nobody a reply: nobody has heard of it. */
+async function wasIdle(tx: Tx, run: RunRow, attempt: Attempt): Promise<boolean> {
+  if (attempt.called || run.serves !== null || run.trigger_id === null) return false;
+  const trigger = await tx.getMessage({ id: run.trigger_id });
+  const channel = trigger && (await tx.getChannel({ id: trigger.channel_id }));
+  return channel !== null && channel.kind !== 'dm';
 }
 
 /** The attempt ended badly: the run is tried again, now or later, or has failed for good. */
@@ -148,6 +157,8 @@ async function returnUnanswered(tx: Tx, run: RunRow): Promise<void> {
 
 async function tellEnded(tx: Tx, run: RunRow, state: string, error: string | null, now: number): Promise<void> {
   const { id: runId, agent_id: agentId } = run;
+  const deliveries = state === 'completed' ? 'acknowledged' : 'dead';
+  await tx.appendEvent({ type: 'delivery_updated', at: now, agentId, data: { agentId, runId, state: deliveries } });
   await tx.appendEvent({ type: 'run_ended', at: now, agentId, data: { runId, agentId, state, error } });
   const trigger = run.trigger_id === null ? null : await tx.getMessage({ id: run.trigger_id });
   const channelId = trigger?.channel_id;

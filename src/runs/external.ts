@@ -62,7 +62,7 @@ export class ExternalRuns {
   async #close(attempt: Attempt): Promise<void> {
     const { store, correspondence, clock } = this.#options;
     try {
-      await store.write((tx) => completeRun(tx, correspondence, attempt, '', clock()));
+      await store.write((tx) => completeRun(tx, correspondence, attempt, { finalText: '' }, clock()));
     } catch (error) {
       // Terminated or cancelled meanwhile: the end is written already.
       if (!(error instanceof SubstratError && error.code === 'fenced')) throw error;

@@ -30,7 +30,7 @@ export async function recoverRuns(options: RecoveryOptions): Promise<number> {
     for (const run of orphans) {
       const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
       if (agent.provider === 'external') {
-        await completeRun(tx, correspondence, createAttempt(run, agent, 0), '', now);
+        await completeRun(tx, correspondence, createAttempt(run, agent, 0), { finalText: '' }, now);
         continue;
       }
       const failure = { kind: 'daemon_died', message: 'The daemon died during the turn.' } as const;

@@ -13,9 +13,16 @@ export interface TurnDependencies {
   readonly provider: (name: string) => Provider | null;
   /** Opens the run's own socket; what comes through it acts for this attempt only. */
   readonly openDoor: (attempt: Attempt) => Promise<Door>;
+  /** Per million tokens, where the provider tells no cost. */
+  readonly prices: (provider: string) => Prices | null;
   readonly maxAttempts: number;
   readonly turnTimeoutMs: number;
   readonly log: { warn(details: object, message: string): void };
+}
+
+export interface Prices {
+  readonly input: number;
+  readonly output: number;
 }
 
 /** What an attempt works through while it lives. */
@@ -27,7 +34,10 @@ export interface Door {
   close(): Promise<void>;
 }
 
-type Outcome = { readonly finalText: string } | { readonly failure: Failure } | 'cancelled';
+type Outcome =
+  | { readonly finalText: string; readonly stopReason?: 'max_steps' | undefined }
+  | { readonly failure: Failure }
+  | 'cancelled';
 
 /** Executes one attempt from its claim to its end. It never throws: whatever happens is in the store. */
 export async function runTurn(deps: TurnDependencies, started: Started, signal: AbortSignal): Promise<void> {
@@ -85,11 +95,18 @@ async function execute(
     },
   });
   for await (const event of events) {
-    if (event.type === 'done') return { finalText: cleanText(event.text) };
+    if (event.type === 'done') return { finalText: cleanText(event.text), stopReason: event.stopReason };
     if (event.type === 'error') return failureOf(event, agent.session);
-    await write((tx) => keep(tx, attempt, event, deps.clock()));
+    await write((tx) => keep(tx, attempt, withCost(event, deps.prices(agent.provider)), deps.clock()));
   }
   return { failure: { kind: 'crash', message: `The provider "${agent.provider}" ended without a result.` } };
+}
+
+/** What a provider does not tell is reckoned from its prices, per million tokens. */
+function withCost<E extends ProviderEvent>(event: E, prices: Prices | null): E {
+  if (event.type !== 'usage' || event.costUsd !== undefined || prices === null) return event;
+  const costUsd = (event.inputTokens * prices.input + event.outputTokens * prices.output) / 1_000_000;
+  return { ...event, costUsd };
 }
 
 async function keep(
@@ -155,7 +172,7 @@ async function settle(deps: TurnDependencies, attempt: Attempt, outcome: Outcome
 async function end(tx: Tx, deps: TurnDependencies, attempt: Attempt, outcome: Outcome): Promise<void> {
   const now = deps.clock();
   if (outcome !== 'cancelled' && 'finalText' in outcome) {
-    return completeRun(tx, deps.correspondence, attempt, outcome.finalText, now);
+    return completeRun(tx, deps.correspondence, attempt, outcome, now);
   }
   const run = await tx.holdRun(attempt);
   // Cancelled, yet the run is still ours: the daemon is stopping, which is nobody's failure.

@@ -50,6 +50,7 @@ export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Starte
   const prompt = buildPrompt({ conversation, messages, journal });
   const attempt = createAttempt(run, agent, records.at(-1)?.step ?? 0);
   for (const [channelId, seq] of shown) attempt.shown.set(channelId, seq);
+  attempt.called = records.some(({ type }) => type === 'tool_call_message');
   await record(tx, attempt, { type: 'system_message', content: instructions }, now);
   await record(tx, attempt, { type: 'user_message', content: prompt }, now);
   await tx.appendEvent({
@@ -57,6 +58,13 @@ export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Starte
     at: now,
     agentId: agent.id,
     data: { runId: run.id, agentId: agent.id, attempt: run.attempt },
+  });
+  const messageIds = carried.map((delivery) => delivery.message_id);
+  await tx.appendEvent({
+    type: 'delivery_updated',
+    at: now,
+    agentId: agent.id,
+    data: { agentId: agent.id, runId: run.id, state: 'injected', messageIds },
   });
   const channelId = (carried.find((delivery) => delivery.delivery_kind !== 'news') ?? carried[0])?.channel_id;
   await tx.appendEvent({

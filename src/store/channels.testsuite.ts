@@ -187,6 +187,45 @@ export function testChannels({ read, write }: StoreKit): void {
     });
   });
 
+  test('usage is summed by agent, tree and day', async () => {
+    const [lead, worker] = await write(async (tx) => {
+      const root = await addAgent(tx);
+      return [root, await addAgent(tx, { parent: root })];
+    });
+    for (const [agent, day] of [
+      [lead, 20_000],
+      [worker, 20_000],
+      [worker, 20_001],
+    ] as const) {
+      await write(async (tx) => {
+        const place = { agentId: agent.id, treeId: agent.tree_id, nodeId: agent.node_id, now: day * 86_400_000 + 5 };
+        const run = await tx.insertOpenRun(place);
+        await tx.addUsage({ id: run.id, inputTokens: 10, outputTokens: 1, costUsd: 0.5 });
+        await tx.endRun({ id: run.id, state: 'completed', stopReason: 'end_turn', error: null, finalText: '', now: 1 });
+      });
+    }
+    const sums = async (by: 'agent' | 'tree' | 'day') => {
+      const window = { since: 20_000 * 86_400_000, until: 20_002 * 86_400_000, limit: 9 };
+      const rows = await read((tx) => tx.listUsage({ by, ...window }));
+      return rows.map(({ key, runs, inputTokens, outputTokens, costUsd }) => [
+        key,
+        runs,
+        inputTokens,
+        outputTokens,
+        costUsd,
+      ]);
+    };
+    expect(await sums('agent')).toEqual([
+      [worker.handle, 2, 20, 2, 1],
+      [lead.handle, 1, 10, 1, 0.5],
+    ]);
+    expect(await sums('tree')).toEqual([[lead.handle, 3, 30, 3, 1.5]]);
+    expect(await sums('day')).toEqual([
+      ['20001', 1, 10, 1, 0.5],
+      ['20000', 2, 20, 2, 1],
+    ]);
+  });
+
   test('a return finds its call', async () => {
     const record = { step: 1, attempt: 1, call_key: null, is_error: 0, effect: 0, created_at: 1, tool: 'x' };
     const runId = await write(async (tx) => {

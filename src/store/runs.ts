@@ -225,6 +225,35 @@ export function runQueries(queries: Queries, batch: BatchState) {
         }))
         .where('id', '=', p.id),
     ),
+    /** Summed by agent, by tree or by day (in UTC, as its number since 1970), the costliest or the latest first. */
+    listUsage: async (p: { by: 'agent' | 'tree' | 'day'; since: number; until: number; limit: number }) => {
+      const rows = await fetch(
+        db
+          .selectFrom('runs')
+          .innerJoin('agents', 'agents.id', p.by === 'tree' ? 'runs.tree_id' : 'runs.agent_id')
+          .select((eb) => [
+            (p.by === 'day' ? sql<string>`cast(runs.created_at / 86400000 as text)` : sql<string>`agents.handle`).as(
+              'key',
+            ),
+            eb.fn.countAll<number>().as('runs'),
+            eb.fn.sum<number>('runs.input_tokens').as('input'),
+            eb.fn.sum<number>('runs.output_tokens').as('output'),
+            eb.fn.sum<number>('runs.cost_usd').as('cost'),
+          ])
+          .where('runs.created_at', '>=', p.since)
+          .where('runs.created_at', '<', p.until)
+          .groupBy(p.by === 'day' ? sql`runs.created_at / 86400000` : 'agents.handle')
+          .orderBy(p.by === 'day' ? sql`runs.created_at / 86400000` : 'cost', 'desc')
+          .limit(p.limit),
+      );
+      return rows.map((row) => ({
+        key: row.key,
+        runs: Number(row.runs),
+        inputTokens: Number(row.input),
+        outputTokens: Number(row.output),
+        costUsd: Number(row.cost),
+      }));
+    },
     getUsage: async (p: {
       agentId: string;
     }): Promise<{ runs: number; inputTokens: number; outputTokens: number; costUsd: number }> => {

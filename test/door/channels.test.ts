@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, createClient, type SubstratEvent } from '../../src/client/client.ts';
 import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
+import { ask } from '../helpers/http.ts';
 import { connectAgent } from '../helpers/mcp.ts';
+import { schemaOf } from '../helpers/openapi.ts';
 import { until } from '../helpers/until.ts';
 
 let world: TestDaemon;
@@ -10,6 +12,8 @@ let anna: Client;
 let bert: Client;
 
 const CONFIG = `
+[providers.scripted]
+prices = { input = 3, output = 15 }
 [members.ann]
 provider = "external"
 blocks = { personality = "Dry." }
@@ -128,6 +132,54 @@ describe('people', () => {
     expect(await anna.removeMember('general', 'anna')).toEqual({ status: 'left' });
     const known = (await anna.listParticipants()).items.map(({ handle }) => handle);
     expect(known).toEqual(['anna', 'bert']);
+  });
+});
+
+describe('events', () => {
+  test('are each as the document describes them', async () => {
+    const document = (await ask(world, '/api/openapi.json')).json;
+    const program = world.program(
+      'echo',
+      "({ usage }) => { usage({ inputTokens: 1000000, outputTokens: 0 }); return 'hm'; }",
+    );
+    const echo = await owner.createAgent({ name: 'echo', program });
+    await owner.addMember('general', { participant: 'echo' });
+    await owner.setWake('general', 'echo', 'mentions');
+    await owner.setTopic('general', 'Echoes');
+    await owner.setBlock('echo', 'mood', 'loud');
+    await owner.shareBlock('echo', 'mood', { with: ['ann'] });
+    await owner.deleteBlock('echo', 'mood');
+    await owner.deletePassage('echo', (await owner.storePassage('echo', { content: 'x' })).passageId);
+    const { messageId } = await owner.postMessage('general', { text: 'hello @echo' });
+    await owner.editMessage(messageId, 'hello');
+    await owner.react(messageId, '👍');
+    await owner.unreact(messageId, '👍');
+    const [run] = await until('the end of the run', async () => {
+      const { items } = await owner.listRuns({ agent: echo.id, state: 'completed' });
+      return items.length > 0 ? items : null;
+    });
+    expect(await owner.getRun(run?.id ?? '')).toMatchObject({
+      stopReason: 'no_tool_call',
+      steps: [{ step: 1, attempt: 1, tools: [] }],
+    });
+    const { items: costs } = await owner.listUsage({ by: 'agent' });
+    expect(costs).toContainEqual({ of: 'echo', runs: 1, inputTokens: 1_000_000, outputTokens: 0, costUsd: 3 });
+    await owner.deleteMessage(messageId);
+    await owner.removeMember('general', 'echo');
+    await owner.terminateAgent('echo');
+
+    const kinds = new Set<string>();
+    const stop = new AbortController();
+    for await (const event of owner.followEvents({ after: 0, signal: stop.signal })) {
+      const name = `${event.type.replace(/(^|_)(.)/g, (_, __, letter: string) => letter.toUpperCase())}Event`;
+      const { fault } = schemaOf(document, name);
+      expect([event.type, fault(event)]).toEqual([event.type, null]);
+      kinds.add(event.type);
+      if (event.type === 'agent_terminated') stop.abort();
+    }
+    const described = Object.keys(document.components.schemas).filter((name) => /.Event$/.test(name));
+    // A retried run takes a failure: test/rules has it.
+    expect([...kinds].length).toBe(described.length - 1);
   });
 });
 

@@ -42,6 +42,19 @@ function toOperation(document: Json, path: string, method: string, operation: Js
   };
 }
 
+/** A named schema of the document, ready to be checked against. */
+export function schemaOf(document: Json, name: string): { fault(value: unknown): string | null } {
+  const schema = (document.components as { schemas: Record<string, Json> }).schemas[name];
+  if (!schema) return { fault: () => `there is no schema ${name}` };
+  const check = z.fromJSONSchema(resolve(document, schema) as never);
+  return {
+    fault: (value) => {
+      const parsed = check.safeParse(value);
+      return parsed.success ? null : z.prettifyError(parsed.error);
+    },
+  };
+}
+
 /** The schema with every reference replaced by what it refers to. */
 function resolve(document: Json, schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map((one) => resolve(document, one));

@@ -174,6 +174,7 @@ export async function createWorld(options: WorldOptions = {}) {
             clock,
             correspondence,
             provider: () => provider,
+            prices: () => ({ input: 1, output: 2 }),
             openDoor: async () => ({
               mcpConfig: '',
               toolCount: 0,

@@ -447,3 +447,26 @@ describe('read_channel', () => {
     ]);
   });
 });
+
+describe('the stop reason of a run', () => {
+  test('is no_tool_call where a channel was read and nothing came of it, and end_turn where a reply was owed', async () => {
+    const { world } = await createOffice(['ann']);
+    world.behave('ann', () => 'only words');
+    await world.say('general', 'hello?');
+    await world.settle();
+    await world.ask('ann', 'hello?');
+    await world.settle();
+    world.behave('ann', async (turn) => {
+      await turn.call('do_nothing');
+      return '';
+    });
+    await world.say('general', 'and now?');
+    await world.settle();
+    const runs = await world.store.read((tx) => tx.listRuns({ agentId: null, state: null, before: null, limit: 9 }));
+    expect(runs.map(({ stop_reason, state }) => [stop_reason, state])).toEqual([
+      ['end_turn', 'completed'],
+      ['end_turn', 'completed'],
+      ['no_tool_call', 'completed'],
+    ]);
+  });
+});

@@ -10,6 +10,7 @@ export function runCommand(context: Context): Command {
     .description('Look at the turns of agents, and stop one.')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
+    .addCommand(usageCommand(context))
     .addCommand(cancelCommand(context));
 }
 
@@ -54,6 +55,30 @@ function showCommand(context: Context): Command {
       if (run.error) context.print(paint('red', run.error));
       for (const message of run.messages)
         context.print(`${paint('dim', titleOf(message))}\n${indent(contentOf(message))}`);
+    });
+}
+
+function usageCommand(context: Context): Command {
+  return new Command('usage')
+    .description('Show turns, tokens and costs, summed by agent, by tree or by day.')
+    .addOption(new Option('--by <what>', 'agent, tree or day').choices(['agent', 'tree', 'day']).default('agent'))
+    .option('--since <time>', 'from this day or time on, in UTC')
+    .option('--until <time>', 'before this day or time')
+    .addHelpText('after', '\nExample:\n  substrat run usage --by day --since 2026-01-01')
+    .action(async (_: unknown, command: Command) => {
+      const { by, since, until, json } = command.optsWithGlobals<
+        GlobalOptions & { by: 'agent' | 'tree' | 'day'; since?: string; until?: string }
+      >();
+      const page = await createClient({ home: context.home() }).listUsage({ by, since, until });
+      if (json) return context.print(JSON.stringify(page));
+      const rows = page.items.map((sum) => [
+        sum.of,
+        String(sum.runs),
+        String(sum.inputTokens),
+        String(sum.outputTokens),
+        sum.costUsd.toFixed(4),
+      ]);
+      for (const line of table([by.toUpperCase(), 'RUNS', 'TOKENS IN', 'TOKENS OUT', 'USD'], rows)) context.print(line);
     });
 }
 

@@ -8,15 +8,11 @@ import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { keyParameter, once } from '../once.ts';
 import { createRouter, describe, type Router } from '../router.ts';
-import { Passage, PassageCreation, pageOf, pageQuery } from '../schemas.ts';
+import { instant, Passage, PassageCreation, pageOf, pageQuery } from '../schemas.ts';
 import { showPassage } from '../shown.ts';
 
 const id = z.string().openapi({ description: 'REF: an id, a handle, a name or a path.' });
 const params = z.strictObject({ id });
-const instant = z.iso
-  .datetime({ offset: true })
-  .or(z.iso.date())
-  .openapi({ description: 'A time, or a day in UTC.', example: '2026-01-31' });
 const Stored = z.strictObject({ passageId: z.string() }).openapi('PassageStored');
 const Deleted = z.strictObject({ status: z.literal('deleted'), id: z.string() }).openapi('PassageDeleted');
 const NONE = 'There is no such agent.';

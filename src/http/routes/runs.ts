@@ -6,12 +6,12 @@ import { ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { createRouter, describe, type Router } from '../router.ts';
-import { label, pageOf, pageQuery, Run, RunMessage } from '../schemas.ts';
-import { showRun, showRunMessage } from '../shown.ts';
+import { label, pageOf, pageQuery, Run, RunMessage, RunStep } from '../schemas.ts';
+import { showRun, showRunMessage, showSteps } from '../shown.ts';
 
 const params = z.strictObject({ id: z.string() });
 const states = z.enum(['created', 'running', 'completed', 'failed', 'cancelled']);
-const RunDetail = Run.extend({ messages: z.array(RunMessage) }).openapi('RunDetail');
+const RunDetail = Run.extend({ steps: z.array(RunStep), messages: z.array(RunMessage) }).openapi('RunDetail');
 const Cancelled = z.strictObject({ status: z.literal('cancelled'), runId: z.string() }).openapi('Cancelled');
 
 const list = describe(
@@ -63,7 +63,14 @@ export function runRoutes(api: Api): Router {
       };
     });
     if (!run || !agent) throw new SubstratError('not_found', `There is no run ${shorten(id)}.`);
-    return c.json({ ...showRun({ ...run, handle: agent.handle }), messages: records.map(showRunMessage) }, 200);
+    return c.json(
+      {
+        ...showRun({ ...run, handle: agent.handle }),
+        steps: showSteps(records),
+        messages: records.map(showRunMessage),
+      },
+      200,
+    );
   });
   routes.openapi(cancel, async (c) => {
     ownerOnly(c.get('caller'));
