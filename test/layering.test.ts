@@ -37,7 +37,7 @@ const CONTRACTS: typeof SEES = {
   search: [],
   scripting: [],
   scripted: [],
-  tools: ['tool.ts', 'catalog.ts', 'call.ts'],
+  tools: ['tool.ts', 'catalog.ts', 'call.ts', 'bound.ts'],
   http: ['api.ts', 'app.ts', 'schemas.ts'],
   mcp: ['server.ts', 'socket.ts'],
 };

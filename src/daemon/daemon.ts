@@ -21,6 +21,7 @@ import { noSandbox } from '../sandbox/none.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { openStore } from '../store/open.ts';
 import type { AgentRow, AgentView, Store, WorkspaceRow } from '../store/store.ts';
+import { type BoundTool, bindTools } from '../tools/bound.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import { createRateLimiter } from '../tools/rate.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
@@ -182,6 +183,13 @@ export class Daemon {
 
   addAgent(wish: AgentWish, write: WriteOnce = this.#write): Promise<AgentView> {
     return addAgent(this, wish, write);
+  }
+
+  /** The tools in the scope of an agent, bound to it: to be called in this process, or handed to an MCP library. */
+  async getTools(agentId: string): Promise<BoundTool[]> {
+    const agent = await this.store.read((tx) => tx.getAgent({ id: agentId }));
+    if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
+    return bindTools(this.tools, agent, () => this.#doors.attemptOf(agent));
   }
 
   /** Resolves when everything that is due has started; for tests that drive the time. */

@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { SubstratError } from '../core/errors.ts';
 import { type AgentSocket, listenForAgent } from '../mcp/socket.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
@@ -34,6 +35,10 @@ export interface DoorOptions {
 export class AgentDoors {
   readonly #options: DoorOptions;
   readonly #external = new Map<string, AgentSocket>();
+  /** Of the turns under way. */
+  readonly #attempts = new Map<string, Attempt>();
+  /** External agents that are run in this process. */
+  readonly #joined = new Map<string, Promise<Attempt>>();
   /** Agents whose socket is ours. */
   readonly #open = new Set<string>();
 
@@ -57,6 +62,7 @@ export class AgentDoors {
     await sandbox.tidy(home.agentDirectory(agent.id));
     const socket = await this.#listen(agent, { join: async () => attempt, leave: async () => {} });
     const confined: Confined[] = [];
+    this.#attempts.set(agent.id, attempt);
     return {
       mcpConfig: home.mcpConfig(agent.id),
       toolCount: toolsInScope(agent).length,
@@ -67,6 +73,7 @@ export class AgentDoors {
         return wrapped.command;
       },
       close: async () => {
+        this.#attempts.delete(agent.id);
         await Promise.all([socket.close(), ...confined.map((wrapped) => wrapped.release())]);
       },
     };
@@ -80,6 +87,20 @@ export class AgentDoors {
       const join = () => external.join(agent.id);
       this.#external.set(agent.id, await this.#listen(agent, { join, leave: () => this.#leave(agent.id) }));
     }
+  }
+
+  /** For whoever runs an agent in this process: an external agent is joined until we stop, another has to be in a turn. */
+  attemptOf(agent: AgentRow): Promise<Attempt> {
+    const attempt = this.#attempts.get(agent.id);
+    if (attempt) return Promise.resolve(attempt);
+    if (agent.provider !== EXTERNAL) {
+      const message = `${agent.handle} is in no turn; outside of its turns only an external agent calls tools.`;
+      return Promise.reject(new SubstratError('not_running', message));
+    }
+    const joined = this.#joined.get(agent.id) ?? this.#options.external.join(agent.id);
+    this.#joined.set(agent.id, joined);
+    joined.catch(() => this.#joined.delete(agent.id));
+    return joined;
   }
 
   /** Removes the sockets that a dead daemon left. Look and removal are one step, so that no new one is hit. */
@@ -99,6 +120,7 @@ export class AgentDoors {
 
   async closeAll(): Promise<void> {
     await Promise.all([...this.#external.keys()].map((agentId) => this.closeExternal(agentId)));
+    for (const agentId of this.#joined.keys()) await this.#options.external.leave(agentId);
     await this.#options.external.settled();
   }
 

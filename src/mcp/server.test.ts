@@ -9,9 +9,10 @@ const text = { type: 'string', maxLength: 1_000_000 };
 /** The parameters and defaults of the tools, as agents were promised them. */
 const promised: Record<string, { required: string[]; properties: Record<string, object> }> = {
   send_message: {
-    required: ['recipient', 'text'],
+    required: ['text'],
     properties: {
       recipient: { type: 'string' },
+      channelId: { type: 'string' },
       text,
       sync: { type: 'boolean', default: true },
       in_reply_to: { type: 'string' },
@@ -31,6 +32,20 @@ const promised: Record<string, { required: string[]; properties: Record<string, 
   inspect_agent: { required: ['name'], properties: { name: { type: 'string' } } },
   list_agents: { required: [], properties: {} },
   complete: { required: ['result'], properties: { result: text } },
+  react_to_message: {
+    required: ['messageId', 'emoji'],
+    properties: { messageId: { type: 'string' }, emoji: { type: 'string' } },
+  },
+  do_nothing: { required: [], properties: {} },
+  read_channel: {
+    required: ['channelId'],
+    properties: {
+      channelId: { type: 'string' },
+      limit: { type: 'integer', default: 20, minimum: 1, maximum: 100 },
+      before: { type: 'string' },
+      thread: { type: 'string' },
+    },
+  },
   update_memory: {
     required: ['label', 'content'],
     properties: { label: { type: 'string' }, content: { type: 'string', maxLength: 20_000 } },

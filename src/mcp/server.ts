@@ -3,7 +3,8 @@ import * as z from 'zod';
 import { shorten } from '../core/agent.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import type { AgentRow } from '../store/store.ts';
-import { type CallResult, callTool, type ToolDependencies } from '../tools/call.ts';
+import { toResult } from '../tools/bound.ts';
+import { callTool, type ToolDependencies } from '../tools/call.ts';
 import { toolsInScope } from '../tools/catalog.ts';
 import type { Tool } from '../tools/tool.ts';
 
@@ -17,18 +18,9 @@ export function createAgentServer(deps: ToolDependencies, attempt: Attempt, agen
       const message = `There is no tool "${shorten(params.name)}" in the scope of ${agent.handle}.`;
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
     }
-    return toResult(called);
+    return { ...toResult(called) };
   });
   return server;
-}
-
-function toResult({ result, isError, news }: CallResult) {
-  const content = [{ type: 'text' as const, text: JSON.stringify(result) }];
-  if (news > 0) {
-    const messages = news === 1 ? 'message waits' : 'messages wait';
-    content.push({ type: 'text', text: `${news} ${messages} in your inbox; read with check_inbox.` });
-  }
-  return { content, structuredContent: result, ...(isError && { isError }) };
 }
 
 const schemas = new WeakMap<Tool, { type: 'object' }>();

@@ -40,14 +40,11 @@ export const sendMessage = defineTool({
   run: async ({ tx, agent, run, settings, now }, input) => {
     const { recipient, channelId, text, sync, in_reply_to: inReplyTo } = input;
     if ((recipient === undefined) === (channelId === undefined)) {
-      throw new SubstratError('bad_request', 'send_message: give exactly one of `recipient` and `channelId`.');
+      throw new SubstratError('bad_request', 'Give exactly one of `recipient` and `channelId`.');
     }
     if (channelId !== undefined) {
       if (sync !== undefined) {
-        throw new SubstratError(
-          'bad_request',
-          'send_message: `sync` goes with `recipient` only; nobody in a channel owes a reply.',
-        );
+        throw new SubstratError('bad_request', '`sync` goes with `recipient` only; nobody in a channel owes a reply.');
       }
       const channel = await resolveChannel(tx, agent, channelId, now);
       const speaker = { id: agent.id, handle: agent.handle, run };

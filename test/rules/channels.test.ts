@@ -371,9 +371,9 @@ describe('a channel id', () => {
     await world.ask('ann', 'go');
     await world.settle();
     expect(errors).toEqual([
-      expect.stringMatching(/^bad_request: .*exactly one of/),
-      expect.stringMatching(/^bad_request: .*exactly one of/),
-      expect.stringMatching(/^bad_request: .*`sync` goes with `recipient`/),
+      expect.stringMatching(/^bad_request: Give exactly one of/),
+      expect.stringMatching(/^bad_request: Give exactly one of/),
+      expect.stringMatching(/^bad_request: `sync` goes with `recipient`/),
     ]);
   });
 });

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { startDaemon, type TestDaemon } from '../../test/helpers/daemon.ts';
+
+let world: TestDaemon;
+
+beforeAll(async () => {
+  world = await startDaemon({ members: { ann: {}, ben: { tools: ['do_nothing', 'store_memory', 'search_memory'] } } });
+});
+afterAll(() => world.stop());
+
+const toolsOf = async (name: string) => {
+  const tools = await world.daemon.getTools(world.agent(name).id);
+  return new Map(tools.map((tool) => [tool.name, tool]));
+};
+
+test('an agent has the tools of its scope, each bound to it, with a schema in zod', async () => {
+  const [ann, ben] = [await toolsOf('ann'), await toolsOf('ben')];
+  const six = ['send_message', 'react_to_message', 'do_nothing', 'update_memory', 'search_memory', 'store_memory'];
+  expect([...ann.keys()]).toEqual(expect.arrayContaining(six));
+  expect([...ben.keys()].sort()).toEqual(['do_nothing', 'search_memory', 'store_memory']);
+  const shape = z.object(ann.get('update_memory')?.inputSchema ?? {});
+  expect(z.toJSONSchema(shape)).toMatchObject({ required: ['label', 'content'] });
+
+  await ann.get('store_memory')?.handler({ content: 'the key is under the mat' });
+  expect(await ann.get('search_memory')?.handler({ query: 'key' })).toMatchObject({
+    structuredContent: { passages: [{ content: 'the key is under the mat', tags: [] }] },
+  });
+  expect(await ben.get('search_memory')?.handler({ query: 'key' })).toMatchObject({
+    structuredContent: { passages: [] },
+  });
+  expect(await ben.get('store_memory')?.handler({ content: '' })).toMatchObject({
+    isError: true,
+    structuredContent: { error: { code: 'bad_request' } },
+  });
+  expect(await ben.get('do_nothing')?.handler({})).toEqual({
+    content: [{ type: 'text', text: '{"action":"none"}' }],
+    structuredContent: { action: 'none' },
+  });
+});
+
+test('each call and each return is in the record of its run', async () => {
+  const { items } = await world.client.listRuns({ agent: 'ben' });
+  const { messages } = await world.client.getRun(items[0]?.id ?? '');
+  expect(messages.map(({ type, tool }) => `${type} ${tool}`)).toEqual([
+    'tool_call_message search_memory',
+    'tool_return_message search_memory',
+    'tool_call_message store_memory',
+    'tool_return_message store_memory',
+    'tool_call_message do_nothing',
+    'tool_return_message do_nothing',
+  ]);
+});
+
+test('an agent that somebody else does not run has tools only in its turns', async () => {
+  const agent = await world.client.createAgent({ name: 'echo', program: world.program('echo', "() => 'hi'") });
+  const [first] = await world.daemon.getTools(agent.id);
+  await expect(first?.handler({})).rejects.toMatchObject({ code: 'not_running' });
+  await expect(world.daemon.getTools('nobody')).rejects.toMatchObject({ code: 'not_found' });
+});

@@ -1,0 +1,48 @@
+import type * as z from 'zod';
+import { shorten } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { Attempt } from '../runs/attempt.ts';
+import { type CallResult, callTool, type ToolDependencies } from './call.ts';
+import { toolsInScope } from './catalog.ts';
+
+/** A tool of one agent: who calls is fixed when it is made. Its form is what MCP's libraries take for a tool. */
+export interface BoundTool {
+  readonly name: string;
+  readonly description: string;
+  /** The fields of its input, in zod. */
+  readonly inputSchema: z.ZodRawShape;
+  handler(args: unknown): Promise<ToolResult>;
+}
+
+export interface ToolResult {
+  readonly content: { readonly type: 'text'; readonly text: string }[];
+  readonly structuredContent: Record<string, unknown>;
+  readonly isError?: boolean;
+}
+
+/** The tools in an agent's scope, each acting for that agent; `attempt` is asked for at each call. */
+export function bindTools(
+  deps: ToolDependencies,
+  agent: { readonly handle: string; readonly tools: string | null },
+  attempt: () => Promise<Attempt>,
+): BoundTool[] {
+  return toolsInScope(agent).map(({ name, description, input }) => ({
+    name,
+    description,
+    inputSchema: input.shape,
+    handler: async (args) => {
+      const called = await callTool(deps, await attempt(), name, args);
+      if (called) return toResult(called);
+      throw new SubstratError('forbidden', `There is no tool "${shorten(name)}" in the scope of ${agent.handle}.`);
+    },
+  }));
+}
+
+export function toResult({ result, isError, news }: CallResult): ToolResult {
+  const content = [{ type: 'text' as const, text: JSON.stringify(result) }];
+  if (news > 0) {
+    const messages = news === 1 ? 'message waits' : 'messages wait';
+    content.push({ type: 'text', text: `${news} ${messages} in your inbox; read with check_inbox.` });
+  }
+  return { content, structuredContent: result, ...(isError && { isError }) };
+}
