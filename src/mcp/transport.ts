@@ -20,7 +20,13 @@ export class SocketTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
   readonly #socket: Socket;
-  readonly #unanswered = new Set<RequestId>();
+  /** How often each id waits for an answer: nothing keeps a client from using one twice. */
+  readonly #unanswered = new Map<RequestId, number>();
+  #waiting = 0;
+  /** What has come and is not looked at yet. */
+  #unread: Buffer = Buffer.alloc(0);
+  #reading = false;
+  /** The beginning of a line whose end has not come yet. */
   #chunks: Buffer[] = [];
   #size = 0;
   #ended = false;
@@ -31,7 +37,10 @@ export class SocketTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    this.#socket.on('data', (chunk) => this.#read(chunk));
+    this.#socket.on('data', (chunk) => {
+      this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
+      this.#flow();
+    });
     this.#socket.on('drain', () => this.#flow());
     this.#socket.on('end', () => {
       this.#ended = true;
@@ -44,7 +53,7 @@ export class SocketTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#socket.writable) this.#socket.write(`${JSON.stringify(message)}\n`);
-    if (!('method' in message) && message.id !== undefined) this.#unanswered.delete(message.id);
+    if (!('method' in message) && message.id !== undefined) this.#answered(message.id);
     this.#flow();
   }
 
@@ -52,36 +61,53 @@ export class SocketTransport implements Transport {
     if (this.#closed) return;
     this.#closed = true;
     this.#chunks = [];
+    this.#unread = Buffer.alloc(0);
     this.#socket.destroySoon();
     this.onclose?.();
   }
 
-  /** Reads on when there is room for answers; one that has ended its side is left when it has all of them. */
+  /** Reads on while there is room for answers; one that has ended its side is left when it has all of them. */
   #flow(): void {
+    if (this.#reading || this.#closed) return;
+    this.#reading = true;
+    while (!this.#closed && !this.#full && this.#unread.length > 0) this.#readLine();
+    this.#reading = false;
     if (this.#closed) return;
-    if (this.#ended && this.#unanswered.size === 0) return void this.close();
-    if (this.#unanswered.size >= MAX_UNANSWERED || this.#socket.writableNeedDrain) this.#socket.pause();
+    if (this.#ended && this.#waiting === 0 && this.#unread.length === 0) return void this.close();
+    if (this.#full) this.#socket.pause();
     else this.#socket.resume();
   }
 
-  #read(chunk: Buffer): void {
-    if (this.#closed) return;
-    let rest = chunk;
-    for (let end = rest.indexOf(10); end !== -1 && !this.#closed; end = rest.indexOf(10)) {
-      const line = Buffer.concat([...this.#chunks, rest.subarray(0, end)]).toString('utf8');
+  get #full(): boolean {
+    return this.#waiting >= MAX_UNANSWERED || this.#socket.writableNeedDrain;
+  }
+
+  #readLine(): void {
+    const end = this.#unread.indexOf(10);
+    const part = end === -1 ? this.#unread : this.#unread.subarray(0, end);
+    this.#unread = end === -1 ? Buffer.alloc(0) : this.#unread.subarray(end + 1);
+    this.#chunks.push(part);
+    this.#size += part.length;
+    if (this.#size > MAX_FRAME) {
+      this.#closed = true;
       this.#chunks = [];
-      this.#size = 0;
-      rest = rest.subarray(end + 1);
-      this.#take(line);
+      sayFarewell(this.#socket, failure(-32600, `A message may have at most ${MAX_FRAME} bytes.`));
+      this.onclose?.();
+      return;
     }
-    if (rest.length === 0 || this.#closed) return;
-    this.#chunks.push(rest);
-    this.#size += rest.length;
-    if (this.#size <= MAX_FRAME) return;
-    this.#closed = true;
+    if (end === -1) return;
+    const line = Buffer.concat(this.#chunks).toString('utf8');
     this.#chunks = [];
-    sayFarewell(this.#socket, failure(-32600, `A message may have at most ${MAX_FRAME} bytes.`));
-    this.onclose?.();
+    this.#size = 0;
+    this.#take(line);
+  }
+
+  #answered(id: RequestId): void {
+    const times = this.#unanswered.get(id) ?? 0;
+    if (times === 0) return;
+    this.#waiting -= 1;
+    if (times === 1) this.#unanswered.delete(id);
+    else this.#unanswered.set(id, times - 1);
   }
 
   #take(line: string): void {
@@ -94,19 +120,20 @@ export class SocketTransport implements Transport {
     }
     if (isJSONRPCRequest(message)) {
       // A subscription is answered when it ends.
-      if (message.method !== 'subscriptions/listen') this.#unanswered.add(message.id);
+      if (message.method !== 'subscriptions/listen') {
+        this.#waiting += 1;
+        this.#unanswered.set(message.id, (this.#unanswered.get(message.id) ?? 0) + 1);
+      }
     } else if (isJSONRPCNotification(message)) {
-      if (message.method === 'notifications/cancelled') this.#unanswered.delete(message.params?.requestId as RequestId);
+      if (message.method === 'notifications/cancelled') this.#answered(message.params?.requestId as RequestId);
     } else if (!isJSONRPCResponse(message)) {
       return void this.#refuse(-32600, 'That is no JSON-RPC 2.0 message of MCP.', idOf(message));
     }
     this.onmessage?.(message);
-    this.#flow();
   }
 
   #refuse(code: number, message: string, id: RequestId | null = null): void {
     if (this.#socket.writable) this.#socket.write(`${JSON.stringify(failure(code, message, id))}\n`);
-    this.#flow();
   }
 }
 
