@@ -69,7 +69,7 @@ async function speakToAll(
   const woken = others.filter(({ wake, handle }) => wake !== 'none' && (names.has(handle) || (!run && wake === 'all')));
   const recipients = run
     ? run.chain_depth < rules.maxChainDepth
-      ? woken.map(asNews)
+      ? await called(tx, channel.id, woken)
       : []
     : await inTurns(tx, channel.id, woken);
   if (!run) for (const { id: agentId } of woken) await resetTree(tx, agentId);
@@ -100,6 +100,16 @@ async function inTurns(tx: Tx, channelId: string, woken: readonly MemberView[]):
     (ours ?? []).map(({ id }) => id),
   );
   return [...(external ?? []).map(asNews), ...inOrder];
+}
+
+/** Whoever is called before its turn has come hears of it in its turn: one run for both. */
+async function called(tx: Tx, channelId: string, woken: readonly MemberView[]): Promise<Recipient[]> {
+  const recipients: Recipient[] = [];
+  for (const member of woken) {
+    const turn = await tx.getTurn({ channelId, agentId: member.id });
+    recipients.push({ ...asNews(member), round: turn?.state === 'waiting' ? 2 : 0 });
+  }
+  return recipients;
 }
 
 function asNews({ id }: MemberView): Recipient {

@@ -223,6 +223,20 @@ describe("an agent's post", () => {
     expect(turns[1]?.prompt).toMatch(/Message from ann in #general .*\nWhat do you think, @ben\?$/);
   });
 
+  test('that calls somebody whose turn has still to come is heard in that turn', async () => {
+    const { world, turns, order } = await createOffice();
+    world.behave('ann', async (turn) => {
+      turns.push(turn);
+      await turn.call('send_message', { channelId: 'general', text: 'over to you, @cleo' });
+      return '';
+    });
+    await world.say('general', 'Ideas?');
+    await world.settle();
+    expect(order()).toEqual(['ann', 'ben', 'cleo']);
+    const heard = turns[2]?.messages.filter(({ kind }) => kind === 'news').map(({ from, text }) => `${from}: ${text}`);
+    expect(heard).toEqual(['USER: Ideas?', 'ann: over to you, @cleo']);
+  });
+
   test('starts no run where the chain is as deep as it may be', async () => {
     const world = await createWorld();
     const order: string[] = [];
