@@ -17,6 +17,7 @@ const BENCHMARKS = [
   'daemon-status',
   'rest',
   'events',
+  'fan-out',
   'memory',
 ];
 
