@@ -2,10 +2,11 @@ import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { SubstratError } from '../core/errors.ts';
-import { type AgentSocket, listenForAgent } from '../mcp/socket.ts';
+import { type AgentSocket, type AgentSocketOptions, listenForAgent } from '../mcp/socket.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
 import type { Door } from '../runs/run-turn.ts';
+import { instructionsOf } from '../runs/start.ts';
 import type { Confined, Enclosure, Sandbox } from '../sandbox/sandbox.ts';
 import type { AgentRow } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
@@ -84,8 +85,12 @@ export class AgentDoors {
     for (const agent of agents) {
       if (this.#external.has(agent.id)) continue;
       await this.#writeConfig(agent);
-      const join = () => external.join(agent.id);
-      this.#external.set(agent.id, await this.#listen(agent, { join, leave: () => this.#leave(agent.id) }));
+      const seat = {
+        join: () => external.join(agent.id),
+        leave: () => this.#leave(agent.id),
+        instructions: () => this.#options.tools.store.read((tx) => instructionsOf(tx, agent)),
+      };
+      this.#external.set(agent.id, await this.#listen(agent, seat));
     }
   }
 
@@ -138,7 +143,7 @@ export class AgentDoors {
 
   async #listen(
     agent: AgentRow,
-    seat: { join: () => Promise<Attempt>; leave: () => Promise<void> },
+    seat: Pick<AgentSocketOptions, 'join' | 'leave' | 'instructions'>,
   ): Promise<AgentSocket> {
     const { home, tools, version } = this.#options;
     const path = home.agentSocket(agent.id);

@@ -109,6 +109,12 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     expect(lead.client.getNegotiatedProtocolVersion()).toBe(era === 'auto' ? '2026-07-28' : '2025-11-25');
   });
 
+  test('tells whoever joins what the agent is and remembers', async () => {
+    await daemon.client.setBlock('lead', 'mood', 'Cheerful today.');
+    await using joined = await connectAgent({ home: daemon.home, agentId: daemon.agent('lead').id, era });
+    expect(joined.client.getInstructions()).toMatch(/^You are lead[\s\S]*### mood\nCheerful today\./);
+  });
+
   test('lists the tools with their parameters and defaults', async () => {
     const { tools } = await lead.client.listTools();
     expect(tools.map((tool) => tool.name)).toEqual(Object.keys(promised));

@@ -9,8 +9,14 @@ import { toolsInScope } from '../tools/catalog.ts';
 import type { Tool } from '../tools/tool.ts';
 
 /** The MCP server of one agent in one attempt: its scope is all that it lists and all that it accepts. */
-export function createAgentServer(deps: ToolDependencies, attempt: Attempt, agent: AgentRow, version: string): Server {
-  const server = new Server({ name: 'substrat', version }, { capabilities: { tools: {} } });
+export function createAgentServer(
+  deps: ToolDependencies,
+  attempt: Attempt,
+  agent: AgentRow,
+  { version, instructions }: { readonly version: string; readonly instructions?: string | undefined },
+): Server {
+  const options = { capabilities: { tools: {} }, ...(instructions !== undefined && { instructions }) };
+  const server = new Server({ name: 'substrat', version }, options);
   server.setRequestHandler('tools/list', () => ({ tools: toolsInScope(agent).map(published) }));
   server.setRequestHandler('tools/call', async ({ params }) => {
     const called = await callTool(deps, attempt, params.name, params.arguments);

@@ -19,6 +19,8 @@ export interface AgentSocketOptions {
   /** The attempt that a new connection acts for. */
   readonly join: () => Promise<Attempt>;
   readonly leave: () => Promise<void>;
+  /** What whoever joins is told; those whom a provider runs have it in their prompt. */
+  readonly instructions?: () => Promise<string>;
 }
 
 export interface AgentSocket {
@@ -93,12 +95,14 @@ async function greet(socket: Socket, options: AgentSocketOptions): Promise<strin
 async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptions): Promise<void> {
   const { tools, agent, version, leave } = options;
   socket.on('close', () => void leave());
-  const [{ serveStdio }, { createAgentServer }, { SocketTransport }] = await Promise.all([
+  const [{ serveStdio }, { createAgentServer }, { SocketTransport }, instructions] = await Promise.all([
     import('@modelcontextprotocol/server/stdio'),
     import('./server.ts'),
     import('./transport.ts'),
+    options.instructions?.(),
   ]);
-  serveStdio(() => createAgentServer(tools, attempt, agent, version), { transport: new SocketTransport(socket) });
+  const about = { version, instructions };
+  serveStdio(() => createAgentServer(tools, attempt, agent, about), { transport: new SocketTransport(socket) });
 }
 
 /** The first line; what came after it stays in the socket for the protocol. Null when none comes, or one too long. */

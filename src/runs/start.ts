@@ -45,7 +45,7 @@ export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Starte
   const records = run.attempt === 1 ? [] : await tx.listRecords({ runId: run.id });
   const { messages, shown } = await withContext(tx, agent, carried);
   const journal = journalOf(records);
-  const instructions = buildInstructions(agent, ...(await known(tx, agent)));
+  const instructions = await instructionsOf(tx, agent);
   const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
   const prompt = buildPrompt({ conversation, messages, journal });
   const attempt = createAttempt(run, agent, records.at(-1)?.step ?? 0);
@@ -75,6 +75,11 @@ export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Starte
     data: { agentId: agent.id, runId: run.id, channelId },
   });
   return { attempt, agent, messages, journal, instructions, prompt };
+}
+
+/** The system prompt: what the agent is, remembers, can be heard in and has to know. */
+export async function instructionsOf(tx: Tx, agent: AgentRow): Promise<string> {
+  return buildInstructions(agent, ...(await known(tx, agent)));
 }
 
 /** What stands in an agent's system prompt beside its instructions: its memory, and where it can be heard. */
