@@ -33,13 +33,11 @@ export type {
   DeliveryRow,
   EventRow,
   LinkRow,
-  MemberRow,
   MessageRow,
   PassageRow,
   RequestRow,
   RunMessageRow,
   RunRow,
-  TurnRow,
   Wake,
   WorkspaceRow,
 } from './schema.ts';
