@@ -70,7 +70,7 @@ export async function sendAsPerson(
   rules: MessagingRules,
   from: { readonly id: string; readonly handle: string },
   to: AgentRow,
-  message: { text: string; inReplyTo?: string | undefined },
+  message: { text: string; inReplyTo?: string | undefined; threadId?: string | null },
   now: number,
 ): Promise<string> {
   if (to.terminated_at !== null)
@@ -88,6 +88,7 @@ export async function sendAsPerson(
       runId: null,
       kind: 'message',
       text: message.text,
+      threadId: message.threadId ?? null,
       chainDepth: 0,
       recipients: [{ agentId: to.id, kind: 'request' }],
       request: { recipient_id: to.id, parent_id: null, deadline_at: now + rules.requestDeadlineMs },

@@ -128,7 +128,9 @@ async function speakInDm(
   const other = await otherSide(tx, channel, speaker.id);
   const agent = await tx.getAgent({ id: other.id });
   if (agent?.terminated_at) throw new SubstratError('terminated', `${agent.handle} is terminated; it answers nobody.`);
-  if (!run && agent) return { messageId: await sendAsPerson(tx, rules, speaker, agent, { text }, now), reply: false };
+  if (!run && agent) {
+    return { messageId: await sendAsPerson(tx, rules, speaker, agent, { text, threadId }, now), reply: false };
+  }
   const request = run && (await servedRequest(tx, run, other));
   if (request) {
     const messageId = await answer(tx, request, { run, text, kind: 'reply' }, now);

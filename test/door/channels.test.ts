@@ -80,6 +80,12 @@ describe('people', () => {
     expect(await bert.getMessage(first.messageId)).toMatchObject({ text: '', deletedAt: expect.any(String) });
     expect(await code(anna.editMessage(first.messageId, 'again'))).toBe('gone');
 
+    const asked = await owner.postMessage('dm-ann-user', { text: 'well?' });
+    const again = await owner.postMessage('dm-user-ann', { text: 'so?', parentMessageId: asked.messageId });
+    expect(await owner.getMessage(again.messageId)).toMatchObject({
+      request: 'open',
+      parentMessageId: asked.messageId,
+    });
     const { messageId } = await anna.postMessage('dm-bert-anna', { text: 'psst' });
     expect(await bert.getMessage(messageId)).toMatchObject({ channelId: 'dm-anna-bert', request: null });
     expect((await bert.listInbox()).items.map(({ text }) => text)).toEqual(['psst']);
