@@ -21,6 +21,14 @@ export function wordsOf(text: string): string[] {
   return words;
 }
 
+/** The words by which a chunk is found: its document's title and the headings above it, and its text. */
+export function chunkWords(chunk: { title: string | null; headings: readonly string[]; text: string }): {
+  title: string[];
+  words: string[];
+} {
+  return { title: wordsOf([chunk.title ?? '', ...chunk.headings].join('\n')), words: wordsOf(chunk.text) };
+}
+
 /** The words to search for, each once. They are optional, so a text as long as a page finds what is most like it. */
 export function queryWords(query: string): string[] {
   return [...new Set(wordsOf(query))].slice(0, MOST_QUERY_WORDS);

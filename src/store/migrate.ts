@@ -6,10 +6,22 @@ import { sessions } from './migrations/0004-sessions.ts';
 import { workspaces } from './migrations/0005-workspaces.ts';
 import { inbox } from './migrations/0006-inbox.ts';
 import { memory } from './migrations/0007-memory.ts';
+import { channels } from './migrations/0008-channels.ts';
+import { knowledge } from './migrations/0009-knowledge.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited. */
-const migrations: readonly string[] = [heart, door, fewerPages, sessions, workspaces, inbox, memory];
+const migrations: readonly string[] = [
+  heart,
+  door,
+  fewerPages,
+  sessions,
+  workspaces,
+  inbox,
+  memory,
+  channels,
+  knowledge,
+];
 
 export const NEWEST_SCHEMA = migrations.length;
 

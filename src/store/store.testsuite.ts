@@ -5,6 +5,7 @@ import { testCommits } from './commits.testsuite.ts';
 import { testDeliveries } from './deliveries.testsuite.ts';
 import { testDoor } from './door.testsuite.ts';
 import { testInvariants } from './invariants.testsuite.ts';
+import { testKnowledge } from './knowledge.testsuite.ts';
 import { testMemory } from './memory.testsuite.ts';
 import { testRecords } from './records.testsuite.ts';
 import { testRequests } from './requests.testsuite.ts';
@@ -26,6 +27,7 @@ export function testStore(subject: StoreSubject): void {
     testDoor(kit);
     testWorkspaces(kit);
     testMemory(kit);
+    testKnowledge(kit);
     testCommits(kit);
     testInvariants(kit);
 

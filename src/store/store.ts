@@ -1,7 +1,9 @@
 import type { agentQueries } from './agents.ts';
 import type { blockQueries } from './blocks.ts';
 import type { channelQueries } from './channels.ts';
+import type { chunkQueries } from './chunks.ts';
 import type { deliveryQueries } from './deliveries.ts';
+import type { documentQueries } from './documents.ts';
 import type { eventQueries } from './events.ts';
 import type { messageQueries } from './messages.ts';
 import type { passageQueries } from './passages.ts';
@@ -15,6 +17,7 @@ import type { workspaceQueries } from './workspaces.ts';
 
 export type { AgentCursor, AgentView } from './agents.ts';
 export type { BlockView } from './blocks.ts';
+export type { NewChunk } from './chunks.ts';
 export type { DeliveryView } from './deliveries.ts';
 export type { MessageView } from './messages.ts';
 export type { PassageFilter } from './passages.ts';
@@ -25,8 +28,11 @@ export type {
   BlockChangeRow,
   BlockRow,
   ChannelRow,
+  ChunkRow,
+  ChunkVectorRow,
   DeliveryKind,
   DeliveryRow,
+  DocumentRow,
   EventRow,
   LinkRow,
   MessageRow,
@@ -34,6 +40,8 @@ export type {
   RequestRow,
   RunMessageRow,
   RunRow,
+  SkippedRow,
+  SourceRow,
   WorkspaceRow,
 } from './schema.ts';
 export type { WorkspaceView } from './workspaces.ts';
@@ -42,7 +50,9 @@ export type { WorkspaceView } from './workspaces.ts';
 export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof blockQueries> &
   ReturnType<typeof channelQueries> &
+  ReturnType<typeof chunkQueries> &
   ReturnType<typeof deliveryQueries> &
+  ReturnType<typeof documentQueries> &
   ReturnType<typeof eventQueries> &
   ReturnType<typeof messageQueries> &
   ReturnType<typeof passageQueries> &

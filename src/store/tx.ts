@@ -1,8 +1,10 @@
 import { agentQueries } from './agents.ts';
 import { blockQueries } from './blocks.ts';
 import { channelQueries } from './channels.ts';
+import { chunkQueries } from './chunks.ts';
 import type { BatchState } from './commits.ts';
 import { deliveryQueries } from './deliveries.ts';
+import { documentQueries } from './documents.ts';
 import { eventQueries } from './events.ts';
 import { messageQueries } from './messages.ts';
 import { passageQueries } from './passages.ts';
@@ -22,7 +24,9 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     ...agentQueries(queries),
     ...blockQueries(queries),
     ...channelQueries(queries),
+    ...chunkQueries(queries),
     ...deliveryQueries(queries),
+    ...documentQueries(queries),
     ...eventQueries(queries, batch),
     ...messageQueries(queries),
     ...passageQueries(queries),

@@ -1,0 +1,4 @@
+/** Kept free for the channels' tables. */
+export const channels = `
+select 1;
+`;
