@@ -7,7 +7,20 @@ import { failureText, load } from './config.testkit.ts';
 import { loadConfig } from './config.ts';
 import { resolveHome } from './home.ts';
 
-const sectionNames = ['db', 'server', 'daemon', 'limits', 'events', 'sandbox', 'providers', 'members'];
+const sectionNames = [
+  'db',
+  'server',
+  'daemon',
+  'limits',
+  'events',
+  'sandbox',
+  'providers',
+  'members',
+  'chunking',
+  'embedding',
+  'retrieval',
+  'connectors',
+];
 
 describe('loadConfig()', () => {
   let cwd: string;
@@ -49,6 +62,20 @@ describe('loadConfig()', () => {
       sandbox: { mode: process.platform === 'linux' ? 'bwrap' : 'none', roots: [], network: [] },
       providers: {},
       members: [],
+      chunking: { maxTokens: 700, overlapTokens: 80 },
+      embedding: {
+        provider: 'disabled',
+        model: null,
+        url: null,
+        apiKey: null,
+        dimension: null,
+        batch: 32,
+        retries: 3,
+        timeoutMs: 60_000,
+        path: null,
+      },
+      retrieval: { mode: null, finalLimit: 12, candidates: 80, fusion: 'weighted', hybridAlpha: 0.6 },
+      connectors: { filesystem: {}, git: {}, s3: {}, script: {} },
     });
   });
 
@@ -91,7 +118,7 @@ describe('loadConfig()', () => {
   });
 
   test('accepts the sections of parts that are not built yet without reading them', () => {
-    const config = load('[chunking]\nsize = "${NOT_SET}"\n[[agents.x]]\n[tools.script.y]\nfree = 1\n');
+    const config = load('[channels]\nsize = "${NOT_SET}"\n[[agents.x]]\n[tools.script.y]\nfree = 1\n');
     expect(Object.keys(config).sort()).toEqual([...sectionNames, 'cwd', 'file'].sort());
   });
 });

@@ -8,12 +8,16 @@ import { userHome } from './home.ts';
 import { locate } from './locate.ts';
 import { parseSource, readSource } from './read.ts';
 import { describeIssues, listProblems, typeMessage } from './report.ts';
+import { chunking } from './sections/chunking.ts';
+import { connectors } from './sections/connectors.ts';
 import { daemon } from './sections/daemon.ts';
 import { db } from './sections/db.ts';
+import { embedding } from './sections/embedding.ts';
 import { events } from './sections/events.ts';
 import { limits } from './sections/limits.ts';
 import { members } from './sections/members.ts';
 import { providers } from './sections/providers.ts';
+import { retrieval } from './sections/retrieval.ts';
 import { sandbox } from './sections/sandbox.ts';
 import { server } from './sections/server.ts';
 
@@ -27,10 +31,14 @@ const sections = (place: Place) => ({
   sandbox: sandbox(place),
   providers: providers(place),
   members: members(place),
+  chunking,
+  embedding: embedding(place),
+  retrieval,
+  connectors: connectors(place),
 });
 
 /** Sections of parts that are not built yet, accepted unread. Each leaves when its part declares its section. */
-const unread = ['chunking', 'embedding', 'retrieval', 'connectors', 'tools', 'agents', 'channels'];
+const unread = ['tools', 'agents', 'channels'];
 
 type Sections = { [Name in keyof ReturnType<typeof sections>]: z.output<ReturnType<typeof sections>[Name]> };
 
