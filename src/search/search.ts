@@ -21,6 +21,9 @@ export function wordsOf(text: string): string[] {
   return words;
 }
 
+/** Raised whenever `chunkWords` makes other words of the same chunk: then everything is indexed anew. */
+export const WORDS_VERSION = 1;
+
 /** The words by which a chunk is found: its document's title and the headings above it, and its text. */
 export function chunkWords(chunk: { title: string | null; headings: readonly string[]; text: string }): {
   title: string[];

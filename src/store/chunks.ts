@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { anyOf, indexedColumns, matches, scoreOf } from './fulltext.ts';
 import type { Queries } from './query.ts';
 import type { ChunkRow, DocumentRow } from './schema.ts';
@@ -15,6 +16,7 @@ export interface NewChunk {
  * and its vector, wherever in the document it is now.
  */
 export function chunkQueries({ engine, db, all, one, run }: Queries) {
+  const earlier = sql.raw(engine === 'sqlite' ? 'min' : 'least');
   const getId = one((p: { source: string; sourceId: string }) =>
     db.selectFrom('documents').select('id').where('source', '=', p.source).where('source_id', '=', p.sourceId),
   );
@@ -44,7 +46,8 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
         version: p.version,
         hash: p.hash,
         content_type: p.content_type,
-        created_at: p.created_at,
+        // It does not become younger: a source may know only its last changes.
+        created_at: sql<number>`${earlier}(created_at, ${p.created_at})`,
         updated_at: p.updated_at,
         indexed_at: p.indexed_at,
         title: p.title,

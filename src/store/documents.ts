@@ -22,6 +22,9 @@ export function documentQueries({ db, all, one, run }: Queries) {
     getDocumentOf: one((p: { source: string; sourceId: string }) =>
       db.selectFrom('documents').selectAll().where('source', '=', p.source).where('source_id', '=', p.sourceId),
     ),
+    getDocumentHash: one((p: { source: string; sourceId: string }) =>
+      db.selectFrom('documents').select('hash').where('source', '=', p.source).where('source_id', '=', p.sourceId),
+    ),
     /** What a sync compares with what is there, in the order of the names. */
     listVersions: all((p: { source: string }) =>
       db.selectFrom('documents').select(['source_id', 'version']).where('source', '=', p.source).orderBy('source_id'),

@@ -39,6 +39,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.getDocument({ id: row.id }))).toEqual(row);
     expect(await read((tx) => tx.getDocumentOf({ source: row.source, sourceId: 'a/b.md' }))).toEqual(row);
     expect(await read((tx) => tx.getDocument({ id: 'none' }))).toBeNull();
+    expect(await read((tx) => tx.getDocumentHash({ source: row.source, sourceId: 'a/b.md' }))).toEqual({ hash: 'h1' });
     expect(await chunksOf(row.id)).toMatchObject([
       { idx: 0, text: 'one', place: '{"from":1,"to":2}', document_id: row.id },
       { idx: 1, text: 'two' },
@@ -55,7 +56,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
       ),
     );
     const before = await chunksOf(row.id);
-    const changed = { ...row, id: randomUUID(), hash: 'h2', body: 'new', title: null };
+    const changed = { ...row, id: randomUUID(), hash: 'h2', body: 'new', title: null, created_at: 9 };
     const texts = ['new', 'same', 'one', 'same', 'same'];
     expect(
       await write((tx) =>
@@ -65,7 +66,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
         ),
       ),
     ).toBe(row.id);
-    expect(await read((tx) => tx.getDocument({ id: row.id }))).toEqual({ ...changed, id: row.id });
+    expect(await read((tx) => tx.getDocument({ id: row.id }))).toEqual({ ...changed, id: row.id, created_at: 1 });
     const after = await chunksOf(row.id);
     expect(after.map(({ text }) => text)).toEqual(texts);
     expect(after.map(({ idx }) => idx)).toEqual([0, 1, 2, 3, 4]);
