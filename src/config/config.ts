@@ -22,7 +22,7 @@ import { sandbox } from './sections/sandbox.ts';
 import { server } from './sections/server.ts';
 
 /** Every section of the file. A new one is a file in `sections/` and a line here. */
-const sections = (place: Place) => ({
+export const sections = (place: Place) => ({
   db: db(place),
   server,
   daemon,
@@ -51,7 +51,7 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
 /** Every setting with its default filled in, frozen to the leaves. `file` is where they were read, null without one. */
 export type Config = DeepReadonly<Sections> & { readonly file: string | null };
 
-interface LoadOptions {
+export interface LoadOptions {
   /** As given to `--config`; it has to exist. */
   readonly file?: string | undefined;
   readonly cwd: string;
@@ -59,7 +59,13 @@ interface LoadOptions {
   readonly env: Env;
 }
 
-export function loadConfig({ file, cwd, home, env }: LoadOptions): Config {
+export function loadConfig(options: LoadOptions): Config {
+  const { file, name, source, place } = openConfig(options);
+  return deepFreeze({ ...parseSections(source, name, place, options.env), file });
+}
+
+/** Where the configuration is, what stands in it, and what its paths are relative to. */
+export function openConfig({ file, cwd, home, env }: LoadOptions) {
   const found = file === undefined ? findFile(cwd, home) : resolve(cwd, file);
   const base = found === null ? cwd : dirname(found);
   const place: Place = {
@@ -71,8 +77,7 @@ export function loadConfig({ file, cwd, home, env }: LoadOptions): Config {
       ),
   };
   const name = found === null ? 'defaults' : displayName(found, cwd);
-  const source = found === null ? '' : readSource(found, name);
-  return deepFreeze({ ...parseSections(source, name, place, env), file: found });
+  return { file: found, name, source: found === null ? '' : readSource(found, name), place };
 }
 
 function parseSections(source: string, name: string, place: Place, env: Env): Sections {

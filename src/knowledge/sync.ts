@@ -1,26 +1,21 @@
 import { SubstratError } from '../core/errors.ts';
-import type { DocumentRow, NewChunk, Store } from '../store/store.ts';
-import type { Connector, Item } from './connector.ts';
-import { formatOf } from './extract/format.ts';
+import type { DocumentRow, NewChunk, SourceRow, Store } from '../store/store.ts';
+import type { Connector } from './connector.ts';
+import { type Format, formatOf } from './extract/format.ts';
 import { type Indexer, indexDocument, recipeOf } from './index-document.ts';
 import { Lanes } from './lanes.ts';
+import { type PendingItem, planSync, type SyncPlan, type SyncScope } from './plan.ts';
 
 export interface SyncOptions {
   readonly store: Store;
   readonly connector: Connector;
   readonly indexer: Indexer;
-  readonly signal: AbortSignal;
-  /** Reads everything again, whatever its version. */
-  readonly full?: boolean;
+  readonly scope: SyncScope;
   /** Looks and counts; changes nothing. */
-  readonly dryRun?: boolean;
-  /** Only what changed from `since` to before `until`, as far as the source tells without being read. */
-  readonly since?: number | null;
-  readonly until?: number | null;
-  /** At most so many documents. */
-  readonly limit?: number | null;
-  readonly onProgress?: (progress: SyncCounts) => void;
-  readonly onSkip?: (sourceId: string, reason: string) => void;
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: SyncProgress) => void;
+  readonly onSkip: (sourceId: string, reason: string) => void;
 }
 
 export interface SyncCounts {
@@ -28,11 +23,16 @@ export interface SyncCounts {
   seen: number;
   unchanged: number;
   indexed: number;
-  deleted: number;
-  /** Could not be read; of these, `failed` are new in this sync. */
-  skipped: number;
-  failed: number;
   chunks: number;
+  deleted: number;
+  /** Could not be read, now or before. */
+  skipped: number;
+}
+
+export interface SyncProgress extends SyncCounts {
+  /** How much of what there is to do is done; no `total` while the source is being listed. */
+  readonly done: number;
+  readonly total: number | null;
 }
 
 /** Deletions that share a transaction. */
@@ -44,29 +44,25 @@ const MOST_REASON = 500;
  * way, the next sync goes on from there; each document is replaced in one transaction of its own.
  */
 export async function syncSource(options: SyncOptions): Promise<SyncCounts> {
-  const { store, connector, indexer, signal, dryRun = false } = options;
+  const { store, connector, indexer, signal, dryRun } = options;
   const name = connector.source;
-  const startedAt = indexer.clock();
   const before = await store.read((tx) => tx.getSource({ name }));
-  const checkpoint = before?.checkpoint ?? null;
-  const put = (change: {
-    state: 'syncing' | 'synced' | 'failed';
-    notes: string | null;
-    checkpoint?: string | null;
-    synced_at?: number;
-  }) => {
-    const row = { name, checkpoint, started_at: startedAt, synced_at: before?.synced_at ?? null, ...change };
-    return dryRun ? Promise.resolve() : store.write(async (tx) => void (await tx.putSource(row)));
+  const source: SourceRow = {
+    name,
+    state: 'syncing',
+    checkpoint: before?.checkpoint ?? null,
+    notes: before?.notes ?? null,
+    started_at: indexer.clock(),
+    synced_at: before?.synced_at ?? null,
   };
-  await put({ state: 'syncing', notes: before?.notes ?? null });
+  const put = async (change: Partial<SourceRow>): Promise<void> => {
+    if (!dryRun) await store.write((tx) => tx.putSource({ ...source, ...change }));
+  };
+  await put({});
   try {
-    const { counts, complete, unlisted } = await run(options, checkpoint);
-    const notes = notesOf(counts, unlisted);
-    await put(
-      complete
-        ? { state: 'synced', notes, checkpoint: connector.checkpoint(), synced_at: indexer.clock() }
-        : { state: 'synced', notes },
-    );
+    const { counts, plan } = await new Sync(options).run(source.checkpoint);
+    const ended = plan.complete ? { checkpoint: connector.checkpoint(), synced_at: indexer.clock() } : {};
+    await put({ state: 'synced', notes: notesOf(counts, plan), ...ended });
     return counts;
   } catch (error) {
     const reason = signal.aborted ? 'the last sync was interrupted' : (error as Error).message;
@@ -75,60 +71,71 @@ export async function syncSource(options: SyncOptions): Promise<SyncCounts> {
   }
 }
 
-async function run(options: SyncOptions, checkpoint: string | null) {
-  const { store, connector, indexer, signal, dryRun = false, full = false, limit = null } = options;
-  const source = connector.source;
-  const recipe = recipeOf(indexer.limits);
-  const [known, skipped] = await store.read(async (tx) => [
-    await tx.listVersions({ source }),
-    await tx.listSkipped({ source }),
-  ]);
-  const versions = new Map(known.map((row) => [row.source_id, row.version]));
-  const unreadable = new Map(skipped.map((row) => [row.source_id, row.version]));
-  const unlisted: { prefix: string; reason: string }[] = [];
-  const counts: SyncCounts = { seen: 0, unchanged: 0, indexed: 0, deleted: 0, skipped: 0, failed: 0, chunks: 0 };
-  const progress = () => options.onProgress?.(counts);
-  const isPartial = limit !== null || (options.since ?? null) !== null || (options.until ?? null) !== null;
-  let wanted = 0;
+class Sync {
+  readonly #options: SyncOptions;
+  readonly #source: string;
+  readonly #counts: SyncCounts = { seen: 0, unchanged: 0, indexed: 0, chunks: 0, deleted: 0, skipped: 0 };
+  #done = 0;
+  #total: number | null = null;
 
-  const skip = async (item: Item, version: string, reason: string): Promise<void> => {
-    counts.skipped += 1;
-    counts.failed += 1;
-    options.onSkip?.(item.sourceId, reason);
-    const row = {
-      source,
-      source_id: item.sourceId,
-      version,
-      reason: reason.slice(0, MOST_REASON),
-      at: indexer.clock(),
-    };
-    await store.write(async (tx) => {
-      await tx.putSkipped(row);
-      await tx.deleteDocument({ source, sourceId: item.sourceId });
-    });
-  };
-  const index = async (item: Item, version: string, wasSkipped: boolean): Promise<void> => {
+  constructor(options: SyncOptions) {
+    this.#options = options;
+    this.#source = options.connector.source;
+  }
+
+  async run(checkpoint: string | null): Promise<{ counts: SyncCounts; plan: SyncPlan }> {
+    const { store, connector, indexer, scope, signal, dryRun } = this.#options;
+    const onSeen = (seen: number) => this.#tell({ seen });
+    const recipe = recipeOf(indexer.limits);
+    const plan = await planSync({ store, connector, checkpoint, recipe, scope, signal, onSeen });
+    this.#total = plan.pending.length + plan.deleted.length;
+    this.#tell({ seen: plan.seen, unchanged: plan.unchanged, skipped: plan.skipped });
+    for (const { prefix, reason } of plan.unlisted) this.#options.onSkip(prefix, reason);
+    if (dryRun) this.#tell({ indexed: plan.pending.length, deleted: plan.deleted.length });
+    else {
+      const lanes = new Lanes();
+      for (const pending of plan.pending) await lanes.add(pending.item.size, () => this.#index(pending));
+      await lanes.finish();
+      await this.#delete(plan.deleted);
+    }
+    return { counts: this.#counts, plan };
+  }
+
+  async #index(pending: PendingItem): Promise<void> {
+    const { connector, signal, indexer } = this.#options;
+    const { item } = pending;
     signal.throwIfAborted();
-    const format = formatOf(item.sourceId);
-    if (!format) return;
     try {
-      if (item.size > connector.maxBytes) throw tooLarge(item.size);
+      if (item.size > connector.maxBytes) {
+        throw new SubstratError('too_large', `it has ${item.size} bytes, more than max_file_mb`);
+      }
       const raw = await connector.read(item);
-      if (!raw) return;
-      const { row, chunks } = await indexDocument(indexer, { source, item, raw, format, tags: connector.tags });
-      await write(row, chunks, wasSkipped);
+      if (raw) {
+        const document = {
+          source: this.#source,
+          item,
+          raw,
+          format: formatOf(item.sourceId) as Format,
+          tags: connector.tags,
+        };
+        const { row, chunks } = await indexDocument(indexer, document);
+        await this.#write(row, chunks, pending);
+      }
     } catch (error) {
       if (signal.aborted || (error as SubstratError).code === 'store') throw error;
-      await skip(item, version, (error as Error).message);
+      await this.#skip(pending, (error as Error).message);
     }
-    progress();
-  };
-  const write = async (row: DocumentRow, chunks: () => NewChunk[], wasSkipped: boolean): Promise<void> => {
-    const { source_id: sourceId, version } = row;
-    const old = versions.has(sourceId) ? await store.read((tx) => tx.getDocumentHash({ source, sourceId })) : null;
+    this.#done += 1;
+    this.#tell({});
+  }
+
+  async #write(row: DocumentRow, chunks: () => NewChunk[], { isKnown, wasSkipped }: PendingItem): Promise<void> {
+    const { store, scope } = this.#options;
+    const { source, source_id: sourceId, version } = row;
+    const old = isKnown && !scope.full ? await store.read((tx) => tx.getDocumentHash({ source, sourceId })) : null;
     if (old?.hash === row.hash) {
-      counts.unchanged += 1;
       await store.write((tx) => tx.setDocumentVersion({ source, sourceId, version }));
+      this.#counts.unchanged += 1;
       return;
     }
     const made = chunks();
@@ -136,67 +143,51 @@ async function run(options: SyncOptions, checkpoint: string | null) {
       await tx.replaceDocument(row, made);
       if (wasSkipped) await tx.deleteSkipped({ source, sourceId });
     });
-    counts.indexed += 1;
-    counts.chunks += made.length;
-  };
-
-  const lanes = new Lanes();
-  const listing = {
-    checkpoint,
-    signal,
-    onUnlisted: (prefix: string, reason: string) => void unlisted.push({ prefix, reason }),
-  };
-  const gone = new Set([...versions.keys(), ...unreadable.keys()]);
-  for await (const items of connector.list(listing)) {
-    for (const item of items) {
-      const { sourceId } = item;
-      if (formatOf(sourceId) === null) continue;
-      counts.seen += 1;
-      gone.delete(sourceId);
-      const version = `${item.version}|${recipe}`;
-      if (!full && versions.get(sourceId) === version) counts.unchanged += 1;
-      else if (!full && unreadable.get(sourceId) === version) counts.skipped += 1;
-      else if (isOutside(item, options) || (limit !== null && wanted >= limit)) continue;
-      else {
-        wanted += 1;
-        if (dryRun) counts.indexed += 1;
-        else await lanes.add(item.size, () => index(item, version, unreadable.has(sourceId)));
-      }
-    }
-    progress();
+    this.#counts.indexed += 1;
+    this.#counts.chunks += made.length;
   }
-  await lanes.finish();
-  signal.throwIfAborted();
 
-  for (const { prefix, reason } of unlisted) options.onSkip?.(prefix, reason);
-  const deleted = isPartial ? [] : [...gone].filter((id) => !unlisted.some(({ prefix }) => id.startsWith(prefix)));
-  for (let at = 0; at < deleted.length; at += DELETE_BATCH) {
-    const batch = deleted.slice(at, at + DELETE_BATCH);
-    counts.deleted += batch.filter((id) => versions.has(id)).length;
-    if (dryRun) continue;
-    signal.throwIfAborted();
+  /** It is no document any more, and is not tried again until it changes. */
+  async #skip({ item, version }: PendingItem, reason: string): Promise<void> {
+    const { store, indexer, onSkip } = this.#options;
+    const source = this.#source;
+    const { sourceId } = item;
+    const row = { source, source_id: sourceId, version, reason: reason.slice(0, MOST_REASON), at: indexer.clock() };
     await store.write(async (tx) => {
-      for (const sourceId of batch) {
-        await tx.deleteDocument({ source, sourceId });
-        await tx.deleteSkipped({ source, sourceId });
-      }
+      await tx.putSkipped(row);
+      await tx.deleteDocument({ source, sourceId });
     });
-    progress();
+    this.#counts.skipped += 1;
+    onSkip(sourceId, row.reason);
   }
-  return { counts, unlisted, complete: !isPartial && unlisted.length === 0 };
+
+  async #delete(ids: readonly string[]): Promise<void> {
+    const { store, signal } = this.#options;
+    const source = this.#source;
+    for (let at = 0; at < ids.length; at += DELETE_BATCH) {
+      signal.throwIfAborted();
+      const batch = ids.slice(at, at + DELETE_BATCH);
+      const removed = await store.write(async (tx) => {
+        let documents = 0;
+        for (const sourceId of batch) {
+          documents += await tx.deleteDocument({ source, sourceId });
+          await tx.deleteSkipped({ source, sourceId });
+        }
+        return documents;
+      });
+      this.#done += batch.length;
+      this.#tell({ deleted: this.#counts.deleted + removed });
+    }
+  }
+
+  #tell(change: Partial<SyncCounts>): void {
+    Object.assign(this.#counts, change);
+    this.#options.onProgress({ ...this.#counts, done: this.#done, total: this.#total });
+  }
 }
 
-function isOutside({ updatedAt }: Item, { since = null, until = null }: SyncOptions): boolean {
-  if (updatedAt === null) return false;
-  return (since !== null && updatedAt < since) || (until !== null && updatedAt >= until);
-}
-
-function notesOf({ skipped }: SyncCounts, unlisted: readonly { prefix: string; reason: string }[]): string | null {
+function notesOf({ skipped }: SyncCounts, { unlisted }: SyncPlan): string | null {
   const notes = unlisted.slice(0, 3).map(({ prefix, reason }) => `${prefix || 'the source'}: ${reason}`);
   if (skipped > 0) notes.unshift(`${skipped} skipped`);
   return notes.length === 0 ? null : notes.join('; ').slice(0, MOST_REASON);
-}
-
-function tooLarge(size: number): SubstratError {
-  return new SubstratError('too_large', `it has ${size} bytes, more than max_file_mb`);
 }

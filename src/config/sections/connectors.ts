@@ -29,8 +29,7 @@ export const connectors = ({ resolve }: Place) =>
           // A path is resolved; `https://…`, `ssh://…`, `git@host:…` and the like are no paths.
           url: text
             .refine((url) => !url.startsWith('-'), 'must be the URL or the path of a repository')
-            .transform((url) => (/^[\w.+-]+:\/\/|^[^/]+:/.test(url) ? url : resolve(url)))
-            .meta({ secret: true }),
+            .transform((url) => (/^[\w.+-]+:\/\/|^[^/]+:/.test(url) ? url : resolve(url))),
           branch: maybe(text.regex(/^(?!-)[^\s:~^?*[\\]+$/, 'must be the name of a branch')),
           root: line.default(''),
           shallow: flag(false),

@@ -1,0 +1,32 @@
+import type { SyncProgress } from '../knowledge/sync.ts';
+
+const WIDTH = 24;
+const REDRAW_MS = 80;
+
+/** A bar on a terminal, nothing elsewhere; notes are lines of their own on stderr. */
+export function showProgress(name: string) {
+  const { stderr } = process;
+  let drawnAt = 0;
+  const clear = () => {
+    if (drawnAt > 0) stderr.write('\r\x1b[2K');
+    drawnAt = 0;
+  };
+  return {
+    draw: ({ seen, done, total }: SyncProgress): void => {
+      if (!stderr.isTTY || Date.now() - drawnAt < REDRAW_MS) return;
+      drawnAt = Date.now();
+      stderr.write(`\r\x1b[2K${total === null ? `${name}: ${seen} seen` : bar(name, done, total)}`);
+    },
+    note: (line: string): void => {
+      clear();
+      stderr.write(`${line.replace(/\p{Cc}/gu, '\ufffd')}\n`);
+    },
+    end: clear,
+  };
+}
+
+function bar(name: string, done: number, total: number): string {
+  const share = total === 0 ? 1 : done / total;
+  const full = Math.round(share * WIDTH);
+  return `${name} [${'█'.repeat(full)}${'░'.repeat(WIDTH - full)}] ${done}/${total}`;
+}
