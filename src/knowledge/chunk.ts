@@ -125,12 +125,17 @@ function cutLine(text: string, line: number, pieceBytes: number): Segment[] {
   for (let at = 0; at < text.length; ) {
     let end = Math.min(at + most, text.length);
     if (end < text.length) {
-      const space = text.lastIndexOf(' ', end);
-      if (space > at + most / 2) end = space + 1;
+      const space = text.slice(at, end).lastIndexOf(' ');
+      if (space > most / 2) end = at + space + 1;
       else if (/[\udc00-\udfff]/.test(text[end] ?? '')) end += 1;
     }
     const piece = text.slice(at, end);
-    segments.push({ text: piece, line, bytes: Buffer.byteLength(piece), endsLine: end === text.length });
+    segments.push({
+      text: piece,
+      line,
+      bytes: Buffer.byteLength(piece) + (end === text.length ? 1 : 0),
+      endsLine: end === text.length,
+    });
     at = end;
   }
   return segments;

@@ -63,16 +63,15 @@ function look(options: WalkOptions, { prefix, rules: around }: Directory, waitin
       ? withRulesOf(directory, prefix, around)
       : around;
   for (const entry of entries) {
+    if (entry.isSymbolicLink() && !options.followSymlinks) continue;
     const path = `${prefix}${entry.name}`;
     const full = `${directory}/${entry.name}`;
-    if (entry.isSymbolicLink() && !options.followSymlinks) continue;
-    if (entry.isFile()) {
+    const stats = entry.isSymbolicLink() ? follow(full) : null;
+    if (entry.isFile() || stats?.isFile()) {
       if (!select.file(path) || (rules && isIgnored(rules, path, root))) continue;
-      addFile(files, path, lstat(full));
-    } else if (entry.isDirectory() || entry.isSymbolicLink()) {
-      const stats = entry.isDirectory() ? null : statThrough(full);
-      if (stats?.isFile() && select.file(path) && !(rules && isIgnored(rules, path, root))) addFile(files, path, stats);
-      if (stats && !stats.isDirectory()) continue;
+      const found = stats ?? lstat(full);
+      if (found?.isFile()) files.push({ path, stats: found });
+    } else if (entry.isDirectory() || stats?.isDirectory()) {
       if (!select.directory(path) || (rules && isIgnored(rules, `${path}/`, root))) continue;
       // With links followed, what is reached twice is walked once: a link may lead to a directory around it.
       if (options.followSymlinks && seen.size === seen.add(realpathSync(full)).size) continue;
@@ -82,17 +81,17 @@ function look(options: WalkOptions, { prefix, rules: around }: Directory, waitin
   return files;
 }
 
-function addFile(files: WalkedFile[], path: string, stats: Stats | null): void {
-  if (stats?.isFile()) files.push({ path, stats });
-}
-
-/** Null for what went away meanwhile. */
+/** Null for what went away meanwhile, or cannot be looked at. */
 function lstat(path: string): Stats | null {
-  return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /** Null for a link that leads nowhere, or round. */
-function statThrough(path: string): Stats | null {
+function follow(path: string): Stats | null {
   try {
     return statSync(path);
   } catch {
