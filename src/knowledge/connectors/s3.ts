@@ -1,7 +1,7 @@
 import { AwsClient } from 'aws4fetch';
-import { DOMParser } from 'linkedom';
 import { SubstratError } from '../../core/errors.ts';
 import { type Connector, type Item, MAX_SOURCE_ID, type RawDocument } from '../connector.ts';
+import { readXml } from '../extract/xml.ts';
 import { createSelect, type Selection } from './select.ts';
 
 export interface S3Options extends Selection {
@@ -34,7 +34,8 @@ export function s3Connector(options: S3Options): Connector {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const answer = await (client ? client.fetch(url.href, { signal }) : fetch(url, { signal })).catch(
       (error: Error) => {
-        const reason = (error.cause as NodeJS.ErrnoException | undefined)?.code ?? error.name;
+        const cause = error.cause as NodeJS.ErrnoException | undefined;
+        const reason = cause?.code ?? cause?.message ?? error.name;
         throw new SubstratError('unsupported', `${base.origin} cannot be reached (${reason})`);
       },
     );
@@ -104,27 +105,33 @@ function bucketUrl({ endpointUrl, bucket, region }: S3Options): URL {
 }
 
 function readPage(xml: string): Page {
-  const result = new DOMParser().parseFromString(xml, 'text/xml').documentElement;
-  if (result?.tagName !== 'ListBucketResult')
-    throw new SubstratError('unsupported', 'The server does not answer as S3 does.');
-  const text = (
-    within: { getElementsByTagName(name: string): ArrayLike<{ textContent: string | null }> },
-    name: string,
-  ) => within.getElementsByTagName(name)[0]?.textContent ?? '';
-  const top = (name: string) => [...result.children].find((child) => child.tagName === name)?.textContent ?? '';
-  const isEncoded = top('EncodingType') === 'url';
-  const objects = [...result.getElementsByTagName('Contents')].map((one) => {
-    const key = text(one, 'Key');
-    const changed = Date.parse(text(one, 'LastModified'));
+  const path: string[] = [];
+  const top: Record<string, string> = {};
+  const found: Record<string, string>[] = [];
+  readXml(xml, {
+    open: (name) => {
+      path.push(name);
+      if (path.length === 2 && name === 'Contents') found.push({});
+    },
+    text: (text) => {
+      const [root, within, name] = path;
+      const into = path.length === 3 && within === 'Contents' ? found.at(-1) : path.length === 2 ? top : undefined;
+      const key = path.length === 3 ? name : within;
+      if (root === 'ListBucketResult' && into && key) into[key] = (into[key] ?? '') + text;
+    },
+    close: () => void path.pop(),
+  });
+  if (top.Name === undefined) throw new SubstratError('unsupported', 'The server does not answer as S3 does.');
+  const objects = found.map(({ Key = '', LastModified = '', ETag = '', Size = '' }) => {
+    const changed = Date.parse(LastModified);
     return {
-      key: isEncoded ? decodeURIComponent(key.replaceAll('+', ' ')) : key,
-      etag: bare(text(one, 'ETag')),
-      size: Number(text(one, 'Size')),
+      key: top.EncodingType === 'url' ? decodeURIComponent(Key.replaceAll('+', ' ')) : Key,
+      etag: bare(ETag),
+      size: Number(Size),
       updatedAt: Number.isNaN(changed) ? null : changed,
     };
   });
-  const next = top('IsTruncated') === 'true' ? top('NextContinuationToken') : '';
-  return { objects, next: next === '' ? null : next };
+  return { objects, next: top.IsTruncated === 'true' ? (top.NextContinuationToken ?? null) : null };
 }
 
 async function readBody(answer: Response, maxBytes: number): Promise<Buffer> {
@@ -148,5 +155,5 @@ function encodeKey(key: string): string {
 }
 
 function bare(etag: string): string {
-  return etag.replace(/^W\//, '').replaceAll('"', '').replaceAll('&quot;', '');
+  return etag.replace(/^W\//, '').replaceAll('"', '');
 }

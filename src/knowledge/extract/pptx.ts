@@ -1,5 +1,6 @@
 import { type Extracted, fromParts } from './extracted.ts';
-import { numberOf, officeProperties, readXml } from './office.ts';
+import { numberOf, officeProperties } from './office.ts';
+import { readXml } from './xml.ts';
 import { unzip } from './zip.ts';
 
 /** A presentation's text, slide by slide, with the speaker's notes. */

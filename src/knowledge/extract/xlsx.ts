@@ -1,5 +1,6 @@
 import { type Extracted, fromParts } from './extracted.ts';
-import { numberOf, officeProperties, readXml } from './office.ts';
+import { numberOf, officeProperties } from './office.ts';
+import { readXml } from './xml.ts';
 import { unzip } from './zip.ts';
 
 /** A workbook, sheet by sheet, a line a row, with its cells between bars. */
