@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { S3_KEYS, startS3 } from '../../../test/helpers/s3.ts';
 import type { Connector, Item } from '../connector.ts';
 import { type S3Options, s3Connector } from './s3.ts';
+import { readBucketPage } from './s3-page.ts';
 
 let server: Awaited<ReturnType<typeof startS3>>;
 
@@ -26,13 +27,7 @@ async function list(connector: Connector): Promise<Item[]> {
 
 describe('a bucket', () => {
   test('is listed page by page, whatever its keys are called', async () => {
-    const strange = [
-      'strange/a b+c.md',
-      'strange/ü&<x>.md',
-      "strange/it's (1)!*.md",
-      'strange/日本.md',
-      'strange/100%.md',
-    ];
+    const strange = ['strange/a b+c.md', 'strange/ü~.md', 'strange/(1)!*.md', 'strange/日本.md', 'strange/100%.md'];
     for (const key of strange) await put(key, key);
     const connector = open({ prefix: 'strange/' });
     const items = await list(connector);
@@ -90,5 +85,31 @@ describe('what goes wrong', () => {
     const failure = await list(open(change)).catch((error: Error) => error);
     expect((failure as Error).message).toMatch(message);
     expect(JSON.stringify(failure) + (failure as Error).message).not.toContain('hunter2');
+  });
+});
+
+describe('a page of a bucket', () => {
+  const page = (key: string, more = '') =>
+    readBucketPage(
+      `<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name>${more}` +
+        `<Contents><Key>${key}</Key><ETag>&quot;e-1&quot;</ETag><Size>7</Size><Owner><ID>Key</ID></Owner></Contents></ListBucketResult>`,
+    );
+
+  test('has its keys as they are, escaped or encoded', () => {
+    expect(page('it&#x27;s &amp; &lt;x&gt; 100%.md')).toEqual({
+      objects: [{ key: "it's & <x> 100%.md", etag: 'e-1', size: 7, updatedAt: null }],
+      next: null,
+    });
+    expect(page('a+b%2Bc%26%0A.md', '<EncodingType>url</EncodingType>').objects[0]?.key).toBe('a b+c&\n.md');
+  });
+
+  test('says where the next one begins', () => {
+    const more = '<IsTruncated>true</IsTruncated><NextContinuationToken>t&amp;1</NextContinuationToken>';
+    expect(page('a', more).next).toBe('t&1');
+  });
+
+  test('of something else is refused', () => {
+    expect(() => readBucketPage('<html><Name>x</Name></html>')).toThrow('does not answer as S3');
+    expect(() => readBucketPage('')).toThrow('does not answer as S3');
   });
 });

@@ -1,7 +1,7 @@
 import { AwsClient } from 'aws4fetch';
 import { SubstratError } from '../../core/errors.ts';
 import { type Connector, type Item, MAX_SOURCE_ID, type RawDocument } from '../connector.ts';
-import { readXml } from '../extract/xml.ts';
+import { type BucketPage, bareTag, readBucketPage } from './s3-page.ts';
 import { createSelect, type Selection } from './select.ts';
 
 export interface S3Options extends Selection {
@@ -14,11 +14,6 @@ export interface S3Options extends Selection {
   readonly credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string } | null;
   readonly tags: readonly string[];
   readonly maxBytes: number;
-}
-
-interface Page {
-  readonly objects: readonly { key: string; etag: string; size: number; updatedAt: number | null }[];
-  readonly next: string | null;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -56,7 +51,7 @@ export function s3Connector(options: S3Options): Connector {
     close: async () => {},
 
     async *list({ signal, onUnlisted }) {
-      for (let page: Page = { objects: [], next: '' }; page.next !== null; ) {
+      for (let page: BucketPage = { objects: [], next: '' }; page.next !== null; ) {
         signal.throwIfAborted();
         const url = new URL(base);
         url.searchParams.set('list-type', '2');
@@ -65,7 +60,7 @@ export function s3Connector(options: S3Options): Connector {
         if (page.next !== '') url.searchParams.set('continuation-token', page.next);
         const answer = await get(url);
         if (!answer) throw new SubstratError('not_found', `There is no bucket ${bucket} at ${base.origin}.`);
-        page = readPage(await answer.text());
+        page = readBucketPage(await answer.text());
         const items: Item[] = [];
         for (const { key, etag, size, updatedAt } of page.objects) {
           // A key that ends with a slash stands for a directory.
@@ -86,7 +81,7 @@ export function s3Connector(options: S3Options): Connector {
       const contentType = answer.headers.get('content-type');
       return {
         bytes,
-        ...(etag === null ? {} : { version: bare(etag) }),
+        ...(etag === null ? {} : { version: bareTag(etag) }),
         author: null,
         url: `s3://${bucket}/${encodeKey(sourceId)}`,
         createdAt: null,
@@ -102,36 +97,6 @@ function bucketUrl({ endpointUrl, bucket, region }: S3Options): URL {
   if (endpointUrl !== null) return new URL(`${endpointUrl.replace(/\/+$/, '')}/${bucket}`);
   const host = `s3.${region}.amazonaws.com`;
   return new URL(bucket.includes('.') ? `https://${host}/${bucket}` : `https://${bucket}.${host}/`);
-}
-
-function readPage(xml: string): Page {
-  const path: string[] = [];
-  const top: Record<string, string> = {};
-  const found: Record<string, string>[] = [];
-  readXml(xml, {
-    open: (name) => {
-      path.push(name);
-      if (path.length === 2 && name === 'Contents') found.push({});
-    },
-    text: (text) => {
-      const [root, within, name] = path;
-      const into = path.length === 3 && within === 'Contents' ? found.at(-1) : path.length === 2 ? top : undefined;
-      const key = path.length === 3 ? name : within;
-      if (root === 'ListBucketResult' && into && key) into[key] = (into[key] ?? '') + text;
-    },
-    close: () => void path.pop(),
-  });
-  if (top.Name === undefined) throw new SubstratError('unsupported', 'The server does not answer as S3 does.');
-  const objects = found.map(({ Key = '', LastModified = '', ETag = '', Size = '' }) => {
-    const changed = Date.parse(LastModified);
-    return {
-      key: top.EncodingType === 'url' ? decodeURIComponent(Key.replaceAll('+', ' ')) : Key,
-      etag: bare(ETag),
-      size: Number(Size),
-      updatedAt: Number.isNaN(changed) ? null : changed,
-    };
-  });
-  return { objects, next: top.IsTruncated === 'true' ? (top.NextContinuationToken ?? null) : null };
 }
 
 async function readBody(answer: Response, maxBytes: number): Promise<Buffer> {
@@ -152,8 +117,4 @@ function encodeKey(key: string): string {
       encodeURIComponent(part).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`),
     )
     .join('/');
-}
-
-function bare(etag: string): string {
-  return etag.replace(/^W\//, '').replaceAll('"', '');
 }
