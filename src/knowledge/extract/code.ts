@@ -6,7 +6,7 @@ import { type Definition, type Extracted, plain } from './extracted.ts';
 import { decodeText } from './text.ts';
 
 const DEFINES =
-  /^(abstract_)?(function|method|class|struct|interface|enum|impl|trait|module|namespace|type|union|constructor|record|object|mod|macro|singleton_method|internal_module)(_(definition|declaration|item|specifier|alias|signature))*$|^(generator_function_declaration|type_spec|rule_set|type_alias_declaration|function_statement|class_statement)$/;
+  /^(abstract_)?(function|method|class|struct|interface|enum|impl|trait|module|namespace|union|constructor|record|object|mod|macro|singleton_method|internal_module)(_(definition|declaration|item|specifier|alias|signature))*$|^(generator_function_declaration|type_spec|type_item|type_alias|type_alias_declaration|type_definition|rule_set|function_statement|class_statement)$/;
 /** What stands around definitions. */
 const AROUND = /body|list|export|decorat|block|template|program|statement_list|type_declaration|linkage/;
 const MOST_LEVELS = 8;

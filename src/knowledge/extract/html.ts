@@ -1,4 +1,5 @@
 import { Readability } from '@mozilla/readability';
+import { Parser } from 'htmlparser2';
 import { parseHTML } from 'linkedom';
 import TurndownService from 'turndown';
 import { type Extracted, plain } from './extracted.ts';
@@ -6,10 +7,15 @@ import { decodeText } from './text.ts';
 
 /** A page of which less than this share is an article is kept whole. */
 const SHARE = 0.3;
+/** No page that people wrote is nested so deep; for one that is, everything that walks it is slow or breaks. */
+const DEEPEST = 500;
 
 /** A page as Markdown: its article without what stands around it, or all of it where there is none. */
 export function extractHtml(bytes: Uint8Array): Extracted {
-  const { document } = parseHTML(decodeText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)));
+  const page = decodeText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  checkDepth(page);
+  // Of a fragment linkedom makes no document.
+  const { document } = parseHTML(/<(body|html)[\s>]/i.test(page) ? page : `<html><body>${page}</body></html>`);
   for (const element of document.querySelectorAll('script, style, noscript, template, iframe, svg')) element.remove();
   const meta = (name: string) =>
     document.querySelector(`meta[name="${name}"], meta[property="${name}"]`)?.getAttribute('content')?.trim() || null;
@@ -31,9 +37,25 @@ export function extractHtml(bytes: Uint8Array): Extracted {
   });
 }
 
+function checkDepth(page: string): void {
+  let depth = 0;
+  const parser = new Parser({
+    onopentagname: () => {
+      depth += 1;
+      if (depth > DEEPEST) throw new Error('it is nested too deep');
+    },
+    onclosetag: () => {
+      depth -= 1;
+    },
+  });
+  parser.end(page);
+}
+
 export function htmlToMarkdown(html: string): string {
   const { document } = parseHTML(`<!doctype html><html><body>${html}</body></html>`);
   const service = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' });
   service.remove(['script', 'style']);
+  // It is read and searched, not rendered: what is escaped would not be found as it is written.
+  service.escape = (text) => text;
   return service.turndown(document.body as unknown as TurndownService.Node);
 }
