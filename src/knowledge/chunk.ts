@@ -35,11 +35,13 @@ export function chunkText(lines: readonly string[], sections: readonly Section[]
   const chunks: Chunk[] = [];
   let held: Segment[] = [];
   let heldBytes = 0;
+  let together = 0;
   let headings: readonly string[] = [];
   const flush = () => {
     if (held.length > 0) chunks.push(...split(held, headings, maxBytes, overlapBytes));
     held = [];
     heldBytes = 0;
+    together = 0;
   };
   for (const section of sections) {
     const segments = segmentsOf(lines, section, maxBytes);
@@ -48,10 +50,12 @@ export function chunkText(lines: readonly string[], sections: readonly Section[]
     const joins =
       isBelow(section.headings, headings) || (bytes < maxBytes / 8 && isBelow(section.headings, headings.slice(0, -1)));
     if (!isShort || !joins) flush();
-    if (held.length === 0 || isBlank(held)) headings = section.headings;
+    // What stands before the first heading has no name of its own.
+    if (held.length === 0 || isBlank(held) || (together === 1 && headings.length === 0)) headings = section.headings;
     else if (!isBelow(section.headings, headings)) headings = headings.slice(0, -1);
     for (const segment of segments) held.push(segment);
     heldBytes += bytes;
+    together += 1;
   }
   flush();
   return chunks;

@@ -2,7 +2,7 @@
 const MOST_TASKS = 64;
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Runs tasks side by side within limits. The first that fails ends it: nothing more is begun, and whoever waits hears of it. */
+/** Runs tasks side by side within limits. When one fails nothing more is begun, and whoever waits hears of it once all have ended. */
 export class Lanes {
   readonly #running = new Set<Promise<void>>();
   #bytes = 0;
@@ -13,7 +13,7 @@ export class Lanes {
     while (this.#running.size > 0 && (this.#running.size >= MOST_TASKS || this.#bytes + bytes > MOST_BYTES)) {
       await Promise.race(this.#running);
     }
-    if (this.#failure) throw this.#failure.error;
+    if (this.#failure) await this.finish();
     this.#bytes += bytes;
     const running: Promise<void> = task()
       .catch((error: unknown) => {
