@@ -82,8 +82,10 @@ describe('chunkQuery()', () => {
     ['How do I restart the daemon?', { words: ['restart', 'daemon'], phrases: [] }],
     ['to be or not to be', { words: ['to', 'be', 'or', 'not'], phrases: [] }],
     ['"exact phrase" anyway', { words: ['exact', 'phrase', 'anyway'], phrases: [['exact', 'phrase']] }],
-    ['“the daemon is” down', { words: ['daemon', 'down'], phrases: [['the', 'daemon', 'is']] }],
+    ['“the daemon is” down', { words: ['daemon'], phrases: [['the', 'daemon', 'is']] }],
     ['an "open quote', { words: ['open', 'quot'], phrases: [] }],
+    ['boundary-layer', { words: ['boundari', 'layer'], phrases: [] }],
+    ['foo_bar', { words: ['foo', 'bar', 'foobar'], phrases: [] }],
     ['', { words: [], phrases: [] }],
   ])('%j', (query, asked) => {
     expect(chunkQuery(query)).toEqual(asked);

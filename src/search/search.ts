@@ -1,4 +1,4 @@
-import { stemsOf } from './stems.ts';
+import { askedStems, stemsOf } from './stems.ts';
 import { isStopWord } from './stop-words.ts';
 import { wordsOf } from './words.ts';
 
@@ -45,7 +45,7 @@ export interface ChunkQuery {
 export function chunkQuery(query: string): ChunkQuery {
   const text = query.slice(0, MOST_QUERY_CHARACTERS);
   const counts = new Map<string, number>();
-  for (const stem of stemsOf(text, (word) => !isStopWord(word))) counts.set(stem, (counts.get(stem) ?? 0) + 1);
+  for (const stem of askedStems(text, (word) => !isStopWord(word))) counts.set(stem, (counts.get(stem) ?? 0) + 1);
   if (counts.size === 0) for (const stem of stemsOf(text)) counts.set(stem, 1);
   const words = [...counts.keys()];
   if (words.length > MOST_QUERY_WORDS) {

@@ -7,31 +7,48 @@ const TOGETHER =
 const PLAIN = /^[a-z]+$/;
 const CAMEL = /(\p{Ll}|\p{N})(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll})/u;
 const CAMELS = new RegExp(CAMEL, 'gu');
+const HYPHENATED = /^\p{L}\p{Ll}*(?:[-'’]\p{L}\p{Ll}*)+$/u;
 const SIGNS: Readonly<Record<string, string>> = { '++': 'plusplus', '#': 'sharp' };
 
 /**
  * A text's words as stems. What is written together gives its parts and then the whole without its signs, so that `foo-bar`
  * finds "foo bar", "foobar" and, best of all, itself; the language `C++` is no `C`.
  */
-export function stemsOf(text: string, wanted: (word: string) => boolean = () => true): string[] {
+export function stemsOf(text: string): string[] {
+  return stemsIn(
+    text,
+    () => true,
+    () => true,
+  );
+}
+
+/**
+ * The same of what somebody looks for. The whole of words that are only hyphenated is rare, and would outweigh them: a text
+ * about "boundary layers" is as good an answer to `boundary-layer` as one that writes it so.
+ */
+export function askedStems(text: string, wanted: (word: string) => boolean): string[] {
+  return stemsIn(text, wanted, (name) => !HYPHENATED.test(name));
+}
+
+function stemsIn(text: string, wanted: (word: string) => boolean, whole: (name: string) => boolean): string[] {
   const stems: string[] = [];
   for (const [together] of withoutAccents(text).matchAll(TOGETHER)) {
     const small = together.toLowerCase();
     if (PLAIN.test(small) && (small === together || !CAMEL.test(together))) {
       if (wanted(small)) stems.push(stemOf(cut(small)));
-    } else pushName(stems, together, wanted);
+    } else pushName(stems, together, wanted, whole(together));
   }
   return stems;
 }
 
-function pushName(stems: string[], name: string, wanted: (word: string) => boolean): void {
+function pushName(stems: string[], name: string, wanted: (word: string) => boolean, withWhole: boolean): void {
   const sign = /(?:\+\+|#)$/.exec(name)?.[0] ?? '';
   const bare = name.slice(0, name.length - sign.length).replace(/['’]s$/i, '');
   const parts = wordsOf(bare.replace(CAMELS, '$1$3 $2$4'));
   for (const part of parts) if (wanted(part)) stems.push(stemOf(part));
   const whole = cut(wordsOf(bare.replace(/[^\p{L}\p{N}\p{M}]/gu, '')).join(''));
   if (sign) stems.push(`${whole}${SIGNS[sign]}`);
-  else if (parts.length > 1 && PLAIN_NAME.test(whole)) stems.push(whole);
+  else if (withWhole && parts.length > 1 && PLAIN_NAME.test(whole)) stems.push(whole);
 }
 
 /** A whole that was cut into pairs of characters is none. */
