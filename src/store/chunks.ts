@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { anyOf, indexedColumns, matches, scoreOf } from './fulltext.ts';
+import { indexedColumns } from './fulltext.ts';
 import type { Queries } from './query.ts';
 import type { ChunkRow, DocumentRow } from './schema.ts';
 
@@ -87,24 +87,6 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
           // PostgreSQL's table has no column for titles.
           db.insertInto('chunk_words').values({ rowid: p.rowid, words: p.words } as never),
         );
-  const find = all((p: { query: string; limit: number }) =>
-    db
-      .selectFrom(
-        db
-          .selectFrom('chunk_words')
-          .select(['rowid', scoreOf(engine, 'chunk_words', p.query).as('score')])
-          .where(matches(engine, 'chunk_words', p.query))
-          .orderBy('score')
-          .orderBy('rowid')
-          .limit(p.limit)
-          .as('found'),
-      )
-      .crossJoin('chunks')
-      .select(['chunks.id as chunk_id', 'chunks.document_id', 'found.score'])
-      .whereRef('chunks.id', '=', 'found.rowid')
-      .orderBy('found.score')
-      .orderBy('chunks.id'),
-  );
 
   const deleteChunk = async (id: number): Promise<void> => {
     await removeWords({ id });
@@ -144,8 +126,5 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
     /** In the order of the document. */
     listChunks,
     countChunks: one((_: object) => db.selectFrom('chunks').select(db.fn.countAll<number>().as('chunks'))),
-    /** Those with any of the words, best first. */
-    findChunks: ({ words, limit }: { words: readonly string[]; limit: number }) =>
-      find({ query: anyOf(engine, words), limit }),
   };
 }

@@ -30,8 +30,12 @@ export function testKnowledge({ read, write }: StoreKit): void {
     words: { title, words: text.split(' ') },
   });
   const chunksOf = (documentId: string) => read((tx) => tx.listChunks({ documentId }));
-  const foundBy = async (...words: string[]) =>
-    (await read((tx) => tx.findChunks({ words, limit: 9 }))).map(({ document_id }) => document_id);
+  const foundBy = (...words: string[]) =>
+    read(async (tx) => {
+      const found = (await tx.findChunks({ words, limit: 9 })).map(({ chunk_id }) => chunk_id);
+      const views = await tx.listChunkViews({ ids: found });
+      return found.map((id) => views.find((view) => view.id === id)?.document_id);
+    });
 
   test('a document is read as it was written, by its id and by what its source calls it', async () => {
     const row = document(newSource(), 'a/b.md', { author: 'Ann', url: 'https://x/a' });

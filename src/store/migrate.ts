@@ -8,6 +8,7 @@ import { inbox } from './migrations/0006-inbox.ts';
 import { memory } from './migrations/0007-memory.ts';
 import { channels } from './migrations/0008-channels.ts';
 import { knowledge } from './migrations/0009-knowledge.ts';
+import { vectors } from './migrations/0010-vectors.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited. */
@@ -21,6 +22,7 @@ const migrations: readonly string[] = [
   memory,
   channels,
   knowledge,
+  vectors,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

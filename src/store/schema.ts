@@ -31,6 +31,7 @@ export interface Schema {
   /** `title` on SQLite only: PostgreSQL has a title's words among the others, with a weight of their own. */
   readonly chunk_words: { rowid: number; title: string; words: string };
   readonly chunk_vectors: ChunkVectorRow;
+  readonly vector_state: { id: number; seq: number };
 }
 
 export interface ParticipantRow {
@@ -339,4 +340,6 @@ export interface ChunkVectorRow {
   /** The chunk's, when the vector was made. */
   hash: string;
   vector: Buffer;
+  /** The later it was stored, the higher. */
+  seq: number;
 }

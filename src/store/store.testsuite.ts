@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { testAgents } from './agents.testsuite.ts';
+import { testChunkSearch } from './chunk-search.testsuite.ts';
 import { testClaims } from './claims.testsuite.ts';
 import { testCommits } from './commits.testsuite.ts';
 import { testDeliveries } from './deliveries.testsuite.ts';
@@ -28,6 +29,7 @@ export function testStore(subject: StoreSubject): void {
     testWorkspaces(kit);
     testMemory(kit);
     testKnowledge(kit);
+    testChunkSearch(kit);
     testCommits(kit);
     testInvariants(kit);
 

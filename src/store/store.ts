@@ -1,6 +1,7 @@
 import type { agentQueries } from './agents.ts';
 import type { blockQueries } from './blocks.ts';
 import type { channelQueries } from './channels.ts';
+import type { chunkSearchQueries } from './chunk-search.ts';
 import type { chunkQueries } from './chunks.ts';
 import type { deliveryQueries } from './deliveries.ts';
 import type { documentQueries } from './documents.ts';
@@ -13,10 +14,13 @@ import type { recordQueries } from './records.ts';
 import type { requestQueries } from './requests.ts';
 import type { runQueries } from './runs.ts';
 import type { tokenQueries } from './tokens.ts';
+import type { vectorQueries } from './vectors.ts';
 import type { workspaceQueries } from './workspaces.ts';
 
 export type { AgentCursor, AgentView } from './agents.ts';
 export type { BlockView } from './blocks.ts';
+export type { ChunkFilter } from './chunk-query.ts';
+export type { ChunkView } from './chunk-search.ts';
 export type { NewChunk } from './chunks.ts';
 export type { DeliveryView } from './deliveries.ts';
 export type { MessageView } from './messages.ts';
@@ -51,6 +55,7 @@ export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof blockQueries> &
   ReturnType<typeof channelQueries> &
   ReturnType<typeof chunkQueries> &
+  ReturnType<typeof chunkSearchQueries> &
   ReturnType<typeof deliveryQueries> &
   ReturnType<typeof documentQueries> &
   ReturnType<typeof eventQueries> &
@@ -61,6 +66,7 @@ export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof requestQueries> &
   ReturnType<typeof runQueries> &
   ReturnType<typeof tokenQueries> &
+  ReturnType<typeof vectorQueries> &
   ReturnType<typeof workspaceQueries>;
 
 /** What listeners hear after a commit. */

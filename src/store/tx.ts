@@ -1,6 +1,7 @@
 import { agentQueries } from './agents.ts';
 import { blockQueries } from './blocks.ts';
 import { channelQueries } from './channels.ts';
+import { chunkSearchQueries } from './chunk-search.ts';
 import { chunkQueries } from './chunks.ts';
 import type { BatchState } from './commits.ts';
 import { deliveryQueries } from './deliveries.ts';
@@ -15,6 +16,7 @@ import { requestQueries } from './requests.ts';
 import { runQueries } from './runs.ts';
 import type { Tx } from './store.ts';
 import { tokenQueries } from './tokens.ts';
+import { vectorQueries } from './vectors.ts';
 import { workspaceQueries } from './workspaces.ts';
 
 /** Made once for a connection: its queries are compiled at their first use and kept. */
@@ -25,6 +27,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     ...blockQueries(queries),
     ...channelQueries(queries),
     ...chunkQueries(queries),
+    ...chunkSearchQueries(queries),
     ...deliveryQueries(queries),
     ...documentQueries(queries),
     ...eventQueries(queries, batch),
@@ -35,6 +38,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     ...requestQueries(queries),
     ...runQueries(queries, batch),
     ...tokenQueries(queries),
+    ...vectorQueries(queries),
     ...workspaceQueries(queries),
   };
 }
