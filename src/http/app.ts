@@ -20,17 +20,20 @@ import { workspaceRoutes } from './routes/workspaces.ts';
 import { Event, Health, Status } from './schemas.ts';
 
 /** One place for the status of every code; those that are not here come from elsewhere, and would be a fault of ours. */
-const STATUS: Readonly<Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 409 | 410 | 412 | 413 | 422 | 503>>> = {
+const STATUS: Readonly<Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 422 | 503>>> = {
   bad_request: 400,
   cap_reached: 422,
   conflict: 409,
+  embeddings_disabled: 400,
   forbidden: 403,
   gone: 410,
   name_taken: 409,
+  not_configured: 400,
   not_found: 404,
   precondition_failed: 412,
   store: 503,
   terminated: 410,
+  timeout: 408,
   too_large: 413,
   unauthorized: 401,
   unsupported: 422,

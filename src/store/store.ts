@@ -48,6 +48,7 @@ export type {
   SourceRow,
   WorkspaceRow,
 } from './schema.ts';
+export type { UnembeddedChunk } from './vectors.ts';
 export type { WorkspaceView } from './workspaces.ts';
 
 /** What a transaction can do. `get…` answers null when there is none; a change that must match a row and does not, throws. */
