@@ -74,7 +74,7 @@ describe('loadConfig()', () => {
         timeoutMs: 60_000,
         path: null,
       },
-      retrieval: { mode: null, finalLimit: 12, candidates: 80, fusion: 'weighted', hybridAlpha: 0.6 },
+      retrieval: { mode: null, finalLimit: 12, candidates: 80, fusion: 'weighted', hybridAlpha: 0.5 },
       connectors: { filesystem: {}, git: {}, s3: {}, script: {} },
     });
   });

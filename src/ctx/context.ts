@@ -1,14 +1,16 @@
 import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { type GlobalOptions, UsageError } from '../cli/context.ts';
 import { type Config, loadConfig } from '../config/config.ts';
 import { makeHome, unusable } from '../config/home.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { type ConfiguredSource, configuredSources } from '../knowledge/connectors/create.ts';
+import { createEmbedder, type Embedder } from '../knowledge/embedding.ts';
 import { createKnowledge } from '../knowledge/knowledge.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
+import { showFetching } from './progress.ts';
 
 /** What commands share. */
 export interface CtxContext {
@@ -23,6 +25,8 @@ export interface OpenedStore {
   readonly home: string;
   readonly store: Store;
   readonly knowledge: Knowledge;
+  /** Null where embeddings are disabled. */
+  readonly embedder: Embedder | null;
   readonly sources: readonly ConfiguredSource[];
 }
 
@@ -47,9 +51,10 @@ export async function withStore<T>(
   const store = await openStore(config.db);
   try {
     const sources = configuredSources(config, { home, env: process.env });
-    const { finalLimit } = config.retrieval;
-    const knowledge = createKnowledge({ store, configured: sources.map(({ name }) => name), finalLimit });
-    return await work({ config, home, store, knowledge, sources });
+    const embedder = createEmbedder(config.embedding, { models: join(home, 'models'), onFetch: showFetching });
+    const configured = sources.map(({ name }) => name);
+    const knowledge = createKnowledge({ store, configured, retrieval: config.retrieval, embedder });
+    return await work({ config, home, store, knowledge, embedder, sources });
   } finally {
     await store.close();
   }

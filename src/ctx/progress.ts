@@ -1,3 +1,4 @@
+import type { EmbeddingProgress } from '../knowledge/embedding.ts';
 import type { SyncProgress } from '../knowledge/sync.ts';
 
 const WIDTH = 24;
@@ -23,6 +24,17 @@ export function showProgress(name: string) {
     },
     end: clear,
   };
+}
+
+/** How far the local model is, which is fetched once: a bar on a terminal, a line elsewhere. */
+export function showFetching({ what, bytes, total }: EmbeddingProgress): void {
+  const { stderr } = process;
+  const megabytes = (count: number) => Math.round(count / 1e6);
+  if (stderr.isTTY) {
+    stderr.write(
+      `\r\x1b[2K${bytes < total ? `${bar(`fetching ${what}`, megabytes(bytes), megabytes(total))} MB` : ''}`,
+    );
+  } else if (bytes === total) stderr.write(`fetched ${what} (${megabytes(total)} MB)\n`);
 }
 
 function bar(name: string, done: number, total: number): string {

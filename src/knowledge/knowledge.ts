@@ -1,45 +1,24 @@
 import { SubstratError } from '../core/errors.ts';
-import type { Knowledge, KnowledgeDocument, KnowledgeSource, SearchRequest } from '../core/knowledge.ts';
-import { queryWords } from '../search/search.ts';
+import type { Knowledge, KnowledgeDocument, KnowledgeSource } from '../core/knowledge.ts';
 import type { DocumentRow, SourceRow, Store } from '../store/store.ts';
+import type { Embedder } from './embedding.ts';
+import { type RetrievalSettings, search } from './search.ts';
+import { createVectorCache } from './vector-cache.ts';
 
 interface KnowledgeOptions {
   readonly store: Store;
   /** The sources of the configuration, `type:name`. */
   readonly configured: readonly string[];
-  readonly finalLimit: number;
+  readonly retrieval: RetrievalSettings;
+  /** Null where embeddings are disabled. */
+  readonly embedder: Embedder | null;
 }
 
-const SNIPPET = 300;
-
 /** What is in the store, as everybody else sees it. */
-export function createKnowledge({ store, configured, finalLimit }: KnowledgeOptions): Knowledge {
+export function createKnowledge({ store, configured, retrieval, embedder }: KnowledgeOptions): Knowledge {
+  const meaning = embedder && { embedder, cache: createVectorCache(store, embedder.model) };
   return {
-    async search({ query, limit = finalLimit }: SearchRequest) {
-      const words = queryWords(query);
-      if (words.length === 0) return { results: [] };
-      return store.read(async (tx) => {
-        const found = await tx.findChunks({ words, limit: limit * 5 });
-        const best = found[0]?.score ?? 1;
-        const results = [];
-        for (const [id, [chunk]] of Map.groupBy(found, (one) => one.document_id)) {
-          const row = await tx.getDocument({ id });
-          if (!row || !chunk) continue;
-          const text = (await tx.listChunks({ documentId: id })).find((one) => one.id === chunk.chunk_id)?.text ?? '';
-          results.push({
-            id,
-            score: best === 0 ? 1 : chunk.score / best,
-            title: row.title,
-            source: row.source,
-            source_id: row.source_id,
-            updated_at: isoTime(row.updated_at),
-            snippet: text.slice(0, SNIPPET),
-            source_url: row.url,
-          });
-        }
-        return { results: results.slice(0, limit) };
-      });
-    },
+    search: async (request) => ({ results: await search({ store, settings: retrieval, meaning }, request) }),
 
     async get(id) {
       const document = await store.read(async (tx) => {

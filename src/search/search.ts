@@ -2,6 +2,7 @@ import { askedStems, stemsOf } from './stems.ts';
 import { isStopWord } from './stop-words.ts';
 import { wordsOf } from './words.ts';
 
+export { snippetOf } from './snippet.ts';
 export { wordsOf } from './words.ts';
 
 /**
