@@ -10,7 +10,9 @@ const COMMANDS: Readonly<Record<string, (context: CtxContext) => Promise<Command
   get: async (context) => (await import('./commands/get.ts')).getCommand(context),
   sources: async (context) => (await import('./commands/sources.ts')).sourcesCommand(context),
   stats: async (context) => (await import('./commands/stats.ts')).statsCommand(context),
+  embed: async (context) => (await import('./commands/embed.ts')).embedCommand(context),
   export: async (context) => (await import('./commands/export.ts')).exportCommand(context),
+  serve: async (context) => (await import('./commands/serve.ts')).serveCommand(context),
   config: async (context) => (await import('./commands/config.ts')).configCommand(context),
   completions: async (context) => (await import('../cli/commands/completions.ts')).completionsCommand(context, 'ctx'),
 };

@@ -13,7 +13,7 @@ export function showProgress(name: string) {
     drawnAt = 0;
   };
   return {
-    draw: ({ seen, done, total }: SyncProgress): void => {
+    draw: ({ seen, done, total }: Pick<SyncProgress, 'seen' | 'done' | 'total'>): void => {
       if (!stderr.isTTY || Date.now() - drawnAt < REDRAW_MS) return;
       drawnAt = Date.now();
       stderr.write(`\r\x1b[2K${total === null ? `${name}: ${seen} seen` : bar(name, done, total)}`);

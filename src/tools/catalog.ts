@@ -2,6 +2,7 @@ import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentRow } from '../store/store.ts';
 import { inspectAgent } from './inspect.ts';
+import { getTool, searchTool, sourcesTool } from './knowledge.ts';
 import { searchMemory, storeMemory, updateMemory } from './memory.ts';
 import { spawnAgent } from './spawn.ts';
 import { broadcastTool, checkInbox, complete, listAgents, sendMessage } from './team.ts';
@@ -20,6 +21,9 @@ const catalog: readonly Tool[] = [
   updateMemory,
   searchMemory,
   storeMemory,
+  searchTool,
+  getTool,
+  sourcesTool,
   createWorkspaceTool,
   linkDir,
   unlinkDir,

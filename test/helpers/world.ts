@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { FailureKind } from '../../src/core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
+import { createKnowledge } from '../../src/knowledge/knowledge.ts';
 import { answerServed, expireRequests, failServed, tellPerson } from '../../src/messaging/replies.ts';
 import { sendAsPerson } from '../../src/messaging/send.ts';
 import { createAgent, terminateAgent } from '../../src/messaging/tree.ts';
@@ -59,6 +60,7 @@ export interface WorldOptions {
 }
 
 const NODE = 'node-1';
+const RETRIEVAL = { mode: null, finalLimit: 12, candidates: 80, fusion: 'weighted', hybridAlpha: 0.5 } as const;
 const USER = { id: 'user', handle: 'user' };
 const correspondence = { answerServed, failServed, tellPerson, expireRequests, terminateAgent };
 
@@ -91,6 +93,7 @@ export async function createWorld(options: WorldOptions = {}) {
       nodeId: NODE,
       defaultProvider: null,
       checkTools: () => {},
+      knowledge: createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null }),
       workspaces: {
         nodeId: NODE,
         home,
