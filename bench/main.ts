@@ -18,6 +18,7 @@ const BENCHMARKS = [
   'rest',
   'events',
   'memory',
+  'indexing',
 ];
 
 const { values, positionals } = parseArgs({

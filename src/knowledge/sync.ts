@@ -5,6 +5,7 @@ import { type Format, formatOf } from './extract/format.ts';
 import { type Indexer, indexDocument, recipeOf } from './index-document.ts';
 import { Lanes } from './lanes.ts';
 import { type PendingItem, planSync, type SyncPlan, type SyncScope } from './plan.ts';
+import { DocumentWriter } from './writer.ts';
 
 export interface SyncOptions {
   readonly store: Store;
@@ -75,12 +76,14 @@ class Sync {
   readonly #options: SyncOptions;
   readonly #source: string;
   readonly #counts: SyncCounts = { seen: 0, unchanged: 0, indexed: 0, chunks: 0, deleted: 0, skipped: 0 };
+  readonly #writer: DocumentWriter;
   #done = 0;
   #total: number | null = null;
 
   constructor(options: SyncOptions) {
     this.#options = options;
     this.#source = options.connector.source;
+    this.#writer = new DocumentWriter(options.store);
   }
 
   async run(checkpoint: string | null): Promise<{ counts: SyncCounts; plan: SyncPlan }> {
@@ -139,10 +142,7 @@ class Sync {
       return;
     }
     const made = chunks();
-    await store.write(async (tx) => {
-      await tx.replaceDocument(row, made);
-      if (wasSkipped) await tx.deleteSkipped({ source, sourceId });
-    });
+    await this.#writer.write({ row, chunks: made, wasSkipped });
     this.#counts.indexed += 1;
     this.#counts.chunks += made.length;
   }
