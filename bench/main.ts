@@ -19,6 +19,7 @@ const BENCHMARKS = [
   'events',
   'memory',
   'indexing',
+  'search',
 ];
 
 const { values, positionals } = parseArgs({
