@@ -5,6 +5,7 @@ import { cut, withoutAccents, wordsOf } from './words.ts';
 const TOGETHER =
   /[\p{L}\p{N}\p{M}_]+(?:(?:[-./@:\\'’]|::|:\/\/)[\p{L}\p{N}\p{M}_]+)*(?:\+\+|#)?|\p{Extended_Pictographic}/gu;
 const PLAIN = /^[a-z]+$/;
+const SIMPLE = /^[a-z0-9]+$/;
 const CAMEL = /(\p{Ll}|\p{N})(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll})/u;
 const CAMELS = new RegExp(CAMEL, 'gu');
 const HYPHENATED = /^\p{L}\p{Ll}*(?:[-'’]\p{L}\p{Ll}*)+$/u;
@@ -33,8 +34,12 @@ export function askedStems(text: string, wanted: (word: string) => boolean): str
 function stemsIn(text: string, wanted: (word: string) => boolean, whole: (name: string) => boolean): string[] {
   const stems: string[] = [];
   for (const [together] of withoutAccents(text).matchAll(TOGETHER)) {
+    if (SIMPLE.test(together)) {
+      if (wanted(together)) stems.push(stemOf(cut(together)));
+      continue;
+    }
     const small = together.toLowerCase();
-    if (PLAIN.test(small) && (small === together || !CAMEL.test(together))) {
+    if (PLAIN.test(small) && !CAMEL.test(together)) {
       if (wanted(small)) stems.push(stemOf(cut(small)));
     } else pushName(stems, together, wanted, whole(together));
   }

@@ -7,6 +7,7 @@ import {
   filterOf,
   PHRASE_WEIGHT,
 } from './chunk-query.ts';
+import { isOneOf, listOf } from './key-list.ts';
 import { findByBm25 } from './postgres-bm25.ts';
 import type { Queries } from './query.ts';
 
@@ -59,6 +60,16 @@ export function chunkSearchQueries(queries: Queries) {
         .limit(limit),
     );
 
+  const listViews = all((p: { ids: unknown }) =>
+    db
+      .selectFrom('chunks')
+      .innerJoin('documents', 'documents.id', 'chunks.document_id')
+      .select(['chunks.id', 'chunks.document_id', 'chunks.idx', 'chunks.place', 'chunks.text'])
+      .select(['documents.title', 'documents.source', 'documents.source_id', 'documents.url'])
+      .select('documents.updated_at')
+      .where(isOneOf(engine, 'chunks.id', p.ids)),
+  );
+
   return {
     /** Chunks that have any of the words, those with more and rarer ones first (BM25). */
     findChunks: async ({
@@ -85,18 +96,8 @@ export function chunkSearchQueries(queries: Queries) {
       return (await fetch(query)).map(({ id }) => id);
     },
     /** Those that are still there, in no order. */
-    listChunkViews: async ({ ids }: { ids: readonly number[] }): Promise<ChunkView[]> => {
-      if (ids.length === 0) return [];
-      return fetch(
-        db
-          .selectFrom('chunks')
-          .innerJoin('documents', 'documents.id', 'chunks.document_id')
-          .select(['chunks.id', 'chunks.document_id', 'chunks.idx', 'chunks.place', 'chunks.text'])
-          .select(['documents.title', 'documents.source', 'documents.source_id', 'documents.url'])
-          .select('documents.updated_at')
-          .where('chunks.id', 'in', padded(ids)),
-      );
-    },
+    listChunkViews: ({ ids }: { ids: readonly number[] }): Promise<ChunkView[]> =>
+      listViews({ ids: listOf(engine, ids) }),
   };
 }
 
@@ -104,10 +105,4 @@ export function chunkSearchQueries(queries: Queries) {
 function matchOf({ words, phrases }: Required<ChunkWords>): string {
   const repeated = phrases.flatMap((phrase) => Array(PHRASE_WEIGHT).fill(`"${phrase.join(' ')}"`));
   return [...words.map((word) => `"${word}"`), ...repeated].join(' OR ');
-}
-
-/** Lists of a few lengths only: each length is a statement that stays prepared. */
-export function padded<T>(values: readonly T[]): readonly T[] {
-  const length = 2 ** Math.ceil(Math.log2(values.length));
-  return [...values, ...Array(length - values.length).fill(values[0])];
 }

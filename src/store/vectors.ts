@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { padded } from './chunk-search.ts';
+import { isOneOf, listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
 
 /** A vector that is about to be stored: little-endian Float32 of length 1, of the chunk with that hash. */
@@ -18,7 +18,7 @@ export interface UnembeddedChunk {
   readonly title: string | null;
 }
 
-export function vectorQueries({ db, all, one, run, fetch }: Queries) {
+export function vectorQueries({ engine, db, all, one, run }: Queries) {
   const count = one((p: { by: number }) =>
     db
       .updateTable('vector_state')
@@ -55,6 +55,14 @@ export function vectorQueries({ db, all, one, run, fetch }: Queries) {
         })),
       ),
   );
+  const getOf = all((p: { ids: unknown; model: string }) =>
+    db
+      .selectFrom('chunk_vectors')
+      .select(['chunk_id', 'vector'])
+      // The model is no index to begin with: all vectors have it.
+      .where(sql<boolean>`model || '' = ${p.model}`)
+      .where(isOneOf(engine, 'chunk_id', p.ids)),
+  );
   return {
     /** Answers how many were stored: those whose chunks are still the same. */
     putVectors: async (p: { model: string; dimension: number; vectors: readonly NewVector[] }): Promise<number> => {
@@ -78,16 +86,8 @@ export function vectorQueries({ db, all, one, run, fetch }: Queries) {
         .orderBy('seq')
         .limit(p.limit),
     ),
-    getVectors: async ({ ids, model }: { ids: readonly number[]; model: string }) => {
-      if (ids.length === 0) return [];
-      return fetch(
-        db
-          .selectFrom('chunk_vectors')
-          .select(['chunk_id', 'vector'])
-          .where('model', '=', model)
-          .where('chunk_id', 'in', padded(ids)),
-      );
-    },
+    getVectors: ({ ids, model }: { ids: readonly number[]; model: string }) =>
+      getOf({ ids: listOf(engine, ids), model }),
     /** In the order of their keys, those after `after`. */
     listUnembedded: all((p: { model: string; after: number; limit: number }) =>
       db
