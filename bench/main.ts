@@ -19,6 +19,8 @@ const BENCHMARKS = [
   'events',
   'fan-out',
   'memory',
+  'indexing',
+  'search',
 ];
 
 const { values, positionals } = parseArgs({

@@ -27,7 +27,11 @@ const SEES: Readonly<Record<string, readonly string[]>> = {
 const SEES_TYPES_OF: typeof SEES = { client: ['http'], cli: ['http'], scripted: ['core'] };
 
 /** Single files that a room may import from a room which it does not see. */
-const SEES_FILES: typeof SEES = { cli: ['src/daemon/main.ts', 'src/sandbox/probe.ts'] };
+const SEES_FILES: typeof SEES = {
+  cli: ['src/daemon/main.ts', 'src/sandbox/probe.ts'],
+  // The two command lines look and behave alike.
+  ctx: ['src/cli/context.ts', 'src/cli/terminal.ts', 'src/cli/commands/completions.ts'],
+};
 
 /** What a room shows to others besides the file that carries its name. A room that is not listed shows all its files. */
 const CONTRACTS: typeof SEES = {
@@ -37,9 +41,9 @@ const CONTRACTS: typeof SEES = {
   search: [],
   scripting: [],
   scripted: [],
-  tools: ['tool.ts', 'catalog.ts', 'call.ts', 'bound.ts'],
+  tools: ['tool.ts', 'catalog.ts', 'call.ts', 'bound.ts', 'served.ts', 'knowledge.ts'],
   http: ['api.ts', 'app.ts', 'schemas.ts'],
-  mcp: ['server.ts', 'socket.ts'],
+  mcp: ['server.ts', 'socket.ts', 'knowledge-server.ts'],
 };
 
 /** Those that put the others together see their insides. */

@@ -7,7 +7,21 @@ import { failureText, load } from './config.testkit.ts';
 import { loadConfig } from './config.ts';
 import { resolveHome } from './home.ts';
 
-const sectionNames = ['db', 'server', 'daemon', 'limits', 'events', 'sandbox', 'providers', 'members', 'channels'];
+const sectionNames = [
+  'db',
+  'server',
+  'daemon',
+  'limits',
+  'events',
+  'sandbox',
+  'providers',
+  'members',
+  'channels',
+  'chunking',
+  'embedding',
+  'retrieval',
+  'connectors',
+];
 
 describe('loadConfig()', () => {
   let cwd: string;
@@ -50,6 +64,20 @@ describe('loadConfig()', () => {
       providers: {},
       members: [],
       channels: [],
+      chunking: { maxTokens: 700, overlapTokens: 80 },
+      embedding: {
+        provider: 'disabled',
+        model: null,
+        url: null,
+        apiKey: null,
+        dimension: null,
+        batch: 32,
+        retries: 3,
+        timeoutMs: 60_000,
+        path: null,
+      },
+      retrieval: { mode: null, finalLimit: 12, candidates: 80, fusion: 'weighted', hybridAlpha: 0.5 },
+      connectors: { filesystem: {}, git: {}, s3: {}, script: {} },
     });
   });
 
@@ -92,7 +120,7 @@ describe('loadConfig()', () => {
   });
 
   test('accepts the sections of parts that are not built yet without reading them', () => {
-    const config = load('[chunking]\nsize = "${NOT_SET}"\n[[agents.x]]\n[tools.script.y]\nfree = 1\n');
+    const config = load('[channels]\nsize = "${NOT_SET}"\n[[agents.x]]\n[tools.script.y]\nfree = 1\n');
     expect(Object.keys(config).sort()).toEqual([...sectionNames, 'cwd', 'file'].sort());
   });
 });

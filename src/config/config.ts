@@ -9,17 +9,21 @@ import { locate } from './locate.ts';
 import { parseSource, readSource } from './read.ts';
 import { describeIssues, listProblems, typeMessage } from './report.ts';
 import { channels } from './sections/channels.ts';
+import { chunking } from './sections/chunking.ts';
+import { connectors } from './sections/connectors.ts';
 import { daemon } from './sections/daemon.ts';
 import { db } from './sections/db.ts';
+import { embedding } from './sections/embedding.ts';
 import { events } from './sections/events.ts';
 import { limits } from './sections/limits.ts';
 import { members } from './sections/members.ts';
 import { providers } from './sections/providers.ts';
+import { retrieval } from './sections/retrieval.ts';
 import { sandbox } from './sections/sandbox.ts';
 import { server } from './sections/server.ts';
 
 /** Every section of the file. A new one is a file in `sections/` and a line here. */
-const sections = (place: Place) => ({
+export const sections = (place: Place) => ({
   db: db(place),
   server,
   daemon,
@@ -29,10 +33,14 @@ const sections = (place: Place) => ({
   providers: providers(place),
   members: members(place),
   channels,
+  chunking,
+  embedding: embedding(place),
+  retrieval,
+  connectors: connectors(place),
 });
 
 /** Sections of parts that are not built yet, accepted unread. Each leaves when its part declares its section. */
-const unread = ['chunking', 'embedding', 'retrieval', 'connectors', 'tools', 'agents'];
+const unread = ['tools', 'agents'];
 
 type Sections = { [Name in keyof ReturnType<typeof sections>]: z.output<ReturnType<typeof sections>[Name]> };
 
@@ -45,7 +53,7 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
 /** Every setting with its default filled in, frozen to the leaves. `file` is where they were read, null without one. */
 export type Config = DeepReadonly<Sections> & { readonly file: string | null };
 
-interface LoadOptions {
+export interface LoadOptions {
   /** As given to `--config`; it has to exist. */
   readonly file?: string | undefined;
   readonly cwd: string;
@@ -53,7 +61,13 @@ interface LoadOptions {
   readonly env: Env;
 }
 
-export function loadConfig({ file, cwd, home, env }: LoadOptions): Config {
+export function loadConfig(options: LoadOptions): Config {
+  const { file, name, source, place } = openConfig(options);
+  return deepFreeze({ ...parseSections(source, name, place, options.env), file });
+}
+
+/** Where the configuration is, what stands in it, and what its paths are relative to. */
+export function openConfig({ file, cwd, home, env }: LoadOptions) {
   const found = file === undefined ? findFile(cwd, home) : resolve(cwd, file);
   const base = found === null ? cwd : dirname(found);
   const place: Place = {
@@ -65,8 +79,7 @@ export function loadConfig({ file, cwd, home, env }: LoadOptions): Config {
       ),
   };
   const name = found === null ? 'defaults' : displayName(found, cwd);
-  const source = found === null ? '' : readSource(found, name);
-  return deepFreeze({ ...parseSections(source, name, place, env), file: found });
+  return { file: found, name, source: found === null ? '' : readSource(found, name), place };
 }
 
 function parseSections(source: string, name: string, place: Place, env: Env): Sections {

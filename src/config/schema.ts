@@ -21,7 +21,8 @@ function schemasAlong(schema: z.core.$ZodType, path: Path): z.core.$ZodType[] {
   return child === undefined ? [schema] : [schema, ...schemasAlong(child, rest)];
 }
 
-function innerSchema(schema: z.core.$ZodType): z.core.$ZodType | undefined {
+/** What a schema that only wraps another one wraps. */
+export function innerSchema(schema: z.core.$ZodType): z.core.$ZodType | undefined {
   if (schema instanceof z.ZodPipe) return schema.in;
   if (schema instanceof z.ZodPrefault || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable) {
     return schema.unwrap();

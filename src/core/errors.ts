@@ -4,6 +4,7 @@ export type ErrorCode =
   | 'cap_reached'
   | 'config'
   | 'conflict'
+  | 'embeddings_disabled'
   | 'fenced'
   | 'forbidden'
   | 'gone'
@@ -11,6 +12,7 @@ export type ErrorCode =
   | 'home_in_use'
   | 'internal'
   | 'name_taken'
+  | 'not_configured'
   | 'not_found'
   | 'not_running'
   | 'precondition_failed'
@@ -20,6 +22,7 @@ export type ErrorCode =
   | 'terminated'
   | 'timeout'
   | 'too_large'
+  | 'tool_error'
   | 'unauthorized'
   | 'unsupported';
 

@@ -18,6 +18,8 @@ export interface SearchRequest {
   readonly mode?: SearchMode | undefined;
   readonly limit?: number | undefined;
   readonly filters?: SearchFilters | undefined;
+  /** Say what each score is made of. */
+  readonly explain?: boolean | undefined;
 }
 
 export interface SearchFilters {
@@ -40,6 +42,26 @@ export interface SearchResult {
   readonly updated_at: string;
   readonly snippet: string;
   readonly source_url: string | null;
+  /** Only where it was asked for. */
+  readonly explain?: SearchExplanation;
+}
+
+/** What a score is made of: the chunk that earned it, and what each kind of search gave it. */
+export interface SearchExplanation {
+  readonly mode: SearchMode;
+  /** `from` and `to` are lines of the document's body, from 1. */
+  readonly chunk: {
+    readonly index: number;
+    readonly headings: readonly string[];
+    readonly from: number | null;
+    readonly to: number | null;
+  };
+  /** BM25 as the index has it, and its share of the best one's; null: it has none of the words. */
+  readonly keyword: { readonly rank: number; readonly bm25: number; readonly score: number } | null;
+  /** The cosine to the query, and the share of the best one's, after what came first was taken into account. */
+  readonly semantic: { readonly rank: number; readonly cosine: number; readonly score: number } | null;
+  /** The weight of meaning against words, where both count. */
+  readonly alpha: number | null;
 }
 
 export interface KnowledgeDocument {

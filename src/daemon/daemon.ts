@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { AgentWish, WriteOnce } from '../http/api.ts';
+import type { AgentWish, KnowledgeDoor, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
 import { answerServed, expireRequests, failServed, tellPerson } from '../messaging/replies.ts';
 import { endTurns, passStaleTurns, passTurns } from '../messaging/rounds.ts';
@@ -30,6 +30,7 @@ import { addAgent } from './agents.ts';
 import { createChannels } from './channels.ts';
 import { AgentDoors } from './doors.ts';
 import { type Home, takeHome } from './home.ts';
+import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import type { Log } from './log.ts';
 import { createMembers } from './members.ts';
 import { checkTools, createProviders, EXTERNAL } from './providers.ts';
@@ -58,6 +59,7 @@ export class Daemon {
   readonly clock: () => number;
   readonly tools: ToolDependencies;
   readonly providers: ReadonlyMap<string, Provider>;
+  readonly knowledgeDoor: KnowledgeDoor;
   readonly #scheduler: Scheduler;
   readonly #doors: AgentDoors;
   readonly #sandbox: Sandbox;
@@ -113,6 +115,8 @@ export class Daemon {
     this.log = log;
     const sandbox = openSandbox(options, home);
     this.providers = createProviders(config, process.env);
+    const knowledge = openKnowledge({ config, home: home.path, store, log });
+    this.knowledgeDoor = knowledgeDoor(knowledge, { version, log });
     this.tools = {
       store,
       clock,
@@ -124,6 +128,7 @@ export class Daemon {
         nodeId,
         defaultProvider: config.daemon.defaultProvider,
         workspaces: workspaceRules(config, home, sandbox.mode, (agentId) => this.#scheduler.isLive(agentId)),
+        knowledge,
         checkTools: (agent) => checkTools(this.providers.get(agent.provider), agent),
       },
       onAgentCreated: (agent) => this.#doors.prepare(agent),
@@ -238,6 +243,7 @@ export class Daemon {
   async stop(): Promise<void> {
     if (this.#housekeeping) clearInterval(this.#housekeeping);
     await this.#api?.close();
+    await this.knowledgeDoor.close();
     await this.#scheduler.stop();
     await this.#doors.closeAll();
     await Promise.all(this.#tidying);

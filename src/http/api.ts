@@ -1,5 +1,6 @@
 import type { MessagingRules } from '../messaging/send.ts';
 import type { AgentView, Store, Tx, WorkspaceRow } from '../store/store.ts';
+import type { ServedTools } from '../tools/served.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 
 /** What the API needs of the daemon. */
@@ -27,6 +28,14 @@ export interface Api {
   settleWorkspace(workspace: WorkspaceRow): Promise<void>;
   terminateAgent(agentId: string, reason: string): Promise<void>;
   cancelRun(runId: string, reason: string): Promise<void>;
+  readonly knowledgeDoor: KnowledgeDoor;
+}
+
+/** The knowledge base's part of the door: its tools, and whoever speaks MCP. */
+export interface KnowledgeDoor {
+  readonly tools: ServedTools;
+  mcp(request: Request): Promise<Response>;
+  close(): Promise<void>;
 }
 
 export type WriteOnce = <T>(effect: (tx: Tx) => Promise<T>) => Promise<Posted<T>>;

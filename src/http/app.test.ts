@@ -29,7 +29,7 @@ async function refused(rest: RestCall, status: number, code: string): Promise<st
   expect(answer).toMatchObject({ status, body: { error: { code, message: expect.stringMatching(/\S/) } } });
   expect(answer.body.error?.message.length).toBeLessThan(1_500);
   expect(storeRows(daemon.home)).toEqual(before);
-  expect((await call({ path: '/health' })).body).toEqual({ status: 'ok' });
+  expect((await call({ path: '/health' })).body).toEqual({ status: 'ok', name: 'daemon' });
   expect(daemon.log()).not.toMatch(/"level":50/);
   return answer.body.error?.message ?? '';
 }

@@ -270,7 +270,9 @@ export const WorkspaceCreation = z
   })
   .openapi('WorkspaceCreation');
 
-export const Health = z.strictObject({ status: z.literal('ok') }).openapi('Health');
+export const Health = z
+  .strictObject({ status: z.literal('ok'), name: z.enum(['daemon', 'ctx']).openapi({ description: 'Who answers.' }) })
+  .openapi('Health');
 
 export const Status = z
   .strictObject({

@@ -58,6 +58,21 @@ const promised: Record<string, { required: string[]; properties: Record<string, 
       tags: { type: 'array', items: { type: 'string' } },
     },
   },
+  search: {
+    required: ['query'],
+    properties: {
+      query: { type: 'string', maxLength: 100_000 },
+      mode: { type: 'string', enum: ['keyword', 'semantic', 'hybrid'] },
+      limit: { type: 'integer', minimum: 1, maximum: 500 },
+      filters: {
+        type: 'object',
+        properties: { source: { type: 'string' }, tags: { type: 'array' }, since: {}, until: {} },
+      },
+      explain: { type: 'boolean' },
+    },
+  },
+  get: { required: ['id'], properties: { id: { type: 'string' } } },
+  sources: { required: [], properties: {} },
   create_workspace: {
     required: ['name'],
     properties: {

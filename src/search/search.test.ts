@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { queryWords, wordsOf } from './search.ts';
+import { chunkQuery, chunkWords, queryWords, wordsOf } from './search.ts';
 
 describe('wordsOf()', () => {
   test.each([
@@ -29,5 +29,72 @@ describe('queryWords()', () => {
   test('has each word once, and of a long text only some', () => {
     expect(queryWords('to be, or not to be')).toEqual(['to', 'be', 'or', 'not']);
     expect(queryWords(Array.from({ length: 3000 }, (_, i) => `w${i}`).join(' '))).toHaveLength(64);
+  });
+});
+
+describe('chunkWords()', () => {
+  const words = (text: string) => chunkWords({ title: null, headings: [], text }).words;
+
+  test.each([
+    ['Searching the searched searches', ['search', 'the', 'search', 'search']],
+    ['foo-bar', ['foo', 'bar', 'foobar']],
+    ['snake_case', ['snake', 'case', 'snakecase']],
+    ['getUserName and HTTPServer', ['get', 'user', 'name', 'getusername', 'and', 'http', 'server', 'httpserver']],
+    ['path/to/file.ts', ['path', 'to', 'file', 'ts', 'pathtofilets']],
+    ['user@host', ['user', 'host', 'userhost']],
+    ['std::vector', ['std', 'vector', 'stdvector']],
+    ['C++, C# and C', ['c', 'cplusplus', 'c', 'csharp', 'and', 'c']],
+    ["the owner's don't", ['the', 'owner', 'don', 't', 'dont']],
+    ['Crème BRÛLÉE', ['creme', 'brule']],
+    ['東京都 🚀', ['東京', '京都', '🚀']],
+    [' ({["%*:^"]}) ', []],
+  ])('%j', (text, stems) => {
+    expect(words(text)).toEqual(stems);
+  });
+
+  test('titles and headings are words of their own', () => {
+    expect(chunkWords({ title: 'Running', headings: ['First steps'], text: 'x' })).toEqual({
+      title: ['run', 'first', 'step'],
+      words: ['x'],
+    });
+  });
+
+  test('a word is nothing but letters, digits, marks and emoji, and not long, whatever the text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        for (const word of words(text)) expect(word).toMatch(/^[\p{L}\p{N}\p{M}\p{Extended_Pictographic}]{1,60}$/u);
+      }),
+    );
+  });
+
+  test('a text finds itself: every word that is looked for is one that it has', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (text) => {
+        const has = new Set(words(text));
+        for (const word of chunkQuery(text).words) expect(has).toContain(word);
+      }),
+    );
+  });
+});
+
+describe('chunkQuery()', () => {
+  test.each([
+    ['How do I restart the daemon?', { words: ['restart', 'daemon'], phrases: [] }],
+    ['to be or not to be', { words: ['to', 'be', 'or', 'not'], phrases: [] }],
+    ['"exact phrase" anyway', { words: ['exact', 'phrase', 'anyway'], phrases: [['exact', 'phrase']] }],
+    ['“the daemon is” down', { words: ['daemon'], phrases: [['the', 'daemon', 'is']] }],
+    ['an "open quote', { words: ['open', 'quot'], phrases: [] }],
+    ['boundary-layer', { words: ['boundari', 'layer'], phrases: [] }],
+    ['foo_bar', { words: ['foo', 'bar', 'foobar'], phrases: [] }],
+    ['', { words: [], phrases: [] }],
+  ])('%j', (query, asked) => {
+    expect(chunkQuery(query)).toEqual(asked);
+  });
+
+  test('of a pasted page it takes the words that the page has most often', () => {
+    const page = Array.from({ length: 3000 }, (_, i) => `filler${i} ${i % 10 === 0 ? 'subject' : ''}`).join(' ');
+    const { words } = chunkQuery(page);
+    expect(words).toHaveLength(64);
+    expect(words[0]).toBe('subject');
   });
 });

@@ -1,33 +1,63 @@
+import { askedStems, stemsOf } from './stems.ts';
+import { isStopWord } from './stop-words.ts';
+import { wordsOf } from './words.ts';
+
+export { snippetOf } from './snippet.ts';
+export { wordsOf } from './words.ts';
+
 /**
  * What people type, and what they search in, as words: both become the same ones, whatever signs stand between them, so a
- * query is never a language that somebody could get wrong.
+ * query is never a language that somebody could get wrong. Passages are indexed by their words as they are, chunks by stems.
  */
 
 const MOST_QUERY_WORDS = 64;
-const LONGEST_WORD = 48;
-/** What accents become when letters are taken apart. */
-const ACCENTS = /[\u0300-\u036f]/g;
-/** Scripts that put no spaces between words, then other words, then emoji. */
-const PARTS =
-  /([\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+)|([\p{L}\p{N}\p{M}]+)|\p{Extended_Pictographic}/gu;
-
-/** Every word of a text, in order, in small letters without accents. */
-export function wordsOf(text: string): string[] {
-  const words: string[] = [];
-  for (const [part, spaceless] of text.normalize('NFKD').replace(ACCENTS, '').toLowerCase().matchAll(PARTS)) {
-    if (spaceless === undefined) words.push([...part].slice(0, LONGEST_WORD).join(''));
-    else words.push(...pairsOf([...spaceless]));
-  }
-  return words;
-}
+const MOST_PHRASES = 8;
+const MOST_PHRASE_WORDS = 32;
+/** More than anybody types. Of a longer text, what comes first is looked at. */
+const MOST_QUERY_CHARACTERS = 20_000;
 
 /** The words to search for, each once. They are optional, so a text as long as a page finds what is most like it. */
 export function queryWords(query: string): string[] {
   return [...new Set(wordsOf(query))].slice(0, MOST_QUERY_WORDS);
 }
 
-/** Two neighbouring characters at a time: the nearest thing to a word where nothing stands between words. */
-function pairsOf(characters: readonly string[]): string[] {
-  if (characters.length === 1) return [...characters];
-  return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
+/** Raised whenever `chunkWords` makes other words of the same chunk: then everything is indexed anew. */
+export const WORDS_VERSION = 1;
+
+/** The words by which a chunk is found: its document's title and the headings above it, and its text. */
+export function chunkWords(chunk: { title: string | null; headings: readonly string[]; text: string }): {
+  title: string[];
+  words: string[];
+} {
+  return { title: stemsOf([chunk.title ?? '', ...chunk.headings].join('\n')), words: stemsOf(chunk.text) };
+}
+
+/** What to look for in the index of chunks. Everything in it is optional, and more of it ranks higher. */
+export interface ChunkQuery {
+  readonly words: readonly string[];
+  /** What was put in quotes, as words that follow each other. */
+  readonly phrases: readonly (readonly string[])[];
+}
+
+/**
+ * Words that are everywhere are left out where others remain: they find nothing and cost the most. Of a long text the words
+ * that it has most often are taken, the longer of equals: those say best what it is about.
+ */
+export function chunkQuery(query: string): ChunkQuery {
+  const text = query.slice(0, MOST_QUERY_CHARACTERS);
+  const counts = new Map<string, number>();
+  for (const stem of askedStems(text, (word) => !isStopWord(word))) counts.set(stem, (counts.get(stem) ?? 0) + 1);
+  if (counts.size === 0) for (const stem of stemsOf(text)) counts.set(stem, 1);
+  const words = [...counts.keys()];
+  if (words.length > MOST_QUERY_WORDS) {
+    words.sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0) || b.length - a.length);
+  }
+  const phrases = [...text.matchAll(/["“”„«]([^"“”„«»]{1,500})["“”»]/g)].map(([, quoted = '']) => stemsOf(quoted));
+  return {
+    words: words.slice(0, MOST_QUERY_WORDS),
+    phrases: phrases
+      .filter(({ length }) => length > 1)
+      .map((phrase) => phrase.slice(0, MOST_PHRASE_WORDS))
+      .slice(0, MOST_PHRASES),
+  };
 }

@@ -12,6 +12,16 @@ export function indexedWords(engine: Engine, words: readonly string[]): string {
   return words.map((word, i) => `'${word}':${Math.min(i + 1, MOST_POSITIONS)}`).join(' ');
 }
 
+/** A title's words and a text's, where both are indexed: PostgreSQL has them in one column, the title's with a weight. */
+export function indexedColumns(
+  engine: Engine,
+  { title, words }: { readonly title: readonly string[]; readonly words: readonly string[] },
+): { title: string; words: string } {
+  if (engine === 'sqlite') return { title: title.join(' '), words: words.join(' ') };
+  const weighted = title.map((word, i) => `'${word}':${Math.min(i + 1, MOST_POSITIONS)}C`).join(' ');
+  return { title: '', words: `${weighted} ${indexedWords(engine, words)}` };
+}
+
 /** What finds every text that has at least one of the words. */
 export function anyOf(engine: Engine, words: readonly string[]): string {
   return words

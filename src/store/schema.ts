@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely';
 import type { RunMessageType, RunState, StopReason } from '../core/run.ts';
 
 /** The tables as both engines hold them; migrations/ is where they are made. */
@@ -25,6 +26,14 @@ export interface Schema {
   readonly passage_words: { rowid: number; words: string };
   readonly reactions: { message_id: string; emoji: string; participant_id: string; at: number };
   readonly turns: TurnRow;
+  readonly sources: SourceRow;
+  readonly documents: DocumentRow;
+  readonly skipped: SkippedRow;
+  readonly chunks: ChunkTable;
+  /** `title` on SQLite only: PostgreSQL has a title's words among the others, with a weight of their own. */
+  readonly chunk_words: { rowid: number; title: string; words: string };
+  readonly chunk_vectors: ChunkVectorRow;
+  readonly vector_state: { id: number; seq: number };
 }
 
 export interface ParticipantRow {
@@ -294,4 +303,76 @@ export interface PassageRow {
   /** JSON list. */
   tags: string;
   created_at: number;
+}
+
+export interface SourceRow {
+  /** `type:name`. */
+  name: string;
+  /** How its last sync ended, or that one is under way (or died). */
+  state: 'syncing' | 'synced' | 'failed';
+  /** JSON of its connector, to begin the next sync with. Never credentials. */
+  checkpoint: string | null;
+  notes: string | null;
+  started_at: number | null;
+  /** When a sync last came to its end. */
+  synced_at: number | null;
+}
+
+export interface DocumentRow {
+  id: string;
+  source: string;
+  /** What its source calls it: a path, a key. */
+  source_id: string;
+  /** What tells without reading it that it is unchanged, as its connector and the settings of the index make it. */
+  version: string;
+  /** Of everything that its source says about it. */
+  hash: string;
+  content_type: string;
+  created_at: number;
+  updated_at: number;
+  indexed_at: number;
+  title: string | null;
+  author: string | null;
+  url: string | null;
+  /** JSON list. */
+  tags: string;
+  /** JSON object. */
+  metadata: string;
+  body: string;
+}
+
+/** What could not be read, and why; it is not tried again until it changes. */
+export interface SkippedRow {
+  source: string;
+  source_id: string;
+  version: string;
+  reason: string;
+  at: number;
+}
+
+interface ChunkTable extends Omit<ChunkRow, 'id'> {
+  id: Generated<number>;
+}
+
+export interface ChunkRow {
+  id: number;
+  document_id: string;
+  /** Its number in its document, from 0. */
+  idx: number;
+  /** Of all that it is found by; a vector with another hash is stale. */
+  hash: string;
+  /** JSON: `{headings, from, to}`. */
+  place: string;
+  text: string;
+}
+
+export interface ChunkVectorRow {
+  chunk_id: number;
+  model: string;
+  dimension: number;
+  /** The chunk's, when the vector was made. */
+  hash: string;
+  vector: Buffer;
+  /** The later it was stored, the higher. */
+  seq: number;
 }

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { testAgents } from './agents.testsuite.ts';
 import { testChannels } from './channels.testsuite.ts';
+import { testChunkSearch } from './chunk-search.testsuite.ts';
 import { testClaims } from './claims.testsuite.ts';
 import { testCommits } from './commits.testsuite.ts';
 import { testDeliveries } from './deliveries.testsuite.ts';
 import { testDoor } from './door.testsuite.ts';
 import { testInvariants } from './invariants.testsuite.ts';
+import { testKnowledge } from './knowledge.testsuite.ts';
 import { testMemory } from './memory.testsuite.ts';
 import { testRecords } from './records.testsuite.ts';
 import { testRequests } from './requests.testsuite.ts';
@@ -28,6 +30,8 @@ export function testStore(subject: StoreSubject): void {
     testChannels(kit);
     testWorkspaces(kit);
     testMemory(kit);
+    testKnowledge(kit);
+    testChunkSearch(kit);
     testCommits(kit);
     testInvariants(kit);
 

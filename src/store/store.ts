@@ -1,7 +1,10 @@
 import type { agentQueries } from './agents.ts';
 import type { blockQueries } from './blocks.ts';
 import type { channelQueries } from './channels.ts';
+import type { chunkSearchQueries } from './chunk-search.ts';
+import type { chunkQueries } from './chunks.ts';
 import type { deliveryQueries } from './deliveries.ts';
+import type { documentQueries } from './documents.ts';
 import type { eventQueries } from './events.ts';
 import type { messageQueries } from './messages.ts';
 import type { passageQueries } from './passages.ts';
@@ -13,11 +16,15 @@ import type { requestQueries } from './requests.ts';
 import type { runQueries } from './runs.ts';
 import type { tokenQueries } from './tokens.ts';
 import type { turnQueries } from './turns.ts';
+import type { vectorQueries } from './vectors.ts';
 import type { workspaceQueries } from './workspaces.ts';
 
 export type { AgentCursor, AgentView } from './agents.ts';
 export type { BlockView } from './blocks.ts';
 export type { ChannelView, MemberView } from './channels.ts';
+export type { ChunkFilter } from './chunk-query.ts';
+export type { ChunkView } from './chunk-search.ts';
+export type { NewChunk } from './chunks.ts';
 export type { DeliveryView } from './deliveries.ts';
 export type { MessageView } from './messages.ts';
 export type { PassageFilter } from './passages.ts';
@@ -29,8 +36,11 @@ export type {
   BlockChangeRow,
   BlockRow,
   ChannelRow,
+  ChunkRow,
+  ChunkVectorRow,
   DeliveryKind,
   DeliveryRow,
+  DocumentRow,
   EventRow,
   LinkRow,
   MessageRow,
@@ -39,15 +49,21 @@ export type {
   RunMessageRow,
   RunRow,
   Wake,
+  SkippedRow,
+  SourceRow,
   WorkspaceRow,
 } from './schema.ts';
+export type { UnembeddedChunk } from './vectors.ts';
 export type { WorkspaceView } from './workspaces.ts';
 
 /** What a transaction can do. `get…` answers null when there is none; a change that must match a row and does not, throws. */
 export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof blockQueries> &
   ReturnType<typeof channelQueries> &
+  ReturnType<typeof chunkQueries> &
+  ReturnType<typeof chunkSearchQueries> &
   ReturnType<typeof deliveryQueries> &
+  ReturnType<typeof documentQueries> &
   ReturnType<typeof eventQueries> &
   ReturnType<typeof messageQueries> &
   ReturnType<typeof passageQueries> &
@@ -58,6 +74,7 @@ export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof runQueries> &
   ReturnType<typeof tokenQueries> &
   ReturnType<typeof turnQueries> &
+  ReturnType<typeof vectorQueries> &
   ReturnType<typeof workspaceQueries>;
 
 /** What listeners hear after a commit. */

@@ -1,8 +1,11 @@
 import { agentQueries } from './agents.ts';
 import { blockQueries } from './blocks.ts';
 import { channelQueries } from './channels.ts';
+import { chunkSearchQueries } from './chunk-search.ts';
+import { chunkQueries } from './chunks.ts';
 import type { BatchState } from './commits.ts';
 import { deliveryQueries } from './deliveries.ts';
+import { documentQueries } from './documents.ts';
 import { eventQueries } from './events.ts';
 import { messageQueries } from './messages.ts';
 import { passageQueries } from './passages.ts';
@@ -15,6 +18,7 @@ import { runQueries } from './runs.ts';
 import type { Tx } from './store.ts';
 import { tokenQueries } from './tokens.ts';
 import { turnQueries } from './turns.ts';
+import { vectorQueries } from './vectors.ts';
 import { workspaceQueries } from './workspaces.ts';
 
 /** Made once for a connection: its queries are compiled at their first use and kept. */
@@ -24,7 +28,10 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     ...agentQueries(queries),
     ...blockQueries(queries),
     ...channelQueries(queries),
+    ...chunkQueries(queries),
+    ...chunkSearchQueries(queries),
     ...deliveryQueries(queries),
+    ...documentQueries(queries),
     ...eventQueries(queries, batch),
     ...messageQueries(queries),
     ...passageQueries(queries),
@@ -35,6 +42,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     ...runQueries(queries, batch),
     ...tokenQueries(queries),
     ...turnQueries(queries),
+    ...vectorQueries(queries),
     ...workspaceQueries(queries),
   };
 }

@@ -53,7 +53,7 @@ const value = fc.oneof(
 
 const tools = [
   ...['send_message', 'broadcast', 'check_inbox', 'spawn_agent', 'inspect_agent', 'list_agents', 'complete'],
-  ...['update_memory', 'search_memory', 'store_memory'],
+  ...['update_memory', 'search_memory', 'store_memory', 'search', 'get', 'sources'],
   ...['create_workspace', 'link_dir', 'unlink_dir', 'list_workspaces', 'delete_workspace'],
 ];
 const keys = [
@@ -72,6 +72,10 @@ const keys = [
   'label',
   'content',
   'query',
+  'mode',
+  'limit',
+  'filters',
+  'id',
   'tags',
 ];
 

@@ -3,6 +3,7 @@ import { SubstratError } from '../core/errors.ts';
 import type { AgentRow } from '../store/store.ts';
 import { doNothing, reactToMessage, readChannel } from './channel.ts';
 import { inspectAgent } from './inspect.ts';
+import { getTool, searchTool, sourcesTool } from './knowledge.ts';
 import { searchMemory, storeMemory, updateMemory } from './memory.ts';
 import { spawnAgent } from './spawn.ts';
 import { broadcastTool, checkInbox, complete, listAgents, sendMessage } from './team.ts';
@@ -24,6 +25,9 @@ const catalog: readonly Tool[] = [
   updateMemory,
   searchMemory,
   storeMemory,
+  searchTool,
+  getTool,
+  sourcesTool,
   createWorkspaceTool,
   linkDir,
   unlinkDir,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { shorten } from '../core/agent.ts';
+import type { Knowledge } from '../core/knowledge.ts';
 import { MAX_TEXT } from '../core/text.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import type { TreeLimits } from '../messaging/tree.ts';
@@ -15,6 +16,7 @@ export interface ToolSettings {
   /** For children of an external agent, which cannot inherit its provider. */
   readonly defaultProvider: string | null;
   readonly workspaces: WorkspaceRules;
+  readonly knowledge: Knowledge;
   /** Throws where an agent would have more tools than its provider's program takes. */
   checkTools(agent: Pick<AgentRow, 'provider' | 'workspace' | 'tools'>): void;
 }

@@ -6,6 +6,7 @@ import type { FailureKind } from '../../src/core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
 import { createChannel, resolveChannel } from '../../src/messaging/channels.ts';
 import { resolveParticipant, setWake } from '../../src/messaging/members.ts';
+import { createKnowledge } from '../../src/knowledge/knowledge.ts';
 import { answerServed, expireRequests, failServed, tellPerson } from '../../src/messaging/replies.ts';
 import { endTurns, passStaleTurns, passTurns } from '../../src/messaging/rounds.ts';
 import { sendAsPerson } from '../../src/messaging/send.ts';
@@ -63,6 +64,7 @@ export interface WorldOptions {
 }
 
 const NODE = 'node-1';
+const RETRIEVAL = { mode: null, finalLimit: 12, candidates: 80, fusion: 'weighted', hybridAlpha: 0.5 } as const;
 const USER = { id: 'user', handle: 'user' };
 const correspondence = {
   answerServed,
@@ -104,6 +106,7 @@ export async function createWorld(options: WorldOptions = {}) {
       nodeId: NODE,
       defaultProvider: null,
       checkTools: () => {},
+      knowledge: createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null }),
       workspaces: {
         nodeId: NODE,
         home,

@@ -3,11 +3,11 @@ import type { Context } from '../context.ts';
 
 type Shell = 'bash' | 'zsh' | 'fish';
 
-export function completionsCommand(context: Context): Command {
+export function completionsCommand(context: Pick<Context, 'print'>, program = 'substrat'): Command {
   return new Command('completions')
     .description('Print a script that completes commands and options in your shell.')
     .addArgument(new Argument('<shell>', 'which shell').choices(['bash', 'zsh', 'fish']))
-    .addHelpText('after', '\nExample:\n  eval "$(substrat completions bash)"\n  substrat completions fish | source')
+    .addHelpText('after', `\nExample:\n  eval "$(${program} completions bash)"\n  ${program} completions fish | source`)
     .action((shell: Shell, _: unknown, command: Command) => {
       const root = command.parent as Command;
       context.print(shell === 'fish' ? fish(root) : bash(root, shell));
@@ -25,7 +25,7 @@ function wordsAfter(command: Command, path: readonly string[]): [string, string[
 function bash(root: Command, shell: Shell): string {
   const cases = wordsAfter(root, []).map(([path, words]) => `    '${path}') words='${words.join(' ')}' ;;`);
   const compatible = shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : '';
-  return `${compatible}_substrat() {
+  return `${compatible}_${root.name()}() {
   local path='' word words=''
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in -*) ;; *) path="\${path:+$path }$word" ;; esac
@@ -35,21 +35,22 @@ ${cases.join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
-complete -o default -F _substrat substrat`;
+complete -o default -F _${root.name()} ${root.name()}`;
 }
 
 function fish(root: Command): string {
-  const lines = ['complete -c substrat -f'];
+  const completes = `complete -c ${root.name()}`;
+  const lines = [`${completes} -f`];
   for (const command of root.commands) {
     const top = "'__fish_use_subcommand'";
-    lines.push(`complete -c substrat -n ${top} -a ${command.name()} -d ${quote(command.description())}`);
+    lines.push(`${completes} -n ${top} -a ${command.name()} -d ${quote(command.description())}`);
     const within = `'__fish_seen_subcommand_from ${command.name()}'`;
     for (const below of command.commands) {
-      lines.push(`complete -c substrat -n ${within} -a ${below.name()} -d ${quote(below.description())}`);
+      lines.push(`${completes} -n ${within} -a ${below.name()} -d ${quote(below.description())}`);
     }
     for (const option of [command, ...command.commands].flatMap((one) => one.options)) {
       const long = option.long?.slice(2);
-      if (long) lines.push(`complete -c substrat -n ${within} -l ${long} -d ${quote(option.description)}`);
+      if (long) lines.push(`${completes} -n ${within} -l ${long} -d ${quote(option.description)}`);
     }
   }
   return lines.join('\n');

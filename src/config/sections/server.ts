@@ -16,7 +16,7 @@ export const server = table({
   .describe('Where the daemon serves its API and page, and `ctx serve mcp` its endpoints; port 0 picks a free one.');
 
 /** Null for a text that is no address with a port. */
-function parseBind(bind: string): { host: string; port: number } | null {
+export function parseBind(bind: string): { host: string; port: number } | null {
   const [, v6, name, digits] = /^(?:\[([^\]]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(bind) ?? [];
   const host = v6 ?? name;
   const port = Number(digits);

@@ -1,0 +1,84 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { filesystemConnector } from '../src/knowledge/connectors/filesystem.ts';
+import { Extractor } from '../src/knowledge/extract/extractor.ts';
+import { syncSource } from '../src/knowledge/sync.ts';
+import { openStore } from '../src/store/open.ts';
+import { writeCorpus } from './corpus.ts';
+import { alternate, type Bench, median, type Row } from './measure.ts';
+
+const DOCUMENTS = 2_000;
+const WORDS = 900;
+
+/** A first sync of files, against putting the same chunks into an FTS5 table and nothing else. */
+export default async function indexing({ scratch }: Bench): Promise<Row[]> {
+  const root = join(scratch, 'corpus');
+  mkdirSync(root);
+  writeCorpus(root, DOCUMENTS, WORDS);
+  const path = join(scratch, 'indexing.db');
+  await indexAll(root, path);
+  const texts = chunkTexts(path);
+  const perSecond = (work: () => Promise<void>) => async () => {
+    for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+    const begin = performance.now();
+    await work();
+    return (DOCUMENTS * 1000) / (performance.now() - begin);
+  };
+  const measured = await alternate(
+    perSecond(async () => insertRaw(path, texts)),
+    perSecond(() => indexAll(root, path)),
+  );
+  return [
+    {
+      name: `indexing ${DOCUMENTS} documents (${texts.length} chunks) against the same chunks into FTS5`,
+      unit: 'documents/s',
+      yardstick: median(measured.yardstick),
+      result: median(measured.ours),
+      goalOf: 'ratio',
+      atLeast: 0.5,
+    },
+  ];
+}
+
+export async function indexAll(root: string, path: string): Promise<void> {
+  const store = await openStore({ path });
+  const extractor = new Extractor();
+  const selection = { include: ['**'], exclude: [], tags: [], maxBytes: 1e9, gitignore: true, followSymlinks: false };
+  try {
+    await syncSource({
+      store,
+      connector: filesystemConnector({ source: 'filesystem:bench', root, ...selection }),
+      indexer: { extractor, limits: { maxTokens: 700, overlapTokens: 80 }, clock: Date.now },
+      scope: {},
+      dryRun: false,
+      signal: new AbortController().signal,
+      onProgress: () => {},
+      onSkip: (id, reason) => {
+        throw new Error(`${id}: ${reason}`);
+      },
+    });
+  } finally {
+    await extractor.close();
+    await store.close();
+  }
+}
+
+function chunkTexts(path: string): string[] {
+  const database = new Database(path, { readonly: true });
+  const rows = database.prepare('select text from chunks order by id').all() as { text: string }[];
+  database.close();
+  return rows.map(({ text }) => text);
+}
+
+function insertRaw(path: string, texts: readonly string[]): void {
+  const database = new Database(path);
+  database.pragma('journal_mode = wal');
+  database.pragma('synchronous = full');
+  database.exec('create virtual table raw using fts5 (text)');
+  const insert = database.prepare('insert into raw (text) values (?)');
+  database.transaction(() => {
+    for (const text of texts) insert.run(text);
+  })();
+  database.close();
+}

@@ -1,0 +1,71 @@
+import * as z from 'zod';
+import { TAG, TAG_RULE } from '../../core/memory.ts';
+import { count, flag, line, maybe, type Place, table, text } from '../fields.ts';
+
+const globs = (fallback: string[]) => z.array(text).default(fallback);
+
+/** What every connector of files takes. */
+const selection = {
+  include: globs(['**']),
+  exclude: globs(['**/node_modules/**']),
+  tags: z.array(text.regex(TAG, TAG_RULE)).default([]),
+  max_file_mb: count({ fallback: 20, min: 1, max: 1_000 }),
+};
+
+export const connectors = ({ resolve }: Place) =>
+  z
+    .strictObject({
+      filesystem: named(
+        table({
+          root: text.transform(resolve),
+          ...selection,
+          gitignore: flag(true),
+          follow_symlinks: flag(false),
+          watch: flag(false),
+        }),
+      ),
+      git: named(
+        table({
+          // A path is resolved; `https://…`, `ssh://…`, `git@host:…` and the like are no paths.
+          url: text
+            .refine((url) => !url.startsWith('-'), 'must be the URL or the path of a repository')
+            .transform((url) => (/^[\w.+-]+:\/\/|^[^/]+:/.test(url) ? url : resolve(url))),
+          branch: maybe(text.regex(/^(?!-)[^\s:~^?*[\\]+$/, 'must be the name of a branch')),
+          root: line.default(''),
+          shallow: flag(false),
+          ...selection,
+        }),
+      ),
+      s3: named(
+        table({
+          bucket: text.regex(/^[\w.-]{1,255}$/, 'must be the name of a bucket'),
+          prefix: line.default(''),
+          region: text.default('us-east-1'),
+          endpoint_url: maybe(
+            text.refine((url) => /^https?:\/\//.test(url) && URL.canParse(url), 'must be a URL, http:// or https://'),
+          ),
+          access_key_id: maybe(text).meta({ secret: true }),
+          secret_access_key: maybe(text).meta({ secret: true }),
+          session_token: maybe(text).meta({ secret: true }),
+          ...selection,
+        }),
+      ),
+      // Every other key is the script's own, and comes to it as it is written.
+      script: named(
+        z
+          .looseObject({ path: text.transform(resolve), timeout: z.number().positive('must be above 0').default(30) })
+          .meta({ secret: true }),
+      ),
+    })
+    .prefault({})
+    .describe('Where documents come from: [connectors.TYPE.NAME], named TYPE:NAME everywhere else.');
+
+function named<Entry extends z.ZodType>(entry: Entry) {
+  return z
+    .record(
+      text.regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'a name has 1 to 64 letters, digits, "_", "-" or "."'),
+      entry,
+    )
+    .prefault({})
+    .transform((entries): typeof entries => Object.assign(Object.create(null), entries));
+}

@@ -1,0 +1,16 @@
+import * as z from 'zod';
+import { SEARCH_MODES } from '../../core/knowledge.ts';
+import { count, maybe, table } from '../fields.ts';
+
+const ALPHA = 'must be a number from 0 to 1';
+
+export const retrieval = table({
+  /** Null: hybrid where there are embeddings, else keyword. */
+  mode: maybe(z.enum(SEARCH_MODES, { error: 'must be "keyword", "semantic" or "hybrid"' })),
+  final_limit: count({ fallback: 12, min: 1, max: 500 }),
+  candidates: count({ fallback: 80, min: 1, max: 10_000 }),
+  fusion: z.enum(['weighted', 'rrf'], { error: 'must be "weighted" or "rrf"' }).default('weighted'),
+  hybrid_alpha: z.number().min(0, ALPHA).max(1, ALPHA).default(0.5),
+})
+  .prefault({})
+  .describe('How search ranks: the mode, how many results, and the weight of meaning (1) against words (0).');

@@ -1,0 +1,20 @@
+import { Command } from 'commander';
+import { paint } from '../../cli/terminal.ts';
+import { type CtxContext, isJson, withStore } from '../context.ts';
+
+export function getCommand(context: CtxContext): Command {
+  return new Command('get')
+    .description('Print a document.')
+    .argument('<id>', "the document's, as search shows it")
+    .addHelpText('after', '\nExample:\n  ctx get 0198c5de-… --json')
+    .action(async (id: string, _: unknown, command: Command) => {
+      const document = await withStore(context, command, ({ knowledge }) => knowledge.get(id));
+      if (isJson(command)) return context.print(JSON.stringify(document));
+      const { title, source, source_id, source_url, author, updated_at, body } = document;
+      context.print(paint('bold', title ?? source_id));
+      context.print(
+        paint('dim', [`${source} ${source_id}`, author, updated_at, source_url].filter(Boolean).join('  ')),
+      );
+      context.print(`\n${body}`);
+    });
+}

@@ -1,0 +1,45 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { type CtxContext, isJson, loadConfigFor, withStore } from '../context.ts';
+
+const EXAMPLE = `# Every key with its default is in docs/configuration.md; \`ctx config check\` shows what is in force.
+
+[db]
+path = "./data/ctx.sqlite"
+
+[chunking]
+max_tokens = 700
+
+[retrieval]
+final_limit = 12
+
+[connectors.filesystem.docs]
+root = "."
+include = ["**/*.md", "**/*.txt"]
+
+# [connectors.git.platform]
+# url = "https://github.com/acme/platform.git"
+# branch = "main"
+# root = "docs/"
+`;
+
+export function initCommand(context: CtxContext): Command {
+  return new Command('init')
+    .description('Make the store; where there is no configuration, write a ctx.toml to begin with.')
+    .addHelpText('after', '\nExample:\n  ctx init && ctx sync')
+    .action(async (_: unknown, command: Command) => {
+      let { file } = loadConfigFor(context, command);
+      const isNew = file === null;
+      if (file === null) {
+        file = resolve('ctx.toml');
+        if (!existsSync(file)) writeFileSync(file, EXAMPLE, { mode: 0o600 });
+      }
+      const store = await withStore(context, command, async ({ config }) =>
+        'path' in config.db ? config.db.path : 'PostgreSQL',
+      );
+      if (isJson(command)) return context.print(JSON.stringify({ config: file, created: isNew, store }));
+      context.print(`${isNew ? 'Created' : 'Configuration'}: ${file}`);
+      context.print(`Store: ${store}`);
+    });
+}

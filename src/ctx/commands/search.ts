@@ -1,0 +1,65 @@
+import { Command, Option } from 'commander';
+import { readCount } from '../../cli/context.ts';
+import { paint } from '../../cli/terminal.ts';
+import { SEARCH_MODES, type SearchMode, type SearchResult } from '../../core/knowledge.ts';
+import { type CtxContext, isJson, readTime, withStore } from '../context.ts';
+
+interface SearchFlags {
+  readonly mode?: SearchMode;
+  readonly source?: string;
+  readonly tag?: string[];
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit?: string;
+  readonly explain?: boolean;
+}
+
+export function searchCommand(context: CtxContext): Command {
+  return new Command('search')
+    .description('Search the documents.')
+    .argument('<query...>', 'words, a "phrase", or any text')
+    .addOption(new Option('--mode <mode>', 'how to search').choices([...SEARCH_MODES]))
+    .option('--source <source>', 'only this source: TYPE:NAME, or the bare name')
+    .option('--tag <tag...>', 'only documents with these tags')
+    .option('--since <time>', 'only what changed since then')
+    .option('--until <time>', 'only what changed before then')
+    .option('--limit <n>', 'at most so many')
+    .option('--explain', 'show what each score is made of')
+    .addHelpText('after', '\nExample:\n  ctx search "how do I deploy" --source runbooks --limit 5')
+    .action(async (query: string[], flags: SearchFlags, command: Command) => {
+      const request = {
+        query: query.join(' '),
+        mode: flags.mode,
+        limit: flags.limit === undefined ? undefined : readCount('--limit', flags.limit),
+        filters: {
+          source: flags.source,
+          tags: flags.tag,
+          since: isoTime(readTime('--since', flags.since)),
+          until: isoTime(readTime('--until', flags.until)),
+        },
+        ...(flags.explain ? { explain: true } : {}),
+      };
+      const found = await withStore(context, command, ({ knowledge }) => knowledge.search(request));
+      if (isJson(command)) return context.print(JSON.stringify(found));
+      if (found.results.length === 0) return context.print('Nothing was found.');
+      for (const [i, result] of found.results.entries())
+        for (const line of resultLines(i + 1, result)) context.print(line);
+    });
+}
+
+function resultLines(n: number, result: SearchResult): string[] {
+  const { score, title, source, source_id, snippet, id } = result;
+  const lines = [
+    `${n}. ${paint('bold', title ?? source_id)}  ${paint('dim', `${score.toFixed(2)}  ${source} ${source_id}  ${id}`)}`,
+    ...snippet
+      .split('\n')
+      .slice(0, 6)
+      .map((line) => `   ${line}`),
+  ];
+  if ('explain' in result) lines.push(`   ${paint('dim', JSON.stringify(result.explain))}`);
+  return [...lines, ''];
+}
+
+function isoTime(ms: number | null): string | undefined {
+  return ms === null ? undefined : new Date(ms).toISOString();
+}

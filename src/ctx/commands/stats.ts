@@ -1,0 +1,37 @@
+import { Command } from 'commander';
+import { table } from '../../cli/terminal.ts';
+import type { Store } from '../../store/store.ts';
+import { type CtxContext, isJson, withStore } from '../context.ts';
+
+export function statsCommand(context: CtxContext): Command {
+  return new Command('stats')
+    .description('Count what is indexed.')
+    .addHelpText('after', '\nExample:\n  ctx stats --json')
+    .action(async (_: unknown, command: Command) => {
+      const stats = await withStore(context, command, ({ store }) => readStats(store));
+      if (isJson(command)) return context.print(JSON.stringify(stats));
+      context.print(`${stats.documents} documents, ${stats.chunks} chunks`);
+      const rows = stats.sources.map((one) => [
+        one.name,
+        String(one.documents),
+        String(one.skipped),
+        one.synced_at ?? 'never',
+      ]);
+      if (rows.length > 0)
+        for (const line of table(['SOURCE', 'DOCUMENTS', 'SKIPPED', 'SYNCED'], rows)) context.print(line);
+    });
+}
+
+function readStats(store: Store) {
+  return store.read(async (tx) => {
+    const counts = new Map((await tx.listSourceCounts({})).map((row) => [row.source, row.documents]));
+    const sources = [];
+    for (const { name, synced_at } of await tx.listSources({})) {
+      const skipped = (await tx.listSkipped({ source: name })).length;
+      const at = synced_at === null ? null : new Date(synced_at).toISOString();
+      sources.push({ name, documents: counts.get(name) ?? 0, skipped, synced_at: at });
+    }
+    const documents = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    return { documents, chunks: (await tx.countChunks({}))?.chunks ?? 0, sources };
+  });
+}

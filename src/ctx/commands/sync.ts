@@ -1,0 +1,130 @@
+import { Argument, Command } from 'commander';
+import { readCount, UsageError } from '../../cli/context.ts';
+import { SubstratError } from '../../core/errors.ts';
+import type { ConfiguredSource } from '../../knowledge/connectors/create.ts';
+import { Extractor } from '../../knowledge/extract/extractor.ts';
+import { type SyncCounts, syncSource } from '../../knowledge/sync.ts';
+import { watchSources } from '../../knowledge/watch.ts';
+import { type CtxContext, isJson, type OpenedStore, readTime, withStore } from '../context.ts';
+import { showProgress } from '../progress.ts';
+
+interface SyncFlags {
+  readonly full?: boolean;
+  readonly dryRun?: boolean;
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit?: string;
+  readonly watch?: boolean;
+}
+
+type Report = { readonly name: string } & ({ readonly error: string } | SyncCounts);
+
+export function syncCommand(context: CtxContext): Command {
+  return new Command('sync')
+    .description('Bring documents in: what is new or changed is indexed, what is gone is removed.')
+    .addArgument(new Argument('[source]', '"all", a type such as "git", or TYPE:NAME').default('all'))
+    .option('--full', 'read everything again')
+    .option('--dry-run', 'say what would be done, and do nothing')
+    .option('--since <time>', 'only what changed since then; nothing is removed')
+    .option('--until <time>', 'only what changed before then; nothing is removed')
+    .option('--limit <n>', 'at most so many documents; nothing is removed')
+    .option('--watch', 'stay, and sync sources with "watch = true" again whenever they change')
+    .addHelpText('after', '\nExample:\n  ctx sync\n  ctx sync git:platform --since 7d --dry-run')
+    .action(async (wanted: string, flags: SyncFlags, command: Command) => {
+      if (flags.watch && flags.dryRun) throw new UsageError('--watch and --dry-run exclude each other.');
+      const interrupted = new AbortController();
+      const interrupt = () =>
+        interrupted.abort(
+          new SubstratError('not_running', 'The sync was interrupted; the next one goes on from here.'),
+        );
+      process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+      await withStore(context, command, async (opened) => {
+        const sources = choose(opened.sources, wanted);
+        const sync = createSync(context, command, opened, flags, interrupted.signal);
+        try {
+          const reports: Report[] = [];
+          for (const source of sources) reports.push(await sync.run(source));
+          if (isJson(command)) context.print(JSON.stringify({ sources: reports }));
+          if (flags.watch)
+            await watchSources(sources, interrupted.signal, async (source) => void (await sync.run(source)));
+          if (reports.some((report) => 'error' in report)) process.exitCode = 1;
+        } finally {
+          await sync.close();
+        }
+      });
+    });
+}
+
+function createSync(
+  context: CtxContext,
+  command: Command,
+  { config, store }: OpenedStore,
+  flags: SyncFlags,
+  signal: AbortSignal,
+) {
+  const extractor = new Extractor();
+  const indexer = { extractor, limits: config.chunking, clock: Date.now };
+  const dryRun = flags.dryRun ?? false;
+  const scope = {
+    full: flags.full ?? false,
+    since: readTime('--since', flags.since),
+    until: readTime('--until', flags.until),
+    limit: flags.limit === undefined ? null : readLimit(flags.limit),
+  };
+  return {
+    close: () => extractor.close(),
+    async run(source: ConfiguredSource): Promise<Report> {
+      const { name } = source;
+      const progress = showProgress(name);
+      try {
+        if (!source.open) throw new SubstratError('not_configured', 'nothing here runs scripts yet');
+        const connector = await source.open();
+        try {
+          const onSkip = (sourceId: string, reason: string) => progress.note(`${name}: skipped ${sourceId}: ${reason}`);
+          const options = { store, connector, indexer, scope, dryRun, signal, onProgress: progress.draw, onSkip };
+          const counts = await syncSource(options);
+          progress.end();
+          if (!isJson(command)) context.print(describeCounts(name, counts, dryRun));
+          return { name, ...counts };
+        } finally {
+          await connector.close();
+        }
+      } catch (error) {
+        progress.end();
+        if (signal.aborted) throw signal.reason;
+        if (!(error instanceof SubstratError)) throw error;
+        process.stderr.write(`ctx: ${name}: ${error.message}\n`);
+        return { name, error: error.message };
+      }
+    },
+  };
+}
+
+function choose(sources: readonly ConfiguredSource[], wanted: string): ConfiguredSource[] {
+  const chosen = sources.filter(
+    ({ name }) => wanted === 'all' || name === wanted || name.startsWith(`${wanted}:`) || name.endsWith(`:${wanted}`),
+  );
+  if (chosen.length > 0) return chosen;
+  if (sources.length === 0) {
+    throw new SubstratError(
+      'not_configured',
+      'No sources are configured. Add a [connectors.TYPE.NAME] to the configuration.',
+    );
+  }
+  const names = sources.map(({ name }) => name).join(', ');
+  throw new SubstratError('not_configured', `There is no source "${wanted}"; there are ${names}.`);
+}
+
+function describeCounts(name: string, counts: SyncCounts, dryRun: boolean): string {
+  const { seen, unchanged, indexed, chunks, deleted, skipped } = counts;
+  const did = dryRun
+    ? `${indexed} to index, ${deleted} to remove`
+    : `${indexed} indexed (${chunks} chunks), ${deleted} removed`;
+  return `${name}: ${seen} seen, ${did}, ${unchanged} unchanged, ${skipped} skipped`;
+}
+
+function readLimit(text: string): number {
+  const limit = Number(text);
+  if (Number.isInteger(limit) && limit > 0) return limit;
+  return readCount('--limit', text);
+}

@@ -1,0 +1,85 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Command } from 'commander';
+import { type GlobalOptions, UsageError } from '../cli/context.ts';
+import { type Config, loadConfig } from '../config/config.ts';
+import { makeHome, unusable } from '../config/home.ts';
+import type { Knowledge } from '../core/knowledge.ts';
+import { type ConfiguredSource, configuredSources } from '../knowledge/connectors/create.ts';
+import { createEmbedder, type Embedder } from '../knowledge/embedding.ts';
+import { createKnowledge } from '../knowledge/knowledge.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { showFetching } from './progress.ts';
+
+/** What commands share. */
+export interface CtxContext {
+  readonly version: string;
+  readonly home: () => string;
+  readonly print: (line: string) => void;
+}
+
+/** The store of the configuration, opened for one command. */
+export interface OpenedStore {
+  readonly config: Config;
+  readonly home: string;
+  readonly store: Store;
+  readonly knowledge: Knowledge;
+  /** Null where embeddings are disabled. */
+  readonly embedder: Embedder | null;
+  readonly sources: readonly ConfiguredSource[];
+}
+
+export function loadConfigFor(context: CtxContext, command: Command): Config {
+  const { config: file } = command.optsWithGlobals<GlobalOptions>();
+  return loadConfig({ file, cwd: process.cwd(), home: context.home(), env: process.env });
+}
+
+export function isJson(command: Command): boolean {
+  return command.optsWithGlobals<GlobalOptions>().json ?? false;
+}
+
+/** Opens what the command works on, and closes it however the work ends. */
+export async function withStore<T>(
+  context: CtxContext,
+  command: Command,
+  work: (opened: OpenedStore) => Promise<T>,
+): Promise<T> {
+  const config = loadConfigFor(context, command);
+  const home = context.home();
+  makePlace(config, home);
+  const store = await openStore(config.db);
+  try {
+    const sources = configuredSources(config, { home, env: process.env });
+    const embedder = createEmbedder(config.embedding, { models: join(home, 'models'), onFetch: showFetching });
+    const configured = sources.map(({ name }) => name);
+    const knowledge = createKnowledge({ store, configured, retrieval: config.retrieval, embedder });
+    return await work({ config, home, store, knowledge, embedder, sources });
+  } finally {
+    await store.close();
+  }
+}
+
+/** A date, a time, or how long ago: `2026-01-31`, `2026-01-31T12:00:00Z`, `7d`. */
+export function readTime(option: string, text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const [, count, unit = ''] = /^(\d+)([mhdw])$/.exec(text) ?? [];
+  const size = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }[unit];
+  const time = count !== undefined && size !== undefined ? Date.now() - Number(count) * size : Date.parse(text);
+  if (!Number.isNaN(time)) return time;
+  throw new UsageError(`${option} takes a date such as 2026-01-31, a time, or how long ago such as 7d; got "${text}".`);
+}
+
+function makePlace({ db }: Config, home: string): void {
+  if (!('path' in db) || db.path === ':memory:') return;
+  const directory = dirname(db.path);
+  if (directory === home) {
+    makeHome(home);
+    return;
+  }
+  try {
+    mkdirSync(directory, { recursive: true });
+  } catch (error) {
+    throw unusable(directory, error);
+  }
+}

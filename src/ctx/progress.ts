@@ -1,0 +1,44 @@
+import type { EmbeddingProgress } from '../knowledge/embedding.ts';
+import type { SyncProgress } from '../knowledge/sync.ts';
+
+const WIDTH = 24;
+const REDRAW_MS = 80;
+
+/** A bar on a terminal, nothing elsewhere; notes are lines of their own on stderr. */
+export function showProgress(name: string) {
+  const { stderr } = process;
+  let drawnAt = 0;
+  const clear = () => {
+    if (drawnAt > 0) stderr.write('\r\x1b[2K');
+    drawnAt = 0;
+  };
+  return {
+    draw: ({ seen, done, total }: Pick<SyncProgress, 'seen' | 'done' | 'total'>): void => {
+      if (!stderr.isTTY || Date.now() - drawnAt < REDRAW_MS) return;
+      drawnAt = Date.now();
+      stderr.write(`\r\x1b[2K${total === null ? `${name}: ${seen} seen` : bar(name, done, total)}`);
+    },
+    note: (line: string): void => {
+      clear();
+      stderr.write(`${line.replace(/\p{Cc}/gu, '\ufffd')}\n`);
+    },
+    end: clear,
+  };
+}
+
+/** How far the local model is, which is fetched once: a bar on a terminal, a line elsewhere. */
+export function showFetching({ what, bytes, total }: EmbeddingProgress): void {
+  const { stderr } = process;
+  const megabytes = (count: number) => Math.round(count / 1e6);
+  if (stderr.isTTY) {
+    stderr.write(
+      `\r\x1b[2K${bytes < total ? `${bar(`fetching ${what}`, megabytes(bytes), megabytes(total))} MB` : ''}`,
+    );
+  } else if (bytes === total) stderr.write(`fetched ${what} (${megabytes(total)} MB)\n`);
+}
+
+function bar(name: string, done: number, total: number): string {
+  const share = total === 0 ? 1 : done / total;
+  const full = Math.round(share * WIDTH);
+  return `${name} [${'█'.repeat(full)}${'░'.repeat(WIDTH - full)}] ${done}/${total}`;
+}

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import type { Knowledge } from '../core/knowledge.ts';
+import type { KnowledgeDoor } from '../http/api.ts';
+import type { Store } from '../store/store.ts';
+import { createServedTools } from '../tools/served.ts';
+import type { Log } from './log.ts';
+
+interface Surroundings {
+  readonly config: Config;
+  readonly home: string;
+  readonly store: Store;
+  readonly log: Log;
+  readonly version: string;
+}
+
+/** The knowledge base of the daemon's store. It is loaded when it is first asked: a start does not wait for it. */
+export function openKnowledge({ config, home, store, log }: Omit<Surroundings, 'version'>): Knowledge {
+  const load = async (): Promise<Knowledge> => {
+    const { createKnowledge } = await import('../knowledge/knowledge.ts');
+    const { createEmbedder } = await import('../knowledge/embedding.ts');
+    const { configuredSources } = await import('../knowledge/connectors/create.ts');
+    const onFetch = ({ what, bytes, total }: { what: string; bytes: number; total: number }) => {
+      if (bytes === total) log.info({ what, bytes }, 'fetched for embeddings');
+    };
+    return createKnowledge({
+      store,
+      configured: configuredSources(config, { home, env: process.env }).map(({ name }) => name),
+      retrieval: config.retrieval,
+      embedder: createEmbedder(config.embedding, { models: join(home, 'models'), onFetch }),
+    });
+  };
+  let loaded: Promise<Knowledge> | null = null;
+  const opened = () => (loaded ??= load());
+  return {
+    search: async (request) => (await opened()).search(request),
+    get: async (id) => (await opened()).get(id),
+    sources: async () => (await opened()).sources(),
+  };
+}
+
+/** The same for whoever comes in over HTTP: as tools, and as an MCP server. */
+export function knowledgeDoor(
+  knowledge: Knowledge,
+  { version, log }: Pick<Surroundings, 'version' | 'log'>,
+): KnowledgeDoor {
+  const tools = createServedTools(knowledge);
+  const load = async () => {
+    const { createKnowledgeServer } = await import('../mcp/knowledge-server.ts');
+    return createKnowledgeServer({ version, tools, prompts: async () => [], log });
+  };
+  let server: ReturnType<typeof load> | null = null;
+  return {
+    tools,
+    mcp: async (request) => {
+      server ??= load();
+      return (await server).fetch(request);
+    },
+    close: async () => (await server)?.close(),
+  };
+}

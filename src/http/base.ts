@@ -1,0 +1,72 @@
+import { bodyLimit } from 'hono/body-limit';
+import { HTTPException } from 'hono/http-exception';
+import { shorten } from '../core/agent.ts';
+import { type ErrorCode, SubstratError } from '../core/errors.ts';
+import type { Store } from '../store/store.ts';
+import { checkAccess, type Door } from './access.ts';
+import { createRouter, type Router } from './router.ts';
+
+/** One place for the status of every code; those that are not here come from elsewhere, and would be a fault of ours. */
+const STATUS: Readonly<Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 422 | 503>>> = {
+  bad_request: 400,
+  cap_reached: 422,
+  conflict: 409,
+  embeddings_disabled: 400,
+  forbidden: 403,
+  gone: 410,
+  name_taken: 409,
+  not_configured: 400,
+  not_found: 404,
+  precondition_failed: 412,
+  store: 503,
+  terminated: 410,
+  timeout: 408,
+  too_large: 413,
+  unauthorized: 401,
+  unsupported: 422,
+};
+
+const MAX_BODY = 8 * 1024 * 1024;
+const countBody = bodyLimit({ maxSize: MAX_BODY, onError: refuseBody });
+
+/** What every door has: who may come in, how large a body may be, and what an error looks like. */
+export function createBase(
+  { store, log }: { readonly store: Store; readonly log: { error(details: object, message: string): void } },
+  door: Door,
+): Router {
+  const app = createRouter();
+  app.onError((error, c) => {
+    const known = toSubstratError(error);
+    // Whoever left in the middle of a request has broken it off.
+    if (known.code === 'internal' && !c.req.raw.signal.aborted) {
+      log.error({ error: error.stack }, 'a request failed');
+    }
+    return c.json({ error: { code: known.code, message: known.message } }, STATUS[known.code] ?? 500);
+  });
+  app.notFound((c) =>
+    c.json({ error: { code: 'not_found', message: `There is no ${c.req.method} ${shorten(c.req.path)}.` } }, 404),
+  );
+  app.use(async (c, next) => {
+    await checkAccess(c, store, door);
+    const { url, headers } = c.env.incoming;
+    // No name, id or cursor of ours has one, and PostgreSQL knows none.
+    if (url?.includes('%00')) throw new SubstratError('bad_request', 'A URL must not contain NUL characters.');
+    // To count a body costs time, and most say how long they are.
+    const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
+    return length === null || length > MAX_BODY ? countBody(c, next) : next();
+  });
+  return app;
+}
+
+function toSubstratError(error: unknown): SubstratError {
+  if (error instanceof SubstratError) return error;
+  // What the framework refuses before our schemas see it.
+  if (error instanceof HTTPException && error.status < 500) {
+    return new SubstratError('bad_request', 'The body must be JSON, and content-type: application/json must say so.');
+  }
+  return new SubstratError('internal', 'Something went wrong inside Substrat; its log has the details.');
+}
+
+function refuseBody(): never {
+  throw new SubstratError('too_large', `A body may have at most ${MAX_BODY} bytes.`);
+}

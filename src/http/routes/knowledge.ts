@@ -1,0 +1,127 @@
+import { z } from '@hono/zod-openapi';
+import { shorten } from '../../core/agent.ts';
+import { SubstratError } from '../../core/errors.ts';
+import { getInput, searchInput } from '../../tools/knowledge.ts';
+import { ownerOnly } from '../access.ts';
+import type { KnowledgeDoor } from '../api.ts';
+import { createRouter, describe, type Router } from '../router.ts';
+
+const Source = z.strictObject({
+  name: z.string(),
+  configured: z.boolean(),
+  healthy: z.boolean(),
+  notes: z.string().nullable(),
+});
+const Part = z.strictObject({ rank: z.int(), score: z.number() });
+const Result = z.strictObject({
+  id: z.string().openapi({ description: "The document's." }),
+  score: z.number().min(0).max(1),
+  title: z.string().nullable(),
+  source: z.string().openapi({ example: 'git:platform' }),
+  source_id: z.string(),
+  updated_at: z.string(),
+  snippet: z.string(),
+  source_url: z.string().nullable(),
+  explain: z
+    .strictObject({
+      mode: z.string(),
+      alpha: z.number().nullable(),
+      chunk: z.strictObject({
+        index: z.int(),
+        headings: z.array(z.string()),
+        from: z.int().nullable(),
+        to: z.int().nullable(),
+      }),
+      keyword: Part.extend({ bm25: z.number() }).nullable(),
+      semantic: Part.extend({ cosine: z.number() }).nullable(),
+    })
+    .optional(),
+});
+const Document = z.strictObject({
+  ...{ id: z.string(), source: z.string(), source_id: z.string(), source_url: z.string().nullable() },
+  ...{ title: z.string().nullable(), author: z.string().nullable(), created_at: z.string(), updated_at: z.string() },
+  ...{ content_type: z.string(), body: z.string(), metadata: z.record(z.string(), z.unknown()) },
+  chunks: z.array(z.strictObject({ index: z.int(), text: z.string() })),
+});
+const ToolInfo = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  builtin: z.boolean(),
+  parameters: z.record(z.string(), z.unknown()).openapi({ description: 'JSON schema of what it takes.' }),
+});
+const body = <S extends z.ZodType>(schema: S) => ({ required: true, content: { 'application/json': { schema } } });
+const args = z.record(z.string(), z.unknown());
+const list = <S extends z.ZodType>(name: string, schema: S) => z.strictObject({ [name]: z.array(schema) });
+
+const search = describe(
+  {
+    method: 'post',
+    path: '/tools/search',
+    summary: 'Search the knowledge base.',
+    request: { body: body(searchInput) },
+  },
+  { status: 200, description: 'Documents, best first.', schema: list('results', Result).openapi('SearchResults') },
+);
+const get = describe(
+  { method: 'post', path: '/tools/get', summary: 'A document with its chunks.', request: { body: body(getInput) } },
+  { status: 200, description: 'The document.', schema: Document.openapi('Document') },
+  { 404: 'There is no such document.' },
+);
+const sources = describe(
+  { method: 'get', path: '/tools/sources', summary: 'Where documents come from.' },
+  { status: 200, description: 'All sources.', schema: list('sources', Source).openapi('Sources') },
+);
+const tools = describe(
+  { method: 'get', path: '/tools/list', summary: 'The tools that can be called here.' },
+  { status: 200, description: 'All of them.', schema: list('tools', ToolInfo).openapi('Tools') },
+);
+const call = describe(
+  {
+    method: 'post',
+    path: '/tools/{name}',
+    summary: 'Call a tool. Those that are not built in answer `{result}`.',
+    request: { params: z.strictObject({ name: z.string() }), body: body(args) },
+  },
+  { status: 200, description: 'What it answered.', schema: args },
+  { 404: 'There is no such tool.' },
+);
+
+/** Seed 004's routes: `/tools/…`, and `/mcp`. */
+export function knowledgeRoutes({ tools: served, mcp }: KnowledgeDoor): Router {
+  const routes = createRouter();
+  const run = async (name: string, given: unknown) => {
+    const tool = served.find(name);
+    if (!tool) throw new SubstratError('not_found', `There is no tool "${shorten(name)}"; GET /tools/list has them.`);
+    const answer = await tool.call(given);
+    return tool.builtin ? answer : { result: answer };
+  };
+  routes.openapi(search, async (c) => {
+    ownerOnly(c.get('caller'));
+    return c.json((await run('search', c.req.valid('json'))) as never, 200);
+  });
+  routes.openapi(get, async (c) => {
+    ownerOnly(c.get('caller'));
+    return c.json((await run('get', c.req.valid('json'))) as never, 200);
+  });
+  routes.openapi(sources, async (c) => {
+    ownerOnly(c.get('caller'));
+    return c.json((await run('sources', {})) as never, 200);
+  });
+  routes.openapi(tools, (c) => {
+    ownerOnly(c.get('caller'));
+    const all = served
+      .list()
+      .map(({ name, description, builtin, parameters }) => ({ name, description, builtin, parameters }));
+    return c.json({ tools: all } as never, 200);
+  });
+  routes.openapi(call, async (c) => {
+    ownerOnly(c.get('caller'));
+    return c.json((await run(c.req.valid('param').name, c.req.valid('json'))) as never, 200);
+  });
+  // No part of the described API: what it takes and answers is MCP's to say.
+  routes.all('/mcp', (c) => {
+    ownerOnly(c.get('caller'));
+    return mcp(c.req.raw);
+  });
+  return routes;
+}

@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import type { Connector } from '../connector.ts';
+
+/** A source of the configuration, and how to open it: connectors are loaded when they are used. */
+export interface ConfiguredSource {
+  /** `type:name`. */
+  readonly name: string;
+  readonly watch: boolean;
+  /** Null where nothing opens it yet. */
+  readonly open: (() => Promise<Connector>) | null;
+}
+
+interface Surroundings {
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What makes a connector of a script; scripts are run by whoever can. */
+  readonly openScript?: (source: string, settings: Readonly<Record<string, unknown>>) => Promise<Connector>;
+}
+
+const MEGABYTE = 1024 * 1024;
+
+export function configuredSources(
+  { connectors }: Pick<Config, 'connectors'>,
+  around: Surroundings,
+): ConfiguredSource[] {
+  const { home, env, openScript } = around;
+  const sources: ConfiguredSource[] = [];
+  const add = (type: string, name: string, open: (source: string) => Promise<Connector>, watch = false) =>
+    sources.push({ name: `${type}:${name}`, watch, open: () => open(`${type}:${name}`) });
+
+  for (const [name, { maxFileMb, watch, ...options }] of Object.entries(connectors.filesystem)) {
+    const open = async (source: string) => {
+      const { filesystemConnector } = await import('./filesystem.ts');
+      return filesystemConnector({ ...options, source, maxBytes: maxFileMb * MEGABYTE });
+    };
+    add('filesystem', name, open, watch);
+  }
+  for (const [name, { maxFileMb, ...options }] of Object.entries(connectors.git)) {
+    add('git', name, async (source) => {
+      const { gitConnector } = await import('./git.ts');
+      const directory = join(home, 'sources', 'git', name);
+      return gitConnector({ ...options, source, directory, maxBytes: maxFileMb * MEGABYTE });
+    });
+  }
+  for (const [name, { maxFileMb, ...options }] of Object.entries(connectors.s3)) {
+    add('s3', name, async (source) => {
+      const { s3Connector } = await import('./s3.ts');
+      const credentials = credentialsOf(options, env);
+      return s3Connector({ ...options, source, credentials, maxBytes: maxFileMb * MEGABYTE });
+    });
+  }
+  for (const [name, settings] of Object.entries(connectors.script)) {
+    const source = `script:${name}`;
+    sources.push({ name: source, watch: false, open: openScript ? () => openScript(source, settings) : null });
+  }
+  return sources;
+}
+
+/** Those of the configuration, else those of the environment, as other programs of S3 take them. */
+function credentialsOf(
+  own: { accessKeyId: string | null; secretAccessKey: string | null; sessionToken: string | null },
+  env: Surroundings['env'],
+) {
+  const isOwn = own.accessKeyId !== null;
+  const accessKeyId = own.accessKeyId ?? env.AWS_ACCESS_KEY_ID;
+  const secretAccessKey = isOwn ? own.secretAccessKey : env.AWS_SECRET_ACCESS_KEY;
+  const sessionToken = isOwn ? own.sessionToken : env.AWS_SESSION_TOKEN;
+  if (!accessKeyId || !secretAccessKey) return null;
+  return { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) };
+}

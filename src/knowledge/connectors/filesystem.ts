@@ -1,0 +1,112 @@
+import { realpathSync, type Stats } from 'node:fs';
+import { constants, open, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { SubstratError } from '../../core/errors.ts';
+import { type Connector, type Item, MAX_SOURCE_ID, type RawDocument } from '../connector.ts';
+import { createSelect, type Selection } from './select.ts';
+import { walk } from './walk.ts';
+
+export interface FilesystemOptions extends Selection {
+  readonly source: string;
+  readonly root: string;
+  readonly tags: readonly string[];
+  readonly maxBytes: number;
+  readonly gitignore: boolean;
+  readonly followSymlinks: boolean;
+}
+
+/** Changes that come as close together as this become one sync. */
+const SETTLE_MS = 200;
+/** A file system counts time in steps: what changed as lately as this may change again without showing it. */
+const RACY_MS = 100;
+
+export function filesystemConnector(options: FilesystemOptions): Connector {
+  const { source, root, tags, maxBytes, followSymlinks } = options;
+  const select = createSelect(options);
+  /** Directories on the way may have become links since the walk; where Linux tells, the file that was opened is asked. */
+  const isInside = async (fd: number): Promise<boolean> => {
+    if (process.platform !== 'linux') return true;
+    return (await readlink(`/proc/self/fd/${fd}`)).startsWith(`${realpathSync(root).replace(/\/$/, '')}/`);
+  };
+
+  return {
+    source,
+    tags,
+    maxBytes,
+    checkpoint: () => null,
+    close: async () => {},
+
+    async *list({ signal, onUnlisted }) {
+      try {
+        for await (const files of walk({ ...options, select, signal, onUnlisted })) {
+          const items: Item[] = [];
+          for (const { path, stats } of files) {
+            if (Buffer.byteLength(path) > MAX_SOURCE_ID) onUnlisted(path, 'its path is too long');
+            else items.push({ sourceId: path, version: versionOf(stats), size: stats.size, updatedAt: stats.mtimeMs });
+          }
+          yield items;
+        }
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+        throw new SubstratError('not_found', `${root} cannot be read: ${reason}. Check the root of ${source}.`, {
+          cause: error,
+        });
+      }
+    },
+
+    async read({ sourceId }): Promise<RawDocument | null> {
+      // Neither a link nor a pipe that has taken the file's place since it was listed is opened.
+      const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followSymlinks ? 0 : constants.O_NOFOLLOW);
+      const path = join(root, sourceId);
+      const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+        throw new SubstratError('forbidden', `it cannot be opened (${error.code})`, { cause: error });
+      });
+      if (file === null) return null;
+      try {
+        const stats = await file.stat();
+        if (!stats.isFile() || !(followSymlinks || (await isInside(file.fd)))) return null;
+        if (stats.size > maxBytes)
+          throw new SubstratError('too_large', `it has ${stats.size} bytes, more than max_file_mb`);
+        const bytes = await file.readFile();
+        return {
+          bytes,
+          version: Date.now() - stats.mtimeMs < RACY_MS ? `${versionOf(stats)}~` : versionOf(stats),
+          author: null,
+          url: pathToFileURL(path).href,
+          createdAt: stats.birthtimeMs > 0 ? Math.min(stats.birthtimeMs, stats.mtimeMs) : stats.mtimeMs,
+          updatedAt: stats.mtimeMs,
+          metadata: {},
+        };
+      } finally {
+        await file.close();
+      }
+    },
+
+    async watch(onChange) {
+      const { default: watcher } = await import('@parcel/watcher');
+      let timer: NodeJS.Timeout | null = null;
+      const subscription = await watcher.subscribe(
+        realpathSync(root),
+        () => {
+          timer ??= setTimeout(() => {
+            timer = null;
+            onChange();
+          }, SETTLE_MS);
+        },
+        { ignore: ['**/.git/**', '**/node_modules/**'] },
+      );
+      return async () => {
+        if (timer) clearTimeout(timer);
+        await subscription.unsubscribe();
+      };
+    },
+  };
+}
+
+/** When its content and when anything about it changed, and how long it is: who sets one back does not set back the other. */
+function versionOf({ mtimeMs, ctimeMs, size }: Stats): string {
+  return `${mtimeMs}-${ctimeMs}-${size}`;
+}

@@ -1,0 +1,31 @@
+import type { Git } from './git-program.ts';
+
+/** Who changed a file last, and when it was changed last and first in the commits that were looked at. */
+export interface Authorship {
+  readonly author: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+const COMMIT = '\x01';
+
+/** Of every file that the commits in this range changed, from one pass over the log. */
+export async function readHistory(git: Git, range: string, root: string): Promise<Map<string, Authorship>> {
+  const found = new Map<string, Authorship>();
+  const args = ['log', '-z', '--no-renames', '--name-only', `--format=${COMMIT}%at %an`, range, '--'];
+  let author = '';
+  let at = 0;
+  for await (const record of git.records(root === '' ? args : [...args, root], '\0')) {
+    // With -z a commit's line ends like a name, and a newline stands before its first name.
+    const name = record.replace(/^\n+/, '');
+    if (name.startsWith(COMMIT)) {
+      const space = name.indexOf(' ');
+      at = Number(name.slice(1, space)) * 1000;
+      author = name.slice(space + 1);
+    } else if (name !== '') {
+      const later = found.get(name);
+      found.set(name, later ? { ...later, createdAt: at } : { author, createdAt: at, updatedAt: at });
+    }
+  }
+  return found;
+}

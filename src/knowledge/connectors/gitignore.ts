@@ -1,0 +1,53 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import ignore, { type Ignore } from 'ignore';
+
+/** The rules that hold in a directory: those of its own `.gitignore`, then those of the directories around it. */
+export interface IgnoreRules {
+  readonly around: IgnoreRules | null;
+  /** With a slash at its end, relative to the root of the source; may lead out of it (`../`). */
+  readonly prefix: string;
+  readonly rules: Ignore;
+}
+
+/** A `.gitignore` that is larger than this is none. */
+const MAX_RULES = 1_000_000;
+
+/** The rules of the directories between the root of a source and that of the repository that it is in. */
+export function rulesAround(root: string): IgnoreRules | null {
+  const above: string[] = [];
+  for (let at = root; ; at = dirname(at)) {
+    if (existsSync(join(at, '.git'))) break;
+    if (dirname(at) === at) return null;
+    above.push(dirname(at));
+  }
+  let rules: IgnoreRules | null = null;
+  for (const directory of above.reverse()) rules = withRulesOf(directory, toRelative(directory, root), rules);
+  return rules;
+}
+
+/** `around`, and the rules of the `.gitignore` in this directory. */
+export function withRulesOf(directory: string, prefix: string, around: IgnoreRules | null): IgnoreRules | null {
+  try {
+    const text = readFileSync(join(directory, '.gitignore'), 'utf8');
+    return text.length > MAX_RULES ? around : { around, prefix, rules: ignore().add(text) };
+  } catch {
+    return around;
+  }
+}
+
+/** The nearest rule decides, as git has it. A directory's path ends with a slash. */
+export function isIgnored(rules: IgnoreRules | null, path: string, root: string): boolean {
+  for (let at = rules; at; at = at.around) {
+    const inside = at.prefix.startsWith('..')
+      ? relative(join(root, at.prefix), join(root, path))
+      : path.slice(at.prefix.length);
+    const { ignored, unignored } = at.rules.test(path.endsWith('/') && !inside.endsWith('/') ? `${inside}/` : inside);
+    if (ignored || unignored) return ignored;
+  }
+  return false;
+}
+
+function toRelative(directory: string, root: string): string {
+  return `${relative(root, directory)}/`;
+}

@@ -1,0 +1,70 @@
+import { SubstratError } from '../core/errors.ts';
+import type { EmbeddingProgress } from './local-model.ts';
+
+export type { EmbeddingProgress } from './local-model.ts';
+
+/** Makes vectors of length 1 from texts. */
+export interface Embedder {
+  /** Of the provider and the model: vectors of different ones are never compared. */
+  readonly model: string;
+  embed(texts: readonly string[]): Promise<Float32Array[]>;
+}
+
+/** `[embedding]` of the configuration. */
+export interface EmbeddingSettings {
+  readonly provider: 'disabled' | 'local' | 'ollama' | 'openai';
+  readonly model: string | null;
+  readonly url: string | null;
+  readonly apiKey: string | null;
+  readonly dimension: number | null;
+  readonly batch: number;
+  readonly retries: number;
+  readonly timeoutMs: number;
+  readonly path: string | null;
+}
+
+export interface EmbeddingPlace {
+  /** Where the model and what runs it are kept once they were fetched. */
+  readonly models: string;
+  /** Hears how far the fetching is. */
+  readonly onFetch?: (progress: EmbeddingProgress) => void;
+}
+
+/** Null where embeddings are disabled. Nothing is loaded or fetched before the first text comes. */
+export function createEmbedder(settings: EmbeddingSettings, place: EmbeddingPlace): Embedder | null {
+  const { provider } = settings;
+  if (provider === 'disabled') return null;
+  if (provider === 'local') {
+    let loading: Promise<(text: string) => Promise<Float32Array>> | null = null;
+    const load = async () => (await import('./local-model.ts')).loadLocalModel({ ...place, path: settings.path });
+    return {
+      model: settings.path === null ? 'local:all-MiniLM-L6-v2-q8' : `local:${settings.path}`,
+      embed: async (texts) => {
+        loading ??= load();
+        const embedOne = await loading.catch((error) => {
+          loading = null;
+          throw error;
+        });
+        const vectors: Float32Array[] = [];
+        // One after another: what stands beside a text in a batch would change its vector, by the way its numbers are rounded.
+        for (const text of texts) vectors.push(await embedOne(text));
+        return vectors;
+      },
+    };
+  }
+  const model = settings.model ?? (provider === 'ollama' ? 'nomic-embed-text' : 'text-embedding-3-small');
+  return {
+    model: `${provider}:${model}${settings.dimension === null ? '' : `@${settings.dimension}`}`,
+    embed: async (texts) => {
+      const { embedRemotely } = await import('./remote-model.ts');
+      return embedRemotely({ ...settings, provider, model }, texts);
+    },
+  };
+}
+
+export function embeddingsDisabled(): SubstratError {
+  return new SubstratError(
+    'embeddings_disabled',
+    'Semantic and hybrid search need embeddings: set [embedding] provider in the configuration, then run `ctx embed pending`.',
+  );
+}

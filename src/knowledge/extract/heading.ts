@@ -1,0 +1,21 @@
+const LONGEST = 200;
+
+/** A Markdown heading of the form `## text`. */
+export function headingOf(line: string): { level: number; text: string } | null {
+  const mark = /^ {0,3}(#{1,6})(?=[ \t]|$)/.exec(line);
+  if (!mark) return null;
+  let end = line.trimEnd();
+  const open = end.replace(/#+$/, '');
+  // Closing marks are none of the text where a space stands before them.
+  if (open !== end && (open.endsWith(' ') || open.endsWith('\t'))) end = open;
+  return { level: mark[1]?.length ?? 1, text: end.slice(mark[0].length).trim().slice(0, LONGEST) };
+}
+
+/** For a line that opens or closes a block of code, the mark that is open after it (null: none); undefined for any other. */
+export function isFence(line: string, open: string | null): string | null | undefined {
+  const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+  if (mark === undefined) return undefined;
+  if (open === null) return mark;
+  const closes = mark[0] === open[0] && mark.length >= open.length && line.trim() === mark;
+  return closes ? null : undefined;
+}

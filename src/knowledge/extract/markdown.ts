@@ -1,0 +1,67 @@
+import { TAG } from '../../core/memory.ts';
+import { type Extracted, plain } from './extracted.ts';
+import { headingOf, isFence } from './heading.ts';
+
+/** Front matter longer than this is text like any other. */
+const MOST_FRONT_MATTER = 16_384;
+
+/** A Markdown text with what its front matter says. The front matter stays in the body, so that lines are those of the file. */
+export async function extractMarkdown(body: string): Promise<Extracted> {
+  const front = await readFrontMatter(body);
+  const { title, author, authors, tags, date, created, updated, ...metadata } = front ?? {};
+  return plain(body, {
+    title: asText(title) ?? firstHeading(body, front !== null),
+    author: asText(author) ?? asText(Array.isArray(authors) ? authors.map(asText).filter(Boolean).join(', ') : authors),
+    createdAt: asTime(created) ?? asTime(date),
+    updatedAt: asTime(updated),
+    tags: asTags(tags),
+    metadata,
+    structure: { by: 'headings' },
+  });
+}
+
+/** Null where there is none, or none that can be read. */
+async function readFrontMatter(body: string): Promise<Record<string, unknown> | null> {
+  if (!body.startsWith('---\n')) return null;
+  const end = body.indexOf('\n---', 3);
+  if (end < 0 || end > MOST_FRONT_MATTER || !/^\n---[ \t]*(\n|$)/.test(body.slice(end, end + 64))) return null;
+  const { parse } = await import('yaml');
+  try {
+    const value: unknown = parse(body.slice(4, end + 1), { maxAliasCount: 10, logLevel: 'silent' });
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+    // Once through JSON: what comes out can be stored.
+    const text = JSON.stringify(value);
+    return text.length > MOST_FRONT_MATTER * 4 ? null : (JSON.parse(text) as Record<string, unknown>);
+  } catch {
+    return null;
+  }
+}
+
+function firstHeading(body: string, hasFrontMatter: boolean): string | null {
+  const begin = hasFrontMatter ? body.indexOf('\n---', 3) + 4 : 0;
+  let fence: string | null = null;
+  for (const line of body.slice(begin, begin + 20_000).split('\n')) {
+    const mark = isFence(line, fence);
+    if (mark !== undefined) fence = mark;
+    else if (fence === null) {
+      const heading = headingOf(line);
+      if (heading) return heading.text;
+    }
+  }
+  return null;
+}
+
+function asText(value: unknown): string | null {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value.trim() !== '' ? value.trim().slice(0, 500) : null;
+}
+
+function asTime(value: unknown): number | null {
+  const time = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(time) ? null : time;
+}
+
+function asTags(value: unknown): string[] {
+  const list = Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [];
+  return [...new Set(list.map((tag) => String(tag).trim()).filter((tag) => TAG.test(tag)))].slice(0, 20);
+}

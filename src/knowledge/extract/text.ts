@@ -1,0 +1,20 @@
+import { isUtf8 } from 'node:buffer';
+import { SubstratError } from '../../core/errors.ts';
+
+/** How far a file is looked into for signs that it is none of text. */
+const LOOK = 8192;
+
+/** Bytes as text with plain line ends: UTF-8, UTF-16 where a mark says so, else the old western encoding. */
+export function decodeText(bytes: Buffer): string {
+  return decode(bytes)
+    .replace(/^\ufeff/, '')
+    .replace(/\r\n?/g, '\n')
+    .replaceAll('\0', '\ufffd');
+}
+
+function decode(bytes: Buffer): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
+  if (bytes.subarray(0, LOOK).includes(0)) throw new SubstratError('unsupported', 'it is no text');
+  return isUtf8(bytes) ? bytes.toString('utf8') : new TextDecoder('windows-1252').decode(bytes);
+}

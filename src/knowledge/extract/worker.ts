@@ -1,0 +1,35 @@
+// A thread that reads what hostile files could break or stall: whoever started it ends it at a limit (extractor.ts).
+import { parentPort } from 'node:worker_threads';
+import type { Extracted } from './extracted.ts';
+import type { Format } from './format.ts';
+
+export interface Job {
+  readonly kind: Format['kind'];
+  readonly grammar: string | null;
+  readonly bytes: Uint8Array;
+}
+
+export type Outcome = { readonly extracted: Extracted } | { readonly error: string };
+
+parentPort?.on('message', async (job: Job) => {
+  parentPort?.postMessage(await attempt(job));
+});
+
+async function attempt(job: Job): Promise<Outcome> {
+  try {
+    return { extracted: await extract(job) };
+  } catch (error) {
+    const { message } = error as Error;
+    return { error: error instanceof RangeError && /call stack/.test(message) ? 'it is nested too deep' : message };
+  }
+}
+
+async function extract({ kind, grammar, bytes }: Job): Promise<Extracted> {
+  if (kind === 'code') return (await import('./code.ts')).extractCode(bytes, grammar as string);
+  if (kind === 'html') return (await import('./html.ts')).extractHtml(bytes);
+  if (kind === 'pdf') return (await import('./pdf.ts')).extractPdf(bytes);
+  if (kind === 'docx') return (await import('./docx.ts')).extractDocx(bytes);
+  if (kind === 'pptx') return (await import('./pptx.ts')).extractPptx(bytes);
+  if (kind === 'xlsx') return (await import('./xlsx.ts')).extractXlsx(bytes);
+  throw new Error(`nothing here reads ${kind}`);
+}

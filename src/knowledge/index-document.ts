@@ -1,0 +1,89 @@
+import { hash } from 'node:crypto';
+import { basename } from 'node:path';
+import { newId } from '../core/id.ts';
+import { canonicalJson } from '../core/text.ts';
+import { chunkWords, WORDS_VERSION } from '../search/search.ts';
+import type { DocumentRow, NewChunk } from '../store/store.ts';
+import { type ChunkLimits, chunkText } from './chunk.ts';
+import type { Item, RawDocument } from './connector.ts';
+import type { Extracted } from './extract/extracted.ts';
+import type { Extractor } from './extract/extractor.ts';
+import type { Format } from './extract/format.ts';
+import { sectionsOf } from './sections.ts';
+
+/** Raised whenever the same bytes become other chunks than before. */
+const INDEX_VERSION = 1;
+const MOST_TAGS = 40;
+
+export interface Indexer {
+  readonly extractor: Extractor;
+  readonly limits: ChunkLimits;
+  readonly clock: () => number;
+}
+
+export interface IndexedDocument {
+  readonly row: DocumentRow;
+  /** Made when it is known that the content is new. */
+  readonly chunks: () => NewChunk[];
+}
+
+/** What stands behind every version: with other settings everything is indexed anew. */
+export function recipeOf({ maxTokens, overlapTokens }: ChunkLimits): string {
+  return `${INDEX_VERSION}.${WORDS_VERSION}.${maxTokens}.${overlapTokens}`;
+}
+
+export async function indexDocument(
+  { extractor, limits, clock }: Indexer,
+  {
+    source,
+    item,
+    raw,
+    format,
+    tags,
+  }: { source: string; item: Item; raw: RawDocument; format: Format; tags: readonly string[] },
+): Promise<IndexedDocument> {
+  const extracted = await extractor.extract(format, raw.bytes);
+  const now = clock();
+  const updatedAt = Math.floor(extracted.updatedAt ?? raw.updatedAt ?? item.updatedAt ?? now);
+  const described = {
+    source,
+    source_id: item.sourceId,
+    content_type: format.contentType,
+    title: clean(extracted.title ?? basename(item.sourceId)),
+    author: clean(extracted.author ?? raw.author),
+    url: raw.url,
+    tags: JSON.stringify([...new Set([...tags, ...extracted.tags])].slice(0, MOST_TAGS)),
+    metadata: clean(canonicalJson({ ...extracted.metadata, ...raw.metadata })),
+    body: clean(extracted.body),
+  };
+  const row: DocumentRow = {
+    ...described,
+    id: newId(),
+    version: `${raw.version ?? item.version}|${recipeOf(limits)}`,
+    hash: digest(recipeOf(limits), JSON.stringify(described)),
+    created_at: Math.floor(extracted.createdAt ?? raw.createdAt ?? updatedAt),
+    updated_at: updatedAt,
+    indexed_at: now,
+  };
+  return { row, chunks: () => chunksOf(extracted.structure, row, limits) };
+}
+
+function chunksOf(structure: Extracted['structure'], { body, title }: DocumentRow, limits: ChunkLimits): NewChunk[] {
+  const lines = body.split('\n');
+  const sections = sectionsOf(structure, lines, limits.maxTokens * 4);
+  return chunkText(lines, sections, limits).map(({ text, headings, from, to }) => ({
+    hash: digest(`${WORDS_VERSION}\0${title}\0${headings.join('\0')}\0`, text),
+    place: JSON.stringify({ headings, from, to }),
+    text,
+    words: chunkWords({ title, headings, text }),
+  }));
+}
+
+/** PostgreSQL knows no NUL. */
+function clean<Text extends string | null>(text: Text): Text {
+  return (text?.includes('\0') ? text.replaceAll('\0', '\ufffd') : text) as Text;
+}
+
+function digest(...parts: readonly string[]): string {
+  return hash('sha256', parts.join('\0'), 'hex').slice(0, 32);
+}

@@ -1,0 +1,33 @@
+/** How many documents are under way at once, and how many bytes of them: enough to share commits, little enough to hold. */
+const MOST_TASKS = 128;
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** Runs tasks side by side within limits. When one fails nothing more is begun, and whoever waits hears of it once all have ended. */
+export class Lanes {
+  readonly #running = new Set<Promise<void>>();
+  #bytes = 0;
+  #failure: { readonly error: unknown } | null = null;
+
+  /** Answers when the next one may come. */
+  async add(bytes: number, task: () => Promise<void>): Promise<void> {
+    while (this.#running.size > 0 && (this.#running.size >= MOST_TASKS || this.#bytes + bytes > MOST_BYTES)) {
+      await Promise.race(this.#running);
+    }
+    if (this.#failure) await this.finish();
+    this.#bytes += bytes;
+    const running: Promise<void> = task()
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+      })
+      .finally(() => {
+        this.#bytes -= bytes;
+        this.#running.delete(running);
+      });
+    this.#running.add(running);
+  }
+
+  async finish(): Promise<void> {
+    await Promise.all(this.#running);
+    if (this.#failure) throw this.#failure.error;
+  }
+}

@@ -1,0 +1,91 @@
+import type { Store } from '../store/store.ts';
+import type { Connector, Item } from './connector.ts';
+import { formatOf } from './extract/format.ts';
+
+/** Which part of a source a sync is about; nothing given, all of it. */
+export interface SyncScope {
+  /** Reads everything again, whatever its version. */
+  readonly full?: boolean;
+  /** Only what changed from `since` to before `until`, as far as the source tells without being read. */
+  readonly since?: number | null;
+  readonly until?: number | null;
+  /** At most so many documents. */
+  readonly limit?: number | null;
+}
+
+/** What there is to do. */
+export interface SyncPlan {
+  readonly pending: readonly PendingItem[];
+  readonly deleted: readonly string[];
+  readonly seen: number;
+  readonly unchanged: number;
+  /** Could not be read before, and have not changed since. */
+  readonly skipped: number;
+  /** The parts of the source that could not be listed. */
+  readonly unlisted: readonly { readonly prefix: string; readonly reason: string }[];
+  /** Whether it is about all of the source, so that this can be the next sync's beginning. */
+  readonly complete: boolean;
+}
+
+export interface PendingItem {
+  readonly item: Item;
+  readonly version: string;
+  readonly isKnown: boolean;
+  readonly wasSkipped: boolean;
+}
+
+interface PlanOptions {
+  readonly store: Store;
+  readonly connector: Connector;
+  readonly checkpoint: string | null;
+  readonly recipe: string;
+  readonly scope: SyncScope;
+  readonly signal: AbortSignal;
+  readonly onSeen: (seen: number) => void;
+}
+
+/** Compares what a source has with what is known of it. Reads no document. */
+export async function planSync(options: PlanOptions): Promise<SyncPlan> {
+  const { store, connector, checkpoint, recipe, scope, signal } = options;
+  const { source } = connector;
+  const { full = false, since = null, until = null, limit = null } = scope;
+  const [known, unread] = await store.read(async (tx) => [
+    await tx.listVersions({ source }),
+    await tx.listSkipped({ source }),
+  ]);
+  const versions = new Map(known.map((row) => [row.source_id, row.version]));
+  const unreadable = new Map(unread.map((row) => [row.source_id, row.version]));
+  const pending: PendingItem[] = [];
+  const unlisted: { prefix: string; reason: string }[] = [];
+  const onUnlisted = (prefix: string, reason: string) => void unlisted.push({ prefix, reason });
+  let [seen, unchanged, skipped] = [0, 0, 0];
+
+  // Whatever is met is taken out: what is left in the end is gone.
+  for await (const items of connector.list({ checkpoint, signal, onUnlisted })) {
+    for (const item of items) {
+      const { sourceId } = item;
+      if (formatOf(sourceId) === null) continue;
+      seen += 1;
+      const version = `${item.version}|${recipe}`;
+      const before = versions.get(sourceId);
+      const failedBefore = unreadable.get(sourceId);
+      versions.delete(sourceId);
+      unreadable.delete(sourceId);
+      if (!full && before === version) unchanged += 1;
+      else if (!full && failedBefore === version) skipped += 1;
+      else if (!isOutside(item, since, until) && pending.length < (limit ?? Number.POSITIVE_INFINITY)) {
+        pending.push({ item, version, isKnown: before !== undefined, wasSkipped: failedBefore !== undefined });
+      }
+    }
+    options.onSeen(seen);
+  }
+  const isPartial = limit !== null || since !== null || until !== null;
+  const gone = isPartial ? [] : [...new Set([...versions.keys(), ...unreadable.keys()])];
+  const deleted = gone.filter((id) => !unlisted.some(({ prefix }) => id.startsWith(prefix)));
+  return { pending, deleted, seen, unchanged, skipped, unlisted, complete: !isPartial && unlisted.length === 0 };
+}
+
+function isOutside({ updatedAt }: Item, since: number | null, until: number | null): boolean {
+  if (updatedAt === null) return false;
+  return (since !== null && updatedAt < since) || (until !== null && updatedAt >= until);
+}

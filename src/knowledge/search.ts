@@ -1,0 +1,214 @@
+import { SubstratError } from '../core/errors.ts';
+import type { SearchMode, SearchRequest, SearchResult } from '../core/knowledge.ts';
+import { type ChunkQuery, chunkQuery, snippetOf } from '../search/search.ts';
+import type { ChunkFilter, ChunkView, Store } from '../store/store.ts';
+import { type Embedder, embeddingsDisabled } from './embedding.ts';
+import { type Fusion, type Hit, type Merged, merge } from './merge.ts';
+import { readFilter } from './search-filter.ts';
+import { dot, ofLengthOne } from './vector.ts';
+import type { VectorCache } from './vector-cache.ts';
+
+/** `[retrieval]` of the configuration. */
+export interface RetrievalSettings {
+  /** Null: hybrid where there are vectors, else keyword. */
+  readonly mode: SearchMode | null;
+  readonly finalLimit: number;
+  /** How many chunks each kind of search brings to the merge, at least. */
+  readonly candidates: number;
+  readonly fusion: 'weighted' | 'rrf';
+  readonly hybridAlpha: number;
+}
+
+export interface SearchDependencies {
+  readonly store: Store;
+  readonly settings: RetrievalSettings;
+  /** Null where embeddings are disabled. */
+  readonly meaning: { readonly embedder: Embedder; readonly cache: VectorCache } | null;
+}
+
+const SNIPPET = 300;
+const MOST_RESULTS = 500;
+const MOST_QUERY = 100_000;
+/** A document may have many good chunks and is one result: so many chunks are looked at for each. */
+const CHUNKS_PER_RESULT = 4;
+/** The list by words is read further than its candidates, so that what is near in meaning has its words counted too. */
+const DEEPER = 5;
+/** So many of the first results say what the query means besides what it says: their mean is added to its vector. */
+const FEEDBACK = 5;
+
+/** One result for each document, by its best chunk, best first. */
+export async function search(deps: SearchDependencies, request: SearchRequest): Promise<SearchResult[]> {
+  const limit = request.limit ?? deps.settings.finalLimit;
+  check(request.query, limit);
+  const filter = readFilter(request.filters);
+  const asked: Asked = { deps, text: request.query, words: chunkQuery(request.query), filter, limit };
+  const mode = await modeOf(deps, request.mode);
+  const merged = await SEARCHES[mode](asked);
+  const alpha = mode === 'hybrid' ? deps.settings.hybridAlpha : null;
+  const shown = await firstDocuments(asked, merged);
+  return shown.map(({ view, hit }) => show(asked, view, hit, request.explain ? { mode, alpha } : null));
+}
+
+interface Asked {
+  readonly deps: SearchDependencies;
+  readonly text: string;
+  readonly words: ChunkQuery;
+  readonly filter: ChunkFilter | null;
+  readonly limit: number;
+}
+
+function check(query: string, limit: number): void {
+  if (typeof query !== 'string' || query.trim() === '') {
+    throw new SubstratError('bad_request', 'query must be a text that is not empty.');
+  }
+  if (query.length > MOST_QUERY) {
+    throw new SubstratError('bad_request', `query must have at most ${MOST_QUERY} characters; it has ${query.length}.`);
+  }
+  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_RESULTS) {
+    throw new SubstratError('bad_request', `limit must be a whole number from 1 to ${MOST_RESULTS}; got ${limit}.`);
+  }
+}
+
+async function modeOf({ settings, meaning }: SearchDependencies, asked: SearchMode | undefined): Promise<SearchMode> {
+  const mode = asked ?? settings.mode;
+  if (mode === 'keyword') return mode;
+  if (!meaning) {
+    if (mode !== null) throw embeddingsDisabled();
+    return 'keyword';
+  }
+  if ((await meaning.cache.size()) > 0) return mode ?? 'hybrid';
+  if (mode === null) return 'keyword';
+  throw new SubstratError(
+    'not_configured',
+    `No chunk has a vector of the model ${meaning.embedder.model} yet: run \`ctx embed pending\`.`,
+  );
+}
+
+const SEARCHES: Readonly<Record<SearchMode, (asked: Asked) => Promise<Merged[]>>> = {
+  keyword: async (asked) => merge(await byWords(asked, breadth(asked)), [], { fusion: 'weighted', alpha: 0 }),
+  semantic: async (asked) => {
+    const hits = await byMeaning(asked, await vectorOf(asked), breadth(asked));
+    // The cosine is a score from 0 to 1 by itself.
+    return merge([], hits, { fusion: 'weighted', alpha: 1 }).map((hit) => ({
+      ...hit,
+      score: Math.min(1, Math.max(0, hit.semantic?.raw ?? 0)),
+    }));
+  },
+  hybrid,
+};
+
+/**
+ * Both kinds of search, then once more with the query moved towards what came first: that found more of what was wanted on
+ * the development half of the quality benchmark, whichever way the lists were merged.
+ */
+async function hybrid(asked: Asked): Promise<Merged[]> {
+  const { settings, meaning } = asked.deps;
+  if (!meaning) throw embeddingsDisabled();
+  const width = breadth(asked);
+  const [words, vector] = await Promise.all([byWords(asked, DEEPER * width), vectorOf(asked)]);
+  const fusion: Fusion = { fusion: settings.fusion, alpha: settings.hybridAlpha };
+  const pass = async (moved: Float32Array): Promise<Merged[]> => {
+    const near = await byMeaning(asked, moved, width);
+    const nearKeys = new Set(near.map(({ key }) => key));
+    const others = words.slice(0, width).filter(({ key }) => !nearKeys.has(key));
+    const vectors = await meaning.cache.vectorsOf(others.map(({ key }) => key));
+    const further = others.flatMap(({ key }) => {
+      const of = vectors.get(key);
+      return of ? [{ key, score: dot(moved, of) }] : [];
+    });
+    const semantic = [...near, ...further.sort((a, b) => b.score - a.score)];
+    const candidates = new Set([...nearKeys, ...words.slice(0, width).map(({ key }) => key)]);
+    return merge(words, semantic, fusion).filter(({ key }) => candidates.has(key));
+  };
+  const first = await pass(vector);
+  const best = await meaning.cache.vectorsOf(first.slice(0, FEEDBACK).map(({ key }) => key));
+  const moved = ofLengthOne(movedTowards(vector, [...best.values()]));
+  const cosines = new Map(first.map(({ key, semantic }) => [key, semantic?.raw]));
+  return (await pass(moved)).map((hit) =>
+    hit.semantic ? { ...hit, semantic: { ...hit.semantic, raw: cosines.get(hit.key) ?? hit.semantic.raw } } : hit,
+  );
+}
+
+function movedTowards(vector: Float32Array, others: readonly Float32Array[]): Float32Array {
+  if (others.length === 0) return vector;
+  return vector.map((value, i) => value + others.reduce((sum, of) => sum + (of[i] as number), 0) / others.length);
+}
+
+function breadth({ deps, limit }: Asked): number {
+  return Math.max(deps.settings.candidates, CHUNKS_PER_RESULT * limit);
+}
+
+async function byWords({ deps, words, filter }: Asked, limit: number): Promise<Hit[]> {
+  const found = await deps.store.read((tx) => tx.findChunks({ ...words, limit, ...(filter ? { filter } : {}) }));
+  return found.map(({ chunk_id, score }) => ({ key: chunk_id, score }));
+}
+
+async function byMeaning({ deps, filter }: Asked, vector: Float32Array, limit: number): Promise<Hit[]> {
+  const { store, meaning } = deps;
+  const allowed = filter ? new Set(await store.read((tx) => tx.listChunkKeys({ filter }))) : null;
+  return meaning?.cache.nearest(vector, limit, allowed) ?? [];
+}
+
+async function vectorOf({ deps, text }: Asked): Promise<Float32Array> {
+  const [vector] = (await deps.meaning?.embedder.embed([text.slice(0, LONGEST_EMBEDDED)])) ?? [];
+  if (!vector) throw embeddingsDisabled();
+  return vector;
+}
+
+/** What a query means is in its beginning; models read no further than some hundred words. */
+const LONGEST_EMBEDDED = 8_000;
+
+/** As many different documents as are asked for, each by its first chunk. */
+async function firstDocuments({ deps, limit }: Asked, merged: readonly Merged[]) {
+  const shown = new Map<string, { view: ChunkView; hit: Merged }>();
+  for (let from = 0; from < merged.length && shown.size < limit; from += 2 * limit) {
+    const hits = merged.slice(from, from + 2 * limit);
+    const views = await deps.store.read((tx) => tx.listChunkViews({ ids: hits.map(({ key }) => key) }));
+    const byKey = new Map(views.map((view) => [view.id, view]));
+    for (const hit of hits) {
+      const view = byKey.get(hit.key);
+      if (!view) deps.meaning?.cache.forget([hit.key]);
+      else if (!shown.has(view.document_id) && shown.size < limit) shown.set(view.document_id, { view, hit });
+    }
+  }
+  return [...shown.values()];
+}
+
+function show(
+  { words }: Asked,
+  view: ChunkView,
+  hit: Merged,
+  explain: { readonly mode: SearchMode; readonly alpha: number | null } | null,
+): SearchResult {
+  const { headings = [], from = null, to = null } = JSON.parse(view.place);
+  return {
+    id: view.document_id,
+    score: rounded(hit.score),
+    title: view.title,
+    source: view.source,
+    source_id: view.source_id,
+    updated_at: new Date(view.updated_at).toISOString(),
+    snippet: snippetOf(view.text, words.words, SNIPPET),
+    source_url: view.url,
+    ...(explain && {
+      explain: {
+        ...explain,
+        chunk: { index: view.idx, headings, from, to },
+        keyword: hit.keyword && {
+          rank: hit.keyword.rank,
+          bm25: rounded(hit.keyword.raw),
+          score: rounded(hit.keyword.score),
+        },
+        semantic: hit.semantic && {
+          rank: hit.semantic.rank,
+          cosine: rounded(hit.semantic.raw),
+          score: rounded(hit.semantic.score),
+        },
+      },
+    }),
+  };
+}
+
+function rounded(score: number): number {
+  return Math.round(score * 10_000) / 10_000;
+}

@@ -1,0 +1,78 @@
+import type { Store, Tx } from '../store/store.ts';
+import { dot, fromBytes } from './vector.ts';
+import { type Near, VectorIndex } from './vector-index.ts';
+
+/** The vectors of one model, held in memory and kept up with the store, whoever writes to it. */
+export interface VectorCache {
+  /** The nearest chunks by exact cosine, best first. Some of them may be gone: `forget` those. */
+  nearest(vector: Float32Array, limit: number, allowed?: ReadonlySet<number> | null): Promise<Near[]>;
+  vectorsOf(keys: readonly number[]): Promise<ReadonlyMap<number, Float32Array>>;
+  forget(keys: Iterable<number>): void;
+  size(): Promise<number>;
+}
+
+const PAGE = 1000;
+/** So many more than are asked for are weighed exactly: 8 bits mistake near neighbours for each other. */
+const SPARE = 3;
+const LEAST_WEIGHED = 50;
+/** Deleted chunks are not announced, and are forgotten when they are found. When they are this many times the rest, all is read anew. */
+const MOST_DEAD = 1.5;
+const SOME = 1000;
+
+export function createVectorCache(store: Store, model: string): VectorCache {
+  let index: VectorIndex | null = null;
+  let seen = 0;
+  let reading: Promise<void> | null = null;
+
+  const readPage = (tx: Tx) => tx.listVectors({ model, after: seen, limit: PAGE });
+  const refresh = async (): Promise<void> => {
+    const newest = (await store.read((tx) => tx.getVectorState({})))?.seq ?? 0;
+    if (newest <= seen) return;
+    for (;;) {
+      // A page at a time, so that others get their turn between.
+      const rows = await store.read(readPage);
+      for (const { chunk_id, vector } of rows) {
+        const numbers = fromBytes(vector);
+        index ??= new VectorIndex(numbers.length);
+        index.set(chunk_id, numbers);
+      }
+      seen = rows.at(-1)?.seq ?? Math.max(seen, newest);
+      if (rows.length < PAGE) break;
+    }
+    seen = Math.max(seen, newest);
+    const models = await store.read((tx) => tx.listVectorModels({}));
+    const living = models.find((one) => one.model === model)?.vectors ?? 0;
+    if (!index || index.size <= MOST_DEAD * living + SOME) return;
+    index = null;
+    seen = 0;
+    await refresh();
+  };
+  /** Everybody who asks meanwhile waits for the same reading. */
+  const current = async (): Promise<VectorIndex | null> => {
+    reading ??= refresh().finally(() => {
+      reading = null;
+    });
+    await reading;
+    return index;
+  };
+  const vectorsOf = async (keys: readonly number[]) => {
+    const rows = await store.read((tx) => tx.getVectors({ ids: keys, model }));
+    return new Map(rows.map(({ chunk_id, vector }) => [chunk_id, fromBytes(vector)]));
+  };
+
+  return {
+    nearest: async (vector, limit, allowed = null) => {
+      const near = (await current())?.nearest(vector, Math.max(SPARE * limit, LEAST_WEIGHED), allowed) ?? [];
+      const exact = await vectorsOf(near.map(({ key }) => key));
+      return near
+        .map(({ key, score }) => ({ key, score: exact.has(key) ? dot(vector, exact.get(key) as Float32Array) : score }))
+        .sort((a, b) => b.score - a.score || a.key - b.key)
+        .slice(0, limit);
+    },
+    vectorsOf,
+    forget: (keys) => {
+      for (const key of keys) index?.delete(key);
+    },
+    size: async () => (await current())?.size ?? 0,
+  };
+}

@@ -1,0 +1,76 @@
+import type { DocumentRow, NewChunk, Store } from '../store/store.ts';
+
+/** A document with all that belongs to it. */
+export interface ReadyDocument {
+  readonly row: DocumentRow;
+  readonly chunks: readonly NewChunk[];
+  /** It could not be read before. */
+  readonly wasSkipped: boolean;
+}
+
+interface Waiting extends ReadyDocument {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What a transaction takes at most: it holds the store's lock, so it stays short. */
+const MOST_DOCUMENTS = 64;
+const MOST_CHUNKS = 500;
+
+/**
+ * Writes documents, those that are ready together in one transaction: each is in it whole or not at all. Writers of their own
+ * would share a commit too, but the full-text index writes a segment for every one of them.
+ */
+export class DocumentWriter {
+  readonly #store: Store;
+  readonly #waiting: Waiting[] = [];
+  #isRunning = false;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Answers when it is durable. */
+  write(document: ReadyDocument): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...document, resolve, reject });
+      if (!this.#isRunning) void this.#drain();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#waiting.length > 0) {
+      // Whatever has been read meanwhile comes along.
+      await new Promise((resolve) => setImmediate(resolve));
+      const batch = this.#take();
+      try {
+        await this.#commit(batch);
+        for (const { resolve } of batch) resolve();
+      } catch {
+        // One of them is at fault, or all have the same trouble: each hears its own.
+        for (const document of batch) await this.#commit([document]).then(document.resolve, document.reject);
+      }
+    }
+    this.#isRunning = false;
+  }
+
+  #take(): Waiting[] {
+    let chunks = 0;
+    const end = this.#waiting.findIndex((document) => {
+      chunks += document.chunks.length;
+      return chunks > MOST_CHUNKS;
+    });
+    const most = end < 0 ? this.#waiting.length : Math.max(end, 1);
+    return this.#waiting.splice(0, Math.min(most, MOST_DOCUMENTS));
+  }
+
+  #commit(batch: readonly ReadyDocument[]): Promise<void> {
+    return this.#store.write(async (tx) => {
+      for (const { row, chunks, wasSkipped } of batch) {
+        await tx.replaceDocument(row, chunks);
+        if (wasSkipped) await tx.deleteSkipped({ source: row.source, sourceId: row.source_id });
+      }
+    });
+  }
+}

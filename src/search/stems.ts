@@ -1,0 +1,73 @@
+import stem from 'wink-porter2-stemmer';
+import { cut, withoutAccents, wordsOf } from './words.ts';
+
+/** What stands together without a space: a word, or a name such as `foo-bar`, `path/to/file.ts`, `user@host`, `C++`. */
+const TOGETHER =
+  /[\p{L}\p{N}\p{M}_]+(?:(?:[-./@:\\'’]|::|:\/\/)[\p{L}\p{N}\p{M}_]+)*(?:\+\+|#)?|\p{Extended_Pictographic}/gu;
+const PLAIN = /^[a-z]+$/;
+const SIMPLE = /^[a-z0-9]+$/;
+const CAMEL = /(\p{Ll}|\p{N})(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll})/u;
+const CAMELS = new RegExp(CAMEL, 'gu');
+const HYPHENATED = /^\p{L}\p{Ll}*(?:[-'’]\p{L}\p{Ll}*)+$/u;
+const SIGNS: Readonly<Record<string, string>> = { '++': 'plusplus', '#': 'sharp' };
+
+/**
+ * A text's words as stems. What is written together gives its parts and then the whole without its signs, so that `foo-bar`
+ * finds "foo bar", "foobar" and, best of all, itself; the language `C++` is no `C`.
+ */
+export function stemsOf(text: string): string[] {
+  return stemsIn(
+    text,
+    () => true,
+    () => true,
+  );
+}
+
+/**
+ * The same of what somebody looks for. The whole of words that are only hyphenated is rare, and would outweigh them: a text
+ * about "boundary layers" is as good an answer to `boundary-layer` as one that writes it so.
+ */
+export function askedStems(text: string, wanted: (word: string) => boolean): string[] {
+  return stemsIn(text, wanted, (name) => !HYPHENATED.test(name));
+}
+
+function stemsIn(text: string, wanted: (word: string) => boolean, whole: (name: string) => boolean): string[] {
+  const stems: string[] = [];
+  for (const [together] of withoutAccents(text).matchAll(TOGETHER)) {
+    if (SIMPLE.test(together)) {
+      if (wanted(together)) stems.push(stemOf(cut(together)));
+      continue;
+    }
+    const small = together.toLowerCase();
+    if (PLAIN.test(small) && !CAMEL.test(together)) {
+      if (wanted(small)) stems.push(stemOf(cut(small)));
+    } else pushName(stems, together, wanted, whole(together));
+  }
+  return stems;
+}
+
+function pushName(stems: string[], name: string, wanted: (word: string) => boolean, withWhole: boolean): void {
+  const sign = /(?:\+\+|#)$/.exec(name)?.[0] ?? '';
+  const bare = name.slice(0, name.length - sign.length).replace(/['’]s$/i, '');
+  const parts = wordsOf(bare.replace(CAMELS, '$1$3 $2$4'));
+  for (const part of parts) if (wanted(part)) stems.push(stemOf(part));
+  const whole = cut(wordsOf(bare.replace(/[^\p{L}\p{N}\p{M}]/gu, '')).join(''));
+  if (sign) stems.push(`${whole}${SIGNS[sign]}`);
+  else if (withWhole && parts.length > 1 && PLAIN_NAME.test(whole)) stems.push(whole);
+}
+
+/** A whole that was cut into pairs of characters is none. */
+const PLAIN_NAME = /^[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{N}\p{M}]+$/u;
+
+const known = new Map<string, string>();
+const MOST_KNOWN = 50_000;
+
+/** A text's words repeat: most are looked up. */
+function stemOf(word: string): string {
+  const before = known.get(word);
+  if (before !== undefined) return before;
+  if (known.size >= MOST_KNOWN) known.clear();
+  const made = PLAIN.test(word) ? stem(word) : word;
+  known.set(word, made);
+  return made;
+}

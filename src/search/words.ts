@@ -1,0 +1,31 @@
+const LONGEST_WORD = 48;
+/** What accents become when letters are taken apart. */
+const ACCENTS = /[\u0300-\u036f]/g;
+/** Scripts that put no spaces between words, then other words, then emoji. */
+const PARTS =
+  /([\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+)|([\p{L}\p{N}\p{M}]+)|\p{Extended_Pictographic}/gu;
+
+/** Every word of a text, in order, in small letters without accents. */
+export function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  for (const [part, spaceless] of withoutAccents(text).toLowerCase().matchAll(PARTS)) {
+    if (spaceless === undefined) words.push(cut(part));
+    else words.push(...pairsOf([...spaceless]));
+  }
+  return words;
+}
+
+export function withoutAccents(text: string): string {
+  return text.normalize('NFKD').replace(ACCENTS, '');
+}
+
+/** No longer than an index should hold; never half a character. */
+export function cut(word: string): string {
+  return word.length <= LONGEST_WORD ? word : [...word].slice(0, LONGEST_WORD).join('');
+}
+
+/** Two neighbouring characters at a time: the nearest thing to a word where nothing stands between words. */
+function pairsOf(characters: readonly string[]): string[] {
+  if (characters.length === 1) return [...characters];
+  return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
+}

@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import type { ChunkFilter } from './chunk-query.ts';
+import type { StoreKit } from './store.testkit.ts';
+import type { DocumentRow } from './store.ts';
+
+const ANY: ChunkFilter = { source: null, tags: [], since: null, until: null };
+
+export function testChunkSearch({ read, write }: StoreKit): void {
+  const newWord = () => `w${randomUUID().replaceAll('-', '')}`;
+  /** A document of each text, with a chunk that has it. Answers the keys of the chunks. */
+  const add = async (texts: readonly string[], change: Partial<DocumentRow> = {}): Promise<number[]> =>
+    write(async (tx) => {
+      const keys: number[] = [];
+      for (const text of texts) {
+        const row: DocumentRow = {
+          id: randomUUID(),
+          source: 'git:docs',
+          source_id: randomUUID(),
+          version: '1',
+          hash: '1',
+          content_type: 'text/plain',
+          created_at: 1,
+          updated_at: 5,
+          indexed_at: 1,
+          title: 'A title',
+          author: null,
+          url: 'https://x/y',
+          tags: '["a","b"]',
+          metadata: '{}',
+          body: text,
+          ...change,
+        };
+        const chunk = { hash: `h${text}`, place: '{}', text, words: { title: [], words: text.split(' ') } };
+        await tx.replaceDocument(row, [chunk]);
+        keys.push((await tx.listChunks({ documentId: row.id }))[0]?.id as number);
+      }
+      return keys;
+    });
+  const find = async (words: string[], more: { phrases?: string[][]; filter?: ChunkFilter; limit?: number } = {}) =>
+    (await read((tx) => tx.findChunks({ words, limit: 9, ...more }))).map(({ chunk_id }) => chunk_id);
+
+  test('findChunks() ranks more words above fewer, and rare ones in a short text above the rest', async () => {
+    const [rare, common] = [newWord(), newWord()];
+    const keys = await add([
+      `${common} x`,
+      `${rare} x`,
+      `${common} ${rare}`,
+      `${common} y`,
+      `${common} z`,
+      `${rare} ${'filler '.repeat(40).trim()}`,
+      'nothing of it',
+    ]);
+    const found = await find([common, rare]);
+    expect(found.slice(0, 2)).toEqual([keys[2], keys[1]]);
+    expect(new Set(found)).toEqual(new Set(keys.slice(0, 6)));
+    const scores = (await read((tx) => tx.findChunks({ words: [common, rare], limit: 2 }))).map(({ score }) => score);
+    expect(scores).toHaveLength(2);
+    expect(scores[0]).toBeGreaterThan(scores[1] as number);
+  });
+
+  test('findChunks() puts what has a phrase above what only has its words, however often', async () => {
+    const [one, two] = [newWord(), newWord()];
+    const keys = await add([
+      `${one} and ${two} ${`${one} x ${two} `.repeat(10).trim()}`,
+      `a long text with many other words that has ${one} ${two} once`,
+      `${two} ${one}`,
+    ]);
+    expect((await find([one, two], { phrases: [[one, two]] }))[0]).toBe(keys[1]);
+    expect((await find([one, two]))[0]).not.toBe(keys[1]);
+  });
+
+  test('findChunks() and listChunkKeys() let through what the filter wants', async () => {
+    const word = newWord();
+    const name = newWord();
+    const [here] = await add([`${word} here`], { source: `git:${name}`, tags: '["a","b"]', updated_at: 100 });
+    const [there] = await add([`${word} there`], { source: `s3:${name}`, tags: '["b","c"]', updated_at: 200 });
+    const [away] = await add([`${word} away`], { source: 'git:other', tags: '[]', updated_at: 300 });
+    const cases: [Partial<ChunkFilter>, (number | undefined)[]][] = [
+      [{}, [here, there, away]],
+      [{ source: name }, [here, there]],
+      [{ source: `s3:${name}` }, [there]],
+      [{ source: `git:${name}`, tags: ['a', 'b'] }, [here]],
+      [{ tags: ['b'] }, [here, there]],
+      [{ tags: ['b', 'nope'] }, []],
+      [{ since: 200 }, [there, away]],
+      [{ since: 100, until: 200 }, [here]],
+      [{ source: "x' or 1=1" }, []],
+    ];
+    for (const [filter, keys] of cases) {
+      expect((await find([word], { filter: { ...ANY, ...filter } })).sort()).toEqual(keys.toSorted());
+      const listed = await read((tx) => tx.listChunkKeys({ filter: { ...ANY, ...filter } }));
+      expect(listed.filter((key) => [here, there, away].includes(key))).toEqual(keys.toSorted());
+    }
+    expect(await find([word], { filter: { ...ANY, source: name }, limit: 1 })).toHaveLength(1);
+  });
+
+  test('findChunks() takes no word for a part of a language, and no words for nothing', async () => {
+    expect(await find([])).toEqual([]);
+    for (const word of ['or', 'and', 'not', 'near', '🚀', '東京', 'हिन्दी'])
+      await find([word], { phrases: [[word, 'x']] });
+    const [key] = await add(['🚀 東京']);
+    expect(await find(['🚀'])).toContain(key);
+  });
+
+  test('listChunkViews() gives what is still there', async () => {
+    const [key] = (await add(['a text'])) as [number];
+    expect(await read((tx) => tx.listChunkViews({ ids: [] }))).toEqual([]);
+    expect(await read((tx) => tx.listChunkViews({ ids: [key, 999_999_999, key] }))).toMatchObject([
+      { id: key, idx: 0, text: 'a text', title: 'A title', source: 'git:docs', url: 'https://x/y', updated_at: 5 },
+    ]);
+  });
+
+  test('vectors are stored for the chunks that are still the same, and read in the order in which they came', async () => {
+    const [model, other] = [newWord(), newWord()];
+    const [one, two] = (await add(['first text', 'second text'])) as [number, number];
+    const vector = (...values: number[]) => Buffer.from(Float32Array.from(values).buffer);
+    const put = (id: number, text: string, ...values: number[]) =>
+      write((tx) =>
+        tx.putVectors({
+          model,
+          dimension: 2,
+          vectors: [{ chunk_id: id, hash: `h${text}`, vector: vector(...values) }],
+        }),
+      );
+    const state = async () => (await read((tx) => tx.getVectorState({})))?.seq as number;
+    const before = await state();
+    expect(await put(two, 'second text', 0, 1)).toBe(1);
+    expect(await put(one, 'first text', 1, 0)).toBe(1);
+    expect(await put(one, 'another text', 1, 1)).toBe(0);
+    expect(await put(999_999_999, 'second text', 1, 1)).toBe(0);
+    expect(await state()).toBe(before + 4);
+
+    const list = (after: number) => read((tx) => tx.listVectors({ model, after, limit: 9 }));
+    expect((await list(0)).map(({ chunk_id }) => chunk_id)).toEqual([two, one]);
+    expect((await list(before + 1)).map(({ chunk_id }) => chunk_id)).toEqual([one]);
+    await put(two, 'second text', 0.6, 0.8);
+    expect((await list(before + 2)).map((row) => [row.chunk_id, row.vector])).toEqual([[two, vector(0.6, 0.8)]]);
+    expect((await read((tx) => tx.getVectors({ ids: [one, 999_999_999], model }))).map((row) => row.vector)).toEqual([
+      vector(1, 0),
+    ]);
+    expect(await read((tx) => tx.getVectors({ ids: [one], model: other }))).toEqual([]);
+    expect(await read((tx) => tx.getVectors({ ids: [], model }))).toEqual([]);
+    expect(await read((tx) => tx.listVectorModels({}))).toContainEqual({ model, dimension: 2, vectors: 2 });
+  });
+
+  test('a chunk is without a vector until it has one of the model', async () => {
+    const [model, other] = [newWord(), newWord()];
+    const [key] = (await add(['to embed'])) as [number];
+    const lacks = async (of: string) =>
+      (await read((tx) => tx.listUnembedded({ model: of, after: key - 1, limit: 1 }))).map(({ id }) => id);
+    expect(await read((tx) => tx.listUnembedded({ model, after: key - 1, limit: 1 }))).toEqual([
+      { id: key, hash: 'hto embed', place: '{}', text: 'to embed', title: 'A title' },
+    ]);
+    const vectors = [{ chunk_id: key, hash: 'hto embed', vector: Buffer.alloc(4) }];
+    await write((tx) => tx.putVectors({ model, dimension: 1, vectors }));
+    expect(await lacks(model)).toEqual([]);
+    expect(await lacks(other)).toEqual([key]);
+    const before = (await read((tx) => tx.getVectorState({})))?.seq;
+    expect(await write((tx) => tx.deleteVectors({}))).toBeGreaterThan(0);
+    expect(await lacks(model)).toEqual([key]);
+    expect((await read((tx) => tx.getVectorState({})))?.seq).toBe(before);
+  });
+}

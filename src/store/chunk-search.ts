@@ -1,0 +1,108 @@
+import { sql } from 'kysely';
+import {
+  ANY_CHUNK,
+  type ChunkFilter,
+  type ChunkWords,
+  type FoundChunk,
+  filterOf,
+  PHRASE_WEIGHT,
+} from './chunk-query.ts';
+import { isOneOf, listOf } from './key-list.ts';
+import { findByBm25 } from './postgres-bm25.ts';
+import type { Queries } from './query.ts';
+
+/** A chunk as a result shows it. */
+export interface ChunkView {
+  readonly id: number;
+  readonly document_id: string;
+  readonly idx: number;
+  readonly place: string;
+  readonly text: string;
+  readonly title: string | null;
+  readonly source: string;
+  readonly source_id: string;
+  readonly url: string | null;
+  readonly updated_at: number;
+}
+
+export function chunkSearchQueries(queries: Queries) {
+  const { engine, db, all, fetch } = queries;
+  const ranked = sql<number>`-bm25(chunk_words)`;
+  const findAll = all((p: { query: string; limit: number }) =>
+    db
+      .selectFrom('chunk_words')
+      .select(['rowid as chunk_id', ranked.as('score')])
+      .where(sql<boolean>`chunk_words match ${p.query}`)
+      .orderBy('score', 'desc')
+      .orderBy('rowid')
+      .limit(p.limit),
+  );
+  const findSome = (query: string, limit: number, condition: ReturnType<typeof filterOf>) =>
+    fetch(
+      db
+        .selectFrom(
+          db
+            .selectFrom('chunk_words')
+            .select(['rowid', ranked.as('score')])
+            .where(sql<boolean>`chunk_words match ${query}`)
+            .limit(-1)
+            .as('found'),
+        )
+        // SQLite takes the tables of a cross join in this order, and so looks up what was found.
+        .crossJoin('chunks')
+        .crossJoin('documents')
+        .select(['found.rowid as chunk_id', 'found.score'])
+        .whereRef('chunks.id', '=', 'found.rowid')
+        .whereRef('documents.id', '=', 'chunks.document_id')
+        .where(condition as NonNullable<typeof condition>)
+        .orderBy('found.score', 'desc')
+        .orderBy('found.rowid')
+        .limit(limit),
+    );
+
+  const listViews = all((p: { ids: unknown }) =>
+    db
+      .selectFrom('chunks')
+      .innerJoin('documents', 'documents.id', 'chunks.document_id')
+      .select(['chunks.id', 'chunks.document_id', 'chunks.idx', 'chunks.place', 'chunks.text'])
+      .select(['documents.title', 'documents.source', 'documents.source_id', 'documents.url'])
+      .select('documents.updated_at')
+      .where(isOneOf(engine, 'chunks.id', p.ids)),
+  );
+
+  return {
+    /** Chunks that have any of the words, those with more and rarer ones first (BM25). */
+    findChunks: async ({
+      words,
+      phrases = [],
+      limit,
+      filter = ANY_CHUNK,
+    }: ChunkWords & { limit: number; filter?: ChunkFilter }): Promise<FoundChunk[]> => {
+      if (words.length === 0) return [];
+      const condition = filterOf(engine, filter);
+      if (engine === 'postgres') return findByBm25(queries, { words, phrases }, { limit, condition });
+      const query = matchOf({ words, phrases });
+      return condition ? findSome(query, limit, condition) : findAll({ query, limit });
+    },
+    /** The keys of all chunks that a filter lets through. */
+    listChunkKeys: async ({ filter }: { filter: ChunkFilter }): Promise<number[]> => {
+      const condition = filterOf(engine, filter) ?? sql<boolean>`1 = 1`;
+      const query = db
+        .selectFrom('documents')
+        .innerJoin('chunks', 'chunks.document_id', 'documents.id')
+        .select('chunks.id')
+        .where(condition)
+        .orderBy('chunks.id');
+      return (await fetch(query)).map(({ id }) => id);
+    },
+    /** Those that are still there, in no order. */
+    listChunkViews: ({ ids }: { ids: readonly number[] }): Promise<ChunkView[]> =>
+      listViews({ ids: listOf(engine, ids) }),
+  };
+}
+
+/** FTS5's language for it. */
+function matchOf({ words, phrases }: Required<ChunkWords>): string {
+  const repeated = phrases.flatMap((phrase) => Array(PHRASE_WEIGHT).fill(`"${phrase.join(' ')}"`));
+  return [...words.map((word) => `"${word}"`), ...repeated].join(' OR ');
+}

@@ -1,0 +1,90 @@
+import { sql } from 'kysely';
+import type { Queries } from './query.ts';
+import type { SkippedRow, SourceRow } from './schema.ts';
+
+/** Sources and what is known of their documents. How a document is written, with its chunks, is in chunks.ts. */
+export function documentQueries({ db, all, one, run }: Queries) {
+  const putSkipped = run((p: SkippedRow) =>
+    db
+      .insertInto('skipped')
+      .values({ source: p.source, source_id: p.source_id, version: p.version, reason: p.reason, at: p.at })
+      .onConflict((conflict) =>
+        conflict.columns(['source', 'source_id']).doUpdateSet((row) => ({
+          version: row.ref('excluded.version'),
+          reason: row.ref('excluded.reason'),
+          at: row.ref('excluded.at'),
+        })),
+      ),
+  );
+
+  return {
+    getDocument: one((p: { id: string }) => db.selectFrom('documents').selectAll().where('id', '=', p.id)),
+    getDocumentOf: one((p: { source: string; sourceId: string }) =>
+      db.selectFrom('documents').selectAll().where('source', '=', p.source).where('source_id', '=', p.sourceId),
+    ),
+    getDocumentHash: one((p: { source: string; sourceId: string }) =>
+      db.selectFrom('documents').select('hash').where('source', '=', p.source).where('source_id', '=', p.sourceId),
+    ),
+    /** What a sync compares with what is there, in the order of the names. */
+    listVersions: all((p: { source: string }) =>
+      db.selectFrom('documents').select(['source_id', 'version']).where('source', '=', p.source).orderBy('source_id'),
+    ),
+    /** Its content is the same, only what told so has changed. */
+    setDocumentVersion: run((p: { source: string; sourceId: string; version: string }) =>
+      db
+        .updateTable('documents')
+        .set({ version: p.version })
+        .where('source', '=', p.source)
+        .where('source_id', '=', p.sourceId),
+    ),
+    /** Every document in the order of its source and name, from the one after `after`; of one source, or with '' of all. */
+    listDocuments: all((p: { source: string; afterSource: string; afterId: string; limit: number }) =>
+      db
+        .selectFrom('documents')
+        .selectAll()
+        .where(sql<boolean>`(source, source_id) > (${p.afterSource}, ${p.afterId})`)
+        .where(sql<boolean>`(${p.source} = '' or source = ${p.source})`)
+        .orderBy('source')
+        .orderBy('source_id')
+        .limit(p.limit),
+    ),
+    listSourceCounts: all((_: object) =>
+      db
+        .selectFrom('documents')
+        .select(['source', db.fn.countAll<number>().as('documents')])
+        .groupBy('source')
+        .orderBy('source'),
+    ),
+    putSkipped,
+    deleteSkipped: run((p: { source: string; sourceId: string }) =>
+      db.deleteFrom('skipped').where('source', '=', p.source).where('source_id', '=', p.sourceId),
+    ),
+    listSkipped: all((p: { source: string }) =>
+      db.selectFrom('skipped').selectAll().where('source', '=', p.source).orderBy('source_id'),
+    ),
+    getSource: one((p: { name: string }) => db.selectFrom('sources').selectAll().where('name', '=', p.name)),
+    listSources: all((_: object) => db.selectFrom('sources').selectAll().orderBy('name')),
+    putSource: run((p: SourceRow) =>
+      db
+        .insertInto('sources')
+        .values({
+          name: p.name,
+          state: p.state,
+          checkpoint: p.checkpoint,
+          notes: p.notes,
+          started_at: p.started_at,
+          synced_at: p.synced_at,
+        })
+        .onConflict((conflict) =>
+          conflict.column('name').doUpdateSet((row) => ({
+            state: row.ref('excluded.state'),
+            checkpoint: row.ref('excluded.checkpoint'),
+            notes: row.ref('excluded.notes'),
+            started_at: row.ref('excluded.started_at'),
+            synced_at: row.ref('excluded.synced_at'),
+          })),
+        ),
+    ),
+    deleteSource: run((p: { name: string }) => db.deleteFrom('sources').where('name', '=', p.name)),
+  };
+}

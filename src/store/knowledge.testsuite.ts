@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import type { StoreKit } from './store.testkit.ts';
+import type { DocumentRow, NewChunk, SourceRow } from './store.ts';
+
+export function testKnowledge({ read, write }: StoreKit): void {
+  const newSource = () => `filesystem:${randomUUID()}`;
+  const document = (source: string, source_id: string, change: Partial<DocumentRow> = {}): DocumentRow => ({
+    id: randomUUID(),
+    source,
+    source_id,
+    version: 'v1',
+    hash: 'h1',
+    content_type: 'text/plain',
+    created_at: 1,
+    updated_at: 2,
+    indexed_at: 3,
+    title: 'Title',
+    author: null,
+    url: null,
+    tags: '["a"]',
+    metadata: '{"k":1}',
+    body: 'body',
+    ...change,
+  });
+  const chunk = (text: string, title: string[] = []): NewChunk => ({
+    hash: `h-${title.join('-')}-${text}`,
+    place: '{"from":1,"to":2}',
+    text,
+    words: { title, words: text.split(' ') },
+  });
+  const chunksOf = (documentId: string) => read((tx) => tx.listChunks({ documentId }));
+  const foundBy = (...words: string[]) =>
+    read(async (tx) => {
+      const found = (await tx.findChunks({ words, limit: 9 })).map(({ chunk_id }) => chunk_id);
+      const views = await tx.listChunkViews({ ids: found });
+      return found.map((id) => views.find((view) => view.id === id)?.document_id);
+    });
+
+  test('a document is read as it was written, by its id and by what its source calls it', async () => {
+    const row = document(newSource(), 'a/b.md', { author: 'Ann', url: 'https://x/a' });
+    expect(await write((tx) => tx.replaceDocument(row, [chunk('one'), chunk('two')]))).toBe(row.id);
+    expect(await read((tx) => tx.getDocument({ id: row.id }))).toEqual(row);
+    expect(await read((tx) => tx.getDocumentOf({ source: row.source, sourceId: 'a/b.md' }))).toEqual(row);
+    expect(await read((tx) => tx.getDocument({ id: 'none' }))).toBeNull();
+    expect(await read((tx) => tx.getDocumentHash({ source: row.source, sourceId: 'a/b.md' }))).toEqual({ hash: 'h1' });
+    expect(await chunksOf(row.id)).toMatchObject([
+      { idx: 0, text: 'one', place: '{"from":1,"to":2}', document_id: row.id },
+      { idx: 1, text: 'two' },
+    ]);
+  });
+
+  test('a replaced document keeps its id, and the chunks that are the same keep their keys', async () => {
+    const row = document(newSource(), 'a');
+    const word = `w${randomUUID().replaceAll('-', '')}`;
+    await write((tx) =>
+      tx.replaceDocument(
+        row,
+        ['one', 'same', `${word} gone`, 'same'].map((text) => chunk(text)),
+      ),
+    );
+    const before = await chunksOf(row.id);
+    const changed = { ...row, id: randomUUID(), hash: 'h2', body: 'new', title: null, created_at: 9 };
+    const texts = ['new', 'same', 'one', 'same', 'same'];
+    expect(
+      await write((tx) =>
+        tx.replaceDocument(
+          changed,
+          texts.map((text) => chunk(text)),
+        ),
+      ),
+    ).toBe(row.id);
+    expect(await read((tx) => tx.getDocument({ id: row.id }))).toEqual({ ...changed, id: row.id, created_at: 1 });
+    const after = await chunksOf(row.id);
+    expect(after.map(({ text }) => text)).toEqual(texts);
+    expect(after.map(({ idx }) => idx)).toEqual([0, 1, 2, 3, 4]);
+    expect([after[1], after[2], after[3]].map((one) => one?.id)).toEqual(
+      [before[1], before[0], before[3]].map((one) => one?.id),
+    );
+    expect(after[0]?.id).toBeGreaterThan(before[3]?.id as number);
+    expect(await foundBy(word)).toEqual([]);
+  });
+
+  test('chunks are found by the words of their title and of their text, more of them first', async () => {
+    const [source, one, two] = [newSource(), ...[1, 2].map(() => `w${randomUUID().replaceAll('-', '')}`)] as const;
+    const rows = ['x', 'y', 'z'].map((name) => document(source, name));
+    const ids = rows.map(({ id }) => id);
+    await write(async (tx) => {
+      await tx.replaceDocument(rows[0] as DocumentRow, [chunk(`${one} here`)]);
+      await tx.replaceDocument(rows[1] as DocumentRow, [chunk(`${one} ${two}`), chunk('nothing')]);
+      await tx.replaceDocument(rows[2] as DocumentRow, [chunk('elsewhere', [two as string])]);
+    });
+    const found = await foundBy(one as string, two as string);
+    expect(found[0]).toBe(ids[1]);
+    expect(new Set(found)).toEqual(new Set(ids));
+    expect(await foundBy('or', 'not', 'near')).toEqual([]);
+  });
+
+  test('a deleted document is gone with all that it was found by', async () => {
+    const row = document(newSource(), 'a');
+    const word = `w${randomUUID().replaceAll('-', '')}`;
+    await write((tx) => tx.replaceDocument(row, [chunk(word)]));
+    const count = async () => (await read((tx) => tx.countChunks({})))?.chunks as number;
+    const before = await count();
+    const remove = () => write((tx) => tx.deleteDocument({ source: row.source, sourceId: 'a' }));
+    expect(await remove()).toBe(1);
+    expect(await remove()).toBe(0);
+    expect(await count()).toBe(before - 1);
+    expect(await foundBy(word)).toEqual([]);
+    expect(await read((tx) => tx.getDocument({ id: row.id }))).toBeNull();
+  });
+
+  test('a document that fails half-way leaves what was there', async () => {
+    const row = document(newSource(), 'a');
+    await write((tx) => tx.replaceDocument(row, [chunk('old')]));
+    const broken = [chunk('new'), { ...chunk('bad'), text: null as unknown as string }];
+    await expect(write((tx) => tx.replaceDocument({ ...row, hash: 'h2' }, broken))).rejects.toThrow();
+    expect(await read((tx) => tx.getDocument({ id: row.id }))).toEqual(row);
+    expect((await chunksOf(row.id)).map(({ text }) => text)).toEqual(['old']);
+  });
+
+  test('what a source has is listed in order, page by page, and counted', async () => {
+    const [source, other] = [newSource(), newSource()].sort() as [string, string];
+    await write(async (tx) => {
+      for (const name of ['b', 'a', 'c']) await tx.replaceDocument(document(source, name), []);
+      await tx.replaceDocument(document(other, 'a'), []);
+    });
+    await write((tx) => tx.setDocumentVersion({ source, sourceId: 'b', version: 'v2' }));
+    expect(await read((tx) => tx.listVersions({ source }))).toEqual([
+      { source_id: 'a', version: 'v1' },
+      { source_id: 'b', version: 'v2' },
+      { source_id: 'c', version: 'v1' },
+    ]);
+    const page = async (of: string, afterSource: string, afterId: string, limit = 9) =>
+      (await read((tx) => tx.listDocuments({ source: of, afterSource, afterId, limit }))).map((row) => row.source_id);
+    expect(await page(source, '', '', 2)).toEqual(['a', 'b']);
+    expect(await page(source, source, 'b')).toEqual(['c']);
+    expect((await page('', source, 'b', 2))[0]).toBe('c');
+    const counts = await read((tx) => tx.listSourceCounts({}));
+    expect(counts.find((one) => one.source === source)).toEqual({ source, documents: 3 });
+  });
+
+  test('what was skipped is kept with its reason until it is forgotten', async () => {
+    const source = newSource();
+    const row = { source, source_id: 'a', version: 'v1', reason: 'broken', at: 1 };
+    await write((tx) => tx.putSkipped(row));
+    await write((tx) => tx.putSkipped({ ...row, version: 'v2', reason: 'too large', at: 2 }));
+    const list = () => read((tx) => tx.listSkipped({ source }));
+    expect(await list()).toEqual([{ ...row, version: 'v2', reason: 'too large', at: 2 }]);
+    expect(await write((tx) => tx.deleteSkipped({ source, sourceId: 'a' }))).toBe(1);
+    expect(await list()).toEqual([]);
+  });
+
+  test('a source is put, changed and deleted', async () => {
+    const name = newSource();
+    const row: SourceRow = { name, state: 'syncing', checkpoint: null, notes: null, started_at: 1, synced_at: null };
+    const done: SourceRow = { ...row, state: 'synced', checkpoint: '{"at":1}', notes: '2 skipped', synced_at: 2 };
+    await write((tx) => tx.putSource(row));
+    expect(await read((tx) => tx.getSource({ name }))).toEqual(row);
+    await write((tx) => tx.putSource(done));
+    expect((await read((tx) => tx.listSources({}))).filter((one) => one.name === name)).toEqual([done]);
+    expect(await write((tx) => tx.deleteSource({ name }))).toBe(1);
+    expect(await read((tx) => tx.getSource({ name }))).toBeNull();
+  });
+}

@@ -1,0 +1,123 @@
+import { sql } from 'kysely';
+import { isOneOf, listOf } from './key-list.ts';
+import type { Queries } from './query.ts';
+
+/** A vector that is about to be stored: little-endian Float32 of length 1, of the chunk with that hash. */
+export interface NewVector {
+  readonly chunk_id: number;
+  readonly hash: string;
+  readonly vector: Buffer;
+}
+
+/** A chunk that has no vector of the model, with what the vector is made of. */
+export interface UnembeddedChunk {
+  readonly id: number;
+  readonly hash: string;
+  readonly place: string;
+  readonly text: string;
+  readonly title: string | null;
+}
+
+export function vectorQueries({ engine, db, all, one, run }: Queries) {
+  const count = one((p: { by: number }) =>
+    db
+      .updateTable('vector_state')
+      .set({ seq: sql<number>`seq + ${p.by}` })
+      .where('id', '=', 1)
+      .returning('seq'),
+  );
+  const put = run((p: NewVector & { model: string; dimension: number; seq: number }) =>
+    db
+      .insertInto('chunk_vectors')
+      .columns(['chunk_id', 'hash', 'model', 'dimension', 'vector', 'seq'])
+      // A chunk that changed or went away meanwhile gets none.
+      .expression(
+        db
+          .selectFrom('chunks')
+          .select((row) => [
+            row.ref('chunks.id').as('chunk_id'),
+            'chunks.hash',
+            sql<string>`cast(${p.model} as text)`.as('model'),
+            sql<number>`cast(${p.dimension} as integer)`.as('dimension'),
+            sql<Buffer>`${p.vector}`.as('vector'),
+            sql<number>`cast(${p.seq} as bigint)`.as('seq'),
+          ])
+          .where('chunks.id', '=', p.chunk_id)
+          .where('chunks.hash', '=', p.hash),
+      )
+      .onConflict((conflict) =>
+        conflict.column('chunk_id').doUpdateSet((row) => ({
+          hash: row.ref('excluded.hash'),
+          model: row.ref('excluded.model'),
+          dimension: row.ref('excluded.dimension'),
+          vector: row.ref('excluded.vector'),
+          seq: row.ref('excluded.seq'),
+        })),
+      ),
+  );
+  const getOf = all((p: { ids: unknown; model: string }) =>
+    db
+      .selectFrom('chunk_vectors')
+      .select(['chunk_id', 'vector'])
+      // The model is no index to begin with: all vectors have it.
+      .where(sql<boolean>`model || '' = ${p.model}`)
+      .where(isOneOf(engine, 'chunk_id', p.ids)),
+  );
+  return {
+    /** Answers how many were stored: those whose chunks are still the same. */
+    putVectors: async (p: { model: string; dimension: number; vectors: readonly NewVector[] }): Promise<number> => {
+      const { model, dimension, vectors } = p;
+      const last = (await count({ by: vectors.length }))?.seq as number;
+      let stored = 0;
+      for (const [i, vector] of vectors.entries()) {
+        stored += await put({ ...vector, model, dimension, seq: last - vectors.length + 1 + i });
+      }
+      return stored;
+    },
+    /** Rises with every vector that is stored. */
+    getVectorState: one((_: object) => db.selectFrom('vector_state').select('seq')),
+    /** In the order in which they were stored, those after `after`. */
+    listVectors: all((p: { model: string; after: number; limit: number }) =>
+      db
+        .selectFrom('chunk_vectors')
+        .select(['chunk_id', 'seq', 'vector'])
+        .where('model', '=', p.model)
+        .where('seq', '>', p.after)
+        .orderBy('seq')
+        .limit(p.limit),
+    ),
+    getVectors: ({ ids, model }: { ids: readonly number[]; model: string }) =>
+      getOf({ ids: listOf(engine, ids), model }),
+    /** In the order of their keys, those after `after`. */
+    listUnembedded: all((p: { model: string; after: number; limit: number }) =>
+      db
+        .selectFrom('chunks')
+        .innerJoin('documents', 'documents.id', 'chunks.document_id')
+        .select(['chunks.id', 'chunks.hash', 'chunks.place', 'chunks.text', 'documents.title'])
+        .where('chunks.id', '>', p.after)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('chunk_vectors')
+                .select('chunk_vectors.chunk_id')
+                .whereRef('chunk_vectors.chunk_id', '=', 'chunks.id')
+                .whereRef('chunk_vectors.hash', '=', 'chunks.hash')
+                .where('chunk_vectors.model', '=', p.model),
+            ),
+          ),
+        )
+        .orderBy('chunks.id')
+        .limit(p.limit),
+    ),
+    /** How many vectors there are of which model. */
+    listVectorModels: all((_: object) =>
+      db
+        .selectFrom('chunk_vectors')
+        .select(['model', 'dimension', db.fn.countAll<number>().as('vectors')])
+        .groupBy(['model', 'dimension'])
+        .orderBy('model'),
+    ),
+    /** All of every model, to be made anew. */
+    deleteVectors: run((_: object) => db.deleteFrom('chunk_vectors')),
+  };
+}

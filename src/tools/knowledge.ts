@@ -1,0 +1,87 @@
+import * as z from 'zod';
+import { type KnowledgeDocument, SEARCH_MODES } from '../core/knowledge.ts';
+import { defineTool, referenceField, textField } from './tool.ts';
+
+const MOST_RESULTS = 500;
+const MOST_TAGS = 20;
+/** Of a document, a turn gets no more than so many characters; the rest is found by searching. */
+const MOST_CHARACTERS = 100_000;
+
+const filterField = (description: string) =>
+  z
+    .string()
+    .max(400)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is meant.
+    .regex(/^[^\x00]*$/, 'must not contain NUL characters')
+    .describe(description);
+
+export const searchInput = z.strictObject({
+  query: textField('What to look for: words, a "phrase" in quotes, a question, an error message.').max(
+    100_000,
+    'must have at most 100000 characters',
+  ),
+  mode: z
+    .enum(SEARCH_MODES)
+    .optional()
+    .describe('By words, by meaning, or by both; left out, the best that is configured.'),
+  limit: z.int().min(1).max(MOST_RESULTS).optional().describe('How many documents at most.'),
+  filters: z
+    .strictObject({
+      source: filterField('Only this source: "type:name", or its bare name.').optional(),
+      tags: z.array(filterField('A tag.')).max(MOST_TAGS).optional().describe('Only documents with all of these tags.'),
+      since: filterField('Only what changed since this date or time (ISO 8601).').optional(),
+      until: filterField('Only what changed before this date or time (ISO 8601).').optional(),
+    })
+    .optional(),
+  explain: z.boolean().optional().describe('Say what each score is made of.'),
+});
+
+export const getInput = z.strictObject({ id: referenceField("The document's id, as search gives it.") });
+export const sourcesInput = z.strictObject({});
+
+export const SEARCH_DESCRIPTION =
+  'Search the knowledge base. Any text will do, and more matching words rank higher. Answers documents with a snippet of the part that matches; read one with get.';
+export const GET_DESCRIPTION = 'Read a document of the knowledge base, by the id that search gives.';
+export const SOURCES_DESCRIPTION =
+  'List where the documents of the knowledge base come from, and how these sources are.';
+
+export const searchTool = defineTool({
+  name: 'search',
+  description: SEARCH_DESCRIPTION,
+  input: searchInput,
+  effect: false,
+  look: ({ settings }, input) => settings.knowledge.search(input),
+  run: async ({ looked }) => ({ result: { ...looked } }),
+});
+
+export const getTool = defineTool({
+  name: 'get',
+  description: GET_DESCRIPTION,
+  input: getInput,
+  effect: false,
+  look: ({ settings }, { id }) => settings.knowledge.get(id),
+  run: async ({ looked }) => ({ result: { ...withinReason(looked) } }),
+});
+
+export const sourcesTool = defineTool({
+  name: 'sources',
+  description: SOURCES_DESCRIPTION,
+  input: sourcesInput,
+  effect: false,
+  look: ({ settings }) => settings.knowledge.sources(),
+  run: async ({ looked }) => ({ result: { ...looked } }),
+});
+
+/** What a turn reads is recorded, and fills its context: a book is not given whole. */
+function withinReason(document: KnowledgeDocument): KnowledgeDocument {
+  if (document.body.length <= MOST_CHARACTERS) return document;
+  let room = MOST_CHARACTERS;
+  return {
+    ...document,
+    body: `${document.body.slice(0, MOST_CHARACTERS)}\n… (${document.body.length - MOST_CHARACTERS} more characters)`,
+    chunks: document.chunks.filter(({ text }) => {
+      room -= text.length;
+      return room >= 0;
+    }),
+  };
+}

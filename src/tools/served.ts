@@ -1,0 +1,59 @@
+import * as z from 'zod';
+import { SubstratError } from '../core/errors.ts';
+import type { Knowledge } from '../core/knowledge.ts';
+import {
+  GET_DESCRIPTION,
+  getInput,
+  SEARCH_DESCRIPTION,
+  SOURCES_DESCRIPTION,
+  searchInput,
+  sourcesInput,
+} from './knowledge.ts';
+import { describeProblems } from './tool.ts';
+
+/** A tool for whoever comes in over HTTP and is no agent: seed 004's, and the scripts of the configuration. */
+export interface ServedTool {
+  readonly name: string;
+  readonly description: string;
+  /** One of ours. What others answer is wrapped: `{result}`. */
+  readonly builtin: boolean;
+  /** JSON schema of what it takes. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** Throws a `SubstratError`: `bad_request`, `tool_error`, `timeout` … */
+  call(args: unknown): Promise<Readonly<Record<string, unknown>>>;
+}
+
+/** What is served, in order. `more` is asked each time, so that tools can come and go. */
+export function createServedTools(knowledge: Knowledge, more: () => readonly ServedTool[] = () => []) {
+  const builtin = [
+    serve('search', SEARCH_DESCRIPTION, searchInput, (input) => knowledge.search(input)),
+    serve('get', GET_DESCRIPTION, getInput, ({ id }) => knowledge.get(id)),
+    serve('sources', SOURCES_DESCRIPTION, sourcesInput, () => knowledge.sources()),
+  ];
+  const list = (): readonly ServedTool[] => [...builtin, ...more()];
+  return {
+    list,
+    find: (name: string): ServedTool | null => list().find((tool) => tool.name === name) ?? null,
+  };
+}
+
+export type ServedTools = ReturnType<typeof createServedTools>;
+
+function serve<I extends z.ZodObject>(
+  name: string,
+  description: string,
+  input: I,
+  run: (input: z.infer<I>) => Promise<object>,
+): ServedTool {
+  return {
+    name,
+    description,
+    builtin: true,
+    parameters: z.toJSONSchema(input, { io: 'input' }) as Record<string, unknown>,
+    call: async (args) => {
+      const parsed = input.safeParse(args ?? {});
+      if (!parsed.success) throw new SubstratError('bad_request', describeProblems(parsed.error));
+      return { ...(await run(parsed.data)) };
+    },
+  };
+}
