@@ -41,9 +41,9 @@ const CONTRACTS: typeof SEES = {
   search: [],
   scripting: [],
   scripted: [],
-  tools: ['tool.ts', 'catalog.ts', 'call.ts'],
+  tools: ['tool.ts', 'catalog.ts', 'call.ts', 'served.ts', 'knowledge.ts'],
   http: ['api.ts', 'app.ts', 'schemas.ts'],
-  mcp: ['server.ts', 'socket.ts'],
+  mcp: ['server.ts', 'socket.ts', 'knowledge-server.ts'],
 };
 
 /** Those that put the others together see their insides. */

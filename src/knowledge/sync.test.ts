@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { chunkQuery } from '../search/search.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import type { Connector } from './connector.ts';
@@ -56,9 +57,9 @@ function sync(change: Partial<SyncOptions> = {}, maxTokens = 100) {
 
 const ids = async () => (await store.read((tx) => tx.listVersions({ source }))).map((row) => row.source_id);
 const find = async (...words: string[]) => {
-  const found = await store.read((tx) => tx.findChunks({ words, limit: 20 }));
-  const rows = await Promise.all(found.map(({ document_id: id }) => store.read((tx) => tx.getDocument({ id }))));
-  return [...new Set(rows.map((row) => row?.source_id))].sort();
+  const found = await store.read((tx) => tx.findChunks({ ...chunkQuery(words.join(' ')), limit: 20 }));
+  const rows = await store.read((tx) => tx.listChunkViews({ ids: found.map(({ chunk_id }) => chunk_id) }));
+  return [...new Set(rows.map((row) => row.source_id))].sort();
 };
 
 describe('a sync', () => {

@@ -73,6 +73,8 @@ describe('the document', () => {
       'GET /api/workspaces',
       'GET /api/workspaces/{id}',
       'GET /health',
+      'GET /tools/list',
+      'GET /tools/sources',
       'POST /api/agents',
       'POST /api/agents/{id}/memory/{label}/restore',
       'POST /api/agents/{id}/messages',
@@ -83,6 +85,9 @@ describe('the document', () => {
       'POST /api/tokens',
       'POST /api/workspaces',
       'POST /api/workspaces/{id}/links',
+      'POST /tools/get',
+      'POST /tools/search',
+      'POST /tools/{name}',
       'PUT /api/agents/{id}/memory/{label}',
       'PUT /api/agents/{id}/memory/{label}/sharing',
       'PUT /api/memory/{label}',
@@ -92,6 +97,8 @@ describe('the document', () => {
 
   test.each([
     ['GET', '/health', '/health', 200],
+    ['GET', '/tools/list', '/tools/list', 200],
+    ['GET', '/tools/sources', '/tools/sources', 200],
     ['GET', '/api/status', '/api/status', 200],
     ['GET', '/api/agents', '/api/agents?limit=1', 200],
     ['GET', '/api/agents', '/api/agents?cursor=x', 400],
@@ -168,6 +175,10 @@ describe('the document', () => {
     ['/api/agents', { name: 'x', provider: 'external', workspace: 'nothing' }, 404],
     ['/api/agents', { name: 'x', provider: 'external', workspace: '/', worktree: false }, 403],
     ['/api/agents', { name: 'x', provider: 'external', worktree: true }, 400],
+    ['/tools/search', { query: 'C++ "x', explain: true }, 200],
+    ['/tools/search', { query: '' }, 400],
+    ['/tools/search', { query: 'x', mode: 'hybrid' }, 400],
+    ['/tools/get', { id: 'nothing' }, 404],
   ])('POST %s with %j answers %i as described', async (path, body, status) => {
     const answer = await ask(world, path, { method: 'POST', body });
     expect(answer.status).toBe(status);
@@ -231,6 +242,8 @@ describe('any request', () => {
           workspace: word,
           content: word,
           version: fc.nat(3),
+          query: word,
+          id: word,
           with: fc.array(word, { maxLength: 2 }),
         },
         { requiredKeys: [] },

@@ -1,0 +1,250 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
+import { connectAgent } from '../helpers/mcp.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const BIN = join(ROOT, 'node_modules/.bin');
+const run = promisify(execFile);
+const ENV = { ...process.env, PATH: `${BIN}:${process.env.PATH}` };
+
+let directory: string;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'door-'));
+  mkdirSync(join(directory, 'docs'));
+  writeFileSync(join(directory, 'docs/deploy.md'), '# Deploying\n\nRun the deploy script with foo-bar.\n');
+  writeFileSync(join(directory, 'docs/lunch.md'), '# Lunch\n\nAt noon.\n');
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Runs `ctx` as a program, and answers what it printed. */
+async function ctx(config: string, home: string, ...args: string[]): Promise<string> {
+  const env = { ...ENV, SUBSTRAT_HOME: home };
+  return (await run(process.execPath, [join(ROOT, 'src/ctx/main.ts'), '--config', config, ...args], { env })).stdout;
+}
+
+const connect = async (url: string, era: 'legacy' | 'auto', token?: string) => {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era } });
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }));
+  return client;
+};
+
+const askOver =
+  (url: string, headers: Record<string, string>) => async (method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    return { status: response.status, json: (await response.json()) as Answer };
+  };
+
+// biome-ignore lint/suspicious/noExplicitAny: what comes is compared field by field.
+type Answer = any;
+type Ask = ReturnType<typeof askOver>;
+
+/** What holds on every door. */
+async function expectSeed004(ask: Ask): Promise<void> {
+  const { status, json } = await ask('POST', '/tools/search', { query: 'deploy foo-bar', mode: 'keyword', limit: 1 });
+  expect(status).toBe(200);
+  expect(json).toEqual({
+    results: [
+      {
+        id: expect.any(String),
+        score: 1,
+        title: 'Deploying',
+        source: 'filesystem:docs',
+        source_id: 'deploy.md',
+        updated_at: expect.stringMatching(/^\d{4}-.*Z$/),
+        snippet: '# Deploying\n\nRun the deploy script with foo-bar.',
+        source_url: expect.any(String),
+      },
+    ],
+  });
+  const { id } = json.results[0];
+  expect((await ask('POST', '/tools/get', { id })).json).toMatchObject({
+    ...{ id, source: 'filesystem:docs', source_id: 'deploy.md', title: 'Deploying', author: null },
+    ...{ content_type: 'text/markdown', metadata: {}, body: expect.stringContaining('foo-bar') },
+    chunks: [{ index: 0, text: expect.stringContaining('foo-bar') }],
+  });
+  expect((await ask('GET', '/tools/sources')).json).toEqual({
+    sources: [{ name: 'filesystem:docs', configured: true, healthy: true, notes: null }],
+  });
+  const { tools } = (await ask('GET', '/tools/list')).json;
+  expect(tools.map(({ name, builtin }: { name: string; builtin: boolean }) => [name, builtin])).toEqual([
+    ['search', true],
+    ['get', true],
+    ['sources', true],
+  ]);
+  expect(tools[0].parameters).toMatchObject({ type: 'object', required: ['query'] });
+  expect(Object.keys(tools[0])).toEqual(['name', 'description', 'builtin', 'parameters']);
+  expect((await ask('POST', '/tools/sources', {})).json).toHaveProperty('sources');
+
+  const refused: [string, string, unknown, number, string][] = [
+    ['POST', '/tools/search', {}, 400, 'bad_request'],
+    ['POST', '/tools/search', { query: ' ' }, 400, 'bad_request'],
+    ['POST', '/tools/search', { query: 'x', filters: { since: 'yesterday' } }, 400, 'bad_request'],
+    ['POST', '/tools/search', { query: 'x', limits: 3 }, 400, 'bad_request'],
+    ['POST', '/tools/search', '{"query":', 400, 'bad_request'],
+    ['POST', '/tools/search', { query: 'x', mode: 'semantic' }, 400, 'embeddings_disabled'],
+    ['POST', '/tools/get', { id: 'nothing' }, 404, 'not_found'],
+    ['POST', '/tools/nothing', {}, 404, 'not_found'],
+  ];
+  for (const [method, path, body, wanted, code] of refused) {
+    const answer = await ask(method, path, body);
+    expect([path, answer.status, answer.json]).toEqual([
+      path,
+      wanted,
+      { error: { code, message: expect.any(String) } },
+    ]);
+  }
+}
+
+async function expectMcp(client: Client): Promise<void> {
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['search', 'get', 'sources']);
+  expect((await client.listPrompts()).prompts).toEqual([]);
+  const found = await client.callTool({ name: 'search', arguments: { query: 'deploy' } });
+  const { results } = found.structuredContent as { results: { id: string; title: string }[] };
+  expect(results[0]?.title).toBe('Deploying');
+  expect(JSON.parse((found.content as { text: string }[])[0]?.text ?? '')).toEqual({ results });
+  const missing = await client.callTool({ name: 'get', arguments: { id: 'nothing' } });
+  expect(missing).toMatchObject({ isError: true, structuredContent: { error: { code: 'not_found' } } });
+  await expect(client.callTool({ name: 'nothing', arguments: {} })).rejects.toThrow('There is no tool "nothing"');
+  await client.close();
+}
+
+describe('on the daemon', () => {
+  let world: TestDaemon;
+  let url: string;
+  beforeAll(async () => {
+    const config = `[connectors.filesystem.docs]\nroot = ${JSON.stringify(join(directory, 'docs'))}\n`;
+    world = await startDaemon({ config, members: { reader: {}, clerk: { tools: ['list_agents'] } } });
+    // `ctx` works beside the daemon, on its store.
+    await ctx(join(world.directory, 'substrat.toml'), world.home, 'sync');
+    url = (await world.daemon.status()).url as string;
+  });
+  afterAll(() => world.stop());
+
+  test('routes, fields and errors are as seed 004 says, for whoever has the token', async () => {
+    await expectSeed004(askOver(url, { authorization: `Bearer ${world.daemon.home.token}` }));
+    for (const [method, path] of [
+      ['POST', '/tools/search'],
+      ['GET', '/tools/list'],
+      ['POST', '/mcp'],
+    ] as const) {
+      const answer = await askOver(url, {})(method, path, method === 'POST' ? { query: 'x' } : undefined);
+      expect(answer).toMatchObject({ status: 401, json: { error: { code: 'unauthorized' } } });
+    }
+    expect((await askOver(url, {})('GET', '/health')).json).toEqual({ status: 'ok', name: 'daemon' });
+    const anna = await world.client.createToken({ as: 'anna' });
+    const other = await askOver(url, { authorization: `Bearer ${anna.token}` })('GET', '/tools/sources');
+    expect(other).toMatchObject({ status: 403, json: { error: { code: 'forbidden' } } });
+  });
+
+  test.each(['legacy', 'auto'] as const)('MCP is served to clients of the era %s', async (era) => {
+    await expectMcp(await connect(url, era, world.daemon.home.token));
+  });
+
+  test('agents have the same tools, unless their scope leaves them out', async () => {
+    await using agent = await connectAgent({ home: world.home, agentId: world.agent('reader').id });
+    const { value } = await agent.call('search', { query: 'deploy script' });
+    const [first] = value.results as { id: string; title: string }[];
+    expect(first?.title).toBe('Deploying');
+    expect((await agent.call('get', { id: first?.id })).value).toMatchObject({
+      title: 'Deploying',
+      chunks: [{ index: 0 }],
+    });
+    expect((await agent.call('sources')).value).toMatchObject({ sources: [{ name: 'filesystem:docs' }] });
+    expect((await agent.call('get', { id: 'nothing' })).value.error?.code).toBe('not_found');
+    expect((await agent.call('search', { query: 'x', mode: 'hybrid' })).value.error?.code).toBe('embeddings_disabled');
+    await using clerk = await connectAgent({ home: world.home, agentId: world.agent('clerk').id });
+    await expect(clerk.call('search', { query: 'x' })).rejects.toThrow('no tool "search" in the scope');
+  });
+});
+
+describe('ctx serve mcp', () => {
+  let config: string;
+  let home: string;
+  beforeAll(async () => {
+    [config, home] = [join(directory, 'ctx.toml'), join(directory, 'home')];
+    writeFileSync(
+      config,
+      '[db]\npath = "./ctx.sqlite"\n[server]\nbind = "127.0.0.1:0"\n[connectors.filesystem.docs]\nroot = "docs"\n',
+    );
+    await ctx(config, home, 'sync');
+  });
+
+  const serve = async (...flags: string[]) => {
+    const args = [join(ROOT, 'src/ctx/main.ts'), '--config', config, '--json', 'serve', 'mcp', ...flags];
+    const child = spawn(process.execPath, args, {
+      env: { ...ENV, SUBSTRAT_HOME: home },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let said = '';
+    child.stderr.on('data', (data: Buffer) => {
+      said += data;
+    });
+    const [line] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => [null])]);
+    return {
+      url: line === null ? null : (JSON.parse(String(line)).url as string),
+      said: () => said,
+      [Symbol.asyncDispose]: async () => {
+        if (child.exitCode !== null) return;
+        child.kill('SIGTERM');
+        const [code] = await once(child, 'exit');
+        expect(code).toBe(0);
+      },
+    };
+  };
+
+  test('needs no token: routes, both eras of MCP, and only its own Host and Origin', async () => {
+    await using served = await serve();
+    const url = served.url as string;
+    await expectSeed004(askOver(url, {}));
+    for (const era of ['legacy', 'auto'] as const) await expectMcp(await connect(url, era));
+    expect((await askOver(url, { origin: 'https://elsewhere.example' })('GET', '/tools/list')).status).toBe(403);
+    expect((await askOver(url, {})('GET', '/api/agents')).status).toBe(404);
+    await using second = await serve('--bind', new URL(url).host);
+    expect(second.url).toBeNull();
+    expect(second.said()).toContain('another `ctx serve mcp` has it');
+  });
+
+  test('with --token it wants that one', async () => {
+    await using served = await serve('--token', 'sesame');
+    const url = served.url as string;
+    expect((await askOver(url, {})('GET', '/tools/list')).status).toBe(401);
+    expect((await askOver(url, { authorization: 'Bearer sesame' })('GET', '/tools/list')).status).toBe(200);
+    expect((await askOver(url, {})('GET', '/health')).json).toEqual({ status: 'ok', name: 'ctx' });
+  });
+
+  test("the conformance suite's applicable scenarios pass, in both eras", async () => {
+    await using served = await serve();
+    for (const revision of ['2025-11-25', '2026-07-28']) {
+      const expected = ['--expected-failures', join(ROOT, `test/fixtures/mcp-conformance-${revision}.yml`)];
+      const args = ['server', '--url', `${served.url}/mcp`, '--requirements', revision, ...expected];
+      const { stdout } = await run(join(BIN, 'conformance'), args, { env: ENV, cwd: directory, maxBuffer: 1e8 });
+      expect(stdout).toContain('✓ tools-list');
+      expect(stdout).toContain('✓ dns-rebinding-protection');
+    }
+  });
+
+  test("the inspector's command line lists and calls the tools", async () => {
+    await using served = await serve();
+    const inspect = async (...args: string[]) => {
+      const all = ['--cli', `${served.url}/mcp`, '--transport', 'http', '--method', ...args];
+      return JSON.parse((await run(join(BIN, 'mcp-inspector'), all, { env: ENV, cwd: directory })).stdout);
+    };
+    const { tools } = await inspect('tools/list');
+    expect(tools.map(({ name }: { name: string }) => name)).toEqual(['search', 'get', 'sources']);
+    const found = await inspect('tools/call', '--tool-name', 'search', '--tool-arg', 'query=deploy');
+    expect(found.structuredContent.results[0].title).toBe('Deploying');
+  });
+});
