@@ -8,6 +8,7 @@ import { userHome } from './home.ts';
 import { locate } from './locate.ts';
 import { parseSource, readSource } from './read.ts';
 import { describeIssues, listProblems, typeMessage } from './report.ts';
+import { agents } from './sections/agents.ts';
 import { chunking } from './sections/chunking.ts';
 import { connectors } from './sections/connectors.ts';
 import { daemon } from './sections/daemon.ts';
@@ -20,6 +21,7 @@ import { providers } from './sections/providers.ts';
 import { retrieval } from './sections/retrieval.ts';
 import { sandbox } from './sections/sandbox.ts';
 import { server } from './sections/server.ts';
+import { tools } from './sections/tools.ts';
 
 /** Every section of the file. A new one is a file in `sections/` and a line here. */
 export const sections = (place: Place) => ({
@@ -35,10 +37,12 @@ export const sections = (place: Place) => ({
   embedding: embedding(place),
   retrieval,
   connectors: connectors(place),
+  tools: tools(place),
+  agents: agents(place),
 });
 
 /** Sections of parts that are not built yet, accepted unread. Each leaves when its part declares its section. */
-const unread = ['tools', 'agents', 'channels'];
+const unread = ['channels'];
 
 type Sections = { [Name in keyof ReturnType<typeof sections>]: z.output<ReturnType<typeof sections>[Name]> };
 
