@@ -39,7 +39,7 @@ const CONTRACTS: typeof SEES = {
   providers: ['provider.ts'],
   sandbox: [],
   search: [],
-  scripting: [],
+  scripting: ['following.ts', 'open.ts'],
   scripted: [],
   tools: ['tool.ts', 'catalog.ts', 'call.ts', 'served.ts', 'knowledge.ts'],
   http: ['api.ts', 'app.ts', 'schemas.ts'],

@@ -1,11 +1,11 @@
-import { readFile, stat } from 'node:fs/promises';
-import { dirname, relative } from 'node:path';
+import { stat } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import type { Config } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona } from '../core/persona.ts';
-import type { Script, Scripting, ScriptLog } from '../scripting/scripting.ts';
+import { type Environment, openScript, readScript, shownPath } from '../scripting/open.ts';
+import type { Scripting, ScriptLog } from '../scripting/scripting.ts';
 import { Declaration, problemsOf } from './draft.ts';
 
 export type PersonaEntry = Config['agents'][number];
@@ -36,7 +36,7 @@ export interface Use {
 
 export interface LoadOptions {
   readonly scripting: Scripting;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
 /** The limit of a script is for what it does when it is asked, not for the start of a thread. */
@@ -45,7 +45,7 @@ const LOAD_MS = 10_000;
 /** `last` comes back when nothing has changed. Throws when the file cannot be used. */
 export async function loadPersona(entry: PersonaEntry, last: Loaded | null, options: LoadOptions): Promise<Loaded> {
   if (entry.kind === 'toml') return loadText(entry, last);
-  const version = JSON.stringify([entry, await contentOf(entry)]);
+  const version = JSON.stringify([entry, await readScript(entry.path)]);
   if (last?.version === version) return last;
   return entry.kind === 'lua' ? loadScript(entry, version, options) : loadModule(entry, version);
 }
@@ -70,17 +70,8 @@ async function loadScript(
   version: string,
   { scripting, env }: LoadOptions,
 ): Promise<Loaded> {
-  const { path, timeoutMs, network, config } = entry;
-  const directory = dirname(path);
-  const script: Script = {
-    name: shownPath(path),
-    source: await readFile(path, 'utf8'),
-    global: 'agent',
-    directory,
-    env: Object.fromEntries(entry.env.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]]))),
-    network,
-    timeoutMs,
-  };
+  const { path, timeoutMs, config } = entry;
+  const script = await openScript(entry, 'agent', env);
   const declared = (await scripting.run({ ...script, timeoutMs: LOAD_MS }, null)) as {
     functions?: { resolve?: boolean };
   };
@@ -124,20 +115,6 @@ function declare(
   };
 }
 
-async function contentOf(entry: FileEntry): Promise<string> {
-  try {
-    return await readFile(entry.path, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
-    throw wrong(entry, code === 'ENOENT' ? 'there is no such file' : `this file cannot be read (${code})`);
-  }
-}
-
 function wrong(entry: FileEntry, problem: string): SubstratError {
   return new SubstratError('config', `${shownPath(entry.path)}: ${problem} (${entry.table})`);
-}
-
-function shownPath(path: string): string {
-  const near = relative(process.cwd(), path);
-  return near === '' || near.startsWith('..') ? path : near;
 }

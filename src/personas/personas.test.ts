@@ -229,7 +229,7 @@ describe('the registry', () => {
     );
     expect(personas.list().map(({ name, source }) => `${name} ${source}`)).toEqual(['own ts', 'a toml', 'x lua']);
     expect(personas.problems()).toEqual([
-      '[agents.OWN]: the program itself has a persona of that name, and that one is served.',
+      '[agents.OWN]: the program itself has a persona of that name.',
       'a: there is no tool "nonsense".',
       '[agents.x]: its file calls it "y"; it is served as "x".',
     ]);

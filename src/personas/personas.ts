@@ -12,8 +12,8 @@ import { createRegistry, type RegistryOptions } from './registry.ts';
 /** Every persona there is, by name. */
 export interface Personas {
   list(): readonly PersonaInfo[];
-  /** Null when there is none of that name. */
-  find(name: string): PersonaInfo | null;
+  /** Null when there is none of that name. `path` is its file. */
+  find(name: string): (PersonaInfo & { readonly path: string | null }) | null;
   /** Throws `not_found`, `bad_request` for a missing argument, `agent_error`, `timeout`. */
   resolve(name: string, args: Readonly<Record<string, unknown>>, use?: PersonaUse): Promise<PersonaPrompt>;
   /** What is wrong now, one sentence each: scripts that do not load, tools that do not exist. */

@@ -27,7 +27,8 @@ export function createMachine(
     _free(pointer: number): void;
     _luaL_loadbufferx(state: number, buffer: number, size: number, name: number, mode: number): number;
   } & Record<`_luaopen_${string}`, (state: number) => number>;
-  const values = createValues(lua, resultBytes);
+  let mostBytes = resultBytes;
+  const values = createValues(lua, () => mostBytes);
   const code = cString(prelude);
   const codeLength = Buffer.byteLength(prelude);
   const codeName = cString('=substrat');
@@ -74,6 +75,7 @@ export function createMachine(
   function run(job: Job) {
     used = 0;
     starved = false;
+    mostBytes = job.script.resultBytes ?? resultBytes;
     let outcome: Outcome | null = null;
     const operations = createOperations(job.script, ask, (level, message) => say({ type: 'log', level, message }));
     perform = (operation, state) => {

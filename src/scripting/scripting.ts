@@ -23,6 +23,8 @@ export interface Script {
   /** The hosts that `http` may reach, null for any. */
   readonly network: readonly string[] | null;
   readonly timeoutMs: number;
+  /** How much it may hand over at once, where it is more than usual. */
+  readonly resultBytes?: number | undefined;
 }
 
 /** A function of the script's table to call. Without a call, the script's fields are the result. */

@@ -32,7 +32,7 @@ export interface Values {
  * Copies values over the boundary, so that no object of ours is ever in a script's hands, nor one of its in ours.
  * The functions are called inside a protected call: an error that Lua raises in them passes through as it is.
  */
-export function createValues(lua: Lua, maxBytes: number): Values {
+export function createValues(lua: Lua, mostBytes: () => number): Values {
   const raw = lua.module as unknown as RawModule;
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
@@ -42,7 +42,7 @@ export function createValues(lua: Lua, maxBytes: number): Values {
     if (lua.lua_type(state, index) !== TYPE.string) return null;
     const pointer = raw._lua_tolstring(state, index, lengthPointer);
     const length = raw.HEAPU32[lengthPointer >> 2] ?? 0;
-    if (length > maxBytes) throw new Refused(`has more than ${maxBytes} bytes`);
+    if (length > mostBytes()) throw new Refused(`has more than ${mostBytes()} bytes`);
     return raw.HEAPU8.slice(pointer, pointer + length);
   };
 
@@ -69,7 +69,7 @@ export function createValues(lua: Lua, maxBytes: number): Values {
     function text(index: number): string {
       const content = readBytes(state, index) ?? new Uint8Array();
       bytes += content.length;
-      if (bytes > maxBytes) throw new Refused(`has more than ${maxBytes} bytes`);
+      if (bytes > mostBytes()) throw new Refused(`has more than ${mostBytes()} bytes`);
       return decoder.decode(content);
     }
 
