@@ -20,6 +20,8 @@ export interface PersonaArgument {
   readonly name: string;
   readonly description: string;
   readonly required: boolean;
+  /** What a client may offer while it is typed; never a restriction. */
+  readonly values?: readonly string[] | undefined;
 }
 
 export type PersonaArguments = Readonly<Record<string, unknown>>;

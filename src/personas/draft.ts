@@ -15,7 +15,12 @@ export const Declaration = z.looseObject({
   description: z.string().default(''),
   tools: list(name).default([]),
   arguments: list(
-    z.object({ name, description: z.string().default(''), required: z.boolean().default(false) }),
+    z.object({
+      name,
+      description: z.string().default(''),
+      required: z.boolean().default(false),
+      values: list(z.string()).optional(),
+    }),
   ).default([]),
 });
 
