@@ -41,7 +41,7 @@ const CONTRACTS: typeof SEES = {
   search: [],
   scripting: ['following.ts', 'open.ts'],
   scripted: [],
-  tools: ['tool.ts', 'catalog.ts', 'call.ts', 'served.ts', 'knowledge.ts'],
+  tools: ['tool.ts', 'catalog.ts', 'call.ts', 'served.ts', 'knowledge.ts', 'custom.ts', 'extensions.ts'],
   http: ['api.ts', 'app.ts', 'schemas.ts'],
   mcp: ['server.ts', 'socket.ts', 'knowledge-server.ts'],
 };

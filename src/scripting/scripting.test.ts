@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Knowledge, SearchRequest } from '../core/knowledge.ts';
-import { bodyOf, LIMITS, openScripting, scriptOf } from './scripting.testkit.ts';
-import { createScripting, type Script, type ScriptCall } from './scripting.ts';
+import { bodyOf, openScripting, scriptOf } from './scripting.testkit.ts';
+import { openScripting as openPool, type Script, type ScriptCall } from './scripting.ts';
 
 const scripting = openScripting();
 
@@ -52,7 +52,7 @@ describe('run()', () => {
   });
 
   test('what waits too long for a thread ends with timeout, and what waits at the end is refused', async () => {
-    const pool = createScripting({ ...LIMITS, threads: 1 });
+    const pool = openPool({ threads: 1 });
     const call = { method: 'resolve', args: [] };
     const busy = pool.run(bodyOf('while true do end', { timeoutMs: 60_000 }), call);
     const late = pool.run(bodyOf('return 1', { timeoutMs: 50 }), call);

@@ -1,11 +1,9 @@
 import { afterAll } from 'vitest';
-import { createScripting, type Script, type Scripting } from './scripting.ts';
-
-export const LIMITS = { threads: 2, warm: 1, memoryBytes: 64 * 1024 * 1024, resultBytes: 8 * 1024 * 1024 };
+import { openScripting as open, type Script, type Scripting } from './scripting.ts';
 
 /** Scripting that ends with the file's tests. */
-export function openScripting(limits: Partial<typeof LIMITS> = {}): Scripting {
-  const scripting = createScripting({ ...LIMITS, ...limits });
+export function openScripting(): Scripting {
+  const scripting = open({ threads: 2 });
   afterAll(() => scripting.close());
   return scripting;
 }

@@ -40,6 +40,9 @@ export interface ScriptCall {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 export type ScriptLog = (level: LogLevel, message: string) => void;
 
-export function createScripting(options: PoolOptions): Scripting {
-  return createPool(options);
+const MEGABYTE = 1024 * 1024;
+
+/** Nothing starts before a script is run. */
+export function openScripting(options: Partial<PoolOptions> = {}): Scripting {
+  return createPool({ threads: 4, warm: 1, memoryBytes: 64 * MEGABYTE, resultBytes: 8 * MEGABYTE, ...options });
 }
