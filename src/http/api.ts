@@ -1,3 +1,4 @@
+import type { Personas } from '../personas/personas.ts';
 import type { AgentView, Store, Tx, WorkspaceRow } from '../store/store.ts';
 import type { ServedTools } from '../tools/served.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
@@ -25,6 +26,8 @@ export interface Api {
   readonly workspaces: WorkspaceRules;
   /** Makes the directory of a workspace, or removes that of a deleted one. */
   settleWorkspace(workspace: WorkspaceRow): Promise<void>;
+  /** Personas and tools of the configuration. */
+  extensions(): Promise<{ readonly personas: Personas }>;
   terminateAgent(agentId: string, reason: string): Promise<void>;
   cancelRun(runId: string, reason: string): Promise<void>;
   readonly knowledgeDoor: KnowledgeDoor;

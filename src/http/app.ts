@@ -11,6 +11,7 @@ import { memoryRoutes } from './routes/memory.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { passageRoutes } from './routes/passages.ts';
 import { peopleRoutes } from './routes/people.ts';
+import { personaRoutes } from './routes/personas.ts';
 import { promptRoutes } from './routes/prompt.ts';
 import { runRoutes } from './routes/runs.ts';
 import { tokenRoutes } from './routes/tokens.ts';
@@ -46,6 +47,16 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
   app.route('/api/workspaces', workspaceRoutes(api));
   app.route('/api', peopleRoutes(api));
   app.route('/', knowledgeRoutes(api.knowledgeDoor));
+  for (const path of ['/agents/*', '/prompts/*']) {
+    app.use(path, (c, next) => {
+      ownerOnly(c.get('caller'));
+      return next();
+    });
+  }
+  app.route(
+    '/',
+    personaRoutes(async () => (await api.extensions()).personas),
+  );
   app.openAPIRegistry.register('Event', Event);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
   app.doc31('/api/openapi.json', {

@@ -77,16 +77,16 @@ const prompt = describe(
 );
 
 /** What personas there are, and their prompts: seed 004's routes, outside of `/api`. */
-export function personaRoutes(personas: Personas): Router {
+export function personaRoutes(open: () => Promise<Personas>): Router {
   const routes = createRouter();
-  routes.openapi(list, (c) => c.json({ agents: personas.list().map(shown) }, 200));
+  routes.openapi(list, async (c) => c.json({ agents: (await open()).list().map(shown) }, 200));
   routes.openapi(resolve, async (c) => {
     const { arguments: args } = c.req.valid('json') ?? { arguments: {} };
-    const { system, tools, messages } = await personas.resolve(c.req.valid('param').name, args ?? {});
+    const { system, tools, messages } = await (await open()).resolve(c.req.valid('param').name, args ?? {});
     return c.json({ result: { system, tools: [...tools], messages: [...messages] } }, 200);
   });
-  routes.openapi(prompts, (c) => {
-    const all = personas.list().map(shown);
+  routes.openapi(prompts, async (c) => {
+    const all = (await open()).list().map(shown);
     return c.json(
       {
         prompts: all.map(({ name, description, arguments: declared }) => ({ name, description, arguments: declared })),
@@ -96,6 +96,7 @@ export function personaRoutes(personas: Personas): Router {
   });
   routes.openapi(prompt, async (c) => {
     const { name, arguments: args } = c.req.valid('json');
+    const personas = await open();
     const { system, messages } = await personas.resolve(name, args);
     const all = [{ role: 'system' as const, content: system }, ...messages];
     const description = personas.find(name)?.description ?? '';
