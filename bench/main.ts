@@ -18,6 +18,7 @@ const BENCHMARKS = [
   'rest',
   'events',
   'memory',
+  'personas',
 ];
 
 const { values, positionals } = parseArgs({

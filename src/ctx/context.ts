@@ -8,10 +8,10 @@ import type { Knowledge } from '../core/knowledge.ts';
 import { type ConfiguredSource, configuredSources } from '../knowledge/connectors/create.ts';
 import { createEmbedder, type Embedder } from '../knowledge/embedding.ts';
 import { createKnowledge } from '../knowledge/knowledge.ts';
-import type { Scripting } from '../scripting/scripting.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { showFetching } from './progress.ts';
+import { scriptSources } from './scripts.ts';
 
 /** What commands share. */
 export interface CtxContext {
@@ -61,24 +61,6 @@ export async function withStore<T>(
     await scripts.close();
     await store.close();
   }
-}
-
-/** Opens sources that are scripts; what runs them starts with the first. */
-function scriptSources() {
-  let scripting: Promise<Scripting> | null = null;
-  const start = async () => {
-    const { openScripting } = await import('../scripting/scripting.ts');
-    return openScripting();
-  };
-  return {
-    open: async (source: string, settings: Readonly<Record<string, unknown>>) => {
-      scripting ??= start();
-      const { scriptConnector } = await import('../knowledge/connectors/script.ts');
-      const log = (level: string, message: string) => void process.stderr.write(`${level}: ${source}: ${message}\n`);
-      return scriptConnector(source, { scripting: await scripting, settings, env: process.env, log });
-    },
-    close: async () => (await scripting)?.close(),
-  };
 }
 
 /** A date, a time, or how long ago: `2026-01-31`, `2026-01-31T12:00:00Z`, `7d`. */

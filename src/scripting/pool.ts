@@ -16,12 +16,17 @@ interface Waiting {
   refuse(): void;
 }
 
+const PATIENCE_MS = 40;
+
 /** Threads, started when they are first needed and used again while they are small. A script's limit counts from its request. */
 export function createPool({ threads, warm, ...limits }: PoolOptions): Scripting {
   const idle: Thread[] = [];
   const all = new Set<Thread>();
   const queue: Waiting[] = [];
   let closed = false;
+  let growing: NodeJS.Timeout | null = null;
+  /** When a script was last begun. */
+  let moved = 0;
 
   const start = () => {
     const thread = startThread(limits);
@@ -31,8 +36,22 @@ export function createPool({ threads, warm, ...limits }: PoolOptions): Scripting
 
   const next = () => {
     if (queue.length === 0 || closed) return;
-    const thread = takeIdle() ?? (all.size < threads ? start() : null);
-    if (thread !== null) queue.shift()?.begin(thread);
+    const thread = takeIdle() ?? (all.size === 0 ? start() : null);
+    if (thread === null) return growLater();
+    moved = performance.now();
+    queue.shift()?.begin(thread);
+    if (queue.length > 0) next();
+  };
+
+  /** To start a thread costs more than most scripts: another one is worth it only when those that are there are stuck. */
+  const growLater = () => {
+    growing ??= setTimeout(() => {
+      growing = null;
+      if (queue.length === 0 || closed) return;
+      const stuck = performance.now() - moved >= PATIENCE_MS && [...all].every((thread) => thread.ready);
+      if (stuck && all.size < threads) idle.push(start());
+      next();
+    }, PATIENCE_MS);
   };
 
   const takeIdle = () => {
@@ -94,6 +113,7 @@ export function createPool({ threads, warm, ...limits }: PoolOptions): Scripting
     warmUp,
     async close() {
       closed = true;
+      if (growing !== null) clearTimeout(growing);
       for (const waiting of queue.splice(0)) waiting.refuse();
       await Promise.all([...all].map((thread) => thread.stop()));
     },

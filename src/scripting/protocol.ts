@@ -18,8 +18,9 @@ export interface Job {
   } | null;
 }
 
-/** From the thread: it asks for something and sleeps, it logs, it has finished. */
+/** From the thread: it is ready for a job, it asks for something and sleeps, it logs, it has finished. */
 export type FromThread =
+  | { readonly type: 'ready' }
   | { readonly type: 'ask'; readonly operation: string; readonly args: readonly unknown[] }
   | { readonly type: 'log'; readonly level: LogLevel; readonly message: string }
   | { readonly type: 'done'; readonly outcome: Outcome; readonly spent: boolean };

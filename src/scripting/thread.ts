@@ -8,6 +8,8 @@ import type { Script, ScriptCall } from './scripting.ts';
 export interface Thread {
   /** False once it has stopped, or has grown so much that it should. */
   readonly usable: boolean;
+  /** False while it starts. */
+  readonly ready: boolean;
   run(script: Script, call: ScriptCall | null): Promise<unknown>;
   /** Ends whatever it does, in the middle of a loop or a pattern too. */
   stop(): Promise<void>;
@@ -33,6 +35,7 @@ export function startThread({ memoryBytes, resultBytes }: Omit<ThreadData, 'sign
   });
   worker.unref();
   let usable = true;
+  let ready = false;
   let current: Current | null = null;
 
   const fail = (message: string) => {
@@ -42,6 +45,7 @@ export function startThread({ memoryBytes, resultBytes }: Omit<ThreadData, 'sign
   worker.on('error', (error) => fail(`the script broke its thread (${error.message})`));
   worker.on('exit', () => fail('the thread of the script has ended'));
   worker.on('message', (message: FromThread) => {
+    if (message.type === 'ready') ready = true;
     if (current === null) return;
     if (message.type === 'ask') void reply(current, message.operation, message.args);
     else if (message.type === 'log') current.call?.log?.(message.level, message.message);
@@ -87,6 +91,9 @@ export function startThread({ memoryBytes, resultBytes }: Omit<ThreadData, 'sign
   return {
     get usable() {
       return usable;
+    },
+    get ready() {
+      return ready;
     },
     run,
     async stop() {

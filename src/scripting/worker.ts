@@ -12,3 +12,4 @@ const machine = createMachine(await new LuaFactory().getLuaModule(), workerData 
 const say = (message: FromThread) => port.postMessage(message);
 
 port.on('message', (job: Job) => say({ type: 'done', ...machine.run(job) }));
+say({ type: 'ready' });

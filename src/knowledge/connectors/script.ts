@@ -57,6 +57,7 @@ const ScriptItem = z.object({
     .nullish(),
 });
 export type ScriptItem = z.output<typeof ScriptItem>;
+export type GivenItem = z.input<typeof ScriptItem>;
 
 const Settings = z.looseObject({
   path: z.string(),
@@ -65,8 +66,13 @@ const Settings = z.looseObject({
   network: z.array(z.string()).nullable().default(null),
 });
 
-/** A source that a script scans: everything at once, so what the script does not give is gone. */
+/** A source that a script scans. */
 export function scriptConnector(source: string, options: ScriptConnectorOptions): Connector {
+  return itemConnector(source, () => scanScript(options));
+}
+
+/** A source that is scanned all at once, so what is not given any more is gone. */
+export function itemConnector(source: string, scan: () => Promise<Scan>): Connector {
   let items = new Map<string, ScriptItem>();
   return {
     source,
@@ -75,10 +81,10 @@ export function scriptConnector(source: string, options: ScriptConnectorOptions)
     checkpoint: () => null,
     close: async () => {},
     async *list({ signal, onUnlisted }) {
-      const scan = await scanScript(options);
+      const found = await scan();
       signal.throwIfAborted();
-      items = new Map(scan.items.map((item) => [item.source_id, item]));
-      for (const { name, reason } of scan.problems) onUnlisted(name, reason);
+      items = new Map(found.items.map((item) => [item.source_id, item]));
+      for (const { name, reason } of found.problems) onUnlisted(name, reason);
       yield [...items.values()].map((item) => ({
         sourceId: item.source_id,
         version: versionOf(item),
@@ -103,25 +109,29 @@ export function scriptConnector(source: string, options: ScriptConnectorOptions)
   };
 }
 
-/** Runs `connector.scan(config)` and looks at every item that it gives; a bad one is reported and left out. */
+/** Runs `connector.scan(config)` and looks at every item that it gives. */
 export async function scanScript({ scripting, settings, env, log }: ScriptConnectorOptions): Promise<Scan> {
   const { path, timeout, env: listed, network, ...config } = Settings.parse(settings);
   const entry = { path, timeoutMs: timeout * 1_000, env: listed, network };
   const script = { ...(await openScript(entry, 'connector', env)), resultBytes: RESULT_BYTES };
   const found = await scripting.run(script, { method: 'scan', args: [config], log });
-  const given = Array.isArray(found) ? found : Object.values(Object(found));
   if (typeof found !== 'object' || found === null) {
     throw new SubstratError('script_error', `${script.name}: connector.scan must return a list of items`);
   }
+  return checkItems(Array.isArray(found) ? found : Object.values(found));
+}
+
+/** A bad item is reported and left out. */
+export function checkItems(given: readonly unknown[]): Scan {
   const items: ScriptItem[] = [];
   const problems: { name: string; reason: string }[] = [];
   const seen = new Set<string>();
   for (const [index, value] of given.entries()) {
     const { data, error } = ScriptItem.safeParse(value);
     const name = nameOf(value, index);
-    if (error)
+    if (error) {
       problems.push({ name, reason: error.issues.map(({ path, message }) => [...path, message].join(' ')).join('; ') });
-    else if (seen.has(data.source_id)) problems.push({ name, reason: 'there is another item with this source_id' });
+    } else if (seen.has(data.source_id)) problems.push({ name, reason: 'there is another item with this source_id' });
     else {
       seen.add(data.source_id);
       items.push(data);
