@@ -138,7 +138,8 @@ function toContainer(entries: readonly [unknown, unknown][]): unknown {
     entries.every(([key]) => typeof key === 'number' && Number.isInteger(key) && key >= 1 && key <= entries.length);
   if (isList) return entries.toSorted(([a], [b]) => Number(a) - Number(b)).map(([, value]) => value);
   const object: Record<string, unknown> = Object.create(null);
-  for (const [key, value] of entries) {
+  // Lua has no order; with one, the same table is the same text every time.
+  for (const [key, value] of entries.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))) {
     if (typeof key !== 'string' && typeof key !== 'number') throw new Refused(`has a key that is a ${typeof key}`);
     if (key === '__proto__') throw new Refused('has a key "__proto__"');
     object[key] = value;

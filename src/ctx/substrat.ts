@@ -1,0 +1,90 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { loadConfig } from '../config/config.ts';
+import { resolveHome } from '../config/home.ts';
+import { SubstratError } from '../core/errors.ts';
+import { configuredSources } from '../knowledge/connectors/create.ts';
+import { checkItems, type GivenItem, itemConnector } from '../knowledge/connectors/script.ts';
+import { Extractor } from '../knowledge/extract/extractor.ts';
+import { createKnowledge } from '../knowledge/knowledge.ts';
+import { type SyncCounts, syncSource } from '../knowledge/sync.ts';
+import { openStore } from '../store/open.ts';
+import { openExtensions } from '../tools/extensions.ts';
+import type { ConnectorDefinition, Substrat, SubstratOptions } from './library.ts';
+import { scriptSources } from './scripts.ts';
+
+export async function openSubstrat(options: SubstratOptions): Promise<Substrat> {
+  const { connectors = [], log = () => undefined } = options;
+  const home = options.home ?? resolveHome(process.env);
+  const read = () => loadConfig({ file: options.config, cwd: process.cwd(), home, env: process.env });
+  const config = read();
+  if ('path' in config.db && config.db.path !== ':memory:') mkdirSync(dirname(config.db.path), { recursive: true });
+  const store = await openStore(config.db);
+  const scripts = scriptSources();
+  const own = connectors.map((definition) => {
+    const name = `ts:${definition.name}`;
+    const open = async () => itemConnector(name, async () => checkItems(await allOf(definition)));
+    return { name, open };
+  });
+  const sources = [...configuredSources(config, { home, env: process.env, openScript: scripts.open }), ...own];
+  const configured = sources.map(({ name }) => name);
+  const knowledge = createKnowledge({ store, configured, finalLimit: config.retrieval.finalLimit });
+  const extractor = new Extractor();
+  const close = async () => {
+    await extractor.close();
+    await scripts.close();
+    await store.close();
+  };
+  const code = { personas: options.personas ?? [], tools: options.tools ?? [] };
+  const extensions = await openExtensions({ read, knowledge, env: process.env, code, log }).catch(async (error) => {
+    await close();
+    throw error;
+  });
+  const { personas, tools } = extensions;
+  return {
+    knowledge,
+    personas,
+    tools,
+    resolvePersona: (name, args = {}) => personas.resolve(name, args),
+    callTool: async (name, params = {}) => {
+      const tool = tools.find(name);
+      if (tool === null) throw new SubstratError('not_found', `There is no tool "${name}".`);
+      return tool.call(params);
+    },
+    sync: async () => {
+      const indexer = { extractor, limits: config.chunking, clock: Date.now };
+      const counts: Record<string, SyncCounts> = {};
+      for (const { name, open } of sources) {
+        if (open === null) continue;
+        const connector = await open();
+        try {
+          const { signal } = new AbortController();
+          const onSkip = (id: string, reason: string) => log('warn', `${name}: skipped ${id}: ${reason}`);
+          counts[name] = await syncSource({
+            store,
+            connector,
+            indexer,
+            scope: {},
+            dryRun: false,
+            signal,
+            onProgress: () => {},
+            onSkip,
+          });
+        } finally {
+          await connector.close();
+        }
+      }
+      return counts;
+    },
+    close: async () => {
+      await extensions.close();
+      await close();
+    },
+  };
+}
+
+async function allOf(definition: ConnectorDefinition): Promise<GivenItem[]> {
+  const items: GivenItem[] = [];
+  for await (const item of await definition.scan()) items.push(item);
+  return items;
+}
