@@ -48,6 +48,11 @@ export interface Substrat {
   callTool(name: string, params?: Readonly<Record<string, unknown>>): Promise<unknown>;
   /** Brings every source up to date. */
   sync(): Promise<Readonly<Record<string, SyncCounts>>>;
+  /** Serves the tools, the personas and MCP over HTTP, as `ctx serve mcp` does; without a token, to whoever can reach the address. */
+  serve(at?: {
+    readonly bind?: { readonly host: string; readonly port: number };
+    readonly token?: string | null;
+  }): Promise<{ readonly url: string; close(): Promise<void> }>;
   close(): Promise<void>;
 }
 

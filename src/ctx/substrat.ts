@@ -1,10 +1,11 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { loadConfig } from '../config/config.ts';
 import { resolveHome } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
 import { configuredSources } from '../knowledge/connectors/create.ts';
 import { checkItems, type GivenItem, itemConnector } from '../knowledge/connectors/script.ts';
+import { createEmbedder } from '../knowledge/embedding.ts';
 import { Extractor } from '../knowledge/extract/extractor.ts';
 import { createKnowledge } from '../knowledge/knowledge.ts';
 import { type SyncCounts, syncSource } from '../knowledge/sync.ts';
@@ -12,6 +13,10 @@ import { openStore } from '../store/open.ts';
 import { openExtensions } from '../tools/extensions.ts';
 import type { ConnectorDefinition, Substrat, SubstratOptions } from './library.ts';
 import { scriptSources } from './scripts.ts';
+
+const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
 
 export async function openSubstrat(options: SubstratOptions): Promise<Substrat> {
   const { connectors = [], log = () => undefined } = options;
@@ -28,7 +33,8 @@ export async function openSubstrat(options: SubstratOptions): Promise<Substrat> 
   });
   const sources = [...configuredSources(config, { home, env: process.env, openScript: scripts.open }), ...own];
   const configured = sources.map(({ name }) => name);
-  const knowledge = createKnowledge({ store, configured, finalLimit: config.retrieval.finalLimit });
+  const embedder = createEmbedder(config.embedding, { models: join(home, 'models'), onFetch: () => undefined });
+  const knowledge = createKnowledge({ store, configured, retrieval: config.retrieval, embedder });
   const extractor = new Extractor();
   const close = async () => {
     await extractor.close();
@@ -75,6 +81,31 @@ export async function openSubstrat(options: SubstratOptions): Promise<Substrat> 
         }
       }
       return counts;
+    },
+    serve: async ({ bind = config.server.bind, token = null } = {}) => {
+      const [{ serveKnowledge }, { createKnowledgeServer }, { createServedTools }] = await Promise.all([
+        import('../http/serve-knowledge.ts'),
+        import('../mcp/knowledge-server.ts'),
+        import('../tools/served.ts'),
+      ]);
+      const door = {
+        tools: createServedTools(knowledge, async () => tools.list()),
+        personas: async () => personas,
+      };
+      const errors = {
+        error: (details: object, message: string) => log('error', `${message} ${JSON.stringify(details)}`),
+      };
+      const mcp = createKnowledgeServer({ ...door, version: VERSION, log: errors });
+      const knowledgeDoor = { ...door, mcp: mcp.fetch, close: mcp.close };
+      const served = await serveKnowledge({ store, log: errors, knowledgeDoor }, { bind, token });
+      extensions.watch();
+      return {
+        url: served.url,
+        close: async () => {
+          await served.close();
+          await mcp.close();
+        },
+      };
     },
     close: async () => {
       await extensions.close();

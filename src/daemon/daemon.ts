@@ -112,7 +112,7 @@ export class Daemon {
     const sandbox = openSandbox(options, home);
     this.providers = createProviders(config, process.env);
     const knowledge = openKnowledge({ config, home: home.path, store, log });
-    this.knowledgeDoor = knowledgeDoor(knowledge, { version, log });
+    this.knowledgeDoor = knowledgeDoor(knowledge, () => this.extensions(), { version, log });
     this.tools = {
       store,
       clock,

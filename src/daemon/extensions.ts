@@ -1,7 +1,5 @@
 import { type Config, loadConfig } from '../config/config.ts';
-import { configuredSources } from '../knowledge/connectors/create.ts';
-import { createKnowledge } from '../knowledge/knowledge.ts';
-import type { Store } from '../store/store.ts';
+import type { Knowledge } from '../core/knowledge.ts';
 import { type Extensions, openExtensions } from '../tools/extensions.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
@@ -10,16 +8,14 @@ import type { Log } from './log.ts';
 export async function openDaemonExtensions(daemon: {
   readonly config: Config;
   readonly home: Home;
-  readonly store: Store;
+  readonly tools: { readonly settings: { readonly knowledge: Knowledge } };
   readonly log: Log;
 }): Promise<Extensions> {
-  const { config, home, store, log } = daemon;
+  const { config, home, log } = daemon;
   const { file } = config;
-  const sources = configuredSources(config, { home: home.path, env: process.env });
-  const { finalLimit } = config.retrieval;
   const extensions = await openExtensions({
     read: () => (file === null ? config : loadConfig({ file, cwd: process.cwd(), home: home.path, env: process.env })),
-    knowledge: createKnowledge({ store, configured: sources.map(({ name }) => name), finalLimit }),
+    knowledge: daemon.tools.settings.knowledge,
     env: process.env,
     log: (level, message) => log[level]({}, message),
   });

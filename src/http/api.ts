@@ -26,16 +26,15 @@ export interface Api {
   readonly workspaces: WorkspaceRules;
   /** Makes the directory of a workspace, or removes that of a deleted one. */
   settleWorkspace(workspace: WorkspaceRow): Promise<void>;
-  /** Personas and tools of the configuration. */
-  extensions(): Promise<{ readonly personas: Personas }>;
   terminateAgent(agentId: string, reason: string): Promise<void>;
   cancelRun(runId: string, reason: string): Promise<void>;
   readonly knowledgeDoor: KnowledgeDoor;
 }
 
-/** The knowledge base's part of the door: its tools, and whoever speaks MCP. */
+/** The knowledge base's part of the door: its tools, the personas, and whoever speaks MCP. */
 export interface KnowledgeDoor {
   readonly tools: ServedTools;
+  readonly personas: () => Promise<Personas>;
   mcp(request: Request): Promise<Response>;
   close(): Promise<void>;
 }

@@ -47,16 +47,7 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
   app.route('/api/workspaces', workspaceRoutes(api));
   app.route('/api', peopleRoutes(api));
   app.route('/', knowledgeRoutes(api.knowledgeDoor));
-  for (const path of ['/agents/*', '/prompts/*']) {
-    app.use(path, (c, next) => {
-      ownerOnly(c.get('caller'));
-      return next();
-    });
-  }
-  app.route(
-    '/',
-    personaRoutes(async () => (await api.extensions()).personas),
-  );
+  app.route('/', personaRoutes(api.knowledgeDoor.personas));
   app.openAPIRegistry.register('Event', Event);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
   app.doc31('/api/openapi.json', {

@@ -1,6 +1,6 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { Server } from '@modelcontextprotocol/server';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { createPersonas, definePersona } from '../personas/personas.ts';
 import { openScripting } from '../scripting/scripting.testkit.ts';
 import { servePrompts } from './prompts.ts';
@@ -33,16 +33,7 @@ afterEach(async () => {
 });
 
 async function connect(mode: 'legacy' | 'auto') {
-  const later = {
-    kind: 'toml',
-    name: 'later',
-    table: '[agents.later]',
-    description: 'd',
-    tools: [],
-    system: 's',
-  } as const;
-  const entries: (typeof later)[] = [];
-  const read = () => ({ entries: [...entries], file: null });
+  const read = () => ({ entries: [], file: null });
   const log = () => undefined;
   const personas = await createPersonas({
     read,
@@ -54,20 +45,15 @@ async function connect(mode: 'legacy' | 'auto') {
     env: {},
   });
   const server = new Server({ name: 'test', version: '1' }, { capabilities: {} });
-  const stop = servePrompts(server, personas);
+  servePrompts(server, personas);
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
   const [mine, theirs] = InMemoryTransport.createLinkedPair();
   await server.connect(theirs);
   await client.connect(mine);
   closing.push(async () => {
-    stop();
     await client.close();
   });
-  const change = () => {
-    entries.push(later);
-    return personas.reload();
-  };
-  return { client, change };
+  return { client };
 }
 
 describe.each(['legacy', 'auto'] as const)('prompts for a client of the era %s', (mode) => {
@@ -115,13 +101,4 @@ describe.each(['legacy', 'auto'] as const)('prompts for a client of the era %s',
     expect((await complete('severity', 'P2')).completion.values).toEqual(['P2']);
     expect((await complete('service', '')).completion.values).toEqual([]);
   });
-});
-
-test('a client is told when they change', async () => {
-  const { client, change } = await connect('legacy');
-  const told = vi.fn();
-  client.setNotificationHandler('notifications/prompts/list_changed', told);
-  await change();
-  await vi.waitFor(() => expect(told).toHaveBeenCalled());
-  expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['incident-responder', 'later']);
 });

@@ -6,11 +6,8 @@ import type { Personas } from '../personas/personas.ts';
 
 const MOST_COMPLETIONS = 100;
 
-/**
- * Serves the personas as the prompts of an MCP server that is not connected yet. The answer ends it: call it when the
- * server is closed.
- */
-export function servePrompts(server: Server, personas: Personas): () => void {
+/** Serves the personas as the prompts of an MCP server that is not connected yet. */
+export function servePrompts(server: Server, personas: Personas): void {
   server.registerCapabilities({ prompts: { listChanged: true }, completions: {} });
   server.setRequestHandler('prompts/list', () => ({
     prompts: personas.list().map(({ name, description, arguments: declared }) => ({
@@ -42,8 +39,6 @@ export function servePrompts(server: Server, personas: Personas): () => void {
     const shown = values.slice(0, MOST_COMPLETIONS);
     return { completion: { values: shown, total: values.length, hasMore: values.length > shown.length } };
   });
-  // Whoever is not connected any more has nothing to be told.
-  return personas.onChange(() => void server.sendPromptListChanged().catch(() => {}));
 }
 
 /** MCP knows no system role: system texts are the user's, the system prompt first. */

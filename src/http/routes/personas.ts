@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
-import { SubstratError } from '../../core/errors.ts';
 import type { PersonaInfo } from '../../core/persona.ts';
 import type { Personas } from '../../personas/personas.ts';
+import { ownerOnly } from '../access.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 
 const Argument = z.strictObject({ name: z.string(), description: z.string(), required: z.boolean() });
@@ -79,6 +79,12 @@ const prompt = describe(
 /** What personas there are, and their prompts: seed 004's routes, outside of `/api`. */
 export function personaRoutes(open: () => Promise<Personas>): Router {
   const routes = createRouter();
+  for (const path of ['/agents/*', '/prompts/*']) {
+    routes.use(path, (c, next) => {
+      ownerOnly(c.get('caller'));
+      return next();
+    });
+  }
   routes.openapi(list, async (c) => c.json({ agents: (await open()).list().map(shown) }, 200));
   routes.openapi(resolve, async (c) => {
     const { arguments: args } = c.req.valid('json') ?? { arguments: {} };
@@ -109,18 +115,6 @@ export function personaRoutes(open: () => Promise<Personas>): Router {
     );
   });
   return routes;
-}
-
-/** Those of a list of tools that a persona has; all of them where none is named. Throws `not_found`. */
-export function toolsOf<Tool extends { readonly name: string }>(
-  personas: Personas,
-  agent: string | undefined,
-  tools: readonly Tool[],
-): readonly Tool[] {
-  if (agent === undefined) return tools;
-  const found = personas.find(agent);
-  if (found === null) throw new SubstratError('not_found', `There is no agent "${agent.slice(0, 80)}".`);
-  return tools.filter(({ name }) => found.tools.includes(name));
 }
 
 function shown({ name, description, tools, source, arguments: declared }: PersonaInfo): z.output<typeof Persona> {
