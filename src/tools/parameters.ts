@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-export const PARAMETER_TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const;
+const PARAMETER_TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const;
 
 /** One parameter of a tool that is written in Lua or in somebody's own code. */
 export const Parameter = z.strictObject({
