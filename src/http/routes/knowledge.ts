@@ -55,6 +55,7 @@ const args = z.record(z.string(), z.unknown());
 const scope = z.strictObject({
   agent: z.string().optional().openapi({ description: 'A persona: only the tools that it names are there.' }),
 });
+const NO_TOOL = { 404: 'There is no such agent, or it has no such tool.', 408: 'It took too long (`timeout`).' };
 const list = <S extends z.ZodType>(name: string, schema: S) => z.strictObject({ [name]: z.array(schema) });
 
 const search = describe(
@@ -62,23 +63,30 @@ const search = describe(
     method: 'post',
     path: '/tools/search',
     summary: 'Search the knowledge base.',
-    request: { body: body(searchInput) },
+    request: { query: scope, body: body(searchInput) },
   },
   { status: 200, description: 'Documents, best first.', schema: list('results', Result).openapi('SearchResults') },
+  NO_TOOL,
 );
 const get = describe(
-  { method: 'post', path: '/tools/get', summary: 'A document with its chunks.', request: { body: body(getInput) } },
+  {
+    method: 'post',
+    path: '/tools/get',
+    summary: 'A document with its chunks.',
+    request: { query: scope, body: body(getInput) },
+  },
   { status: 200, description: 'The document.', schema: Document.openapi('Document') },
   { 404: 'There is no such document.' },
 );
 const sources = describe(
-  { method: 'get', path: '/tools/sources', summary: 'Where documents come from.' },
+  { method: 'get', path: '/tools/sources', summary: 'Where documents come from.', request: { query: scope } },
   { status: 200, description: 'All sources.', schema: list('sources', Source).openapi('Sources') },
+  NO_TOOL,
 );
 const tools = describe(
   { method: 'get', path: '/tools/list', summary: 'The tools that can be called here.', request: { query: scope } },
   { status: 200, description: 'All of them, or those of a persona.', schema: list('tools', ToolInfo).openapi('Tools') },
-  { 404: 'There is no such agent.' },
+  NO_TOOL,
 );
 const call = describe(
   {
@@ -88,7 +96,7 @@ const call = describe(
     request: { params: z.strictObject({ name: z.string() }), query: scope, body: body(args) },
   },
   { status: 200, description: 'What it answered.', schema: args },
-  { 404: 'There is no such tool.' },
+  NO_TOOL,
 );
 
 /** Seed 004's routes: `/tools/…`, and `/mcp`. */
@@ -103,15 +111,15 @@ export function knowledgeRoutes({ tools: served, personas, mcp }: KnowledgeDoor)
   };
   routes.openapi(search, async (c) => {
     ownerOnly(c.get('caller'));
-    return c.json((await run('search', c.req.valid('json'), c.req.query('agent'))) as never, 200);
+    return c.json((await run('search', c.req.valid('json'), c.req.valid('query').agent)) as never, 200);
   });
   routes.openapi(get, async (c) => {
     ownerOnly(c.get('caller'));
-    return c.json((await run('get', c.req.valid('json'), c.req.query('agent'))) as never, 200);
+    return c.json((await run('get', c.req.valid('json'), c.req.valid('query').agent)) as never, 200);
   });
   routes.openapi(sources, async (c) => {
     ownerOnly(c.get('caller'));
-    return c.json((await run('sources', {}, c.req.query('agent'))) as never, 200);
+    return c.json((await run('sources', {}, c.req.valid('query').agent)) as never, 200);
   });
   routes.openapi(tools, async (c) => {
     ownerOnly(c.get('caller'));
