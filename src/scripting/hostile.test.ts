@@ -51,6 +51,7 @@ describe('a hostile script', () => {
     ['a nap', 'sleep(3600)'],
     ['a memory bomb in pcall', 'while true do pcall(string.rep, "x", 1e9) end'],
     ['a flood of log lines', 'while true do log.info("x") end'],
+    ['endless questions', 'while true do pcall(context.search, "x") end'],
     ['a load that never ends', 'load(function() return " " end)'],
   ])('%s ends with timeout', async (_name, source) => {
     const { error, ms } = await outcomeOf(bodyOf(source, { timeoutMs: LIMIT_MS }));
@@ -169,7 +170,7 @@ describe('a hostile script', () => {
     // What is loaded and compiled once is no growth.
     await explode();
     const before = process.memoryUsage().rss;
-    for (let round = 0; round < 3; round++) await explode();
+    for (let round = 0; round < 2; round++) await explode();
     await vi.waitFor(() => expect(process.memoryUsage().rss - before).toBeLessThan(20 * 1024 * 1024), {
       timeout: 5_000,
       interval: 100,

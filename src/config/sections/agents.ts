@@ -7,17 +7,17 @@ const NAME_RULE = 'a name has 1 to 64 letters, digits, "_" or "-", the first a l
 const name = z.string().regex(NAME, NAME_RULE);
 
 /** A persona as the configuration has it. `table` is where, for whoever complains about it. */
-type PersonaEntry = { readonly name: string; readonly table: string } & (Text | Lua | Module);
-interface Text {
+type PersonaEntry = { readonly name: string; readonly table: string } & (TextPersona | ScriptPersona | ModulePersona);
+export interface TextPersona {
   readonly kind: 'toml';
   readonly description: string;
   readonly tools: readonly string[];
   readonly system: string;
 }
-interface Lua extends z.output<ReturnType<typeof script>> {
+export interface ScriptPersona extends z.output<ReturnType<typeof script>> {
   readonly kind: 'lua';
 }
-interface Module {
+export interface ModulePersona {
   readonly kind: 'ts';
   readonly path: string;
   readonly timeoutMs: number;
@@ -48,7 +48,9 @@ export const agents = ({ resolve }: Place) => {
         return { name: key, table: found, ...value };
       };
       return [
-        ...Object.entries(plain as Record<string, Text | Lua>).map(([key, value]) => entry('', key, value)),
+        ...Object.entries(plain as Record<string, TextPersona | ScriptPersona>).map(([key, value]) =>
+          entry('', key, value),
+        ),
         ...Object.entries(texts).map(([key, value]) => entry('inline', key, value)),
         ...Object.entries(scripts).map(([key, value]) => entry('script', key, { kind: 'lua' as const, ...value })),
         ...Object.entries(modules).map(([key, { timeout, ...value }]) =>
@@ -61,7 +63,7 @@ export const agents = ({ resolve }: Place) => {
 
 const inline = z
   .strictObject({ description: text, tools: z.array(text).default([]), system_prompt: text })
-  .transform(({ system_prompt: system, ...entry }): Text => ({ kind: 'toml', ...entry, system }));
+  .transform(({ system_prompt: system, ...entry }): TextPersona => ({ kind: 'toml', ...entry, system }));
 
 /** A script in its short form has no keys of its own, or a misspelt `system_prompt` would be one of them. */
 function inlineOrPath(path: z.ZodType<string, string>) {
@@ -75,7 +77,7 @@ function inlineOrPath(path: z.ZodType<string, string>) {
       env: scriptKeys.env,
       network: scriptKeys.network,
     })
-    .transform((entry, context): Text | Lua => {
+    .transform((entry, context): TextPersona | ScriptPersona => {
       const { description, tools = [], system_prompt: system, path: file, timeout, ...limits } = entry;
       const problem = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
       if (file !== undefined) {
