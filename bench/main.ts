@@ -21,6 +21,7 @@ const BENCHMARKS = [
   'memory',
   'indexing',
   'search',
+  'personas',
 ];
 
 const { values, positionals } = parseArgs({

@@ -39,9 +39,9 @@ const CONTRACTS: typeof SEES = {
   providers: ['provider.ts'],
   sandbox: [],
   search: [],
-  scripting: [],
+  scripting: ['following.ts', 'open.ts'],
   scripted: [],
-  tools: ['tool.ts', 'catalog.ts', 'call.ts', 'bound.ts', 'served.ts', 'knowledge.ts'],
+  tools: ['tool.ts', 'catalog.ts', 'call.ts', 'bound.ts', 'served.ts', 'knowledge.ts', 'custom.ts', 'extensions.ts'],
   http: ['api.ts', 'app.ts', 'schemas.ts'],
   mcp: ['server.ts', 'socket.ts', 'knowledge-server.ts'],
 };

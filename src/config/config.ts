@@ -8,6 +8,7 @@ import { userHome } from './home.ts';
 import { locate } from './locate.ts';
 import { parseSource, readSource } from './read.ts';
 import { describeIssues, listProblems, typeMessage } from './report.ts';
+import { agents } from './sections/agents.ts';
 import { channels } from './sections/channels.ts';
 import { chunking } from './sections/chunking.ts';
 import { connectors } from './sections/connectors.ts';
@@ -21,6 +22,7 @@ import { providers } from './sections/providers.ts';
 import { retrieval } from './sections/retrieval.ts';
 import { sandbox } from './sections/sandbox.ts';
 import { server } from './sections/server.ts';
+import { tools } from './sections/tools.ts';
 
 /** Every section of the file. A new one is a file in `sections/` and a line here. */
 export const sections = (place: Place) => ({
@@ -37,10 +39,9 @@ export const sections = (place: Place) => ({
   embedding: embedding(place),
   retrieval,
   connectors: connectors(place),
+  tools: tools(place),
+  agents: agents(place),
 });
-
-/** Sections of parts that are not built yet, accepted unread. Each leaves when its part declares its section. */
-const unread = ['tools', 'agents'];
 
 type Sections = { [Name in keyof ReturnType<typeof sections>]: z.output<ReturnType<typeof sections>[Name]> };
 
@@ -84,16 +85,11 @@ export function openConfig({ file, cwd, home, env }: LoadOptions) {
 
 function parseSections(source: string, name: string, place: Place, env: Env): Sections {
   const shape = sections(place);
-  const schema = z.strictObject({
-    ...shape,
-    ...Object.fromEntries(unread.map((section) => [section, z.unknown().optional()])),
-  });
+  const schema = z.strictObject(shape);
   const { value, problems } = expand(parseSource(source, name), Object.keys(shape), env);
   // Compiling schemas for this one parse would cost more than it saves.
   const parsed = schema.safeParse(value, { error: typeMessage, jitless: true });
-  if (parsed.success && problems.length === 0) {
-    return Object.fromEntries(Object.entries(parsed.data).filter(([section]) => section in shape)) as Sections;
-  }
+  if (parsed.success && problems.length === 0) return parsed.data;
   const find = locate(source);
   const found = describeIssues(parsed.error?.issues ?? [], schema, find);
   throw new SubstratError('config', listProblems([...problems, ...found], name, find));

@@ -33,6 +33,8 @@ export function innerSchema(schema: z.core.$ZodType): z.core.$ZodType | undefine
 function childSchema(schema: z.core.$ZodType, key: PropertyKey): z.core.$ZodType | undefined {
   if (schema instanceof z.ZodRecord) return schema.valueType;
   if (schema instanceof z.ZodArray) return schema.element;
-  if (schema instanceof z.ZodObject && Object.hasOwn(schema.shape, key)) return schema.shape[String(key)];
+  if (schema instanceof z.ZodObject) {
+    return Object.hasOwn(schema.shape, key) ? schema.shape[String(key)] : schema.def.catchall;
+  }
   return undefined;
 }

@@ -1,5 +1,6 @@
 /** Every code that leaves the daemon. Its HTTP status and MCP form are decided where it leaves, in one place each. */
 export type ErrorCode =
+  | 'agent_error'
   | 'bad_request'
   | 'cap_reached'
   | 'config'
@@ -18,6 +19,7 @@ export type ErrorCode =
   | 'precondition_failed'
   | 'rate_limited'
   | 'schema_too_new'
+  | 'script_error'
   | 'store'
   | 'terminated'
   | 'timeout'

@@ -11,6 +11,7 @@ import { createKnowledge } from '../knowledge/knowledge.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { showFetching } from './progress.ts';
+import { scriptSources } from './scripts.ts';
 
 /** What commands share. */
 export interface CtxContext {
@@ -49,13 +50,15 @@ export async function withStore<T>(
   const home = context.home();
   makePlace(config, home);
   const store = await openStore(config.db);
+  const scripts = scriptSources();
   try {
-    const sources = configuredSources(config, { home, env: process.env });
+    const sources = configuredSources(config, { home, env: process.env, openScript: scripts.open });
     const embedder = createEmbedder(config.embedding, { models: join(home, 'models'), onFetch: showFetching });
     const configured = sources.map(({ name }) => name);
     const knowledge = createKnowledge({ store, configured, retrieval: config.retrieval, embedder });
     return await work({ config, home, store, knowledge, embedder, sources });
   } finally {
+    await scripts.close();
     await store.close();
   }
 }

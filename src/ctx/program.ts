@@ -13,6 +13,9 @@ const COMMANDS: Readonly<Record<string, (context: CtxContext) => Promise<Command
   embed: async (context) => (await import('./commands/embed.ts')).embedCommand(context),
   export: async (context) => (await import('./commands/export.ts')).exportCommand(context),
   serve: async (context) => (await import('./commands/serve.ts')).serveCommand(context),
+  agent: async (context) => (await import('./commands/agent.ts')).agentCommand(context),
+  tool: async (context) => (await import('./commands/tool.ts')).toolCommand(context),
+  connector: async (context) => (await import('./commands/connector.ts')).connectorCommand(context),
   config: async (context) => (await import('./commands/config.ts')).configCommand(context),
   completions: async (context) => (await import('../cli/commands/completions.ts')).completionsCommand(context, 'ctx'),
 };

@@ -23,6 +23,7 @@ import { openStore } from '../store/open.ts';
 import type { AgentRow, AgentView, Store, WorkspaceRow } from '../store/store.ts';
 import { type BoundTool, bindTools } from '../tools/bound.ts';
 import type { ToolDependencies } from '../tools/call.ts';
+import type { Extensions } from '../tools/extensions.ts';
 import { createRateLimiter } from '../tools/rate.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
@@ -83,6 +84,7 @@ export class Daemon {
   /** Number of the last event before this start. */
   startedAfter = 0;
   #api: ApiServer | null = null;
+  #extensions: Promise<Extensions> | null = null;
   #housekeeping: NodeJS.Timeout | null = null;
 
   /** Takes the home, opens the store, ends and takes up what a dead daemon left, and starts to work. */
@@ -116,7 +118,7 @@ export class Daemon {
     const sandbox = openSandbox(options, home);
     this.providers = createProviders(config, process.env);
     const knowledge = openKnowledge({ config, home: home.path, store, log });
-    this.knowledgeDoor = knowledgeDoor(knowledge, { version, log });
+    this.knowledgeDoor = knowledgeDoor(knowledge, () => this.extensions(), { version, log });
     this.tools = {
       store,
       clock,
@@ -186,6 +188,12 @@ export class Daemon {
     };
   }
 
+  /** Opened when somebody first asks: most daemons start without. */
+  extensions(): Promise<Extensions> {
+    this.#extensions ??= import('./extensions.ts').then(({ openDaemonExtensions }) => openDaemonExtensions(this));
+    return this.#extensions;
+  }
+
   addAgent(wish: AgentWish, write: WriteOnce = this.#write): Promise<AgentView> {
     return addAgent(this, wish, write);
   }
@@ -244,6 +252,7 @@ export class Daemon {
     if (this.#housekeeping) clearInterval(this.#housekeeping);
     await this.#api?.close();
     await this.knowledgeDoor.close();
+    await (await this.#extensions?.catch(() => null))?.close();
     await this.#scheduler.stop();
     await this.#doors.closeAll();
     await Promise.all(this.#tidying);
@@ -275,6 +284,9 @@ export class Daemon {
     // Loaded after the agents' work has begun: it does not wait for the door.
     const { serveApi } = await import('../http/serve.ts');
     this.#api = await serveApi(this, { socketPath: home.socket, bind: config.server.bind, token: home.token });
+    if (config.agents.length + config.tools.length > 0) {
+      this.extensions().catch((error) => this.log.error({ error: error.message }, 'no persona can be used'));
+    }
     this.#housekeeping = setInterval(() => void this.forget(), HOUSEKEEPING_MS);
     this.log.info({ home: home.path, engine: store.engine, url: this.#api.url }, 'the daemon is up');
   }

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { KnowledgeDoor } from '../http/api.ts';
 import type { Store } from '../store/store.ts';
+import type { Extensions } from '../tools/extensions.ts';
 import { createServedTools } from '../tools/served.ts';
 import type { Log } from './log.ts';
 
@@ -42,16 +43,19 @@ export function openKnowledge({ config, home, store, log }: Omit<Surroundings, '
 /** The same for whoever comes in over HTTP: as tools, and as an MCP server. */
 export function knowledgeDoor(
   knowledge: Knowledge,
+  extensions: () => Promise<Extensions>,
   { version, log }: Pick<Surroundings, 'version' | 'log'>,
 ): KnowledgeDoor {
-  const tools = createServedTools(knowledge);
+  const tools = createServedTools(knowledge, async () => (await extensions()).tools.list());
+  const personas = async () => (await extensions()).personas;
   const load = async () => {
     const { createKnowledgeServer } = await import('../mcp/knowledge-server.ts');
-    return createKnowledgeServer({ version, tools, prompts: async () => [], log });
+    return createKnowledgeServer({ version, tools, personas, log });
   };
   let server: ReturnType<typeof load> | null = null;
   return {
     tools,
+    personas,
     mcp: async (request) => {
       server ??= load();
       return (await server).fetch(request);

@@ -1,4 +1,5 @@
 import type { MessagingRules } from '../messaging/send.ts';
+import type { Personas } from '../personas/personas.ts';
 import type { AgentView, Store, Tx, WorkspaceRow } from '../store/store.ts';
 import type { ServedTools } from '../tools/served.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
@@ -31,9 +32,10 @@ export interface Api {
   readonly knowledgeDoor: KnowledgeDoor;
 }
 
-/** The knowledge base's part of the door: its tools, and whoever speaks MCP. */
+/** The knowledge base's part of the door: its tools, the personas, and whoever speaks MCP. */
 export interface KnowledgeDoor {
   readonly tools: ServedTools;
+  readonly personas: () => Promise<Personas>;
   mcp(request: Request): Promise<Response>;
   close(): Promise<void>;
 }

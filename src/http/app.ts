@@ -12,6 +12,7 @@ import { memoryRoutes } from './routes/memory.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { passageRoutes } from './routes/passages.ts';
 import { peopleRoutes } from './routes/people.ts';
+import { personaRoutes } from './routes/personas.ts';
 import { promptRoutes } from './routes/prompt.ts';
 import { runRoutes } from './routes/runs.ts';
 import { tokenRoutes } from './routes/tokens.ts';
@@ -49,6 +50,7 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
   app.route('/api/workspaces', workspaceRoutes(api));
   app.route('/api', peopleRoutes(api));
   app.route('/', knowledgeRoutes(api.knowledgeDoor));
+  app.route('/', personaRoutes(api.knowledgeDoor.personas));
   app.openAPIRegistry.register('Event', Event);
   for (const [type, schema] of EVENTS) app.openAPIRegistry.register(eventName(type), schema);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });

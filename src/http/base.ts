@@ -7,7 +7,10 @@ import { checkAccess, type Door } from './access.ts';
 import { createRouter, type Router } from './router.ts';
 
 /** One place for the status of every code; those that are not here come from elsewhere, and would be a fault of ours. */
-const STATUS: Readonly<Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 422 | 503>>> = {
+const STATUS: Readonly<
+  Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 422 | 500 | 503>>
+> = {
+  agent_error: 500,
   bad_request: 400,
   cap_reached: 422,
   conflict: 409,
@@ -22,6 +25,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 408 | 4
   terminated: 410,
   timeout: 408,
   too_large: 413,
+  tool_error: 500,
   unauthorized: 401,
   unsupported: 422,
 };

@@ -18,7 +18,7 @@ export function createRouter(): Router {
   });
 }
 
-type Errors = Partial<Record<400 | 403 | 404 | 409 | 410 | 412 | 413 | 422, string>>;
+type Errors = Partial<Record<400 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 422, string>>;
 
 /** A route with its answer and the errors that it can give, beside those that every route can. */
 export function describe<const R extends Omit<RouteConfig, 'responses'>, S extends z.ZodType, N extends 200 | 201>(

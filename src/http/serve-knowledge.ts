@@ -6,6 +6,7 @@ import { createBase } from './base.ts';
 import { bracketed, closeServers, createServer, hostNames, listen } from './listener.ts';
 import { describe, type Router } from './router.ts';
 import { knowledgeRoutes } from './routes/knowledge.ts';
+import { personaRoutes } from './routes/personas.ts';
 import { Health } from './schemas.ts';
 
 export interface KnowledgeService {
@@ -36,5 +37,6 @@ function createKnowledgeApp(service: KnowledgeService, door: Door): Router {
   const app = createBase(service, door);
   app.openapi(health, (c) => c.json({ status: 'ok' as const, name: 'ctx' as const }, 200));
   app.route('/', knowledgeRoutes(service.knowledgeDoor));
+  app.route('/', personaRoutes(service.knowledgeDoor.personas));
   return app;
 }

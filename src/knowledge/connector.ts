@@ -14,6 +14,9 @@ export interface RawDocument {
   readonly bytes: Buffer;
   /** Where the bytes are not exactly those that were listed, theirs. */
   readonly version?: string;
+  /** In the place of what the content and the name say. */
+  readonly title?: string | null;
+  readonly contentType?: string | null;
   readonly author: string | null;
   readonly url: string | null;
   readonly createdAt: number | null;

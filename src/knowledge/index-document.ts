@@ -8,7 +8,7 @@ import { type ChunkLimits, chunkText } from './chunk.ts';
 import type { Item, RawDocument } from './connector.ts';
 import type { Extracted } from './extract/extracted.ts';
 import type { Extractor } from './extract/extractor.ts';
-import type { Format } from './extract/format.ts';
+import { type Format, formatOfType } from './extract/format.ts';
 import { sectionsOf } from './sections.ts';
 
 /** Raised whenever the same bytes become other chunks than before. */
@@ -38,10 +38,11 @@ export async function indexDocument(
     source,
     item,
     raw,
-    format,
+    format: named,
     tags,
   }: { source: string; item: Item; raw: RawDocument; format: Format; tags: readonly string[] },
 ): Promise<IndexedDocument> {
+  const format = (raw.contentType ? formatOfType(raw.contentType) : null) ?? named;
   const extracted = await extractor.extract(format, raw.bytes);
   const now = clock();
   const updatedAt = Math.floor(extracted.updatedAt ?? raw.updatedAt ?? item.updatedAt ?? now);
@@ -49,7 +50,7 @@ export async function indexDocument(
     source,
     source_id: item.sourceId,
     content_type: format.contentType,
-    title: clean(extracted.title ?? basename(item.sourceId)),
+    title: clean(raw.title ?? extracted.title ?? basename(item.sourceId)),
     author: clean(extracted.author ?? raw.author),
     url: raw.url,
     tags: JSON.stringify([...new Set([...tags, ...extracted.tags])].slice(0, MOST_TAGS)),

@@ -1,73 +1,93 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { Personas } from '../personas/personas.ts';
+import { toolsOf } from '../personas/scope.ts';
 import type { ServedTool, ServedTools } from '../tools/served.ts';
-
-/** A prompt that is offered to every client: a persona. */
-export interface ServedPrompt {
-  readonly name: string;
-  readonly description: string;
-  readonly arguments: readonly { readonly name: string; readonly description: string; readonly required: boolean }[];
-  resolve(args: Readonly<Record<string, string>>): Promise<readonly ServedPromptMessage[]>;
-}
-
-export interface ServedPromptMessage {
-  readonly role: 'user' | 'assistant';
-  readonly text: string;
-}
+import { servePrompts } from './prompts.ts';
 
 export interface KnowledgeServerOptions {
   readonly version: string;
   readonly tools: ServedTools;
-  /** Asked each time. */
-  readonly prompts: () => Promise<readonly ServedPrompt[]>;
+  readonly personas: () => Promise<Personas>;
   readonly log: { error(details: object, message: string): void };
 }
 
-/** MCP over streamable HTTP, in both eras of the protocol, without sessions: every request stands for itself. */
+/**
+ * MCP over streamable HTTP, in both eras of the protocol, without sessions: every request stands for itself. With `?agent=NAME` in
+ * its address it has the tools of that persona and no others.
+ */
 export function createKnowledgeServer(options: KnowledgeServerOptions) {
-  const handler = createMcpHandler(() => createServer(options), {
-    onerror: (error) => options.log.error({ error: error.message }, 'an MCP request was refused'),
+  const { personas, log } = options;
+  const handler = createMcpHandler(({ requestInfo }) => createServer(options, agentOf(requestInfo)), {
+    onerror: (error) => log.error({ error: error.message }, 'an MCP request was refused'),
   });
-  return { fetch: (request: Request) => handler.fetch(request), close: () => handler.close() };
+  let unfollow: (() => void) | null = null;
+  const follow = async () => {
+    unfollow ??= (await personas()).onChange(() => handler.notify.promptsChanged());
+  };
+  return {
+    fetch: async (request: Request) => {
+      await follow();
+      const agent = agentOf(request);
+      if (agent !== null) toolsOf(await personas(), agent, []);
+      return handler.fetch(request);
+    },
+    close: async () => {
+      unfollow?.();
+      await handler.close();
+    },
+  };
 }
 
-function createServer({ version, tools, prompts, log }: KnowledgeServerOptions): Server {
-  const server = new Server({ name: 'substrat', version }, { capabilities: { tools: {}, prompts: {} } });
-  server.setRequestHandler('tools/list', () => ({
-    tools: tools.list().map(({ name, description, parameters }) => ({
+/** The same for the one client at the other end of our standard input and output; resolves when it is gone. */
+export async function serveOnStdio(options: KnowledgeServerOptions, agent: string | null): Promise<void> {
+  const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
+  const personas = await options.personas();
+  if (agent !== null) toolsOf(personas, agent, []);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const connected = new Set<Server>();
+  const transport = new StdioServerTransport();
+  const handle = serveStdio(
+    async () => {
+      const server = await createServer(options, agent);
+      connected.add(server);
+      return server;
+    },
+    { transport, onerror: (error) => options.log.error({ error: error.message }, 'an MCP request was refused') },
+  );
+  process.stdin.once('end', resolve).once('close', resolve);
+  process.once('SIGINT', resolve).once('SIGTERM', resolve);
+  // One of them was only asked what it is, and is not connected.
+  const unfollow = personas.onChange(() => {
+    for (const server of connected) void server.sendPromptListChanged().catch(() => {});
+  });
+  await promise;
+  unfollow();
+  await handle.close();
+}
+
+function agentOf(request: Request | undefined): string | null {
+  return request === undefined ? null : new URL(request.url).searchParams.get('agent');
+}
+
+async function createServer({ version, tools, personas, log }: KnowledgeServerOptions, agent: string | null) {
+  const server = new Server({ name: 'substrat', version }, { capabilities: { tools: {} } });
+  const known = await personas();
+  const inScope = async () => (agent === null ? tools.list() : toolsOf(known, agent, await tools.list()));
+  server.setRequestHandler('tools/list', async () => ({
+    tools: (await inScope()).map(({ name, description, parameters }) => ({
       name,
       description,
       inputSchema: parameters as { type: 'object' },
     })),
   }));
   server.setRequestHandler('tools/call', async ({ params }) => {
-    const tool = tools.find(params.name);
+    const tool = (await inScope()).find(({ name }) => name === params.name);
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${shorten(params.name)}".`);
     return call(tool, params.arguments, log);
   });
-  server.setRequestHandler('prompts/list', async () => ({
-    prompts: (await prompts()).map(({ name, description, arguments: args }) => ({
-      name,
-      description,
-      arguments: [...args],
-    })),
-  }));
-  server.setRequestHandler('prompts/get', async ({ params }) => {
-    const prompt = (await prompts()).find(({ name }) => name === params.name);
-    if (!prompt)
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no prompt "${shorten(params.name)}".`);
-    const missing = prompt.arguments.filter(({ name, required }) => required && params.arguments?.[name] === undefined);
-    if (missing.length > 0) {
-      const names = missing.map(({ name }) => name).join(', ');
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Missing arguments: ${names}.`);
-    }
-    const messages = await prompt.resolve(params.arguments ?? {});
-    return {
-      description: prompt.description,
-      messages: messages.map(({ role, text }) => ({ role, content: { type: 'text' as const, text } })),
-    };
-  });
+  servePrompts(server, known);
   return server;
 }
 

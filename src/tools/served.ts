@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import type { CustomTool } from './custom.ts';
 import {
   GET_DESCRIPTION,
   getInput,
@@ -15,7 +16,7 @@ import { describeProblems } from './tool.ts';
 export interface ServedTool {
   readonly name: string;
   readonly description: string;
-  /** One of ours. What others answer is wrapped: `{result}`. */
+  /** One of ours. What others answer is `{result}`. */
   readonly builtin: boolean;
   /** JSON schema of what it takes. */
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -24,20 +25,29 @@ export interface ServedTool {
 }
 
 /** What is served, in order. `more` is asked each time, so that tools can come and go. */
-export function createServedTools(knowledge: Knowledge, more: () => readonly ServedTool[] = () => []) {
+export function createServedTools(knowledge: Knowledge, more: () => Promise<readonly CustomTool[]>): ServedTools {
   const builtin = [
     serve('search', SEARCH_DESCRIPTION, searchInput, (input) => knowledge.search(input)),
     serve('get', GET_DESCRIPTION, getInput, ({ id }) => knowledge.get(id)),
     serve('sources', SOURCES_DESCRIPTION, sourcesInput, () => knowledge.sources()),
   ];
-  const list = (): readonly ServedTool[] => [...builtin, ...more()];
-  return {
-    list,
-    find: (name: string): ServedTool | null => list().find((tool) => tool.name === name) ?? null,
-  };
+  return { list: async () => [...builtin, ...(await more()).map(toServed)] };
 }
 
-export type ServedTools = ReturnType<typeof createServedTools>;
+export interface ServedTools {
+  list(): Promise<readonly ServedTool[]>;
+}
+
+/** A tool of somebody else's, whose answer can be anything. */
+function toServed({ name, description, input, call }: CustomTool): ServedTool {
+  return {
+    name,
+    description,
+    builtin: false,
+    parameters: z.toJSONSchema(input, { io: 'input' }) as Record<string, unknown>,
+    call: async (args) => ({ result: await call(args) }),
+  };
+}
 
 function serve<I extends z.ZodObject>(
   name: string,

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { shorten } from '../../core/agent.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { toolsOf } from '../../personas/scope.ts';
 import { getInput, searchInput } from '../../tools/knowledge.ts';
 import { ownerOnly } from '../access.ts';
 import type { KnowledgeDoor } from '../api.ts';
@@ -51,6 +52,10 @@ const ToolInfo = z.strictObject({
 });
 const body = <S extends z.ZodType>(schema: S) => ({ required: true, content: { 'application/json': { schema } } });
 const args = z.record(z.string(), z.unknown());
+const scope = z.strictObject({
+  agent: z.string().optional().openapi({ description: 'A persona: only the tools that it names are there.' }),
+});
+const NO_TOOL = { 404: 'There is no such agent, or it has no such tool.', 408: 'It took too long (`timeout`).' };
 const list = <S extends z.ZodType>(name: string, schema: S) => z.strictObject({ [name]: z.array(schema) });
 
 const search = describe(
@@ -58,65 +63,80 @@ const search = describe(
     method: 'post',
     path: '/tools/search',
     summary: 'Search the knowledge base.',
-    request: { body: body(searchInput) },
+    request: { query: scope, body: body(searchInput) },
   },
   { status: 200, description: 'Documents, best first.', schema: list('results', Result).openapi('SearchResults') },
+  NO_TOOL,
 );
 const get = describe(
-  { method: 'post', path: '/tools/get', summary: 'A document with its chunks.', request: { body: body(getInput) } },
+  {
+    method: 'post',
+    path: '/tools/get',
+    summary: 'A document with its chunks.',
+    request: { query: scope, body: body(getInput) },
+  },
   { status: 200, description: 'The document.', schema: Document.openapi('Document') },
   { 404: 'There is no such document.' },
 );
 const sources = describe(
-  { method: 'get', path: '/tools/sources', summary: 'Where documents come from.' },
+  { method: 'get', path: '/tools/sources', summary: 'Where documents come from.', request: { query: scope } },
   { status: 200, description: 'All sources.', schema: list('sources', Source).openapi('Sources') },
+  NO_TOOL,
 );
 const tools = describe(
-  { method: 'get', path: '/tools/list', summary: 'The tools that can be called here.' },
-  { status: 200, description: 'All of them.', schema: list('tools', ToolInfo).openapi('Tools') },
+  { method: 'get', path: '/tools/list', summary: 'The tools that can be called here.', request: { query: scope } },
+  { status: 200, description: 'All of them, or those of a persona.', schema: list('tools', ToolInfo).openapi('Tools') },
+  NO_TOOL,
 );
 const call = describe(
   {
     method: 'post',
     path: '/tools/{name}',
     summary: 'Call a tool. Those that are not built in answer `{result}`.',
-    request: { params: z.strictObject({ name: z.string() }), body: body(args) },
+    request: { params: z.strictObject({ name: z.string() }), query: scope, body: body(args) },
   },
   { status: 200, description: 'What it answered.', schema: args },
-  { 404: 'There is no such tool.' },
+  NO_TOOL,
 );
 
 /** Seed 004's routes: `/tools/…`, and `/mcp`. */
-export function knowledgeRoutes({ tools: served, mcp }: KnowledgeDoor): Router {
+export function knowledgeRoutes({ tools: served, personas, mcp }: KnowledgeDoor): Router {
   const routes = createRouter();
-  const run = async (name: string, given: unknown) => {
-    const tool = served.find(name);
+  const inScope = async (agent: string | undefined) =>
+    agent === undefined ? served.list() : toolsOf(await personas(), agent, await served.list());
+  const run = async (name: string, given: unknown, agent?: string) => {
+    const tool = (await inScope(agent)).find((one) => one.name === name);
     if (!tool) throw new SubstratError('not_found', `There is no tool "${shorten(name)}"; GET /tools/list has them.`);
-    const answer = await tool.call(given);
-    return tool.builtin ? answer : { result: answer };
+    return tool.call(given);
   };
   routes.openapi(search, async (c) => {
     ownerOnly(c.get('caller'));
-    return c.json((await run('search', c.req.valid('json'))) as never, 200);
+    return c.json((await run('search', c.req.valid('json'), c.req.valid('query').agent)) as never, 200);
   });
   routes.openapi(get, async (c) => {
     ownerOnly(c.get('caller'));
-    return c.json((await run('get', c.req.valid('json'))) as never, 200);
+    return c.json((await run('get', c.req.valid('json'), c.req.valid('query').agent)) as never, 200);
   });
   routes.openapi(sources, async (c) => {
     ownerOnly(c.get('caller'));
-    return c.json((await run('sources', {})) as never, 200);
+    return c.json((await run('sources', {}, c.req.valid('query').agent)) as never, 200);
   });
-  routes.openapi(tools, (c) => {
+  routes.openapi(tools, async (c) => {
     ownerOnly(c.get('caller'));
-    const all = served
-      .list()
-      .map(({ name, description, builtin, parameters }) => ({ name, description, builtin, parameters }));
+    const all = (await inScope(c.req.valid('query').agent)).map(({ name, description, builtin, parameters }) => ({
+      name,
+      description,
+      builtin,
+      parameters,
+    }));
     return c.json({ tools: all } as never, 200);
   });
   routes.openapi(call, async (c) => {
     ownerOnly(c.get('caller'));
-    return c.json((await run(c.req.valid('param').name, c.req.valid('json'))) as never, 200);
+    return c.json(
+      (await run(c.req.valid('param').name, c.req.valid('json'), c.req.valid('query').agent)) as never,
+      200,
+    );
   });
   // No part of the described API: what it takes and answers is MCP's to say.
   routes.all('/mcp', (c) => {

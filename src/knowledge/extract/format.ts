@@ -51,6 +51,12 @@ export function formatOf(path: string): Format | null {
   return Object.hasOwn(FORMATS, extension) ? (FORMATS[extension] as Format) : TEXT;
 }
 
+/** How a text of this type is read, whatever its name. */
+export function formatOfType(type: string): Format | null {
+  const [bare = ''] = type.toLowerCase().split(';', 1);
+  return Object.values(FORMATS).find(({ contentType }) => contentType === bare.trim()) ?? null;
+}
+
 function formats(
   kind: Format['kind'],
   contentType: string,

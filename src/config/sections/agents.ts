@@ -1,0 +1,91 @@
+import * as z from 'zod';
+import { keyOf, NAME } from '../../core/agent.ts';
+import { type Place, table, text } from '../fields.ts';
+import { script, scriptKeys } from '../script.ts';
+
+const NAME_RULE = 'a name has 1 to 64 letters, digits, "_" or "-", the first a letter or a digit';
+const name = z.string().regex(NAME, NAME_RULE);
+
+/** A persona as the configuration has it. `table` is where, for whoever complains about it. */
+type PersonaEntry = { readonly name: string; readonly table: string } & (TextPersona | ScriptPersona | ModulePersona);
+export interface TextPersona {
+  readonly kind: 'toml';
+  readonly description: string;
+  readonly tools: readonly string[];
+  readonly system: string;
+}
+export interface ScriptPersona extends z.output<ReturnType<typeof script>> {
+  readonly kind: 'lua';
+}
+export interface ModulePersona {
+  readonly kind: 'ts';
+  readonly path: string;
+  readonly timeoutMs: number;
+}
+
+/** Texts of this file, Lua scripts and modules. Wherever they stand, no two have the same name. */
+export const agents = ({ resolve }: Place) => {
+  const path = text.transform(resolve);
+  return z
+    .object({
+      inline: z.record(name, inline).prefault({}),
+      script: z.record(name, script(resolve)).prefault({}),
+      module: z.record(name, table({ path, timeout: scriptKeys.timeout })).prefault({}),
+    })
+    .catchall(inlineOrPath(path))
+    .prefault({})
+    .transform((given, context): PersonaEntry[] => {
+      const { inline: texts, script: scripts, module: modules, ...plain } = given;
+      const spelled = new Map<string, string>();
+      const entry = <Value>(where: string, key: string, value: Value) => {
+        const path = where === '' ? [key] : [where, key];
+        const found = `[${['agents', ...path].join('.')}]`;
+        const taken = spelled.get(keyOf(key));
+        const problem = (message: string) => context.addIssue({ code: 'custom', path, message });
+        if (!NAME.test(key)) problem(`cannot be a name: ${NAME_RULE}`);
+        else if (taken !== undefined) problem(`is the same name as ${taken}, because case does not count`);
+        else spelled.set(keyOf(key), found);
+        return { name: key, table: found, ...value };
+      };
+      return [
+        ...Object.entries(plain as Record<string, TextPersona | ScriptPersona>).map(([key, value]) =>
+          entry('', key, value),
+        ),
+        ...Object.entries(texts).map(([key, value]) => entry('inline', key, value)),
+        ...Object.entries(scripts).map(([key, value]) => entry('script', key, { kind: 'lua' as const, ...value })),
+        ...Object.entries(modules).map(([key, { timeout, ...value }]) =>
+          entry('module', key, { kind: 'ts' as const, ...value, timeoutMs: timeout * 1_000 }),
+        ),
+      ];
+    })
+    .describe('Personas: [agents.NAME], [agents.inline.NAME], [agents.script.NAME] and [agents.module.NAME].');
+};
+
+const inline = z
+  .strictObject({ description: text, tools: z.array(text).default([]), system_prompt: text })
+  .transform(({ system_prompt: system, ...entry }): TextPersona => ({ kind: 'toml', ...entry, system }));
+
+/** A script in its short form has no keys of its own, or a misspelt `system_prompt` would be one of them. */
+function inlineOrPath(path: z.ZodType<string, string>) {
+  return z
+    .strictObject({
+      description: text.optional(),
+      tools: z.array(text).optional(),
+      system_prompt: text.optional(),
+      path: path.optional(),
+      timeout: scriptKeys.timeout,
+      env: scriptKeys.env,
+      network: scriptKeys.network,
+    })
+    .transform((entry, context): TextPersona | ScriptPersona => {
+      const { description, tools = [], system_prompt: system, path: file, timeout, ...limits } = entry;
+      const problem = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
+      if (file !== undefined) {
+        if (system !== undefined) problem('system_prompt', 'excludes "path": give one of them');
+        return { kind: 'lua', path: file, timeoutMs: timeout * 1_000, ...limits, config: {} };
+      }
+      if (description === undefined) problem('description', 'is missing');
+      if (system === undefined) problem('system_prompt', 'is missing');
+      return { kind: 'toml', description: description ?? '', tools, system: system ?? '' };
+    });
+}

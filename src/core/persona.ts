@@ -1,0 +1,49 @@
+import type { KnowledgeContext } from './context.ts';
+
+/** A reusable definition of who an agent is: what seed 004 calls an agent. */
+export interface Persona extends PersonaInfo {
+  /** Made afresh for every use; `tools`, where it says some, replace the declared ones for that use. */
+  resolve(args: PersonaArguments, context: PersonaContext): Promise<PersonaDraft>;
+}
+
+export interface PersonaInfo {
+  readonly name: string;
+  readonly description: string;
+  readonly tools: readonly string[];
+  readonly source: PersonaSource;
+  readonly arguments: readonly PersonaArgument[];
+}
+
+export type PersonaSource = 'toml' | 'lua' | 'ts';
+
+export interface PersonaArgument {
+  readonly name: string;
+  readonly description: string;
+  readonly required: boolean;
+  /** What a client may offer while it is typed; never a restriction. */
+  readonly values?: readonly string[] | undefined;
+}
+
+export type PersonaArguments = Readonly<Record<string, unknown>>;
+
+export interface PersonaContext extends KnowledgeContext {
+  log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void;
+}
+
+/** What `resolve` may leave out is filled in. */
+export interface PersonaDraft {
+  readonly system: string;
+  readonly tools?: readonly string[] | undefined;
+  readonly messages?: readonly PromptMessage[] | undefined;
+}
+
+export interface PersonaPrompt {
+  readonly system: string;
+  readonly tools: readonly string[];
+  readonly messages: readonly PromptMessage[];
+}
+
+export interface PromptMessage {
+  readonly role: 'user' | 'assistant' | 'system';
+  readonly content: string;
+}

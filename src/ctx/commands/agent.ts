@@ -1,0 +1,126 @@
+import { Command } from 'commander';
+import { paint } from '../../cli/terminal.ts';
+import type { PersonaInfo, PersonaPrompt } from '../../core/persona.ts';
+import { shownPath } from '../../scripting/open.ts';
+import { type CtxContext, isJson, withStore } from '../context.ts';
+import { collectArgument, counted, plural, withExtensions } from '../extended.ts';
+import { describeScaffold, scaffold } from '../scaffold.ts';
+
+export function agentCommand(context: CtxContext): Command {
+  return new Command('agent')
+    .description('The personas of the configuration.')
+    .addCommand(listCommand(context))
+    .addCommand(testCommand(context))
+    .addCommand(initCommand(context))
+    .addCommand(importCommand(context));
+}
+
+function listCommand(context: CtxContext): Command {
+  return new Command('list')
+    .description('List the personas with their tools.')
+    .addHelpText('after', '\nExample:\n  ctx agent list')
+    .action(async (_: unknown, command: Command) => {
+      const agents = await withExtensions(context, command, undefined, async ({ personas }) => personas.list());
+      if (isJson(command)) return context.print(JSON.stringify({ agents }));
+      if (agents.length === 0) return context.print('No agents. `ctx agent init NAME` makes one to begin with.');
+      for (const line of describeList(agents)) context.print(line);
+    });
+}
+
+function testCommand(context: CtxContext): Command {
+  return new Command('test')
+    .description('Make the prompt of a persona and show it.')
+    .argument('<name>')
+    .option('--arg <name=value>', 'an argument of the persona; may be repeated', collectArgument)
+    .addHelpText(
+      'after',
+      '\nExample:\n  ctx agent test incident-responder --arg service=payments-api --arg severity=P1',
+    )
+    .action(async (name: string, { arg = {} }: { arg?: Record<string, string> }, command: Command) => {
+      await withStore(context, command, async ({ knowledge: base }) => {
+        const { knowledge, searches, gets } = counted(base);
+        await withExtensions(context, command, knowledge, async ({ personas }) => {
+          const start = performance.now();
+          const prompt = await personas.resolve(name, arg);
+          const ms = Math.round(performance.now() - start);
+          const found = personas.find(name);
+          if (isJson(command)) {
+            const usage = { ms, searches: searches(), documents: gets() };
+            return context.print(JSON.stringify({ agent: found?.name, source: found?.source, result: prompt, usage }));
+          }
+          const resolved = `Resolved in ${ms}ms (${plural(searches(), 'search query', 'search queries')}, ${plural(gets(), 'document fetch', 'document fetches')})`;
+          if (found) for (const line of describePrompt(found, prompt)) context.print(line);
+          context.print(paint('dim', resolved));
+        });
+      });
+    });
+}
+
+function initCommand(context: CtxContext): Command {
+  return new Command('init')
+    .description('Write a Lua script for a new persona.')
+    .argument('<name>')
+    .addHelpText('after', '\nExample:\n  ctx agent init sre-helper')
+    .action((name: string, _: unknown, command: Command) => {
+      const made = scaffold('agent', name);
+      if (isJson(command)) return context.print(JSON.stringify({ created: made.path, config: made.config.join('\n') }));
+      for (const line of describeScaffold(made)) context.print(line);
+    });
+}
+
+function importCommand(context: CtxContext): Command {
+  return new Command('import')
+    .description("Make personas of .claude/agents/*.md, AGENTS.md or a folder of skills, in the configuration's file.")
+    .argument('<path>', 'a file, or a directory that has some')
+    .option('--dry-run', 'only print what would be added')
+    .addHelpText('after', '\nExample:\n  ctx agent import .claude/agents')
+    .action(async (path: string, options: { dryRun?: boolean }, command: Command) => {
+      const { importPersonas } = await import('../import.ts');
+      const { file, added, skipped, text } = await importPersonas(context, command, path, options.dryRun ?? false);
+      if (isJson(command)) return context.print(JSON.stringify({ file, added, skipped }));
+      if (options.dryRun) return context.print(text.trim());
+      for (const name of added) context.print(`Added: [agents.inline.${name}] to ${shownPath(file)}`);
+      for (const { name, reason } of skipped) context.print(`Skipped: ${name} (${reason})`);
+    });
+}
+
+/** As the specification prints it; the longest name and description decide the columns. */
+function describeList(agents: readonly PersonaInfo[]): string[] {
+  const width = (texts: readonly string[]) => Math.max(...texts.map((text) => text.length)) + 3;
+  const name = width(agents.map((agent) => agent.name));
+  const description = width(agents.map((agent) => oneLine(agent.description)));
+  return agents.map((agent) => {
+    const tools = `(tools: ${agent.tools.join(', ') || 'none'})`;
+    const kind = agent.source === 'toml' ? '' : `  ${paint('cyan', `[${agent.source}]`)}`;
+    const padding = ' '.repeat(name - agent.name.length);
+    return `  ${paint('bold', agent.name)}${padding}${oneLine(agent.description).padEnd(description)}${paint('dim', tools)}${kind}`;
+  });
+}
+
+function describePrompt(
+  { name, source, path }: PersonaInfo & { readonly path: string | null },
+  { system, tools, messages }: PersonaPrompt,
+): string[] {
+  const indented = (text: string) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => `  ${line}`.trimEnd());
+  return [
+    '',
+    `Agent: ${paint('bold', name)}`,
+    `Source: ${source}${path === null ? '' : ` (${shownPath(path)})`}`,
+    `Tools: ${tools.join(', ') || 'none'}`,
+    '',
+    `System prompt (${system.length} chars):`,
+    ...indented(system),
+    '',
+    `Messages (${messages.length}):`,
+    ...messages.flatMap(({ role, content }) => indented(`${paint('cyan', `[${role}]`)} ${content}`)),
+    '',
+  ];
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,59 @@
+import { Command } from 'commander';
+import { table } from '../../cli/terminal.ts';
+import { SubstratError } from '../../core/errors.ts';
+import { scanScript } from '../../knowledge/connectors/script.ts';
+import { openScripting } from '../../scripting/scripting.ts';
+import { type CtxContext, isJson, loadConfigFor } from '../context.ts';
+import { plural } from '../extended.ts';
+import { describeScaffold, scaffold } from '../scaffold.ts';
+
+const SHOWN = 20;
+
+export function connectorCommand(context: CtxContext): Command {
+  return new Command('connector')
+    .description('The sources of the configuration that are scripts.')
+    .addCommand(testCommand(context))
+    .addCommand(initCommand(context));
+}
+
+function testCommand(context: CtxContext): Command {
+  return new Command('test')
+    .description('Let a script scan once and show what it gives; nothing is indexed.')
+    .argument('<name>')
+    .addHelpText('after', '\nExample:\n  ctx connector test jira')
+    .action(async (name: string, _: unknown, command: Command) => {
+      const settings = loadConfigFor(context, command).connectors.script[name];
+      if (settings === undefined) {
+        throw new SubstratError('not_found', `There is no [connectors.script.${name}] in the configuration.`);
+      }
+      const start = performance.now();
+      const scripting = openScripting();
+      const { items, problems } = await scanScript({
+        scripting,
+        settings,
+        env: process.env,
+        log: (level, message) => void process.stderr.write(`${level}: ${message}\n`),
+      }).finally(() => scripting.close());
+      const ms = Math.round(performance.now() - start);
+      if (isJson(command)) return context.print(JSON.stringify({ items, problems }));
+      const rows = items
+        .slice(0, SHOWN)
+        .map((item) => [item.source_id, item.title ?? '', item.content_type ?? '', String(item.body.length)]);
+      if (rows.length > 0) for (const line of table(['SOURCE_ID', 'TITLE', 'TYPE', 'CHARS'], rows)) context.print(line);
+      if (items.length > SHOWN) context.print(`… and ${items.length - SHOWN} more`);
+      for (const problem of problems) context.print(`Skipped: ${problem.name} (${problem.reason})`);
+      context.print(`Scanned in ${ms}ms (${plural(items.length, 'item')}, ${plural(problems.length, 'problem')})`);
+    });
+}
+
+function initCommand(context: CtxContext): Command {
+  return new Command('init')
+    .description('Write a Lua script for a new connector.')
+    .argument('<name>')
+    .addHelpText('after', '\nExample:\n  ctx connector init wiki')
+    .action((name: string, _: unknown, command: Command) => {
+      const made = scaffold('connector', name);
+      if (isJson(command)) return context.print(JSON.stringify({ created: made.path, config: made.config.join('\n') }));
+      for (const line of describeScaffold(made)) context.print(line);
+    });
+}

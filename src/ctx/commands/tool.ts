@@ -1,0 +1,99 @@
+import { Command } from 'commander';
+import { UsageError } from '../../cli/context.ts';
+import { paint, table } from '../../cli/terminal.ts';
+import { SubstratError } from '../../core/errors.ts';
+import { type CtxContext, isJson, withStore } from '../context.ts';
+import { collectArgument, withExtensions } from '../extended.ts';
+import { describeScaffold, scaffold } from '../scaffold.ts';
+
+export function toolCommand(context: CtxContext): Command {
+  return new Command('tool')
+    .description('The tools of the configuration that are scripts.')
+    .addCommand(listCommand(context))
+    .addCommand(testCommand(context))
+    .addCommand(initCommand(context));
+}
+
+function listCommand(context: CtxContext): Command {
+  return new Command('list')
+    .description('List the tools with their parameters.')
+    .addHelpText('after', '\nExample:\n  ctx tool list')
+    .action(async (_: unknown, command: Command) => {
+      const tools = await withExtensions(context, command, undefined, async (opened) => opened.tools.list());
+      const z = await import('zod');
+      const shown = tools.map(({ name, description, source, input }) => ({
+        name,
+        description,
+        source,
+        parameters: z.toJSONSchema(input, { io: 'input' }),
+      }));
+      if (isJson(command)) return context.print(JSON.stringify({ tools: shown }));
+      if (shown.length === 0) return context.print('No script tools. `ctx tool init NAME` makes one to begin with.');
+      const rows = shown.map(({ name, description, parameters }) => {
+        const required = new Set(parameters.required ?? []);
+        const keys = Object.keys(parameters.properties ?? {});
+        return [name, keys.map((key) => (required.has(key) ? key : `[${key}]`)).join(' '), description];
+      });
+      for (const line of table(['NAME', 'PARAMETERS', 'DESCRIPTION'], rows)) context.print(line);
+    });
+}
+
+function testCommand(context: CtxContext): Command {
+  return new Command('test')
+    .description('Call a tool once and show what it answers.')
+    .argument('<name>')
+    .option(
+      '--param <name=value>',
+      'a parameter; values that are JSON are read as such; may be repeated',
+      collectArgument,
+    )
+    .option('--params <json>', 'all parameters as one JSON object')
+    .addHelpText('after', '\nExample:\n  ctx tool test create_jira_ticket --param title="Disk is full"')
+    .action(async (name: string, options: { param?: Record<string, string>; params?: string }, command: Command) => {
+      await withStore(context, command, async ({ knowledge }) =>
+        withExtensions(context, command, knowledge, async ({ tools }) => {
+          const tool = tools.find(name);
+          if (tool === null) throw new SubstratError('not_found', `There is no script tool "${name}".`);
+          const start = performance.now();
+          const result = await tool.call({ ...readObject(options.params), ...readValues(options.param ?? {}) });
+          const ms = Math.round(performance.now() - start);
+          if (isJson(command)) return context.print(JSON.stringify({ result }));
+          context.print(`Tool: ${paint('bold', name)}`);
+          context.print(JSON.stringify({ result }, null, 2));
+          context.print(paint('dim', `Done in ${ms}ms`));
+        }),
+      );
+    });
+}
+
+function initCommand(context: CtxContext): Command {
+  return new Command('init')
+    .description('Write a Lua script for a new tool.')
+    .argument('<name>')
+    .addHelpText('after', '\nExample:\n  ctx tool init create_ticket')
+    .action((name: string, _: unknown, command: Command) => {
+      const made = scaffold('tool', name);
+      if (isJson(command)) return context.print(JSON.stringify({ created: made.path, config: made.config.join('\n') }));
+      for (const line of describeScaffold(made)) context.print(line);
+    });
+}
+
+function readObject(source: string | undefined): Record<string, unknown> {
+  if (source === undefined) return {};
+  const value = readJson(source);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  throw new UsageError('--params takes a JSON object.');
+}
+
+/** `3`, `true` and `["a"]` are what they look like; everything else is text. */
+function readValues(given: Readonly<Record<string, string>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).map(([key, text]) => [key, readJson(text) ?? text]));
+}
+
+function readJson(source: string): unknown {
+  try {
+    return JSON.parse(source);
+  } catch {
+    return null;
+  }
+}

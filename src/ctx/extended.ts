@@ -1,0 +1,62 @@
+import type { Command } from 'commander';
+import { UsageError } from '../cli/context.ts';
+import type { Knowledge } from '../core/knowledge.ts';
+import { type Extensions, openExtensions } from '../tools/extensions.ts';
+import { type CtxContext, loadConfigFor } from './context.ts';
+
+/** Opens the personas and tools of the configuration for one command; what is wrong with them is said on stderr. */
+export async function withExtensions<T>(
+  context: CtxContext,
+  command: Command,
+  knowledge: Knowledge | undefined,
+  work: (extensions: Extensions) => Promise<T>,
+): Promise<T> {
+  let opened = false;
+  const extensions = await openExtensions({
+    read: () => loadConfigFor(context, command),
+    knowledge,
+    env: process.env,
+    // What does not load is told below, with the rest.
+    log: (level, message) => void (opened && process.stderr.write(`${level}: ${message}\n`)),
+  });
+  opened = true;
+  try {
+    for (const problem of extensions.problems()) process.stderr.write(`warning: ${problem}\n`);
+    return await work(extensions);
+  } finally {
+    await extensions.close();
+  }
+}
+
+/** `--arg k=v`, collected. */
+export function collectArgument(text: string, given: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (key === undefined || value === undefined)
+    throw new UsageError(`An argument is given as name=value; got "${text}".`);
+  return { ...given, [key]: value };
+}
+
+/** The knowledge base, and how often it was asked. */
+export function counted(knowledge: Knowledge): { knowledge: Knowledge; searches: () => number; gets: () => number } {
+  let searches = 0;
+  let gets = 0;
+  return {
+    knowledge: {
+      search: (request) => {
+        searches += 1;
+        return knowledge.search(request);
+      },
+      get: (id) => {
+        gets += 1;
+        return knowledge.get(id);
+      },
+      sources: () => knowledge.sources(),
+    },
+    searches: () => searches,
+    gets: () => gets,
+  };
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,154 @@
+import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { parse } from 'yaml';
+import { keyOf, NAME } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import { toolsInScope } from '../tools/catalog.ts';
+import { type CtxContext, loadConfigFor } from './context.ts';
+
+interface Found {
+  readonly name: string;
+  readonly description: string;
+  readonly tools: readonly string[];
+  readonly system: string;
+}
+
+interface Imported {
+  readonly file: string;
+  readonly added: readonly string[];
+  readonly skipped: readonly { readonly name: string; readonly reason: string }[];
+  readonly text: string;
+}
+
+const KNOWLEDGE_TOOLS = ['search', 'get', 'sources'];
+const MAX_BYTES = 1024 * 1024;
+
+/** Adds what other programs call agents, instructions and skills to the configuration, as texts. */
+export async function importPersonas(
+  context: CtxContext,
+  command: Command,
+  path: string,
+  dryRun: boolean,
+): Promise<Imported> {
+  const config = loadConfigFor(context, command);
+  const file = config.file ?? resolve('ctx.toml');
+  const taken = new Set(config.agents.map(({ name }) => keyOf(name)));
+  const known = [
+    ...KNOWLEDGE_TOOLS,
+    ...toolsInScope({ tools: null }).map(({ name }) => name),
+    ...config.tools.map(({ name }) => name),
+  ];
+  const files = filesAt(resolve(path));
+  if (files.length === 0) {
+    throw new SubstratError('not_found', `${path} has no agents/*.md, AGENTS.md or SKILL.md in it.`);
+  }
+  const added: string[] = [];
+  const skipped: { name: string; reason: string }[] = [];
+  let text = '';
+  for (const one of files) {
+    const found = readPersona(one, known);
+    if (typeof found === 'string') skipped.push({ name: one, reason: found });
+    else if (taken.has(keyOf(found.name))) skipped.push({ name: found.name, reason: 'there is an agent of that name' });
+    else {
+      taken.add(keyOf(found.name));
+      added.push(found.name);
+      text += toToml(found);
+    }
+  }
+  if (!dryRun && text !== '') append(file, text, () => loadConfigFor(context, command));
+  return { file, added, skipped, text };
+}
+
+/** The files are known by their names: a file is taken as it is, a directory is looked into. */
+function filesAt(path: string): string[] {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) throw new SubstratError('not_found', `There is no ${path}.`);
+  if (stat.isFile()) return [path];
+  const names = readdirSync(path).sort();
+  const isAgents = basename(path) === 'agents';
+  const own = names
+    .filter((name) => name === 'AGENTS.md' || name === 'SKILL.md' || (isAgents && name.endsWith('.md')))
+    .map((name) => join(path, name));
+  const nested = ['.claude/agents', '.claude/skills', 'skills'].map((name) => join(path, name)).filter(existsSync);
+  const skills = names.map((name) => join(path, name, 'SKILL.md')).filter(existsSync);
+  return [...new Set([...own, ...skills, ...nested.flatMap(filesAt)])];
+}
+
+/** What the file says, or why it cannot be used. */
+function readPersona(file: string, known: readonly string[]): Found | string {
+  const { size } = statSync(file);
+  if (size > MAX_BYTES) return `it has more than ${MAX_BYTES} bytes`;
+  const source = readFileSync(file, 'utf8');
+  const [, head, rest] = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n([\s\S]*))?$/.exec(source) ?? [];
+  const about = head === undefined ? {} : readHead(head);
+  if (about === null) return 'what stands above its text is no YAML';
+  const system = (head === undefined ? source : (rest ?? '')).trim();
+  if (system === '') return 'it has no text';
+  const name = typeof about.name === 'string' ? about.name : defaultName(file);
+  if (!NAME.test(name)) return `"${name}" cannot be a name`;
+  const listed =
+    typeof about.tools === 'string' ? about.tools.split(',') : Array.isArray(about.tools) ? about.tools : [];
+  const wanted = listed.map((tool) =>
+    String(tool)
+      .trim()
+      .replace(/^mcp__\w+?__/, ''),
+  );
+  return {
+    name,
+    description: typeof about.description === 'string' ? about.description.trim() : `Instructions of ${name}`,
+    // Tools of another program are no tools of ours.
+    tools: listed.length === 0 ? KNOWLEDGE_TOOLS : wanted.filter((tool) => known.includes(tool)),
+    system,
+  };
+}
+
+function readHead(head: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = parse(head, { maxAliasCount: 0 });
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return null;
+  }
+}
+
+/** An agent's file has its name; AGENTS.md and SKILL.md have that of their directory. */
+function defaultName(file: string): string {
+  const own = basename(file, '.md');
+  const name = own === 'AGENTS' || own === 'SKILL' ? basename(dirname(file)) : own;
+  return name.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^[-_]+/, '');
+}
+
+function toToml({ name, description, tools, system }: Found): string {
+  return [
+    '',
+    `[agents.inline.${name}]`,
+    `description = ${tomlString(description)}`,
+    `tools = [${tools.map(tomlString).join(', ')}]`,
+    `system_prompt = """\n${system.split(/\r?\n/).map(tomlEscaped).join('\n')}\n"""`,
+    '',
+  ].join('\n');
+}
+
+function tomlString(text: string): string {
+  return `"${tomlEscaped(text)}"`;
+}
+
+/** JSON's escapes are TOML's; variables of a configuration are none of a text that comes from elsewhere. */
+function tomlEscaped(text: string): string {
+  return JSON.stringify(text.replaceAll('${', () => '$${'))
+    .slice(1, -1)
+    .replaceAll('\u007f', '\\u007f');
+}
+
+/** What does not load afterwards is taken back. */
+function append(file: string, text: string, check: () => unknown): void {
+  const before = existsSync(file) ? statSync(file).size : 0;
+  appendFileSync(file, text, { mode: 0o600 });
+  try {
+    check();
+  } catch (error) {
+    truncateSync(file, before);
+    throw error;
+  }
+}

@@ -1,0 +1,19 @@
+import type { Scripting } from '../scripting/scripting.ts';
+
+/** Opens sources that are scripts; what runs them starts with the first. */
+export function scriptSources() {
+  let scripting: Promise<Scripting> | null = null;
+  const start = async () => {
+    const { openScripting } = await import('../scripting/scripting.ts');
+    return openScripting();
+  };
+  return {
+    open: async (source: string, settings: Readonly<Record<string, unknown>>) => {
+      scripting ??= start();
+      const { scriptConnector } = await import('../knowledge/connectors/script.ts');
+      const log = (level: string, message: string) => void process.stderr.write(`${level}: ${source}: ${message}\n`);
+      return scriptConnector(source, { scripting: await scripting, settings, env: process.env, log });
+    },
+    close: async () => (await scripting)?.close(),
+  };
+}

@@ -1,0 +1,121 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { loadConfig } from '../config/config.ts';
+import { resolveHome } from '../config/home.ts';
+import { SubstratError } from '../core/errors.ts';
+import { configuredSources } from '../knowledge/connectors/create.ts';
+import { checkItems, type GivenItem, itemConnector } from '../knowledge/connectors/script.ts';
+import { createEmbedder } from '../knowledge/embedding.ts';
+import { Extractor } from '../knowledge/extract/extractor.ts';
+import { createKnowledge } from '../knowledge/knowledge.ts';
+import { type SyncCounts, syncSource } from '../knowledge/sync.ts';
+import { openStore } from '../store/open.ts';
+import { openExtensions } from '../tools/extensions.ts';
+import type { ConnectorDefinition, Substrat, SubstratOptions } from './library.ts';
+import { scriptSources } from './scripts.ts';
+
+const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+export async function openSubstrat(options: SubstratOptions): Promise<Substrat> {
+  const { connectors = [], log = () => undefined } = options;
+  const home = options.home ?? resolveHome(process.env);
+  const read = () => loadConfig({ file: options.config, cwd: process.cwd(), home, env: process.env });
+  const config = read();
+  if ('path' in config.db && config.db.path !== ':memory:') mkdirSync(dirname(config.db.path), { recursive: true });
+  const store = await openStore(config.db);
+  const scripts = scriptSources();
+  const own = connectors.map((definition) => {
+    const name = `ts:${definition.name}`;
+    const open = async () => itemConnector(name, async () => checkItems(await allOf(definition)));
+    return { name, open };
+  });
+  const sources = [...configuredSources(config, { home, env: process.env, openScript: scripts.open }), ...own];
+  const configured = sources.map(({ name }) => name);
+  const embedder = createEmbedder(config.embedding, { models: join(home, 'models'), onFetch: () => undefined });
+  const knowledge = createKnowledge({ store, configured, retrieval: config.retrieval, embedder });
+  const extractor = new Extractor();
+  const close = async () => {
+    await extractor.close();
+    await scripts.close();
+    await store.close();
+  };
+  const code = { personas: options.personas ?? [], tools: options.tools ?? [] };
+  const extensions = await openExtensions({ read, knowledge, env: process.env, code, log }).catch(async (error) => {
+    await close();
+    throw error;
+  });
+  const { personas, tools } = extensions;
+  return {
+    knowledge,
+    personas,
+    tools,
+    resolvePersona: (name, args = {}) => personas.resolve(name, args),
+    callTool: async (name, params = {}) => {
+      const tool = tools.find(name);
+      if (tool === null) throw new SubstratError('not_found', `There is no tool "${name}".`);
+      return tool.call(params);
+    },
+    sync: async () => {
+      const indexer = { extractor, limits: config.chunking, clock: Date.now };
+      const counts: Record<string, SyncCounts> = {};
+      for (const { name, open } of sources) {
+        if (open === null) continue;
+        const connector = await open();
+        try {
+          const { signal } = new AbortController();
+          const onSkip = (id: string, reason: string) => log('warn', `${name}: skipped ${id}: ${reason}`);
+          counts[name] = await syncSource({
+            store,
+            connector,
+            indexer,
+            scope: {},
+            dryRun: false,
+            signal,
+            onProgress: () => {},
+            onSkip,
+          });
+        } finally {
+          await connector.close();
+        }
+      }
+      return counts;
+    },
+    serve: async ({ bind = config.server.bind, token = null } = {}) => {
+      const [{ serveKnowledge }, { createKnowledgeServer }, { createServedTools }] = await Promise.all([
+        import('../http/serve-knowledge.ts'),
+        import('../mcp/knowledge-server.ts'),
+        import('../tools/served.ts'),
+      ]);
+      const door = {
+        tools: createServedTools(knowledge, async () => tools.list()),
+        personas: async () => personas,
+      };
+      const errors = {
+        error: (details: object, message: string) => log('error', `${message} ${JSON.stringify(details)}`),
+      };
+      const mcp = createKnowledgeServer({ ...door, version: VERSION, log: errors });
+      const knowledgeDoor = { ...door, mcp: mcp.fetch, close: mcp.close };
+      const served = await serveKnowledge({ store, log: errors, knowledgeDoor }, { bind, token });
+      extensions.watch();
+      return {
+        url: served.url,
+        close: async () => {
+          await served.close();
+          await mcp.close();
+        },
+      };
+    },
+    close: async () => {
+      await extensions.close();
+      await close();
+    },
+  };
+}
+
+async function allOf(definition: ConnectorDefinition): Promise<GivenItem[]> {
+  const items: GivenItem[] = [];
+  for await (const item of await definition.scan()) items.push(item);
+  return items;
+}

@@ -1,0 +1,159 @@
+import { hash } from 'node:crypto';
+import * as z from 'zod';
+import { SubstratError } from '../../core/errors.ts';
+import { canonicalJson } from '../../core/text.ts';
+import { type Environment, openScript } from '../../scripting/open.ts';
+import type { Scripting, ScriptLog } from '../../scripting/scripting.ts';
+import { type Connector, MAX_SOURCE_ID } from '../connector.ts';
+
+export interface ScriptConnectorOptions {
+  readonly scripting: Scripting;
+  /** The table of the configuration: `path`, `timeout`, `env`, `network`, and what is the script's own. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly env: Environment;
+  readonly log: ScriptLog;
+}
+
+export interface Scan {
+  readonly items: readonly ScriptItem[];
+  /** What is wrong with the items that are left out. */
+  readonly problems: readonly { readonly name: string; readonly reason: string }[];
+}
+
+const RESULT_BYTES = 32 * 1024 * 1024;
+const DEFAULT_TIMEOUT_S = 30;
+
+/** An ISO time, or seconds since 1970. */
+const time = z
+  .union([z.string(), z.number()])
+  .transform((given, context) => {
+    const ms = typeof given === 'number' ? given * 1_000 : Date.parse(given);
+    if (Number.isFinite(ms)) return ms;
+    context.addIssue('is no time');
+    return z.NEVER;
+  })
+  .nullish();
+
+const ScriptItem = z.object({
+  source_id: z
+    .string()
+    .min(1)
+    .refine((id) => Buffer.byteLength(id) <= MAX_SOURCE_ID, `has more than ${MAX_SOURCE_ID} bytes`),
+  body: z.string(),
+  title: z.string().nullish(),
+  content_type: z.string().nullish(),
+  source_url: z.string().nullish(),
+  author: z.string().nullish(),
+  created_at: time,
+  updated_at: time,
+  metadata_json: z
+    .string()
+    .transform((source, context): Record<string, unknown> => {
+      const value = parsed(source);
+      if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+      context.addIssue('must be a JSON object');
+      return z.NEVER;
+    })
+    .nullish(),
+});
+export type ScriptItem = z.output<typeof ScriptItem>;
+export type GivenItem = z.input<typeof ScriptItem>;
+
+const Settings = z.looseObject({
+  path: z.string(),
+  timeout: z.number().positive().default(DEFAULT_TIMEOUT_S),
+  env: z.array(z.string()).default([]),
+  network: z.array(z.string()).nullable().default(null),
+});
+
+/** A source that a script scans. */
+export function scriptConnector(source: string, options: ScriptConnectorOptions): Connector {
+  return itemConnector(source, () => scanScript(options));
+}
+
+/** A source that is scanned all at once, so what is not given any more is gone. */
+export function itemConnector(source: string, scan: () => Promise<Scan>): Connector {
+  let items = new Map<string, ScriptItem>();
+  return {
+    source,
+    tags: [],
+    maxBytes: RESULT_BYTES,
+    checkpoint: () => null,
+    close: async () => {},
+    async *list({ signal, onUnlisted }) {
+      const found = await scan();
+      signal.throwIfAborted();
+      items = new Map(found.items.map((item) => [item.source_id, item]));
+      for (const { name, reason } of found.problems) onUnlisted(name, reason);
+      yield [...items.values()].map((item) => ({
+        sourceId: item.source_id,
+        version: versionOf(item),
+        size: Buffer.byteLength(item.body),
+        updatedAt: item.updated_at ?? null,
+      }));
+    },
+    async read({ sourceId }) {
+      const item = items.get(sourceId);
+      if (item === undefined) return null;
+      return {
+        bytes: Buffer.from(item.body),
+        title: item.title ?? null,
+        contentType: item.content_type ?? null,
+        author: item.author ?? null,
+        url: item.source_url ?? null,
+        createdAt: item.created_at ?? null,
+        updatedAt: item.updated_at ?? null,
+        metadata: item.metadata_json ?? {},
+      };
+    },
+  };
+}
+
+/** Runs `connector.scan(config)` and looks at every item that it gives. */
+export async function scanScript({ scripting, settings, env, log }: ScriptConnectorOptions): Promise<Scan> {
+  const { path, timeout, env: listed, network, ...config } = Settings.parse(settings);
+  const entry = { path, timeoutMs: timeout * 1_000, env: listed, network };
+  const script = { ...(await openScript(entry, 'connector', env)), resultBytes: RESULT_BYTES };
+  const found = await scripting.run(script, { method: 'scan', args: [config], log });
+  if (typeof found !== 'object' || found === null) {
+    throw new SubstratError('script_error', `${script.name}: connector.scan must return a list of items`);
+  }
+  return checkItems(Array.isArray(found) ? found : Object.values(found));
+}
+
+/** A bad item is reported and left out. */
+export function checkItems(given: readonly unknown[]): Scan {
+  const items: ScriptItem[] = [];
+  const problems: { name: string; reason: string }[] = [];
+  const seen = new Set<string>();
+  for (const [index, value] of given.entries()) {
+    const { data, error } = ScriptItem.safeParse(value);
+    const name = nameOf(value, index);
+    if (error) {
+      problems.push({ name, reason: error.issues.map(({ path, message }) => [...path, message].join(' ')).join('; ') });
+    } else if (seen.has(data.source_id)) problems.push({ name, reason: 'there is another item with this source_id' });
+    else {
+      seen.add(data.source_id);
+      items.push(data);
+    }
+  }
+  return { items, problems };
+}
+
+function nameOf(value: unknown, index: number): string {
+  const id = Object(value).source_id;
+  return typeof id === 'string' && id !== '' ? id.slice(0, 200) : `item ${index + 1}`;
+}
+
+/** Another one for every change of anything. */
+function versionOf(item: ScriptItem): string {
+  return hash('sha256', canonicalJson(item), 'hex');
+}
+
+function parsed(source: string): unknown {
+  try {
+    return JSON.parse(source);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,65 @@
+import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
+import { shorten } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { PersonaPrompt } from '../core/persona.ts';
+import type { Personas } from '../personas/personas.ts';
+
+const MOST_COMPLETIONS = 100;
+
+/** Serves the personas as the prompts of an MCP server that is not connected yet. */
+export function servePrompts(server: Server, personas: Personas): void {
+  server.registerCapabilities({ prompts: { listChanged: true }, completions: {} });
+  server.setRequestHandler('prompts/list', () => ({
+    prompts: personas.list().map(({ name, description, arguments: declared }) => ({
+      name,
+      description,
+      arguments: declared.map((argument) => ({
+        name: argument.name,
+        description: argument.description,
+        required: argument.required,
+      })),
+    })),
+  }));
+  server.setRequestHandler('prompts/get', async ({ params }) => {
+    const found = personas.find(params.name);
+    if (found === null) throw unknown(params.name);
+    try {
+      const prompt = await personas.resolve(params.name, params.arguments ?? {});
+      return { description: found.description, messages: toMessages(prompt) };
+    } catch (error) {
+      throw toProtocolError(error);
+    }
+  });
+  server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
+    const found = ref.type === 'ref/prompt' ? personas.find(ref.name) : null;
+    if (ref.type === 'ref/prompt' && found === null) throw unknown(ref.name);
+    const typed = argument.value.toLowerCase();
+    const known = found?.arguments.find(({ name }) => name === argument.name)?.values ?? [];
+    const values = known.filter((value) => value.toLowerCase().startsWith(typed));
+    const shown = values.slice(0, MOST_COMPLETIONS);
+    return { completion: { values: shown, total: values.length, hasMore: values.length > shown.length } };
+  });
+}
+
+/** MCP knows no system role: system texts are the user's, the system prompt first. */
+function toMessages({ system, messages }: PersonaPrompt) {
+  return [{ role: 'system' as const, content: system }, ...messages].map(({ role, content }) => ({
+    role: role === 'system' ? ('user' as const) : role,
+    content: { type: 'text' as const, text: content },
+  }));
+}
+
+function unknown(name: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no agent "${shorten(name)}".`, {
+    code: 'not_found',
+  });
+}
+
+function toProtocolError(error: unknown): unknown {
+  if (!(error instanceof SubstratError)) return error;
+  const { code, message } = error;
+  const isTheirs = code === 'bad_request' || code === 'not_found';
+  return new ProtocolError(isTheirs ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, message, {
+    code,
+  });
+}

@@ -1,0 +1,128 @@
+import { keyOf, shorten } from '../core/agent.ts';
+import { knowledgeContext } from '../core/context.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { Knowledge } from '../core/knowledge.ts';
+import type { Persona, PersonaInfo, PersonaPrompt } from '../core/persona.ts';
+import { follow } from '../scripting/following.ts';
+import type { ScriptLog } from '../scripting/scripting.ts';
+import { Draft, problemsOf } from './draft.ts';
+import { type Loaded, type LoadedPersona, type LoadOptions, loadPersona, type PersonaEntry } from './load.ts';
+import type { Personas, PersonaUse } from './personas.ts';
+
+export interface RegistryOptions extends LoadOptions {
+  /** The configuration as it is now; it may throw, and then what was read before stays. */
+  readonly read: () => { readonly entries: readonly PersonaEntry[]; readonly file: string | null };
+  /** Personas of the program itself; they come first. */
+  readonly code: readonly Persona[];
+  readonly knowledge: Knowledge | undefined;
+  /** Null where nobody knows every tool. */
+  readonly knownTools: (() => readonly string[]) | null;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+export async function createRegistry(options: RegistryOptions): Promise<Personas> {
+  const { read, code, knowledge, knownTools, log } = options;
+  const own = new Map(code.map((persona) => [keyOf(persona.name), fromCode(persona)]));
+  const following = await follow({
+    read,
+    load: async (entry: PersonaEntry, last: Loaded | null) => {
+      if (!own.has(keyOf(entry.name))) return loadPersona(entry, last, options);
+      throw new SubstratError('config', `${entry.table}: the program itself has a persona of that name.`);
+    },
+    report: (problem) => log('error', problem),
+  });
+
+  const all = () => [...own.values(), ...following.states().flatMap(({ loaded }) => loaded ?? [])];
+  const find = (name: string) => own.get(keyOf(name)) ?? following.get(name)?.loaded ?? null;
+
+  return {
+    list: () => all().map(({ persona }) => infoOf(persona)),
+    find: (name) => {
+      const found = find(name);
+      return found && { ...infoOf(found.persona), path: found.path };
+    },
+    resolve,
+    problems: () => {
+      const known = knownTools?.();
+      return [
+        ...(following.broken === null ? [] : [following.broken]),
+        ...following.states().flatMap(({ problem }) => problem ?? []),
+        ...all().flatMap(({ persona, warnings }) => [...warnings, ...unknownTools(persona, known)]),
+      ];
+    },
+    onChange: following.onChange,
+    reload: following.reload,
+    watch: following.watch,
+    close: following.close,
+  };
+
+  async function resolve(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    use: PersonaUse = {},
+  ): Promise<PersonaPrompt> {
+    const found = find(name);
+    if (found === null) {
+      const problem = following.get(name)?.problem;
+      if (problem) throw new SubstratError('agent_error', `${name} cannot be used: ${problem}`);
+      throw new SubstratError('not_found', `There is no agent "${shorten(name)}".`);
+    }
+    const { persona, timeoutMs } = found;
+    for (const { name: wanted, required } of persona.arguments) {
+      const given = Object.hasOwn(args, wanted) ? args[wanted] : null;
+      if (required && (given === undefined || given === null || given === '')) {
+        throw new SubstratError('bad_request', `Missing required argument "${wanted}" of ${persona.name}.`);
+      }
+    }
+    const limit = Math.min(timeoutMs || DEFAULT_TIMEOUT_MS, use.timeoutMs ?? Number.POSITIVE_INFINITY);
+    const base = use.knowledge ?? knowledge;
+    const say: ScriptLog = (level, message) => log(level === 'debug' ? 'info' : level, `${persona.name}: ${message}`);
+    const context = { ...knowledgeContext(base), log: say };
+    const answer = persona.resolve(args, { knowledge: base, log: say, timeoutMs: limit, context });
+    return toPrompt(persona, await within(limit, answer, persona));
+  }
+}
+
+function unknownTools(persona: PersonaInfo, known: readonly string[] | undefined): string[] {
+  const unknown = persona.tools.filter((tool) => known?.includes(tool) === false);
+  return unknown.map((tool) => `${persona.name}: there is no tool "${shorten(tool)}".`);
+}
+
+function fromCode(persona: Persona): Loaded {
+  const resolve: LoadedPersona['resolve'] = async (args, { context }) => persona.resolve(args, context);
+  return { persona: { ...persona, resolve }, timeoutMs: DEFAULT_TIMEOUT_MS, path: null, version: '', warnings: [] };
+}
+
+function infoOf({ name, description, tools, source, arguments: declared }: PersonaInfo): PersonaInfo {
+  return { name, description, tools, source, arguments: declared };
+}
+
+/** Scripts end at their limit by themselves; code of the program can only be left alone with what it does. */
+async function within(limit: number, answer: Promise<unknown>, { name, source }: PersonaInfo): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    if (source !== 'ts') return;
+    const error = new SubstratError('timeout', `${name} took longer than its ${limit / 1_000} s.`);
+    timer = setTimeout(() => reject(error), limit);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } catch (error) {
+    if (error instanceof SubstratError && error.code === 'timeout') throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    throw new SubstratError('agent_error', `${name}: ${shorten(message, 2_000)}`, { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function toPrompt({ name, tools }: PersonaInfo, given: unknown): PersonaPrompt {
+  const parsed = Draft.safeParse(given);
+  if (!parsed.success) {
+    throw new SubstratError('agent_error', `${name}: resolve answered no prompt: ${problemsOf(parsed.error)}.`);
+  }
+  const { system, messages } = parsed.data;
+  return { system, tools: parsed.data.tools ?? tools, messages };
+}

@@ -1,0 +1,45 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, relative } from 'node:path';
+import { SubstratError } from '../core/errors.ts';
+import type { Script } from './scripting.ts';
+
+/** A script as the configuration has it. */
+export interface ScriptEntry {
+  readonly path: string;
+  readonly timeoutMs: number;
+  /** The names that `env.get` knows. */
+  readonly env: readonly string[];
+  readonly network: readonly string[] | null;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads a script's file. */
+export async function openScript(entry: ScriptEntry, global: string, env: Environment): Promise<Script> {
+  const { path, timeoutMs, network } = entry;
+  return {
+    name: shownPath(path),
+    source: await readScript(path),
+    global,
+    directory: dirname(path),
+    env: Object.fromEntries(entry.env.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]]))),
+    network,
+    timeoutMs,
+  };
+}
+
+export async function readScript(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
+    const problem = code === 'ENOENT' ? 'there is no such file' : `this file cannot be read (${code})`;
+    throw new SubstratError('config', `${shownPath(path)}: ${problem}`);
+  }
+}
+
+/** Relative to the working directory where it lies in it. */
+export function shownPath(path: string): string {
+  const near = relative(process.cwd(), path);
+  return near === '' || near.startsWith('..') ? path : near;
+}

@@ -1,0 +1,28 @@
+import type { LogLevel, Script } from './scripting.ts';
+
+/** What a thread is started with. */
+export interface ThreadData {
+  /** Set to 1 when a reply has been posted; the thread sleeps on it. */
+  readonly signal: Int32Array<SharedArrayBuffer>;
+  readonly memoryBytes: number;
+  readonly resultBytes: number;
+}
+
+export interface Job {
+  readonly script: Script;
+  readonly call: {
+    readonly method: string;
+    readonly args: readonly unknown[];
+    readonly context: boolean;
+    readonly config: unknown;
+  } | null;
+}
+
+/** From the thread: it is ready for a job, it asks for something and sleeps, it logs, it has finished. */
+export type FromThread =
+  | { readonly type: 'ready' }
+  | { readonly type: 'ask'; readonly operation: string; readonly args: readonly unknown[] }
+  | { readonly type: 'log'; readonly level: LogLevel; readonly message: string }
+  | { readonly type: 'done'; readonly outcome: Outcome; readonly spent: boolean };
+
+export type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };

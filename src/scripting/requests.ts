@@ -1,0 +1,110 @@
+import { SubstratError } from '../core/errors.ts';
+
+const MAX_BODY = 8 * 1024 * 1024;
+const MAX_HOPS = 5;
+const DEFAULT_TIMEOUT_S = 30;
+
+interface RequestOptions {
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly timeout?: number;
+}
+
+/** `http.get`, `post` and `put` of a script: listed hosts where there is a list, each hop of a redirect too, one scheme. */
+export async function request(
+  [method, address, content, given]: readonly unknown[],
+  network: readonly string[] | null,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { headers = {}, params = {}, timeout = DEFAULT_TIMEOUT_S } = (given ?? {}) as RequestOptions;
+  if (typeof timeout !== 'number' || !(timeout > 0)) throw refused('timeout must be a number of seconds');
+  let url = checked(String(address), network);
+  for (const [key, value] of Object.entries(params)) url.searchParams.append(key, String(value));
+  const sent = new Headers(Object.entries(headers).map(([key, value]): [string, string] => [key, String(value)]));
+  let body = toBody(content, sent);
+  let verb = String(method);
+  const within = AbortSignal.any([signal, AbortSignal.timeout(Math.min(timeout * 1_000, 2 ** 31 - 1))]);
+  for (let hop = 0; ; hop++) {
+    const response = await fetchOnce(url, { method: verb, headers: sent, body, redirect: 'manual', signal: within });
+    const target = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
+    if (target === null) return answer(response, url);
+    await response.body?.cancel();
+    if (hop === MAX_HOPS) throw refused(`${url.host} redirects more than ${MAX_HOPS} times`);
+    const next = checked(new URL(target, url).href, network);
+    if (next.protocol !== url.protocol) throw refused(`${url.host} redirects to another scheme`);
+    if (next.origin !== url.origin) for (const key of ['authorization', 'cookie']) sent.delete(key);
+    if (response.status !== 307 && response.status !== 308) [verb, body] = ['GET', null];
+    url = next;
+  }
+}
+
+function checked(address: string, network: readonly string[] | null): URL {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol)) throw refused('a URL must begin with http:// or https://');
+  const listed = network === null || network.some((entry) => covers(entry.toLowerCase(), url));
+  if (!listed) throw refused(`${url.host} is not in the script's "network" list`);
+  return url;
+}
+
+/** An entry is a host, `*.` and a host, either perhaps with a port. */
+function covers(entry: string, { host, hostname, port }: URL): boolean {
+  const withPort = /:\d+$/.test(entry) && !entry.endsWith(']');
+  const name = withPort ? host : hostname;
+  if (!withPort && port !== '') return false;
+  return entry.startsWith('*.') ? name.endsWith(entry.slice(1)) : name === entry;
+}
+
+function toBody(content: unknown, headers: Headers): string | Uint8Array<ArrayBuffer> | null {
+  if (content === null || content === undefined) return null;
+  if (content instanceof Uint8Array) return new Uint8Array(content);
+  if (!headers.has('content-type')) headers.set('content-type', 'application/json');
+  return JSON.stringify(content);
+}
+
+async function fetchOnce(url: URL, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
+    throw refused(`${url.host} cannot be reached: ${cause || (error instanceof Error ? error.message : error)}`);
+  }
+}
+
+async function answer(response: Response, url: URL) {
+  const body = await readBody(response, url);
+  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '');
+  return {
+    status: response.status,
+    ok: response.ok,
+    headers: Object.fromEntries(response.headers),
+    body,
+    json: isJson ? parsed(body) : null,
+  };
+}
+
+async function readBody(response: Response, url: URL): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const part of response.body ?? []) {
+      length += part.length;
+      if (length > MAX_BODY) throw refused(`${url.host} answers with more than ${MAX_BODY} bytes`);
+      parts.push(part);
+    }
+  } catch (error) {
+    throw error instanceof SubstratError ? error : refused(`${url.host} broke off its answer`);
+  }
+  return Buffer.concat(parts);
+}
+
+function parsed(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return null;
+  }
+}
+
+function refused(message: string): SubstratError {
+  return new SubstratError('bad_request', message);
+}

@@ -1,0 +1,74 @@
+import type { Config } from '../config/config.ts';
+import type { Knowledge } from '../core/knowledge.ts';
+import type { Persona } from '../core/persona.ts';
+import { createPersonas, type Personas } from '../personas/personas.ts';
+import type { Environment } from '../scripting/open.ts';
+import { openScripting, type Scripting } from '../scripting/scripting.ts';
+import { toolsInScope } from './catalog.ts';
+import { type CustomTools, createCustomTools, type ToolDefinition } from './custom.ts';
+
+/** What a configuration, and a program that uses us, add by scripts and code: personas and tools. */
+export interface Extensions {
+  readonly scripting: Scripting;
+  readonly personas: Personas;
+  readonly tools: CustomTools;
+  problems(): readonly string[];
+  /** Follows the files from now on. */
+  watch(): void;
+  close(): Promise<void>;
+}
+
+export interface ExtensionOptions {
+  /** The configuration as it is now; it may throw, and then what was read before stays. */
+  readonly read: () => Pick<Config, 'agents' | 'tools' | 'file'>;
+  readonly knowledge: Knowledge | undefined;
+  readonly env: Environment;
+  readonly code?: { readonly personas?: readonly Persona[]; readonly tools?: readonly ToolDefinition[] } | undefined;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+}
+
+const KNOWLEDGE_TOOLS = ['search', 'get', 'sources'];
+
+export async function openExtensions({ read, knowledge, env, code = {}, log }: ExtensionOptions): Promise<Extensions> {
+  const scripting = openScripting();
+  const ours = [...KNOWLEDGE_TOOLS, ...toolsInScope({ tools: null }).map(({ name }) => name)];
+  const shared = { scripting, env, knowledge, log };
+  try {
+    const tools = await createCustomTools({
+      ...shared,
+      read: () => {
+        const { tools: entries, file } = read();
+        return { entries, file };
+      },
+      code: code.tools ?? [],
+      reserved: ours,
+    });
+    const personas = await createPersonas({
+      ...shared,
+      read: () => {
+        const { agents: entries, file } = read();
+        return { entries, file };
+      },
+      code: code.personas ?? [],
+      knownTools: () => [...ours, ...tools.list().map(({ name }) => name)],
+    });
+    return {
+      scripting,
+      personas,
+      tools,
+      problems: () => [...new Set([...tools.problems(), ...personas.problems()])],
+      watch: () => {
+        tools.watch();
+        personas.watch();
+      },
+      close: async () => {
+        tools.close();
+        personas.close();
+        await scripting.close();
+      },
+    };
+  } catch (error) {
+    await scripting.close();
+    throw error;
+  }
+}

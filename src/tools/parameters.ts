@@ -1,0 +1,44 @@
+import * as z from 'zod';
+
+const PARAMETER_TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const;
+
+/** One parameter of a tool that is written in Lua or in somebody's own code. */
+export const Parameter = z.strictObject({
+  name: z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, "_" or "-"'),
+  type: z.enum(PARAMETER_TYPES).default('string'),
+  required: z.boolean().default(false),
+  description: z.string().default(''),
+  default: z.unknown().optional(),
+  enum: z
+    .array(z.union([z.string(), z.number()]))
+    .min(1)
+    .optional(),
+});
+export type Parameter = z.output<typeof Parameter>;
+
+const TYPES: Readonly<Record<Parameter['type'], () => z.ZodType>> = {
+  string: () => z.string(),
+  number: () => z.number(),
+  integer: () => z.int(),
+  boolean: () => z.boolean(),
+  array: () => z.array(z.unknown()),
+  object: () => z.record(z.string(), z.unknown()),
+};
+
+/** The schema that validates what a tool is called with; what it publishes is made of the same. */
+export function inputOf(parameters: readonly Parameter[]): z.ZodObject {
+  return z.strictObject(
+    Object.fromEntries(
+      parameters.map((parameter) => {
+        const bare = parameter.enum === undefined ? TYPES[parameter.type]() : oneOf(parameter.enum);
+        const described = parameter.description === '' ? bare : bare.describe(parameter.description);
+        if (parameter.default !== undefined) return [parameter.name, described.default(parameter.default as never)];
+        return [parameter.name, parameter.required ? described : described.optional()];
+      }),
+    ),
+  );
+}
+
+function oneOf(values: readonly (string | number)[]): z.ZodType {
+  return values.every((value) => typeof value === 'string') ? z.enum(values) : z.literal([...values]);
+}

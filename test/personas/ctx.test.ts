@@ -1,0 +1,174 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables of a configuration look like this
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+
+const CTX = join(import.meta.dirname, '../../bin/ctx');
+const SCRIPT = join(import.meta.dirname, '../fixtures/personas/incident-responder.lua');
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'substrat-ctx-'));
+  for (const n of [1, 2, 3]) write(`runbooks/${n}.md`, `# Runbook ${n}\n\nAn incident of payments-api, step ${n}.\n`);
+  write(
+    'ctx.toml',
+    `[db]
+path = "data/ctx.sqlite"
+[connectors.filesystem.runbooks]
+root = "runbooks"
+[connectors.script.wiki]
+path = "connectors/wiki.lua"
+[tools.script.create_jira_ticket]
+path = "tools/create_jira_ticket.lua"
+[agents.code-reviewer]
+description = "Reviews code changes against project conventions"
+tools = ["search", "get"]
+system_prompt = "You review."
+[agents.architect]
+description = "Answers architecture questions using indexed docs"
+tools = ["search", "get", "sources"]
+system_prompt = "You design."
+[agents.script.incident-responder]
+path = "agents/incident-responder.lua"
+`,
+  );
+  mkdirSync(join(cwd, 'agents'));
+  copyFileSync(SCRIPT, join(cwd, 'agents/incident-responder.lua'));
+  expect((await ctx('tool', 'init', 'create_jira_ticket')).stdout).toBe(
+    'Created: tools/create_jira_ticket.lua\nAdd to config:\n\n  [tools.script.create_jira_ticket]\n  path = "tools/create_jira_ticket.lua"\n  timeout = 30\n',
+  );
+  expect((await ctx('connector', 'init', 'wiki')).stdout).toContain('  [connectors.script.wiki]\n');
+  expect(await ctx('sync')).toMatchObject({ code: 0 });
+});
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(cwd, path)), { recursive: true });
+  writeFileSync(join(cwd, path), text);
+}
+
+function ctx(...args: string[]): Promise<{ stdout: string; stderr: string; code: number }> {
+  const env = { PATH: process.env.PATH, HOME: cwd, SUBSTRAT_HOME: join(cwd, 'home') };
+  return new Promise((resolve) => {
+    const child = execFile(CTX, args, { cwd, env }, (_, stdout, stderr) =>
+      resolve({ stdout, stderr, code: child.exitCode ?? 1 }),
+    );
+  });
+}
+
+describe('ctx agent', () => {
+  test('list prints names, descriptions, tools and what is no text', async () => {
+    expect(await ctx('agent', 'list')).toEqual({
+      stdout: `  code-reviewer        Reviews code changes against project conventions           (tools: search, get)
+  architect            Answers architecture questions using indexed docs          (tools: search, get, sources)
+  incident-responder   Helps triage production incidents with relevant runbooks   (tools: search, get, create_jira_ticket)  [lua]
+`,
+      stderr: '',
+      code: 0,
+    });
+    const { agents } = JSON.parse((await ctx('agent', 'list', '--json')).stdout);
+    expect(agents[2]).toMatchObject({ name: 'incident-responder', source: 'lua' });
+  });
+
+  test('test makes a prompt and shows it', async () => {
+    const args = ['incident-responder', '--arg', 'service=payments-api', '--arg', 'severity=P1'];
+    const { stdout, code } = await ctx('agent', 'test', ...args);
+    expect(code).toBe(0);
+    const [head, tail] = stdout.split(/ {2}You are an incident responder[\s\S]*recommend actions\.\n/);
+    expect(head).toMatch(
+      /^\nAgent: incident-responder\nSource: lua \(agents\/incident-responder\.lua\)\nTools: search, get, create_jira_ticket\n\nSystem prompt \(\d+ chars\):\n$/,
+    );
+    expect(tail).toMatch(
+      /^\nMessages \(1\):\n {2}\[assistant\] I'm ready to help with the P1 payments-api incident\. I've loaded 3 relevant runbooks\. What's the current situation\?\n\nResolved in \d+ms \(1 search query, 3 document fetches\)\n$/,
+    );
+    const { result, usage } = JSON.parse((await ctx('agent', 'test', ...args, '--json')).stdout);
+    expect(result.messages).toHaveLength(1);
+    expect(usage).toMatchObject({ searches: 1, documents: 3 });
+  });
+
+  test('test says what is wrong', async () => {
+    expect(await ctx('agent', 'test', 'nobody')).toMatchObject({
+      stderr: 'ctx: There is no agent "nobody".\n',
+      code: 1,
+    });
+    expect(await ctx('agent', 'test', 'architect', '--arg', 'x')).toMatchObject({ code: 2 });
+  });
+
+  test('init writes a script that works, once', async () => {
+    expect(await ctx('agent', 'init', 'sre-helper')).toEqual({
+      stdout: `Created: agents/sre-helper.lua
+Add to config:
+
+  [agents.script.sre-helper]
+  path = "agents/sre-helper.lua"
+  timeout = 30
+`,
+      stderr: '',
+      code: 0,
+    });
+    expect(await ctx('agent', 'init', 'sre-helper')).toMatchObject({ code: 1, stdout: '' });
+    expect(await ctx('agent', 'init', '../x')).toMatchObject({ code: 1, stdout: '' });
+    write(
+      'other.toml',
+      `${readFileSync(join(cwd, 'ctx.toml'), 'utf8')}[agents.sre-helper]\npath = "agents/sre-helper.lua"\n`,
+    );
+    const { stdout } = await ctx('agent', 'test', 'sre-helper', '--arg', 'topic=incident', '--config', 'other.toml');
+    expect(stdout).toContain('[assistant] I have read 3 documents. What do you need?');
+  });
+
+  test('import makes personas of what other programs have', async () => {
+    const text = 'Look at ${HOME}, \\n and """quotes""".\r\n\n- all of it';
+    write(
+      'other/.claude/agents/reviewer.md',
+      `---\nname: reviewer\ndescription: Reviews "it"\ntools: Read, mcp__substrat__search\n---\n\n${text}\n`,
+    );
+    write('other/.claude/agents/broken.md', '---\n: [\n---\nx');
+    write('other/AGENTS.md', 'Be kind.');
+    write('other/skills/pdf/SKILL.md', '---\nname: pdf\ndescription: >\n  Reads\n  PDFs\n---\nRead.\n');
+    write('import.toml', '');
+    const { stdout } = await ctx('agent', 'import', 'other', '--config', 'import.toml');
+    expect(stdout).toContain('Added: [agents.inline.other] to import.toml');
+    expect(stdout).toContain('broken.md (what stands above its text is no YAML)');
+    const { agents } = loadConfig({ file: 'import.toml', cwd, home: cwd, env: {} });
+    const all = ['search', 'get', 'sources'];
+    expect(agents).toMatchObject([
+      { name: 'other', tools: all, system: 'Be kind.\n' },
+      { name: 'reviewer', description: 'Reviews "it"', tools: ['search'], system: `${text.replace('\r', '')}\n` },
+      { name: 'pdf', description: 'Reads PDFs', tools: all, system: 'Read.\n' },
+    ]);
+    const again = JSON.parse((await ctx('agent', 'import', 'other', '--config', 'import.toml', '--json')).stdout);
+    expect(again).toMatchObject({ added: [] });
+    expect(await ctx('agent', 'import', 'runbooks')).toMatchObject({ code: 1 });
+  });
+});
+
+describe('ctx tool and ctx connector', () => {
+  test('list and test a tool', async () => {
+    expect((await ctx('tool', 'list')).stdout).toMatch(
+      /^NAME +PARAMETERS +DESCRIPTION\ncreate_jira_ticket +text +What/,
+    );
+    const { stdout } = await ctx('tool', 'test', 'create_jira_ticket', '--param', 'text=incident', '--json');
+    expect(JSON.parse(stdout)).toEqual({ result: { text: 'incident', documents: 3 } });
+    expect(await ctx('tool', 'test', 'create_jira_ticket')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('create_jira_ticket: text'),
+    });
+  });
+
+  test('test a connector, and index what it gives', async () => {
+    write('connectors/page.md', '# A page of the wiki');
+    const { stdout } = await ctx('connector', 'test', 'wiki');
+    expect(stdout).toMatch(
+      /^SOURCE_ID +TITLE +TYPE +CHARS\npage\.md +text\/markdown +20\nScanned in \d+ms \(1 item, 0 problems\)\n$/,
+    );
+    expect(await ctx('connector', 'test', 'nothing')).toMatchObject({ code: 1 });
+    expect(await ctx('sync')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('script:wiki: 1 seen, 1 indexed'),
+    });
+    expect((await ctx('search', 'wiki')).stdout).toContain('A page of the wiki');
+  });
+});
