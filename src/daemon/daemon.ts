@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { Tracer } from '../core/tracing.ts';
 import type { AgentWish, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
 import { answerServed, expireRequests, failServed, tellPerson } from '../messaging/replies.ts';
@@ -23,6 +24,7 @@ import { openStore } from '../store/open.ts';
 import type { AgentRow, AgentView, Store, WorkspaceRow } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import { createRateLimiter } from '../tools/rate.ts';
+import { openTracing, type Tracing } from '../tracing/tracing.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
 import { addAgent } from './agents.ts';
@@ -77,6 +79,7 @@ export class Daemon {
     },
   };
   readonly log: Log;
+  readonly #tracing: Tracing | null;
   /** Number of the last event before this start. */
   startedAfter = 0;
   #api: ApiServer | null = null;
@@ -90,7 +93,9 @@ export class Daemon {
       home.release();
       throw error;
     });
-    const daemon = new Daemon(options, home, store);
+    const { version, log } = options;
+    const tracing = await openTracing(process.env, { version, nodeId: home.nodeId, log });
+    const daemon = new Daemon(options, home, store, tracing);
     try {
       await daemon.#begin();
       return daemon;
@@ -100,8 +105,10 @@ export class Daemon {
     }
   }
 
-  private constructor(options: DaemonOptions, home: Home, store: Store) {
-    const { config, log, version } = options;
+  private constructor(options: DaemonOptions, home: Home, store: Store, tracing: Tracing | null) {
+    const { config, version } = options;
+    const log = tracing?.watch(options.log) ?? options.log;
+    const tracer = tracing?.tracer ?? null;
     const clock = options.clock ?? Date.now;
     const { nodeId } = home;
     this.home = home;
@@ -110,6 +117,7 @@ export class Daemon {
     this.version = version;
     this.clock = clock;
     this.log = log;
+    this.#tracing = tracing;
     const sandbox = openSandbox(options, home);
     this.providers = createProviders(config, process.env);
     this.tools = {
@@ -130,7 +138,7 @@ export class Daemon {
     };
     this.#sandbox = sandbox;
     const correspondence = this.#correspondence;
-    const external = new ExternalRuns({ store, clock, nodeId, correspondence });
+    const external = new ExternalRuns({ store, clock, nodeId, correspondence, tracer });
     this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log });
     const { maxAttempts, turnTimeoutMs, leaseMs, slots } = config.daemon;
     const turn = {
@@ -156,8 +164,13 @@ export class Daemon {
       pollMs: store.engine === 'postgres' ? 2000 : null,
       correspondence,
       runTurn: (started, signal) => runTurn(turn, started, signal),
+      tracer,
       log,
     });
+  }
+
+  get tracer(): Tracer | null {
+    return this.#tracing?.tracer ?? null;
   }
 
   get workspaces(): WorkspaceRules {
@@ -233,6 +246,7 @@ export class Daemon {
     await this.#scheduler.stop();
     await this.#doors.closeAll();
     await Promise.all(this.#tidying);
+    await this.#tracing?.close();
     await this.store.close();
     this.home.release();
   }

@@ -20,6 +20,7 @@ import { tokenRoutes } from './routes/tokens.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import { Event, Health, Status } from './schemas.ts';
+import { traceRequests } from './traced.ts';
 
 /** One place for the status of every code; those that are not here come from elsewhere, and would be a fault of ours. */
 const STATUS: Readonly<Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 409 | 410 | 412 | 413 | 422 | 503>>> = {
@@ -72,6 +73,8 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
     const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
     return length === null || length > MAX_BODY ? countBody(c, next) : next();
   });
+  // Behind the check of who calls: a stranger's `traceparent` is nobody's.
+  if (api.tracer) app.use(traceRequests(api.tracer));
   app.openapi(health, (c) => c.json({ status: 'ok' as const }, 200));
   app.openapi(status, async (c) => {
     ownerOnly(c.get('caller'));

@@ -7,10 +7,11 @@ import { workspaces } from './migrations/0005-workspaces.ts';
 import { inbox } from './migrations/0006-inbox.ts';
 import { memory } from './migrations/0007-memory.ts';
 import { channels } from './migrations/0008-channels.ts';
+import { tracing } from './migrations/0009-tracing.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited. */
-const migrations: readonly string[] = [heart, door, fewerPages, sessions, workspaces, inbox, memory, channels];
+const migrations: readonly string[] = [heart, door, fewerPages, sessions, workspaces, inbox, memory, channels, tracing];
 
 export const NEWEST_SCHEMA = migrations.length;
 
