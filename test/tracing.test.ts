@@ -1,4 +1,5 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -165,7 +166,9 @@ describe('a trace', () => {
     await until('the child has read', async () => (await daemon.client.listRuns({ agent: 'kid' })).items[0]?.endedAt);
     await daemon.stop();
     const spans = collector.spans();
-    const [one, two] = named(spans, 'post').filter((span) => pathOf(spans, span).at(-2) === 'execute_tool send_message');
+    const [one, two] = named(spans, 'post').filter(
+      (span) => pathOf(spans, span).at(-2) === 'execute_tool send_message',
+    );
     const [kid] = named(spans, 'invoke_agent kid');
     expect([kid?.parentSpanId, kid?.links]).toEqual([one?.spanId, [two?.spanId]]);
   });
@@ -250,6 +253,16 @@ describe('a trace', () => {
 });
 
 describe('tracing', () => {
+  test('samples as the environment says, and what a message started as the message was', async () => {
+    await using collector = await startCollector();
+    tracedTo(collector);
+    vi.stubEnv('OTEL_TRACES_SAMPLER', 'parentbased_always_off');
+    await using daemon = await startTeam();
+    expect(await ask(daemon, 'Go.')).toMatch(/answer/);
+    await daemon.stop();
+    expect(collector.posts).toEqual([]);
+  });
+
   test('loads nothing and stores nothing where nobody asked for it', async () => {
     await using collector = await startCollector();
     const off = await modulesOf({ OTEL_SERVICE_NAME: 'office' });
@@ -297,6 +310,19 @@ describe('tracing', () => {
     const before = Date.now();
     await daemon.daemon.stop();
     expect(Date.now() - before).toBeLessThan(5000);
+  });
+
+  test('does not keep a daemon that is told to stop, whatever the collector does', async () => {
+    const silent = createServer((socket) => socket.on('error', () => {}).resume());
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void silent.close());
+    const { home } = makeHome();
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const daemon = await startDaemonProcess({ home, env: { OTEL_EXPORTER_OTLP_ENDPOINT: url } });
+    await daemon.client.createAgent({ name: 'boss', provider: 'external' });
+    const before = Date.now();
+    expect(await daemon.stop()).toBe(0);
+    expect(Date.now() - before).toBeLessThan(6000);
   });
 
   test('puts the trace id into the lines of the log', async () => {

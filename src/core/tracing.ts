@@ -23,7 +23,13 @@ export interface Tracer {
   start(
     name: string,
     attributes: Attributes,
-    from: { readonly parent: string | null; readonly links?: readonly string[]; readonly at?: number },
+    from: {
+      readonly parent: string | null;
+      readonly links?: readonly string[];
+      readonly at?: number;
+      /** It serves somebody outside. */
+      readonly server?: boolean;
+    },
   ): Span;
 }
 

@@ -246,9 +246,10 @@ export class Daemon {
     await this.#scheduler.stop();
     await this.#doors.closeAll();
     await Promise.all(this.#tidying);
-    await this.#tracing?.close();
     await this.store.close();
     this.home.release();
+    // The home is free: the next daemon does not wait for a collector.
+    await this.#tracing?.close();
   }
 
   async #begin(): Promise<void> {

@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { under } from '../core/tracing.ts';
 import { type AgentSocket, listenForAgent } from '../mcp/socket.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
@@ -78,7 +79,9 @@ export class AgentDoors {
       if (this.#external.has(agent.id)) continue;
       await this.#writeConfig(agent);
       const join = () => external.join(agent.id);
-      this.#external.set(agent.id, await this.#listen(agent, { join, leave: () => this.#leave(agent.id) }));
+      const seat = { join, leave: () => this.#leave(agent.id) };
+      // Whoever joins later is no part of the request that made the agent.
+      this.#external.set(agent.id, await under(undefined, () => this.#listen(agent, seat)));
     }
   }
 

@@ -10,7 +10,7 @@ export function traceRequests(tracer: Tracer): MiddlewareHandler<Env> {
     if (method === 'GET' || method === 'HEAD') return next();
     const { traceparent } = c.env.incoming.headers;
     const parent = typeof traceparent === 'string' ? traceparent : null;
-    return within(tracer.start(method, { 'http.request.method': method }, { parent }), async (span) => {
+    return within(tracer.start(method, { 'http.request.method': method }, { parent, server: true }), async (span) => {
       await next();
       // The route as it is written down, without the names and ids of this request.
       const route = routePath(c, -1);

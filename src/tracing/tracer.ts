@@ -5,13 +5,17 @@ import type { Attributes, Span, Tracer } from '../core/tracing.ts';
 /** Our spans as OpenTelemetry's. Which one is current we know ourselves: nothing global is set. */
 export function createTracer(tracer: otel.Tracer): Tracer {
   return {
-    start: (name, attributes, { parent, links = [], at }) => {
+    start: (name, attributes, { parent, links = [], at, server = false }) => {
       const above = parent === null ? null : parseTraceParent(parent);
       const context = above
         ? otel.trace.setSpanContext(otel.ROOT_CONTEXT, { ...above, isRemote: true })
         : otel.ROOT_CONTEXT;
       const linked = links.map(parseTraceParent).filter((one) => one !== null);
-      return wrap(tracer, start(tracer, name, attributes, context, at, linked));
+      const options = {
+        kind: server ? otel.SpanKind.SERVER : otel.SpanKind.INTERNAL,
+        links: linked.map((one) => ({ context: one })),
+      };
+      return wrap(tracer, start(tracer, name, attributes, context, at, options));
     },
   };
 }
@@ -39,14 +43,10 @@ function start(
   attributes: Attributes,
   context: otel.Context,
   at: number | undefined,
-  links: readonly otel.SpanContext[] = [],
+  options: otel.SpanOptions = {},
 ): otel.Span {
-  const options = {
-    attributes: known(attributes),
-    links: links.map((linked) => ({ context: linked })),
-    ...(at !== undefined && { startTime: at }),
-  };
-  return tracer.startSpan(name, options, context);
+  const began = at === undefined ? {} : { startTime: at };
+  return tracer.startSpan(name, { ...options, ...began, attributes: known(attributes) }, context);
 }
 
 function known(attributes: Attributes): otel.Attributes {

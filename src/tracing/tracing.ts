@@ -49,7 +49,7 @@ export async function openTracing(env: Environment, options: TracingOptions): Pr
   }
 }
 
-export function readWish(env: Environment): TracingWish | null {
+function readWish(env: Environment): TracingWish | null {
   const said = (name: string) => env[name]?.trim() || null;
   const spans = said('OTEL_SDK_DISABLED')?.toLowerCase() !== 'true';
   const exporters = said('OTEL_TRACES_EXPORTER')?.split(',') ?? null;
