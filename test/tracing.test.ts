@@ -3,6 +3,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type Span, within } from '../src/core/tracing.ts';
+import { noBwrap } from './helpers/bwrap.ts';
 import { type Collector, type SeenSpan, startCollector } from './helpers/collector.ts';
 import { startDaemon, type TestDaemon } from './helpers/daemon.ts';
 import { connectAgent } from './helpers/mcp.ts';
@@ -330,23 +332,19 @@ describe('tracing', () => {
     tracedTo(collector);
     await using daemon = await startTeam();
     const { log, store, tracer } = daemon.daemon;
-    const { within } = await import('../src/core/tracing.ts');
-    const span = tracer?.start('look', {}, { parent: null });
-    // Writers that share a commit, in either order.
-    const outside = () => store.write(async () => log.warn({}, 'outside'));
+    const span = tracer?.start('look', {}, { parent: null }) as Span;
+    // Writers that share a commit, and the first of them begins it.
     await Promise.all([
-      outside(),
-      within(span as NonNullable<typeof span>, () => store.write(async () => log.warn({}, 'inside'))),
-      outside(),
+      within(span, () => store.write(async () => log.warn({}, 'inside'))),
+      store.write(async () => log.warn({}, 'outside')),
     ]);
     const lines = daemon
       .log()
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { msg: string; trace_id?: string });
-    expect(lines.find(({ msg }) => msg === 'inside')?.trace_id).toBe(span?.traceId);
-    const others = lines.filter(({ msg }) => msg === 'outside');
-    expect(others.map(({ trace_id }) => trace_id)).toEqual([undefined, undefined]);
+    const traceOf = (said: string) => lines.filter(({ msg }) => msg === said).map(({ trace_id }) => trace_id);
+    expect([traceOf('inside'), traceOf('outside')]).toEqual([[span.traceId], [undefined]]);
   });
 
   test('tells Sentry of spans and errors, without words, and nothing of what is meant for the collector', async () => {
@@ -366,15 +364,29 @@ describe('tracing', () => {
     expect(sentry.posts.map(({ body }) => body.toString('latin1')).join()).not.toMatch(/secret/);
   });
 
-  test('keeps where it sends to out of sight of agents', async () => {
-    await using collector = await startCollector();
-    tracedTo(collector);
-    vi.stubEnv('SENTRY_DSN', `${collector.url.replace('//', '//publickey@')}/42`);
-    await using daemon = await startDaemon();
-    const program = daemon.program('look', 'async () => JSON.stringify(process.env)');
-    await daemon.client.createAgent({ name: 'look', program });
-    expect(await ask(daemon, 'Look.', 'look')).not.toMatch(/OTEL|SENTRY|publickey|of-the-collector|traceparent/i);
-  });
+  test.each(noBwrap ? (['none'] as const) : (['none', 'bwrap'] as const))(
+    'keeps where it sends to out of sight of agents (%s)',
+    async (sandbox) => {
+      await using collector = await startCollector();
+      tracedTo(collector);
+      vi.stubEnv('SENTRY_DSN', `${collector.url.replace('//', '//publickey@')}/42`);
+      await using daemon = await startDaemon({ sandbox });
+      // In a sandbox, also what the processes around it can be seen to have.
+      const program = daemon.program(
+        'look',
+        `async () => {
+        const { readdirSync, readFileSync } = await import('node:fs');
+        const seen = (pid) => { try { return readFileSync('/proc/' + pid + '/environ', 'utf8'); } catch { return ''; } };
+        const pids = ${sandbox === 'bwrap'} ? readdirSync('/proc').filter((name) => Number(name) > 0) : ['self'];
+        return JSON.stringify([process.env, ...pids.map(seen)]);
+      }`,
+      );
+      await daemon.client.createAgent({ name: 'look', program });
+      const seen = await ask(daemon, 'Look.', 'look');
+      expect(seen).toMatch(/SUBSTRAT_RUN_ID/);
+      expect(seen).not.toMatch(/OTEL|SENTRY|publickey|of-the-collector|traceparent/i);
+    },
+  );
 });
 
 function environmentFor({ url }: Collector): Record<string, string> {
