@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Import, parseSource, readSources, type Source } from './helpers/source.ts';
 
-const ADAPTERS = ['config', 'store', 'search', 'scripting', 'providers', 'sandbox'];
+const ADAPTERS = ['config', 'store', 'search', 'scripting', 'providers', 'sandbox', 'tracing'];
 const DOMAINS = ['messaging', 'runs', 'memory', 'knowledge', 'personas', 'workspaces'];
 const BELOW_TOOLS = ['core', ...ADAPTERS, ...DOMAINS];
 const BELOW_ROOTS = [...BELOW_TOOLS, 'tools', 'http', 'mcp', 'client'];
@@ -40,6 +40,7 @@ const CONTRACTS: typeof SEES = {
   sandbox: [],
   search: [],
   scripting: ['following.ts', 'open.ts'],
+  tracing: [],
   scripted: [],
   tools: ['tool.ts', 'catalog.ts', 'call.ts', 'bound.ts', 'served.ts', 'knowledge.ts', 'custom.ts', 'extensions.ts'],
   http: ['api.ts', 'app.ts', 'schemas.ts'],

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { failureText, load } from './config.testkit.ts';
+import { failureText } from './config.testkit.ts';
 import { loadConfig } from './config.ts';
 import { resolveHome } from './home.ts';
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { Tracer } from '../core/tracing.ts';
 import type { AgentWish, KnowledgeDoor, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
 import { answerServed, expireRequests, failServed, tellPerson } from '../messaging/replies.ts';
@@ -25,6 +26,7 @@ import { type BoundTool, bindTools } from '../tools/bound.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import type { Extensions } from '../tools/extensions.ts';
 import { createRateLimiter } from '../tools/rate.ts';
+import { openTracing, type Tracing } from '../tracing/tracing.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
 import { addAgent } from './agents.ts';
@@ -81,6 +83,7 @@ export class Daemon {
     },
   };
   readonly log: Log;
+  readonly #tracing: Tracing | null;
   /** Number of the last event before this start. */
   startedAfter = 0;
   #api: ApiServer | null = null;
@@ -95,7 +98,9 @@ export class Daemon {
       home.release();
       throw error;
     });
-    const daemon = new Daemon(options, home, store);
+    const { version, log } = options;
+    const tracing = await openTracing(process.env, { version, nodeId: home.nodeId, log });
+    const daemon = new Daemon(options, home, store, tracing);
     try {
       await daemon.#begin();
       return daemon;
@@ -105,8 +110,10 @@ export class Daemon {
     }
   }
 
-  private constructor(options: DaemonOptions, home: Home, store: Store) {
-    const { config, log, version } = options;
+  private constructor(options: DaemonOptions, home: Home, store: Store, tracing: Tracing | null) {
+    const { config, version } = options;
+    const log = tracing?.watch(options.log) ?? options.log;
+    const tracer = tracing?.tracer ?? null;
     const clock = options.clock ?? Date.now;
     const { nodeId } = home;
     this.home = home;
@@ -115,6 +122,7 @@ export class Daemon {
     this.version = version;
     this.clock = clock;
     this.log = log;
+    this.#tracing = tracing;
     const sandbox = openSandbox(options, home);
     this.providers = createProviders(config, process.env);
     const knowledge = openKnowledge({ config, home: home.path, store, log });
@@ -138,7 +146,7 @@ export class Daemon {
     };
     this.#sandbox = sandbox;
     const correspondence = this.#correspondence;
-    const external = new ExternalRuns({ store, clock, nodeId, correspondence });
+    const external = new ExternalRuns({ store, clock, nodeId, correspondence, tracer });
     this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log });
     const { maxAttempts, turnTimeoutMs, leaseMs, slots } = config.daemon;
     const turn = {
@@ -164,8 +172,13 @@ export class Daemon {
       pollMs: store.engine === 'postgres' ? 2000 : null,
       correspondence,
       runTurn: (started, signal) => runTurn(turn, started, signal),
+      tracer,
       log,
     });
+  }
+
+  get tracer(): Tracer | null {
+    return this.#tracing?.tracer ?? null;
   }
 
   get workspaces(): WorkspaceRules {
@@ -258,6 +271,8 @@ export class Daemon {
     await Promise.all(this.#tidying);
     await this.store.close();
     this.home.release();
+    // The home is free: the next daemon does not wait for a collector.
+    await this.#tracing?.close();
   }
 
   async #begin(): Promise<void> {

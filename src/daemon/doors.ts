@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { SubstratError } from '../core/errors.ts';
+import { under } from '../core/tracing.ts';
 import { type AgentSocket, type AgentSocketOptions, listenForAgent } from '../mcp/socket.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
@@ -90,7 +91,8 @@ export class AgentDoors {
         leave: () => this.#leave(agent.id),
         instructions: () => this.#options.tools.store.read((tx) => instructionsOf(tx, agent)),
       };
-      this.#external.set(agent.id, await this.#listen(agent, seat));
+      // Whoever joins later is no part of the request that made the agent.
+      this.#external.set(agent.id, await under(undefined, () => this.#listen(agent, seat)));
     }
   }
 

@@ -2,6 +2,7 @@ import { openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Logger } from 'pino';
 import { SubstratError } from '../core/errors.ts';
+import { activeSpan } from '../core/tracing.ts';
 
 type Write = (details: object, message: string) => void;
 
@@ -23,7 +24,7 @@ export function openLog(file: string): Log {
     const destination = pino.destination({ dest, sync: true });
     // On a full disk there is no log; the daemon goes on.
     destination.on('error', () => {});
-    return pino({ base: { pid: process.pid } }, destination);
+    return pino({ base: { pid: process.pid }, mixin: traceOf }, destination);
   };
   const write =
     (level: 'info' | 'warn' | 'error'): Write =>
@@ -32,6 +33,12 @@ export function openLog(file: string): Log {
       logger[level](details, message);
     };
   return { info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+/** By which a line is found from its trace, and the trace from the line. */
+function traceOf(): object {
+  const span = activeSpan();
+  return span ? { trace_id: span.traceId } : {};
 }
 
 function openFile(file: string): number {

@@ -8,6 +8,7 @@ import { openLog } from './log.ts';
 export { checkStore } from '../store/check.ts';
 
 const CLOSES_ON_EXEC = 0o2000000;
+const LINGER_MS = 500;
 
 export interface UpOptions {
   readonly home: string;
@@ -40,6 +41,8 @@ export async function up({ home, configFile, version, ownProgram, onUp }: UpOpti
     await Promise.all([onUp({ url, after: daemon.startedAfter }, stopping.signal), untilAborted(stopping.signal)]);
   } finally {
     await daemon.stop();
+    // Nothing of ours is left. What others still try, such as to reach a collector that does not answer, is not waited for.
+    setTimeout(() => process.exit(), LINGER_MS).unref();
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Tracer } from '../core/tracing.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import type { Personas } from '../personas/personas.ts';
 import type { AgentView, Store, Tx, WorkspaceRow } from '../store/store.ts';
@@ -13,6 +14,8 @@ export interface Api {
   readonly config: { readonly events: { readonly heartbeatMs: number; readonly patienceMs: number } };
   readonly rules: MessagingRules;
   readonly log: { error(details: object, message: string): void };
+  /** Null where nothing is traced. */
+  readonly tracer: Tracer | null;
   status(): Promise<{
     readonly pid: number;
     readonly home: string;

@@ -19,6 +19,7 @@ import { tokenRoutes } from './routes/tokens.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import { Event, Health, Status } from './schemas.ts';
+import { traceRequests } from './traced.ts';
 
 const health = describe(
   { method: 'get', path: '/health', summary: 'Whether the daemon answers; needs no token.' },
@@ -31,6 +32,8 @@ const status = describe(
 
 export function createApp(api: Api, hub: EventHub, door: Door): Router {
   const app = createBase(api, door);
+  // Behind the check of who calls: a stranger's `traceparent` is nobody's.
+  if (api.tracer) app.use(traceRequests(api.tracer));
   app.openapi(health, (c) => c.json({ status: 'ok' as const, name: 'daemon' as const }, 200));
   app.openapi(status, async (c) => {
     ownerOnly(c.get('caller'));

@@ -1,4 +1,5 @@
 import { newId } from '../core/id.ts';
+import { inSpan } from '../core/tracing.ts';
 import type { DeliveryKind, MessageRow, RequestRow, Tx } from '../store/store.ts';
 
 export interface Draft {
@@ -26,8 +27,18 @@ export interface Recipient {
 }
 
 /** Stores the message, its deliveries and its event, and wakes the recipients, all in the caller's transaction. */
-export async function post(tx: Tx, draft: Draft, now: number): Promise<string> {
+export function post(tx: Tx, draft: Draft, now: number): Promise<string> {
   const id = newId();
+  const attributes = {
+    'messaging.message.id': id,
+    'messaging.destination.name': draft.channelId,
+    'substrat.message.kind': draft.request ? 'request' : draft.kind,
+    'substrat.message.recipients': draft.recipients.length,
+  };
+  return inSpan('post', attributes, (span) => store(tx, id, draft, span?.trace ?? null, now));
+}
+
+async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now: number): Promise<string> {
   const seq = await tx.appendEvent({
     type: 'message_created',
     at: now,
@@ -54,6 +65,7 @@ export async function post(tx: Tx, draft: Draft, now: number): Promise<string> {
     chain_depth: draft.chainDepth,
     created_at: now,
     thread_id: draft.threadId ?? null,
+    trace,
   });
   if (draft.request) await tx.insertRequest({ message_id: id, seq, asker_id: draft.authorId, ...draft.request });
   for (const { agentId, kind, round } of draft.recipients) {

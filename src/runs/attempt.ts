@@ -1,5 +1,6 @@
 import type { RunMessageType } from '../core/run.ts';
 import type { AgentRow, RunRow, Tx } from '../store/store.ts';
+import type { RunSpans } from './spans.ts';
 
 /** One attempt of one run while it lives. Whatever it writes shows its fence; what it keeps here may die with it. */
 export interface Attempt {
@@ -21,9 +22,11 @@ export interface Attempt {
   lastType: RunMessageType | null;
   /** Its last call was refused for being one too many: of such a row only the first is recorded. */
   limited: boolean;
+  /** Null where nothing is traced. */
+  readonly spans: RunSpans | null;
 }
 
-export function createAttempt(run: RunRow, agent: AgentRow, step: number): Attempt {
+export function createAttempt(run: RunRow, agent: AgentRow, step: number, spans: RunSpans | null = null): Attempt {
   return {
     runId: run.id,
     agentId: agent.id,
@@ -37,6 +40,7 @@ export function createAttempt(run: RunRow, agent: AgentRow, step: number): Attem
     step,
     lastType: null,
     limited: false,
+    spans,
   };
 }
 
@@ -50,11 +54,17 @@ export interface Entry {
   readonly effect?: boolean;
 }
 
-/** Adds to the record of the run. A step is what the model does between two looks at tool results. */
+/** In which step an entry of that type would be. A step is what the model does between two looks at tool results. */
+export function stepOf({ step, lastType }: Attempt, type: RunMessageType): number {
+  const begins = lastType === null || (lastType === 'tool_return_message' && type !== lastType);
+  return begins ? step + 1 : step;
+}
+
+/** Adds to the record of the run. */
 export async function record(tx: Tx, attempt: Attempt, entry: Entry, now: number): Promise<void> {
-  const begins =
-    attempt.lastType === null || (attempt.lastType === 'tool_return_message' && entry.type !== attempt.lastType);
-  if (begins) attempt.step += 1;
+  attempt.step = stepOf(attempt, entry.type);
+  attempt.spans?.step(attempt.step);
+  if (entry.type === 'tool_return_message') attempt.spans?.hadResult();
   attempt.lastType = entry.type;
   if (entry.type === 'tool_call_message') attempt.called = true;
   await tx.insertRecord({

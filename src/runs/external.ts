@@ -1,13 +1,17 @@
 import { SubstratError } from '../core/errors.ts';
+import { type Tracer, under } from '../core/tracing.ts';
 import type { AgentRow, Store } from '../store/store.ts';
 import { type Attempt, createAttempt } from './attempt.ts';
 import { type Correspondence, completeRun } from './endings.ts';
+import { RunSpans, startRunSpan } from './spans.ts';
 
 export interface ExternalOptions {
   readonly store: Store;
   readonly clock: () => number;
   readonly nodeId: string;
   readonly correspondence: Correspondence;
+  /** Null where nothing is traced. */
+  readonly tracer: Tracer | null;
 }
 
 interface Joined {
@@ -61,9 +65,14 @@ export class ExternalRuns {
 
   async #close(attempt: Attempt): Promise<void> {
     const { store, correspondence, clock } = this.#options;
+    const { spans } = attempt;
     try {
-      await store.write((tx) => completeRun(tx, correspondence, attempt, { finalText: '' }, clock()));
+      await under(spans?.run, () =>
+        store.write((tx) => completeRun(tx, correspondence, attempt, { finalText: '' }, clock())),
+      );
+      spans?.end('completed');
     } catch (error) {
+      spans?.end('cancelled');
       // Terminated or cancelled meanwhile: the end is written already.
       if (!(error instanceof SubstratError && error.code === 'fenced')) throw error;
     }
@@ -71,13 +80,14 @@ export class ExternalRuns {
 
   async #open(agentId: string): Promise<Attempt> {
     await this.#leaving.get(agentId);
-    const { store, clock, nodeId } = this.#options;
-    return store.write(async (tx) => {
+    const { store, clock, nodeId, tracer } = this.#options;
+    const { run, agent } = await store.write(async (tx) => {
       const agent = (await tx.getAgent({ id: agentId })) as AgentRow;
       if (agent.terminated_at !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
       const run = await tx.insertOpenRun({ agentId, treeId: agent.tree_id, nodeId, now: clock() });
       await tx.appendEvent({ type: 'run_started', at: clock(), agentId, data: { runId: run.id, agentId, attempt: 1 } });
-      return createAttempt(run, agent, 0);
+      return { run, agent };
     });
+    return createAttempt(run, agent, 0, tracer && new RunSpans(startRunSpan(tracer, run, agent, { parent: null })));
   }
 }

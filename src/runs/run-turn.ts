@@ -1,5 +1,6 @@
 import { SubstratError } from '../core/errors.ts';
 import { cleanText } from '../core/text.ts';
+import { errorCode, under } from '../core/tracing.ts';
 import type { Provider, ProviderEvent, Turn } from '../providers/provider.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type Attempt, record } from './attempt.ts';
@@ -41,6 +42,20 @@ type Outcome =
 
 /** Executes one attempt from its claim to its end. It never throws: whatever happens is in the store. */
 export async function runTurn(deps: TurnDependencies, started: Started, signal: AbortSignal): Promise<void> {
+  const { spans } = started.attempt;
+  if (!spans) return void (await attemptTurn(deps, started, signal));
+  try {
+    const outcome = await under(spans.run, () => attemptTurn(deps, started, signal));
+    if (outcome === 'cancelled') spans.end('cancelled');
+    else if ('failure' in outcome) spans.end('failed', outcome.failure.kind);
+    else spans.end('completed');
+  } catch (error) {
+    spans.end('failed', errorCode(error));
+    throw error;
+  }
+}
+
+async function attemptTurn(deps: TurnDependencies, started: Started, signal: AbortSignal): Promise<Outcome> {
   const { attempt } = started;
   let outcome: Outcome;
   try {
@@ -54,6 +69,7 @@ export async function runTurn(deps: TurnDependencies, started: Started, signal: 
     outcome = isFenced(error) ? 'cancelled' : { failure: { kind: kindOf(error), message: (error as Error).message } };
   }
   await settle(deps, attempt, outcome, signal);
+  return outcome;
 }
 
 async function execute(
@@ -122,13 +138,16 @@ async function keep(
     case 'text':
       return record(tx, attempt, { type: 'assistant_message', content: event.text }, now);
     case 'tool_call':
-      return record(
+      await record(
         tx,
         attempt,
         { type: 'tool_call_message', tool: event.name, callId: event.id, content: event.arguments ?? null },
         now,
       );
+      attempt.spans?.called(attempt.step, event.name, event.id);
+      return;
     case 'tool_result':
+      attempt.spans?.returned(event.id, event.isError);
       return record(
         tx,
         attempt,
@@ -136,6 +155,7 @@ async function keep(
         now,
       );
     case 'usage':
+      attempt.spans?.used(event.inputTokens, event.outputTokens);
       await tx.addUsage({
         id: attempt.runId,
         inputTokens: event.inputTokens,

@@ -1,7 +1,9 @@
+import { errorCode, type Tracer } from '../core/tracing.ts';
 import type { RunRow, Store } from '../store/store.ts';
 import type { Correspondence } from './endings.ts';
 import { failAttempt } from './endings.ts';
 import type { Slots } from './slots.ts';
+import type { TracedClaim } from './spans.ts';
 import { type Started, startRun } from './start.ts';
 
 export interface SchedulerOptions {
@@ -18,6 +20,8 @@ export interface SchedulerOptions {
   readonly pollMs: number | null;
   readonly correspondence: Correspondence;
   readonly runTurn: (started: Started, signal: AbortSignal) => Promise<void>;
+  /** Null where nothing is traced. */
+  readonly tracer: Tracer | null;
   readonly log: { error(details: object, message: string): void };
 }
 
@@ -113,9 +117,10 @@ export class Scheduler {
 
   /** Claims one run and starts its turn; false when none is due. */
   async #startNext(): Promise<boolean> {
-    const { store, slots, clock, nodeId, leaseMs, maxTreeRuns } = this.#options;
+    const { store, slots, clock, nodeId, leaseMs, maxTreeRuns, tracer } = this.#options;
+    const traced: TracedClaim | null = tracer && { tracer, since: Date.now(), spans: null };
     const busyAgents = [...this.#live.values()].map((turn) => turn.agentId);
-    const claim = await store.write(async (tx) => {
+    const claiming = store.write(async (tx) => {
       const now = clock();
       const run = await tx.claimRun({
         nodeId,
@@ -126,12 +131,16 @@ export class Scheduler {
         busyAgents,
       });
       if (!run) return null;
-      const started = await startRun(tx, run, now);
+      const started = await startRun(tx, run, now, traced);
       if (!started) {
         const error = 'Nothing was left to do.';
         await tx.endRun({ id: run.id, state: 'cancelled', stopReason: 'cancelled', error, finalText: null, now });
       }
       return { started };
+    });
+    const claim = await claiming.catch((error) => {
+      traced?.spans?.end('unclaimed', errorCode(error));
+      throw error;
     });
     if (!claim) return false;
     if (claim.started) this.#run(claim.started);

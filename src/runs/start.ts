@@ -1,6 +1,7 @@
 import { shorten, USER, USER_ID } from '../core/agent.ts';
 import { type Carried, chooseCarried } from '../core/delivery.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
+import { inSpan, under } from '../core/tracing.ts';
 import type { AgentRow, BlockView, ChannelRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
 import { type Attempt, createAttempt, record } from './attempt.ts';
 import {
@@ -11,6 +12,7 @@ import {
   renderPastTurn,
   type Section,
 } from './prompt.ts';
+import { openRunSpans, type TracedClaim } from './spans.ts';
 
 /** A run carries at most this many messages; the rest waits for the next one. */
 const MAX_CARRIED = 200;
@@ -37,18 +39,23 @@ export interface Started {
  * In the transaction that claimed the run: marks what it carries, or finds what its first attempt marked, and writes the
  * prompt down. Null when nothing is left to carry.
  */
-export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Started | null> {
+export async function startRun(
+  tx: Tx,
+  run: RunRow,
+  now: number,
+  claim: TracedClaim | null = null,
+): Promise<Started | null> {
   const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
   const carried = run.attempt === 1 ? await inject(tx, run) : await tx.listCarried({ runId: run.id });
   if (carried.length === 0) return null;
 
+  const spans = claim && (await openRunSpans(tx, claim, run, agent, carried));
   const records = run.attempt === 1 ? [] : await tx.listRecords({ runId: run.id });
-  const { messages, shown } = await withContext(tx, agent, carried);
   const journal = journalOf(records);
-  const instructions = await instructionsOf(tx, agent);
-  const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
-  const prompt = buildPrompt({ conversation, messages, journal });
-  const attempt = createAttempt(run, agent, records.at(-1)?.step ?? 0);
+  const { messages, shown, instructions, prompt } = await under(spans?.run, () =>
+    inSpan('build_prompt', { 'substrat.prompt.messages': carried.length }, () => build(tx, agent, carried, journal)),
+  );
+  const attempt = createAttempt(run, agent, records.at(-1)?.step ?? 0, spans);
   for (const [channelId, seq] of shown) attempt.shown.set(channelId, seq);
   attempt.called = records.some(({ type }) => type === 'tool_call_message');
   await record(tx, attempt, { type: 'system_message', content: instructions }, now);
@@ -80,6 +87,18 @@ export async function startRun(tx: Tx, run: RunRow, now: number): Promise<Starte
 /** The system prompt: what the agent is, remembers, can be heard in and has to know. */
 export async function instructionsOf(tx: Tx, agent: AgentRow): Promise<string> {
   return buildInstructions(agent, ...(await known(tx, agent)));
+}
+
+async function build(
+  tx: Tx,
+  agent: AgentRow,
+  carried: readonly DeliveryView[],
+  journal: readonly JournalEntry[],
+): Promise<Pick<Started, 'messages' | 'instructions' | 'prompt'> & { shown: Map<string, number> }> {
+  const { messages, shown } = await withContext(tx, agent, carried);
+  const instructions = await instructionsOf(tx, agent);
+  const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
+  return { messages, shown, instructions, prompt: buildPrompt({ conversation, messages, journal }) };
 }
 
 /** What stands in an agent's system prompt beside its instructions: its memory, and where it can be heard. */

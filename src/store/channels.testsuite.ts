@@ -36,6 +36,7 @@ export function testChannels({ read, write }: StoreKit): void {
       chain_depth: 0,
       created_at: 1,
       thread_id: change.thread ?? null,
+      trace: null,
     });
     return { id, seq };
   };

@@ -1,4 +1,5 @@
 import { SubstratError } from '../core/errors.ts';
+import { bound, under } from '../core/tracing.ts';
 import type { Execute } from './query.ts';
 import type { Change, Tx } from './store.ts';
 
@@ -48,8 +49,9 @@ export class SharedCommits {
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new SubstratError('store', 'The store is closed.'));
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, resolve: resolve as (value: unknown) => void, reject });
-      this.#running ??= this.#drain();
+      this.#waiting.push({ work: bound(work), resolve: resolve as (value: unknown) => void, reject });
+      // The batch is nobody's work in particular; each writer's is its own.
+      this.#running ??= under(undefined, () => this.#drain());
     });
   }
 

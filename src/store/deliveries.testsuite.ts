@@ -30,9 +30,11 @@ export function testDeliveries({ read, write }: StoreKit): void {
       expect(await read((tx) => tx.countPendingNews({ agentId: worker.id }))).toEqual({ n: 2 });
     });
 
-    test('tells who wrote it and whether the request still waits', async () => {
+    test('tells who wrote it, in which trace, and whether the request still waits', async () => {
       const { lead, worker } = await addPair();
-      const id = await write((tx) => send(tx, { to: worker, from: lead.id, kind: 'request', text: 'Why?' }));
+      const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+      const id = await write((tx) => send(tx, { to: worker, from: lead.id, kind: 'request', text: 'Why?', trace }));
+      expect((await read((tx) => tx.getMessage({ id })))?.trace).toBe(trace);
       const view = async () => (await read((tx) => tx.listPending({ agentId: worker.id, limit: 1 })))[0];
       expect(await view()).toEqual({
         message_id: id,
@@ -47,6 +49,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
         round: 0,
         author_id: lead.id,
         text: 'Why?',
+        trace,
         in_reply_to: null,
         late: 0,
         chain_depth: 0,

@@ -14,6 +14,7 @@ export interface DeliveryView extends Pick<DeliveryRow, 'message_id' | 'seq' | '
   readonly in_reply_to: string | null;
   readonly late: number;
   readonly chain_depth: number;
+  readonly trace: string | null;
   readonly author_kind: 'agent' | 'person' | 'system';
   readonly author_name: string | null;
   readonly author_handle: string;
@@ -52,6 +53,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         'messages.in_reply_to',
         'messages.late',
         'messages.chain_depth',
+        'messages.trace',
         'participants.kind as author_kind',
         'participants.handle as author_handle',
         'agents.name as author_name',

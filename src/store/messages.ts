@@ -58,6 +58,7 @@ export function messageQueries({ db, all, one, run }: Queries) {
         chain_depth: p.chain_depth,
         created_at: p.created_at,
         thread_id: p.thread_id,
+        trace: p.trace,
         inbox_of: eb
           .selectFrom('members')
           .innerJoin('channels', 'channels.id', 'members.channel_id')

@@ -9,6 +9,7 @@ import { memory } from './migrations/0007-memory.ts';
 import { channels } from './migrations/0008-channels.ts';
 import { knowledge } from './migrations/0009-knowledge.ts';
 import { vectors } from './migrations/0010-vectors.ts';
+import { tracing } from './migrations/0011-tracing.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited. */
@@ -23,6 +24,7 @@ const migrations: readonly string[] = [
   channels,
   knowledge,
   vectors,
+  tracing,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

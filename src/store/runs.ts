@@ -2,6 +2,7 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import type { RunState, StopReason } from '../core/run.ts';
+import { inSpan } from '../core/tracing.ts';
 import type { BatchState } from './commits.ts';
 import type { Queries } from './query.ts';
 import type { RunRow, Schema } from './schema.ts';
@@ -153,7 +154,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
      */
     wakeAgent: async (p: { agentId: string; now: number }): Promise<void> => {
       const agent = await wakeable({ agentId: p.agentId });
-      if (agent) await enqueue(agent, p.now);
+      if (agent) await inSpan('wake', { 'gen_ai.agent.id': agent.id }, () => enqueue(agent, p.now));
     },
     wakeAllAgents: async (p: { nodeId: string; now: number }): Promise<void> => {
       for (const agent of await wakeableAgents({ nodeId: p.nodeId })) await enqueue(agent, p.now);

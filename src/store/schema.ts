@@ -133,6 +133,8 @@ export interface MessageRow {
   edited_at: number | null;
   /** Its text is gone, too. */
   deleted_at: number | null;
+  /** The `traceparent` of the span that posted it; null where nothing is traced. */
+  trace: string | null;
 }
 
 export interface RequestRow {

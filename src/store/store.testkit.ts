@@ -124,6 +124,7 @@ interface Mail {
   readonly deadlineAt?: number;
   /** Its place in a channel's turns. */
   readonly round?: number;
+  readonly trace?: string;
 }
 
 /** A message with its event and its delivery, of which it answers the id. Nobody is woken. */
@@ -144,6 +145,7 @@ export async function send(tx: Tx, mail: Mail): Promise<string> {
     chain_depth: 0,
     created_at: 0,
     thread_id: null,
+    trace: mail.trace ?? null,
   });
   if (kind === 'request') {
     const [parent_id, deadline_at] = [mail.parent ?? null, mail.deadlineAt ?? null];

@@ -3,7 +3,8 @@ import { shorten } from '../core/agent.ts';
 import { chooseNews } from '../core/delivery.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
 import { canonicalJson } from '../core/text.ts';
-import { type Attempt, record } from '../runs/attempt.ts';
+import { activeSpan, within } from '../core/tracing.ts';
+import { type Attempt, record, stepOf } from '../runs/attempt.ts';
 import type { AgentRow, Store, Tx, WorkspaceRow } from '../store/store.ts';
 import { toolsInScope } from './catalog.ts';
 import type { RateLimiter } from './rate.ts';
@@ -36,10 +37,18 @@ export async function callTool(
   name: string,
   args: unknown,
 ): Promise<CallResult | null> {
-  const { agentId } = attempt;
   const tool = toolsInScope(attempt).find((one) => one.name === name);
   if (!tool) return null;
-  const call: Call = { tool, args: args ?? {}, id: randomUUID(), wait: deps.limiter.take(agentId, deps.clock()) };
+  const id = randomUUID();
+  const span = attempt.spans?.tool(stepOf(attempt, 'tool_call_message'), name, id);
+  const call: Call = { tool, args: args ?? {}, id, wait: deps.limiter.take(attempt.agentId, deps.clock()) };
+  const work = () => carryOut(deps, attempt, call);
+  return span ? within(span, work) : work();
+}
+
+async function carryOut(deps: ToolDependencies, attempt: Attempt, call: Call): Promise<CallResult> {
+  const { agentId } = attempt;
+  const { tool } = call;
   let undo = async (): Promise<void> => {};
   try {
     const input = parseInput(call);
@@ -121,6 +130,7 @@ async function repeatOf(tx: Tx, attempt: Attempt, tool: Tool, key: string): Prom
 async function refuse(deps: ToolDependencies, attempt: Attempt, call: Call, error: unknown): Promise<CallResult> {
   const { code, message } = describe(deps, error);
   const result = { error: { code, message } };
+  activeSpan()?.fail(code);
   const unrecorded = code === 'fenced' || code === 'store' || (code === 'rate_limited' && attempt.limited);
   attempt.limited = code === 'rate_limited';
   if (unrecorded) return { result, isError: true, news: 0 };

@@ -121,7 +121,7 @@ export async function createWorld(options: WorldOptions = {}) {
     onAgentCreated: async () => {},
     onWorkspaceChanged: (workspace: WorkspaceRow) => settleWorkspace(store, workspace),
   };
-  const external = new ExternalRuns({ store, clock, nodeId: NODE, correspondence });
+  const external = new ExternalRuns({ store, clock, nodeId: NODE, correspondence, tracer: null });
 
   const callFor = (attempt: Attempt) => ({
     callRaw: (tool: string, args: unknown = {}) => callTool(tools, attempt, tool, args),
@@ -168,6 +168,7 @@ export async function createWorld(options: WorldOptions = {}) {
       turnTimeoutMs: 60_000,
       pollMs: null,
       correspondence,
+      tracer: null,
       log,
       runTurn: (started, signal) => {
         attempts.set(started.attempt.runId, started.attempt);

@@ -1,0 +1,125 @@
+import { shorten } from '../core/agent.ts';
+import type { Span, Tracer } from '../core/tracing.ts';
+import type { AgentRow, DeliveryView, RunRow, Tx } from '../store/store.ts';
+
+/** Of the calls that a provider tells of, so many can be under way: a program can tell anything. */
+const MAX_CALLS = 1000;
+
+/** A claim that is traced, where it is; the run's spans come to be when it is known what the run carries. */
+export interface TracedClaim {
+  readonly tracer: Tracer;
+  readonly since: number;
+  spans: RunSpans | null;
+}
+
+/** Opens the spans of an attempt, below the message that started it, whichever process and whenever that was posted. */
+export async function openRunSpans(
+  tx: Tx,
+  claim: TracedClaim,
+  run: RunRow,
+  agent: AgentRow,
+  carried: readonly DeliveryView[],
+): Promise<RunSpans> {
+  const trigger = carried.find((delivery) => delivery.delivery_kind !== 'news') ?? carried[0];
+  // What the daemon answers in somebody's place, such as at a deadline, goes on where the question was.
+  const asked = trigger?.in_reply_to && !trigger.trace ? await tx.getMessage({ id: trigger.in_reply_to }) : null;
+  const parent = trigger?.trace ?? asked?.trace ?? null;
+  const others = new Set(carried.map(({ trace }) => trace).filter((trace) => trace !== null && trace !== parent));
+  const span = startRunSpan(claim.tracer, run, agent, { parent, links: [...others] as string[], at: claim.since });
+  span.child('claim', { 'substrat.run.id': run.id, 'substrat.node.id': run.node_id }, claim.since).end();
+  claim.spans = new RunSpans(span);
+  return claim.spans;
+}
+
+export function startRunSpan(tracer: Tracer, run: RunRow, agent: AgentRow, from: Parameters<Tracer['start']>[2]): Span {
+  const attributes = {
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.provider.name': agent.provider,
+    'gen_ai.agent.id': agent.id,
+    'gen_ai.agent.name': agent.handle,
+    'gen_ai.request.model': agent.model,
+    'substrat.run.id': run.id,
+    'substrat.run.attempt': run.attempt,
+    'substrat.tree.id': run.tree_id,
+  };
+  return tracer.start(`invoke_agent ${agent.handle}`, attributes, from);
+}
+
+/** The spans of one attempt while it lives: run, step, tool. */
+export class RunSpans {
+  readonly run: Span;
+  #step: { readonly number: number; readonly span: Span } | null = null;
+  /** When the model last got a result: what it does next has begun then, though we hear of it later. */
+  #resultAt: number | undefined;
+  readonly #calls = new Map<string, Span>();
+  readonly #tokens = { input: 0, output: 0 };
+  #ended = false;
+
+  constructor(run: Span) {
+    this.run = run;
+  }
+
+  /** The span of that step; it begins where the one before ends. */
+  step(number: number): Span {
+    if (this.#ended) return this.run;
+    if (this.#step?.number === number) return this.#step.span;
+    this.#step?.span.end(this.#resultAt);
+    const span = this.run.child('step', { 'substrat.step': number }, this.#step ? this.#resultAt : undefined);
+    this.#step = { number, span };
+    return span;
+  }
+
+  /** A call of one of our tools. */
+  tool(step: number, name: string, callId: string): Span {
+    return this.step(step).child(`execute_tool ${name}`, toolAttributes(name, callId));
+  }
+
+  /** A call that the provider makes itself and tells us about. */
+  called(step: number, name: string, callId: string): void {
+    if (this.#ended || this.#calls.has(callId) || this.#calls.size >= MAX_CALLS) return;
+    this.#calls.set(callId, this.tool(step, shorten(name), shorten(callId)));
+  }
+
+  returned(callId: string, isError: boolean): void {
+    const call = this.#calls.get(callId);
+    if (isError) call?.fail('tool_error');
+    call?.end();
+    this.#calls.delete(callId);
+  }
+
+  hadResult(): void {
+    this.#resultAt = Date.now();
+  }
+
+  used(input: number, output: number): void {
+    this.#tokens.input += input;
+    this.#tokens.output += output;
+    this.run.set({
+      'gen_ai.usage.input_tokens': this.#tokens.input,
+      'gen_ai.usage.output_tokens': this.#tokens.output,
+    });
+  }
+
+  /** With what the attempt came to, and a code where it failed. */
+  end(outcome: string, failure?: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    for (const call of this.#calls.values()) {
+      call.fail('cut_off');
+      call.end();
+    }
+    this.#step?.span.end();
+    this.run.set({ 'substrat.run.outcome': outcome });
+    if (failure !== undefined) this.run.fail(failure);
+    this.run.end();
+  }
+}
+
+function toolAttributes(name: string, callId: string) {
+  return {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': name,
+    'gen_ai.tool.type': 'function',
+    'gen_ai.tool.call.id': callId,
+  };
+}

@@ -1,0 +1,66 @@
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import { createCollectorExporter, createExporter, tellingOnce } from './export.ts';
+import { createProvider } from './provider.ts';
+import type { Sentry } from './sentry.ts';
+import { createTracer } from './tracer.ts';
+import type { Tracing, TracingOptions, TracingWish } from './tracing.ts';
+
+/** A daemon that is told to stop stops: what cannot be sent by then is dropped. */
+const CLOSE_MS = 2000;
+
+/** Everything that is loaded only where something is traced. */
+export function startTracing(
+  env: Readonly<Record<string, string | undefined>>,
+  { otlp, sentryDsn, spans }: TracingWish,
+  { version, nodeId, log }: TracingOptions,
+): Tracing {
+  // By far the largest that there is to load: nothing waits for it but the first export.
+  const sentry = sentryDsn === null ? null : loadSentry(sentryDsn, version, nodeId);
+  sentry?.catch((error: Error) => log.warn({ error: error.name }, 'nothing goes to Sentry: check SENTRY_DSN'));
+  const exporters: SpanExporter[] = [];
+  if (otlp) exporters.push(tellingOnce(createCollectorExporter(env), 'the collector', log));
+  if (sentry && spans) exporters.push(tellingOnce(later(sentry), 'Sentry', log));
+  const provider = spans ? createProvider(env, { version, nodeId, exporters }) : null;
+  return {
+    tracer: provider && createTracer(provider.getTracer('substrat', version)),
+    watch: (own) => {
+      if (!sentry) return own;
+      const error: typeof own.error = (details, message) => {
+        own.error(details, message);
+        void sentry.then(({ tell }) => tell(details, message)).catch(() => {});
+      };
+      return { ...own, error };
+    },
+    close: async () => {
+      const left = [provider?.shutdown(), sentry?.then(({ close }) => close(CLOSE_MS))];
+      await within(CLOSE_MS, Promise.allSettled(left));
+    },
+  };
+}
+
+async function loadSentry(dsn: string, version: string, nodeId: string): Promise<Sentry> {
+  return (await import('./sentry.ts')).openSentry({ dsn, version, nodeId });
+}
+
+/** Spans wait until it is known where they go. */
+function later(sentry: Promise<Sentry>): SpanExporter {
+  const exporter = sentry.then(({ endpoint }) => createExporter(endpoint.url, endpoint.headers));
+  // Whoever exports is told; until then nobody has asked.
+  exporter.catch(() => {});
+  return {
+    export: (spans, done) => {
+      exporter.then(
+        (ready) => ready.export(spans, done),
+        (error) => done({ code: 1, error }),
+      );
+    },
+    shutdown: () => exporter.then((ready) => ready.shutdown()).catch(() => {}),
+  };
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
+}
