@@ -2,19 +2,36 @@ import type { LuaWasm } from 'wasmoon';
 
 type Lua = InstanceType<typeof LuaWasm>;
 
-/** What of the C API takes and gives texts as pointers; the library's own wrappers end a text at its first NUL. */
+/** The C API itself: the library's wrappers look at every argument, and end a text at its first NUL. */
 interface RawModule {
   readonly HEAPU8: Uint8Array;
   readonly HEAPU32: Uint32Array;
   _malloc(size: number): number;
   _free(pointer: number): void;
-  _lua_tolstring(state: number, index: number, lengthPointer: number): number;
+  _lua_absindex(state: number, index: number): number;
+  _lua_checkstack(state: number, count: number): number;
+  _lua_createtable(state: number, listed: number, keyed: number): void;
+  _lua_isinteger(state: number, index: number): number;
+  _lua_next(state: number, index: number): number;
+  _lua_pushboolean(state: number, value: number): void;
+  _lua_pushinteger(state: number, value: bigint): void;
   _lua_pushlstring(state: number, pointer: number, length: number): number;
+  _lua_pushnil(state: number): void;
+  _lua_pushnumber(state: number, value: number): void;
+  _lua_rawset(state: number, index: number): void;
+  _lua_rawseti(state: number, index: number, key: bigint): void;
+  _lua_settop(state: number, index: number): void;
+  _lua_toboolean(state: number, index: number): number;
+  _lua_tointegerx(state: number, index: number, isNumber: number): bigint;
+  _lua_tolstring(state: number, index: number, lengthPointer: number): number;
+  _lua_tonumberx(state: number, index: number, isNumber: number): number;
+  _lua_topointer(state: number, index: number): number;
+  _lua_type(state: number, index: number): number;
 }
 
 const TYPE = { none: -1, nil: 0, boolean: 1, number: 3, string: 4, table: 5 } as const;
 const MAX_DEPTH = 64;
-const MAX_VALUES = 500_000;
+const MAX_VALUES = 200_000;
 
 /** A value that stays inside: it goes to the script as an error. */
 export class Refused extends Error {}
@@ -39,7 +56,7 @@ export function createValues(lua: Lua, mostBytes: () => number): Values {
   const lengthPointer = raw._malloc(4);
 
   const readBytes = (state: number, index: number) => {
-    if (lua.lua_type(state, index) !== TYPE.string) return null;
+    if (raw._lua_type(state, index) !== TYPE.string) return null;
     const pointer = raw._lua_tolstring(state, index, lengthPointer);
     const length = raw.HEAPU32[lengthPointer >> 2] ?? 0;
     if (length > mostBytes()) throw new Refused(`has more than ${mostBytes()} bytes`);
@@ -54,12 +71,12 @@ export function createValues(lua: Lua, mostBytes: () => number): Values {
 
     function readAt(index: number): unknown {
       if (++values > MAX_VALUES) throw new Refused(`has more than ${MAX_VALUES} values`);
-      const type = lua.lua_type(state, index);
+      const type = raw._lua_type(state, index);
       if (type === TYPE.nil || type === TYPE.none) return null;
-      if (type === TYPE.boolean) return lua.lua_toboolean(state, index) !== 0;
+      if (type === TYPE.boolean) return raw._lua_toboolean(state, index) !== 0;
       if (type === TYPE.number) {
-        const isInteger = lua.lua_isinteger(state, index) !== 0;
-        return isInteger ? Number(lua.lua_tointegerx(state, index, null)) : lua.lua_tonumberx(state, index, null);
+        const isInteger = raw._lua_isinteger(state, index) !== 0;
+        return isInteger ? Number(raw._lua_tointegerx(state, index, 0)) : raw._lua_tonumberx(state, index, 0);
       }
       if (type === TYPE.string) return text(index);
       if (type === TYPE.table) return table(index);
@@ -74,17 +91,19 @@ export function createValues(lua: Lua, mostBytes: () => number): Values {
     }
 
     function table(index: number): unknown {
-      const pointer = lua.lua_topointer(state, index);
+      const pointer = raw._lua_topointer(state, index);
       if (path.includes(pointer)) throw new Refused('has a table in it that contains itself');
       if (path.length >= MAX_DEPTH) throw new Refused(`is nested deeper than ${MAX_DEPTH} tables`);
-      if (lua.lua_checkstack(state, 8) === 0) throw new Refused('is nested too deep');
+      if (raw._lua_checkstack(state, 8) === 0) throw new Refused('is nested too deep');
       path.push(pointer);
-      const at = lua.lua_absindex(state, index);
+      const at = raw._lua_absindex(state, index);
       const entries: [unknown, unknown][] = [];
-      lua.lua_pushnil(state);
-      while (lua.lua_next(state, at) !== 0) {
+      raw._lua_pushnil(state);
+      while (raw._lua_next(state, at) !== 0) {
         entries.push([readAt(-2), readAt(-1)]);
-        lua.lua_pop(state, 1);
+        // A key is no value of its own.
+        values -= 1;
+        raw._lua_settop(state, -2);
       }
       path.pop();
       return toContainer(entries);
@@ -92,27 +111,27 @@ export function createValues(lua: Lua, mostBytes: () => number): Values {
   };
 
   const push = (state: number, value: unknown): void => {
-    if (lua.lua_checkstack(state, 8) === 0) throw new Refused('is nested too deep');
-    if (value === null || value === undefined) lua.lua_pushnil(state);
-    else if (typeof value === 'boolean') lua.lua_pushboolean(state, value ? 1 : 0);
+    if (raw._lua_checkstack(state, 8) === 0) throw new Refused('is nested too deep');
+    if (value === null || value === undefined) raw._lua_pushnil(state);
+    else if (typeof value === 'boolean') raw._lua_pushboolean(state, value ? 1 : 0);
     else if (typeof value === 'number') {
-      if (Number.isSafeInteger(value)) lua.lua_pushinteger(state, BigInt(value));
-      else lua.lua_pushnumber(state, value);
+      if (Number.isSafeInteger(value)) raw._lua_pushinteger(state, BigInt(value));
+      else raw._lua_pushnumber(state, value);
     } else if (typeof value === 'string') pushBytes(state, encoder.encode(value));
     else if (value instanceof Uint8Array) pushBytes(state, value);
     else if (Array.isArray(value)) {
-      lua.lua_createtable(state, value.length, 0);
+      raw._lua_createtable(state, value.length, 0);
       for (const [index, item] of value.entries()) {
         push(state, item);
-        lua.lua_rawseti(state, -2, BigInt(index + 1));
+        raw._lua_rawseti(state, -2, BigInt(index + 1));
       }
     } else {
       const entries = Object.entries(value);
-      lua.lua_createtable(state, 0, entries.length);
+      raw._lua_createtable(state, 0, entries.length);
       for (const [key, item] of entries) {
         push(state, key);
         push(state, item);
-        lua.lua_rawset(state, -3);
+        raw._lua_rawset(state, -3);
       }
     }
   };
