@@ -202,6 +202,36 @@ describe('a trace', () => {
     expect(cut?.attributes['substrat.run.outcome']).toBe('cancelled');
   });
 
+  test('has the tools that a provider runs itself, where it tells of them', async () => {
+    await using collector = await startCollector();
+    tracedTo(collector);
+    await using daemon = await startDaemon();
+    const program = daemon.program(
+      'teller',
+      `async () => {
+        const tell = (event) => process.stdout.write(JSON.stringify(event) + '\\n');
+        tell({ type: 'tool_call', id: '1', name: 'read', arguments: { file: 'secret' } });
+        tell({ type: 'tool_result', id: '1', result: 'secret' });
+        tell({ type: 'tool_call', id: '2', name: 'grep', arguments: { word: 'secret' } });
+        tell({ type: 'tool_result', id: '2', result: 'secret', isError: true });
+        tell({ type: 'tool_call', id: '3', name: 'sleep' });
+        return 'Done.';
+      }`,
+    );
+    await daemon.client.createAgent({ name: 'teller', program });
+    await ask(daemon, 'Go.', 'teller');
+    await daemon.stop();
+    const spans = collector.spans();
+    const tools = spans.filter(({ name }) => name.startsWith('execute_tool')).sort((a, b) => a.start - b.start);
+    expect(tools.map(({ name, attributes }) => [name, attributes['error.type']])).toEqual([
+      ['execute_tool read', undefined],
+      ['execute_tool grep', 'tool_error'],
+      ['execute_tool sleep', 'cut_off'],
+    ]);
+    for (const tool of tools) expect(pathOf(spans, tool).slice(-3, -1)).toEqual(['invoke_agent teller', 'step']);
+    expect(collector.posts.map(({ body }) => body.toString()).join()).not.toMatch(/secret/);
+  });
+
   test('of an agent that somebody else runs has its connection as the run', async () => {
     await using collector = await startCollector();
     tracedTo(collector);
