@@ -1,0 +1,165 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type Span, within } from '../../src/core/tracing.ts';
+import { noBwrap } from '../helpers/bwrap.ts';
+import { startCollector } from '../helpers/collector.ts';
+import { startDaemon } from '../helpers/daemon.ts';
+import { startDaemonProcess } from '../helpers/substrat.ts';
+import { ask, environmentFor, makeHome, startTeam, tracedTo } from '../helpers/traced.ts';
+import { until } from '../helpers/until.ts';
+
+const LOADED_MODULES = join(import.meta.dirname, '../fixtures/loaded-modules.mjs');
+
+describe('tracing', () => {
+  test('samples as the environment says, and what a message started as the message was', async () => {
+    await using collector = await startCollector();
+    tracedTo(collector);
+    vi.stubEnv('OTEL_TRACES_SAMPLER', 'parentbased_always_off');
+    await using daemon = await startTeam();
+    expect(await ask(daemon, 'Go.')).toMatch(/answer/);
+    await daemon.stop();
+    expect(collector.posts).toEqual([]);
+  });
+
+  test('loads nothing and stores nothing where nobody asked for it', async () => {
+    await using collector = await startCollector();
+    const off = await modulesOf({ OTEL_SERVICE_NAME: 'office' });
+    expect(off.loaded).toMatch(/src\/daemon\/daemon\.ts/);
+    expect(off.loaded).not.toMatch(/opentelemetry|sentry|src\/tracing\/start/);
+    expect(off.traces).toEqual([null]);
+    const disabled = await modulesOf({ ...environmentFor(collector), OTEL_SDK_DISABLED: 'true' });
+    expect(disabled.loaded).not.toMatch(/opentelemetry|sentry/);
+    const none = await modulesOf({ ...environmentFor(collector), OTEL_TRACES_EXPORTER: 'none' });
+    expect(none.loaded).not.toMatch(/opentelemetry|sentry/);
+    expect(collector.posts).toEqual([]);
+    const on = await modulesOf(environmentFor(collector));
+    expect(on.loaded).toMatch(/opentelemetry/);
+    expect(on.loaded).not.toMatch(/sentry/);
+    expect(on.traces).toEqual([expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)]);
+  });
+
+  test('speaks protobuf unless JSON is asked for', async () => {
+    await using collector = await startCollector();
+    tracedTo(collector);
+    vi.stubEnv('OTEL_EXPORTER_OTLP_PROTOCOL', undefined);
+    await using daemon = await startTeam();
+    await ask(daemon, 'Go.');
+    await daemon.stop();
+    expect(collector.posts[0]).toMatchObject({
+      path: '/v1/traces',
+      headers: { 'content-type': 'application/x-protobuf', 'x-key': 'of-the-collector' },
+    });
+    expect(collector.posts.map(({ body }) => body.toString('latin1')).join()).toMatch(/invoke_agent worker/);
+  });
+
+  test('costs dropped spans and one line of the log where the collector is down, and no time at the end', async () => {
+    const gone = await startCollector();
+    await gone[Symbol.asyncDispose]();
+    tracedTo(gone);
+    vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '10');
+    vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '200');
+    await using daemon = await startTeam();
+    expect(await ask(daemon, 'Go.')).toMatch(/answer/);
+    expect(await ask(daemon, 'Again.')).toMatch(/answer/);
+    const lines = () => daemon.log().match(/spans could not be sent/g) ?? [];
+    await until('the log has it', () => lines().length === 1);
+    expect(await ask(daemon, 'Once more.')).toMatch(/answer/);
+    expect(lines()).toHaveLength(1);
+    const before = Date.now();
+    await daemon.daemon.stop();
+    expect(Date.now() - before).toBeLessThan(5000);
+  });
+
+  test('does not keep a daemon that is told to stop, whatever the collector does', async () => {
+    const silent = createServer((socket) => socket.on('error', () => {}).resume());
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void silent.close());
+    const { home } = makeHome();
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const daemon = await startDaemonProcess({ home, env: { OTEL_EXPORTER_OTLP_ENDPOINT: url } });
+    await daemon.client.createAgent({ name: 'boss', provider: 'external' });
+    const before = Date.now();
+    expect(await daemon.stop()).toBe(0);
+    expect(Date.now() - before).toBeLessThan(6000);
+  });
+
+  test('puts the trace id into the lines of the log', async () => {
+    await using collector = await startCollector();
+    tracedTo(collector);
+    await using daemon = await startTeam();
+    const { log, store, tracer } = daemon.daemon;
+    const span = tracer?.start('look', {}, { parent: null }) as Span;
+    // Writers that share a commit, and the first of them begins it.
+    await Promise.all([
+      within(span, () => store.write(async () => log.warn({}, 'inside'))),
+      store.write(async () => log.warn({}, 'outside')),
+    ]);
+    const lines = daemon
+      .log()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { msg: string; trace_id?: string });
+    const traceOf = (said: string) => lines.filter(({ msg }) => msg === said).map(({ trace_id }) => trace_id);
+    expect([traceOf('inside'), traceOf('outside')]).toEqual([[span.traceId], [undefined]]);
+  });
+
+  test('tells Sentry of spans and errors, without words, and nothing of what is meant for the collector', async () => {
+    await using sentry = await startCollector();
+    vi.stubEnv('SENTRY_DSN', `${sentry.url.replace('//', '//publickey@')}/42`);
+    vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'x-key=of-the-collector');
+    await using daemon = await startTeam();
+    await ask(daemon, 'A secret order.');
+    daemon.daemon.log.error({ error: new TypeError('a secret reason').stack }, 'a tool failed');
+    await daemon.stop();
+    const spans = sentry.posts.find(({ path }) => path === '/api/42/integration/otlp/v1/traces/');
+    expect(spans?.headers['x-sentry-auth']).toMatch(/sentry_key=publickey/);
+    expect(spans?.headers).not.toHaveProperty('x-key');
+    expect(spans?.body.toString('latin1')).toMatch(/invoke_agent lead/);
+    const error = sentry.posts.find(({ path }) => path.startsWith('/api/42/envelope/'));
+    expect(error?.body.toString()).toMatch(/"type":"TypeError","value":"a tool failed","stacktrace":\{"frames":\[\{/);
+    expect(sentry.posts.map(({ body }) => body.toString('latin1')).join()).not.toMatch(/secret/);
+  });
+
+  test.each(noBwrap ? (['none'] as const) : (['none', 'bwrap'] as const))(
+    'keeps where it sends to out of sight of agents (%s)',
+    async (sandbox) => {
+      await using collector = await startCollector();
+      tracedTo(collector);
+      vi.stubEnv('SENTRY_DSN', `${collector.url.replace('//', '//publickey@')}/42`);
+      await using daemon = await startDaemon({ sandbox });
+      // In a sandbox, also what the processes around it can be seen to have.
+      const program = daemon.program(
+        'look',
+        `async () => {
+        const { readdirSync, readFileSync } = await import('node:fs');
+        const seen = (pid) => { try { return readFileSync('/proc/' + pid + '/environ', 'utf8'); } catch { return ''; } };
+        const pids = ${sandbox === 'bwrap'} ? readdirSync('/proc').filter((name) => Number(name) > 0) : ['self'];
+        return JSON.stringify([process.env, ...pids.map(seen)]);
+      }`,
+      );
+      await daemon.client.createAgent({ name: 'look', program });
+      const seen = await ask(daemon, 'Look.', 'look');
+      expect(seen).toMatch(/SUBSTRAT_RUN_ID/);
+      expect(seen).not.toMatch(/OTEL|SENTRY|publickey|of-the-collector|traceparent/i);
+    },
+  );
+});
+
+/** What a daemon that carries one message has loaded, and what it stored of traces. */
+async function modulesOf(env: Record<string, string>): Promise<{ loaded: string; traces: unknown[] }> {
+  const { home, directory } = makeHome();
+  const file = join(directory, 'modules');
+  writeFileSync(file, '');
+  const hooks = { NODE_OPTIONS: `--import=${LOADED_MODULES}`, LOADED_MODULES: file };
+  const daemon = await startDaemonProcess({ home, env: { ...env, ...hooks } });
+  await daemon.client.createAgent({ name: 'boss', provider: 'external' });
+  await daemon.client.sendMessage('boss', { text: 'Hello.' });
+  await daemon.stop();
+  const database = new Database(join(home, 'substrat.db'), { readonly: true });
+  const traces = database.prepare('select trace from messages').pluck().all();
+  database.close();
+  return { loaded: readFileSync(file, 'utf8'), traces };
+}
