@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { startDaemon, type TestDaemon } from '../../test/helpers/daemon.ts';
@@ -57,4 +62,14 @@ test('an agent that somebody else does not run has tools only in its turns', asy
   const [first] = await world.daemon.getTools(agent.id);
   await expect(first?.handler({})).rejects.toMatchObject({ code: 'not_running' });
   await expect(world.daemon.getTools('nobody')).rejects.toMatchObject({ code: 'not_found' });
+});
+
+test('the example of the library runs', { timeout: 60_000 }, async () => {
+  const home = mkdtempSync(join(tmpdir(), 'library-'));
+  writeFileSync(join(home, 'config.toml'), '[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n');
+  const example = join(import.meta.dirname, '../../examples/tools.ts');
+  const env = { PATH: process.env.PATH, SUBSTRAT_HOME: home };
+  const { stdout } = await promisify(execFile)(process.execPath, [example], { cwd: home, env });
+  expect(JSON.parse(stdout)).toMatchObject({ passages: [{ content: 'The harbour opens at six.', tags: ['harbour'] }] });
+  rmSync(home, { recursive: true });
 });
