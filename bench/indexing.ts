@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { filesystemConnector } from '../src/knowledge/connectors/filesystem.ts';
 import { Extractor } from '../src/knowledge/extract/extractor.ts';
-import { syncSource } from '../src/knowledge/sync.ts';
+import { type SyncCounts, syncSource } from '../src/knowledge/sync.ts';
 import { openStore } from '../src/store/open.ts';
+import type { Store } from '../src/store/store.ts';
 import { writeCorpus } from './corpus.ts';
 import { alternate, type Bench, median, type Row } from './measure.ts';
 
@@ -41,27 +42,31 @@ export default async function indexing({ scratch }: Bench): Promise<Row[]> {
   ];
 }
 
-export async function indexAll(root: string, path: string): Promise<void> {
-  const store = await openStore({ path });
+async function indexAll(root: string, path: string): Promise<void> {
+  const store = await openStore({ path }, { durability: 'normal' });
   const extractor = new Extractor();
-  const selection = { include: ['**'], exclude: [], tags: [], maxBytes: 1e9, gitignore: true, followSymlinks: false };
   try {
-    await syncSource({
-      store,
-      connector: filesystemConnector({ source: 'filesystem:bench', root, ...selection }),
-      indexer: { extractor, limits: { maxTokens: 700, overlapTokens: 80 }, clock: Date.now },
-      scope: {},
-      dryRun: false,
-      signal: new AbortController().signal,
-      onProgress: () => {},
-      onSkip: (id, reason) => {
-        throw new Error(`${id}: ${reason}`);
-      },
-    });
+    await indexFiles(store, extractor, root);
   } finally {
     await extractor.close();
     await store.close();
   }
+}
+
+export function indexFiles(store: Store, extractor: Extractor, root: string): Promise<SyncCounts> {
+  const selection = { include: ['**'], exclude: [], tags: [], maxBytes: 1e9, gitignore: true, followSymlinks: false };
+  return syncSource({
+    store,
+    connector: filesystemConnector({ source: 'filesystem:bench', root, ...selection }),
+    indexer: { extractor, limits: { maxTokens: 700, overlapTokens: 80 }, clock: Date.now },
+    scope: {},
+    dryRun: false,
+    signal: new AbortController().signal,
+    onProgress: () => {},
+    onSkip: (id, reason) => {
+      throw new Error(`${id}: ${reason}`);
+    },
+  });
 }
 
 function chunkTexts(path: string): string[] {

@@ -20,6 +20,8 @@ const BENCHMARKS = [
   'fan-out',
   'memory',
   'indexing',
+  'second-sync',
+  'index-memory',
   'search',
   'personas',
 ];

@@ -1,5 +1,5 @@
-# Sourced with $here set to this directory and $entry to the program; runs a clone from source and a package from what was built.
+# Sourced with $here set to this directory, $entry to the program and perhaps $flags of Node; runs a clone from source and a package from what was built.
 . "$here/find-node.sh"
 main=$root/src/$entry.ts
 [ -f "$main" ] || main=$root/src/$entry.js
-exec "$node" --require "$here/preload.cjs" "$main" "$@"
+exec "$node" $flags --require "$here/preload.cjs" "$main" "$@"

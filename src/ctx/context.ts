@@ -49,7 +49,7 @@ export async function withStore<T>(
   const config = loadConfigFor(context, command);
   const home = context.home();
   makePlace(config, home);
-  const store = await openStore(config.db);
+  const store = await openStore(config.db, { durability: 'normal' });
   const scripts = scriptSources();
   try {
     const sources = configuredSources(config, { home, env: process.env, openScript: scripts.open });

@@ -53,36 +53,62 @@ export async function planSync(options: PlanOptions): Promise<SyncPlan> {
     await tx.listVersions({ source }),
     await tx.listSkipped({ source }),
   ]);
-  const versions = new Map(known.map((row) => [row.source_id, row.version]));
-  const unreadable = new Map(unread.map((row) => [row.source_id, row.version]));
+  const versions = toMap(known);
+  const unreadable = toMap(unread);
   const pending: PendingItem[] = [];
   const unlisted: { prefix: string; reason: string }[] = [];
   const onUnlisted = (prefix: string, reason: string) => void unlisted.push({ prefix, reason });
   let [seen, unchanged, skipped] = [0, 0, 0];
 
-  // Whatever is met is taken out: what is left in the end is gone.
+  const suffix = `|${recipe}`;
   for await (const items of connector.list({ checkpoint, signal, onUnlisted })) {
     for (const item of items) {
       const { sourceId } = item;
       if (formatOf(sourceId) === null) continue;
       seen += 1;
-      const version = `${item.version}|${recipe}`;
       const before = versions.get(sourceId);
-      const failedBefore = unreadable.get(sourceId);
-      versions.delete(sourceId);
-      unreadable.delete(sourceId);
-      if (!full && before === version) unchanged += 1;
-      else if (!full && failedBefore === version) skipped += 1;
+      const failedBefore = unreadable.size === 0 ? undefined : unreadable.get(sourceId);
+      if (before) before.seen = true;
+      if (failedBefore) failedBefore.seen = true;
+      if (!full && isSame(before, item.version, suffix)) unchanged += 1;
+      else if (!full && isSame(failedBefore, item.version, suffix)) skipped += 1;
       else if (!isOutside(item, since, until) && pending.length < (limit ?? Number.POSITIVE_INFINITY)) {
+        const version = item.version + suffix;
         pending.push({ item, version, isKnown: before !== undefined, wasSkipped: failedBefore !== undefined });
       }
     }
     options.onSeen(seen);
   }
   const isPartial = limit !== null || since !== null || until !== null;
-  const gone = isPartial ? [] : [...new Set([...versions.keys(), ...unreadable.keys()])];
+  const gone = isPartial ? [] : [...new Set([...unseen(versions), ...unseen(unreadable)])];
   const deleted = gone.filter((id) => !unlisted.some(({ prefix }) => id.startsWith(prefix)));
   return { pending, deleted, seen, unchanged, skipped, unlisted, complete: !isPartial && unlisted.length === 0 };
+}
+
+/** What is known of something by its last sync. Ten thousand of them are compared in a moment, so little is made on the way. */
+interface Known {
+  readonly version: string;
+  seen: boolean;
+}
+
+function toMap(rows: readonly { readonly source_id: string; readonly version: string }[]): Map<string, Known> {
+  const map = new Map<string, Known>();
+  for (const { source_id, version } of rows) map.set(source_id, { version, seen: false });
+  return map;
+}
+
+function isSame(known: Known | undefined, version: string, suffix: string): boolean {
+  return (
+    known !== undefined &&
+    known.version.length === version.length + suffix.length &&
+    known.version.startsWith(version) &&
+    known.version.endsWith(suffix)
+  );
+}
+
+/** What the source does not have any more. */
+function unseen(map: ReadonlyMap<string, Known>): string[] {
+  return [...map].filter(([, { seen }]) => !seen).map(([id]) => id);
 }
 
 function isOutside({ updatedAt }: Item, since: number | null, until: number | null): boolean {

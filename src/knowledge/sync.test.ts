@@ -57,9 +57,15 @@ function sync(change: Partial<SyncOptions> = {}, maxTokens = 100) {
 
 const ids = async () => (await store.read((tx) => tx.listVersions({ source }))).map((row) => row.source_id);
 const find = async (...words: string[]) => {
-  const found = await store.read((tx) => tx.findChunks({ ...chunkQuery(words.join(' ')), limit: 20 }));
-  const rows = await store.read((tx) => tx.listChunkViews({ ids: found.map(({ chunk_id }) => chunk_id) }));
-  return [...new Set(rows.map((row) => row.source_id))].sort();
+  const { words: stems } = chunkQuery(words.join(' '));
+  const found = await store.read((tx) => tx.findChunks({ words: stems, limit: 20 }));
+  const wanted = new Set(found.map(({ chunk_id }) => chunk_id));
+  const names: string[] = [];
+  for (const row of await store.read((tx) => tx.listDocuments({ source, afterSource: '', afterId: '', limit: 500 }))) {
+    const chunks = await store.read((tx) => tx.listChunks({ documentId: row.id }));
+    if (chunks.some(({ id }) => wanted.has(id))) names.push(row.source_id);
+  }
+  return names;
 };
 
 describe('a sync', () => {

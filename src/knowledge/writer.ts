@@ -67,10 +67,10 @@ export class DocumentWriter {
 
   #commit(batch: readonly ReadyDocument[]): Promise<void> {
     return this.#store.write(async (tx) => {
-      for (const { row, chunks, wasSkipped } of batch) {
-        await tx.replaceDocument(row, chunks);
+      for (const { row, wasSkipped } of batch) {
         if (wasSkipped) await tx.deleteSkipped({ source: row.source, sourceId: row.source_id });
       }
+      await tx.replaceDocuments(batch);
     });
   }
 }

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chunkQuery, chunkWords, queryWords, wordsOf } from './search.ts';
+import { chunkQuery, chunkWords, queryWords, snippetOf, wordsOf } from './search.ts';
+
+/** Scripts without spaces have signs that are no letters, such as radicals; none of them means anything to an index. */
+const WORD =
+  /^[\p{L}\p{N}\p{M}\p{Extended_Pictographic}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]{1,60}$/u;
 
 describe('wordsOf()', () => {
   test.each([
@@ -19,7 +23,7 @@ describe('wordsOf()', () => {
   test('a word is nothing but letters, digits, marks and emoji, whatever the text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
-        for (const word of wordsOf(text)) expect(word).toMatch(/^[\p{L}\p{N}\p{M}\p{Extended_Pictographic}]+$/u);
+        for (const word of wordsOf(text)) expect(word).toMatch(WORD);
       }),
     );
   });
@@ -62,7 +66,7 @@ describe('chunkWords()', () => {
   test('a word is nothing but letters, digits, marks and emoji, and not long, whatever the text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
-        for (const word of words(text)) expect(word).toMatch(/^[\p{L}\p{N}\p{M}\p{Extended_Pictographic}]{1,60}$/u);
+        for (const word of words(text)) expect(word).toMatch(WORD);
       }),
     );
   });
@@ -96,5 +100,34 @@ describe('chunkQuery()', () => {
     const { words } = chunkQuery(page);
     expect(words).toHaveLength(64);
     expect(words[0]).toBe('subject');
+  });
+});
+
+describe('snippetOf()', () => {
+  const filler = 'nothing that matters is said here at all '.repeat(30);
+  const snippet = (text: string, query: string) => snippetOf(text, chunkQuery(query).words, 100);
+
+  test('is the part that has most of the words, in whatever form', () => {
+    const shown = snippet(`${filler}The daemons were restarted, by getUserName. ${filler}`, 'restart daemon');
+    expect(shown).toMatch(/^….*daemons were restarted.*…$/s);
+    expect(shown.length).toBeLessThan(104);
+    expect(snippet(`${filler} (see getUserName) ${filler}`, 'user name')).toContain('getUserName');
+  });
+
+  test('is the beginning where nothing matches, and all of a short text', () => {
+    expect(snippet(filler, 'elsewhere')).toMatch(/^nothing that matters.*…$/);
+    expect(snippet('  short\n', 'elsewhere')).toBe('short');
+  });
+
+  test('is no longer than asked, whatever the text', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 400 }),
+        fc.string({ unit: 'binary', maxLength: 20 }),
+        (text, query) => {
+          expect(snippet(text, query).length).toBeLessThanOrEqual(102);
+        },
+      ),
+    );
   });
 });

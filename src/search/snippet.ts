@@ -1,6 +1,11 @@
 import { stemsOf } from './stems.ts';
 
-const TOGETHER = /[\p{L}\p{N}\p{M}_][^\s]*/gu;
+const SPACE = /\s/;
+/** A word and its stem begin alike, but for the stem's last letters, and for so many letters at least. */
+const SAME = 3;
+const ENDING = 2;
+const LONGEST = 100;
+const MOST_HITS = 100;
 
 /** The part of a text that has the most of the words, not longer than `length` characters, with … where something is left out. */
 export function snippetOf(text: string, words: readonly string[], length: number): string {
@@ -13,11 +18,7 @@ export function snippetOf(text: string, words: readonly string[], length: number
 
 /** Where the stretch begins that has the most different words; the first of equals. */
 function bestStart(text: string, words: ReadonlySet<string>, length: number): number {
-  const hits: { at: number; stems: string[] }[] = [];
-  for (const match of text.matchAll(TOGETHER)) {
-    const stems = stemsOf(match[0]).filter((stem) => words.has(stem));
-    if (stems.length > 0) hits.push({ at: match.index, stems });
-  }
+  const hits = findHits(text, words);
   let [best, most] = [0, 0];
   for (const [i, { at }] of hits.entries()) {
     const inside = hits.slice(i, i + length).filter((hit) => hit.at < at + length - MARGIN);
@@ -41,4 +42,38 @@ function lineOrWordBefore(text: string, at: number): number {
 function wordBefore(text: string, at: number): number {
   const space = text.slice(0, at).search(/\s\S*$/);
   return space > at - MARGIN ? space : at;
+}
+
+interface Hit {
+  readonly at: number;
+  readonly stems: readonly string[];
+}
+
+/** Where the words stand. Looking for how a stem begins is much faster than to make stems of everything. */
+function findHits(text: string, words: ReadonlySet<string>): Hit[] {
+  const small = text.toLowerCase();
+  // Some letters become two when they are made small: then places would not be the same.
+  if (small.length !== text.length) return [];
+  const hits = new Map<number, Hit>();
+  for (const word of words) {
+    const beginning = word.slice(0, Math.max(SAME, word.length - ENDING));
+    let place = small.indexOf(beginning);
+    for (let n = 0; place >= 0 && n < MOST_HITS; n += 1) {
+      const { at, end } = around(text, place);
+      if (!hits.has(at)) {
+        const stems = stemsOf(text.slice(at, end)).filter((stem) => words.has(stem));
+        if (stems.length > 0) hits.set(at, { at, stems });
+      }
+      place = small.indexOf(beginning, Math.max(end, place + 1));
+    }
+  }
+  return [...hits.values()].sort((a, b) => a.at - b.at);
+}
+
+/** What stands together there, up to the spaces. */
+function around(text: string, place: number): { at: number; end: number } {
+  let [at, end] = [place, place];
+  while (at > 0 && place - at < LONGEST && !SPACE.test(text[at - 1] as string)) at -= 1;
+  while (end < text.length && end - place < LONGEST && !SPACE.test(text[end] as string)) end += 1;
+  return { at, end };
 }

@@ -16,34 +16,54 @@ const SIGNS: Readonly<Record<string, string>> = { '++': 'plusplus', '#': 'sharp'
  * finds "foo bar", "foobar" and, best of all, itself; the language `C++` is no `C`.
  */
 export function stemsOf(text: string): string[] {
-  return stemsIn(
-    text,
-    () => true,
-    () => true,
-  );
+  const stems: string[] = [];
+  for (const together of withoutAccents(text).match(TOGETHER) ?? []) {
+    const made = stemsOfName(together);
+    if (typeof made === 'string') stems.push(made);
+    else for (const stem of made) stems.push(stem);
+  }
+  return stems;
 }
+
+const names = new Map<string, string | readonly string[]>();
+
+/** Of one word or name; most come again and again. */
+function stemsOfName(together: string): string | readonly string[] {
+  const before = names.get(together);
+  if (before !== undefined) return before;
+  if (names.size >= MOST_KNOWN) names.clear();
+  const stems: string[] = [];
+  pushStems(stems, together, EVERY, true);
+  const made = stems.length === 1 ? (stems[0] as string) : stems;
+  // A long name is as good as never met again, and would be held for nothing.
+  if (together.length <= LONGEST_KNOWN) names.set(together, made);
+  return made;
+}
+
+const EVERY = () => true;
+const LONGEST_KNOWN = 40;
 
 /**
  * The same of what somebody looks for. The whole of words that are only hyphenated is rare, and would outweigh them: a text
  * about "boundary layers" is as good an answer to `boundary-layer` as one that writes it so.
  */
 export function askedStems(text: string, wanted: (word: string) => boolean): string[] {
-  return stemsIn(text, wanted, (name) => !HYPHENATED.test(name));
-}
-
-function stemsIn(text: string, wanted: (word: string) => boolean, whole: (name: string) => boolean): string[] {
   const stems: string[] = [];
-  for (const [together] of withoutAccents(text).matchAll(TOGETHER)) {
-    if (SIMPLE.test(together)) {
-      if (wanted(together)) stems.push(stemOf(cut(together)));
-      continue;
-    }
-    const small = together.toLowerCase();
-    if (PLAIN.test(small) && !CAMEL.test(together)) {
-      if (wanted(small)) stems.push(stemOf(cut(small)));
-    } else pushName(stems, together, wanted, whole(together));
+  for (const together of withoutAccents(text).match(TOGETHER) ?? []) {
+    pushStems(stems, together, wanted, !HYPHENATED.test(together));
   }
   return stems;
+}
+
+function pushStems(stems: string[], together: string, wanted: (word: string) => boolean, withWhole: boolean): void {
+  if (SIMPLE.test(together)) {
+    if (wanted(together)) stems.push(stemOf(cut(together)));
+    return;
+  }
+  const small = together.toLowerCase();
+  if (PLAIN.test(small) && !CAMEL.test(together)) {
+    if (wanted(small)) stems.push(stemOf(cut(small)));
+  } else pushName(stems, together, wanted, withWhole);
 }
 
 function pushName(stems: string[], name: string, wanted: (word: string) => boolean, withWhole: boolean): void {

@@ -5,6 +5,9 @@ const ACCENTS = /[\u0300-\u036f]/g;
 const PARTS =
   /([\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+)|([\p{L}\p{N}\p{M}]+)|\p{Extended_Pictographic}/gu;
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are characters like others here.
+const BEYOND_ASCII = /[^\x00-\x7f]/;
+
 /** Every word of a text, in order, in small letters without accents. */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
@@ -16,6 +19,7 @@ export function wordsOf(text: string): string[] {
 }
 
 export function withoutAccents(text: string): string {
+  if (!BEYOND_ASCII.test(text)) return text;
   return text.normalize('NFKD').replace(ACCENTS, '');
 }
 

@@ -11,6 +11,16 @@ export interface NewChunk {
   readonly words: { readonly title: readonly string[]; readonly words: readonly string[] };
 }
 
+interface WholeDocument {
+  readonly row: DocumentRow;
+  readonly chunks: readonly NewChunk[];
+}
+
+interface LaterWords {
+  readonly inserted: { readonly rowid: number; readonly words: NewChunk['words'] }[];
+  readonly removed: number[];
+}
+
 /**
  * A document and its chunks are written together, in the caller's transaction. A chunk that is still the same keeps its key
  * and its vector, wherever in the document it is now.
@@ -88,39 +98,57 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
           db.insertInto('chunk_words').values({ rowid: p.rowid, words: p.words } as never),
         );
 
-  const deleteChunk = async (id: number): Promise<void> => {
-    await removeWords({ id });
+  /** Writes everything of a document but words, and adds to `later` what is to be done about these. */
+  const putRows = async (row: DocumentRow, chunks: readonly NewChunk[], later: LaterWords): Promise<string> => {
+    const before = await getId({ source: row.source, sourceId: row.source_id });
+    const documentId = before?.id ?? row.id;
+    if (before) await updateDocument({ ...row, id: documentId });
+    else await insertDocument(row);
+    const same = Map.groupBy(before ? await listKeys({ documentId }) : [], ({ hash }) => hash);
+    for (const [idx, { hash, place, text, words }] of chunks.entries()) {
+      const kept = same.get(hash)?.shift();
+      if (kept) await moveChunk({ id: kept.id, idx, place });
+      else {
+        const made = await insertChunk({ document_id: documentId, idx, hash, place, text });
+        later.inserted.push({ rowid: (made as { id: number }).id, words });
+      }
+    }
+    for (const { id } of [...same.values()].flat()) await removeRows(id, later);
+    return documentId;
+  };
+  const removeRows = async (id: number, later: LaterWords): Promise<void> => {
     await removeVector({ id });
     await removeChunk({ id });
+    later.removed.push(id);
   };
-  const addChunk = async (documentId: string, idx: number, chunk: NewChunk): Promise<void> => {
-    const { hash, place, text } = chunk;
-    const { id } = (await insertChunk({ document_id: documentId, idx, hash, place, text })) as { id: number };
-    await insertWords({ rowid: id, ...indexedColumns(engine, chunk.words) });
+  const putWords = async ({ inserted, removed }: LaterWords): Promise<void> => {
+    for (const id of removed) await removeWords({ id });
+    for (const { rowid, words } of inserted) await insertWords({ rowid, ...indexedColumns(engine, words) });
+  };
+
+  const replaceDocuments = async (documents: readonly WholeDocument[]): Promise<string[]> => {
+    const later: LaterWords = { inserted: [], removed: [] };
+    const ids: string[] = [];
+    for (const { row, chunks } of documents) ids.push(await putRows(row, chunks, later));
+    await putWords(later);
+    return ids;
   };
 
   return {
-    /** Writes a document with all its chunks in the place of the one that its source calls the same, whose id it keeps. */
-    replaceDocument: async (row: DocumentRow, chunks: readonly NewChunk[]): Promise<string> => {
-      const before = await getId({ source: row.source, sourceId: row.source_id });
-      const id = before?.id ?? row.id;
-      if (before) await updateDocument({ ...row, id });
-      else await insertDocument(row);
-      const old = before ? await listKeys({ documentId: id }) : [];
-      const same = Map.groupBy(old, ({ hash }) => hash);
-      for (const [idx, chunk] of chunks.entries()) {
-        const kept = same.get(chunk.hash)?.shift();
-        if (kept) await moveChunk({ id: kept.id, idx, place: chunk.place });
-        else await addChunk(id, idx, chunk);
-      }
-      for (const gone of [...same.values()].flat()) await deleteChunk(gone.id);
-      return id;
-    },
+    /**
+     * Writes documents with all their chunks, each in the place of the one that its source calls the same, whose id it keeps.
+     * Words come last, all together: FTS5 writes a segment whenever another table is written between two of them.
+     */
+    replaceDocuments,
+    replaceDocument: async (row: DocumentRow, chunks: readonly NewChunk[]): Promise<string> =>
+      (await replaceDocuments([{ row, chunks }]))[0] as string,
     /** Answers how many there were: one or none. */
     deleteDocument: async (p: { source: string; sourceId: string }): Promise<number> => {
       const row = await getId(p);
       if (!row) return 0;
-      for (const { id } of await listKeys({ documentId: row.id })) await deleteChunk(id);
+      const later: LaterWords = { inserted: [], removed: [] };
+      for (const { id } of await listKeys({ documentId: row.id })) await removeRows(id, later);
+      await putWords(later);
       return removeDocument({ id: row.id });
     },
     /** In the order of the document. */

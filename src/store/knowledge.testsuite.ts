@@ -122,7 +122,9 @@ export function testKnowledge({ read, write }: StoreKit): void {
   test('what a source has is listed in order, page by page, and counted', async () => {
     const [source, other] = [newSource(), newSource()].sort() as [string, string];
     await write(async (tx) => {
-      for (const name of ['b', 'a', 'c']) await tx.replaceDocument(document(source, name), []);
+      await tx.replaceDocuments(
+        ['b', 'a', 'c'].map((name) => ({ row: document(source, name), chunks: [chunk(name)] })),
+      );
       await tx.replaceDocument(document(other, 'a'), []);
     });
     await write((tx) => tx.setDocumentVersion({ source, sourceId: 'b', version: 'v2' }));

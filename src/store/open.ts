@@ -1,7 +1,18 @@
 import type { Store } from './store.ts';
 
+export interface StoreOptions {
+  /**
+   * `full`: what was answered survives a power cut. `normal`, for whoever writes only what can be made again, such as the index
+   * of documents: a power cut may take the last transactions, whole ones, and nobody waits for the disk at each.
+   */
+  readonly durability?: 'full' | 'normal';
+}
+
 /** Loads only the driver of the engine that is used: a start counts every module. */
-export async function openStore(where: { readonly path: string } | { readonly url: string }): Promise<Store> {
+export async function openStore(
+  where: { readonly path: string } | { readonly url: string },
+  { durability = 'full' }: StoreOptions = {},
+): Promise<Store> {
   if ('url' in where) return (await import('./postgres.ts')).openPostgres(where.url);
-  return (await import('./sqlite.ts')).openSqlite(where.path);
+  return (await import('./sqlite.ts')).openSqlite(where.path, durability);
 }

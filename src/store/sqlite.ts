@@ -10,7 +10,7 @@ import { createTx } from './tx.ts';
 const BUSY_LIMIT_MS = 30_000;
 
 /** `path` is a file, or `:memory:`. */
-export async function openSqlite(path: string): Promise<Store> {
+export async function openSqlite(path: string, durability: 'full' | 'normal' = 'full'): Promise<Store> {
   const database = openDatabase(path);
   const execute = executor(database);
   const batch: BatchState = { seq: 0, runnable: false };
@@ -22,7 +22,7 @@ export async function openSqlite(path: string): Promise<Store> {
     inTransaction: () => database.inTransaction,
   };
   try {
-    await prepare(database, connection);
+    await prepare(database, connection, durability);
   } catch (error) {
     database.close();
     throw openError(path, error);
@@ -62,10 +62,14 @@ function openDatabase(path: string): Database.Database {
   }
 }
 
-async function prepare(database: Database.Database, connection: WriteConnection): Promise<void> {
+async function prepare(
+  database: Database.Database,
+  connection: WriteConnection,
+  durability: 'full' | 'normal',
+): Promise<void> {
   await retryBusy(() => {
     database.pragma('journal_mode = wal');
-    database.pragma('synchronous = full');
+    database.pragma(`synchronous = ${durability}`);
     database.pragma('foreign_keys = on');
     // Agents write the same pages again and again: copied over a quarter as often, each is copied for four times the writes.
     database.pragma('wal_autocheckpoint = 4000');

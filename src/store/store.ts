@@ -36,8 +36,6 @@ export type {
   BlockChangeRow,
   BlockRow,
   ChannelRow,
-  ChunkRow,
-  ChunkVectorRow,
   DeliveryKind,
   DeliveryRow,
   DocumentRow,
@@ -49,7 +47,6 @@ export type {
   RunMessageRow,
   RunRow,
   Wake,
-  SkippedRow,
   SourceRow,
   WorkspaceRow,
 } from './schema.ts';

@@ -12,6 +12,7 @@ import type { ErrorCode } from '../core/errors.ts';
 const codes: readonly ErrorCode[] = [
   'bad_request',
   'cap_reached',
+  'embeddings_disabled',
   'conflict',
   'forbidden',
   'has_children',

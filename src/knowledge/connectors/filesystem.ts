@@ -1,5 +1,13 @@
-import { realpathSync, type Stats } from 'node:fs';
-import { constants, open, readlink } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+} from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SubstratError } from '../../core/errors.ts';
@@ -24,10 +32,12 @@ const RACY_MS = 100;
 export function filesystemConnector(options: FilesystemOptions): Connector {
   const { source, root, tags, maxBytes, followSymlinks } = options;
   const select = createSelect(options);
+  let realRoot: string | null = null;
   /** Directories on the way may have become links since the walk; where Linux tells, the file that was opened is asked. */
-  const isInside = async (fd: number): Promise<boolean> => {
+  const isInside = (file: number): boolean => {
     if (process.platform !== 'linux') return true;
-    return (await readlink(`/proc/self/fd/${fd}`)).startsWith(`${realpathSync(root).replace(/\/$/, '')}/`);
+    realRoot ??= `${realpathSync(root).replace(/\/$/, '')}/`;
+    return readlinkSync(`/proc/self/fd/${file}`).startsWith(realRoot);
   };
 
   return {
@@ -60,19 +70,17 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
       // Neither a link nor a pipe that has taken the file's place since it was listed is opened.
       const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followSymlinks ? 0 : constants.O_NOFOLLOW);
       const path = join(root, sourceId);
-      const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
-        throw new SubstratError('forbidden', `it cannot be opened (${error.code})`, { cause: error });
-      });
+      const file = openFile(path, flags);
       if (file === null) return null;
+      // Synchronously, as the walk is: for files of the size that people write, threads cost several times the reading.
       try {
-        const stats = await file.stat();
-        if (!stats.isFile() || !(followSymlinks || (await isInside(file.fd)))) return null;
-        if (stats.size > maxBytes)
+        const stats = fstatSync(file);
+        if (!stats.isFile() || !(followSymlinks || isInside(file))) return null;
+        if (stats.size > maxBytes) {
           throw new SubstratError('too_large', `it has ${stats.size} bytes, more than max_file_mb`);
-        const bytes = await file.readFile();
+        }
         return {
-          bytes,
+          bytes: readFileSync(file),
           version: Date.now() - stats.mtimeMs < RACY_MS ? `${versionOf(stats)}~` : versionOf(stats),
           author: null,
           url: pathToFileURL(path).href,
@@ -81,7 +89,7 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
           metadata: {},
         };
       } finally {
-        await file.close();
+        closeSync(file);
       }
     },
 
@@ -109,4 +117,15 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
 /** When its content and when anything about it changed, and how long it is: who sets one back does not set back the other. */
 function versionOf({ mtimeMs, ctimeMs, size }: Stats): string {
   return `${mtimeMs}-${ctimeMs}-${size}`;
+}
+
+/** Null: it is gone. */
+function openFile(path: string, flags: number): number | null {
+  try {
+    return openSync(path, flags);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new SubstratError('forbidden', `it cannot be opened (${code})`, { cause: error });
+  }
 }

@@ -94,7 +94,7 @@ async function* cut(stream: AsyncIterable<Buffer>): AsyncIterable<string> {
 }
 
 /** The URL as it may be shown, wherever it stands in a text. */
-export function hideCredentials(text: string, url: string): string {
+function hideCredentials(text: string, url: string): string {
   const shown = url.replace(/^([\w+.-]+:\/\/)[^@/]*@/, '$1');
   return text.replaceAll(url, shown).replace(/([\w+.-]+:\/\/)[^@/\s]*@/g, '$1');
 }

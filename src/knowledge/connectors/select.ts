@@ -15,7 +15,7 @@ export interface Select {
 /** Globs on paths with slashes, relative to the root of the source. Names that begin with a dot are names like others. */
 export function createSelect({ include, exclude }: Selection): Select {
   const isWanted = include.includes('**') ? () => true : matcher(include);
-  const isUnwanted = matcher([...exclude, '**/.git/**', '**/.git']);
+  const isUnwanted = matcher(exclude);
   return {
     file: (path) => isWanted(path) && !isUnwanted(path),
     // What every file in the directory would be excluded by, excludes the directory.

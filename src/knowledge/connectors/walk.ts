@@ -63,8 +63,8 @@ function look(options: WalkOptions, { prefix, rules: around }: Directory, waitin
       ? withRulesOf(directory, prefix, around)
       : around;
   for (const entry of entries) {
-    if (entry.isSymbolicLink() && !options.followSymlinks) continue;
-    const path = `${prefix}${entry.name}`;
+    if (entry.name === '.git' || (entry.isSymbolicLink() && !options.followSymlinks)) continue;
+    const path = prefix + entry.name;
     const full = `${directory}/${entry.name}`;
     const stats = entry.isSymbolicLink() ? follow(full) : null;
     if (entry.isFile() || stats?.isFile()) {

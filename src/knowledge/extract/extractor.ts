@@ -13,7 +13,7 @@ export interface ExtractorLimits {
   readonly threads: number;
 }
 
-export const DEFAULT_LIMITS: ExtractorLimits = { timeoutMs: 20_000, memoryBytes: 400 * 1024 * 1024, threads: 2 };
+const DEFAULT_LIMITS: ExtractorLimits = { timeoutMs: 20_000, memoryBytes: 400 * 1024 * 1024, threads: 2 };
 
 const MEMORY_CHECK_MS = 100;
 const SCRIPT = new URL(`./worker${import.meta.filename.slice(-3)}`, import.meta.url);

@@ -1,5 +1,3 @@
-import { extname } from 'node:path';
-
 /** How a file is read. */
 export interface Format {
   readonly kind: 'markdown' | 'text' | 'code' | 'html' | 'pdf' | 'docx' | 'pptx' | 'xlsx';
@@ -10,7 +8,7 @@ export interface Format {
 
 const OFFICE = 'application/vnd.openxmlformats-officedocument';
 
-const FORMATS: Readonly<Record<string, Format>> = {
+const FORMATS: ReadonlyMap<string, Format> = new Map([
   ...formats('markdown', 'text/markdown', ['md', 'markdown', 'mdx', 'mkd']),
   ...formats('html', 'text/html', ['html', 'htm', 'xhtml']),
   ...formats('pdf', 'application/pdf', ['pdf']),
@@ -31,7 +29,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   ...code('rust', 'text/x-rust', ['rs']),
   ...code('typescript', 'text/x-typescript', ['ts', 'mts', 'cts']),
   ...code('tsx', 'text/x-typescript', ['tsx']),
-};
+]);
 
 const TEXT: Format = { kind: 'text', contentType: 'text/plain', grammar: null };
 
@@ -46,9 +44,11 @@ const NO_TEXT = new Set(
 
 /** How the file of this name is read; null for one that is not. What has no known name is text, unless its bytes say otherwise. */
 export function formatOf(path: string): Format | null {
-  const extension = extname(path).slice(1).toLowerCase();
-  if (NO_TEXT.has(extension)) return null;
-  return Object.hasOwn(FORMATS, extension) ? (FORMATS[extension] as Format) : TEXT;
+  const dot = path.lastIndexOf('.');
+  // `.profile` and `dir.d/file` have no extension.
+  if (dot <= path.lastIndexOf('/') + 1) return TEXT;
+  const extension = path.slice(dot + 1).toLowerCase();
+  return NO_TEXT.has(extension) ? null : (FORMATS.get(extension) ?? TEXT);
 }
 
 /** How a text of this type is read, whatever its name. */
@@ -63,7 +63,7 @@ function formats(
   extensions: readonly string[],
   grammar: string | null = null,
 ) {
-  return Object.fromEntries(extensions.map((extension) => [extension, { kind, contentType, grammar }]));
+  return extensions.map((extension): [string, Format] => [extension, { kind, contentType, grammar }]);
 }
 
 function code(grammar: string, contentType: string, extensions: readonly string[]) {
