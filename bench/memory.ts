@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { createAgent } from '../src/messaging/tree.ts';
 import { createAttempt } from '../src/runs/attempt.ts';
-import { wordsOf } from '../src/search/search.ts';
+import { passageQuery } from '../src/search/search.ts';
 import { openStore } from '../src/store/open.ts';
 import { scoped } from '../src/store/passages.ts';
 import type { AgentRow, Store } from '../src/store/store.ts';
@@ -35,7 +35,7 @@ export default async function memory({ scratch, defer }: Bench): Promise<Row[]> 
     select id, content, tags, created_at from passages
     where agent_id = ? and content like ? order by seq desc limit 20`);
   const match = (query: string) =>
-    scoped(agent.id, wordsOf(query))
+    scoped(agent.id, passageQuery(query))
       .map((word) => `"${word}"`)
       .join(' OR ');
   let asked = 0;

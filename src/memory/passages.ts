@@ -1,6 +1,6 @@
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
-import { queryWords, wordsOf } from '../search/search.ts';
+import { passageQuery, passageWords } from '../search/search.ts';
 import type { PassageFilter, PassageRow, Tx } from '../store/store.ts';
 
 /** Longer texts are compared word by word only: nobody remembers a page to the letter. */
@@ -29,7 +29,7 @@ export async function storePassage(
     folded: foldedByUs(content),
     tags: JSON.stringify(tags),
     created_at: now,
-    words: [...wordsOf(content), ...wordsOf(tags.join(' '))],
+    words: passageWords([content, ...tags].join('\n')),
   });
   return id;
 }
@@ -52,7 +52,7 @@ export interface Wanted extends PassageFilter {
 type Finder = (tx: Tx, wanted: Wanted) => Promise<PassageRow[]>;
 
 const byWords: Finder = async (tx, { query, ...filter }) => {
-  const words = queryWords(query);
+  const words = passageQuery(query);
   return words.length === 0 ? [] : tx.findPassages({ ...filter, words });
 };
 

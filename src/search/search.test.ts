@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chunkQuery, chunkWords, queryWords, snippetOf, wordsOf } from './search.ts';
+import { chunkQuery, chunkWords, passageQuery, passageWords, snippetOf, wordsOf } from './search.ts';
 
 /** Scripts without spaces have signs that are no letters, such as radicals; none of them means anything to an index. */
 const WORD =
@@ -29,10 +29,16 @@ describe('wordsOf()', () => {
   });
 });
 
-describe('queryWords()', () => {
-  test('has each word once, and of a long text only some', () => {
-    expect(queryWords('to be, or not to be')).toEqual(['to', 'be', 'or', 'not']);
-    expect(queryWords(Array.from({ length: 3000 }, (_, i) => `w${i}`).join(' '))).toHaveLength(64);
+describe('passageQuery()', () => {
+  test('has each stem and each word once, and of a long text only some', () => {
+    expect(passageQuery('searching the searches')).toEqual(['search', 'searching', 'searches']);
+    expect(passageQuery('to be, or not to be')).toEqual(['to', 'be', 'or', 'not']);
+    const many = passageQuery(Array.from({ length: 3000 }, (_, i) => `w${i}`).join(' '));
+    expect(many.length).toBeLessThanOrEqual(128);
+  });
+
+  test('finds what passageWords() makes of other forms of the same word', () => {
+    expect(passageWords('Deployments failed')).toEqual(expect.arrayContaining(passageQuery('deployment').slice(0, 1)));
   });
 });
 

@@ -7,7 +7,7 @@ export { wordsOf } from './words.ts';
 
 /**
  * What people type, and what they search in, as words: both become the same ones, whatever signs stand between them, so a
- * query is never a language that somebody could get wrong. Passages are indexed by their words as they are, chunks by stems.
+ * query is never a language that somebody could get wrong. Passages and chunks are indexed by stems.
  */
 
 const MOST_QUERY_WORDS = 64;
@@ -16,9 +16,19 @@ const MOST_PHRASE_WORDS = 32;
 /** More than anybody types. Of a longer text, what comes first is looked at. */
 const MOST_QUERY_CHARACTERS = 20_000;
 
-/** The words to search for, each once. They are optional, so a text as long as a page finds what is most like it. */
-export function queryWords(query: string): string[] {
-  return [...new Set(wordsOf(query))].slice(0, MOST_QUERY_WORDS);
+/** The words by which a passage is found. */
+export function passageWords(text: string): string[] {
+  return stemsOf(text);
+}
+
+/**
+ * What to look for in the index of passages, each once: stems, and the words as they are, by which the oldest passages are
+ * indexed. They are optional, so a text as long as a page finds what is most like it.
+ */
+export function passageQuery(query: string): string[] {
+  const { words } = chunkQuery(query);
+  const plain = wordsOf(query.slice(0, MOST_QUERY_CHARACTERS)).filter((word) => !isStopWord(word));
+  return [...new Set([...words, ...plain.slice(0, MOST_QUERY_WORDS)])];
 }
 
 /** Raised whenever `chunkWords` makes other words of the same chunk: then everything is indexed anew. */
