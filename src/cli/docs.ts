@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 
 /** The whole command line as a page. */
 export function describeCommands(program: Command): string {
-  const head = `# The command line
+  const head = `# The command line \`${program.name()}\`
 
 Made from the commands by \`npm run docs\`. Every command takes \`--config FILE\` and \`--json\`: then it prints exactly one JSON
 value (a stream: one a line) and nothing else on stdout. Exit codes: 0 done, 1 it failed (the error on stderr), 2 wrong usage.

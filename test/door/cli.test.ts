@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeCommands } from '../../src/cli/docs.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { createProgram as createCtx } from '../../src/ctx/program.ts';
 import { runSubstrat, startDaemonProcess } from '../helpers/substrat.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -267,6 +268,11 @@ describe('the papers', () => {
   test('docs/cli.md is what the commands say', async () => {
     const page = readFileSync(join(root, 'docs/cli.md'), 'utf8');
     expect(page).toBe(describeCommands(await createProgram('0.0.0')));
+  });
+
+  test('docs/ctx.md is what the commands say', async () => {
+    const page = readFileSync(join(root, 'docs/ctx.md'), 'utf8');
+    expect(page).toBe(describeCommands(await createCtx('0.0.0')));
   });
 
   test('completions are scripts that the shells accept', async () => {
