@@ -1,9 +1,8 @@
 import { Command } from 'commander';
 import { table } from '../../cli/terminal.ts';
-import { embedPending } from '../../knowledge/embed-pending.ts';
 import { embeddingsDisabled } from '../../knowledge/embedding.ts';
 import { type CtxContext, isJson, type OpenedStore, withStore } from '../context.ts';
-import { showProgress } from '../progress.ts';
+import { embedAll } from '../embed-all.ts';
 
 export function embedCommand(context: CtxContext): Command {
   const pending = new Command('pending')
@@ -23,22 +22,15 @@ export function embedCommand(context: CtxContext): Command {
   return new Command('embed').description('Vectors, for searching by meaning.').addCommand(pending).addCommand(rebuild);
 }
 
-async function embed(context: CtxContext, command: Command, { config, store, embedder }: OpenedStore): Promise<void> {
+async function embed(context: CtxContext, command: Command, opened: OpenedStore): Promise<void> {
+  const { store, embedder } = opened;
   if (!embedder) throw embeddingsDisabled();
   const interrupted = new AbortController();
   process.once('SIGINT', () => interrupted.abort()).once('SIGTERM', () => interrupted.abort());
-  const progress = showProgress('embed');
-  const models = async () => (await store.read((tx) => tx.listVectorModels({}))).map((row) => ({ ...row }));
-  const chunks = (await store.read((tx) => tx.countChunks({})))?.chunks ?? 0;
-  const before = (await models()).find(({ model }) => model === embedder.model)?.vectors ?? 0;
-  const { batch } = config.embedding;
-  const onProgress = (done: number) => progress.draw({ seen: chunks, done: before + done, total: chunks });
-  const embedded = await embedPending({ store, embedder, batch, onProgress, signal: interrupted.signal }).finally(
-    progress.end,
-  );
-  const now = await models();
-  if (isJson(command)) return context.print(JSON.stringify({ model: embedder.model, embedded, chunks, models: now }));
+  const { embedded, chunks } = await embedAll(opened, embedder, interrupted.signal);
+  const models = (await store.read((tx) => tx.listVectorModels({}))).map((row) => ({ ...row }));
+  if (isJson(command)) return context.print(JSON.stringify({ model: embedder.model, embedded, chunks, models }));
   context.print(`${embedder.model}: ${embedded} embedded${interrupted.signal.aborted ? ', interrupted' : ''}`);
-  const rows = now.map(({ model, dimension, vectors }) => [model, String(dimension), `${vectors} of ${chunks}`]);
+  const rows = models.map(({ model, dimension, vectors }) => [model, String(dimension), `${vectors} of ${chunks}`]);
   for (const line of table(['MODEL', 'DIMENSION', 'VECTORS'], rows)) context.print(line);
 }

@@ -6,6 +6,7 @@ import { Extractor } from '../../knowledge/extract/extractor.ts';
 import { type SyncCounts, syncSource } from '../../knowledge/sync.ts';
 import { watchSources } from '../../knowledge/watch.ts';
 import { type CtxContext, isJson, type OpenedStore, readTime, withStore } from '../context.ts';
+import { embedAll } from '../embed-all.ts';
 import { showProgress } from '../progress.ts';
 
 interface SyncFlags {
@@ -44,7 +45,10 @@ export function syncCommand(context: CtxContext): Command {
         try {
           const reports: Report[] = [];
           for (const source of sources) reports.push(await sync.run(source));
-          if (isJson(command)) context.print(JSON.stringify({ sources: reports }));
+          const { embedder } = opened;
+          const vectors = embedder && !flags.dryRun ? await embedAll(opened, embedder, interrupted.signal) : null;
+          if (isJson(command)) context.print(JSON.stringify({ sources: reports, embedded: vectors?.embedded ?? null }));
+          else if (embedder && vectors) context.print(`${embedder.model}: ${vectors.embedded} embedded`);
           if (flags.watch)
             await watchSources(sources, interrupted.signal, async (source) => void (await sync.run(source)));
           if (reports.some((report) => 'error' in report)) process.exitCode = 1;

@@ -1,0 +1,21 @@
+import { embedPending } from '../knowledge/embed-pending.ts';
+import type { Embedder } from '../knowledge/embedding.ts';
+import type { OpenedStore } from './context.ts';
+import { showProgress } from './progress.ts';
+
+/** Gives every chunk its vector, with what goes on shown as it does. Answers how many were made. */
+export async function embedAll(
+  { config, store }: OpenedStore,
+  embedder: Embedder,
+  signal: AbortSignal,
+): Promise<{ embedded: number; chunks: number }> {
+  const { chunks, before } = await store.read(async (tx) => ({
+    chunks: (await tx.countChunks({}))?.chunks ?? 0,
+    before: (await tx.listVectorModels({})).find(({ model }) => model === embedder.model)?.vectors ?? 0,
+  }));
+  const progress = showProgress('embed');
+  const { batch } = config.embedding;
+  const onProgress = (done: number) => progress.draw({ seen: chunks, done: before + done, total: chunks });
+  const embedded = await embedPending({ store, embedder, batch, onProgress, signal }).finally(progress.end);
+  return { embedded, chunks };
+}
