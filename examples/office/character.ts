@@ -52,8 +52,9 @@ const characters: Readonly<Record<string, Character>> = {
 
 await runAgent(async (turn) => {
   const character = characters[turn.name];
-  const heard = turn.messages.findLast((message) => message.kind !== 'context');
-  if (character && heard && character.cares.test(heard.text)) await character.answer(turn, heard);
-  else await turn.call('do_nothing');
-  return heard?.kind === 'request' ? 'I have heard you.' : '';
+  const heard = turn.messages.filter((message) => message.kind !== 'context');
+  const cares = heard.filter((message) => character?.cares.test(message.text));
+  for (const message of cares) await character?.answer(turn, message);
+  if (cares.length === 0) await turn.call('do_nothing');
+  return heard.some((message) => message.kind === 'request') ? 'I have heard you.' : '';
 });

@@ -1,3 +1,4 @@
+import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge, KnowledgeDocument, KnowledgeSource } from '../core/knowledge.ts';
 import type { DocumentRow, SourceRow, Store } from '../store/store.ts';
@@ -26,7 +27,10 @@ export function createKnowledge({ store, configured, retrieval, embedder }: Know
         return row && asDocument(row, await tx.listChunks({ documentId: id }));
       });
       if (document) return document;
-      throw new SubstratError('not_found', `There is no document ${id}. Its id is in the results of a search.`);
+      throw new SubstratError(
+        'not_found',
+        `There is no document ${shorten(id)}. Its id is in the results of a search.`,
+      );
     },
 
     async sources() {
