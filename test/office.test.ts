@@ -38,11 +38,13 @@ test('the office of the examples is at work after one sentence', { timeout: 60_0
   ]);
   expect((await said('workshop'))[0]).toBe('tilda: @osk, a lamp is out. That makes 1 in my book.');
   expect(await said('dm-osk-pim')).toContain('osk: Can you get up to the lamp? Slowly.');
-  expect((await client.getMessage(messageId)).reactions).toEqual([{ emoji: '🔧', users: ['osk'] }]);
   expect((await client.listPassages('tilda')).items[0]).toMatchObject({ tags: ['lamp'] });
+  const reactions = async () => (await client.getMessage(messageId)).reactions;
+  await until('osk has seen it', async () => (await reactions()).length > 0, 30_000);
+  expect(await reactions()).toEqual([{ emoji: '🔧', users: ['osk'] }]);
   await until(
-    'everybody rests',
-    async () => (await client.listAgents()).items.every(({ state }) => state === 'idle'),
+    'nothing is under way',
+    async () => (await client.listRuns()).items.every(({ endedAt }) => endedAt),
     30_000,
   );
   const { items: runs } = await client.listRuns();
