@@ -46,8 +46,8 @@ export type {
   RequestRow,
   RunMessageRow,
   RunRow,
-  Wake,
   SourceRow,
+  Wake,
   WorkspaceRow,
 } from './schema.ts';
 export type { UnembeddedChunk } from './vectors.ts';
