@@ -16,7 +16,13 @@ import { makeWorktree } from './worktrees.ts';
 /** Makes an agent for a person: what is not said comes from the parent, then from the configuration. */
 export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce): Promise<AgentView> {
   const { config, home, clock, workspaces } = daemon;
-  if (wish.tools) checkScope(wish.tools);
+  const custom = await daemon.tools.settings.customTools();
+  // A script that does not load now may do so later.
+  if (wish.tools)
+    checkScope(
+      wish.tools,
+      [...custom, ...config.tools].map(({ name }) => name),
+    );
   const id = newId();
   const ground = await prepareGround(daemon, wish, id);
   const made = write(async (tx) => {
@@ -55,7 +61,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
     );
     if (seat.own) await ownSeat(tx, agent, seat.workspaceId);
     const view = (await tx.getAgentView({ id })) as AgentView;
-    daemon.tools.settings.checkTools(view);
+    daemon.tools.settings.checkTools(view, custom);
     return view;
   });
   const { value: agent, fresh } = await made.catch(async (error) => {

@@ -24,6 +24,7 @@ import { openStore } from '../store/open.ts';
 import type { AgentRow, AgentView, Store, WorkspaceRow } from '../store/store.ts';
 import { type BoundTool, bindTools } from '../tools/bound.ts';
 import type { ToolDependencies } from '../tools/call.ts';
+import type { CustomTool } from '../tools/custom.ts';
 import type { Extensions } from '../tools/extensions.ts';
 import { createRateLimiter } from '../tools/rate.ts';
 import { openTracing, type Tracing } from '../tracing/tracing.ts';
@@ -139,7 +140,8 @@ export class Daemon {
         defaultProvider: config.daemon.defaultProvider,
         workspaces: workspaceRules(config, home, sandbox.mode, (agentId) => this.#scheduler.isLive(agentId)),
         knowledge,
-        checkTools: (agent) => checkTools(this.providers.get(agent.provider), agent),
+        customTools: () => this.#customTools(),
+        checkTools: (agent, custom) => checkTools(this.providers.get(agent.provider), agent, custom),
       },
       onAgentCreated: (agent) => this.#doors.prepare(agent),
       onWorkspaceChanged: (workspace) => this.settleWorkspace(workspace),
@@ -201,10 +203,16 @@ export class Daemon {
     };
   }
 
-  /** Opened when somebody first asks: most daemons start without. */
+  /** Opened when somebody first asks: a start does not wait for them. */
   extensions(): Promise<Extensions> {
     this.#extensions ??= import('./extensions.ts').then(({ openDaemonExtensions }) => openDaemonExtensions(this));
     return this.#extensions;
+  }
+
+  /** Where the configuration has none, nobody waits for what follows its file. */
+  async #customTools(): Promise<readonly CustomTool[]> {
+    if (this.#extensions === null && this.config.tools.length === 0) return [];
+    return (await this.extensions()).tools.list();
   }
 
   addAgent(wish: AgentWish, write: WriteOnce = this.#write): Promise<AgentView> {
@@ -265,9 +273,10 @@ export class Daemon {
     if (this.#housekeeping) clearInterval(this.#housekeeping);
     await this.#api?.close();
     await this.knowledgeDoor.close();
-    await (await this.#extensions?.catch(() => null))?.close();
     await this.#scheduler.stop();
     await this.#doors.closeAll();
+    // Last, or what a turn waits for would fail, and that would be counted against it.
+    await (await this.#extensions?.catch(() => null))?.close();
     await Promise.all(this.#tidying);
     await this.store.close();
     this.home.release();
@@ -299,7 +308,8 @@ export class Daemon {
     // Loaded after the agents' work has begun: it does not wait for the door.
     const { serveApi } = await import('../http/serve.ts');
     this.#api = await serveApi(this, { socketPath: home.socket, bind: config.server.bind, token: home.token });
-    if (config.agents.length + config.tools.length > 0) {
+    // It follows the file, in which personas and tools may come to be.
+    if (config.file !== null) {
       this.extensions().catch((error) => this.log.error({ error: error.message }, 'no persona can be used'));
     }
     this.#housekeeping = setInterval(() => void this.forget(), HOUSEKEEPING_MS);

@@ -1,7 +1,7 @@
 import { type Door, ownerOnly } from './access.ts';
 import type { Api } from './api.ts';
-import { EVENTS, eventName } from './events.ts';
 import { createBase } from './base.ts';
+import { EVENTS, eventName } from './events.ts';
 import type { EventHub } from './hub.ts';
 import { describe, type Router } from './router.ts';
 import { agentRoutes } from './routes/agents.ts';

@@ -219,13 +219,21 @@ async function conversationOf(tx: Tx, agentId: string): Promise<string[]> {
   return turns;
 }
 
-/** What earlier attempts said, and which of their calls succeeded. */
+/** What earlier attempts said, which of their calls succeeded, and of which nobody knows. */
 function journalOf(records: readonly RunMessageRow[]): JournalEntry[] {
   const calls = new Map<string, RunMessageRow>();
   const journal: JournalEntry[] = [];
+  const ended = new Set(records.flatMap((row) => (row.type === 'tool_return_message' ? (row.call_id ?? []) : [])));
   for (const row of records) {
     if (row.type === 'assistant_message') journal.push({ type: 'text', text: JSON.parse(row.content) as string });
-    if (row.type === 'tool_call_message' && row.call_id) calls.set(row.call_id, row);
+    if (row.type === 'tool_call_message' && row.call_id) {
+      calls.set(row.call_id, row);
+      // Only what was written down before it began has a key.
+      if (row.call_key && row.tool && !ended.has(row.call_id)) {
+        const result = { outcome: 'unknown' };
+        journal.push({ type: 'call', tool: row.tool, arguments: JSON.parse(row.content), result });
+      }
+    }
     if (row.type !== 'tool_return_message' || row.is_error || !row.call_id) continue;
     const call = calls.get(row.call_id);
     if (!call?.tool) continue;

@@ -48,9 +48,9 @@ export type {
   RequestRow,
   RunMessageRow,
   RunRow,
-  Wake,
   SkippedRow,
   SourceRow,
+  Wake,
   WorkspaceRow,
 } from './schema.ts';
 export type { UnembeddedChunk } from './vectors.ts';

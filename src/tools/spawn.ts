@@ -28,7 +28,8 @@ export const spawnAgent = defineTool({
   prepare: async ({ agent: parent }, { workspace_subdir }) => {
     return workspace_subdir ? makeSubdirectory(parent.workspace, workspace_subdir) : undefined;
   },
-  run: async ({ tx, agent: parent, attempt, settings, now }, input) => {
+  look: ({ settings }) => settings.customTools(),
+  run: async ({ tx, agent: parent, attempt, settings, now, looked: custom }, input) => {
     const heir = inheritance(parent, settings.defaultProvider);
     const child = await createAgent(
       tx,
@@ -48,7 +49,7 @@ export const spawnAgent = defineTool({
       },
       now,
     );
-    settings.checkTools(child);
+    settings.checkTools(child, custom);
     return { result: { status: 'created', agent_id: child.id, name: child.name }, created: child };
   },
 });

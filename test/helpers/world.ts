@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { FailureKind } from '../../src/core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
+import { createKnowledge } from '../../src/knowledge/knowledge.ts';
 import { createChannel, resolveChannel } from '../../src/messaging/channels.ts';
 import { resolveParticipant, setWake } from '../../src/messaging/members.ts';
-import { createKnowledge } from '../../src/knowledge/knowledge.ts';
 import { answerServed, expireRequests, failServed, tellPerson } from '../../src/messaging/replies.ts';
 import { endTurns, passStaleTurns, passTurns } from '../../src/messaging/rounds.ts';
 import { sendAsPerson } from '../../src/messaging/send.ts';
@@ -23,6 +23,7 @@ import { createSlots } from '../../src/runs/slots.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { AgentRow, Store, Wake, WorkspaceRow } from '../../src/store/store.ts';
 import { type CallResult, callTool } from '../../src/tools/call.ts';
+import type { CustomTool } from '../../src/tools/custom.ts';
 import { createRateLimiter } from '../../src/tools/rate.ts';
 import { settleWorkspace } from '../../src/workspaces/remove.ts';
 
@@ -61,6 +62,7 @@ export interface WorldOptions {
   readonly toolCallsPerMinute?: number;
   readonly requestDeadlineMs?: number;
   readonly providerSlots?: Record<string, number>;
+  readonly customTools?: readonly CustomTool[];
 }
 
 const NODE = 'node-1';
@@ -106,6 +108,7 @@ export async function createWorld(options: WorldOptions = {}) {
       nodeId: NODE,
       defaultProvider: null,
       checkTools: () => {},
+      customTools: async () => options.customTools ?? [],
       knowledge: createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null }),
       workspaces: {
         nodeId: NODE,
