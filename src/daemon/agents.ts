@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
+import { withinScope } from '../core/persona.ts';
 import type { AgentWish, WriteOnce } from '../http/api.ts';
 import { resolveReference } from '../messaging/reference.ts';
 import { createAgent } from '../messaging/tree.ts';
@@ -17,6 +18,8 @@ import { makeWorktree } from './worktrees.ts';
 export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce): Promise<AgentView> {
   const { config, home, clock, workspaces } = daemon;
   const custom = await daemon.tools.settings.customTools();
+  const persona = wish.persona === null ? undefined : { name: wish.persona, arguments: wish.arguments };
+  const declared = persona && (await daemon.tools.settings.findPersona(persona));
   // A script that does not load now may do so later.
   if (wish.tools)
     checkScope(
@@ -53,7 +56,8 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
         program,
         workspace: seat.path,
         workspaceId: seat.workspaceId,
-        tools: wish.tools,
+        tools: wish.tools ?? (declared ? withinScope(declared.tools, parent?.tools ?? null) : null),
+        persona: persona && { ...persona, name: declared?.name ?? persona.name },
         nodeId: home.nodeId,
         spawnedBy: null,
       },

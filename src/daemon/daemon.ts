@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { PersonaPrompt } from '../core/persona.ts';
 import type { Tracer } from '../core/tracing.ts';
 import type { AgentWish, KnowledgeDoor, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
@@ -13,7 +14,7 @@ import type { Provider } from '../providers/provider.ts';
 import { type Correspondence, cancelRun } from '../runs/endings.ts';
 import { ExternalRuns } from '../runs/external.ts';
 import { recoverRuns } from '../runs/recovery.ts';
-import { runTurn } from '../runs/run-turn.ts';
+import { type AskPersona, runTurn } from '../runs/run-turn.ts';
 import { Scheduler } from '../runs/scheduler.ts';
 import { createSlots } from '../runs/slots.ts';
 import { createBwrap } from '../sandbox/bwrap.ts';
@@ -37,6 +38,7 @@ import { type Home, takeHome } from './home.ts';
 import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import type { Log } from './log.ts';
 import { createMembers } from './members.ts';
+import { askPersona, findPersona } from './personas.ts';
 import { checkTools, createProviders, EXTERNAL } from './providers.ts';
 import { sweepWorkspaces, tidyWorktree, workspaceRules } from './workspaces.ts';
 
@@ -126,6 +128,8 @@ export class Daemon {
     this.#tracing = tracing;
     const sandbox = openSandbox(options, home);
     this.providers = createProviders(config, process.env);
+    const personas = async () => (await this.extensions()).personas;
+    const ask: AskPersona = (agent, limits) => askPersona(personas, agent, limits);
     const knowledge = openKnowledge({ config, home: home.path, store, log });
     this.knowledgeDoor = knowledgeDoor(knowledge, () => this.extensions(), { version, log });
     this.tools = {
@@ -141,6 +145,7 @@ export class Daemon {
         workspaces: workspaceRules(config, home, sandbox.mode, (agentId) => this.#scheduler.isLive(agentId)),
         knowledge,
         customTools: () => this.#customTools(),
+        findPersona: (choice) => findPersona(personas, choice),
         checkTools: (agent, custom) => checkTools(this.providers.get(agent.provider), agent, custom),
       },
       onAgentCreated: (agent) => this.#doors.prepare(agent),
@@ -148,9 +153,9 @@ export class Daemon {
     };
     this.#sandbox = sandbox;
     const correspondence = this.#correspondence;
-    const external = new ExternalRuns({ store, clock, nodeId, correspondence, tracer });
-    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log });
     const { maxAttempts, turnTimeoutMs, leaseMs, slots } = config.daemon;
+    const external = new ExternalRuns({ store, clock, nodeId, correspondence, askPersona: ask, turnTimeoutMs, tracer });
+    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log });
     const turn = {
       store,
       clock,
@@ -158,6 +163,7 @@ export class Daemon {
       provider: (name: string) => this.providers.get(name) ?? null,
       prices: (name: string) => config.providers[name]?.prices ?? null,
       openDoor: this.#doors.open,
+      askPersona: ask,
       maxAttempts,
       turnTimeoutMs,
       log,
@@ -213,6 +219,10 @@ export class Daemon {
   async #customTools(): Promise<readonly CustomTool[]> {
     if (this.#extensions === null && this.config.tools.length === 0) return [];
     return (await this.extensions()).tools.list();
+  }
+
+  async askPersona(agent: AgentRow): Promise<PersonaPrompt | null> {
+    return askPersona(async () => (await this.extensions()).personas, agent);
   }
 
   addAgent(wish: AgentWish, write: WriteOnce = this.#write): Promise<AgentView> {

@@ -90,7 +90,7 @@ export class AgentDoors {
       const seat = {
         join: () => external.join(agent.id),
         leave: () => this.#leave(agent.id),
-        instructions: () => this.#options.tools.store.read((tx) => instructionsOf(tx, agent)),
+        instructions: (attempt: Attempt) => this.#options.tools.store.read((tx) => instructionsOf(tx, agent, attempt)),
       };
       // Whoever joins later is no part of the request that made the agent.
       this.#external.set(agent.id, await under(undefined, () => this.#listen(agent, seat)));

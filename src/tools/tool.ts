@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { shorten } from '../core/agent.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import type { PersonaChoice, PersonaInfo } from '../core/persona.ts';
 import { MAX_TEXT } from '../core/text.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import type { TreeLimits } from '../messaging/tree.ts';
@@ -20,6 +21,8 @@ export interface ToolSettings {
   readonly knowledge: Knowledge;
   /** The scripts of the configuration that are tools, as they are now. */
   customTools(): Promise<readonly CustomTool[]>;
+  /** Throws where there is no such persona, or it lacks an argument. */
+  findPersona(choice: PersonaChoice): Promise<PersonaInfo>;
   /** Throws where an agent would have more tools than its provider's program takes. */
   checkTools(agent: Pick<AgentRow, 'provider' | 'workspace' | 'tools'>, custom: readonly CustomTool[]): void;
 }

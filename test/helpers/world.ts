@@ -108,6 +108,7 @@ export async function createWorld(options: WorldOptions = {}) {
       nodeId: NODE,
       defaultProvider: null,
       checkTools: () => {},
+      findPersona: async () => Promise.reject(new Error('no personas here')),
       customTools: async () => options.customTools ?? [],
       knowledge: createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null }),
       workspaces: {
@@ -124,7 +125,15 @@ export async function createWorld(options: WorldOptions = {}) {
     onAgentCreated: async () => {},
     onWorkspaceChanged: (workspace: WorkspaceRow) => settleWorkspace(store, workspace),
   };
-  const external = new ExternalRuns({ store, clock, nodeId: NODE, correspondence, tracer: null });
+  const external = new ExternalRuns({
+    store,
+    clock,
+    nodeId: NODE,
+    correspondence,
+    askPersona: async () => null,
+    turnTimeoutMs: 60_000,
+    tracer: null,
+  });
 
   const callFor = (attempt: Attempt) => ({
     callRaw: (tool: string, args: unknown = {}) => callTool(tools, attempt, tool, args),
@@ -181,6 +190,7 @@ export async function createWorld(options: WorldOptions = {}) {
             clock,
             correspondence,
             provider: () => provider,
+            askPersona: async () => null,
             prices: () => ({ input: 1, output: 2 }),
             openDoor: async () => ({
               mcpConfig: '',
