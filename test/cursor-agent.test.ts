@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { noBwrap } from './helpers/bwrap.ts';
 import { startDaemon } from './helpers/daemon.ts';
@@ -8,6 +10,7 @@ import { connectAgent } from './helpers/mcp.ts';
 import { startDaemonProcess } from './helpers/substrat.ts';
 import { until } from './helpers/until.ts';
 
+const ctx = join(import.meta.dirname, '../bin/ctx');
 const program = join(import.meta.dirname, 'fixtures/cursor-agent');
 let directory: string;
 
@@ -18,9 +21,9 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }));
 
 /** A daemon whose agents are the stand-in for cursor-agent; it can be killed and started again. */
-function start(mode: 'bwrap' | 'none', env: Record<string, string> = {}) {
+function start(mode: 'bwrap' | 'none', env: Record<string, string> = {}, more = '') {
   const settings = `command = ${JSON.stringify(program)}\nforce = true\nenv = { HOME = ${JSON.stringify(directory)} }`;
-  const config = `[daemon]\ndefault_provider = "cursor-agent"\n[sandbox]\nmode = "${mode}"\n[server]\nbind = "127.0.0.1:0"\n[providers.cursor-agent]\n${settings}\n`;
+  const config = `[daemon]\ndefault_provider = "cursor-agent"\n[sandbox]\nmode = "${mode}"\n[server]\nbind = "127.0.0.1:0"\n[providers.cursor-agent]\n${settings}\n${more}`;
   writeFileSync(join(directory, 'substrat.toml'), config);
   return startDaemonProcess({ home: join(directory, 'home'), cwd: directory, env });
 }
@@ -51,6 +54,42 @@ describe.each(['none', ...(noBwrap ? [] : ['bwrap'])] as ('bwrap' | 'none')[])('
     const inHome = mode === 'bwrap' ? /^home\/agents\/[\w-]+\/home\/\.cursor\/chats\// : /^\.cursor\/chats\//;
     expect(stores()).toEqual([expect.stringMatching(inHome), expect.stringMatching(inHome)]);
     expect(await second.stop()).toBe(0);
+  });
+
+  test('an agent made from a persona is who that says, uses its tools and is refused others', async () => {
+    const base = '[connectors.filesystem.docs]\nroot = "docs"\n';
+    mkdirSync(join(directory, 'docs'));
+    writeFileSync(
+      join(directory, 'docs/queue.md'),
+      '# The queue\n\nWhen the queue of orders is full, restart the worker.\n',
+    );
+    const persona =
+      '[agents.helper]\ndescription = "Helps"\ntools = ["search"]\nsystem_prompt = "You help with orders."\n';
+    writeFileSync(join(directory, 'sync.toml'), base);
+    const env = { PATH: process.env.PATH, HOME: directory, SUBSTRAT_HOME: join(directory, 'home') };
+    await promisify(execFile)(ctx, ['sync', '--config', join(directory, 'sync.toml')], { env });
+    const daemon = await start(mode, {}, base + persona);
+    const agent = await daemon.client.createAgent({ name: 'helper', persona: 'helper' });
+    const text = [
+      '[[call search {"query":"queue of orders"}]]',
+      '[[call sources {}]]',
+      '[[force sources {}]]',
+      '[[force send_message {"recipient":"USER","text":"hi"}]]',
+      '[[shell cat .cursor/rules/substrat.mdc]]',
+    ].join('\n');
+    const { messageId } = await daemon.client.sendMessage('helper', { text });
+    const [found, listed, sources, sent, ...rules] =
+      (await daemon.client.awaitReply(messageId, 20))?.text.split('\n') ?? [];
+    expect(JSON.parse(found ?? '')).toMatchObject({ results: [{ title: 'The queue' }] });
+    expect(listed).toBe('there is no tool sources');
+    expect(sources).toContain('There is no tool "sources" in the scope of helper.');
+    expect(sent).toContain('There is no tool "send_message" in the scope of helper.');
+    expect(rules.join('\n')).toContain('## Persona\n\nYou help with orders.\n');
+    const { items } = await daemon.client.listRuns({ agent: agent.id });
+    const { messages } = await daemon.client.getRun(items[0]?.id as string);
+    const returned = messages.filter(({ type, tool }) => type === 'tool_return_message' && tool === 'search');
+    expect(returned).toHaveLength(1);
+    expect(await daemon.stop()).toBe(0);
   });
 
   test('a chat that is gone is begun anew with the journal of the conversation, and the person is told', async () => {

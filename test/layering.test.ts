@@ -28,7 +28,8 @@ const SEES_TYPES_OF: typeof SEES = { client: ['http'], cli: ['http'], scripted: 
 
 /** Single files that a room may import from a room which it does not see. */
 const SEES_FILES: typeof SEES = {
-  cli: ['src/daemon/main.ts', 'src/sandbox/probe.ts'],
+  // Personas are the configuration's: with a daemon or without, the same commands show them.
+  cli: ['src/daemon/main.ts', 'src/sandbox/probe.ts', 'src/ctx/commands/agent.ts'],
   // The two command lines look and behave alike.
   ctx: ['src/cli/context.ts', 'src/cli/terminal.ts', 'src/cli/commands/completions.ts'],
 };

@@ -16,6 +16,14 @@ export interface GlobalOptions {
   readonly json?: boolean;
 }
 
+/** `--arg k=v`, collected. */
+export function collectArgument(text: string, given: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (key === undefined || value === undefined)
+    throw new UsageError(`An argument is given as name=value; got "${text}".`);
+  return { ...given, [key]: value };
+}
+
 export function readCount(option: string, text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 1 && count <= 500) return count;

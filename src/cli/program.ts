@@ -7,6 +7,7 @@ const COMMANDS: Readonly<Record<string, (context: Context) => Promise<Command>>>
   up: async (context) => (await import('./commands/up.ts')).upCommand(context),
   daemon: async (context) => (await import('./commands/daemon.ts')).daemonCommand(context),
   agent: async (context) => (await import('./commands/agent.ts')).agentCommand(context),
+  persona: async (context) => (await import('../ctx/commands/agent.ts')).agentCommand(context, 'substrat persona'),
   memory: async (context) => (await import('./commands/memory.ts')).memoryCommand(context),
   channel: async (context) => (await import('./commands/channel.ts')).channelCommand(context),
   inbox: async (context) => (await import('./commands/inbox.ts')).inboxCommand(context),

@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import * as z from 'zod';
+import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { type Env, expand } from './expand.ts';
 import type { Place } from './fields.ts';
 import { userHome } from './home.ts';
 import { locate } from './locate.ts';
+import { nearest } from './nearest.ts';
 import { parseSource, readSource } from './read.ts';
 import { describeIssues, listProblems, typeMessage } from './report.ts';
 import { agents } from './sections/agents.ts';
@@ -85,7 +87,7 @@ export function openConfig({ file, cwd, home, env }: LoadOptions) {
 
 function parseSections(source: string, name: string, place: Place, env: Env): Sections {
   const shape = sections(place);
-  const schema = z.strictObject(shape);
+  const schema = z.strictObject(shape).superRefine(checkPersonas);
   const { value, problems } = expand(parseSource(source, name), Object.keys(shape), env);
   // Compiling schemas for this one parse would cost more than it saves.
   const parsed = schema.safeParse(value, { error: typeMessage, jitless: true });
@@ -93,6 +95,19 @@ function parseSections(source: string, name: string, place: Place, env: Env): Se
   const find = locate(source);
   const found = describeIssues(parsed.error?.issues ?? [], schema, find);
   throw new SubstratError('config', listProblems([...problems, ...found], name, find));
+}
+
+/** Members are made from personas that are there. */
+function checkPersonas({ members, agents }: Sections, context: z.RefinementCtx): void {
+  // What is wrong in itself is told already, and is no list then.
+  if (!Array.isArray(members) || !Array.isArray(agents)) return;
+  const known = agents.map((persona) => persona.name);
+  for (const { name, persona } of members) {
+    if (persona === null || known.some((one) => keyOf(one) === keyOf(persona))) continue;
+    const close = nearest(persona, known);
+    const message = `must name a persona of [agents]${close === null ? '' : ` (did you mean "${close}"?)`}`;
+    context.addIssue({ code: 'custom', path: ['members', name, 'persona'], message });
+  }
 }
 
 function findFile(cwd: string, home: string): string | null {

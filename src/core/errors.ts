@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'not_configured'
   | 'not_found'
   | 'not_running'
+  | 'outcome_unknown'
   | 'precondition_failed'
   | 'rate_limited'
   | 'schema_too_new'

@@ -43,6 +43,18 @@ export interface PersonaPrompt {
   readonly messages: readonly PromptMessage[];
 }
 
+/** The persona that an agent is made from. */
+export interface PersonaChoice {
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, string>>;
+}
+
+/** Those of some tools that a scope has, which is a JSON list of names or null for every tool. */
+export function withinScope(tools: readonly string[], scope: string | null): string[] {
+  const allowed = scope === null ? null : (JSON.parse(scope) as string[]);
+  return [...new Set(tools)].filter((tool) => allowed?.includes(tool) ?? true);
+}
+
 export interface PromptMessage {
   readonly role: 'user' | 'assistant' | 'system';
   readonly content: string;

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { UsageError } from '../cli/context.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { type Extensions, openExtensions } from '../tools/extensions.ts';
 import { type CtxContext, loadConfigFor } from './context.ts';
@@ -26,14 +25,6 @@ export async function withExtensions<T>(
   } finally {
     await extensions.close();
   }
-}
-
-/** `--arg k=v`, collected. */
-export function collectArgument(text: string, given: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (key === undefined || value === undefined)
-    throw new UsageError(`An argument is given as name=value; got "${text}".`);
-  return { ...given, [key]: value };
 }
 
 /** The knowledge base, and how often it was asked. */

@@ -89,7 +89,7 @@ export async function openSubstrat(options: SubstratOptions): Promise<Substrat> 
         import('../tools/served.ts'),
       ]);
       const door = {
-        tools: createServedTools(knowledge, async () => tools.list()),
+        tools: createServedTools(knowledge, async () => tools),
         personas: async () => personas,
       };
       const errors = {

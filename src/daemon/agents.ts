@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
+import { withinScope } from '../core/persona.ts';
 import type { AgentWish, WriteOnce } from '../http/api.ts';
 import { resolveReference } from '../messaging/reference.ts';
 import { createAgent } from '../messaging/tree.ts';
@@ -16,7 +17,15 @@ import { makeWorktree } from './worktrees.ts';
 /** Makes an agent for a person: what is not said comes from the parent, then from the configuration. */
 export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce): Promise<AgentView> {
   const { config, home, clock, workspaces } = daemon;
-  if (wish.tools) checkScope(wish.tools);
+  const custom = await daemon.tools.settings.customTools();
+  const persona = wish.persona === null ? undefined : { name: wish.persona, arguments: wish.arguments };
+  const declared = persona && (await daemon.tools.settings.findPersona(persona));
+  // A script that does not load now may do so later.
+  if (wish.tools)
+    checkScope(
+      wish.tools,
+      [...custom, ...config.tools].map(({ name }) => name),
+    );
   const id = newId();
   const ground = await prepareGround(daemon, wish, id);
   const made = write(async (tx) => {
@@ -47,7 +56,8 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
         program,
         workspace: seat.path,
         workspaceId: seat.workspaceId,
-        tools: wish.tools,
+        tools: wish.tools ?? (declared ? withinScope(declared.tools, parent?.tools ?? null) : null),
+        persona: persona && { ...persona, name: declared?.name ?? persona.name },
         nodeId: home.nodeId,
         spawnedBy: null,
       },
@@ -55,7 +65,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
     );
     if (seat.own) await ownSeat(tx, agent, seat.workspaceId);
     const view = (await tx.getAgentView({ id })) as AgentView;
-    daemon.tools.settings.checkTools(view);
+    daemon.tools.settings.checkTools(view, custom);
     return view;
   });
   const { value: agent, fresh } = await made.catch(async (error) => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { PersonaPrompt } from '../core/persona.ts';
 import type { Tracer } from '../core/tracing.ts';
 import type { AgentWish, KnowledgeDoor, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
@@ -13,7 +14,7 @@ import type { Provider } from '../providers/provider.ts';
 import { type Correspondence, cancelRun } from '../runs/endings.ts';
 import { ExternalRuns } from '../runs/external.ts';
 import { recoverRuns } from '../runs/recovery.ts';
-import { runTurn } from '../runs/run-turn.ts';
+import { type AskPersona, runTurn } from '../runs/run-turn.ts';
 import { Scheduler } from '../runs/scheduler.ts';
 import { createSlots } from '../runs/slots.ts';
 import { createBwrap } from '../sandbox/bwrap.ts';
@@ -24,6 +25,7 @@ import { openStore } from '../store/open.ts';
 import type { AgentRow, AgentView, Store, WorkspaceRow } from '../store/store.ts';
 import { type BoundTool, bindTools } from '../tools/bound.ts';
 import type { ToolDependencies } from '../tools/call.ts';
+import type { CustomTool } from '../tools/custom.ts';
 import type { Extensions } from '../tools/extensions.ts';
 import { createRateLimiter } from '../tools/rate.ts';
 import { openTracing, type Tracing } from '../tracing/tracing.ts';
@@ -36,6 +38,7 @@ import { type Home, takeHome } from './home.ts';
 import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import type { Log } from './log.ts';
 import { createMembers } from './members.ts';
+import { askPersona, findPersona } from './personas.ts';
 import { checkTools, createProviders, EXTERNAL } from './providers.ts';
 import { sweepWorkspaces, tidyWorktree, workspaceRules } from './workspaces.ts';
 
@@ -125,6 +128,8 @@ export class Daemon {
     this.#tracing = tracing;
     const sandbox = openSandbox(options, home);
     this.providers = createProviders(config, process.env);
+    const personas = async () => (await this.extensions()).personas;
+    const ask: AskPersona = (agent, limits) => askPersona(personas, agent, limits);
     const knowledge = openKnowledge({ config, home: home.path, store, log });
     this.knowledgeDoor = knowledgeDoor(knowledge, () => this.extensions(), { version, log });
     this.tools = {
@@ -139,16 +144,18 @@ export class Daemon {
         defaultProvider: config.daemon.defaultProvider,
         workspaces: workspaceRules(config, home, sandbox.mode, (agentId) => this.#scheduler.isLive(agentId)),
         knowledge,
-        checkTools: (agent) => checkTools(this.providers.get(agent.provider), agent),
+        customTools: () => this.#customTools(),
+        findPersona: (choice) => findPersona(personas, choice),
+        checkTools: (agent, custom) => checkTools(this.providers.get(agent.provider), agent, custom),
       },
       onAgentCreated: (agent) => this.#doors.prepare(agent),
       onWorkspaceChanged: (workspace) => this.settleWorkspace(workspace),
     };
     this.#sandbox = sandbox;
     const correspondence = this.#correspondence;
-    const external = new ExternalRuns({ store, clock, nodeId, correspondence, tracer });
-    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log });
     const { maxAttempts, turnTimeoutMs, leaseMs, slots } = config.daemon;
+    const external = new ExternalRuns({ store, clock, nodeId, correspondence, askPersona: ask, turnTimeoutMs, tracer });
+    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log });
     const turn = {
       store,
       clock,
@@ -156,6 +163,7 @@ export class Daemon {
       provider: (name: string) => this.providers.get(name) ?? null,
       prices: (name: string) => config.providers[name]?.prices ?? null,
       openDoor: this.#doors.open,
+      askPersona: ask,
       maxAttempts,
       turnTimeoutMs,
       log,
@@ -201,10 +209,20 @@ export class Daemon {
     };
   }
 
-  /** Opened when somebody first asks: most daemons start without. */
+  /** Opened when somebody first asks: a start does not wait for them. */
   extensions(): Promise<Extensions> {
     this.#extensions ??= import('./extensions.ts').then(({ openDaemonExtensions }) => openDaemonExtensions(this));
     return this.#extensions;
+  }
+
+  /** Where the configuration has none, nobody waits for what follows its file. */
+  async #customTools(): Promise<readonly CustomTool[]> {
+    if (this.#extensions === null && this.config.tools.length === 0) return [];
+    return (await this.extensions()).tools.list();
+  }
+
+  async askPersona(agent: AgentRow): Promise<PersonaPrompt | null> {
+    return askPersona(async () => (await this.extensions()).personas, agent);
   }
 
   addAgent(wish: AgentWish, write: WriteOnce = this.#write): Promise<AgentView> {
@@ -265,9 +283,10 @@ export class Daemon {
     if (this.#housekeeping) clearInterval(this.#housekeeping);
     await this.#api?.close();
     await this.knowledgeDoor.close();
-    await (await this.#extensions?.catch(() => null))?.close();
     await this.#scheduler.stop();
     await this.#doors.closeAll();
+    // Last, or what a turn waits for would fail, and that would be counted against it.
+    await (await this.#extensions?.catch(() => null))?.close();
     await Promise.all(this.#tidying);
     await this.store.close();
     this.home.release();
@@ -299,7 +318,8 @@ export class Daemon {
     // Loaded after the agents' work has begun: it does not wait for the door.
     const { serveApi } = await import('../http/serve.ts');
     this.#api = await serveApi(this, { socketPath: home.socket, bind: config.server.bind, token: home.token });
-    if (config.agents.length + config.tools.length > 0) {
+    // It follows the file, in which personas and tools may come to be.
+    if (config.file !== null) {
       this.extensions().catch((error) => this.log.error({ error: error.message }, 'no persona can be used'));
     }
     this.#housekeeping = setInterval(() => void this.forget(), HOUSEKEEPING_MS);

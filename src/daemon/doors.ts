@@ -11,7 +11,7 @@ import { instructionsOf } from '../runs/start.ts';
 import type { Confined, Enclosure, Sandbox } from '../sandbox/sandbox.ts';
 import type { AgentRow } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
-import { toolsInScope } from '../tools/catalog.ts';
+import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
 import { type Place, placeOf } from '../workspaces/place.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
@@ -56,6 +56,7 @@ export class AgentDoors {
 
   readonly open = async (attempt: Attempt): Promise<Door> => {
     const { tools, home, sandbox } = this.#options;
+    const custom = await tools.settings.customTools();
     const { agent, place } = await tools.store.read(async (tx) => {
       const row = (await tx.getAgent({ id: attempt.agentId })) as AgentRow;
       return { agent: row, place: await placeOf(tx, tools.settings.workspaces, row) };
@@ -67,7 +68,7 @@ export class AgentDoors {
     this.#attempts.set(agent.id, attempt);
     return {
       mcpConfig: home.mcpConfig(agent.id),
-      toolCount: toolsInScope(agent).length,
+      toolCount: toolsInScope(attempt).length + customToolsInScope(attempt, custom).length,
       home: home.agentHome(agent.id),
       confine: async (command, needs = {}) => {
         const wrapped = await sandbox.confine(command, needs, this.#enclosure(agent, place));
@@ -89,7 +90,7 @@ export class AgentDoors {
       const seat = {
         join: () => external.join(agent.id),
         leave: () => this.#leave(agent.id),
-        instructions: () => this.#options.tools.store.read((tx) => instructionsOf(tx, agent)),
+        instructions: (attempt: Attempt) => this.#options.tools.store.read((tx) => instructionsOf(tx, agent, attempt)),
       };
       // Whoever joins later is no part of the request that made the agent.
       this.#external.set(agent.id, await under(undefined, () => this.#listen(agent, seat)));

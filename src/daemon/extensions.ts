@@ -13,12 +13,24 @@ export async function openDaemonExtensions(daemon: {
 }): Promise<Extensions> {
   const { config, home, log } = daemon;
   const { file } = config;
+  let opened = false;
+  const read = () => {
+    if (file === null) return config;
+    try {
+      return loadConfig({ file, cwd: process.cwd(), home: home.path, env: process.env });
+    } catch (error) {
+      // Broken since the start, which was a good one.
+      if (!opened) return config;
+      throw error;
+    }
+  };
   const extensions = await openExtensions({
-    read: () => (file === null ? config : loadConfig({ file, cwd: process.cwd(), home: home.path, env: process.env })),
+    read,
     knowledge: daemon.tools.settings.knowledge,
     env: process.env,
     log: (level, message) => log[level]({}, message),
   });
+  opened = true;
   for (const problem of extensions.problems()) log.warn({}, problem);
   extensions.watch();
   return extensions;

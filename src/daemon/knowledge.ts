@@ -46,7 +46,7 @@ export function knowledgeDoor(
   extensions: () => Promise<Extensions>,
   { version, log }: Pick<Surroundings, 'version' | 'log'>,
 ): KnowledgeDoor {
-  const tools = createServedTools(knowledge, async () => (await extensions()).tools.list());
+  const tools = createServedTools(knowledge, async () => (await extensions()).tools);
   const personas = async () => (await extensions()).personas;
   const load = async () => {
     const { createKnowledgeServer } = await import('../mcp/knowledge-server.ts');

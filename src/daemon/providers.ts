@@ -4,7 +4,7 @@ import { cursorAgent } from '../providers/cursor-agent.ts';
 import type { Provider } from '../providers/provider.ts';
 import { scripted } from '../providers/scripted.ts';
 import type { AgentRow } from '../store/store.ts';
-import { toolsInScope } from '../tools/catalog.ts';
+import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
 
 /** The providers that this daemon can execute. `external` is none of them: somebody else runs those agents. */
 export function createProviders(config: Config, daemonEnv: NodeJS.ProcessEnv): ReadonlyMap<string, Provider> {
@@ -33,9 +33,11 @@ export function createProviders(config: Config, daemonEnv: NodeJS.ProcessEnv): R
 export function checkTools(
   provider: Provider | undefined,
   agent: Pick<AgentRow, 'provider' | 'workspace' | 'tools'>,
+  custom: readonly { readonly name: string }[],
 ): void {
   if (provider?.maxTools === undefined) return;
-  const [ours, others] = [toolsInScope(agent).length, provider.otherTools?.(agent.workspace) ?? 0];
+  const ours = toolsInScope(agent).length + customToolsInScope(agent, custom).length;
+  const others = provider.otherTools?.(agent.workspace) ?? 0;
   if (ours + others <= provider.maxTools) return;
   throw new SubstratError(
     'cap_reached',

@@ -1,7 +1,8 @@
+import type { PersonaPrompt } from '../core/persona.ts';
 import type { Tracer } from '../core/tracing.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import type { Personas } from '../personas/personas.ts';
-import type { AgentView, Store, Tx, WorkspaceRow } from '../store/store.ts';
+import type { AgentRow, AgentView, Store, Tx, WorkspaceRow } from '../store/store.ts';
 import type { ServedTools } from '../tools/served.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 
@@ -27,6 +28,8 @@ export interface Api {
   }>;
   /** `write` executes the effect, or finds that it has been executed. */
   addAgent(wish: AgentWish, write: WriteOnce): Promise<AgentView>;
+  /** What the agent's persona says now; null where it has none. */
+  askPersona(agent: AgentRow): Promise<PersonaPrompt | null>;
   readonly workspaces: WorkspaceRules;
   /** Makes the directory of a workspace, or removes that of a deleted one. */
   settleWorkspace(workspace: WorkspaceRow): Promise<void>;
@@ -65,4 +68,7 @@ export interface AgentWish {
   /** Give it a git worktree of the repository there. */
   readonly worktree: boolean;
   readonly tools: readonly string[] | null;
+  /** What it is made from; without `tools`, its scope are the persona's. */
+  readonly persona: string | null;
+  readonly arguments: Readonly<Record<string, string>>;
 }

@@ -43,6 +43,8 @@ export const Agent = z
     workspace: z.string(),
     instructions: z.string(),
     tools: z.array(z.string()).nullable(),
+    persona: z.string().nullable().openapi({ description: 'What it was made from.' }),
+    arguments: z.record(z.string(), z.string()).openapi({ description: 'Of its persona.' }),
     pending: z.int(),
     createdAt: time,
   })
@@ -66,6 +68,19 @@ export const AgentCreation = z
       description: 'Give it a git worktree, on a branch of its own, of the repository that `workspace` is.',
     }),
     tools: z.array(label).max(200).nullable().default(null),
+    persona: label
+      .nullable()
+      .default(null)
+      .openapi({ description: 'The persona that it is made from; without `tools`, its tools are the agent’s scope.' }),
+    arguments: z
+      .record(z.string().min(1).max(64).refine(plain, NO_NUL), z.string().max(10_000).refine(plain, NO_NUL))
+      .refine((given) => Object.keys(given).length <= 50, 'must have at most 50 arguments')
+      .default({})
+      .openapi({ description: 'The arguments of the persona.' }),
+  })
+  .refine(({ persona, arguments: given }) => persona !== null || Object.keys(given).length === 0, {
+    path: ['arguments'],
+    error: 'are those of a persona: say which one',
   })
   .openapi('AgentCreation');
 
@@ -337,7 +352,7 @@ export const Prompt = z
     agentId: uuid,
     sections: z.array(
       z.strictObject({
-        name: z.enum(['identity', 'instructions', 'memory', 'channels', 'guidance', 'messages']),
+        name: z.enum(['identity', 'persona', 'instructions', 'memory', 'channels', 'guidance', 'messages']),
         text: z.string(),
         tokens: z.int(),
       }),

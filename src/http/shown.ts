@@ -30,6 +30,8 @@ export function showAgent(view: AgentView) {
     workspace: view.workspace,
     instructions: view.instructions,
     tools: view.tools === null ? null : (JSON.parse(view.tools) as string[]),
+    persona: view.persona,
+    arguments: JSON.parse(view.persona_args ?? '{}') as Record<string, string>,
     pending: view.pending,
     createdAt: showTime(view.created_at),
   };

@@ -4,6 +4,7 @@ import { SubstratError } from '../core/errors.ts';
 import type { Personas } from '../personas/personas.ts';
 import { toolsOf } from '../personas/scope.ts';
 import type { ServedTool, ServedTools } from '../tools/served.ts';
+import { createAnnouncements } from './announcements.ts';
 import { servePrompts } from './prompts.ts';
 
 export interface KnowledgeServerOptions {
@@ -18,23 +19,37 @@ export interface KnowledgeServerOptions {
  * its address it has the tools of that persona and no others.
  */
 export function createKnowledgeServer(options: KnowledgeServerOptions) {
-  const { personas, log } = options;
+  const { log } = options;
+  const announcements = createAnnouncements();
   const handler = createMcpHandler(({ requestInfo }) => createServer(options, agentOf(requestInfo)), {
     onerror: (error) => log.error({ error: error.message }, 'an MCP request was refused'),
   });
-  let unfollow: (() => void) | null = null;
-  const follow = async () => {
-    unfollow ??= (await personas()).onChange(() => handler.notify.promptsChanged());
+  let following: Promise<() => void> | null = null;
+  const changes = {
+    prompts: () => {
+      handler.notify.promptsChanged();
+      announcements.announce('notifications/prompts/list_changed');
+    },
+    tools: () => {
+      handler.notify.toolsChanged();
+      announcements.announce('notifications/tools/list_changed');
+    },
   };
   return {
     fetch: async (request: Request) => {
-      await follow();
+      following ??= followChanges(options, changes).catch((error) => {
+        following = null;
+        throw error;
+      });
+      await following;
       const agent = agentOf(request);
-      if (agent !== null) toolsOf(await personas(), agent, []);
-      return handler.fetch(request);
+      if (agent !== null) toolsOf(await options.personas(), agent, []);
+      const listens = request.method === 'GET' && request.headers.get('accept')?.includes('text/event-stream');
+      return listens ? announcements.open() : handler.fetch(request);
     },
     close: async () => {
-      unfollow?.();
+      (await following)?.();
+      announcements.close();
       await handler.close();
     },
   };
@@ -59,12 +74,33 @@ export async function serveOnStdio(options: KnowledgeServerOptions, agent: strin
   process.stdin.once('end', resolve).once('close', resolve);
   process.once('SIGINT', resolve).once('SIGTERM', resolve);
   // One of them was only asked what it is, and is not connected.
-  const unfollow = personas.onChange(() => {
-    for (const server of connected) void server.sendPromptListChanged().catch(() => {});
+  const tell = (send: (server: Server) => Promise<void>) => {
+    for (const server of connected) void send(server).catch(() => {});
+  };
+  const unfollow = await followChanges(options, {
+    prompts: () => tell((server) => server.sendPromptListChanged()),
+    tools: () => tell((server) => server.sendToolListChanged()),
   });
   await promise;
   unfollow();
   await handle.close();
+}
+
+/** What a persona has of tools is its own to change. */
+async function followChanges(
+  { personas, tools }: KnowledgeServerOptions,
+  changed: { readonly prompts: () => void; readonly tools: () => void },
+): Promise<() => void> {
+  const unfollow = [
+    (await personas()).onChange(() => {
+      changed.prompts();
+      changed.tools();
+    }),
+    await tools.onChange(changed.tools),
+  ];
+  return () => {
+    for (const end of unfollow) end();
+  };
 }
 
 function agentOf(request: Request | undefined): string | null {
@@ -72,7 +108,7 @@ function agentOf(request: Request | undefined): string | null {
 }
 
 async function createServer({ version, tools, personas, log }: KnowledgeServerOptions, agent: string | null) {
-  const server = new Server({ name: 'substrat', version }, { capabilities: { tools: {} } });
+  const server = new Server({ name: 'substrat', version }, { capabilities: { tools: { listChanged: true } } });
   const known = await personas();
   const inScope = async () => (agent === null ? tools.list() : toolsOf(known, agent, await tools.list()));
   server.setRequestHandler('tools/list', async () => ({

@@ -5,10 +5,10 @@ import type { Attempt } from '../runs/attempt.ts';
 import type { AgentRow } from '../store/store.ts';
 import { toResult } from '../tools/bound.ts';
 import { callTool, type ToolDependencies } from '../tools/call.ts';
-import { toolsInScope } from '../tools/catalog.ts';
+import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
 import type { Tool } from '../tools/tool.ts';
 
-/** The MCP server of one agent in one attempt: its scope is all that it lists and all that it accepts. */
+/** The MCP server of one agent in one attempt: the attempt's scope is all that it lists and all that it accepts. */
 export function createAgentServer(
   deps: ToolDependencies,
   attempt: Attempt,
@@ -17,7 +17,10 @@ export function createAgentServer(
 ): Server {
   const options = { capabilities: { tools: {} }, ...(instructions !== undefined && { instructions }) };
   const server = new Server({ name: 'substrat', version }, options);
-  server.setRequestHandler('tools/list', () => ({ tools: toolsInScope(agent).map(published) }));
+  server.setRequestHandler('tools/list', async () => {
+    const custom = customToolsInScope(attempt, await deps.settings.customTools());
+    return { tools: [...toolsInScope(attempt), ...custom].map(published) };
+  });
   server.setRequestHandler('tools/call', async ({ params }) => {
     const called = await callTool(deps, attempt, params.name, params.arguments);
     if (!called) {
@@ -29,9 +32,10 @@ export function createAgentServer(
   return server;
 }
 
-const schemas = new WeakMap<Tool, { type: 'object' }>();
+type Published = Pick<Tool, 'name' | 'description' | 'input'>;
+const schemas = new WeakMap<Published, { type: 'object' }>();
 
-function published(tool: Tool) {
+function published(tool: Published) {
   const inputSchema = schemas.get(tool) ?? (z.toJSONSchema(tool.input, { io: 'input' }) as { type: 'object' });
   schemas.set(tool, inputSchema);
   return { name: tool.name, description: tool.description, inputSchema };

@@ -20,7 +20,7 @@ export interface AgentSocketOptions {
   readonly join: () => Promise<Attempt>;
   readonly leave: () => Promise<void>;
   /** What whoever joins is told; those whom a provider runs have it in their prompt. */
-  readonly instructions?: () => Promise<string>;
+  readonly instructions?: (attempt: Attempt) => Promise<string>;
 }
 
 export interface AgentSocket {
@@ -99,7 +99,7 @@ async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptio
     import('@modelcontextprotocol/server/stdio'),
     import('./server.ts'),
     import('./transport.ts'),
-    options.instructions?.(),
+    options.instructions?.(attempt),
   ]);
   const about = { version, instructions };
   serveStdio(() => createAgentServer(tools, attempt, agent, about), { transport: new SocketTransport(socket) });

@@ -1,6 +1,7 @@
 import { checkName, keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
+import type { PersonaChoice } from '../core/persona.ts';
 import type { AgentRow, Tx } from '../store/store.ts';
 import { joinTeam } from './channels.ts';
 import { answer } from './replies.ts';
@@ -25,6 +26,7 @@ export interface NewAgent {
   readonly workspaceId: string | null;
   /** Null: every tool that the parent has. */
   readonly tools: readonly string[] | null;
+  readonly persona?: PersonaChoice | undefined;
   readonly nodeId: string;
   /** The run whose attempt must end before the agent may run; null: it may run at once. */
   readonly spawnedBy: string | null;
@@ -56,6 +58,8 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
     workspace: wanted.workspace,
     workspace_id: wanted.workspaceId,
     tools: scopeWithin(parent, wanted.tools),
+    persona: wanted.persona?.name ?? null,
+    persona_args: wanted.persona ? JSON.stringify(wanted.persona.arguments) : null,
     session: null,
     lost_session: 0,
     node_id: wanted.nodeId,

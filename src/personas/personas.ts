@@ -14,6 +14,8 @@ export interface Personas {
   list(): readonly PersonaInfo[];
   /** Null when there is none of that name. `path` is its file. */
   find(name: string): (PersonaInfo & { readonly path: string | null }) | null;
+  /** What `resolve` would begin with; throws as it would for what is not there. */
+  check(name: string, args: Readonly<Record<string, unknown>>): PersonaInfo;
   /** Throws `not_found`, `bad_request` for a missing argument, `agent_error`, `timeout`. */
   resolve(name: string, args: Readonly<Record<string, unknown>>, use?: PersonaUse): Promise<PersonaPrompt>;
   /** What is wrong now, one sentence each: scripts that do not load, tools that do not exist. */

@@ -43,6 +43,7 @@ export async function createRegistry(options: RegistryOptions): Promise<Personas
       const found = find(name);
       return found && { ...infoOf(found.persona), path: found.path };
     },
+    check: (name, args) => infoOf(usable(name, args).persona),
     resolve,
     problems: () => {
       const known = knownTools?.();
@@ -58,24 +59,29 @@ export async function createRegistry(options: RegistryOptions): Promise<Personas
     close: following.close,
   };
 
-  async function resolve(
-    name: string,
-    args: Readonly<Record<string, unknown>>,
-    use: PersonaUse = {},
-  ): Promise<PersonaPrompt> {
+  function usable(name: string, args: Readonly<Record<string, unknown>>): Loaded {
     const found = find(name);
     if (found === null) {
       const problem = following.get(name)?.problem;
       if (problem) throw new SubstratError('agent_error', `${name} cannot be used: ${problem}`);
       throw new SubstratError('not_found', `There is no agent "${shorten(name)}".`);
     }
-    const { persona, timeoutMs } = found;
+    const { persona } = found;
     for (const { name: wanted, required } of persona.arguments) {
       const given = Object.hasOwn(args, wanted) ? args[wanted] : null;
       if (required && (given === undefined || given === null || given === '')) {
         throw new SubstratError('bad_request', `Missing required argument "${wanted}" of ${persona.name}.`);
       }
     }
+    return found;
+  }
+
+  async function resolve(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    use: PersonaUse = {},
+  ): Promise<PersonaPrompt> {
+    const { persona, timeoutMs } = usable(name, args);
     const limit = Math.min(timeoutMs || DEFAULT_TIMEOUT_MS, use.timeoutMs ?? Number.POSITIVE_INFINITY);
     const base = use.knowledge ?? knowledge;
     const say: ScriptLog = (level, message) => log(level === 'debug' ? 'info' : level, `${persona.name}: ${message}`);

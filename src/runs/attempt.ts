@@ -1,3 +1,4 @@
+import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { RunMessageType } from '../core/run.ts';
 import type { AgentRow, RunRow, Tx } from '../store/store.ts';
 import type { RunSpans } from './spans.ts';
@@ -10,8 +11,10 @@ export interface Attempt {
   readonly number: number;
   /** Joined by somebody else's program: open-ended, in no slot, never tried again. */
   readonly external: boolean;
-  /** The agent's scope, as JSON; null is every tool. */
-  readonly tools: string | null;
+  /** Its scope, as JSON; null is every tool. The agent's, or what its persona says for this run within it. */
+  tools: string | null;
+  /** What the agent's persona says for this run, once it has been asked. */
+  persona: PersonaPrompt | null;
   /** How often each identical call was made so far. */
   readonly calls: Map<string, number>;
   /** Up to which message it has seen each channel; known for good when the turn ends well. */
@@ -34,6 +37,7 @@ export function createAttempt(run: RunRow, agent: AgentRow, step: number, spans:
     number: run.attempt,
     external: agent.provider === 'external',
     tools: agent.tools,
+    persona: null,
     calls: new Map(),
     shown: new Map(),
     called: false,
@@ -42,6 +46,13 @@ export function createAttempt(run: RunRow, agent: AgentRow, step: number, spans:
     limited: false,
     spans,
   };
+}
+
+/** From now on the attempt is what the persona says: never more than the agent's scope allows. */
+export function takePersona(attempt: Attempt, agent: AgentRow, persona: PersonaPrompt | null): void {
+  if (persona === null) return;
+  attempt.persona = persona;
+  attempt.tools = JSON.stringify(withinScope(persona.tools, agent.tools));
 }
 
 export interface Entry {

@@ -1,8 +1,9 @@
 import { SubstratError } from '../core/errors.ts';
 import { type Tracer, under } from '../core/tracing.ts';
 import type { AgentRow, Store } from '../store/store.ts';
-import { type Attempt, createAttempt } from './attempt.ts';
+import { type Attempt, createAttempt, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun } from './endings.ts';
+import type { AskPersona } from './run-turn.ts';
 import { RunSpans, startRunSpan } from './spans.ts';
 
 export interface ExternalOptions {
@@ -10,6 +11,9 @@ export interface ExternalOptions {
   readonly clock: () => number;
   readonly nodeId: string;
   readonly correspondence: Correspondence;
+  /** Asked when the run opens; whoever wants to join is told what is wrong. */
+  readonly askPersona: AskPersona;
+  readonly turnTimeoutMs: number;
   /** Null where nothing is traced. */
   readonly tracer: Tracer | null;
 }
@@ -80,7 +84,9 @@ export class ExternalRuns {
 
   async #open(agentId: string): Promise<Attempt> {
     await this.#leaving.get(agentId);
-    const { store, clock, nodeId, tracer } = this.#options;
+    const { store, clock, nodeId, tracer, askPersona, turnTimeoutMs } = this.#options;
+    const joining = (await store.read((tx) => tx.getAgent({ id: agentId }))) as AgentRow;
+    const persona = await askPersona(joining, { timeoutMs: turnTimeoutMs });
     const { run, agent } = await store.write(async (tx) => {
       const agent = (await tx.getAgent({ id: agentId })) as AgentRow;
       if (agent.terminated_at !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
@@ -88,6 +94,9 @@ export class ExternalRuns {
       await tx.appendEvent({ type: 'run_started', at: clock(), agentId, data: { runId: run.id, agentId, attempt: 1 } });
       return { run, agent };
     });
-    return createAttempt(run, agent, 0, tracer && new RunSpans(startRunSpan(tracer, run, agent, { parent: null })));
+    const spans = tracer && new RunSpans(startRunSpan(tracer, run, agent, { parent: null }));
+    const attempt = createAttempt(run, agent, 0, spans);
+    takePersona(attempt, agent, persona);
+    return attempt;
   }
 }

@@ -1,5 +1,6 @@
 import { shorten } from '../core/agent.ts';
 import { escapeHeaders, escapeSection, quote, renderMessage } from '../core/header.ts';
+import type { PersonaPrompt } from '../core/persona.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
 import type { AgentRow, BlockView, ChannelRow } from '../store/store.ts';
 
@@ -31,6 +32,9 @@ const MEMORY_GUIDANCE: Readonly<Record<string, string>> = {
   search_memory: 'search_memory finds stored passages by keywords.',
 };
 
+const PERSONA = '## Persona';
+const PERSONA_MESSAGES = 'Your conversation begins with these words; "assistant" is you:';
+
 const CHANNELS = `## Channels
 
 A message "in #channel" was said to everybody there. Your final text is not posted to a channel. To say something there,
@@ -38,7 +42,7 @@ call send_message with channelId; @handle calls somebody. react_to_message says 
 said before, and do_nothing is right whenever a message is not for you. You are in:`;
 
 export interface Section {
-  readonly name: 'identity' | 'instructions' | 'memory' | 'channels' | 'guidance' | 'messages';
+  readonly name: 'identity' | 'persona' | 'instructions' | 'memory' | 'channels' | 'guidance' | 'messages';
   readonly text: string;
 }
 
@@ -47,9 +51,11 @@ export function instructionSections(
   agent: Pick<AgentRow, 'name' | 'role' | 'instructions' | 'tools'>,
   blocks: readonly Pick<BlockView, 'label' | 'text'>[],
   channels: readonly Pick<ChannelRow, 'id' | 'topic'>[],
+  persona: PersonaPrompt | null = null,
 ): Section[] {
   const sections: Section[] = [
     { name: 'identity', text: `You are ${agent.name} (${agent.role}), an agent in Substrat.` },
+    { name: 'persona', text: persona === null ? '' : renderPersona(persona) },
     { name: 'instructions', text: agent.instructions.trim() },
     { name: 'memory', text: renderMemory(agent, blocks) },
     { name: 'channels', text: renderChannels(channels) },
@@ -63,6 +69,14 @@ export function buildInstructions(...described: Parameters<typeof instructionSec
   return instructionSections(...described)
     .map(({ text }) => text)
     .join('\n\n');
+}
+
+/** What a persona says can hold documents of anybody's: no header of ours can be forged in it. */
+function renderPersona({ system, messages }: PersonaPrompt): string {
+  const parts = [PERSONA, escapeHeaders(system.trim())];
+  const said = messages.map(({ role, content }) => quote(`${role}: ${content.trim()}`, '> '));
+  if (said.length > 0) parts.push(PERSONA_MESSAGES, said.join('\n\n'));
+  return parts.filter(Boolean).join('\n\n');
 }
 
 /** The blocks, each under its label, and how to change them for those who can. */

@@ -1,11 +1,12 @@
 import { SubstratError } from '../core/errors.ts';
+import type { PersonaPrompt } from '../core/persona.ts';
 import { cleanText } from '../core/text.ts';
 import { errorCode, under } from '../core/tracing.ts';
 import type { Provider, ProviderEvent, Turn } from '../providers/provider.ts';
-import type { Store, Tx } from '../store/store.ts';
-import { type Attempt, record } from './attempt.ts';
+import type { AgentRow, Store, Tx } from '../store/store.ts';
+import { type Attempt, record, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun, type Failure, failAttempt } from './endings.ts';
-import type { Started } from './start.ts';
+import { type Started, writePrompt } from './start.ts';
 
 export interface TurnDependencies {
   readonly store: Store;
@@ -14,12 +15,17 @@ export interface TurnDependencies {
   readonly provider: (name: string) => Provider | null;
   /** Opens the run's own socket; what comes through it acts for this attempt only. */
   readonly openDoor: (attempt: Attempt) => Promise<Door>;
+  /** What the agent's persona says now; null where it has none. Throws where it cannot say it. */
+  readonly askPersona: AskPersona;
   /** Per million tokens, where the provider tells no cost. */
   readonly prices: (provider: string) => Prices | null;
   readonly maxAttempts: number;
   readonly turnTimeoutMs: number;
   readonly log: { warn(details: object, message: string): void };
 }
+
+/** Who has no persona does not wait. */
+export type AskPersona = (agent: AgentRow, limits: { readonly timeoutMs: number }) => Promise<PersonaPrompt | null>;
 
 export interface Prices {
   readonly input: number;
@@ -59,11 +65,15 @@ async function attemptTurn(deps: TurnDependencies, started: Started, signal: Abo
   const { attempt } = started;
   let outcome: Outcome;
   try {
-    const door = await deps.openDoor(attempt);
-    try {
-      outcome = await execute(deps, started, door, signal);
-    } finally {
-      await door.close();
+    const instructions = started.instructions ?? (await instruct(deps, started, signal));
+    if (instructions === null) outcome = 'cancelled';
+    else {
+      const door = await deps.openDoor(attempt);
+      try {
+        outcome = await execute(deps, { ...started, instructions }, door, signal);
+      } finally {
+        await door.close();
+      }
     }
   } catch (error) {
     outcome = isFenced(error) ? 'cancelled' : { failure: { kind: kindOf(error), message: (error as Error).message } };
@@ -72,9 +82,30 @@ async function attemptTurn(deps: TurnDependencies, started: Started, signal: Abo
   return outcome;
 }
 
+/** Asks the agent's persona who it is in this run, and writes the prompt down. Null: the run was ended meanwhile. */
+async function instruct(deps: TurnDependencies, started: Started, signal: AbortSignal): Promise<string | null> {
+  const { attempt, agent, prompt } = started;
+  const { promise: ended, resolve: end } = Promise.withResolvers<'ended'>();
+  const onAbort = () => end('ended');
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const asked = deps.askPersona(agent, { timeoutMs: deps.turnTimeoutMs });
+    const persona = await Promise.race([asked, ended]);
+    if (persona === 'ended') return null;
+    takePersona(attempt, agent, persona);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+  return deps.store.write(async (tx) => {
+    await tx.holdRun(attempt);
+    return writePrompt(tx, attempt, agent, prompt, deps.clock());
+  });
+}
+
 async function execute(
   deps: TurnDependencies,
-  { attempt, agent, messages, journal, instructions, prompt }: Started,
+  { attempt, agent, messages, journal, instructions, prompt }: Started & { readonly instructions: string },
   { mcpConfig, toolCount, home, confine }: Door,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -201,10 +232,11 @@ async function end(tx: Tx, deps: TurnDependencies, attempt: Attempt, outcome: Ou
   await failAttempt(tx, deps.correspondence, run, failure, { maxAttempts: deps.maxAttempts }, now);
 }
 
-/** What somebody has to put right first, such as a sandbox that cannot be made, is no crash of a program. */
-function kindOf(error: unknown): 'crash' | 'invalid_request' {
-  const refused = ['bad_request', 'forbidden', 'unsupported'];
-  return error instanceof SubstratError && refused.includes(error.code) ? 'invalid_request' : 'crash';
+/** What somebody has to put right first, such as a sandbox that cannot be made or a persona that is gone, is no crash of a program. */
+function kindOf(error: unknown): 'crash' | 'invalid_request' | 'timeout' {
+  if (!(error instanceof SubstratError)) return 'crash';
+  if (error.code === 'timeout') return 'timeout';
+  return ['bad_request', 'forbidden', 'not_found', 'unsupported'].includes(error.code) ? 'invalid_request' : 'crash';
 }
 
 function isFenced(error: unknown): boolean {

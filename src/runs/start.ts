@@ -1,5 +1,6 @@
 import { shorten, USER, USER_ID } from '../core/agent.ts';
 import { type Carried, chooseCarried } from '../core/delivery.ts';
+import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
 import { inSpan, under } from '../core/tracing.ts';
 import type { AgentRow, BlockView, ChannelRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
@@ -31,7 +32,8 @@ export interface Started {
   readonly agent: AgentRow;
   readonly messages: readonly CarriedMessage[];
   readonly journal: readonly JournalEntry[];
-  readonly instructions: string;
+  /** Null until its persona has been asked. */
+  readonly instructions: string | null;
   readonly prompt: string;
 }
 
@@ -52,14 +54,14 @@ export async function startRun(
   const spans = claim && (await openRunSpans(tx, claim, run, agent, carried));
   const records = run.attempt === 1 ? [] : await tx.listRecords({ runId: run.id });
   const journal = journalOf(records);
-  const { messages, shown, instructions, prompt } = await under(spans?.run, () =>
+  const { messages, shown, prompt } = await under(spans?.run, () =>
     inSpan('build_prompt', { 'substrat.prompt.messages': carried.length }, () => build(tx, agent, carried, journal)),
   );
   const attempt = createAttempt(run, agent, records.at(-1)?.step ?? 0, spans);
   for (const [channelId, seq] of shown) attempt.shown.set(channelId, seq);
   attempt.called = records.some(({ type }) => type === 'tool_call_message');
-  await record(tx, attempt, { type: 'system_message', content: instructions }, now);
-  await record(tx, attempt, { type: 'user_message', content: prompt }, now);
+  // A persona is asked outside of the transaction, so its agent's prompt is written down later.
+  const instructions = agent.persona === null ? await writePrompt(tx, attempt, agent, prompt, now) : null;
   await tx.appendEvent({
     type: 'run_started',
     at: now,
@@ -84,9 +86,27 @@ export async function startRun(
   return { attempt, agent, messages, journal, instructions, prompt };
 }
 
+/** Records what the turn begins with, and answers the system prompt. */
+export async function writePrompt(
+  tx: Tx,
+  attempt: Attempt,
+  agent: AgentRow,
+  prompt: string,
+  now: number,
+): Promise<string> {
+  const instructions = await instructionsOf(tx, agent, attempt);
+  await record(tx, attempt, { type: 'system_message', content: instructions }, now);
+  await record(tx, attempt, { type: 'user_message', content: prompt }, now);
+  return instructions;
+}
+
 /** The system prompt: what the agent is, remembers, can be heard in and has to know. */
-export async function instructionsOf(tx: Tx, agent: AgentRow): Promise<string> {
-  return buildInstructions(agent, ...(await known(tx, agent)));
+export async function instructionsOf(
+  tx: Tx,
+  agent: AgentRow,
+  { tools, persona }: Pick<Attempt, 'tools' | 'persona'>,
+): Promise<string> {
+  return buildInstructions({ ...agent, tools }, ...(await known(tx, agent)), persona);
 }
 
 async function build(
@@ -94,11 +114,10 @@ async function build(
   agent: AgentRow,
   carried: readonly DeliveryView[],
   journal: readonly JournalEntry[],
-): Promise<Pick<Started, 'messages' | 'instructions' | 'prompt'> & { shown: Map<string, number> }> {
+): Promise<Pick<Started, 'messages' | 'prompt'> & { shown: Map<string, number> }> {
   const { messages, shown } = await withContext(tx, agent, carried);
-  const instructions = await instructionsOf(tx, agent);
   const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
-  return { messages, shown, instructions, prompt: buildPrompt({ conversation, messages, journal }) };
+  return { messages, shown, prompt: buildPrompt({ conversation, messages, journal }) };
 }
 
 /** What stands in an agent's system prompt beside its instructions: its memory, and where it can be heard. */
@@ -108,8 +127,9 @@ async function known(tx: Tx, agent: AgentRow): Promise<[BlockView[], ChannelRow[
 }
 
 /** The prompt that a turn would begin with now, section by section: what is known of it before it is there. */
-export async function previewPrompt(tx: Tx, agent: AgentRow): Promise<Section[]> {
-  const sections = instructionSections(agent, ...(await known(tx, agent)));
+export async function previewPrompt(tx: Tx, agent: AgentRow, persona: PersonaPrompt | null): Promise<Section[]> {
+  const tools = persona === null ? agent.tools : JSON.stringify(withinScope(persona.tools, agent.tools));
+  const sections = instructionSections({ ...agent, tools }, ...(await known(tx, agent)), persona);
   const pending = await tx.listPending({ agentId: agent.id, limit: MAX_CARRIED });
   const { messages } = await withContext(tx, agent, withinReason(chooseCarried(pending)).deliveries);
   const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
@@ -219,13 +239,21 @@ async function conversationOf(tx: Tx, agentId: string): Promise<string[]> {
   return turns;
 }
 
-/** What earlier attempts said, and which of their calls succeeded. */
+/** What earlier attempts said, which of their calls succeeded, and of which nobody knows. */
 function journalOf(records: readonly RunMessageRow[]): JournalEntry[] {
   const calls = new Map<string, RunMessageRow>();
   const journal: JournalEntry[] = [];
+  const ended = new Set(records.flatMap((row) => (row.type === 'tool_return_message' ? (row.call_id ?? []) : [])));
   for (const row of records) {
     if (row.type === 'assistant_message') journal.push({ type: 'text', text: JSON.parse(row.content) as string });
-    if (row.type === 'tool_call_message' && row.call_id) calls.set(row.call_id, row);
+    if (row.type === 'tool_call_message' && row.call_id) {
+      calls.set(row.call_id, row);
+      // Only what was written down before it began has a key.
+      if (row.call_key && row.tool && !ended.has(row.call_id)) {
+        const result = { outcome: 'unknown' };
+        journal.push({ type: 'call', tool: row.tool, arguments: JSON.parse(row.content), result });
+      }
+    }
     if (row.type !== 'tool_return_message' || row.is_error || !row.call_id) continue;
     const call = calls.get(row.call_id);
     if (!call?.tool) continue;

@@ -10,6 +10,7 @@ import { channels } from './migrations/0008-channels.ts';
 import { knowledge } from './migrations/0009-knowledge.ts';
 import { vectors } from './migrations/0010-vectors.ts';
 import { tracing } from './migrations/0011-tracing.ts';
+import { personas } from './migrations/0012-personas.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited. */
@@ -25,6 +26,7 @@ const migrations: readonly string[] = [
   knowledge,
   vectors,
   tracing,
+  personas,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

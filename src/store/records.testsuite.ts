@@ -40,6 +40,27 @@ export function testRecords({ read, write }: StoreKit): void {
       expect(effects.map(({ content }) => content)).toEqual(['1', '4']);
     });
 
+    test('gives what came of the starts of identical calls in earlier attempts', async () => {
+      const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
+      const add = (change: object) => write((tx) => tx.insertRecord(record(run, change)));
+      const start = (call_id: string, change: object = {}) =>
+        add({ type: 'tool_call_message', call_id, call_key: 'k', ...change });
+      await start('done');
+      await start('cut off');
+      await start('of another key', { call_key: 'other' });
+      await start('no start', { call_key: null });
+      await add({ type: 'tool_return_message', call_id: 'done', call_key: 'k', content: '1', effect: 1 });
+      await start('failed', { attempt: 2 });
+      await add({ type: 'tool_return_message', call_id: 'failed', content: '2', is_error: 1, attempt: 2 });
+      await start('of this attempt', { attempt: 3 });
+      const starts = await read((tx) => tx.listStarts({ runId: run.id, callKey: 'k', attempt: 3 }));
+      expect(starts).toEqual([
+        { content: '1', is_error: 0 },
+        { content: null, is_error: null },
+        { content: '2', is_error: 1 },
+      ]);
+    });
+
     test("shows an agent's last entries over all its runs, the newest first", async () => {
       const agent = await write((tx) => addAgent(tx));
       for (const content of ['1', '2']) {

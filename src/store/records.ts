@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+import type { RunMessageType } from '../core/run.ts';
 import type { Queries } from './query.ts';
 import type { RunMessageRow } from './schema.ts';
 
@@ -46,6 +48,23 @@ export function recordQueries({ db, all, one, run }: Queries) {
         .where('call_key', '=', p.callKey)
         .where('effect', '=', 1)
         .orderBy('n'),
+    ),
+    /** The calls of earlier attempts that were written down before they began, in order, and what came of each: null where nothing did. */
+    listStarts: all((p: { runId: string; callKey: string; attempt: number }) =>
+      db
+        .selectFrom('run_messages as start')
+        .leftJoin('run_messages as finish', (join) =>
+          join
+            .onRef('finish.run_id', '=', 'start.run_id')
+            .onRef('finish.call_id', '=', 'start.call_id')
+            .on('finish.type', '=', sql.lit<RunMessageType>('tool_return_message')),
+        )
+        .select(['finish.content', 'finish.is_error'])
+        .where('start.run_id', '=', p.runId)
+        .where('start.call_key', '=', p.callKey)
+        .where('start.attempt', '<', p.attempt)
+        .where('start.type', '=', sql.lit<RunMessageType>('tool_call_message'))
+        .orderBy('start.n'),
     ),
     listRecentRecords: all((p: { agentId: string; limit: number }) =>
       db

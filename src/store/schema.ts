@@ -62,6 +62,10 @@ export interface AgentRow {
   workspace_id: string | null;
   /** JSON list of tool names; null: every tool. */
   tools: string | null;
+  /** What it was made from; null: from instructions alone. */
+  persona: string | null;
+  /** JSON object of texts; null without a persona. */
+  persona_args: string | null;
   /** The provider's handle to the conversation. */
   session: string | null;
   /** The provider did not know the session any more, and no turn has ended well since. */

@@ -88,6 +88,8 @@ export async function addAgent(tx: Tx, change: Partial<AgentRow> & { parent?: Ag
     tools: null,
     session: null,
     lost_session: 0,
+    persona: null,
+    persona_args: null,
     node_id: parent?.node_id ?? `node-${id}`,
     spawned_by: null,
     ready: 1,

@@ -3,7 +3,7 @@ import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import { type CallResult, callTool, type ToolDependencies } from './call.ts';
-import { toolsInScope } from './catalog.ts';
+import { customToolsInScope, toolsInScope } from './catalog.ts';
 
 /** A tool of one agent: who calls is fixed when it is made. Its form is what MCP's libraries take for a tool. */
 export interface BoundTool {
@@ -21,12 +21,13 @@ export interface ToolResult {
 }
 
 /** The tools in an agent's scope, each acting for that agent; `attempt` is asked for at each call. */
-export function bindTools(
+export async function bindTools(
   deps: ToolDependencies,
   agent: { readonly handle: string; readonly tools: string | null },
   attempt: () => Promise<Attempt>,
-): BoundTool[] {
-  return toolsInScope(agent).map(({ name, description, input }) => ({
+): Promise<BoundTool[]> {
+  const custom = customToolsInScope(agent, await deps.settings.customTools());
+  return [...toolsInScope(agent), ...custom].map(({ name, description, input }) => ({
     name,
     description,
     inputSchema: input.shape,

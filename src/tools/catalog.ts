@@ -10,7 +10,7 @@ import { broadcastTool, checkInbox, complete, listAgents, sendMessage } from './
 import type { Tool } from './tool.ts';
 import { createWorkspaceTool, deleteWorkspaceTool, linkDir, listWorkspaces, unlinkDir } from './workspaces.ts';
 
-/** Every tool there is, in the order of `tools/list`. */
+/** Every tool of ours, in the order of `tools/list`. */
 const catalog: readonly Tool[] = [
   sendMessage,
   broadcastTool,
@@ -35,16 +35,28 @@ const catalog: readonly Tool[] = [
   deleteWorkspaceTool,
 ];
 
-/** The tools that an agent may see and call; nothing is implied by a scope. */
+/** The tools of ours that an agent may see and call; nothing is implied by a scope. */
 export function toolsInScope(agent: Pick<AgentRow, 'tools'>): readonly Tool[] {
   if (agent.tools === null) return catalog;
   const scope = new Set(JSON.parse(agent.tools) as string[]);
   return catalog.filter((tool) => scope.has(tool.name));
 }
 
-export function checkScope(names: readonly string[]): void {
-  const unknown = names.filter((name) => !catalog.some((tool) => tool.name === name));
+/** The same of tools that are none of ours. */
+export function customToolsInScope<Custom extends { readonly name: string }>(
+  { tools }: Pick<AgentRow, 'tools'>,
+  custom: readonly Custom[],
+): readonly Custom[] {
+  if (tools === null) return custom;
+  const scope = new Set(JSON.parse(tools) as string[]);
+  return custom.filter(({ name }) => scope.has(name));
+}
+
+/** `custom` are the names of all other tools. */
+export function checkScope(names: readonly string[], custom: readonly string[]): void {
+  const all = [...catalog.map((tool) => tool.name), ...custom];
+  const unknown = names.filter((name) => !all.includes(name));
   if (unknown.length === 0) return;
-  const known = catalog.map((tool) => tool.name).join(', ');
+  const known = all.join(', ');
   throw new SubstratError('bad_request', `Unknown tools: ${shorten(unknown.join(', '), 400)}. There are: ${known}.`);
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
-import type { CustomTool } from './custom.ts';
+import type { CustomTool, CustomTools } from './custom.ts';
 import {
   GET_DESCRIPTION,
   getInput,
@@ -25,17 +25,24 @@ export interface ServedTool {
 }
 
 /** What is served, in order. `more` is asked each time, so that tools can come and go. */
-export function createServedTools(knowledge: Knowledge, more: () => Promise<readonly CustomTool[]>): ServedTools {
+export function createServedTools(
+  knowledge: Knowledge,
+  more: () => Promise<Pick<CustomTools, 'list' | 'onChange'>>,
+): ServedTools {
   const builtin = [
     serve('search', SEARCH_DESCRIPTION, searchInput, (input) => knowledge.search(input)),
     serve('get', GET_DESCRIPTION, getInput, ({ id }) => knowledge.get(id)),
     serve('sources', SOURCES_DESCRIPTION, sourcesInput, () => knowledge.sources()),
   ];
-  return { list: async () => [...builtin, ...(await more()).map(toServed)] };
+  return {
+    list: async () => [...builtin, ...(await more()).list().map(toServed)],
+    onChange: async (listener) => (await more()).onChange(listener),
+  };
 }
 
 export interface ServedTools {
   list(): Promise<readonly ServedTool[]>;
+  onChange(listener: () => void): Promise<() => void>;
 }
 
 /** A tool of somebody else's, whose answer can be anything. */

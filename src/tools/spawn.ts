@@ -1,10 +1,16 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import { NAME } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import { withinScope } from '../core/persona.ts';
 import { createAgent } from '../messaging/tree.ts';
 import type { AgentRow } from '../store/store.ts';
 import { makeSubdirectory } from '../workspaces/directories.ts';
-import { defineTool, textField } from './tool.ts';
+import { defineTool, referenceField, textField } from './tool.ts';
+
+/** NUL is no part of a text that the store takes. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is meant.
+const argumentField = z.string().regex(/^[^\x00]*$/, 'must not contain NUL characters');
 
 export const spawnAgent = defineTool({
   name: 'spawn_agent',
@@ -23,12 +29,29 @@ export const spawnAgent = defineTool({
       .nullable()
       .optional()
       .describe('Subdirectory of your workspace for it to work in; without one it shares yours.'),
+    persona: referenceField(
+      'A persona of the configuration that it is made from: who it is, and its tools within yours.',
+    )
+      .max(64)
+      .optional(),
+    arguments: z
+      .record(argumentField.max(64), argumentField.max(10_000))
+      .refine((given) => Object.keys(given).length <= 50, 'must have at most 50 arguments')
+      .optional()
+      .describe('The arguments of the persona, by their names.'),
   }),
   effect: true,
   prepare: async ({ agent: parent }, { workspace_subdir }) => {
     return workspace_subdir ? makeSubdirectory(parent.workspace, workspace_subdir) : undefined;
   },
-  run: async ({ tx, agent: parent, attempt, settings, now }, input) => {
+  look: async ({ settings }, input) => {
+    const persona = choiceOf(input);
+    return { custom: await settings.customTools(), declared: persona && (await settings.findPersona(persona)) };
+  },
+  run: async ({ tx, agent, attempt, settings, now, looked: { custom, declared } }, input) => {
+    // What a persona keeps from this run, it keeps from its children.
+    const parent = { ...agent, tools: attempt.tools };
+    const persona = choiceOf(input);
     const heir = inheritance(parent, settings.defaultProvider);
     const child = await createAgent(
       tx,
@@ -41,17 +64,24 @@ export const spawnAgent = defineTool({
         ...heir,
         workspace: input.workspace_subdir ? join(parent.workspace, input.workspace_subdir) : parent.workspace,
         workspaceId: parent.workspace_id,
-        tools: null,
+        tools: declared ? withinScope(declared.tools, parent.tools) : null,
+        persona: persona && { ...persona, name: declared?.name ?? persona.name },
         nodeId: parent.node_id,
         // An external agent's run is open-ended and never tried again: its children need not wait for its end.
         spawnedBy: attempt.external ? null : attempt.runId,
       },
       now,
     );
-    settings.checkTools(child);
+    settings.checkTools(child, custom);
     return { result: { status: 'created', agent_id: child.id, name: child.name }, created: child };
   },
 });
+
+function choiceOf(input: { persona?: string | undefined; arguments?: Record<string, string> | undefined }) {
+  if (input.persona !== undefined) return { name: input.persona, arguments: input.arguments ?? {} };
+  if (input.arguments === undefined) return undefined;
+  throw new SubstratError('bad_request', 'spawn_agent: arguments are those of a persona; say which one.');
+}
 
 /** Provider, model and program are the parent's; what nobody here can run, the default provider does. */
 function inheritance(parent: AgentRow, defaultProvider: string | null) {

@@ -1,12 +1,14 @@
 import * as z from 'zod';
 import { shorten } from '../core/agent.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import type { PersonaChoice, PersonaInfo } from '../core/persona.ts';
 import { MAX_TEXT } from '../core/text.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import type { TreeLimits } from '../messaging/tree.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import type { AgentRow, RunRow, Store, Tx, WorkspaceRow } from '../store/store.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
+import type { CustomTool } from './custom.ts';
 
 /** What every tool may use beside its input. */
 export interface ToolSettings {
@@ -17,8 +19,12 @@ export interface ToolSettings {
   readonly defaultProvider: string | null;
   readonly workspaces: WorkspaceRules;
   readonly knowledge: Knowledge;
+  /** The scripts of the configuration that are tools, as they are now. */
+  customTools(): Promise<readonly CustomTool[]>;
+  /** Throws where there is no such persona, or it lacks an argument. */
+  findPersona(choice: PersonaChoice): Promise<PersonaInfo>;
   /** Throws where an agent would have more tools than its provider's program takes. */
-  checkTools(agent: Pick<AgentRow, 'provider' | 'workspace' | 'tools'>): void;
+  checkTools(agent: Pick<AgentRow, 'provider' | 'workspace' | 'tools'>, custom: readonly CustomTool[]): void;
 }
 
 /** What a tool may use before its transaction. */

@@ -15,6 +15,8 @@ interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
   /** What to start in the place of bin/substrat. */
   readonly program?: string;
+  /** The configuration, where it is not the one of `cwd`. */
+  readonly config?: string;
   /** Descriptors of ours that it finds open, from 3 on. */
   readonly inherit?: readonly number[];
 }
@@ -32,7 +34,8 @@ export async function runSubstrat(args: readonly string[], where: Surroundings) 
 
 /** A daemon in a process of its own, up and answering. */
 export async function startDaemonProcess(where: Surroundings) {
-  const child = start(['up', '--quiet'], where);
+  const config = where.config === undefined ? [] : ['--config', where.config];
+  const child = start(['up', '--quiet', ...config], where);
   const exited = once(child, 'exit');
   let problem = '';
   child.stderr?.on('data', (chunk) => {

@@ -23,6 +23,7 @@ import { createSlots } from '../../src/runs/slots.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { AgentRow, Store, Wake, WorkspaceRow } from '../../src/store/store.ts';
 import { type CallResult, callTool } from '../../src/tools/call.ts';
+import type { CustomTool } from '../../src/tools/custom.ts';
 import { createRateLimiter } from '../../src/tools/rate.ts';
 import { settleWorkspace } from '../../src/workspaces/remove.ts';
 
@@ -61,6 +62,7 @@ export interface WorldOptions {
   readonly toolCallsPerMinute?: number;
   readonly requestDeadlineMs?: number;
   readonly providerSlots?: Record<string, number>;
+  readonly customTools?: readonly CustomTool[];
 }
 
 const NODE = 'node-1';
@@ -106,6 +108,8 @@ export async function createWorld(options: WorldOptions = {}) {
       nodeId: NODE,
       defaultProvider: null,
       checkTools: () => {},
+      findPersona: async () => Promise.reject(new Error('no personas here')),
+      customTools: async () => options.customTools ?? [],
       knowledge: createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null }),
       workspaces: {
         nodeId: NODE,
@@ -121,7 +125,15 @@ export async function createWorld(options: WorldOptions = {}) {
     onAgentCreated: async () => {},
     onWorkspaceChanged: (workspace: WorkspaceRow) => settleWorkspace(store, workspace),
   };
-  const external = new ExternalRuns({ store, clock, nodeId: NODE, correspondence, tracer: null });
+  const external = new ExternalRuns({
+    store,
+    clock,
+    nodeId: NODE,
+    correspondence,
+    askPersona: async () => null,
+    turnTimeoutMs: 60_000,
+    tracer: null,
+  });
 
   const callFor = (attempt: Attempt) => ({
     callRaw: (tool: string, args: unknown = {}) => callTool(tools, attempt, tool, args),
@@ -178,6 +190,7 @@ export async function createWorld(options: WorldOptions = {}) {
             clock,
             correspondence,
             provider: () => provider,
+            askPersona: async () => null,
             prices: () => ({ input: 1, output: 2 }),
             openDoor: async () => ({
               mcpConfig: '',

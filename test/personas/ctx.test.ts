@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 
 const CTX = join(import.meta.dirname, '../../bin/ctx');
+const SUBSTRAT = join(import.meta.dirname, '../../bin/substrat');
 const SCRIPT = join(import.meta.dirname, '../fixtures/personas/incident-responder.lua');
 
 let cwd: string;
@@ -50,10 +51,13 @@ function write(path: string, text: string): void {
   writeFileSync(join(cwd, path), text);
 }
 
-function ctx(...args: string[]): Promise<{ stdout: string; stderr: string; code: number }> {
+const ctx = (...args: string[]) => call(CTX, args);
+const substrat = (...args: string[]) => call(SUBSTRAT, args);
+
+function call(program: string, args: string[]): Promise<{ stdout: string; stderr: string; code: number }> {
   const env = { PATH: process.env.PATH, HOME: cwd, SUBSTRAT_HOME: join(cwd, 'home') };
   return new Promise((resolve) => {
-    const child = execFile(CTX, args, { cwd, env }, (_, stdout, stderr) =>
+    const child = execFile(program, args, { cwd, env }, (_, stdout, stderr) =>
       resolve({ stdout, stderr, code: child.exitCode ?? 1 }),
     );
   });
@@ -142,6 +146,25 @@ Add to config:
     const again = JSON.parse((await ctx('agent', 'import', 'other', '--config', 'import.toml', '--json')).stdout);
     expect(again).toMatchObject({ added: [] });
     expect(await ctx('agent', 'import', 'runbooks')).toMatchObject({ code: 1 });
+  });
+});
+
+describe('substrat persona', () => {
+  test('is the same as ctx agent', async () => {
+    expect(await substrat('persona', 'list')).toEqual(await ctx('agent', 'list'));
+    const args = ['test', 'incident-responder', '--arg', 'service=payments-api', '--json'];
+    const [one, other] = [await substrat('persona', ...args), await ctx('agent', ...args)];
+    expect(JSON.parse(one.stdout).result).toEqual(JSON.parse(other.stdout).result);
+    expect(await substrat('persona', 'test', 'nobody')).toMatchObject({
+      stderr: 'substrat: There is no agent "nobody".\n',
+      code: 1,
+    });
+    expect((await substrat('persona', 'init', 'other-helper')).stdout).toContain('Created: agents/other-helper.lua\n');
+    write('single/AGENTS.md', 'Be kind.');
+    write('persona.toml', '');
+    const imported = await substrat('persona', 'import', 'single', '--config', 'persona.toml');
+    expect(imported).toMatchObject({ stdout: 'Added: [agents.inline.single] to persona.toml\n', code: 0 });
+    expect((await substrat('persona', 'list', '--help')).stdout).toContain('Example:\n  substrat persona list');
   });
 });
 

@@ -3,14 +3,19 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createAnnouncements } from '../../src/mcp/announcements.ts';
 
 const CTX = join(import.meta.dirname, '../../bin/ctx');
 const persona = (system: string) =>
   `agent = { description = "Greets", tools = { "search" }, arguments = { { name = "who", required = true } } }
    function agent.resolve(args) return { system = "${system} " .. args.who } end`;
+
+const shout = (description: string) =>
+  `tool = { description = "${description}", parameters = { { name = "text", required = true } } }
+   function tool.execute(p) return p.text .. "!" end`;
 
 let cwd: string;
 let env: Record<string, string>;
@@ -20,10 +25,7 @@ beforeAll(async () => {
   cwd = mkdtempSync(join(tmpdir(), 'substrat-mcp-'));
   env = { PATH: process.env.PATH ?? '', HOME: cwd, SUBSTRAT_HOME: join(cwd, 'home') };
   write('greeter.lua', persona('Hello'));
-  write(
-    'shout.lua',
-    'tool = { description = "Shouts", parameters = { { name = "text", required = true } } } function tool.execute(p) return p.text .. "!" end',
-  );
+  write('shout.lua', shout('Shouts'));
   write(
     'ctx.toml',
     '[db]\npath = "x.db"\n[tools.script.shout]\npath = "shout.lua"\n[agents.greeter]\npath = "greeter.lua"\n[agents.shouter]\ndescription = "d"\ntools = ["shout"]\nsystem_prompt = "s"\n',
@@ -49,14 +51,23 @@ function write(path: string, text: string): void {
 
 type Era = 'legacy' | 'auto';
 
-async function overHttp(mode: Era, query = ''): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp${query}`)));
+/** Called when a client has opened the stream of what it is told unasked. */
+const listening = vi.fn();
+const watched: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  if (init?.method === 'GET' && response.ok) listening();
+  return response;
+};
+
+async function overHttp(mode: Era, query = '', options: Partial<ClientOptions> = {}): Promise<Client> {
+  listening.mockClear();
+  const client = new Client({ name: 'test', version: '1' }, { ...options, versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp${query}`), { fetch: watched }));
   return client;
 }
 
-async function overStdio(mode: Era, ...args: string[]): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+async function overStdio(mode: Era, args: string[] = [], options: Partial<ClientOptions> = {}): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { ...options, versionNegotiation: { mode } });
   await client.connect(
     new StdioClientTransport({ command: CTX, args: ['serve', 'mcp', '--stdio', ...args], cwd, env, stderr: 'inherit' }),
   );
@@ -98,7 +109,8 @@ describe.each([
   });
 
   test('a persona has its tools and no others, by any name', async () => {
-    const client = way === 'HTTP' ? await overHttp(era, '?agent=greeter') : await overStdio(era, '--agent', 'greeter');
+    const client =
+      way === 'HTTP' ? await overHttp(era, '?agent=greeter') : await overStdio(era, ['--agent', 'greeter']);
     expect(names((await client.listTools()).tools)).toEqual(['search']);
     expect(await client.callTool({ name: 'search', arguments: { query: 'x' } })).not.toMatchObject({ isError: true });
     for (const name of WRONG)
@@ -131,14 +143,49 @@ test('an unknown persona is refused, also on REST', async () => {
   expect(await ask('/agents/greeter/prompt', { arguments: { who: 'you' } })).toMatchObject({ status: 200 });
 });
 
-test('a client is told when the prompts change', async () => {
-  const client = await overStdio('legacy');
-  const told = vi.fn();
-  client.setNotificationHandler('notifications/prompts/list_changed', told);
-  await client.listPrompts();
-  write('greeter.lua', persona('Good morning'));
-  await vi.waitFor(() => expect(told).toHaveBeenCalled(), { timeout: 10_000 });
-  const { messages } = await client.getPrompt({ name: 'greeter', arguments: { who: 'you' } });
-  expect(messages[0]?.content).toMatchObject({ text: 'Good morning you' });
-  await client.close();
+describe.each([
+  ['HTTP', 'legacy'],
+  ['HTTP', 'auto'],
+  ['stdio', 'legacy'],
+  ['stdio', 'auto'],
+] as const)('over %s, a client of the era %s', (way, era) => {
+  test('is told when the prompts and the tools change', async () => {
+    const [prompts, tools] = [vi.fn(), vi.fn()];
+    const listChanged = {
+      prompts: { autoRefresh: false, debounceMs: 0, onChanged: prompts },
+      tools: { autoRefresh: false, debounceMs: 0, onChanged: tools },
+    };
+    const client = await (way === 'HTTP' ? overHttp(era, '', { listChanged }) : overStdio(era, [], { listChanged }));
+    const word = `${way} ${era}`;
+    // In the older era the stream is opened beside; until it is, nobody can be told.
+    if (way === 'HTTP' && era === 'legacy') await vi.waitFor(() => expect(listening).toHaveBeenCalled());
+    write('greeter.lua', persona(word));
+    await vi.waitFor(() => expect(prompts).toHaveBeenCalled(), { timeout: 10_000 });
+    const { messages } = await client.getPrompt({ name: 'greeter', arguments: { who: 'you' } });
+    expect(messages[0]?.content).toMatchObject({ text: `${word} you` });
+    tools.mockClear();
+    write('shout.lua', shout(word));
+    await vi.waitFor(() => expect(tools).toHaveBeenCalled(), { timeout: 10_000 });
+    const listed = (await client.listTools()).tools.find(({ name }) => name === 'shout');
+    expect(listed).toMatchObject({ description: word });
+    await client.close();
+  });
+});
+
+test('a client that listens is let go when it leaves, and when the server ends', async () => {
+  const announcements = createAnnouncements();
+  const { body } = announcements.open();
+  const reader = body?.getReader();
+  const read = async () => new TextDecoder().decode((await reader?.read())?.value);
+  expect(await read()).toBe(':\n\n');
+  announcements.announce('notifications/tools/list_changed');
+  expect(await read()).toBe('event: message\ndata: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n');
+  const others = Array.from({ length: 255 }, () => announcements.open());
+  expect(announcements.open().status).toBe(503);
+  await others[0]?.body?.cancel();
+  expect(announcements.open().status).toBe(200);
+  // Nobody reads these: what is kept for them is bounded.
+  for (let i = 0; i < 1000; i += 1) announcements.announce('notifications/tools/list_changed');
+  announcements.close();
+  expect((await others[1]?.text())?.match(/data:/g)).toHaveLength(7);
 });

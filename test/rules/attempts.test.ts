@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { openScripting } from '../../src/scripting/scripting.ts';
+import { createCustomTools, type ToolDefinition } from '../../src/tools/custom.ts';
+import { until } from '../helpers/until.ts';
 import { createWorld, type Failing, type WorldTurn } from '../helpers/world.ts';
 
 const crash = (message = 'it broke'): Failing => ({ failure: 'crash', message });
@@ -36,6 +39,66 @@ describe('a run that dies', () => {
     expect(prompts[1]).toMatch(/^Notice from Substrat:\nAn earlier attempt of this turn was cut off/);
     expect(journal).toMatchObject([
       { type: 'call', tool: 'send_message', arguments: { recipient: 'worker', text: 'q' } },
+    ]);
+  });
+
+  test('repeats no call of a script: what ended is answered from the record, what was cut off has an unknown outcome', async () => {
+    const made: string[] = [];
+    const ticket: ToolDefinition = {
+      name: 'ticket',
+      description: 'Makes a ticket',
+      parameters: [{ name: 'title', required: true }],
+      execute: ({ title }) => {
+        made.push(String(title));
+        if (title === 'slow' && made.length <= 3) return new Promise(() => {});
+        if (title === 'bad') throw new Error('refused');
+        return { number: made.length };
+      },
+    };
+    const custom = await createCustomTools({
+      read: () => ({ entries: [], file: null }),
+      code: [ticket],
+      reserved: [],
+      scripting: openScripting(),
+      env: {},
+      knowledge: undefined,
+      log: () => {},
+    });
+    const world = await createWorld({ customTools: custom.list() });
+    await world.create('lead');
+    const answers: unknown[][] = [];
+    let journal: unknown;
+    world.behave('lead', async (turn) => {
+      const make = (title: string) => turn.call('ticket', { title }).catch((error) => error.message as string);
+      const heard: unknown[] = [await make('fast'), await make('bad')];
+      answers.push(heard);
+      if (turn.attempt === 1) {
+        void make('slow');
+        await until('its start is recorded', () => made.length === 3);
+        return crash();
+      }
+      journal ??= turn.journal;
+      heard.push(await make('slow'));
+      if (turn.attempt === 2) heard.push(await make('slow'));
+      return turn.attempt === 2 ? crash() : 'done';
+    });
+    await world.ask('lead', 'go');
+    for (let i = 0; i < 3; i += 1) {
+      await world.settle();
+      await world.pass(5000);
+    }
+    await world.settle();
+    const unknown = expect.stringMatching(/^outcome_unknown: outcome unknown: /);
+    const bad = 'tool_error: ticket: refused';
+    expect(answers).toEqual([
+      [{ result: { number: 1 } }, bad],
+      [{ result: { number: 1 }, repeated: true }, bad, unknown, { result: { number: 5 } }],
+      [{ result: { number: 1 }, repeated: true }, bad, unknown],
+    ]);
+    expect(made).toEqual(['fast', 'bad', 'slow', 'bad', 'slow', 'bad']);
+    expect(journal).toEqual([
+      { type: 'call', tool: 'ticket', arguments: { title: 'fast' }, result: { result: { number: 1 } } },
+      { type: 'call', tool: 'ticket', arguments: { title: 'slow' }, result: { outcome: 'unknown' } },
     ]);
   });
 

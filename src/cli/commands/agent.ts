@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { allPages, type Client, createClient, type Message } from '../../client/client.ts';
 import { SubstratError } from '../../core/errors.ts';
-import { type Context, type GlobalOptions, readArgument, readText, UsageError } from '../context.ts';
+import { type Context, collectArgument, type GlobalOptions, readArgument, readText, UsageError } from '../context.ts';
 import { paint, spin, table } from '../terminal.ts';
 
 /** How long one question to the daemon waits for a reply before it is asked again. */
@@ -31,6 +31,8 @@ interface CreateOptions extends GlobalOptions {
   readonly workspace?: string;
   readonly worktree?: boolean;
   readonly tools?: string;
+  readonly persona?: string;
+  readonly arg?: Record<string, string>;
 }
 
 function createCommand(context: Context): Command {
@@ -47,9 +49,17 @@ function createCommand(context: Context): Command {
     .option('--workspace <workspace>', 'where it works: the name of a workspace, or a directory with a "/" in it')
     .option('--worktree', 'give it a git worktree, on its own branch, of the repository that --workspace is')
     .option('--tools <names>', 'the tools that it may use, separated by commas; all when not given')
-    .addHelpText('after', '\nExample:\n  substrat agent create counter --program ./counter.ts')
+    .option('--persona <name>', 'the persona of the configuration that it is made from: who it is, and its tools')
+    .option('--arg <name=value>', 'an argument of the persona; may be repeated', collectArgument)
+    .addHelpText(
+      'after',
+      '\nExample:\n  substrat agent create counter --program ./counter.ts\n  substrat agent create sre --persona incident-responder --arg service=payments-api',
+    )
     .action(async (name: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<CreateOptions>();
+      if (options.arg !== undefined && options.persona === undefined) {
+        throw new UsageError('--arg is an argument of a persona: say which one with --persona.');
+      }
       if (options.instructions !== undefined && options.instructionsFile !== undefined) {
         throw new UsageError('Give --instructions or --instructions-file, not both.');
       }
@@ -71,6 +81,8 @@ function createCommand(context: Context): Command {
                 .split(',')
                 .map((tool) => tool.trim())
                 .filter(Boolean),
+        persona: options.persona ?? null,
+        arguments: options.arg ?? {},
       });
       context.print(options.json ? JSON.stringify(agent) : `${agent.handle} is here (${agent.id}).`);
       const { sandboxProblem } = await client.getStatus();
@@ -173,7 +185,7 @@ function inspectCommand(context: Context): Command {
       const facts = Object.entries(rest).filter(([, value]) => value !== null);
       for (const line of table(
         ['', ''],
-        facts.map(([key, value]) => [key, String(value)]),
+        facts.map(([key, value]) => [key, typeof value === 'object' ? JSON.stringify(value) : String(value)]),
       ).slice(1))
         context.print(line);
       if (instructions) context.print(`instructions:\n${instructions.replace(/^/gm, '  ')}`);

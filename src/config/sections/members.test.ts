@@ -15,7 +15,12 @@ workspace = "../work"
 tools = ["send_message"]
 [members.worker]
 parent = "LEAD"
-instructions = "work"`;
+instructions = "work"
+persona = "Guide"
+arguments = { topic = "x" }
+[agents.guide]
+description = "d"
+system_prompt = "s"`;
     const { members, cwd } = load(source);
     expect(members).toEqual([
       {
@@ -29,6 +34,8 @@ instructions = "work"`;
         parent: null,
         workspace: join(cwd, '../work'),
         tools: ['send_message'],
+        persona: null,
+        arguments: {},
         blocks: {},
       },
       {
@@ -42,6 +49,8 @@ instructions = "work"`;
         parent: 'lead',
         workspace: null,
         tools: null,
+        persona: 'Guide',
+        arguments: { topic: 'x' },
         blocks: {},
       },
     ]);
@@ -51,6 +60,11 @@ instructions = "work"`;
     ['[members.User]', '1: [members.User]: "User" is reserved'],
     ['[members.-x]', '1: [members.-x]: "-x" cannot be a name: 1 to 64 letters'],
     [`[members.${'x'.repeat(65)}]`, '1: [members.xxx'],
+    ['[members.a]\narguments = { x = "y" }', '2: [members.a] arguments are those of a persona'],
+    [
+      '[members.a]\npersona = "gide"\n[agents.guide]\ndescription = "d"\nsystem_prompt = "s"',
+      '2: [members.a] persona must name a persona of [agents] (did you mean "guide"?)',
+    ],
     ['[members.a]\n[members.A]', '2: [members] A is the same name as [members.a], because case does not count'],
     ['[members.a]\nparent = "b"\n[members.bb]', '2: [members.a] parent must name another member; got "b"'],
     [
@@ -66,7 +80,7 @@ instructions = "work"`;
       '3: [members.a] instructions_file excludes "instructions"',
     ],
     ['[members.a]\ntools = "x"', '2: [members.a] tools must be a list; got "x"'],
-    ['[members.a]\npersona = "x"', '2: unknown key "persona" in [members.a]'],
+    ['[members.a]\npersonae = "x"', '2: unknown key "personae" in [members.a]'],
   ])('refuse %j', (source, message) => {
     expect(failureText(source)).toContain(`substrat.toml:${message}`);
   });

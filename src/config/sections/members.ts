@@ -35,11 +35,18 @@ function member(resolve: Place['resolve']) {
     parent: maybe(text),
     workspace: maybe(path),
     tools: maybe(z.array(text)),
+    persona: maybe(text),
+    arguments: z.record(text, line).default({}),
     blocks: z.record(z.string().regex(LABEL, LABEL_RULE), line.max(MAX_BLOCK)).default({}),
-  }).refine(({ instructions, instructionsFile }) => instructions === null || instructionsFile === null, {
-    path: ['instructions_file'],
-    error: 'excludes "instructions": give one of them',
-  });
+  })
+    .refine(({ instructions, instructionsFile }) => instructions === null || instructionsFile === null, {
+      path: ['instructions_file'],
+      error: 'excludes "instructions": give one of them',
+    })
+    .refine(({ persona, arguments: given }) => persona !== null || Object.keys(given).length === 0, {
+      path: ['arguments'],
+      error: 'are those of a persona: say which one with "persona"',
+    });
 }
 
 type Problem = (path: PropertyKey[], message: string) => void;

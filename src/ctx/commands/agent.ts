@@ -1,42 +1,49 @@
 import { Command } from 'commander';
+import { collectArgument, type GlobalOptions } from '../../cli/context.ts';
 import { paint } from '../../cli/terminal.ts';
 import type { PersonaInfo, PersonaPrompt } from '../../core/persona.ts';
-import { shownPath } from '../../scripting/open.ts';
-import { type CtxContext, isJson, withStore } from '../context.ts';
-import { collectArgument, counted, plural, withExtensions } from '../extended.ts';
-import { describeScaffold, scaffold } from '../scaffold.ts';
+import type { CtxContext } from '../context.ts';
 
-export function agentCommand(context: CtxContext): Command {
-  return new Command('agent')
+/** `ctx agent`, which is `substrat persona` too; what the commands need is loaded when one is called. */
+export function agentCommand(context: CtxContext, called = 'ctx agent'): Command {
+  return new Command(called.split(' ').at(-1))
     .description('The personas of the configuration.')
-    .addCommand(listCommand(context))
-    .addCommand(testCommand(context))
-    .addCommand(initCommand(context))
-    .addCommand(importCommand(context));
+    .addCommand(listCommand(context, called))
+    .addCommand(testCommand(context, called))
+    .addCommand(initCommand(context, called))
+    .addCommand(importCommand(context, called));
 }
 
-function listCommand(context: CtxContext): Command {
+const isJson = (command: Command) => command.optsWithGlobals<GlobalOptions>().json ?? false;
+
+function listCommand(context: CtxContext, called: string): Command {
   return new Command('list')
     .description('List the personas with their tools.')
-    .addHelpText('after', '\nExample:\n  ctx agent list')
+    .addHelpText('after', `\nExample:\n  ${called} list`)
     .action(async (_: unknown, command: Command) => {
+      const { withExtensions } = await import('../extended.ts');
       const agents = await withExtensions(context, command, undefined, async ({ personas }) => personas.list());
       if (isJson(command)) return context.print(JSON.stringify({ agents }));
-      if (agents.length === 0) return context.print('No agents. `ctx agent init NAME` makes one to begin with.');
+      if (agents.length === 0) return context.print(`No agents. \`${called} init NAME\` makes one to begin with.`);
       for (const line of describeList(agents)) context.print(line);
     });
 }
 
-function testCommand(context: CtxContext): Command {
+function testCommand(context: CtxContext, called: string): Command {
   return new Command('test')
     .description('Make the prompt of a persona and show it.')
     .argument('<name>')
     .option('--arg <name=value>', 'an argument of the persona; may be repeated', collectArgument)
     .addHelpText(
       'after',
-      '\nExample:\n  ctx agent test incident-responder --arg service=payments-api --arg severity=P1',
+      `\nExample:\n  ${called} test incident-responder --arg service=payments-api --arg severity=P1`,
     )
     .action(async (name: string, { arg = {} }: { arg?: Record<string, string> }, command: Command) => {
+      const [{ withStore }, { counted, plural, withExtensions }, { shownPath }] = await Promise.all([
+        import('../context.ts'),
+        import('../extended.ts'),
+        import('../../scripting/open.ts'),
+      ]);
       await withStore(context, command, async ({ knowledge: base }) => {
         const { knowledge, searches, gets } = counted(base);
         await withExtensions(context, command, knowledge, async ({ personas }) => {
@@ -49,33 +56,36 @@ function testCommand(context: CtxContext): Command {
             return context.print(JSON.stringify({ agent: found?.name, source: found?.source, result: prompt, usage }));
           }
           const resolved = `Resolved in ${ms}ms (${plural(searches(), 'search query', 'search queries')}, ${plural(gets(), 'document fetch', 'document fetches')})`;
-          if (found) for (const line of describePrompt(found, prompt)) context.print(line);
+          if (found)
+            for (const line of describePrompt(found, found.path && shownPath(found.path), prompt)) context.print(line);
           context.print(paint('dim', resolved));
         });
       });
     });
 }
 
-function initCommand(context: CtxContext): Command {
+function initCommand(context: CtxContext, called: string): Command {
   return new Command('init')
     .description('Write a Lua script for a new persona.')
     .argument('<name>')
-    .addHelpText('after', '\nExample:\n  ctx agent init sre-helper')
-    .action((name: string, _: unknown, command: Command) => {
+    .addHelpText('after', `\nExample:\n  ${called} init sre-helper`)
+    .action(async (name: string, _: unknown, command: Command) => {
+      const { describeScaffold, scaffold } = await import('../scaffold.ts');
       const made = scaffold('agent', name);
       if (isJson(command)) return context.print(JSON.stringify({ created: made.path, config: made.config.join('\n') }));
       for (const line of describeScaffold(made)) context.print(line);
     });
 }
 
-function importCommand(context: CtxContext): Command {
+function importCommand(context: CtxContext, called: string): Command {
   return new Command('import')
     .description("Make personas of .claude/agents/*.md, AGENTS.md or a folder of skills, in the configuration's file.")
     .argument('<path>', 'a file, or a directory that has some')
     .option('--dry-run', 'only print what would be added')
-    .addHelpText('after', '\nExample:\n  ctx agent import .claude/agents')
+    .addHelpText('after', `\nExample:\n  ${called} import .claude/agents`)
     .action(async (path: string, options: { dryRun?: boolean }, command: Command) => {
       const { importPersonas } = await import('../import.ts');
+      const { shownPath } = await import('../../scripting/open.ts');
       const { file, added, skipped, text } = await importPersonas(context, command, path, options.dryRun ?? false);
       if (isJson(command)) return context.print(JSON.stringify({ file, added, skipped }));
       if (options.dryRun) return context.print(text.trim());
@@ -98,7 +108,8 @@ function describeList(agents: readonly PersonaInfo[]): string[] {
 }
 
 function describePrompt(
-  { name, source, path }: PersonaInfo & { readonly path: string | null },
+  { name, source }: PersonaInfo,
+  path: string | null,
   { system, tools, messages }: PersonaPrompt,
 ): string[] {
   const indented = (text: string) =>
@@ -109,7 +120,7 @@ function describePrompt(
   return [
     '',
     `Agent: ${paint('bold', name)}`,
-    `Source: ${source}${path === null ? '' : ` (${shownPath(path)})`}`,
+    `Source: ${source}${path === null ? '' : ` (${path})`}`,
     `Tools: ${tools.join(', ') || 'none'}`,
     '',
     `System prompt (${system.length} chars):`,

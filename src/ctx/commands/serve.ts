@@ -41,7 +41,7 @@ export function serveCommand(context: CtxContext): Command {
           extensions.watch();
           const options = {
             version: context.version,
-            tools: createServedTools(opened.knowledge, async () => extensions.tools.list()),
+            tools: createServedTools(opened.knowledge, async () => extensions.tools),
             personas: async () => extensions.personas,
             log: {
               error: (details: object, message: string) =>

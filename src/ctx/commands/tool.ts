@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { UsageError } from '../../cli/context.ts';
+import { collectArgument, UsageError } from '../../cli/context.ts';
 import { paint, table } from '../../cli/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type CtxContext, isJson, withStore } from '../context.ts';
-import { collectArgument, withExtensions } from '../extended.ts';
+import { withExtensions } from '../extended.ts';
 import { describeScaffold, scaffold } from '../scaffold.ts';
 
 export function toolCommand(context: CtxContext): Command {

@@ -17,17 +17,20 @@ const preview = describe(
     request: { params },
   },
   { status: 200, description: 'The sections in order, with an estimate of their tokens.', schema: Prompt },
-  { 404: 'There is no such agent.', 409: 'More than one agent has that name.' },
+  {
+    404: 'There is no such agent, or its persona is gone.',
+    408: 'Its persona took too long.',
+    409: 'More than one agent has that name.',
+  },
 );
 
 export function promptRoutes(api: Api): Router {
   const routes = createRouter();
   routes.openapi(preview, async (c) => {
     ownerOnly(c.get('caller'));
-    const { agent, parts } = await api.store.read(async (tx) => {
-      const agent = await resolveReference(tx, c.req.valid('param').id);
-      return { agent, parts: await previewPrompt(tx, agent) };
-    });
+    const agent = await api.store.read((tx) => resolveReference(tx, c.req.valid('param').id));
+    const persona = await api.askPersona(agent);
+    const parts = await api.store.read((tx) => previewPrompt(tx, agent, persona));
     const sections = parts.map(({ name, text }) => ({ name, text, tokens: estimateTokens(text) }));
     const tokens = sections.reduce((sum, section) => sum + section.tokens, 0);
     return c.json({ agentId: agent.id, sections, tokens, estimate: 'UTF-8 bytes / 4' as const }, 200);

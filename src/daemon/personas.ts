@@ -1,0 +1,38 @@
+import { shorten } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { PersonaChoice, PersonaInfo, PersonaPrompt } from '../core/persona.ts';
+import type { Personas } from '../personas/personas.ts';
+import type { AgentRow } from '../store/store.ts';
+
+/** What an agent is made from. */
+export async function findPersona(open: () => Promise<Personas>, choice: PersonaChoice): Promise<PersonaInfo> {
+  const personas = await open();
+  return saying(choice.name, async () => personas.check(choice.name, choice.arguments));
+}
+
+/** What the persona of an agent says now, as whoever started the run can understand. */
+export async function askPersona(
+  open: () => Promise<Personas>,
+  agent: AgentRow,
+  { timeoutMs }: { readonly timeoutMs?: number } = {},
+): Promise<PersonaPrompt | null> {
+  const { persona: name, persona_args } = agent;
+  if (name === null) return null;
+  const args = JSON.parse(persona_args ?? '{}') as Record<string, string>;
+  const personas = await open();
+  return saying(name, () => personas.resolve(name, args, { timeoutMs }));
+}
+
+async function saying<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SubstratError)) throw error;
+    const { code, message } = error;
+    const said =
+      code === 'not_found'
+        ? `There is no persona "${shorten(name)}" in the configuration: add [agents.${shorten(name)}], or make the agent from another one.`
+        : `The persona "${shorten(name)}" cannot be used: ${message}`;
+    throw new SubstratError(code, said, { cause: error });
+  }
+}

@@ -1,0 +1,85 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
+import { connectAgent } from '../helpers/mcp.ts';
+
+const shout = (mark: string) =>
+  `tool = { description = "Shouts", parameters = { { name = "text", required = true } } }
+   function tool.execute(params) return { said = params.text .. "${mark}" } end`;
+const config = '[tools.script.shout]\npath = "tools/shout.lua"\n[tools.script.whisper]\npath = "tools/whisper.lua"\n';
+
+let world: TestDaemon;
+beforeAll(async () => {
+  world = await startDaemon({ config });
+  write('tools/shout.lua', shout('!'));
+  write('tools/whisper.lua', 'this is no Lua');
+  await (await world.daemon.extensions()).tools.reload();
+});
+afterAll(() => world.stop());
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(world.directory, path)), { recursive: true });
+  writeFileSync(join(world.directory, path), text);
+}
+
+const joinAs = async (name: string, tools: string[] | null) => {
+  const { id: agentId } = await world.client.createAgent({ name, provider: 'external', tools });
+  return { agentId, ...(await connectAgent({ home: world.home, agentId })) };
+};
+const listed = async ({ client }: Awaited<ReturnType<typeof joinAs>>) =>
+  (await client.listTools()).tools.map(({ name }) => name);
+
+test('a script is a tool of every agent whose scope has it, validated and recorded', async () => {
+  await using free = await joinAs('free', null);
+  const { tools } = await free.client.listTools();
+  expect(tools.find(({ name }) => name === 'shout')).toMatchObject({
+    description: 'Shouts',
+    inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+  });
+  expect(await free.call('shout', { text: 'hi' })).toMatchObject({ value: { result: { said: 'hi!' } } });
+  expect(await free.call('shout', { text: 1 })).toMatchObject({
+    isError: true,
+    value: { error: { code: 'bad_request' } },
+  });
+  const { items } = await world.client.listRuns({ agent: free.agentId });
+  const { messages } = await world.client.getRun(items[0]?.id as string);
+  expect(messages.map(({ type, tool, content }) => [type, tool, content])).toEqual([
+    ['tool_call_message', 'shout', { text: 'hi' }],
+    ['tool_return_message', 'shout', { result: { said: 'hi!' } }],
+    ['tool_call_message', 'shout', { text: 1 }],
+    ['tool_return_message', 'shout', { error: { code: 'bad_request', message: expect.any(String) } }],
+  ]);
+});
+
+test('outside of the scope there is no such tool, by any name', async () => {
+  await using narrow = await joinAs('narrow', ['search']);
+  await using named = await joinAs('named', ['shout', 'whisper']);
+  expect(await listed(narrow)).toEqual(['search']);
+  expect(await listed(named)).toEqual(['shout']);
+  for (const name of ['shout', 'Shout', 'SHOUT', ' shout', 'shout\0', 'substrat.shout', 'mcp__substrat__shout']) {
+    await expect(narrow.client.callTool({ name, arguments: { text: 'x' } }), name).rejects.toMatchObject({
+      code: -32602,
+    });
+    if (name === 'shout') continue;
+    await expect(named.client.callTool({ name, arguments: { text: 'x' } }), name).rejects.toMatchObject({
+      code: -32602,
+    });
+  }
+  await expect(world.client.createAgent({ name: 'x', provider: 'external', tools: ['yell'] })).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringContaining('Unknown tools: yell'),
+  });
+});
+
+test('what is listed is what is there now', async () => {
+  await using agent = await joinAs('patient', ['shout', 'whisper']);
+  write('tools/whisper.lua', shout('...'));
+  await vi.waitFor(async () => expect(await listed(agent)).toEqual(['shout', 'whisper']), { timeout: 10_000 });
+  expect(await agent.call('whisper', { text: 'hi' })).toMatchObject({ value: { result: { said: 'hi...' } } });
+  write('substrat.toml', '[server]\nbind = "127.0.0.1:0"\n[tools.script.whisper]\npath = "tools/whisper.lua"\n');
+  await vi.waitFor(async () => expect(await listed(agent)).toEqual(['whisper']), { timeout: 10_000 });
+  await expect(agent.client.callTool({ name: 'shout', arguments: { text: 'x' } })).rejects.toMatchObject({
+    code: -32602,
+  });
+});
