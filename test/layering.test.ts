@@ -31,7 +31,7 @@ const SEES_FILES: typeof SEES = {
   // Personas are the configuration's: with a daemon or without, the same commands show them.
   cli: ['src/daemon/main.ts', 'src/sandbox/probe.ts', 'src/ctx/commands/agent.ts'],
   // The two command lines look and behave alike.
-  ctx: ['src/cli/context.ts', 'src/cli/terminal.ts', 'src/cli/commands/completions.ts'],
+  ctx: ['src/cli/command-line.ts', 'src/cli/context.ts', 'src/cli/terminal.ts', 'src/cli/commands/completions.ts'],
 };
 
 /** What a room shows to others besides the file that carries its name. A room that is not listed shows all its files. */

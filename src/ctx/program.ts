@@ -1,9 +1,7 @@
-import { Command } from 'commander';
-import { resolveHome } from '../config/home.ts';
-import type { CtxContext } from './context.ts';
+import type { Command } from 'commander';
+import { type Commands, createCommandLine } from '../cli/command-line.ts';
 
-/** Each is loaded only when it is called: most of a start is loading. */
-const COMMANDS: Readonly<Record<string, (context: CtxContext) => Promise<Command>>> = {
+const commands: Commands = {
   init: async (context) => (await import('./commands/init.ts')).initCommand(context),
   sync: async (context) => (await import('./commands/sync.ts')).syncCommand(context),
   search: async (context) => (await import('./commands/search.ts')).searchCommand(context),
@@ -20,25 +18,8 @@ const COMMANDS: Readonly<Record<string, (context: CtxContext) => Promise<Command
   completions: async (context) => (await import('../cli/commands/completions.ts')).completionsCommand(context, 'ctx'),
 };
 
-/** The command line: the one command that is named, or all of them, as for help and for what is made from them. */
-export async function createProgram(version: string, named?: string): Promise<Command> {
-  const context: CtxContext = {
-    version,
-    home: () => resolveHome(process.env),
-    print: (line) => void process.stdout.write(`${line}\n`),
-  };
-  const program = new Command('ctx')
-    .description('The knowledge base and its personas, without a daemon.')
-    .version(version)
-    .option('--config <file>', 'configuration file')
-    .option('--json', 'print one JSON value (a stream: one a line) and nothing else')
-    .configureHelp({ showGlobalOptions: true });
-  const alone = named === undefined || named === 'completions' ? undefined : COMMANDS[named];
-  for (const load of alone ? [alone] : Object.values(COMMANDS)) program.addCommand(await load(context));
-  for (const command of everyCommand(program)) command.exitOverride().showHelpAfterError('(--help shows how)');
-  return program;
-}
+const about = { name: 'ctx', description: 'The knowledge base and its personas, without a daemon.', commands };
 
-function everyCommand(command: Command): Command[] {
-  return [command, ...command.commands.flatMap(everyCommand)];
+export function createProgram(version: string, named?: string): Promise<Command> {
+  return createCommandLine(about, version, named);
 }

@@ -1,0 +1,56 @@
+import { Command, CommanderError } from 'commander';
+import { resolveHome } from '../config/home.ts';
+import { SubstratError } from '../core/errors.ts';
+import { type Context, UsageError } from './context.ts';
+
+/** Each command is loaded only when it is called: a command line is started often, and most of its start is loading. */
+export type Commands = Readonly<Record<string, (context: Context) => Promise<Command>>>;
+
+/** A command line: the one command that is named, or all of them, as for help and for what is made from them. */
+export async function createCommandLine(
+  about: { readonly name: string; readonly description: string; readonly commands: Commands },
+  version: string,
+  named?: string,
+): Promise<Command> {
+  const context: Context = {
+    version,
+    home: () => resolveHome(process.env),
+    print: (line) => void process.stdout.write(`${line}\n`),
+  };
+  const program = new Command(about.name)
+    .description(about.description)
+    .version(version)
+    .option('--config <file>', 'configuration file')
+    .option('--json', 'print one JSON value (a stream: one a line) and nothing else')
+    .configureHelp({ showGlobalOptions: true });
+  const alone = named === undefined || named === 'completions' ? undefined : about.commands[named];
+  for (const load of alone ? [alone] : Object.values(about.commands)) program.addCommand(await load(context));
+  for (const command of everyCommand(program)) command.exitOverride().showHelpAfterError('(--help shows how)');
+  return program;
+}
+
+/** Runs it with what the process was called with, and sets the exit code: 0 done, 1 it failed, 2 wrong usage. */
+export async function runCommandLine(create: (named?: string) => Promise<Command>): Promise<void> {
+  // Whoever reads us may have seen enough (`| head`).
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+  // A word before the command can only be an option, or the value of one: then everything is loaded.
+  const program = await create(process.argv[2]);
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    process.exitCode = exitCodeOf(error, program.name());
+  }
+}
+
+function exitCodeOf(error: unknown, name: string): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const known = error instanceof SubstratError || error instanceof UsageError;
+  process.stderr.write(`${name}: ${known ? error.message : (error as Error).stack}\n`);
+  return error instanceof UsageError ? 2 : 1;
+}
+
+function everyCommand(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommand)];
+}
