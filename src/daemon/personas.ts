@@ -1,6 +1,7 @@
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaChoice, PersonaInfo, PersonaPrompt } from '../core/persona.ts';
+import { cleanText } from '../core/text.ts';
 import type { Personas } from '../personas/personas.ts';
 import type { AgentRow } from '../store/store.ts';
 
@@ -20,7 +21,12 @@ export async function askPersona(
   if (name === null) return null;
   const args = JSON.parse(persona_args ?? '{}') as Record<string, string>;
   const personas = await open();
-  return saying(name, () => personas.resolve(name, args, { timeoutMs }));
+  const { system, tools, messages } = await saying(name, () => personas.resolve(name, args, { timeoutMs }));
+  return {
+    system: cleanText(system),
+    tools,
+    messages: messages.map(({ role, content }) => ({ role, content: cleanText(content) })),
+  };
 }
 
 async function saying<T>(name: string, work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import { cleanText } from '../core/text.ts';
-import { errorCode, under } from '../core/tracing.ts';
+import { errorCode, inSpan, under } from '../core/tracing.ts';
 import type { Provider, ProviderEvent, Turn } from '../providers/provider.ts';
 import type { AgentRow, Store, Tx } from '../store/store.ts';
 import { type Attempt, record, takePersona } from './attempt.ts';
@@ -76,7 +76,9 @@ async function attemptTurn(deps: TurnDependencies, started: Started, signal: Abo
       }
     }
   } catch (error) {
-    outcome = isFenced(error) ? 'cancelled' : { failure: { kind: kindOf(error), message: (error as Error).message } };
+    outcome = isFenced(error)
+      ? 'cancelled'
+      : { failure: { kind: kindOf(error), message: cleanText((error as Error).message) } };
   }
   await settle(deps, attempt, outcome, signal);
   return outcome;
@@ -90,7 +92,9 @@ async function instruct(deps: TurnDependencies, started: Started, signal: AbortS
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    const asked = deps.askPersona(agent, { timeoutMs: deps.turnTimeoutMs });
+    const asked = inSpan('ask_persona', { 'substrat.persona': agent.persona ?? '' }, () =>
+      deps.askPersona(agent, { timeoutMs: deps.turnTimeoutMs }),
+    );
     const persona = await Promise.race([asked, ended]);
     if (persona === 'ended') return null;
     takePersona(attempt, agent, persona);

@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
 import { connectAgent } from '../helpers/mcp.ts';
+import { startDaemonProcess } from '../helpers/substrat.ts';
+import { until } from '../helpers/until.ts';
 
 const shout = (mark: string) =>
   `tool = { description = "Shouts", parameters = { { name = "text", required = true } } }
@@ -82,4 +84,26 @@ test('what is listed is what is there now', async () => {
   await expect(agent.client.callTool({ name: 'shout', arguments: { text: 'x' } })).rejects.toMatchObject({
     code: -32602,
   });
+});
+
+test('a call that a killed daemon had begun is not made again in silence', async () => {
+  const home = join(world.directory, 'other-home');
+  const cwd = join(world.directory, 'other');
+  write('other/slow.lua', 'tool = { description = "Slow" } function tool.execute() sleep(25) return "done" end');
+  const settings = '[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n';
+  write('other/substrat.toml', `${settings}[tools.script.slow]\npath = "slow.lua"\n`);
+  const program = world.program('caller', "async ({ call }) => call('slow').then(JSON.stringify, (e) => e.message)");
+  const first = await startDaemonProcess({ home, cwd });
+  await first.client.createAgent({ name: 'caller', program, tools: ['slow'] });
+  const { messageId } = await first.client.sendMessage('caller', { text: 'go' });
+  await until('the script has begun', async () => {
+    const { items } = await first.client.listRuns({ agent: 'caller' });
+    const { messages } = await first.client.getRun(items[0]?.id as string);
+    return messages.some(({ tool }) => tool === 'slow');
+  });
+  await first.kill();
+  const second = await startDaemonProcess({ home, cwd });
+  const reply = await second.client.awaitReply(messageId, 20);
+  expect(reply?.text).toContain('outcome unknown: an earlier attempt of this turn called slow');
+  expect(await second.stop()).toBe(0);
 });

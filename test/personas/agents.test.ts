@@ -5,7 +5,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { AgentCreation } from '../../src/client/client.ts';
 import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
-import { connectAgent } from '../helpers/mcp.ts';
+import { connectAgent, connectRaw } from '../helpers/mcp.ts';
+import { startDaemonProcess } from '../helpers/substrat.ts';
+import { until } from '../helpers/until.ts';
 
 const SUBSTRAT = join(import.meta.dirname, '../../bin/substrat');
 const run = promisify(execFile);
@@ -21,6 +23,9 @@ path = "failing.lua"
 [agents.script.slow]
 path = "slow.lua"
 timeout = 1
+[agents.script.thinking]
+path = "thinking.lua"
+timeout = 60
 ${more}`;
 const GUIDE = '[agents.script.guide]\npath = "guide.lua"\n';
 const guide = `agent = { description = "Guides", tools = { "search", "send_message", "spawn_agent", "shout" } }
@@ -39,7 +44,8 @@ beforeAll(async () => {
   world = await startDaemon({ config: config(GUIDE) });
   write('guide.lua', guide);
   write('notes.txt', 'first');
-  write('failing.lua', 'agent = {} function agent.resolve() error("no notes today") end');
+  write('failing.lua', 'agent = {} function agent.resolve() error("no notes\\0 today") end');
+  write('thinking.lua', 'agent = {} function agent.resolve() sleep(50) end');
   write('slow.lua', 'agent = {} function agent.resolve() while true do end end');
   await (await world.daemon.extensions()).personas.reload();
   program = world.program('teller', 'async ({ instructions }) => instructions');
@@ -130,7 +136,7 @@ describe('an agent that is made from a persona', () => {
 
 describe('a run whose persona fails', () => {
   test.each([
-    ['failing', /The persona "failing" cannot be used: failing: .*no notes today/, 'error'],
+    ['failing', /The persona "failing" cannot be used: failing: .*no notes\ufffd today/, 'error'],
     ['slow', /The persona "slow" cannot be used: .*1 s/, 'timeout'],
   ])('fails for good after its attempts and says why (%s)', async (persona, reason, stopReason) => {
     await create({ persona });
@@ -139,6 +145,42 @@ describe('a run whose persona fails', () => {
     expect(failed).toMatchObject({ state: 'failed', attempt: 2, stopReason, error: expect.stringMatching(reason) });
     expect(failed.error).toContain('(given up after 2 attempts)');
     expect(failed.messages).toEqual([]);
+  });
+
+  test('is cancelled while its persona thinks', async () => {
+    const agent = await create({ persona: 'thinking' });
+    const { messageId } = await world.client.sendMessage(name, { text: 'go' });
+    const running = async () => (await world.client.listRuns({ agent: name, state: 'running' })).items[0];
+    const { id } = (await until('it runs', running)) as { id: string };
+    const begun = performance.now();
+    await world.client.cancelRun(id);
+    expect(await world.client.awaitReply(messageId, 20)).toMatchObject({ kind: 'error' });
+    await until('the slot is free', () => !world.daemon.workspaces.isLive(agent.id));
+    expect(performance.now() - begun).toBeLessThan(10_000);
+  });
+
+  test('is not failed by a daemon that stops while its persona thinks', async () => {
+    const home = join(world.directory, 'other-home');
+    const cwd = join(world.directory, 'other');
+    const settings = '[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n[daemon]\nmax_attempts = 1\n';
+    write('other/substrat.toml', `${settings}[agents.script.thinking]\npath = "../thinking.lua"\ntimeout = 60\n`);
+    const first = await startDaemonProcess({ home, cwd });
+    await first.client.createAgent({ name, program, persona: 'thinking' });
+    await first.client.sendMessage(name, { text: 'go' });
+    const running = async () => (await first.client.listRuns({ state: 'running' })).items[0]?.id;
+    const id = (await until('it runs', running)) as string;
+    expect(await first.stop()).toBe(0);
+    const second = await startDaemonProcess({ home, cwd });
+    expect(await second.client.getRun(id)).toMatchObject({ endedAt: null, error: 'The daemon was stopped.' });
+    expect(await second.stop()).toBe(0);
+  });
+
+  test('of an external agent is not begun, and whoever wants to join hears why', async () => {
+    const { id: agentId } = await create({ persona: 'failing', program: null, provider: 'external' });
+    const raw = await connectRaw({ home: world.home, agentId });
+    expect(await raw.json()).toEqual({ substrat: { error: expect.stringMatching(/no notes.? today/u) } });
+    raw.close();
+    expect((await world.client.listRuns({ agent: agentId })).items).toEqual([]);
   });
 
   test('fails when the persona is gone, and goes on when it is back', async () => {
