@@ -53,6 +53,7 @@ export interface DaemonOptions {
 }
 
 const HEAD_START_MS = 25;
+const UNHURRIED_MS = 1_000;
 const HOUSEKEEPING_MS = 3_600_000;
 const KEEP_POSTS_MS = 24 * 3_600_000;
 
@@ -92,6 +93,7 @@ export class Daemon {
   #api: ApiServer | null = null;
   #extensions: Promise<Extensions> | null = null;
   #housekeeping: NodeJS.Timeout | null = null;
+  #opening: NodeJS.Timeout | null = null;
 
   /** Takes the home, opens the store, ends and takes up what a dead daemon left, and starts to work. */
   static async start(options: DaemonOptions): Promise<Daemon> {
@@ -281,6 +283,7 @@ export class Daemon {
 
   async stop(): Promise<void> {
     if (this.#housekeeping) clearInterval(this.#housekeeping);
+    if (this.#opening) clearTimeout(this.#opening);
     await this.#api?.close();
     await this.knowledgeDoor.close();
     await this.#scheduler.stop();
@@ -318,9 +321,12 @@ export class Daemon {
     // Loaded after the agents' work has begun: it does not wait for the door.
     const { serveApi } = await import('../http/serve.ts');
     this.#api = await serveApi(this, { socketPath: home.socket, bind: config.server.bind, token: home.token });
-    // It follows the file, in which personas and tools may come to be.
     if (config.file !== null) {
-      this.extensions().catch((error) => this.log.error({ error: error.message }, 'no persona can be used'));
+      // Where there are none, some may come to be in the file, which is then followed; that is in no hurry.
+      const wait = config.agents.length + config.tools.length > 0 ? 0 : UNHURRIED_MS;
+      this.#opening = setTimeout(() => {
+        this.extensions().catch((error) => this.log.error({ error: error.message }, 'no persona can be used'));
+      }, wait);
     }
     this.#housekeeping = setInterval(() => void this.forget(), HOUSEKEEPING_MS);
     this.log.info({ home: home.path, engine: store.engine, url: this.#api.url }, 'the daemon is up');

@@ -86,6 +86,21 @@ test('what is listed is what is there now', async () => {
   });
 });
 
+test('tools and personas come to be in a configuration that had none', async () => {
+  await using other = await startDaemon({ members: { me: {} } });
+  await using me = await connectAgent({ home: other.home, agentId: other.agent('me').id });
+  const count = async () => (await me.client.listTools()).tools.length;
+  const before = await count();
+  writeFileSync(join(other.directory, 'shout.lua'), shout('!'));
+  const persona = '[agents.x]\ndescription = "d"\nsystem_prompt = "s"\n';
+  const more = `[server]\nbind = "127.0.0.1:0"\n[tools.script.shout]\npath = "shout.lua"\n${persona}`;
+  writeFileSync(join(other.directory, 'substrat.toml'), more);
+  await vi.waitFor(async () => expect(await count()).toBe(before + 1), { timeout: 10_000 });
+  expect(await other.client.createAgent({ name: 'x', provider: 'external', persona: 'x' })).toMatchObject({
+    tools: [],
+  });
+});
+
 test('a call that a killed daemon had begun is not made again in silence', async () => {
   const home = join(world.directory, 'other-home');
   const cwd = join(world.directory, 'other');
