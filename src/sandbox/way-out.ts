@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
 import type { Bind, Needs } from '../core/command.ts';
-import { openProxy } from './proxy.ts';
 import type { Enclosure } from './sandbox.ts';
 
 /** How a turn reaches hosts, from its namespace that has none. */
@@ -35,6 +34,8 @@ export async function openWayOut(socket: string, needs: Needs, enclosure: Enclos
   const hosts = [...enclosure.hosts, ...(needs.hosts ?? [])];
   const { endpoints = [] } = needs;
   if (hosts.length === 0 && endpoints.length === 0) return none;
+  // Loaded by the first turn that reaches anything: with it comes all that Node has for HTTP.
+  const { openProxy } = await import('./proxy.ts');
   const proxy = await openProxy({ path: socket, hosts, endpoints });
   const address = `http://127.0.0.1:${PORT}`;
   return {
