@@ -65,7 +65,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
     );
     if (seat.own) await ownSeat(tx, agent, seat.workspaceId);
     const view = (await tx.getAgentView({ id })) as AgentView;
-    daemon.tools.settings.checkTools(view, custom);
+    await daemon.tools.settings.checkTools(view, custom);
     return view;
   });
   const { value: agent, fresh } = await made.catch(async (error) => {

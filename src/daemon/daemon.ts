@@ -23,7 +23,7 @@ import { noSandbox } from '../sandbox/none.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { openStore } from '../store/open.ts';
 import type { AgentRow, AgentView, Store, WorkspaceRow } from '../store/store.ts';
-import { type BoundTool, bindTools } from '../tools/bound.ts';
+import type { BoundTool } from '../tools/bound.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import type { CustomTool } from '../tools/custom.ts';
 import type { Extensions } from '../tools/extensions.ts';
@@ -31,7 +31,6 @@ import { createRateLimiter } from '../tools/rate.ts';
 import { openTracing, type Tracing } from '../tracing/tracing.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
-import { addAgent } from './agents.ts';
 import { createChannels } from './channels.ts';
 import { AgentDoors } from './doors.ts';
 import { type Home, takeHome } from './home.ts';
@@ -227,7 +226,9 @@ export class Daemon {
     return askPersona(async () => (await this.extensions()).personas, agent);
   }
 
-  addAgent(wish: AgentWish, write: WriteOnce = this.#write): Promise<AgentView> {
+  async addAgent(wish: AgentWish, write: WriteOnce = this.#write): Promise<AgentView> {
+    // With it come all the tools, and a daemon that starts has its agents as a rule.
+    const { addAgent } = await import('./agents.ts');
     return addAgent(this, wish, write);
   }
 
@@ -235,6 +236,7 @@ export class Daemon {
   async getTools(agentId: string): Promise<BoundTool[]> {
     const agent = await this.store.read((tx) => tx.getAgent({ id: agentId }));
     if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
+    const { bindTools } = await import('../tools/bound.ts');
     return bindTools(this.tools, agent, () => this.#doors.attemptOf(agent));
   }
 

@@ -11,7 +11,6 @@ import { instructionsOf } from '../runs/start.ts';
 import type { Confined, Enclosure, Sandbox } from '../sandbox/sandbox.ts';
 import type { AgentRow } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
-import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
 import { type Place, placeOf } from '../workspaces/place.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
@@ -56,7 +55,6 @@ export class AgentDoors {
 
   readonly open = async (attempt: Attempt): Promise<Door> => {
     const { tools, home, sandbox } = this.#options;
-    const custom = await tools.settings.customTools();
     const { agent, place } = await tools.store.read(async (tx) => {
       const row = (await tx.getAgent({ id: attempt.agentId })) as AgentRow;
       return { agent: row, place: await placeOf(tx, tools.settings.workspaces, row) };
@@ -68,7 +66,9 @@ export class AgentDoors {
     this.#attempts.set(agent.id, attempt);
     return {
       mcpConfig: home.mcpConfig(agent.id),
-      toolCount: toolsInScope(attempt).length + customToolsInScope(attempt, custom).length,
+      // Loaded by the first turn that asks, or calls: the first turn of a daemon does not wait for all tools.
+      countTools: async () =>
+        (await import('../tools/catalog.ts')).countTools(attempt, await tools.settings.customTools()),
       home: home.agentHome(agent.id),
       confine: async (command, needs = {}) => {
         const wrapped = await sandbox.confine(command, needs, this.#enclosure(agent, place));

@@ -4,7 +4,6 @@ import { cursorAgent } from '../providers/cursor-agent.ts';
 import type { Provider } from '../providers/provider.ts';
 import { scripted } from '../providers/scripted.ts';
 import type { AgentRow } from '../store/store.ts';
-import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
 
 /** The providers that this daemon can execute. `external` is none of them: somebody else runs those agents. */
 export function createProviders(config: Config, daemonEnv: NodeJS.ProcessEnv): ReadonlyMap<string, Provider> {
@@ -30,13 +29,15 @@ export function createProviders(config: Config, daemonEnv: NodeJS.ProcessEnv): R
 }
 
 /** Whether a provider's program takes all the tools that an agent would have. */
-export function checkTools(
+export async function checkTools(
   provider: Provider | undefined,
-  agent: Pick<AgentRow, 'provider' | 'workspace' | 'tools'>,
+  agent: Pick<AgentRow, 'workspace' | 'tools'>,
   custom: readonly { readonly name: string }[],
-): void {
+): Promise<void> {
   if (provider?.maxTools === undefined) return;
-  const ours = toolsInScope(agent).length + customToolsInScope(agent, custom).length;
+  // Whoever makes an agent has them loaded; a daemon that starts has not.
+  const { countTools } = await import('../tools/catalog.ts');
+  const ours = countTools(agent, custom);
   const others = provider.otherTools?.(agent.workspace) ?? 0;
   if (ours + others <= provider.maxTools) return;
   throw new SubstratError(

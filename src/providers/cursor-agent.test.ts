@@ -334,7 +334,9 @@ describe('cursorAgent()', () => {
       });
       const provider = cursorAgent({ ...options, extraEnv: { CURSOR_SCENARIO: 'answer' } });
       expect(provider.otherTools?.(turn.workspace)).toBe(3);
-      expect((await collect(provider.runTurn({ ...turn, toolCount: 6 }))).at(-1)).toMatchObject({ type: 'done' });
+      expect((await collect(provider.runTurn({ ...turn, countTools: async () => 6 }))).at(-1)).toMatchObject({
+        type: 'done',
+      });
       expect(provider.otherTools?.(turn.workspace)).toBe(34);
       const message = expect.stringContaining(
         "takes 40 tools; Substrat's and those of the workspace's .cursor/mcp.json are 41",

@@ -43,7 +43,7 @@ export function cursorAgent(options: CursorAgentOptions): Provider {
     let putBack = () => {};
     try {
       putBack = placeFiles(options, turn);
-      const tools = turn.toolCount + (await counts.ask(turn, (server) => confine(options, turn, server)));
+      const tools = (await turn.countTools()) + (await counts.ask(turn, (server) => confine(options, turn, server)));
       if (tools > MAX_TOOLS) throw tooManyTools(tools);
       yield* converse(options, turn);
     } catch (error) {

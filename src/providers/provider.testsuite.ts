@@ -205,7 +205,7 @@ export function makeTurn(workspace: string): Turn {
     messages: [],
     journal: [],
     mcpConfig: join(workspace, 'mcp.json'),
-    toolCount: 7,
+    countTools: async () => 7,
     timeoutMs: 15_000,
     signal: new AbortController().signal,
     confine: async (command) => command,

@@ -39,7 +39,7 @@ export interface Turn {
   /** Path of the agent's `mcp.json`. */
   readonly mcpConfig: string;
   /** How many tools it finds there. */
-  readonly toolCount: number;
+  readonly countTools: () => Promise<number>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Wraps the command for the sandbox, with what the provider needs in it. */

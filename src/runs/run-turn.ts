@@ -35,7 +35,7 @@ export interface Prices {
 /** What an attempt works through while it lives. */
 export interface Door {
   readonly mcpConfig: string;
-  readonly toolCount: number;
+  readonly countTools: Turn['countTools'];
   readonly home: string;
   readonly confine: Turn['confine'];
   close(): Promise<void>;
@@ -110,7 +110,7 @@ async function instruct(deps: TurnDependencies, started: Started, signal: AbortS
 async function execute(
   deps: TurnDependencies,
   { attempt, agent, messages, journal, instructions, prompt }: Started & { readonly instructions: string },
-  { mcpConfig, toolCount, home, confine }: Door,
+  { mcpConfig, countTools, home, confine }: Door,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const provider = deps.provider(agent.provider);
@@ -137,7 +137,7 @@ async function execute(
     messages,
     journal,
     mcpConfig,
-    toolCount,
+    countTools,
     timeoutMs: deps.turnTimeoutMs,
     signal,
     confine,

@@ -52,6 +52,10 @@ export function customToolsInScope<Custom extends { readonly name: string }>(
   return custom.filter(({ name }) => scope.has(name));
 }
 
+export function countTools(agent: Pick<AgentRow, 'tools'>, custom: readonly { readonly name: string }[]): number {
+  return toolsInScope(agent).length + customToolsInScope(agent, custom).length;
+}
+
 /** `custom` are the names of all other tools. */
 export function checkScope(names: readonly string[], custom: readonly string[]): void {
   const all = [...catalog.map((tool) => tool.name), ...custom];

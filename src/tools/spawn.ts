@@ -72,7 +72,7 @@ export const spawnAgent = defineTool({
       },
       now,
     );
-    settings.checkTools(child, custom);
+    await settings.checkTools(child, custom);
     return { result: { status: 'created', agent_id: child.id, name: child.name }, created: child };
   },
 });

@@ -24,7 +24,7 @@ export interface ToolSettings {
   /** Throws where there is no such persona, or it lacks an argument. */
   findPersona(choice: PersonaChoice): Promise<PersonaInfo>;
   /** Throws where an agent would have more tools than its provider's program takes. */
-  checkTools(agent: Pick<AgentRow, 'provider' | 'workspace' | 'tools'>, custom: readonly CustomTool[]): void;
+  checkTools(agent: Pick<AgentRow, 'provider' | 'workspace' | 'tools'>, custom: readonly CustomTool[]): Promise<void>;
 }
 
 /** What a tool may use before its transaction. */

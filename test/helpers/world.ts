@@ -107,7 +107,7 @@ export async function createWorld(options: WorldOptions = {}) {
       limits,
       nodeId: NODE,
       defaultProvider: null,
-      checkTools: () => {},
+      checkTools: async () => {},
       findPersona: async () => Promise.reject(new Error('no personas here')),
       customTools: async () => options.customTools ?? [],
       knowledge: createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null }),
@@ -194,7 +194,7 @@ export async function createWorld(options: WorldOptions = {}) {
             prices: () => ({ input: 1, output: 2 }),
             openDoor: async () => ({
               mcpConfig: '',
-              toolCount: 0,
+              countTools: async () => 0,
               home: '',
               confine: async (command) => command,
               close: async () => {},
