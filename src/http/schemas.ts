@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { z } from '@hono/zod-openapi';
-import { EMOJI, EMOJI_RULE, isEmoji } from '../core/emoji.ts';
+import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
 import { MAX_BLOCK, MAX_PASSAGE, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
 import { MAX_TEXT } from '../core/text.ts';
 
@@ -198,9 +198,7 @@ export const ChannelPost = z
 
 export const MessageEdit = z.strictObject({ text }).openapi('MessageEdit');
 
-export const Reaction = z
-  .strictObject({ emoji: z.string().regex(EMOJI, EMOJI_RULE).refine(isEmoji, EMOJI_RULE) })
-  .openapi('Reaction');
+export const Reaction = z.strictObject({ emoji: z.string().regex(EMOJI, EMOJI_RULE) }).openapi('Reaction');
 
 export const Member = z
   .strictObject({ id: z.string(), kind: z.enum(['agent', 'person']), handle: z.string(), wake: wake.nullable() })

@@ -54,11 +54,17 @@ const value = fc.oneof(
 
 const tools = [
   ...['send_message', 'broadcast', 'check_inbox', 'spawn_agent', 'inspect_agent', 'list_agents', 'complete'],
+  ...['react_to_message', 'do_nothing', 'read_channel'],
   ...['update_memory', 'search_memory', 'store_memory', 'search', 'get', 'sources'],
   ...['create_workspace', 'link_dir', 'unlink_dir', 'list_workspaces', 'delete_workspace'],
 ];
 const keys = [
   'recipient',
+  'channelId',
+  'messageId',
+  'emoji',
+  'before',
+  'thread',
   'text',
   'sync',
   'in_reply_to',

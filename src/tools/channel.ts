@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { shorten } from '../core/agent.ts';
-import { EMOJI, EMOJI_RULE, isEmoji } from '../core/emoji.ts';
+import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
 import { SubstratError } from '../core/errors.ts';
 import { resolveChannel } from '../messaging/channels.ts';
 import { react, tally } from '../messaging/reactions.ts';
@@ -19,7 +19,7 @@ export const reactToMessage = defineTool({
     emoji: z
       .string()
       .regex(EMOJI, EMOJI_RULE)
-      .refine(isEmoji, EMOJI_RULE)
+
       .describe('An emoji, such as 👍 or :thumbsup:.'),
   }),
   effect: true,
