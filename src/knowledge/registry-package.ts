@@ -36,7 +36,12 @@ export async function fetchPackage(
   if (exists) return;
   await mkdir(dirname(directory), { recursive: true, mode: 0o700 });
   const work = await mkdtemp(join(dirname(directory), `.${basename(directory)}-`));
-  const look = setInterval(() => void sizeOf(work).then((size) => onBytes(Math.min(size, bytes))), LOOK_MS);
+  let fetching = true;
+  const look = setInterval(async () => {
+    const size = await sizeOf(work);
+    // A look that ends after the work has ended would take back what was told.
+    if (fetching) onBytes(Math.min(size, bytes));
+  }, LOOK_MS);
   try {
     await pack(`${name}@${version}`, work);
     const archive = (await readdir(work)).find((file) => file.endsWith('.tgz'));
@@ -57,11 +62,12 @@ export async function fetchPackage(
     await rename(unpacked, directory).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     });
-    onBytes(bytes);
   } finally {
+    fetching = false;
     clearInterval(look);
     await rm(work, { recursive: true, force: true });
   }
+  onBytes(bytes);
 }
 
 /** In a cache of its own, whose growth shows how far it is. */
