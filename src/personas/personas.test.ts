@@ -64,7 +64,10 @@ describe('a text of the configuration', () => {
 
 describe('a script', () => {
   beforeEach(() =>
-    copyFileSync(join(import.meta.dirname, '../../test/fixtures/personas/incident-responder.lua'), join(cwd, 'ir.lua')),
+    copyFileSync(
+      join(import.meta.dirname, '../../examples/knowledge/agents/incident-responder.lua'),
+      join(cwd, 'ir.lua'),
+    ),
   );
 
   test('runs as the specification prints it: incident-responder.lua', async () => {

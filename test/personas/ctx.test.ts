@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config/config.ts';
 
 const CTX = join(import.meta.dirname, '../../bin/ctx');
 const SUBSTRAT = join(import.meta.dirname, '../../bin/substrat');
-const SCRIPT = join(import.meta.dirname, '../fixtures/personas/incident-responder.lua');
+const SCRIPT = join(import.meta.dirname, '../../examples/knowledge/agents/incident-responder.lua');
 
 let cwd: string;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
 import { callRest } from '../helpers/rest.ts';
 
 const CTX = join(import.meta.dirname, '../../bin/ctx');
-const SCRIPT = join(import.meta.dirname, '../fixtures/personas/incident-responder.lua');
+const SCRIPT = join(import.meta.dirname, '../../examples/knowledge/agents/incident-responder.lua');
 
 const config = `
 [connectors.filesystem.runbooks]
