@@ -61,7 +61,6 @@ export async function openSubstrat(options: SubstratOptions): Promise<Substrat> 
       const indexer = { extractor, limits: config.chunking, clock: Date.now };
       const counts: Record<string, SyncCounts> = {};
       for (const { name, open } of sources) {
-        if (open === null) continue;
         const connector = await open();
         try {
           const { signal } = new AbortController();

@@ -20,13 +20,13 @@ export function openKnowledge({ config, home, store, log }: Omit<Surroundings, '
   const load = async (): Promise<Knowledge> => {
     const { createKnowledge } = await import('../knowledge/knowledge.ts');
     const { createEmbedder } = await import('../knowledge/embedding.ts');
-    const { configuredSources } = await import('../knowledge/connectors/create.ts');
+    const { sourceNames } = await import('../knowledge/connectors/create.ts');
     const onFetch = ({ what, bytes, total }: { what: string; bytes: number; total: number }) => {
       if (bytes === total) log.info({ what, bytes }, 'fetched for embeddings');
     };
     return createKnowledge({
       store,
-      configured: configuredSources(config, { home, env: process.env }).map(({ name }) => name),
+      configured: sourceNames(config),
       retrieval: config.retrieval,
       embedder: createEmbedder(config.embedding, { models: join(home, 'models'), onFetch }),
     });

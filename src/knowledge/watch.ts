@@ -11,8 +11,8 @@ export async function watchSources(
   const stops: (() => Promise<void>)[] = [];
   try {
     for (const source of sources.filter(({ watch }) => watch)) {
-      const connector = await source.open?.();
-      const stop = await connector?.watch?.(() => {
+      const connector = await source.open();
+      const stop = await connector.watch?.(() => {
         changed.add(source);
         wake();
       });

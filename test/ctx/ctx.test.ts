@@ -85,6 +85,14 @@ describe('sync', () => {
     });
   });
 
+  test('where nothing is configured, says how to begin', async () => {
+    const none = await runCtx(directory, 'sync');
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('`ctx init` writes a configuration') });
+    configure('');
+    const empty = await runCtx(directory, 'sync');
+    expect(empty).toMatchObject({ code: 1, stderr: expect.stringMatching(/No sources .* add one to .*\.toml\.\n$/) });
+  });
+
   test('goes on with the others when one fails, tells what was skipped, and ends with 1', async () => {
     configure(`${DOCS}[connectors.filesystem.absent]\nroot = "nowhere"\n`);
     write('a.md', 'text');

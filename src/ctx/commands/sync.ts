@@ -40,7 +40,7 @@ export function syncCommand(context: CtxContext): Command {
         );
       process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
       await withStore(context, command, async (opened) => {
-        const sources = choose(opened.sources, wanted);
+        const sources = choose(opened, wanted);
         const sync = createSync(context, command, opened, flags, interrupted.signal);
         try {
           const reports: Report[] = [];
@@ -81,7 +81,6 @@ function createSync(
       const { name } = source;
       const progress = showProgress(name);
       try {
-        if (!source.open) throw new SubstratError('not_configured', 'nothing here runs scripts yet');
         const connector = await source.open();
         try {
           const onSkip = (sourceId: string, reason: string) => progress.note(`${name}: skipped ${sourceId}: ${reason}`);
@@ -104,16 +103,14 @@ function createSync(
   };
 }
 
-function choose(sources: readonly ConfiguredSource[], wanted: string): ConfiguredSource[] {
+function choose({ sources, config }: OpenedStore, wanted: string): ConfiguredSource[] {
   const chosen = sources.filter(
     ({ name }) => wanted === 'all' || name === wanted || name.startsWith(`${wanted}:`) || name.endsWith(`:${wanted}`),
   );
   if (chosen.length > 0) return chosen;
   if (sources.length === 0) {
-    throw new SubstratError(
-      'not_configured',
-      'No sources are configured. Add a [connectors.TYPE.NAME] to the configuration.',
-    );
+    const how = config.file === null ? '`ctx init` writes a configuration to begin with' : `add one to ${config.file}`;
+    throw new SubstratError('not_configured', `No sources are configured ([connectors.TYPE.NAME]): ${how}.`);
   }
   const names = sources.map(({ name }) => name).join(', ');
   throw new SubstratError('not_configured', `There is no source "${wanted}"; there are ${names}.`);

@@ -7,18 +7,22 @@ export interface ConfiguredSource {
   /** `type:name`. */
   readonly name: string;
   readonly watch: boolean;
-  /** Null where nothing opens it yet. */
-  readonly open: (() => Promise<Connector>) | null;
+  readonly open: () => Promise<Connector>;
 }
 
 interface Surroundings {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What makes a connector of a script; scripts are run by whoever can. */
-  readonly openScript?: (source: string, settings: Readonly<Record<string, unknown>>) => Promise<Connector>;
+  readonly openScript: (source: string, settings: Readonly<Record<string, unknown>>) => Promise<Connector>;
 }
 
 const MEGABYTE = 1024 * 1024;
+
+/** The sources of a configuration, `type:name`. */
+export function sourceNames({ connectors }: Pick<Config, 'connectors'>): string[] {
+  return Object.entries(connectors).flatMap(([type, named]) => Object.keys(named).map((name) => `${type}:${name}`));
+}
 
 export function configuredSources(
   { connectors }: Pick<Config, 'connectors'>,
@@ -51,8 +55,7 @@ export function configuredSources(
     });
   }
   for (const [name, settings] of Object.entries(connectors.script)) {
-    const source = `script:${name}`;
-    sources.push({ name: source, watch: false, open: openScript ? () => openScript(source, settings) : null });
+    add('script', name, (source) => openScript(source, settings));
   }
   return sources;
 }
