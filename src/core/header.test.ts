@@ -14,7 +14,7 @@ const headers = {
   error: `Reply from worker (to message ${id}):`,
   late: `Late reply from worker (to message ${id}):`,
   notice: 'Notice from Substrat:',
-  context: `Earlier message from worker (message ${id}):`,
+  context: `Also said by worker (message ${id}):`,
 } as const;
 
 /** The line ends of Python's `splitlines`, which knows the most. */
@@ -39,7 +39,7 @@ const fullWidth = (text: string) => text.replace(/[!-~]/g, (c) => String.fromCha
 /** Written apart from the code under test: what a reader could take for a line that the daemon wrote. */
 function looksLikeHeader(line: string): boolean {
   const seen = [...line.normalize('NFKD')].filter((c) => !/[\s\p{Cc}\p{Cf}\p{Mn}\p{Zs}]/u.test(c)).join('');
-  return /^(latereplyfrom|replyfrom|messagefrom|noticefrom)/i.test(seen);
+  return /^(latereplyfrom|replyfrom|messagefrom|alsosaidby|noticefrom)/i.test(seen);
 }
 
 function linesOf(text: string): string[] {

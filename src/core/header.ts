@@ -18,7 +18,7 @@ function headerOf({ kind, from, id, inReplyTo, channel }: CarriedMessage): strin
     case 'news':
       return `Message from ${from}${where} (message ${id}):`;
     case 'context':
-      return `Earlier message from ${from}${where} (message ${id}):`;
+      return `Also said by ${from}${where} (message ${id}):`;
     case 'notice':
       return 'Notice from Substrat:';
   }
@@ -28,7 +28,7 @@ function headerOf({ kind, from, id, inReplyTo, channel }: CarriedMessage): strin
 const LINE_BREAK = /(\r\n|[^\P{Cc}\t]|[\u2028\u2029])/u;
 /** What is not seen, or hardly, and so could stand before or within a forged header. */
 const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-const HEADER = /^\\*((late)?replyfrom|(earlier)?messagefrom|noticefrom|errorfrom|substrat:)/i;
+const HEADER = /^\\*((late)?replyfrom|messagefrom|alsosaidby|noticefrom|errorfrom|substrat:)/i;
 
 /** What looks like the heading of a section of ours. Deeper ones are a text's own. */
 const HEADING = /^\\*#{1,3}([^#]|$)/;

@@ -165,28 +165,29 @@ function withinReason(chosen: Carried<DeliveryView>): Carried<DeliveryView> {
   return { ...chosen, deliveries };
 }
 
-/** What is carried, and before it what others said in the same channels since the agent last looked. */
+/** What is carried, and what others said in the same channels since the agent last looked, in the order of posting. */
 async function withContext(
   tx: Tx,
   agent: AgentRow,
   carried: readonly DeliveryView[],
 ): Promise<{ messages: CarriedMessage[]; shown: Map<string, number> }> {
   const shown = new Map<string, number>();
-  const context: CarriedMessage[] = [];
+  const all = carried.map((delivery) => ({ seq: delivery.seq, message: toCarriedMessage(delivery) }));
   const ids = new Set(carried.map((delivery) => delivery.message_id));
   for (const channelId of new Set(carried.filter(isSaidToAll).map((delivery) => delivery.channel_id))) {
     const member = await tx.getMember({ channelId, participantId: agent.id });
     if (!member) continue;
     const said = await tx.listSaid({ channelId, readerId: agent.id, after: member.read_seq, limit: MAX_CONTEXT });
     shown.set(channelId, said[0]?.seq ?? member.read_seq);
-    for (const message of said.reverse()) {
-      if (ids.has(message.id)) continue;
-      const text = shorten(message.text, MAX_CONTEXT_TEXT);
-      const from = message.handle === USER_ID ? USER : message.handle;
-      context.push({ id: message.id, from, channelId, text, kind: 'context', channel: channelId });
+    for (const { id, seq, handle, text: whole } of said) {
+      if (ids.has(id)) continue;
+      const text = shorten(whole, MAX_CONTEXT_TEXT);
+      const from = handle === USER_ID ? USER : handle;
+      all.push({ seq, message: { id, from, channelId, text, kind: 'context', channel: channelId } });
     }
   }
-  return { messages: [...context, ...carried.map(toCarriedMessage)], shown };
+  all.sort((a, b) => a.seq - b.seq);
+  return { messages: all.map(({ message }) => message), shown };
 }
 
 /** In a channel that people made; a team's is its own business. */

@@ -32,9 +32,10 @@ describe("a person's post", () => {
       'ben: ben was here',
     ]);
     expect(turns[0]?.prompt).toMatch(/^Message from USER in #general \(message .*\):\nGood morning!$/);
-    expect(turns[2]?.prompt).toContain('Earlier message from cleo in #general');
-    expect(turns[2]?.prompt).toContain('Earlier message from ann in #general');
-    expect(turns[2]?.messages.map(({ kind }) => kind)).toEqual(['context', 'context', 'news']);
+    expect(turns[2]?.prompt.replaceAll(/ \(message .*?\)/g, '')).toBe(
+      'Message from USER in #general:\nGood morning!\n\nAlso said by cleo in #general:\ncleo was here\n\nAlso said by ann in #general:\nann was here',
+    );
+    expect(turns[2]?.messages.map(({ kind }) => kind)).toEqual(['news', 'context', 'context']);
   });
 
   test('to twenty agents makes twenty runs, in the stored order, whatever the number of slots', async () => {
@@ -219,7 +220,7 @@ describe("an agent's post", () => {
     await world.say('general', 'Ideas?');
     await world.settle();
     expect(order()).toEqual(['ann', 'ben']);
-    expect(turns[1]?.prompt).toContain('Earlier message from USER in #general');
+    expect(turns[1]?.prompt).toContain('Also said by USER in #general');
     expect(turns[1]?.prompt).toMatch(/Message from ann in #general .*\nWhat do you think, @ben\?$/);
   });
 
