@@ -91,6 +91,7 @@ export class Daemon {
   startedAfter = 0;
   #api: ApiServer | null = null;
   #extensions: Promise<Extensions> | null = null;
+  readonly #toolListeners = new Set<() => void>();
   #housekeeping: NodeJS.Timeout | null = null;
   #opening: NodeJS.Timeout | null = null;
 
@@ -146,6 +147,10 @@ export class Daemon {
         workspaces: workspaceRules(config, home, sandbox.mode, (agentId) => this.#scheduler.isLive(agentId)),
         knowledge,
         customTools: () => this.#customTools(),
+        onCustomToolsChange: (listener) => {
+          this.#toolListeners.add(listener);
+          return () => this.#toolListeners.delete(listener);
+        },
         findPersona: (choice) => findPersona(personas, choice),
         checkTools: (agent, custom) => checkTools(this.providers.get(agent.provider), agent, custom),
       },
@@ -212,8 +217,20 @@ export class Daemon {
 
   /** Opened when somebody first asks: a start does not wait for them. */
   extensions(): Promise<Extensions> {
-    this.#extensions ??= import('./extensions.ts').then(({ openDaemonExtensions }) => openDaemonExtensions(this));
+    this.#extensions ??= this.#openExtensions();
     return this.#extensions;
+  }
+
+  async #openExtensions(): Promise<Extensions> {
+    const { openDaemonExtensions } = await import('./extensions.ts');
+    const extensions = await openDaemonExtensions(this);
+    const tell = () => {
+      for (const listener of this.#toolListeners) listener();
+    };
+    extensions.tools.onChange(tell);
+    // They came to be in the file between our start and now, and whoever asked before was told of none.
+    if (this.config.tools.length === 0 && extensions.tools.list().length > 0) tell();
+    return extensions;
   }
 
   /** Where the configuration has none, nobody waits for what follows its file. */
