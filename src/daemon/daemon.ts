@@ -31,12 +31,11 @@ import { createRateLimiter } from '../tools/rate.ts';
 import { openTracing, type Tracing } from '../tracing/tracing.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
-import { createChannels } from './channels.ts';
+import { type Configured, createConfigured } from './configured.ts';
 import { AgentDoors } from './doors.ts';
 import { type Home, takeHome } from './home.ts';
 import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import type { Log } from './log.ts';
-import { createMembers } from './members.ts';
 import { askPersona, findPersona } from './personas.ts';
 import { checkTools, createProviders, EXTERNAL } from './providers.ts';
 import { sweepWorkspaces, tidyWorktree, workspaceRules } from './workspaces.ts';
@@ -90,6 +89,7 @@ export class Daemon {
   /** Number of the last event before this start. */
   startedAfter = 0;
   #api: ApiServer | null = null;
+  #configured: Configured | null = null;
   #extensions: Promise<Extensions> | null = null;
   readonly #toolListeners = new Set<() => void>();
   #housekeeping: NodeJS.Timeout | null = null;
@@ -303,6 +303,7 @@ export class Daemon {
   async stop(): Promise<void> {
     if (this.#housekeeping) clearInterval(this.#housekeeping);
     if (this.#opening) clearTimeout(this.#opening);
+    await this.#configured?.close();
     await this.#api?.close();
     await this.knowledgeDoor.close();
     await this.#scheduler.stop();
@@ -329,8 +330,7 @@ export class Daemon {
     });
     await sweepWorkspaces(this);
     store.onChange(() => this.#tidy());
-    await createMembers(this);
-    await createChannels(this);
+    this.#configured = await createConfigured(this);
     this.#scheduler.start();
     await this.#scheduler.tick();
     // What was under way when the last daemon died goes on first: loading the door would hold its programs' start up.

@@ -138,7 +138,7 @@ describe('a script', () => {
     ['x', { what: 'loop' }, 'timeout', 'took longer than its 0.2 s'],
     ['x', { what: 'nothing' }, 'agent_error', 'x: resolve answered no prompt: Invalid input'],
     ['x', { what: 'role' }, 'agent_error', 'x: resolve answered no prompt: messages: 0: role'],
-    ['gone', {}, 'agent_error', 'gone cannot be used: '],
+    ['gone', {}, 'agent_error', 'gone: '],
     ['broken', {}, 'agent_error', 'broken.lua:1: syntax error'],
     ['empty', {}, 'agent_error', 'has no function agent.resolve'],
   ])('%s with %j fails with %s', async (name, args, code, message) => {
