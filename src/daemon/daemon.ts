@@ -300,6 +300,11 @@ export class Daemon {
     this.#tidy();
   }
 
+  /** Tells of the error that ends the process, which stands still until that is done. */
+  tellLast(details: object, message: string): void {
+    this.#tracing?.tellLast(details, message);
+  }
+
   async stop(): Promise<void> {
     if (this.#housekeeping) clearInterval(this.#housekeeping);
     if (this.#opening) clearTimeout(this.#opening);
