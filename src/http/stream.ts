@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import { seesChannel } from '../messaging/channels.ts';
 import type { Caller } from './access.ts';
 import type { Api } from './api.ts';
 import type { EventHub, Told } from './hub.ts';
@@ -53,13 +52,10 @@ export function streamEvents(
     while (seen < hub.last && !stalled && !outgoing.closed) {
       const news = hub.after(seen);
       const page = 'then' in news ? await news : news;
-      const frames: Uint8Array[] = [];
-      for (const told of page) {
-        const may = mayRead(api, caller, told, filter);
-        if (may === true || (await may)) frames.push(told.frame);
-      }
+      const wanted = page.filter((told) => matches(told, filter));
+      const visible = caller.owner ? wanted : await visibleTo(api, caller.id, wanted);
       seen = page.at(-1)?.seq ?? seen;
-      send(frames);
+      send(visible.map(({ frame }) => frame));
     }
   };
   const look = (): void => {
@@ -96,17 +92,22 @@ export function streamEvents(
   return RESPONSE_ALREADY_SENT;
 }
 
-function mayRead(api: Api, caller: Caller, told: Told, filter: StreamFilter): boolean | Promise<boolean> {
-  const { channelId } = told;
+function matches(told: Told, filter: StreamFilter): boolean {
   if (filter.types && !filter.types.includes(told.type)) return false;
   if (filter.agentId && !told.agents.includes(filter.agentId)) return false;
-  if (filter.channelId && channelId !== filter.channelId) return false;
-  if (caller.owner) return true;
-  if (channelId === null) return false;
-  return api.store.read(async (tx) => {
-    const channel = await tx.getChannel({ id: channelId });
-    return channel !== null && seesChannel(tx, caller.id, channel);
-  });
+  return !filter.channelId || told.channelId === filter.channelId;
+}
+
+/**
+ * What happened in channels that the caller sees now. They are asked for after the events were read, once for all of them: whoever has left a
+ * channel sees nothing of it from then on, neither what comes nor what was.
+ */
+async function visibleTo(api: Api, participantId: string, page: readonly Told[]): Promise<readonly Told[]> {
+  const channelIds = [...new Set(page.flatMap(({ channelId }) => channelId ?? []))];
+  if (channelIds.length === 0) return [];
+  const seen = await api.store.read((tx) => tx.listSeen({ participantId, channelIds }));
+  const ids = new Set(seen.map(({ id }) => id));
+  return page.filter(({ channelId }) => channelId !== null && ids.has(channelId));
 }
 
 /** Where a reader goes on: by its header, by the query, or from now. What is gone is said. */
