@@ -1,7 +1,8 @@
-import { request } from 'node:http';
-import { connect } from 'node:net';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { SubstratEvent } from '../../src/client/client.ts';
 import { type DaemonSetup, startDaemon, type TestDaemon } from '../helpers/daemon.ts';
 import { ask } from '../helpers/http.ts';
@@ -108,14 +109,22 @@ describe('the stream', () => {
   test('cuts off a reader that takes nothing; it resumes', async () => {
     await open({ config: '[events]\npatience = "300ms"\n[limits]\nmax_tree_runs = 100000' });
     for (let n = 0; n < 60; n += 1) await say('a', 'x'.repeat(500_000));
+    const path = '/api/events?after=0';
+    const cutOff = Promise.withResolvers<void>();
+    const onRequest = (message: unknown) => {
+      const { request: incoming, socket } = message as { request: IncomingMessage; socket: Socket };
+      if (incoming.url === path) socket.once('close', cutOff.resolve);
+    };
+    subscribe('http.server.request.start', onRequest);
+    onTestFinished(() => void unsubscribe('http.server.request.start', onRequest));
     const bytes = await new Promise<number>((resolve) => {
       let read = 0;
-      const outgoing = request({ socketPath: join(world.home, 'daemon.sock'), path: '/api/events?after=0' });
+      const outgoing = request({ socketPath: join(world.home, 'daemon.sock'), path });
       outgoing.on('response', (response) => {
         response.on('data', (chunk) => (read += chunk.length));
         response.pause();
-        // Longer than the daemon's patience; what is in the kernel by then still comes.
-        setTimeout(() => response.resume(), 1500);
+        // What is in the kernel by then still comes.
+        void cutOff.promise.then(() => response.resume());
         response.on('error', () => {});
         response.on('close', () => resolve(read));
       });

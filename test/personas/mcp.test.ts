@@ -158,7 +158,8 @@ describe.each([
     const client = await (way === 'HTTP' ? overHttp(era, '', { listChanged }) : overStdio(era, [], { listChanged }));
     const word = `${way} ${era}`;
     // In the older era the stream is opened beside; until it is, nobody can be told.
-    if (way === 'HTTP' && era === 'legacy') await vi.waitFor(() => expect(listening).toHaveBeenCalled());
+    if (way === 'HTTP' && era === 'legacy')
+      await vi.waitFor(() => expect(listening).toHaveBeenCalled(), { timeout: 10_000 });
     write('greeter.lua', persona(word));
     await vi.waitFor(() => expect(prompts).toHaveBeenCalled(), { timeout: 10_000 });
     const { messages } = await client.getPrompt({ name: 'greeter', arguments: { who: 'you' } });
