@@ -164,6 +164,8 @@ describe.each([
     await vi.waitFor(() => expect(prompts).toHaveBeenCalled(), { timeout: 10_000 });
     const { messages } = await client.getPrompt({ name: 'greeter', arguments: { who: 'you' } });
     expect(messages[0]?.content).toMatchObject({ text: `${word} you` });
+    // What a persona has of tools may have changed with it, so they are told of too, perhaps a moment later.
+    await vi.waitFor(() => expect(tools).toHaveBeenCalled(), { timeout: 10_000 });
     tools.mockClear();
     write('shout.lua', shout(word));
     await vi.waitFor(() => expect(tools).toHaveBeenCalled(), { timeout: 10_000 });
