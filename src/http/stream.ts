@@ -48,12 +48,14 @@ export function streamEvents(
     heartbeat.refresh();
     if (socket.writableNeedDrain) stalled ??= setTimeout(() => socket.destroy(), patienceMs);
   };
+  const behind = (): boolean => seen < hub.last && !stalled && !outgoing.closed && !socket.destroyed;
   const bring = async (): Promise<void> => {
-    while (seen < hub.last && !stalled && !outgoing.closed) {
+    while (behind()) {
       const news = hub.after(seen);
       const page = 'then' in news ? await news : news;
       const wanted = page.filter((told) => matches(told, filter));
-      const visible = caller.owner ? wanted : await visibleTo(api, caller.id, wanted);
+      const visible = caller.owner && caller.token === null ? wanted : await visibleTo(api, caller, wanted);
+      if (visible === null) return void socket.destroy();
       seen = page.at(-1)?.seq ?? seen;
       send(visible.map(({ frame }) => frame));
     }
@@ -65,7 +67,7 @@ export function streamEvents(
     bring().then(
       () => {
         busy = false;
-        if (seen < hub.last && !stalled && !outgoing.closed) look();
+        if (behind()) look();
       },
       () => socket.destroy(),
     );
@@ -78,7 +80,11 @@ export function streamEvents(
 
   outgoing.removeHeader('transfer-encoding');
   outgoing.writeHead(200, HEADERS).flushHeaders();
-  const heartbeat = setTimeout(() => send([Buffer.from(`: ${seen}\n\n`)]), heartbeatMs);
+  const beat = async (): Promise<void> => {
+    if (caller.token !== null && (await visibleTo(api, caller, [])) === null) socket.destroy();
+    else send([Buffer.from(`: ${seen}\n\n`)]);
+  };
+  const heartbeat = setTimeout(() => void beat().catch(() => socket.destroy()), heartbeatMs);
   const leave = hub.join(look);
   socket.on('drain', drained);
   outgoing.on('close', () => {
@@ -100,14 +106,18 @@ function matches(told: Told, filter: StreamFilter): boolean {
 
 /**
  * What happened in channels that the caller sees now. They are asked for after the events were read, once for all of them: whoever has left a
- * channel sees nothing of it from then on, neither what comes nor what was.
+ * channel sees nothing of it from then on, neither what comes nor what was. Null where its token was revoked.
  */
-async function visibleTo(api: Api, participantId: string, page: readonly Told[]): Promise<readonly Told[]> {
-  const channelIds = [...new Set(page.flatMap(({ channelId }) => channelId ?? []))];
-  if (channelIds.length === 0) return [];
-  const seen = await api.store.read((tx) => tx.listSeen({ participantId, channelIds }));
-  const ids = new Set(seen.map(({ id }) => id));
-  return page.filter(({ channelId }) => channelId !== null && ids.has(channelId));
+async function visibleTo(api: Api, caller: Caller, page: readonly Told[]): Promise<readonly Told[] | null> {
+  const { id: participantId, owner, token } = caller;
+  const channelIds = owner ? [] : [...new Set(page.flatMap(({ channelId }) => channelId ?? []))];
+  return api.store.read(async (tx) => {
+    if (token !== null && !(await tx.getTokenOwner({ hash: token }))) return null;
+    if (owner) return page;
+    const seen = channelIds.length === 0 ? [] : await tx.listSeen({ participantId, channelIds });
+    const ids = new Set(seen.map(({ id }) => id));
+    return page.filter(({ channelId }) => channelId !== null && ids.has(channelId));
+  });
 }
 
 /** Where a reader goes on: by its header, by the query, or from now. What is gone is said. */

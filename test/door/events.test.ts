@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { SubstratEvent } from '../../src/client/client.ts';
+import { createClient, type SubstratEvent } from '../../src/client/client.ts';
 import { type DaemonSetup, startDaemon, type TestDaemon } from '../helpers/daemon.ts';
 import { ask } from '../helpers/http.ts';
 import { until } from '../helpers/until.ts';
@@ -90,6 +90,40 @@ describe('the stream', () => {
     expect(await code('x')).toEqual([400, 'bad_request']);
     const [event] = await take(1, { after: 3 });
     expect(event?.seq).toBe(4);
+  });
+
+  test.each(['user', 'anna'])('ends when the token of its reader is revoked (%s)', async (as) => {
+    await open({ config: '[events]\nheartbeat = "100ms"' });
+    const { url } = await world.client.getStatus();
+    const { id, token } = await world.client.createToken({ as });
+    const client = createClient({ url: url as string, token });
+    const seen: SubstratEvent[] = [];
+    const reading = (async () => {
+      for await (const event of client.followEvents({ after: 0 })) seen.push(event);
+    })();
+    const ended = expect(reading).rejects.toMatchObject({ code: 'unauthorized' });
+    await world.client.createChannel({ id: 'all', kind: 'public' });
+    await until('it reads', () => seen.some(({ type }) => type === 'channel_created'));
+    await world.client.revokeToken(id);
+    await world.client.postMessage('all', { text: 'SECRET' });
+    await ended;
+    expect(JSON.stringify(seen)).not.toContain('SECRET');
+  });
+
+  test('tells people of no agent that they cannot see', async () => {
+    await open({ members: { a: {}, b: { parent: 'a' } } });
+    const { url } = await world.client.getStatus();
+    const { token } = await world.client.createToken({ as: 'anna' });
+    const anna = createClient({ url: url as string, token });
+    const ask = async (agent: string) => {
+      for await (const _ of anna.followEvents({ after: 0, agent })) return 'answered';
+      return 'ended';
+    };
+    const messages = ['b', 'nobody', world.agent('b').id].map(
+      (agent) => `There is no agent "${agent}" that you can see.`,
+    );
+    const answers = await Promise.allSettled(['b', 'nobody', world.agent('b').id].map(ask));
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.message)).toEqual(messages);
   });
 
   test('answers HEAD with its headers alone, and refuses to come behind another answer', async () => {
