@@ -1,4 +1,7 @@
+import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { Side } from '../messaging/channels.ts';
+import { resolveParticipant } from '../messaging/members.ts';
 import { resolveReference } from '../messaging/reference.ts';
 import type { AgentRow, Tx } from '../store/store.ts';
 import type { Caller } from './access.ts';
@@ -12,6 +15,13 @@ export async function visibleAgent(tx: Tx, caller: Caller, reference: string): P
   if (caller.owner || agent.parent_id === null) return agent;
   if (await tx.shareChannel({ a: caller.id, b: agent.id })) return agent;
   throw notThere(reference);
+}
+
+/** Whom a caller may bring into a channel: anybody by the handle of a person, and the agents that it sees. */
+export async function visibleParticipant(tx: Tx, caller: Caller, reference: string): Promise<Side> {
+  if (caller.owner) return resolveParticipant(tx, reference);
+  const participant = await tx.getParticipant({ handleKey: keyOf(reference) });
+  return participant?.kind === 'person' ? participant : visibleAgent(tx, caller, reference);
 }
 
 function notThere(reference: string): SubstratError {

@@ -114,7 +114,7 @@ describe('people', () => {
       anna.deleteMessage(messageId),
       anna.listReplies(messageId),
     ];
-    for (const answer of refused) expect(await code(answer)).toBe('not_found');
+    expect(new Set(await Promise.all(refused.map(code)))).toEqual(new Set(['not_found']));
     expect((await anna.listChannels()).items.map(({ id }) => id)).not.toContain('board');
     expect(JSON.stringify(await anna.listChannelMessages('lounge', { thread: messageId }))).not.toContain('SECRET');
     const { messageId: last } = await anna.postMessage('lounge', { text: 'last' });
@@ -161,6 +161,26 @@ describe('people', () => {
       if (heard > 200) stop.abort();
     }
     expect(read.mock.calls.length).toBeLessThan(50);
+  });
+
+  test('bring nobody into a channel whom they cannot see, and are not told who there is', async () => {
+    const hidden = await owner.createAgent({ name: 'hidden', parent: 'ann', provider: 'external' });
+    await owner.createAgent({ name: 'hidden', parent: 'ben', provider: 'external' });
+    await anna.createChannel({ id: 'trap', kind: 'private' });
+    for (const participant of ['hidden', 'ann/hidden', 'nobody', hidden.id, hidden.handle]) {
+      const message = `There is no agent "${participant}" that you can see.`;
+      const refused = [
+        anna.addMember('trap', { participant }),
+        anna.createChannel({ id: 'trap2', kind: 'private', members: [participant] }),
+        anna.setWake('trap', participant, 'all'),
+        anna.removeMember('trap', participant),
+      ];
+      await Promise.all(refused.map((one) => expect(one).rejects.toMatchObject({ code: 'not_found', message })));
+    }
+    expect(await code(anna.getAgent(hidden.id))).toBe('not_found');
+    await anna.addMember('trap', { participant: 'ann' });
+    await anna.removeMember('trap', 'ann');
+    await owner.terminateAgent(hidden.id);
   });
 
   test('see what is public, and join it', async () => {
