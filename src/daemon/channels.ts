@@ -1,24 +1,35 @@
-import { USER_ID } from '../core/agent.ts';
+import { keyOf, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { createChannel } from '../messaging/channels.ts';
-import { resolveParticipant } from '../messaging/members.ts';
+import { addMember, resolveParticipant } from '../messaging/members.ts';
 import type { Daemon } from './daemon.ts';
+import type { Members } from './members.ts';
 
-/** `[channels.*]`: channels that exist from the start, with the owner in each. One that exists stays as it is. */
-export async function createChannels(daemon: Daemon): Promise<void> {
+/**
+ * `[channels.*]`: channels that exist from the start, with the owner in each. One that exists stays as it is, but whoever came to be
+ * only now joins it.
+ */
+export async function createChannels(daemon: Daemon, { made, missing }: Members): Promise<void> {
   for (const { id, kind, topic, members, wake } of daemon.config.channels) {
     await daemon.store.write(async (tx) => {
-      if (await tx.getChannel({ id })) return;
+      const existing = await tx.getChannel({ id });
+      const open = existing?.kind !== 'dm' && existing?.team_of == null;
+      if (existing && (made.size === 0 || !open)) return;
       const ids = new Map<string, string>();
       for (const name of members) {
         const participant = await resolveParticipant(tx, name).catch((error: Error) => {
+          if (existing || missing.has(keyOf(name.slice(name.lastIndexOf('/') + 1)))) return null;
           throw new SubstratError('config', `[channels.${id}] members: ${error.message}`);
         });
-        ids.set(name, participant.id);
+        if (participant) ids.set(name, participant.id);
       }
-      await createChannel(tx, { id, kind, topic, memberIds: [USER_ID, ...ids.values()] }, USER_ID, daemon.clock());
-      for (const [name, setting] of Object.entries(wake)) {
-        await tx.setWake({ channelId: id, participantId: ids.get(name) as string, wake: setting });
+      const now = daemon.clock();
+      if (!existing) await createChannel(tx, { id, kind, topic, memberIds: [USER_ID, ...ids.values()] }, USER_ID, now);
+      for (const [name, participantId] of ids) {
+        const setting = wake[name];
+        const joins = existing !== null && made.has(participantId);
+        if (joins) await addMember(tx, existing, USER_ID, { participantId, wake: setting ?? 'all' }, now);
+        else if (!existing && setting) await tx.setWake({ channelId: id, participantId, wake: setting });
       }
     });
   }

@@ -31,12 +31,11 @@ import { createRateLimiter } from '../tools/rate.ts';
 import { openTracing, type Tracing } from '../tracing/tracing.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
-import { createChannels } from './channels.ts';
+import { type Configured, createConfigured } from './configured.ts';
 import { AgentDoors } from './doors.ts';
 import { type Home, takeHome } from './home.ts';
 import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import type { Log } from './log.ts';
-import { createMembers } from './members.ts';
 import { askPersona, findPersona } from './personas.ts';
 import { checkTools, createProviders, EXTERNAL } from './providers.ts';
 import { sweepWorkspaces, tidyWorktree, workspaceRules } from './workspaces.ts';
@@ -90,7 +89,9 @@ export class Daemon {
   /** Number of the last event before this start. */
   startedAfter = 0;
   #api: ApiServer | null = null;
+  #configured: Configured | null = null;
   #extensions: Promise<Extensions> | null = null;
+  readonly #toolListeners = new Set<() => void>();
   #housekeeping: NodeJS.Timeout | null = null;
   #opening: NodeJS.Timeout | null = null;
 
@@ -146,6 +147,10 @@ export class Daemon {
         workspaces: workspaceRules(config, home, sandbox.mode, (agentId) => this.#scheduler.isLive(agentId)),
         knowledge,
         customTools: () => this.#customTools(),
+        onCustomToolsChange: (listener) => {
+          this.#toolListeners.add(listener);
+          return () => this.#toolListeners.delete(listener);
+        },
         findPersona: (choice) => findPersona(personas, choice),
         checkTools: (agent, custom) => checkTools(this.providers.get(agent.provider), agent, custom),
       },
@@ -212,8 +217,20 @@ export class Daemon {
 
   /** Opened when somebody first asks: a start does not wait for them. */
   extensions(): Promise<Extensions> {
-    this.#extensions ??= import('./extensions.ts').then(({ openDaemonExtensions }) => openDaemonExtensions(this));
+    this.#extensions ??= this.#openExtensions();
     return this.#extensions;
+  }
+
+  async #openExtensions(): Promise<Extensions> {
+    const { openDaemonExtensions } = await import('./extensions.ts');
+    const extensions = await openDaemonExtensions(this);
+    const tell = () => {
+      for (const listener of this.#toolListeners) listener();
+    };
+    extensions.tools.onChange(tell);
+    // They came to be in the file between our start and now, and whoever asked before was told of none.
+    if (this.config.tools.length === 0 && extensions.tools.list().length > 0) tell();
+    return extensions;
   }
 
   /** Where the configuration has none, nobody waits for what follows its file. */
@@ -283,9 +300,15 @@ export class Daemon {
     this.#tidy();
   }
 
+  /** Tells of the error that ends the process, which stands still until that is done. */
+  tellLast(details: object, message: string): void {
+    this.#tracing?.tellLast(details, message);
+  }
+
   async stop(): Promise<void> {
     if (this.#housekeeping) clearInterval(this.#housekeeping);
     if (this.#opening) clearTimeout(this.#opening);
+    await this.#configured?.close();
     await this.#api?.close();
     await this.knowledgeDoor.close();
     await this.#scheduler.stop();
@@ -312,8 +335,7 @@ export class Daemon {
     });
     await sweepWorkspaces(this);
     store.onChange(() => this.#tidy());
-    await createMembers(this);
-    await createChannels(this);
+    this.#configured = await createConfigured(this);
     this.#scheduler.start();
     await this.#scheduler.tick();
     // What was under way when the last daemon died goes on first: loading the door would hold its programs' start up.

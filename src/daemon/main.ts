@@ -30,12 +30,17 @@ export async function up({ home, configFile, version, ownProgram, onUp }: UpOpti
   closeInherited();
   const log = openLog(join(home, 'daemon.log'));
   // It dies of what it does not expect, and the next one takes over; the log says why.
-  process.on('uncaughtExceptionMonitor', (error) => log.error({ error: error.stack }, 'the daemon dies'));
+  let daemon: Daemon | null = null;
+  process.on('uncaughtExceptionMonitor', (error: unknown) => {
+    const details = { error: error instanceof Error ? error.stack : String(error) };
+    log.error(details, 'the daemon dies');
+    daemon?.tellLast(details, 'the daemon dies');
+  });
   const stopping = new AbortController();
   // Before it can be reached: whoever sees that it is up may stop it at once.
   // Ctrl-C reaches us twice under `npm start`, from the terminal and from npm: the second one changes nothing.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
-  const daemon = await Daemon.start({ home, config, version, log, ...(ownProgram && { ownProgram }) });
+  daemon = await Daemon.start({ home, config, version, log, ...(ownProgram && { ownProgram }) });
   try {
     const { url } = await daemon.status();
     await Promise.all([onUp({ url, after: daemon.startedAfter }, stopping.signal), untilAborted(stopping.signal)]);

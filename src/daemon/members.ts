@@ -1,25 +1,70 @@
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/config.ts';
 import { keyOf, USER_ID } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
 import { writeBlock } from '../memory/blocks.ts';
 import type { AgentView } from '../store/store.ts';
 import type { Daemon } from './daemon.ts';
 
 type Member = Config['members'][number];
 
-/** `[members.*]`: agents that exist from the start. One that exists stays as it is; parents come before their children. */
-export async function createMembers(daemon: Daemon): Promise<void> {
+export interface Members {
+  /** Ids of those that came to be now. */
+  readonly made: ReadonlySet<string>;
+  /** Those that could not be made, by the key of their name. */
+  readonly missing: ReadonlyMap<string, Missing>;
+}
+
+export interface Missing {
+  readonly name: string;
+  /** Itself, or whoever above it could not be made. */
+  readonly because: string;
+  readonly problem: string;
+}
+
+/**
+ * `[members.*]`: agents that exist from the start. One that exists stays as it is; parents come before their children. Whose persona
+ * cannot be used now is left out, with those below it: a mistake in a script keeps nobody else from working.
+ */
+export async function createMembers(daemon: Daemon): Promise<Members> {
   const ids = new Map<string, string>();
+  const made = new Set<string>();
+  const missing = new Map<string, Missing>();
   for (const member of daemon.config.members) {
-    const parentId = member.parent === null ? null : (ids.get(keyOf(member.parent)) as string);
-    const nameKey = keyOf(member.name);
+    const { name } = member;
+    const nameKey = keyOf(name);
+    const parentKey = member.parent === null ? null : keyOf(member.parent);
+    const above = missing.get(parentKey ?? '');
+    if (above) {
+      missing.set(nameKey, { ...above, name });
+      continue;
+    }
+    const parentId = parentKey === null ? null : (ids.get(parentKey) as string);
     const existing = await daemon.store.read(async (tx) =>
       parentId === null
         ? tx.getRootByName({ nameKey })
         : ((await tx.listChildren({ id: parentId })).find((child) => child.name_key === nameKey) ?? null),
     );
+    const problem = existing ? null : await problemOf(daemon, member);
+    if (problem !== null) {
+      missing.set(nameKey, { name, because: name, problem });
+      continue;
+    }
     const agent = existing ?? (await create(daemon, member, parentId));
+    if (!existing) made.add(agent.id);
     ids.set(nameKey, agent.id);
+  }
+  return { made, missing };
+}
+
+async function problemOf(daemon: Daemon, { persona, arguments: given }: Member): Promise<string | null> {
+  if (persona === null) return null;
+  try {
+    await daemon.tools.settings.findPersona({ name: persona, arguments: given });
+    return null;
+  } catch (error) {
+    if (error instanceof SubstratError) return error.message;
+    throw error;
   }
 }
 

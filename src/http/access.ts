@@ -11,6 +11,8 @@ export interface Caller {
   readonly id: string;
   readonly handle: string;
   readonly owner: boolean;
+  /** The hash of the token that it came with, which may be revoked; null for the home's own and where none is needed. */
+  readonly token: string | null;
 }
 
 export interface Door {
@@ -22,7 +24,7 @@ export interface Door {
   readonly token: string | null;
 }
 
-const OWNER: Caller = { id: USER_ID, handle: USER_ID, owner: true };
+const OWNER: Caller = { id: USER_ID, handle: USER_ID, owner: true, token: null };
 const OPEN_PATHS = new Set(['/health']);
 
 /** What a handler finds in its context. */
@@ -68,9 +70,10 @@ async function authenticate({ authorization = '' }: IncomingHttpHeaders, store: 
     );
   }
   if (door.token !== null && isSame(token, door.token)) return OWNER;
-  const participant = await store.read((tx) => tx.getTokenOwner({ hash: hashToken(token) }));
+  const hashed = hashToken(token);
+  const participant = await store.read((tx) => tx.getTokenOwner({ hash: hashed }));
   if (!participant) throw new SubstratError('unauthorized', 'That token is unknown or was revoked.');
-  return { id: participant.id, handle: participant.handle, owner: participant.id === USER_ID };
+  return { id: participant.id, handle: participant.handle, owner: participant.id === USER_ID, token: hashed };
 }
 
 /** Takes as long for any token of the right length, which is no secret. */

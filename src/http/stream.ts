@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import { seesChannel } from '../messaging/channels.ts';
 import type { Caller } from './access.ts';
 import type { Api } from './api.ts';
 import type { EventHub, Told } from './hub.ts';
@@ -49,17 +48,16 @@ export function streamEvents(
     heartbeat.refresh();
     if (socket.writableNeedDrain) stalled ??= setTimeout(() => socket.destroy(), patienceMs);
   };
+  const behind = (): boolean => seen < hub.last && !stalled && !outgoing.closed && !socket.destroyed;
   const bring = async (): Promise<void> => {
-    while (seen < hub.last && !stalled && !outgoing.closed) {
+    while (behind()) {
       const news = hub.after(seen);
       const page = 'then' in news ? await news : news;
-      const frames: Uint8Array[] = [];
-      for (const told of page) {
-        const may = mayRead(api, caller, told, filter);
-        if (may === true || (await may)) frames.push(told.frame);
-      }
+      const wanted = page.filter((told) => matches(told, filter));
+      const visible = caller.owner && caller.token === null ? wanted : await visibleTo(api, caller, wanted);
+      if (visible === null) return void socket.destroy();
       seen = page.at(-1)?.seq ?? seen;
-      send(frames);
+      send(visible.map(({ frame }) => frame));
     }
   };
   const look = (): void => {
@@ -69,7 +67,7 @@ export function streamEvents(
     bring().then(
       () => {
         busy = false;
-        if (seen < hub.last && !stalled && !outgoing.closed) look();
+        if (behind()) look();
       },
       () => socket.destroy(),
     );
@@ -82,7 +80,11 @@ export function streamEvents(
 
   outgoing.removeHeader('transfer-encoding');
   outgoing.writeHead(200, HEADERS).flushHeaders();
-  const heartbeat = setTimeout(() => send([Buffer.from(`: ${seen}\n\n`)]), heartbeatMs);
+  const beat = async (): Promise<void> => {
+    if (caller.token !== null && (await visibleTo(api, caller, [])) === null) socket.destroy();
+    else send([Buffer.from(`: ${seen}\n\n`)]);
+  };
+  const heartbeat = setTimeout(() => void beat().catch(() => socket.destroy()), heartbeatMs);
   const leave = hub.join(look);
   socket.on('drain', drained);
   outgoing.on('close', () => {
@@ -96,16 +98,25 @@ export function streamEvents(
   return RESPONSE_ALREADY_SENT;
 }
 
-function mayRead(api: Api, caller: Caller, told: Told, filter: StreamFilter): boolean | Promise<boolean> {
-  const { channelId } = told;
+function matches(told: Told, filter: StreamFilter): boolean {
   if (filter.types && !filter.types.includes(told.type)) return false;
   if (filter.agentId && !told.agents.includes(filter.agentId)) return false;
-  if (filter.channelId && channelId !== filter.channelId) return false;
-  if (caller.owner) return true;
-  if (channelId === null) return false;
+  return !filter.channelId || told.channelId === filter.channelId;
+}
+
+/**
+ * What happened in channels that the caller sees now. They are asked for after the events were read, once for all of them: whoever has left a
+ * channel sees nothing of it from then on, neither what comes nor what was. Null where its token was revoked.
+ */
+async function visibleTo(api: Api, caller: Caller, page: readonly Told[]): Promise<readonly Told[] | null> {
+  const { id: participantId, owner, token } = caller;
+  const channelIds = owner ? [] : [...new Set(page.flatMap(({ channelId }) => channelId ?? []))];
   return api.store.read(async (tx) => {
-    const channel = await tx.getChannel({ id: channelId });
-    return channel !== null && seesChannel(tx, caller.id, channel);
+    if (token !== null && !(await tx.getTokenOwner({ hash: token }))) return null;
+    if (owner) return page;
+    const seen = channelIds.length === 0 ? [] : await tx.listSeen({ participantId, channelIds });
+    const ids = new Set(seen.map(({ id }) => id));
+    return page.filter(({ channelId }) => channelId !== null && ids.has(channelId));
   });
 }
 

@@ -15,7 +15,10 @@ export function createAgentServer(
   agent: AgentRow,
   { version, instructions }: { readonly version: string; readonly instructions?: string | undefined },
 ): Server {
-  const options = { capabilities: { tools: {} }, ...(instructions !== undefined && { instructions }) };
+  const options = {
+    capabilities: { tools: { listChanged: true } },
+    ...(instructions !== undefined && { instructions }),
+  };
   const server = new Server({ name: 'substrat', version }, options);
   server.setRequestHandler('tools/list', async () => {
     const custom = customToolsInScope(attempt, await deps.settings.customTools());

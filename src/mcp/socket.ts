@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
+import type { Server } from '@modelcontextprotocol/server';
 import type { Attempt } from '../runs/attempt.ts';
 import type { AgentRow } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
@@ -94,7 +95,15 @@ async function greet(socket: Socket, options: AgentSocketOptions): Promise<strin
 /** The protocol's modules are the largest that we load: a daemon that starts does not wait for them. */
 async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptions): Promise<void> {
   const { tools, agent, version, leave } = options;
-  socket.on('close', () => void leave());
+  const connected = new Set<Server>();
+  const unfollow = tools.settings.onCustomToolsChange(() => {
+    // One of them was only asked what it is, and is not connected.
+    for (const server of connected) server.sendToolListChanged().catch(() => {});
+  });
+  socket.on('close', () => {
+    unfollow();
+    void leave();
+  });
   const [{ serveStdio }, { createAgentServer }, { SocketTransport }, instructions] = await Promise.all([
     import('@modelcontextprotocol/server/stdio'),
     import('./server.ts'),
@@ -102,7 +111,12 @@ async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptio
     options.instructions?.(attempt),
   ]);
   const about = { version, instructions };
-  serveStdio(() => createAgentServer(tools, attempt, agent, about), { transport: new SocketTransport(socket) });
+  const create = () => {
+    const server = createAgentServer(tools, attempt, agent, about);
+    connected.add(server);
+    return server;
+  };
+  serveStdio(create, { transport: new SocketTransport(socket) });
 }
 
 /** The first line; what came after it stays in the socket for the protocol. Null when none comes, or one too long. */

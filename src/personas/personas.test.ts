@@ -141,7 +141,7 @@ describe('a script', () => {
     ['x', { what: 'loop' }, 'timeout', 'took longer than its 0.2 s'],
     ['x', { what: 'nothing' }, 'agent_error', 'x: resolve answered no prompt: Invalid input'],
     ['x', { what: 'role' }, 'agent_error', 'x: resolve answered no prompt: messages: 0: role'],
-    ['gone', {}, 'agent_error', 'gone cannot be used: '],
+    ['gone', {}, 'agent_error', 'gone: '],
     ['broken', {}, 'agent_error', 'broken.lua:1: syntax error'],
     ['empty', {}, 'agent_error', 'has no function agent.resolve'],
   ])('%s with %j fails with %s', async (name, args, code, message) => {
@@ -156,8 +156,10 @@ describe('a script', () => {
     );
     write('broken.lua', 'this is no Lua');
     write('empty.lua', 'agent = {}');
+    // Only what is to end at its limit has a short one: a busy machine may take long for anything.
+    const timeout = 'what' in args && args.what === 'loop' ? 0.2 : 30;
     const personas = await personasOf(
-      '[agents]\nscript.x = { path = "x.lua", timeout = 0.2 }\ngone = { path = "gone.lua" }\nbroken = { path = "broken.lua" }\nempty = { path = "empty.lua" }',
+      `[agents]\nscript.x = { path = "x.lua", timeout = ${timeout} }\ngone = { path = "gone.lua" }\nbroken = { path = "broken.lua" }\nempty = { path = "empty.lua" }`,
     );
     await expect(personas.resolve(name, args)).rejects.toMatchObject({
       code,
@@ -188,7 +190,8 @@ describe('a module', () => {
          },
        });`,
     );
-    const personas = await personasOf('[agents.module.db-expert]\npath = "db.ts"\ntimeout = 0.1');
+    const configured = (timeout: number) => `[agents.module.db-expert]\npath = "db.ts"\ntimeout = ${timeout}`;
+    const personas = await personasOf(configured(30));
     expect(personas.problems()).toEqual([]);
     expect(personas.list()).toEqual([
       {
@@ -204,7 +207,8 @@ describe('a module', () => {
       tools: ['search', 'get', 'run_query'],
       messages: [],
     });
-    await expect(personas.resolve('db-expert', { database: 'slow' })).rejects.toMatchObject({ code: 'timeout' });
+    const hasty = await personasOf(configured(0.1));
+    await expect(hasty.resolve('db-expert', { database: 'slow' })).rejects.toMatchObject({ code: 'timeout' });
     await expect(personas.resolve('db-expert', { database: 'bad' })).rejects.toMatchObject({
       code: 'agent_error',
       message: 'db-expert: on purpose',
@@ -242,28 +246,35 @@ describe('the registry', () => {
   test('follows its files, and keeps the last good version of what breaks', async () => {
     const script = (text: string) => `agent = {} function agent.resolve() return { system = "${text}" } end`;
     write('x.lua', script('one'));
+    const PATIENCE = { timeout: 15_000 };
     const log = vi.fn();
     const personas = await personasOf('[agents.x]\npath = "x.lua"', { log });
     const changed = vi.fn();
     personas.onChange(changed);
     personas.watch();
     const settled = (system: string) =>
-      vi.waitFor(async () => expect((await personas.resolve('x', {})).system).toBe(system), { timeout: 5_000 });
+      vi.waitFor(async () => expect((await personas.resolve('x', {})).system).toBe(system), PATIENCE);
     await settled('one');
     write('x.lua', script('two'));
     await settled('two');
     write('x.lua', 'broken');
-    await vi.waitFor(() => expect(personas.problems()).toEqual([expect.stringContaining('x.lua:1: syntax error')]));
+    await vi.waitFor(
+      () => expect(personas.problems()).toEqual([expect.stringContaining('x.lua:1: syntax error')]),
+      PATIENCE,
+    );
     await settled('two');
     expect(log).toHaveBeenCalledWith('error', expect.stringContaining('x.lua:1: syntax error'));
     write('x.lua', script('three'));
     await settled('three');
     expect(personas.problems()).toEqual([]);
     write('substrat.toml', '[agents.x]\npth = "x.lua"');
-    await vi.waitFor(() => expect(personas.problems()).toEqual([expect.stringContaining('unknown key "pth"')]));
+    await vi.waitFor(
+      () => expect(personas.problems()).toEqual([expect.stringContaining('unknown key "pth"')]),
+      PATIENCE,
+    );
     await settled('three');
     write('substrat.toml', '[agents.z]\ndescription = "d"\nsystem_prompt = "s"');
-    await vi.waitFor(() => expect(personas.list().map(({ name }) => name)).toEqual(['z']));
+    await vi.waitFor(() => expect(personas.list().map(({ name }) => name)).toEqual(['z']), PATIENCE);
     expect(changed.mock.calls.length).toBeGreaterThanOrEqual(3);
   });
 });

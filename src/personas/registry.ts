@@ -63,7 +63,7 @@ export async function createRegistry(options: RegistryOptions): Promise<Personas
     const found = find(name);
     if (found === null) {
       const problem = following.get(name)?.problem;
-      if (problem) throw new SubstratError('agent_error', `${name} cannot be used: ${problem}`);
+      if (problem) throw new SubstratError('agent_error', `${name}: ${problem}`);
       throw new SubstratError('not_found', `There is no agent "${shorten(name)}".`);
     }
     const { persona } = found;

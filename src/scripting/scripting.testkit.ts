@@ -16,7 +16,7 @@ export function scriptOf(source: string, more: Partial<Script> = {}): Script {
     directory: null,
     env: {},
     network: null,
-    timeoutMs: 5_000,
+    timeoutMs: 15_000,
     ...more,
   };
 }

@@ -53,12 +53,20 @@ export function testChannels({ read, write }: StoreKit): void {
         (await read((tx) => tx.listChannels({ participantId: agent.id, all: false, after: 'c-', limit: 10_000 }))).map(
           ({ id }) => id,
         );
+      const among = async () => {
+        const channelIds = [closed, open, 'c-nowhere', closed];
+        return (await read((tx) => tx.listSeen({ participantId: agent.id, channelIds }))).map(({ id }) => id).sort();
+      };
       expect(await seen()).toContain(open);
       expect(await seen()).not.toContain(closed);
+      expect(await among()).toEqual([open]);
+      expect(await read((tx) => tx.listSeen({ participantId: agent.id, channelIds: [] }))).toEqual([]);
       await write((tx) => tx.joinChannel({ channelId: closed, participantId: agent.id }));
       expect(await seen()).toContain(closed);
+      expect(await among()).toEqual([open, closed].sort());
       await write((tx) => tx.leaveChannel({ channelId: closed, participantId: agent.id }));
       expect(await seen()).not.toContain(closed);
+      expect(await among()).toEqual([open]);
     });
 
     test('knows what each has read, and what wakes whom', async () => {

@@ -1,3 +1,4 @@
+import { isOneOf, listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
 import type { ChannelRow, MemberRow, Wake } from './schema.ts';
 
@@ -16,7 +17,7 @@ export interface MemberView extends Pick<MemberRow, 'position' | 'wake' | 'read_
   readonly terminated_at: number | null;
 }
 
-export function channelQueries({ db, all, one, run, fetch }: Queries) {
+export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
   const insertMember = run((p: { channelId: string; participantId: string; position: number; wake: Wake }) =>
     db
       .insertInto('members')
@@ -50,6 +51,16 @@ export function channelQueries({ db, all, one, run, fetch }: Queries) {
       .where('mine.participant_id', '=', p.a)
       .where('theirs.participant_id', '=', p.b)
       .limit(1),
+  );
+  const seen = all((p: { participantId: string; ids: unknown }) =>
+    db
+      .selectFrom('channels')
+      .leftJoin('members as mine', (join) =>
+        join.onRef('mine.channel_id', '=', 'channels.id').on('mine.participant_id', '=', p.participantId),
+      )
+      .select('channels.id')
+      .where(isOneOf(engine, 'channels.id', p.ids, 'text'))
+      .where((eb) => eb.or([eb('channels.kind', '=', 'public'), eb('mine.participant_id', 'is not', null)])),
   );
   const views = (participantId: string) =>
     db
@@ -117,6 +128,9 @@ export function channelQueries({ db, all, one, run, fetch }: Queries) {
     ),
     shareChannel: async (p: { a: string; b: string }): Promise<boolean> => (await shared(p)) !== null,
     isMember: async (p: { channelId: string; participantId: string }): Promise<boolean> => (await member(p)) !== null,
+    /** Of these channels, those that the participant sees: its own and the public ones. */
+    listSeen: ({ participantId, channelIds }: { participantId: string; channelIds: readonly string[] }) =>
+      seen({ participantId, ids: listOf(engine, channelIds) }),
     getChannelView: one((p: { id: string; participantId: string }) =>
       views(p.participantId).where('channels.id', '=', p.id),
     ),

@@ -2,12 +2,17 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Engine } from './query.ts';
 
 /** A list of keys as one parameter, so that a query is compiled once for lists of any length. */
-export function listOf(engine: Engine, keys: readonly number[]): unknown {
+export function listOf(engine: Engine, keys: readonly number[] | readonly string[]): unknown {
   return engine === 'sqlite' ? JSON.stringify(keys) : keys;
 }
 
 /** Whether a column has one of them. */
-export function isOneOf(engine: Engine, column: string, list: unknown): RawBuilder<boolean> {
+export function isOneOf(
+  engine: Engine,
+  column: string,
+  list: unknown,
+  type: 'bigint' | 'text' = 'bigint',
+): RawBuilder<boolean> {
   if (engine === 'sqlite') return sql`${sql.ref(column)} in (select value from json_each(${list}))`;
-  return sql`${sql.ref(column)} = any(${list}::bigint[])`;
+  return sql`${sql.ref(column)} = any(${list}::${sql.raw(type)}[])`;
 }

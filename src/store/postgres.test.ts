@@ -81,7 +81,7 @@ describeOnPostgres('PostgreSQL', () => {
     });
     await prompt.query('select pg_terminate_backend($1)', [pid]);
     const alive = () => prompt.query('select from pg_stat_activity where pid = $1', [pid]);
-    await vi.waitFor(async () => expect((await alive()).rows).toEqual([]), { timeout: 5000 });
+    await vi.waitFor(async () => expect((await alive()).rows).toEqual([]), { timeout: 15_000 });
     expect(await store.write(append)).toBe(2);
   });
 
@@ -105,7 +105,7 @@ describeOnPostgres('PostgreSQL', () => {
       { seq: 1, runnable: false },
       { seq: 2, runnable: true },
     ];
-    await vi.waitFor(() => expect(heard.there).toEqual(changes), { timeout: 5000 });
+    await vi.waitFor(() => expect(heard.there).toEqual(changes), { timeout: 15_000 });
     expect(heard.here).toEqual(changes);
   });
 
@@ -136,7 +136,7 @@ describeOnPostgres('PostgreSQL', () => {
     const second = there.write(append);
     const waiting = `select from pg_locks l join pg_database d on d.oid = l.database
       where l.locktype = 'advisory' and not l.granted and d.datname = current_database()`;
-    await vi.waitFor(async () => expect((await prompt.query(waiting)).rowCount).toBe(1), { timeout: 5000 });
+    await vi.waitFor(async () => expect((await prompt.query(waiting)).rowCount).toBe(1), { timeout: 15_000 });
     gate.resolve();
     expect(await Promise.all([first, second])).toEqual([1, 2]);
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startDaemon, type TestDaemon } from '../../test/helpers/daemon.ts';
 import { type ConnectedAgent, connectAgent } from '../../test/helpers/mcp.ts';
+import { until } from '../../test/helpers/until.ts';
 
 let daemon: TestDaemon;
 let lead: ConnectedAgent;
@@ -54,6 +55,45 @@ describe('inspect_agent', () => {
     expect(JSON.stringify(recent_messages)).not.toContain('SECRET');
     expect({ state, current }).toEqual({ state: 'idle', current: null });
     expect(usage).toMatchObject({ inputTokens: 0, outputTokens: 0, costUsd: 0 });
+  });
+
+  test('blanks what somebody with the name of the caller said elsewhere', async () => {
+    const { client, home } = daemon;
+    const join = (agentId: string) => connectAgent({ home, agentId });
+    const namesake = await client.createAgent({ name: 'bob', provider: 'external' });
+    const bob = await client.createAgent({ name: 'bob', parent: 'lead', provider: 'external' });
+    const kid = await client.createAgent({ name: 'kid', parent: bob.id, provider: 'external' });
+    await client.createChannel({ id: 'den', kind: 'private', members: [namesake.id, kid.id] });
+    await client.createChannel({ id: 'hut', kind: 'private', members: [bob.id, kid.id] });
+    await using stranger = await join(namesake.id);
+    await using parent = await join(bob.id);
+    await using child = await join(kid.id);
+    await stranger.call('send_message', { channelId: 'den', text: '@kid SECRET' });
+    await parent.call('send_message', { channelId: 'hut', text: '@kid our own' });
+    await child.call('check_inbox');
+    const seen = JSON.stringify((await parent.call('inspect_agent', { name: 'kid' })).value);
+    expect(seen).not.toContain('SECRET');
+    expect(seen).toContain('our own');
+  });
+
+  test('blanks a final text that answered somebody else, and shows one that answered the caller', async () => {
+    const program = daemon.program(
+      'teller',
+      `async ({ prompt, say }) => {
+        const said = prompt.includes('lead') ? 'for-lead' : 'SECRET';
+        say(said);
+        return said;
+      }`,
+    );
+    await daemon.client.createAgent({ name: 'teller', parent: 'lead', program });
+    const { messageId } = await daemon.client.sendMessage('teller', { text: 'Well?' });
+    expect(await daemon.client.awaitReply(messageId, 20)).toMatchObject({ text: 'SECRET' });
+    await lead.call('send_message', { recipient: 'teller', text: 'And for me, your lead?' });
+    const runs = () => daemon.client.listRuns({ agent: 'teller', state: 'completed' });
+    await until('both are done', async () => (await runs()).items.length === 2);
+    const seen = JSON.stringify(await inspect('teller'));
+    expect(seen).toContain('for-lead');
+    expect(seen).not.toContain('SECRET');
   });
 
   test('shows nothing of its memory', async () => {

@@ -66,7 +66,7 @@ async function textOf(tx: Tx, caller: AgentRow, inspected: AgentRow, row: RunMes
     case 'user_message':
       return promptFor(tx, caller, row.run_id);
     case 'assistant_message':
-      return String(content);
+      return (await isPosted(tx, caller, row, content)) ? BLANK : String(content);
     // Its memory stands in the whole of it.
     case 'system_message':
       return inspected.instructions;
@@ -90,6 +90,24 @@ async function promptFor(tx: Tx, caller: AgentRow, runId: string): Promise<strin
   return lines.join('\n');
 }
 
+/** Whether it is the final text that answered somebody in a conversation of which the caller is no part. */
+async function isPosted(tx: Tx, caller: AgentRow, row: RunMessageRow, content: unknown): Promise<boolean> {
+  const run = await tx.getRun({ id: row.run_id });
+  if (!run?.serves || run.final_text !== content) return false;
+  const request = await tx.getMessage({ id: run.serves });
+  return request !== null && !(await seesIt(tx, caller, request.channel_id));
+}
+
+/** What the inbox gave, by the messages themselves: a name or a handle in it can be that of somebody else. */
+async function inboxFor(tx: Tx, caller: AgentRow, content: unknown): Promise<string> {
+  const { messages } = content as { messages: readonly { readonly message_id: string }[] };
+  const shownTo = messages.map(async (entry) => {
+    const message = await tx.getMessage({ id: entry.message_id });
+    return message && (await seesIt(tx, caller, message.channel_id)) ? entry : { ...entry, text: BLANK };
+  });
+  return JSON.stringify({ messages: await Promise.all(shownTo) });
+}
+
 /**
  * A call or a result: of the texts in it, only what was said to or by the caller is shown, to the team that it leads, or in a
  * channel that it sees.
@@ -105,10 +123,13 @@ async function toolText(
   if (row.tool === 'broadcast' || (await inSeenChannel(tx, caller, inspected, row, content))) {
     return JSON.stringify(content);
   }
+  if (row.tool === 'check_inbox' && row.type === 'tool_return_message' && !row.is_error) {
+    return inboxFor(tx, caller, content);
+  }
   return JSON.stringify(content, function (this: Record<string, unknown>, key, value) {
-    const withCaller = [this.recipient, this.from].some(
-      (who) => typeof who === 'string' && keyOf(who) === caller.name_key && row.tool !== 'read_channel',
-    );
+    const { recipient } = this;
+    const withCaller =
+      row.tool === 'send_message' && typeof recipient === 'string' && keyOf(recipient) === caller.name_key;
     return key === 'text' && typeof value === 'string' && !withCaller ? BLANK : value;
   });
 }

@@ -21,6 +21,8 @@ export interface ToolSettings {
   readonly knowledge: Knowledge;
   /** The scripts of the configuration that are tools, as they are now. */
   customTools(): Promise<readonly CustomTool[]>;
+  /** Called after a change of what `customTools` answers, until the function that it returns is called. */
+  onCustomToolsChange(listener: () => void): () => void;
   /** Throws where there is no such persona, or it lacks an argument. */
   findPersona(choice: PersonaChoice): Promise<PersonaInfo>;
   /** Throws where an agent would have more tools than its provider's program takes. */

@@ -5,7 +5,7 @@ import type { Sentry } from './sentry.ts';
 import { createTracer } from './tracer.ts';
 import type { Tracing, TracingOptions, TracingWish } from './tracing.ts';
 
-/** A daemon that is told to stop stops: what cannot be sent by then is dropped. */
+/** A daemon that is told to stop stops, and one that dies is dead: what cannot be sent by then is dropped. */
 const CLOSE_MS = 2000;
 
 /** Everything that is loaded only where something is traced. */
@@ -16,7 +16,12 @@ export function startTracing(
 ): Tracing {
   // By far the largest that there is to load: nothing waits for it but the first export.
   const sentry = sentryDsn === null ? null : loadSentry(sentryDsn, version, nodeId);
-  sentry?.catch((error: Error) => log.warn({ error: error.name }, 'nothing goes to Sentry: check SENTRY_DSN'));
+  let ready: Sentry | null = null;
+  sentry
+    ?.then((opened) => {
+      ready = opened;
+    })
+    ?.catch((error: Error) => log.warn({ error: error.name }, 'nothing goes to Sentry: check SENTRY_DSN'));
   const exporters: SpanExporter[] = [];
   if (otlp) exporters.push(tellingOnce(createCollectorExporter(env), 'the collector', log));
   if (sentry && spans) exporters.push(tellingOnce(later(sentry), 'Sentry', log));
@@ -31,6 +36,7 @@ export function startTracing(
       };
       return { ...own, error };
     },
+    tellLast: (details, message) => ready?.tellLast(details, message, CLOSE_MS),
     close: async () => {
       const left = [provider?.shutdown(), sentry?.then(({ close }) => close(CLOSE_MS))];
       await within(CLOSE_MS, Promise.allSettled(left));

@@ -29,6 +29,8 @@ export interface Tracing {
   readonly tracer: Tracer | null;
   /** A log whose errors are told to whoever collects them, too. */
   watch<L extends TracingLog>(log: L): L;
+  /** Tells of the error that ends the process, now: there is no later. The process stands still meanwhile, for a moment at most. */
+  tellLast(details: object, message: string): void;
   /** Sends what is left, as far as that takes no longer than a moment. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Client, createClient, type SubstratEvent } from '../../src/client/client.ts';
 import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
 import { ask } from '../helpers/http.ts';
@@ -114,7 +114,7 @@ describe('people', () => {
       anna.deleteMessage(messageId),
       anna.listReplies(messageId),
     ];
-    for (const answer of refused) expect(await code(answer)).toBe('not_found');
+    expect(new Set(await Promise.all(refused.map(code)))).toEqual(new Set(['not_found']));
     expect((await anna.listChannels()).items.map(({ id }) => id)).not.toContain('board');
     expect(JSON.stringify(await anna.listChannelMessages('lounge', { thread: messageId }))).not.toContain('SECRET');
     const { messageId: last } = await anna.postMessage('lounge', { text: 'last' });
@@ -126,6 +126,61 @@ describe('people', () => {
     // The owner sees everything, and writes only where it is.
     expect((await owner.listChannelMessages('lounge')).items).not.toEqual([]);
     expect(await code(owner.postMessage('dm-anna-bert', { text: 'x' }))).toBe('forbidden');
+  });
+
+  test('who leave what is private hear nothing of it from the very next event on, nor of what was before', async () => {
+    await owner.createChannel({ id: 'cabal', kind: 'private', members: ['anna'] });
+    const seen: string[] = [];
+    const stop = new AbortController();
+    const follow = async (after: number) => {
+      for await (const event of anna.followEvents({ after, signal: stop.signal })) seen.push(JSON.stringify(event));
+    };
+    const reading = follow(0);
+    await owner.postMessage('cabal', { text: 'for anna' });
+    await until('she hears it', () => seen.some((event) => event.includes('for anna')));
+    seen.length = 0;
+    await anna.removeMember('cabal', 'anna');
+    await owner.postMessage('cabal', { text: 'SECRET' });
+    const again = follow(0);
+    const { messageId: last } = await anna.postMessage('lounge', { text: 'last' });
+    await until('both streams have the last event', () => seen.filter((event) => event.includes(last)).length === 2);
+    stop.abort();
+    await Promise.allSettled([reading, again]);
+    expect(seen.filter((event) => event.includes('cabal'))).toEqual([]);
+    expect((await owner.listChannelMessages('cabal')).items.map(({ text }) => text)).toContain('SECRET');
+  });
+
+  test('cost one query for a page of events', async () => {
+    for (let n = 0; n < 200; n += 1) await anna.postMessage('lounge', { text: `${n}` });
+    const read = vi.spyOn(world.daemon.store, 'read');
+    onTestFinished(() => read.mockRestore());
+    const stop = new AbortController();
+    let heard = 0;
+    for await (const { type } of anna.followEvents({ after: 0, signal: stop.signal })) {
+      if (type === 'message_created') heard += 1;
+      if (heard > 200) stop.abort();
+    }
+    expect(read.mock.calls.length).toBeLessThan(50);
+  });
+
+  test('bring nobody into a channel whom they cannot see, and are not told who there is', async () => {
+    const hidden = await owner.createAgent({ name: 'hidden', parent: 'ann', provider: 'external' });
+    await owner.createAgent({ name: 'hidden', parent: 'ben', provider: 'external' });
+    await anna.createChannel({ id: 'trap', kind: 'private' });
+    for (const participant of ['hidden', 'ann/hidden', 'nobody', hidden.id, hidden.handle]) {
+      const message = `There is no agent "${participant}" that you can see.`;
+      const refused = [
+        anna.addMember('trap', { participant }),
+        anna.createChannel({ id: 'trap2', kind: 'private', members: [participant] }),
+        anna.setWake('trap', participant, 'all'),
+        anna.removeMember('trap', participant),
+      ];
+      await Promise.all(refused.map((one) => expect(one).rejects.toMatchObject({ code: 'not_found', message })));
+    }
+    expect(await code(anna.getAgent(hidden.id))).toBe('not_found');
+    await anna.addMember('trap', { participant: 'ann' });
+    await anna.removeMember('trap', 'ann');
+    await owner.terminateAgent(hidden.id);
   });
 
   test('see what is public, and join it', async () => {

@@ -1,8 +1,9 @@
-import { request } from 'node:http';
-import { connect } from 'node:net';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
-import type { SubstratEvent } from '../../src/client/client.ts';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createClient, type SubstratEvent } from '../../src/client/client.ts';
 import { type DaemonSetup, startDaemon, type TestDaemon } from '../helpers/daemon.ts';
 import { ask } from '../helpers/http.ts';
 import { until } from '../helpers/until.ts';
@@ -91,6 +92,40 @@ describe('the stream', () => {
     expect(event?.seq).toBe(4);
   });
 
+  test.each(['user', 'anna'])('ends when the token of its reader is revoked (%s)', async (as) => {
+    await open({ config: '[events]\nheartbeat = "100ms"' });
+    const { url } = await world.client.getStatus();
+    const { id, token } = await world.client.createToken({ as });
+    const client = createClient({ url: url as string, token });
+    const seen: SubstratEvent[] = [];
+    const reading = (async () => {
+      for await (const event of client.followEvents({ after: 0 })) seen.push(event);
+    })();
+    const ended = expect(reading).rejects.toMatchObject({ code: 'unauthorized' });
+    await world.client.createChannel({ id: 'all', kind: 'public' });
+    await until('it reads', () => seen.some(({ type }) => type === 'channel_created'));
+    await world.client.revokeToken(id);
+    await world.client.postMessage('all', { text: 'SECRET' });
+    await ended;
+    expect(JSON.stringify(seen)).not.toContain('SECRET');
+  });
+
+  test('tells people of no agent that they cannot see', async () => {
+    await open({ members: { a: {}, b: { parent: 'a' } } });
+    const { url } = await world.client.getStatus();
+    const { token } = await world.client.createToken({ as: 'anna' });
+    const anna = createClient({ url: url as string, token });
+    const ask = async (agent: string) => {
+      for await (const _ of anna.followEvents({ after: 0, agent })) return 'answered';
+      return 'ended';
+    };
+    const messages = ['b', 'nobody', world.agent('b').id].map(
+      (agent) => `There is no agent "${agent}" that you can see.`,
+    );
+    const answers = await Promise.allSettled(['b', 'nobody', world.agent('b').id].map(ask));
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.message)).toEqual(messages);
+  });
+
   test('answers HEAD with its headers alone, and refuses to come behind another answer', async () => {
     await open();
     const { status, headers, text } = await ask(world, '/api/events?after=0', { method: 'HEAD' });
@@ -108,14 +143,22 @@ describe('the stream', () => {
   test('cuts off a reader that takes nothing; it resumes', async () => {
     await open({ config: '[events]\npatience = "300ms"\n[limits]\nmax_tree_runs = 100000' });
     for (let n = 0; n < 60; n += 1) await say('a', 'x'.repeat(500_000));
+    const path = '/api/events?after=0';
+    const cutOff = Promise.withResolvers<void>();
+    const onRequest = (message: unknown) => {
+      const { request: incoming, socket } = message as { request: IncomingMessage; socket: Socket };
+      if (incoming.url === path) socket.once('close', cutOff.resolve);
+    };
+    subscribe('http.server.request.start', onRequest);
+    onTestFinished(() => void unsubscribe('http.server.request.start', onRequest));
     const bytes = await new Promise<number>((resolve) => {
       let read = 0;
-      const outgoing = request({ socketPath: join(world.home, 'daemon.sock'), path: '/api/events?after=0' });
+      const outgoing = request({ socketPath: join(world.home, 'daemon.sock'), path });
       outgoing.on('response', (response) => {
         response.on('data', (chunk) => (read += chunk.length));
         response.pause();
-        // Longer than the daemon's patience; what is in the kernel by then still comes.
-        setTimeout(() => response.resume(), 1500);
+        // What is in the kernel by then still comes.
+        void cutOff.promise.then(() => response.resume());
         response.on('error', () => {});
         response.on('close', () => resolve(read));
       });

@@ -10,6 +10,8 @@ import { openLog } from '../../src/daemon/log.ts';
 export interface DaemonSetup {
   /** The text of its `substrat.toml`. */
   readonly config?: string;
+  /** What lies beside it, by name. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Agents to make, parents first; one without provider and program is external. */
   readonly members?: Readonly<Record<string, Partial<AgentCreation>>>;
   readonly clock?: () => number;
@@ -45,6 +47,7 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> 
   mkdirSync(home, { mode: 0o700 });
   const sandbox = `mode = "${setup.sandbox ?? 'none'}"\nnetwork = ${JSON.stringify(setup.network ?? [])}\nroots = ${JSON.stringify(setup.roots ?? [])}`;
   writeFileSync(file, `${setup.config ?? ''}\n[server]\nbind = "127.0.0.1:0"\n[sandbox]\n${sandbox}\n`);
+  for (const [name, text] of Object.entries(setup.files ?? {})) writeFileSync(join(directory, name), text);
   let daemon: Daemon;
   try {
     const config = loadConfig({ file, cwd: directory, home, env: {} });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { Client, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
+import { Client, type ClientOptions, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 
 export interface AgentCall {
   /** The object that the tool answered, also when it is an error. */
@@ -23,10 +23,15 @@ interface Door {
 }
 
 /** Joins as an agent through its socket, as its bridge would. `auto` is the MCP era that asks `server/discover` first. */
-export async function connectAgent({ home, agentId, era = 'legacy' }: Door & { readonly era?: 'legacy' | 'auto' }) {
+export async function connectAgent({
+  home,
+  agentId,
+  era = 'legacy',
+  options = {},
+}: Door & { readonly era?: 'legacy' | 'auto'; readonly options?: ClientOptions }) {
   const socket = await openSocket(join(home, 'agents', agentId, 'agent.sock'));
   socket.write(helloOf(agentId));
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era } });
+  const client = new Client({ name: 'test', version: '1' }, { ...options, versionNegotiation: { mode: era } });
   await client.connect(new SocketTransport(socket));
   const agent: ConnectedAgent = {
     client,

@@ -50,7 +50,8 @@ export async function startDaemonProcess(where: Surroundings) {
     child.kill(signal);
     return ((await exited) as [number | null])[0];
   };
-  return { pid: child.pid as number, client, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
+  const ended = exited.then(([code]) => code as number | null);
+  return { pid: child.pid as number, client, ended, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
 }
 
 /** Where no daemon takes the port that a person's own may have. */

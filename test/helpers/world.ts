@@ -110,6 +110,7 @@ export async function createWorld(options: WorldOptions = {}) {
       checkTools: async () => {},
       findPersona: async () => Promise.reject(new Error('no personas here')),
       customTools: async () => options.customTools ?? [],
+      onCustomToolsChange: () => () => {},
       knowledge: createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null }),
       workspaces: {
         nodeId: NODE,

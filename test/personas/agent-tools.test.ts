@@ -86,16 +86,33 @@ test('what is listed is what is there now', async () => {
   });
 });
 
+test.each(['legacy', 'auto'] as const)('an agent of the era %s is told when its tools change', async (era) => {
+  const { id: agentId } = await world.client.createAgent({ name: `told-${era}`, provider: 'external' });
+  const changed = vi.fn();
+  const listChanged = { tools: { autoRefresh: false, debounceMs: 0, onChanged: changed } };
+  await using agent = await connectAgent({ home: world.home, agentId, era, options: { listChanged } });
+  const described = async () =>
+    (await agent.client.listTools()).tools.find(({ name }) => name === 'whisper')?.description;
+  expect(await described()).not.toBe(era);
+  write('tools/whisper.lua', shout('?').replace('Shouts', era));
+  await vi.waitFor(() => expect(changed).toHaveBeenCalled(), { timeout: 10_000 });
+  expect(await described()).toBe(era);
+});
+
 test('tools and personas come to be in a configuration that had none', async () => {
   await using other = await startDaemon({ members: { me: {} } });
-  await using me = await connectAgent({ home: other.home, agentId: other.agent('me').id });
+  const changed = vi.fn();
+  const listChanged = { tools: { autoRefresh: false, debounceMs: 0, onChanged: changed } };
+  const agentId = other.agent('me').id;
+  await using me = await connectAgent({ home: other.home, agentId, options: { listChanged } });
   const count = async () => (await me.client.listTools()).tools.length;
   const before = await count();
   writeFileSync(join(other.directory, 'shout.lua'), shout('!'));
   const persona = '[agents.x]\ndescription = "d"\nsystem_prompt = "s"\n';
   const more = `[server]\nbind = "127.0.0.1:0"\n[tools.script.shout]\npath = "shout.lua"\n${persona}`;
   writeFileSync(join(other.directory, 'substrat.toml'), more);
-  await vi.waitFor(async () => expect(await count()).toBe(before + 1), { timeout: 10_000 });
+  await vi.waitFor(() => expect(changed).toHaveBeenCalled(), { timeout: 10_000 });
+  expect(await count()).toBe(before + 1);
   expect(await other.client.createAgent({ name: 'x', provider: 'external', persona: 'x' })).toMatchObject({
     tools: [],
   });

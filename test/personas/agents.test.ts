@@ -218,6 +218,55 @@ test('spawn_agent makes a child from a persona, within the scope of the run', as
   expect(await world.client.getAgent(String(value.agent_id))).toMatchObject({ persona: 'reader', tools: ['search'] });
 });
 
+describe('members whose persona cannot be used', () => {
+  const settings = `[agents.script.sage]\npath = "sage.lua"\n[agents.script.fool]\npath = "fool.lua"
+[members.sage]\nprovider = "external"\npersona = "sage"\nblocks = { mood = "calm" }
+[members.pupil]\nparent = "sage"\n[members.fool]\nprovider = "external"\npersona = "fool"\n[members.other]\nprovider = "external"
+[channels.hall]\nmembers = ["sage", "other", "sage/pupil"]\nwake = { sage = "mentions" }\n`;
+  const good = 'agent = { tools = {} } function agent.resolve() return { system = "s" } end';
+  const broken = 'agent = {}\nfunction agent.resolve( end';
+  const inHall = async ({ client }: Pick<TestDaemon, 'client'>) =>
+    (await client.listMembers('hall')).items.map(({ handle, wake }) => `${handle}: ${wake}`);
+
+  test('are left out, with those below them, and made when it is mended', async () => {
+    await using other = await startDaemon({ files: { 'sage.lua': broken, 'fool.lua': good }, config: settings });
+    const names = async () => (await other.client.listAgents()).items.map((agent) => agent.name).sort();
+    expect(await names()).toEqual(['fool', 'other']);
+    expect(await inHall(other)).toEqual(['user: null', 'other: all']);
+    const warnings = other
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('[members.'));
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /"level":40.*\[members\.sage\] is not made until this is mended: The persona \\"sage\\" cannot be used: sage: .*sage\.lua:2: .* Nor are those below it: pupil\."/,
+      ),
+    ]);
+    writeFileSync(join(other.directory, 'sage.lua'), good);
+    await until('they are made', async () => (await names()).includes('pupil'));
+    await until('they are in the channel', async () => (await inHall(other)).length === 4);
+    expect(await inHall(other)).toEqual(['user: null', 'other: all', 'sage: mentions', 'pupil: all']);
+    expect((await other.client.listBlocks('sage')).items).toMatchObject([{ label: 'mood', text: 'calm' }]);
+    expect(await other.client.getAgent('sage')).toMatchObject({ persona: 'sage', tools: [] });
+  });
+
+  test('are made by the next start after it was mended', async () => {
+    const [home, cwd] = [join(world.directory, 'third-home'), join(world.directory, 'third')];
+    const own = '[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n';
+    write('third/substrat.toml', settings + own);
+    write('third/sage.lua', broken);
+    write('third/fool.lua', 'agent = { arguments = { { name = "x", required = true } } } function agent.resolve() end');
+    const first = await startDaemonProcess({ home, cwd });
+    expect(await inHall(first)).toEqual(['user: null', 'other: all']);
+    expect((await first.client.listAgents()).items.map((agent) => agent.name)).toEqual(['other']);
+    expect(await first.stop()).toBe(0);
+    write('third/sage.lua', good);
+    const second = await startDaemonProcess({ home, cwd });
+    expect(await inHall(second)).toEqual(['user: null', 'other: all', 'sage: mentions', 'pupil: all']);
+    expect(await second.stop()).toBe(0);
+  });
+});
+
 test('a member is made from a persona, and the command line makes an agent from one', async () => {
   const member = '[members.sage]\nprovider = "external"\npersona = "reader"\n';
   await using other = await startDaemon({ config: config(member) });

@@ -158,11 +158,14 @@ describe.each([
     const client = await (way === 'HTTP' ? overHttp(era, '', { listChanged }) : overStdio(era, [], { listChanged }));
     const word = `${way} ${era}`;
     // In the older era the stream is opened beside; until it is, nobody can be told.
-    if (way === 'HTTP' && era === 'legacy') await vi.waitFor(() => expect(listening).toHaveBeenCalled());
+    if (way === 'HTTP' && era === 'legacy')
+      await vi.waitFor(() => expect(listening).toHaveBeenCalled(), { timeout: 10_000 });
     write('greeter.lua', persona(word));
     await vi.waitFor(() => expect(prompts).toHaveBeenCalled(), { timeout: 10_000 });
     const { messages } = await client.getPrompt({ name: 'greeter', arguments: { who: 'you' } });
     expect(messages[0]?.content).toMatchObject({ text: `${word} you` });
+    // What a persona has of tools may have changed with it, so they are told of too, perhaps a moment later.
+    await vi.waitFor(() => expect(tools).toHaveBeenCalled(), { timeout: 10_000 });
     tools.mockClear();
     write('shout.lua', shout(word));
     await vi.waitFor(() => expect(tools).toHaveBeenCalled(), { timeout: 10_000 });

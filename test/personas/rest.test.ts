@@ -22,6 +22,8 @@ timeout = 30
 search_limit = 5
 [agents.script.bad]
 path = "agents/bad.lua"
+[agents.script.endless]
+path = "agents/endless.lua"
 timeout = 0.3
 `;
 
@@ -35,11 +37,11 @@ beforeAll(async () => {
       `# Runbook ${n}\n\nAn incident of payments-api, step ${n}.\n`,
     );
   }
-  writeFileSync(
-    join(world.directory, 'agents/bad.lua'),
+  const bad = (body: string) =>
     `agent = { description = "Bad", arguments = { { name = "how", description = "How bad", required = true } } }
-     function agent.resolve(args) if args.how == "endless" then while true do end end error("on purpose") end`,
-  );
+     function agent.resolve(args) ${body} end`;
+  writeFileSync(join(world.directory, 'agents/bad.lua'), bad('error("on purpose")'));
+  writeFileSync(join(world.directory, 'agents/endless.lua'), bad('while true do end'));
   copyFileSync(SCRIPT, join(world.directory, 'agents/incident-responder.lua'));
   const env = { ...process.env, SUBSTRAT_HOME: world.home };
   await promisify(execFile)(CTX, ['sync', '--config', join(world.directory, 'substrat.toml')], { env });
@@ -80,6 +82,7 @@ describe('personas over REST', () => {
             arguments: responderArguments,
           },
           expect.objectContaining({ name: 'bad' }),
+          expect.objectContaining({ name: 'endless' }),
         ],
       },
     });
@@ -104,7 +107,7 @@ describe('personas over REST', () => {
     ['nobody', {}, 404, 'not_found'],
     ['bad', {}, 400, 'bad_request'],
     ['bad', { how: 'very' }, 500, 'agent_error'],
-    ['bad', { how: 'endless' }, 408, 'timeout'],
+    ['endless', { how: 'very' }, 408, 'timeout'],
   ])('POST /agents/%s/prompt with %j answers %i %s', async (name, args, status, code) => {
     expect(await post(`/agents/${name}/prompt`, { arguments: args })).toMatchObject({
       status,

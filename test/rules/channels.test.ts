@@ -133,7 +133,7 @@ describe("a person's post", () => {
     await world.tick();
     expect(order()).toEqual([]);
     await world.pass(61_000);
-    await expect.poll(order).toEqual(['ben', 'cleo']);
+    await expect.poll(order, { timeout: 10_000 }).toEqual(['ben', 'cleo']);
   });
 
   test('goes on when the one before fails for good, is cancelled, leaves or ends', async () => {

@@ -170,7 +170,9 @@ describe('a trace', () => {
   test('goes on where the daemon answers in the place of somebody', async () => {
     await using collector = await startCollector();
     tracedTo(collector);
-    await using daemon = await startDaemon({ config: '[daemon]\nrequest_deadline = "1s"\n' });
+    let later = 0;
+    const clock = () => Date.now() + later;
+    await using daemon = await startDaemon({ config: '[daemon]\nrequest_deadline = "1h"\n', clock });
     const lead = daemon.program(
       'lead',
       `async ({ call, messages }) => {
@@ -183,7 +185,12 @@ describe('a trace', () => {
     await daemon.client.createAgent({ name: 'lead', program: lead });
     await daemon.client.createAgent({ name: 'worker', parent: 'lead', program: worker });
     await daemon.client.sendMessage('lead', { text: 'Go.' });
+    const stateOf = async (name: string) => (await daemon.client.getAgent(name)).state;
+    await until('the worker works', async () => (await stateOf('worker')) === 'busy');
+    await until('the lead waits', async () => (await stateOf('lead')) === 'waiting');
+    later = 3_600_000;
     await until('the lead has heard of it', async () => {
+      await daemon.daemon.tick();
       const { items } = await daemon.client.listRuns({ agent: 'lead' });
       return items.length === 2 && items.every(({ endedAt }) => endedAt);
     });

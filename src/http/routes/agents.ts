@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { SubstratError } from '../../core/errors.ts';
 import { resolveReference } from '../../messaging/reference.ts';
 import { sendAsPerson } from '../../messaging/send.ts';
-import type { AgentRow, AgentView, Tx } from '../../store/store.ts';
+import type { AgentView, Tx } from '../../store/store.ts';
 import { type Caller, ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
@@ -11,6 +11,7 @@ import { keyParameter, once } from '../once.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { Agent, AgentCreation, Message, MessageCreation, pageOf, pageQuery } from '../schemas.ts';
 import { showAgent, showMessages } from '../shown.ts';
+import { visibleAgent } from '../visible-agent.ts';
 
 /** Described only: any text will do, and to validate costs. */
 const reference = {
@@ -176,19 +177,4 @@ async function viewAgent(tx: Tx, caller: Caller, reference: string): Promise<Age
   if (view) return view;
   const { id } = await visibleAgent(tx, caller, reference);
   return (await tx.getAgentView({ id })) as AgentView;
-}
-
-/** The owner sees everyone; others see roots, and those with whom they share a channel. For them, the rest does not exist. */
-async function visibleAgent(tx: Tx, caller: Caller, reference: string): Promise<AgentRow> {
-  const agent = await resolveReference(tx, reference).catch((error) => {
-    if (!caller.owner && error instanceof SubstratError) throw notThere(reference);
-    throw error;
-  });
-  if (caller.owner || agent.parent_id === null) return agent;
-  if (await tx.shareChannel({ a: caller.id, b: agent.id })) return agent;
-  throw notThere(reference);
-}
-
-function notThere(reference: string): SubstratError {
-  return new SubstratError('not_found', `There is no agent "${reference.slice(0, 80)}" that you can see.`);
 }

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { createChannel, resolveChannel } from '../../messaging/channels.ts';
-import { addMember, removeMember, resolveParticipant, setTopic, setWake } from '../../messaging/members.ts';
+import { addMember, removeMember, setTopic, setWake } from '../../messaging/members.ts';
 import { speak } from '../../messaging/speak.ts';
 import type { ChannelRow, ChannelView, Tx } from '../../store/store.ts';
 import type { Caller } from '../access.ts';
@@ -21,6 +21,7 @@ import {
   pageQuery,
 } from '../schemas.ts';
 import { showChannel, showMember, showMessages } from '../shown.ts';
+import { visibleParticipant } from '../visible-agent.ts';
 
 const params = z.strictObject({ id: z.string() });
 const memberParams = z.strictObject({ id: z.string(), participant: z.string() });
@@ -127,7 +128,7 @@ export function channelRoutes(api: Api): Router {
     const caller = c.get('caller');
     const { value } = await once(api, c, wish, async (tx) => {
       const others = [];
-      for (const reference of wish.members) others.push((await resolveParticipant(tx, reference)).id);
+      for (const reference of wish.members) others.push((await visibleParticipant(tx, caller, reference)).id);
       const memberIds = [...new Set([caller.id, ...others])];
       const { id } = await createChannel(tx, { ...wish, memberIds }, caller.id, api.clock());
       return { id };
@@ -188,7 +189,7 @@ export function channelRoutes(api: Api): Router {
     const { participant, wake } = c.req.valid('json');
     const caller = c.get('caller');
     await withChannel(api, c.req.param('id'), caller, async (tx, channel) => {
-      const { id: participantId } = await resolveParticipant(tx, participant);
+      const { id: participantId } = await visibleParticipant(tx, caller, participant);
       await addMember(tx, channel, caller.id, { participantId, wake }, api.clock());
     });
     return c.json(await membersOf(api, caller, c.req.param('id')), 201);
@@ -197,7 +198,7 @@ export function channelRoutes(api: Api): Router {
     const caller = c.get('caller');
     const { id, participant } = c.req.valid('param');
     await withChannel(api, id, caller, async (tx, channel) => {
-      const { id: participantId } = await resolveParticipant(tx, participant);
+      const { id: participantId } = await visibleParticipant(tx, caller, participant);
       await setWake(tx, channel, caller.id, { participantId, wake: c.req.valid('json').wake }, api.clock());
     });
     return c.json(await membersOf(api, caller, id), 200);
@@ -206,7 +207,7 @@ export function channelRoutes(api: Api): Router {
     const caller = c.get('caller');
     const { id, participant } = c.req.valid('param');
     await withChannel(api, id, caller, async (tx, channel) => {
-      const { id: participantId } = await resolveParticipant(tx, participant);
+      const { id: participantId } = await visibleParticipant(tx, caller, participant);
       await removeMember(tx, channel, caller.id, participantId, api.clock());
     });
     return c.json({ status: 'left' as const }, 200);

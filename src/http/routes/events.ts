@@ -1,10 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { resolveReference } from '../../messaging/reference.ts';
 import type { Api } from '../api.ts';
 import type { EventHub } from '../hub.ts';
 import { createRouter, errorResponses, type Router } from '../router.ts';
 import { label } from '../schemas.ts';
 import { startOf, streamEvents } from '../stream.ts';
+import { visibleAgent } from '../visible-agent.ts';
 
 const stream = createRoute({
   method: 'get',
@@ -32,7 +32,8 @@ export function eventRoutes(api: Api, hub: EventHub): Router {
   routes.openapi(stream, async (c) => {
     const { agent, channel, type, after } = c.req.valid('query');
     const start = await startOf(api, hub, c.req.valid('header')['last-event-id'] ?? after);
-    const agentId = agent === undefined ? null : (await api.store.read((tx) => resolveReference(tx, agent))).id;
+    const agentId =
+      agent === undefined ? null : (await api.store.read((tx) => visibleAgent(tx, c.get('caller'), agent))).id;
     const types = type === undefined ? null : type.split(',').map((one) => one.trim());
     const { outgoing } = c.env;
     const filter = { agentId, channelId: channel ?? null, types };

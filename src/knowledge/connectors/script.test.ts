@@ -16,7 +16,7 @@ afterEach(() => rmSync(cwd, { recursive: true }));
 const optionsOf = (source: string, settings: Readonly<Record<string, unknown>> = {}) => {
   const path = join(cwd, 'c.lua');
   writeFileSync(path, `connector = { name = "c", version = "1", description = "d" }\n${source}`);
-  return { scripting, settings: { path, timeout: 5, ...settings }, env: { TOKEN: 'secret' }, log: () => undefined };
+  return { scripting, settings: { path, timeout: 30, ...settings }, env: { TOKEN: 'secret' }, log: () => undefined };
 };
 
 test('a script gives items; a bad one is reported and left out', async () => {
@@ -59,6 +59,30 @@ test('a script gives items; a bad one is reported and left out', async () => {
     'e: metadata_json must be a JSON object',
     expect.stringContaining('item 8: '),
   ]);
+});
+
+test.each([
+  ['a time that no calendar has', 'updated_at = 1e300', 'updated_at is no time'],
+  ['a time that is none', 'created_at = 0/0', 'created_at'],
+  ['endless time', 'created_at = math.huge', 'created_at'],
+  ['a NUL in its name', 'source_id = "a\\0b"', 'source_id has a NUL in it'],
+  ['a NUL in its address', 'source_url = "http://x/\\0"', 'source_url has a NUL in it'],
+  ['a name without end', 'source_id = string.rep("x", 1025)', 'source_id has more than 1024 bytes'],
+  ['a name that is a table', 'source_id = {}', 'source_id'],
+  ['a list as metadata', 'metadata_json = "[1]"', 'metadata_json must be a JSON object'],
+])('an item with %s is left out', async (_, field, reason) => {
+  const scan = `function connector.scan() local bad = { source_id = "bad", body = "x" } ${field.replace(/^/, 'bad.')} return { bad, { source_id = "good", body = "x" } } end`;
+  const { items, problems } = await scanScript(optionsOf(scan));
+  expect(items.map(({ source_id }) => source_id)).toEqual(['good']);
+  expect(problems).toMatchObject([{ reason: expect.stringContaining(reason) }]);
+});
+
+test('a scan that never ends is ended', async () => {
+  const endless = 'function connector.scan() while true do end end';
+  await expect(scanScript(optionsOf(endless, { timeout: 0.2 }))).rejects.toMatchObject({ code: 'timeout' });
+  const flood =
+    'function connector.scan() local t = {} for i = 1, 1e5 do t[i] = { source_id = "" .. i, body = "" } end return t end';
+  await expect(scanScript(optionsOf(flood, { timeout: 30 }))).rejects.toThrow('has more than 200000 values');
 });
 
 test('a connector lists and reads what the script gave, with a version of everything in it', async () => {

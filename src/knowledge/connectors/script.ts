@@ -23,12 +23,16 @@ export interface Scan {
 const RESULT_BYTES = 32 * 1024 * 1024;
 const DEFAULT_TIMEOUT_S = 30;
 
+/** What a date can be; beyond it, nobody could show one. */
+const LAST_TIME = 8.64e15;
+const NO_NUL = [(text: string) => !text.includes('\0'), 'has a NUL in it'] as const;
+
 /** An ISO time, or seconds since 1970. */
 const time = z
   .union([z.string(), z.number()])
   .transform((given, context) => {
     const ms = typeof given === 'number' ? given * 1_000 : Date.parse(given);
-    if (Number.isFinite(ms)) return ms;
+    if (Math.abs(ms) <= LAST_TIME) return ms;
     context.addIssue('is no time');
     return z.NEVER;
   })
@@ -38,11 +42,15 @@ const ScriptItem = z.object({
   source_id: z
     .string()
     .min(1)
-    .refine((id) => Buffer.byteLength(id) <= MAX_SOURCE_ID, `has more than ${MAX_SOURCE_ID} bytes`),
+    .refine((id) => Buffer.byteLength(id) <= MAX_SOURCE_ID, `has more than ${MAX_SOURCE_ID} bytes`)
+    .refine(...NO_NUL),
   body: z.string(),
   title: z.string().nullish(),
   content_type: z.string().nullish(),
-  source_url: z.string().nullish(),
+  source_url: z
+    .string()
+    .refine(...NO_NUL)
+    .nullish(),
   author: z.string().nullish(),
   created_at: time,
   updated_at: time,

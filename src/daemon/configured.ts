@@ -1,0 +1,56 @@
+import { createChannels } from './channels.ts';
+import type { Daemon } from './daemon.ts';
+import { createMembers, type Members } from './members.ts';
+
+export interface Configured {
+  /** Resolves when nothing is being made. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes the agents and channels that exist from the start. What is missing because a persona cannot be used is made when the personas
+ * change, or at the next start.
+ */
+export async function createConfigured(daemon: Daemon): Promise<Configured> {
+  const { log } = daemon;
+  const make = async () => {
+    const members = await createMembers(daemon);
+    await createChannels(daemon, members);
+    return members;
+  };
+  let { missing } = await make();
+  if (missing.size === 0) return { close: async () => {} };
+  for (const warning of warningsOf(missing)) log.warn({}, warning);
+  let work = Promise.resolve();
+  const again = () => {
+    work = work.then(async () => {
+      if (missing.size === 0) return;
+      try {
+        const before = missing;
+        ({ missing } = await make());
+        for (const [key, { name }] of before) {
+          if (!missing.has(key)) log.info({}, `[members.${name}] is made now.`);
+        }
+      } catch (error) {
+        log.warn({}, `Members of the configuration could not be made: ${(error as Error).message}`);
+      }
+    });
+  };
+  const unfollow = (await daemon.extensions()).personas.onChange(again);
+  // What was mended while the others were made.
+  again();
+  return {
+    close: async () => {
+      unfollow();
+      await work;
+    },
+  };
+}
+
+function warningsOf(missing: Members['missing']): string[] {
+  const groups = Map.groupBy(missing.values(), ({ because }) => because);
+  return [...groups].map(([because, [first, ...below]]) => {
+    const nor = below.length === 0 ? '' : ` Nor are those below it: ${below.map(({ name }) => name).join(', ')}.`;
+    return `[members.${because}] is not made until this is mended: ${first?.problem}${nor}`;
+  });
+}

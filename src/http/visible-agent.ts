@@ -1,0 +1,29 @@
+import { keyOf } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { Side } from '../messaging/channels.ts';
+import { resolveParticipant } from '../messaging/members.ts';
+import { resolveReference } from '../messaging/reference.ts';
+import type { AgentRow, Tx } from '../store/store.ts';
+import type { Caller } from './access.ts';
+
+/** The owner sees everyone; others see roots, and those with whom they share a channel. For them, the rest does not exist. */
+export async function visibleAgent(tx: Tx, caller: Caller, reference: string): Promise<AgentRow> {
+  const agent = await resolveReference(tx, reference).catch((error) => {
+    if (!caller.owner && error instanceof SubstratError) throw notThere(reference);
+    throw error;
+  });
+  if (caller.owner || agent.parent_id === null) return agent;
+  if (await tx.shareChannel({ a: caller.id, b: agent.id })) return agent;
+  throw notThere(reference);
+}
+
+/** Whom a caller may bring into a channel: anybody by the handle of a person, and the agents that it sees. */
+export async function visibleParticipant(tx: Tx, caller: Caller, reference: string): Promise<Side> {
+  if (caller.owner) return resolveParticipant(tx, reference);
+  const participant = await tx.getParticipant({ handleKey: keyOf(reference) });
+  return participant?.kind === 'person' ? participant : visibleAgent(tx, caller, reference);
+}
+
+function notThere(reference: string): SubstratError {
+  return new SubstratError('not_found', `There is no agent "${reference.slice(0, 80)}" that you can see.`);
+}
