@@ -240,7 +240,7 @@ async function conversationOf(tx: Tx, agentId: string): Promise<string[]> {
   return turns;
 }
 
-/** What earlier attempts said, which of their calls succeeded, what became of scripts that they began, and of which nobody knows. */
+/** What earlier attempts said, which of their calls succeeded, and of which nobody knows. */
 function journalOf(records: readonly RunMessageRow[]): JournalEntry[] {
   const calls = new Map<string, RunMessageRow>();
   const journal: JournalEntry[] = [];
@@ -255,9 +255,9 @@ function journalOf(records: readonly RunMessageRow[]): JournalEntry[] {
         journal.push({ type: 'call', tool: row.tool, arguments: JSON.parse(row.content), result });
       }
     }
-    if (row.type !== 'tool_return_message' || !row.call_id) continue;
+    if (row.type !== 'tool_return_message' || row.is_error || !row.call_id) continue;
     const call = calls.get(row.call_id);
-    if (!call?.tool || (row.is_error && !call.call_key)) continue;
+    if (!call?.tool) continue;
     journal.push({
       type: 'call',
       tool: call.tool,

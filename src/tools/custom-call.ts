@@ -1,5 +1,4 @@
-import { type ErrorCode, SubstratError } from '../core/errors.ts';
-import { activeSpan } from '../core/tracing.ts';
+import { SubstratError } from '../core/errors.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import type { CallResult, ToolDependencies } from './call.ts';
@@ -11,8 +10,7 @@ const MOST_CHARACTERS = 200_000;
 
 /**
  * Executes a call of a custom tool for an attempt. What it does is in no transaction of ours, so its start is written down
- * before and its end afterwards. What began is not begun again by a later attempt: it gets the same answer, also where that was an
- * error, before which the script may have done anything; of a start without an end nobody knows what came, and it is told so once.
+ * before and its end afterwards; of a start without an end nobody knows what came, and a later attempt is told so once.
  */
 export async function callCustom(
   deps: ToolDependencies,
@@ -24,7 +22,7 @@ export async function callCustom(
   try {
     const input = parseInput(call);
     const key = callKey(tool.name, input);
-    const repeated = await deps.store.write(async (tx): Promise<CallResult | undefined> => {
+    const repeated = await deps.store.write(async (tx) => {
       await tx.holdRun(attempt);
       const earlier = await earlierCall(tx, attempt, key);
       if (!earlier && call.wait !== null) throw tooMany(call.wait);
@@ -32,20 +30,13 @@ export async function callCustom(
       if (earlier?.content === null) throw unknownOutcome(tool.name);
       const now = deps.clock();
       attempt.limited = false;
-      if (!earlier) {
-        await recordCall(tx, attempt, { ...call, args: input, key }, now);
-        return;
-      }
+      if (!earlier) return recordCall(tx, attempt, { ...call, args: input, key }, now);
       const result = { ...(JSON.parse(earlier.content) as Record<string, unknown>), repeated: true };
-      const isError = earlier.is_error === 1;
       await recordCall(tx, attempt, { ...call, args: input }, now);
-      await recordReturn(tx, attempt, call, { result, isError }, now);
-      return { result, isError, news: await countNews(tx, attempt) };
+      await recordReturn(tx, attempt, call, { result }, now);
+      return { result, isError: false, news: await countNews(tx, attempt) };
     });
-    if (repeated) {
-      if (repeated.isError) activeSpan()?.fail((repeated.result.error as { code: ErrorCode }).code);
-      return repeated;
-    }
+    if (repeated) return repeated;
     started = true;
     const result = withinReason(await tool.call(input));
     const news = await deps.store.write(async (tx) => {
@@ -59,11 +50,11 @@ export async function callCustom(
   }
 }
 
-/** The k-th identical call gets the k-th start of earlier attempts, whatever came of it. */
-async function earlierCall(tx: Tx, attempt: Attempt, key: string) {
+/** The k-th identical call gets the k-th start of earlier attempts, unless that failed: what failed is done afresh. */
+async function earlierCall(tx: Tx, attempt: Attempt, key: string): Promise<{ readonly content: string | null } | null> {
   if (attempt.number === 1) return null;
   const starts = await tx.listStarts({ runId: attempt.runId, callKey: key, attempt: attempt.number });
-  return starts[attempt.calls.get(key) ?? 0] ?? null;
+  return starts.filter(({ is_error }) => is_error !== 1)[attempt.calls.get(key) ?? 0] ?? null;
 }
 
 function unknownOutcome(name: string): SubstratError {
