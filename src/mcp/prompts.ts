@@ -1,8 +1,8 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import type { Personas } from '../personas/personas.ts';
+import { unknownPersona } from '../personas/unknown.ts';
 
 const MOST_COMPLETIONS = 100;
 
@@ -21,18 +21,16 @@ export function servePrompts(server: Server, personas: Personas): void {
     })),
   }));
   server.setRequestHandler('prompts/get', async ({ params }) => {
-    const found = personas.find(params.name);
-    if (found === null) throw unknown(params.name);
     try {
       const prompt = await personas.resolve(params.name, params.arguments ?? {});
-      return { description: found.description, messages: toMessages(prompt) };
+      return { description: personas.find(params.name)?.description, messages: toMessages(prompt) };
     } catch (error) {
       throw toProtocolError(error);
     }
   });
   server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
     const found = ref.type === 'ref/prompt' ? personas.find(ref.name) : null;
-    if (ref.type === 'ref/prompt' && found === null) throw unknown(ref.name);
+    if (ref.type === 'ref/prompt' && found === null) throw toProtocolError(unknownPersona(ref.name, personas.list()));
     const typed = argument.value.toLowerCase();
     const known = found?.arguments.find(({ name }) => name === argument.name)?.values ?? [];
     const values = known.filter((value) => value.toLowerCase().startsWith(typed));
@@ -47,12 +45,6 @@ function toMessages({ system, messages }: PersonaPrompt) {
     role: role === 'system' ? ('user' as const) : role,
     content: { type: 'text' as const, text: content },
   }));
-}
-
-function unknown(name: string): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no agent "${shorten(name)}".`, {
-    code: 'not_found',
-  });
 }
 
 function toProtocolError(error: unknown): unknown {

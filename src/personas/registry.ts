@@ -8,6 +8,7 @@ import type { ScriptLog } from '../scripting/scripting.ts';
 import { Draft, problemsOf } from './draft.ts';
 import { type Loaded, type LoadedPersona, type LoadOptions, loadPersona, type PersonaEntry } from './load.ts';
 import type { Personas, PersonaUse } from './personas.ts';
+import { unknownPersona } from './unknown.ts';
 
 export interface RegistryOptions extends LoadOptions {
   /** The configuration as it is now; it may throw, and then what was read before stays. */
@@ -37,8 +38,10 @@ export async function createRegistry(options: RegistryOptions): Promise<Personas
   const all = () => [...own.values(), ...following.states().flatMap(({ loaded }) => loaded ?? [])];
   const find = (name: string) => own.get(keyOf(name)) ?? following.get(name)?.loaded ?? null;
 
+  const list = () => all().map(({ persona }) => infoOf(persona));
+
   return {
-    list: () => all().map(({ persona }) => infoOf(persona)),
+    list,
     find: (name) => {
       const found = find(name);
       return found && { ...infoOf(found.persona), path: found.path };
@@ -64,7 +67,7 @@ export async function createRegistry(options: RegistryOptions): Promise<Personas
     if (found === null) {
       const problem = following.get(name)?.problem;
       if (problem) throw new SubstratError('agent_error', `${name}: ${problem}`);
-      throw new SubstratError('not_found', `There is no agent "${shorten(name)}".`);
+      throw unknownPersona(name, list());
     }
     const { persona } = found;
     for (const { name: wanted, required } of persona.arguments) {

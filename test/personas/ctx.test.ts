@@ -98,6 +98,10 @@ describe('ctx agent', () => {
       stderr: 'ctx: There is no agent "nobody".\n',
       code: 1,
     });
+    expect(await ctx('agent', 'test', 'incident-responer')).toMatchObject({
+      stderr: 'ctx: There is no agent "incident-responer"; did you mean "incident-responder"?\n',
+      code: 1,
+    });
     expect(await ctx('agent', 'test', 'architect', '--arg', 'x')).toMatchObject({ code: 2 });
   });
 
