@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { resolveHome } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
 import { type Context, UsageError } from './context.ts';
+import { harmless } from './terminal.ts';
 
 /** Each command is loaded only when it is called: a command line is started often, and most of its start is loading. */
 export type Commands = Readonly<Record<string, (context: Context) => Promise<Command>>>;
@@ -15,7 +16,7 @@ export async function createCommandLine(
   const context: Context = {
     version,
     home: () => resolveHome(process.env),
-    print: (line) => void process.stdout.write(`${line}\n`),
+    print: (line) => void process.stdout.write(`${harmless(line)}\n`),
   };
   const program = new Command(about.name)
     .description(about.description)
@@ -47,7 +48,7 @@ export async function runCommandLine(create: (named?: string) => Promise<Command
 function exitCodeOf(error: unknown, name: string): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const known = error instanceof SubstratError || error instanceof UsageError;
-  process.stderr.write(`${name}: ${known ? error.message : (error as Error).stack}\n`);
+  process.stderr.write(`${name}: ${harmless(known ? error.message : String((error as Error).stack))}\n`);
   return error instanceof UsageError ? 2 : 1;
 }
 

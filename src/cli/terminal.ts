@@ -5,6 +5,20 @@ export function paint(style: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan
   return styleText(style, text, { stream: process.stdout });
 }
 
+/** The colours that `paint` gives, and whatever else a terminal would obey. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+const OBEYED = /\x1b\[(?:[12]|22|3[12369])m|\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
+
+/**
+ * What we print may be anybody's words, and a terminal does what some characters say: they are shown as JSON writes them, so that a
+ * line of JSON stays what it is.
+ */
+export function harmless(text: string): string {
+  return text.replace(OBEYED, (found) =>
+    found.length > 1 ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /** Columns as wide as their widest cell; on a terminal the widest ones give way until a row fits. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [head, ...rows].map((row) => row.map((cell) => cell.replace(/\s+/g, ' ')));

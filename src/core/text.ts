@@ -14,3 +14,19 @@ export function canonicalJson(value: unknown): string {
     return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 }
+
+/** How deep what comes from outside may be nested: beyond some thousands, whatever walks through it recursively breaks. */
+export const MAX_DEPTH = 64;
+
+export function isTooDeep(value: unknown): boolean {
+  let level = new Set([value].filter(isContainer));
+  for (let depth = 1; level.size > 0; depth += 1) {
+    if (depth > MAX_DEPTH) return true;
+    level = new Set([...level].flatMap((one) => Object.values(one)).filter(isContainer));
+  }
+  return false;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { harmless } from '../cli/terminal.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { type Extensions, openExtensions } from '../tools/extensions.ts';
 import { type CtxContext, loadConfigFor } from './context.ts';
@@ -16,11 +17,11 @@ export async function withExtensions<T>(
     knowledge,
     env: process.env,
     // What does not load is told below, with the rest.
-    log: (level, message) => void (opened && process.stderr.write(`${level}: ${message}\n`)),
+    log: (level, message) => void (opened && process.stderr.write(`${level}: ${harmless(message)}\n`)),
   });
   opened = true;
   try {
-    for (const problem of extensions.problems()) process.stderr.write(`warning: ${problem}\n`);
+    for (const problem of extensions.problems()) process.stderr.write(`warning: ${harmless(problem)}\n`);
     return await work(extensions);
   } finally {
     await extensions.close();

@@ -1,8 +1,8 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, realpathSync, statSync, truncateSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
-import { keyOf, NAME } from '../core/agent.ts';
+import { keyOf, NAME, shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { toolsInScope } from '../tools/catalog.ts';
 import { type CtxContext, loadConfigFor } from './context.ts';
@@ -39,7 +39,8 @@ export async function importPersonas(
     ...toolsInScope({ tools: null }).map(({ name }) => name),
     ...config.tools.map(({ name }) => name),
   ];
-  const files = filesAt(resolve(path));
+  const root = resolve(path);
+  const files = filesAt(root);
   if (files.length === 0) {
     throw new SubstratError('not_found', `${path} has no agents/*.md, AGENTS.md or SKILL.md in it.`);
   }
@@ -47,7 +48,7 @@ export async function importPersonas(
   const skipped: { name: string; reason: string }[] = [];
   let text = '';
   for (const one of files) {
-    const found = readPersona(one, known);
+    const found = readPersona(root, one, known);
     if (typeof found === 'string') skipped.push({ name: one, reason: found });
     else if (taken.has(keyOf(found.name))) skipped.push({ name: found.name, reason: 'there is an agent of that name' });
     else {
@@ -64,29 +65,48 @@ export async function importPersonas(
 function filesAt(path: string): string[] {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new SubstratError('not_found', `There is no ${path}.`);
-  if (stat.isFile()) return [path];
-  const names = readdirSync(path).sort();
-  const isAgents = basename(path) === 'agents';
-  const own = names
-    .filter((name) => name === 'AGENTS.md' || name === 'SKILL.md' || (isAgents && name.endsWith('.md')))
-    .map((name) => join(path, name));
-  const nested = ['.claude/agents', '.claude/skills', 'skills'].map((name) => join(path, name)).filter(existsSync);
-  const skills = names.map((name) => join(path, name, 'SKILL.md')).filter(existsSync);
-  return [...new Set([...own, ...skills, ...nested.flatMap(filesAt)])];
+  if (!stat.isDirectory()) return [path];
+  const nested = ['.claude/agents', '.claude/skills', 'skills'].map((name) => join(path, name)).filter(isDirectory);
+  return [...new Set([path, ...nested].flatMap(filesIn))];
+}
+
+function filesIn(directory: string): string[] {
+  const names = readdirSync(directory).sort();
+  const isAgents = basename(directory) === 'agents';
+  const own = names.filter((name) => name === 'AGENTS.md' || name === 'SKILL.md' || (isAgents && name.endsWith('.md')));
+  const skills = names.map((name) => join(name, 'SKILL.md')).filter((name) => existsSync(join(directory, name)));
+  return [...own, ...skills].map((name) => join(directory, name));
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** The text of a file. What is imported is often somebody else's, so a link in it leads to nothing that is not in it too. */
+function readWithin(root: string, file: string): { readonly source: string } | string {
+  try {
+    const [top, real] = [realpathSync(root), realpathSync(file)];
+    if (real !== top && !real.startsWith(`${top}/`)) return 'it is a link that leads elsewhere';
+    const stat = statSync(real);
+    if (!stat.isFile()) return 'it is no file';
+    return stat.size > MAX_BYTES ? `it has more than ${MAX_BYTES} bytes` : { source: readFileSync(real, 'utf8') };
+  } catch (error) {
+    return `it cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
+  }
 }
 
 /** What the file says, or why it cannot be used. */
-function readPersona(file: string, known: readonly string[]): Found | string {
-  const { size } = statSync(file);
-  if (size > MAX_BYTES) return `it has more than ${MAX_BYTES} bytes`;
-  const source = readFileSync(file, 'utf8');
+function readPersona(root: string, file: string, known: readonly string[]): Found | string {
+  const read = readWithin(root, file);
+  if (typeof read === 'string') return read;
+  const { source } = read;
   const [, head, rest] = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n([\s\S]*))?$/.exec(source) ?? [];
   const about = head === undefined ? {} : readHead(head);
   if (about === null) return 'what stands above its text is no YAML';
   const system = (head === undefined ? source : (rest ?? '')).trim();
   if (system === '') return 'it has no text';
   const name = typeof about.name === 'string' ? about.name : defaultName(file);
-  if (!NAME.test(name)) return `"${name}" cannot be a name`;
+  if (!NAME.test(name)) return `${JSON.stringify(shorten(name))} cannot be a name`;
   const listed =
     typeof about.tools === 'string' ? about.tools.split(',') : Array.isArray(about.tools) ? about.tools : [];
   const wanted = listed.map((tool) =>

@@ -1,3 +1,4 @@
+import { harmless } from '../cli/terminal.ts';
 import type { Scripting } from '../scripting/scripting.ts';
 
 /** Opens sources that are scripts; what runs them starts with the first. */
@@ -11,7 +12,8 @@ export function scriptSources() {
     open: async (source: string, settings: Readonly<Record<string, unknown>>) => {
       scripting ??= start();
       const { scriptConnector } = await import('../knowledge/connectors/script.ts');
-      const log = (level: string, message: string) => void process.stderr.write(`${level}: ${source}: ${message}\n`);
+      const log = (level: string, message: string) =>
+        void process.stderr.write(`${level}: ${source}: ${harmless(message)}\n`);
       return scriptConnector(source, { scripting: await scripting, settings, env: process.env, log });
     },
     close: async () => (await scripting)?.close(),

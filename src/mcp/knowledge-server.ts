@@ -103,8 +103,11 @@ async function followChanges(
   };
 }
 
+/** Said twice it is refused: whoever fixes a scope by what it adds to an address shall not have it replaced by what was there. */
 function agentOf(request: Request | undefined): string | null {
-  return request === undefined ? null : new URL(request.url).searchParams.get('agent');
+  const said = request === undefined ? [] : new URL(request.url).searchParams.getAll('agent');
+  if (said.length > 1) throw new SubstratError('bad_request', 'Say one agent in the address, not several.');
+  return said[0] ?? null;
 }
 
 async function createServer({ version, tools, personas, log }: KnowledgeServerOptions, agent: string | null) {

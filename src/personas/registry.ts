@@ -3,6 +3,7 @@ import { knowledgeContext } from '../core/context.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona, PersonaInfo, PersonaPrompt } from '../core/persona.ts';
+import { isTooDeep, MAX_DEPTH } from '../core/text.ts';
 import { follow } from '../scripting/following.ts';
 import type { ScriptLog } from '../scripting/scripting.ts';
 import { Draft, problemsOf } from './draft.ts';
@@ -85,6 +86,9 @@ export async function createRegistry(options: RegistryOptions): Promise<Personas
     use: PersonaUse = {},
   ): Promise<PersonaPrompt> {
     const { persona, timeoutMs } = usable(name, args);
+    if (isTooDeep(args)) {
+      throw new SubstratError('bad_request', `The arguments of ${persona.name} are nested deeper than ${MAX_DEPTH}.`);
+    }
     const limit = Math.min(timeoutMs || DEFAULT_TIMEOUT_MS, use.timeoutMs ?? Number.POSITIVE_INFINITY);
     const base = use.knowledge ?? knowledge;
     const say: ScriptLog = (level, message) => log(level === 'debug' ? 'info' : level, `${persona.name}: ${message}`);

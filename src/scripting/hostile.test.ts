@@ -53,6 +53,12 @@ describe('a hostile script', () => {
     ['a flood of log lines', 'while true do log.info("x") end'],
     ['endless questions', 'while true do pcall(context.search, "x") end'],
     ['a load that never ends', 'load(function() return " " end)'],
+    ['an endless table.move', 'table.move({}, 1, 1e15, 2)'],
+    [
+      'an endless __close of a coroutine',
+      'local c = coroutine.create(function() local x <close> = setmetatable({}, {__close = function() while true do end end}) coroutine.yield() end) coroutine.resume(c) coroutine.close(c)',
+    ],
+    ['a finalizer that runs when all is over', 'setmetatable({}, {__gc = function() while true do end end}) return 1'],
   ])('%s ends with timeout', async (_name, source) => {
     const { error, ms } = await outcomeOf(bodyOf(source, { timeoutMs: LIMIT_MS }));
     expect(error).toMatchObject({ code: 'timeout', message: 'test.lua took longer than its 0.4 s.' });
@@ -107,6 +113,24 @@ describe('a hostile script', () => {
     ['an error without a place', 'error("on purpose", 0)', 'on purpose'],
     ['an error with a table', 'error({ message = "in a table" })', 'in a table'],
     ['an error with a trap', 'error(setmetatable({}, { __index = function() error("deeper") end }))', ''],
+    [
+      'an error that cannot be a text',
+      'error(setmetatable({}, { __tostring = function() error("deeper") end }))',
+      'it raised a table that is no message',
+    ],
+    ['an error of megabytes', 'error(string.rep("m", 5e6), 0)', 'mmmm'],
+    [
+      'a yield from inside of C',
+      'coroutine.wrap(function() table.sort({ 3, 2, 1 }, coroutine.yield) end)()',
+      'attempt to yield across a C-call boundary',
+    ],
+    [
+      'coroutines all the way down',
+      'local function f(n) return coroutine.wrap(f)(n + 1) end return f(1)',
+      'C stack overflow',
+    ],
+    ['recursion through gsub', 'local function f(s) return (s:gsub(".", f)) end return f("aa")', 'C stack overflow'],
+    ['arguments that contain themselves', 'args.me = args return args', 'contains itself'],
     ['an error that is nil', 'error()', 'it raised a nil that is no message'],
     ['a call of nothing', 'return nothing()', "attempt to call a nil value (global 'nothing')"],
     ['bytecode', 'local f, m = load("\\27Lua") error(m)', "attempt to load a binary chunk (mode is 't')"],
@@ -146,6 +170,15 @@ describe('a hostile script', () => {
     const found = (await scripting.run(bodyOf(body), call)) as Record<string, string>;
     expect(Object.entries(found).filter(([, value]) => value !== 'nil')).toEqual([]);
     expect(Object.keys(found)).toHaveLength(names.length);
+  });
+
+  test.each([100, 5_000, 200_000])('is not given what is nested %i deep where that breaks', async (depth) => {
+    let deep: unknown = [];
+    for (let n = 1; n < depth; n += 1) deep = [deep];
+    const given = scripting.run(bodyOf('return 1'), { ...call, args: [deep] });
+    if (depth === 100) await expect(given).resolves.toBe(1);
+    else await expect(given).rejects.toMatchObject({ code: 'script_error' });
+    await expect(scripting.run(bodyOf('return 2'), call)).resolves.toBe(2);
   });
 
   test('leaves nothing to the next one', async () => {

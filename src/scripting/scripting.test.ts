@@ -152,6 +152,10 @@ describe('http', () => {
       if (url === '/round') return outgoing.writeHead(302, { location: '/round' }).end();
       if (url === '/big') return outgoing.end(Buffer.alloc(9 * 1024 * 1024));
       if (url === '/never') return;
+      if (url === '/deep') {
+        outgoing.writeHead(200, { 'content-type': 'application/json' });
+        return outgoing.end('['.repeat(100_000) + ']'.repeat(100_000));
+      }
       if (url === '/bytes') return outgoing.end(Buffer.of(0, 255, 10));
       const seen = {
         url,
@@ -207,6 +211,7 @@ describe('http', () => {
     ['http.get("BASE/big")', 'more than 8388608 bytes', []],
     ['http.get("BASE/never", { timeout = 0.05 })', 'cannot be reached', []],
     ['http.get("http://127.0.0.1:1/")', 'cannot be reached', []],
+    ['http.get("BASE/deep")', 'cannot be handed over', []],
     ['http.get()', 'must begin with http', []],
   ])('%s is refused', async (expression, message, listed) => {
     const host = base.slice('http://'.length);

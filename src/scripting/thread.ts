@@ -63,7 +63,11 @@ export function startThread({ memoryBytes, resultBytes }: Omit<ThreadData, 'sign
       (value): Outcome => ({ ok: true, value }),
       (error): Outcome => ({ ok: false, message: error instanceof Error ? error.message : String(error) }),
     );
-    worker.postMessage(outcome);
+    try {
+      worker.postMessage(outcome);
+    } catch (error) {
+      worker.postMessage({ ok: false, message: unsent(error) } satisfies Outcome);
+    }
     Atomics.store(signal, 0, 1);
     Atomics.notify(signal, 0);
   }
@@ -84,7 +88,11 @@ export function startThread({ memoryBytes, resultBytes }: Omit<ThreadData, 'sign
       },
     };
     worker.ref();
-    worker.postMessage(toJob(script, call));
+    try {
+      worker.postMessage(toJob(script, call));
+    } catch (error) {
+      current.end({ ok: false, message: unsent(error) });
+    }
     return promise;
   }
 
@@ -101,6 +109,11 @@ export function startThread({ memoryBytes, resultBytes }: Omit<ThreadData, 'sign
       await worker.terminate();
     },
   };
+}
+
+/** What cannot be copied into the thread, such as what is nested without end, is the one's who gave it. */
+function unsent(error: unknown): string {
+  return `what it was given cannot be handed over (${error instanceof Error ? error.message : String(error)})`;
 }
 
 function toJob(script: Script, call: ScriptCall | null): Job {

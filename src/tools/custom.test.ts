@@ -104,6 +104,19 @@ describe('a script tool', () => {
     expect(tools.problems()).toEqual([expect.stringContaining(message)]);
   });
 
+  test('takes no parameters that are nested without end', async () => {
+    const deep =
+      'tool = { parameters = { { name = "a", type = "array" }, { name = "o", type = "object" } } } function tool.execute() return 1 end';
+    const tool = (await toolsOf({ ...files, 't.lua': deep })).find('create_ticket');
+    const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown;
+    await expect(tool?.call({ a: nested(64), o: { a: nested(63) } })).resolves.toBe(1);
+    for (const depth of [65, 5_000, 100_000]) {
+      const refused = { code: 'bad_request', message: expect.stringContaining('must not be nested deeper than 64') };
+      await expect(tool?.call({ a: nested(depth) })).rejects.toMatchObject(refused);
+      await expect(tool?.call({ o: { a: nested(depth) } })).rejects.toMatchObject(refused);
+    }
+  });
+
   test('cannot take the name of another tool', async () => {
     const tools = await toolsOf({ ...files, 'substrat.toml': '[tools.script.Search]\npath = "t.lua"' });
     expect(tools.problems()).toEqual(['[tools.script.Search]: there is a tool of that name already.']);

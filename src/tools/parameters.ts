@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isTooDeep, MAX_DEPTH } from '../core/text.ts';
 
 const PARAMETER_TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const;
 
@@ -16,13 +17,15 @@ export const Parameter = z.strictObject({
 });
 export type Parameter = z.output<typeof Parameter>;
 
+const SHALLOW = [(value: unknown) => !isTooDeep(value), `must not be nested deeper than ${MAX_DEPTH}`] as const;
+
 const TYPES: Readonly<Record<Parameter['type'], () => z.ZodType>> = {
   string: () => z.string(),
   number: () => z.number(),
   integer: () => z.int(),
   boolean: () => z.boolean(),
-  array: () => z.array(z.unknown()),
-  object: () => z.record(z.string(), z.unknown()),
+  array: () => z.array(z.unknown()).refine(...SHALLOW),
+  object: () => z.record(z.string(), z.unknown()).refine(...SHALLOW),
 };
 
 /** The schema that validates what a tool is called with; what it publishes is made of the same. */

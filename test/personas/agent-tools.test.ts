@@ -86,6 +86,21 @@ test('what is listed is what is there now', async () => {
   });
 });
 
+test('an agent that nests what it gives without end is refused, and nobody else notices', async () => {
+  write(
+    'tools/whisper.lua',
+    'tool = { parameters = { { name = "list", type = "array" } } } function tool.execute() return "ok" end',
+  );
+  await (await world.daemon.extensions()).tools.reload();
+  await using agent = await joinAs('nester', null);
+  for (const depth of [65, 2_000]) {
+    const list = JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown[];
+    const refused = { isError: true, value: { error: { code: 'bad_request' } } };
+    expect(await agent.call('whisper', { list })).toMatchObject(refused);
+  }
+  expect(await agent.call('whisper', { list: [[1]] })).toMatchObject({ value: { result: 'ok' } });
+});
+
 test.each(['legacy', 'auto'] as const)('an agent of the era %s is told when its tools change', async (era) => {
   const { id: agentId } = await world.client.createAgent({ name: `told-${era}`, provider: 'external' });
   const changed = vi.fn();

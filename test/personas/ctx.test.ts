@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables of a configuration look like this
-import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -151,6 +151,49 @@ Add to config:
     expect(again).toMatchObject({ added: [] });
     expect(await ctx('agent', 'import', 'runbooks')).toMatchObject({ code: 1 });
   });
+});
+
+test('import takes nothing from elsewhere, and ends, whatever is in a directory', async () => {
+  write('secret.txt', 'SECRET key');
+  write('hostile/.claude/agents/fine.md', 'Fine.');
+  const agents = join(cwd, 'hostile/.claude/agents');
+  symlinkSync(join(cwd, 'secret.txt'), join(agents, 'leak.md'));
+  symlinkSync('../../../secret.txt', join(agents, 'relative.md'));
+  symlinkSync('/dev/zero', join(agents, 'endless.md'));
+  symlinkSync('fine.md', join(agents, 'alias.md'));
+  symlinkSync('nowhere', join(agents, 'broken.md'));
+  execFileSync('mkfifo', [join(agents, 'pipe.md')]);
+  mkdirSync(join(agents, 'directory.md'));
+  // Each of them leads to all of them.
+  symlinkSync('.', join(cwd, 'hostile/skills'));
+  symlinkSync('..', join(cwd, 'hostile/.claude/skills'));
+  write('hostile/.claude/agents/deep.md', `---\nx: ${'['.repeat(100_000)}\n---\nx`);
+  write('hostile/.claude/agents/bomb.md', `---\na: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n---\nx`);
+  write('hostile/.claude/agents/name.md', `---\nname: "../../\\e[2J${'x'.repeat(500)}"\n---\nx`);
+  write('hostile/.claude/agents/table.md', '---\nname: "x]\\n[sandbox]\\nmode = none"\n---\nx');
+  write('hostile.toml', '');
+  const { stdout } = await ctx('agent', 'import', 'hostile', '--config', 'hostile.toml');
+  const config = readFileSync(join(cwd, 'hostile.toml'), 'utf8');
+  expect(config).not.toContain('SECRET');
+  expect(config.match(/^\[.*\]$/gm)).toEqual(['[agents.inline.alias]', '[agents.inline.fine]']);
+  const skipped = stdout.split('\n').filter((line) => line.startsWith('Skipped'));
+  const reasonOf = (name: string) => /\((.*)\)$/.exec(skipped.find((line) => line.includes(`/${name}.md`)) ?? '')?.[1];
+  expect(
+    Object.fromEntries(
+      ['leak', 'relative', 'endless', 'broken', 'pipe', 'directory'].map((name) => [name, reasonOf(name)]),
+    ),
+  ).toEqual({
+    leak: 'it is a link that leads elsewhere',
+    relative: 'it is a link that leads elsewhere',
+    endless: 'it is a link that leads elsewhere',
+    broken: 'it cannot be read (ENOENT)',
+    pipe: 'it is no file',
+    directory: 'it is no file',
+  });
+  expect(reasonOf('deep')).toBe('what stands above its text is no YAML');
+  expect(reasonOf('bomb')).toBe('what stands above its text is no YAML');
+  expect(reasonOf('name')).toMatch(/^"\.\.\/\.\.\/\\u001b\[2Jx{60,90}…" cannot be a name$/);
+  expect(reasonOf('table')).toContain('cannot be a name');
 });
 
 describe('substrat persona', () => {

@@ -133,6 +133,10 @@ test('an unknown persona is refused, also on REST', async () => {
       body: (await response.json()) as { tools?: { name: string }[]; result?: unknown },
     };
   };
+  for (const path of ['/tools/list', '/mcp']) {
+    const twice = await ask(`${path}?agent=shouter&agent=greeter`, path === '/mcp' ? { jsonrpc: '2.0' } : undefined);
+    expect(twice).toMatchObject({ status: 400, body: { error: { code: 'bad_request' } } });
+  }
   expect(await ask('/tools/list?agent=nobody')).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
   expect(names((await ask('/tools/list?agent=greeter')).body.tools ?? [])).toEqual(['search']);
   expect(names((await ask('/tools/list')).body.tools ?? [])).toEqual(['search', 'get', 'sources', 'shout']);

@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 const get = (path: string) => callRest(world.home, { path });
-const post = (path: string, body: object) => callRest(world.home, { path, body });
+const post = (path: string, body: object | string) => callRest(world.home, { path, body });
 
 const responderArguments = [
   { name: 'service', description: 'The service experiencing the incident', required: false },
@@ -120,6 +120,14 @@ describe('personas over REST', () => {
       status: 400,
       body: { error: { code: 'bad_request' } },
     });
+  });
+
+  test.each([65, 5_000, 100_000])('an argument nested %i deep is refused', async (depth) => {
+    const args = `{"how":"very","deep":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+    const refused = { status: 400, body: { error: { code: 'bad_request' } } };
+    expect(await post('/agents/bad/prompt', `{"arguments":${args}}`)).toMatchObject(refused);
+    expect(await post('/prompts/get', `{"name":"bad","arguments":${args}}`)).toMatchObject(refused);
+    expect(await post('/agents/bad/prompt', { arguments: { how: 'very' } })).toMatchObject({ status: 500 });
   });
 
   test('a post without a body has no arguments', async () => {

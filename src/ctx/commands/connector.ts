@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { table } from '../../cli/terminal.ts';
+import { harmless, table } from '../../cli/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { scanScript } from '../../knowledge/connectors/script.ts';
 import { openScripting } from '../../scripting/scripting.ts';
@@ -32,7 +32,7 @@ function testCommand(context: CtxContext): Command {
         scripting,
         settings,
         env: process.env,
-        log: (level, message) => void process.stderr.write(`${level}: ${message}\n`),
+        log: (level, message) => void process.stderr.write(`${level}: ${harmless(message)}\n`),
       }).finally(() => scripting.close());
       const ms = Math.round(performance.now() - start);
       if (isJson(command)) return context.print(JSON.stringify({ items, problems }));

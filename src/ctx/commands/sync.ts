@@ -1,5 +1,6 @@
 import { Argument, Command } from 'commander';
 import { readCount, UsageError } from '../../cli/context.ts';
+import { harmless } from '../../cli/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
 import type { ConfiguredSource } from '../../knowledge/connectors/create.ts';
 import { Extractor } from '../../knowledge/extract/extractor.ts';
@@ -96,7 +97,7 @@ function createSync(
         progress.end();
         if (signal.aborted) throw signal.reason;
         if (!(error instanceof SubstratError)) throw error;
-        process.stderr.write(`ctx: ${name}: ${error.message}\n`);
+        process.stderr.write(`ctx: ${name}: ${harmless(error.message)}\n`);
         return { name, error: error.message };
       }
     },
