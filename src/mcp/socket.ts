@@ -95,14 +95,16 @@ async function greet(socket: Socket, options: AgentSocketOptions): Promise<strin
 async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptions): Promise<void> {
   const { tools, agent, version, leave } = options;
   socket.on('close', () => void leave());
-  const [{ serveStdio }, { createAgentServer }, { SocketTransport }, instructions] = await Promise.all([
-    import('@modelcontextprotocol/server/stdio'),
-    import('./server.ts'),
-    import('./transport.ts'),
-    options.instructions?.(attempt),
-  ]);
+  const [{ serveStdio }, { createAgentServer, createToolCaller }, { SocketTransport }, instructions] =
+    await Promise.all([
+      import('@modelcontextprotocol/server/stdio'),
+      import('./server.ts'),
+      import('./transport.ts'),
+      options.instructions?.(attempt),
+    ]);
   const about = { version, instructions };
-  serveStdio(() => createAgentServer(tools, attempt, agent, about), { transport: new SocketTransport(socket) });
+  const transport = new SocketTransport(socket, createToolCaller(tools, attempt));
+  serveStdio(() => createAgentServer(tools, attempt, agent, about), { transport });
 }
 
 /** The first line; what came after it stays in the socket for the protocol. Null when none comes, or one too long. */
