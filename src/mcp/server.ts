@@ -7,6 +7,7 @@ import { toResult } from '../tools/bound.ts';
 import { callTool, type ToolDependencies } from '../tools/call.ts';
 import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
 import type { Tool } from '../tools/tool.ts';
+import type { CallTool } from './transport.ts';
 
 /** The MCP server of one agent in one attempt: the attempt's scope is all that it lists and all that it accepts. */
 export function createAgentServer(
@@ -24,15 +25,23 @@ export function createAgentServer(
     const custom = customToolsInScope(attempt, await deps.settings.customTools());
     return { tools: [...toolsInScope(attempt), ...custom].map(published) };
   });
+  const call = createToolCaller(deps, attempt);
   server.setRequestHandler('tools/call', async ({ params }) => {
-    const called = await callTool(deps, attempt, params.name, params.arguments);
-    if (!called) {
+    const result = await call(params.name, params.arguments);
+    if (!result) {
       const message = `There is no tool "${shorten(params.name)}" in the scope of ${agent.handle}.`;
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
     }
-    return { ...toResult(called) };
+    return { ...result };
   });
   return server;
+}
+
+export function createToolCaller(deps: ToolDependencies, attempt: Attempt): CallTool {
+  return async (name, args) => {
+    const called = await callTool(deps, attempt, name, args);
+    return called && toResult(called);
+  };
 }
 
 type Published = Pick<Tool, 'name' | 'description' | 'input'>;

@@ -104,19 +104,21 @@ async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptio
     unfollow();
     void leave();
   });
-  const [{ serveStdio }, { createAgentServer }, { SocketTransport }, instructions] = await Promise.all([
-    import('@modelcontextprotocol/server/stdio'),
-    import('./server.ts'),
-    import('./transport.ts'),
-    options.instructions?.(attempt),
-  ]);
+  const [{ serveStdio }, { createAgentServer, createToolCaller }, { SocketTransport }, instructions] =
+    await Promise.all([
+      import('@modelcontextprotocol/server/stdio'),
+      import('./server.ts'),
+      import('./transport.ts'),
+      options.instructions?.(attempt),
+    ]);
   const about = { version, instructions };
   const create = () => {
     const server = createAgentServer(tools, attempt, agent, about);
     connected.add(server);
     return server;
   };
-  serveStdio(create, { transport: new SocketTransport(socket) });
+  const transport = new SocketTransport(socket, createToolCaller(tools, attempt));
+  serveStdio(create, { transport });
 }
 
 /** The first line; what came after it stays in the socket for the protocol. Null when none comes, or one too long. */

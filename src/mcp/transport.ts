@@ -7,14 +7,24 @@ import {
   type RequestId,
   type Transport,
 } from '@modelcontextprotocol/server';
+import type { ToolResult } from '../tools/bound.ts';
 import { sayFarewell } from './farewell.ts';
+import { asPlainCall, cancelledId, type PlainCall } from './plain-call.ts';
 
 /** Larger than any message that we accept, small enough that a hundred clients cannot fill the memory. */
 const MAX_FRAME = 8 * 1024 * 1024;
 /** A client that asks on and on without waiting is read no faster than it is answered. */
 const MAX_UNANSWERED = 64;
 
-/** Newline-delimited JSON-RPC on a socket. What is none is answered so and skipped; a line without end is refused. */
+/** Executes a call; null where there is no such tool. */
+export type CallTool = (name: string, args: unknown) => Promise<ToolResult | null>;
+
+/**
+ * Newline-delimited JSON-RPC on a socket. What is none is answered so and skipped; a line without end is refused.
+ *
+ * Calls of tools are nearly all that an agent sends, and the library parses each of them eight times. Those in the plainest
+ * form of the protocol of 2025 are executed and answered here, just as the library would do it.
+ */
 export class SocketTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -23,6 +33,12 @@ export class SocketTransport implements Transport {
   /** How often each id waits for an answer: nothing keeps a client from using one twice. */
   readonly #unanswered = new Map<RequestId, number>();
   #waiting = 0;
+  readonly #callTool: CallTool | null;
+  /** The calls that are executed here, and whether they are not taken back. Of an id, the last one. */
+  readonly #calls = new Map<RequestId, { wanted: boolean }>();
+  #executing = 0;
+  /** The protocol of 2025 was agreed on, for as long as the connection lasts. */
+  #agreed = false;
   /** What has come and is not looked at yet. */
   #unread: Buffer = Buffer.alloc(0);
   #reading = false;
@@ -32,8 +48,14 @@ export class SocketTransport implements Transport {
   #ended = false;
   #closed = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, callTool: CallTool | null = null) {
     this.#socket = socket;
+    this.#callTool = callTool;
+  }
+
+  /** The library says so when it answers `initialize`, which the protocol of 2026 does not have. */
+  setProtocolVersion(_version: string): void {
+    this.#agreed = true;
   }
 
   async start(): Promise<void> {
@@ -102,6 +124,40 @@ export class SocketTransport implements Transport {
     this.#take(line);
   }
 
+  async #execute(callTool: CallTool, { id, name, args }: PlainCall, message: JSONRPCMessage): Promise<void> {
+    const call = { wanted: true };
+    this.#asked(id);
+    this.#calls.set(id, call);
+    this.#executing += 1;
+    const answer = await callTool(name, args).then(
+      (result) => result && { result, jsonrpc: '2.0' as const, id },
+      ({ message }: Error) => ({ jsonrpc: '2.0' as const, id, error: { code: -32603, message } }),
+    );
+    if (this.#calls.get(id) === call) this.#calls.delete(id);
+    if (!call.wanted) return;
+    this.#executing -= 1;
+    // What to say of a tool that is not there is the library's to know.
+    if (answer) await this.send(answer as JSONRPCMessage);
+    else this.onmessage?.(message);
+  }
+
+  #takeBack(params: unknown): void {
+    const id = cancelledId(params);
+    if (id === null) return;
+    const call = this.#calls.get(id);
+    if (call?.wanted) {
+      call.wanted = false;
+      this.#executing -= 1;
+    }
+    this.#answered(id);
+  }
+
+  #asked(id: RequestId): void {
+    this.#calls.delete(id);
+    this.#waiting += 1;
+    this.#unanswered.set(id, (this.#unanswered.get(id) ?? 0) + 1);
+  }
+
   #answered(id: RequestId): void {
     const times = this.#unanswered.get(id) ?? 0;
     if (times === 0) return;
@@ -118,14 +174,16 @@ export class SocketTransport implements Transport {
     } catch {
       return void this.#refuse(-32700, 'That line is no JSON.');
     }
+    const call = this.#agreed ? asPlainCall(message) : null;
+    // Nothing overtakes what the library is still busy with.
+    if (call && this.#callTool && this.#waiting === this.#executing) {
+      return void this.#execute(this.#callTool, call, message as JSONRPCMessage);
+    }
     if (isJSONRPCRequest(message)) {
       // A subscription is answered when it ends.
-      if (message.method !== 'subscriptions/listen') {
-        this.#waiting += 1;
-        this.#unanswered.set(message.id, (this.#unanswered.get(message.id) ?? 0) + 1);
-      }
+      if (message.method !== 'subscriptions/listen') this.#asked(message.id);
     } else if (isJSONRPCNotification(message)) {
-      if (message.method === 'notifications/cancelled') this.#answered(message.params?.requestId as RequestId);
+      if (message.method === 'notifications/cancelled') this.#takeBack(message.params);
     } else if (!isJSONRPCResponse(message)) {
       return void this.#refuse(-32600, 'That is no JSON-RPC 2.0 message of MCP.', idOf(message));
     }
