@@ -11,6 +11,7 @@ import { knowledge } from './migrations/0009-knowledge.ts';
 import { vectors } from './migrations/0010-vectors.ts';
 import { tracing } from './migrations/0011-tracing.ts';
 import { personas } from './migrations/0012-personas.ts';
+import { bulkWords } from './migrations/0013-bulk-words.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited. */
@@ -27,6 +28,7 @@ const migrations: readonly string[] = [
   vectors,
   tracing,
   personas,
+  bulkWords,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;
