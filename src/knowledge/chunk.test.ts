@@ -9,7 +9,7 @@ const LIMITS = { maxTokens: 50, overlapTokens: 10 };
 
 function chunks(text: string, structure: Extracted['structure'] = { by: 'headings' }, limits = LIMITS) {
   const lines = text.split('\n');
-  return chunkText(lines, sectionsOf(structure, lines, limits.maxTokens * 4), limits);
+  return chunkText(text, lines, sectionsOf(structure, lines, limits.maxTokens * 4), limits);
 }
 
 const words = (count: number, word = 'word') => Array.from({ length: count }, (_, i) => `${word}${i}`).join(' ');

@@ -19,6 +19,8 @@ const BYTES_PER_TOKEN = 4;
 /** A line, or a part of one that is too long. */
 interface Segment {
   readonly text: string;
+  /** Where in the body it begins. */
+  readonly at: number;
   readonly line: number;
   readonly bytes: number;
   readonly endsLine: boolean;
@@ -29,22 +31,28 @@ interface Segment {
  * words. Only what is cut for its length overlaps. A short section goes together with what is below it, or with short ones
  * beside it.
  */
-export function chunkText(lines: readonly string[], sections: readonly Section[], limits: ChunkLimits): Chunk[] {
+export function chunkText(
+  body: string,
+  lines: readonly string[],
+  sections: readonly Section[],
+  limits: ChunkLimits,
+): Chunk[] {
   const maxBytes = limits.maxTokens * BYTES_PER_TOKEN;
   const overlapBytes = limits.overlapTokens * BYTES_PER_TOKEN;
+  const places = placesOf(lines);
   const chunks: Chunk[] = [];
   let held: Segment[] = [];
   let heldBytes = 0;
   let together = 0;
   let headings: readonly string[] = [];
   const flush = () => {
-    if (held.length > 0) chunks.push(...split(held, headings, maxBytes, overlapBytes));
+    if (held.length > 0) chunks.push(...split(body, held, headings, maxBytes, overlapBytes));
     held = [];
     heldBytes = 0;
     together = 0;
   };
   for (const section of sections) {
-    const segments = segmentsOf(lines, section, maxBytes);
+    const segments = segmentsOf(lines, places, section, maxBytes);
     const bytes = sum(segments);
     const isShort = heldBytes < maxBytes / 8 && heldBytes + bytes <= maxBytes;
     const joins =
@@ -62,6 +70,7 @@ export function chunkText(lines: readonly string[], sections: readonly Section[]
 }
 
 function split(
+  body: string,
   segments: readonly Segment[],
   headings: readonly string[],
   maxBytes: number,
@@ -70,7 +79,7 @@ function split(
   const chunks: Chunk[] = [];
   for (let begin = 0; begin < segments.length; ) {
     const end = endOf(segments, begin, maxBytes);
-    const made = makeChunk(segments.slice(begin, end), headings);
+    const made = makeChunk(body, segments, begin, end, headings);
     if (made) chunks.push(made);
     if (end >= segments.length) break;
     let next = end;
@@ -96,33 +105,66 @@ function endOf(segments: readonly Segment[], begin: number, maxBytes: number): n
   return segments.length;
 }
 
-function makeChunk(segments: readonly Segment[], headings: readonly string[]): Chunk | null {
-  let first = 0;
-  let last = segments.length - 1;
+function makeChunk(
+  body: string,
+  segments: readonly Segment[],
+  begin: number,
+  end: number,
+  headings: readonly string[],
+): Chunk | null {
+  let first = begin;
+  let last = end - 1;
   while (first <= last && segments[first]?.text.trim() === '') first += 1;
   while (last >= first && segments[last]?.text.trim() === '') last -= 1;
   if (first > last) return null;
-  let text = '';
-  for (let at = first; at <= last; at += 1) {
-    const segment = segments[at] as Segment;
-    text += at < last && segment.endsLine ? `${segment.text}\n` : segment.text;
-  }
-  return { text, headings, from: segments[first]?.line as number, to: segments[last]?.line as number };
+  const from = segments[first] as Segment;
+  const to = segments[last] as Segment;
+  return { text: textOf(body, segments, first, last), headings, from: from.line, to: to.line };
 }
 
-function segmentsOf(lines: readonly string[], { from, to }: Section, maxBytes: number): Segment[] {
+/** A part of the body where the segments follow each other in it, so that nothing is copied: only pages have lines between them. */
+function textOf(body: string, segments: readonly Segment[], first: number, last: number): string {
+  let text = '';
+  let begin = (segments[first] as Segment).at;
+  for (let i = first; i <= last; i += 1) {
+    const { at, text: own, endsLine } = segments[i] as Segment;
+    const end = at + own.length + (endsLine && i < last ? 1 : 0);
+    if (i < last && segments[i + 1]?.at === end) continue;
+    text += body.slice(begin, end);
+    begin = segments[i + 1]?.at ?? end;
+  }
+  return text;
+}
+
+/** Where each line begins. */
+function placesOf(lines: readonly string[]): number[] {
+  let at = 0;
+  return lines.map((line) => {
+    const place = at;
+    at += line.length + 1;
+    return place;
+  });
+}
+
+function segmentsOf(
+  lines: readonly string[],
+  places: readonly number[],
+  { from, to }: Section,
+  maxBytes: number,
+): Segment[] {
   const segments: Segment[] = [];
   for (let line = from; line <= to; line += 1) {
     const text = lines[line - 1] ?? '';
     const bytes = Buffer.byteLength(text) + 1;
-    if (bytes <= maxBytes) segments.push({ text, line, bytes, endsLine: true });
-    else segments.push(...cutLine(text, line, Math.max(16, Math.floor(maxBytes / 8))));
+    const at = places[line - 1] ?? 0;
+    if (bytes <= maxBytes) segments.push({ text, at, line, bytes, endsLine: true });
+    else segments.push(...cutLine(text, at, line, Math.max(16, Math.floor(maxBytes / 8))));
   }
   return segments;
 }
 
 /** A line that is longer than a chunk, in pieces that end with a space where there is one. */
-function cutLine(text: string, line: number, pieceBytes: number): Segment[] {
+function cutLine(text: string, place: number, line: number, pieceBytes: number): Segment[] {
   const segments: Segment[] = [];
   // Characters have up to three bytes each here (pairs four for two).
   const most = Math.max(4, Math.floor(pieceBytes / (Buffer.byteLength(text) === text.length ? 1 : 3)));
@@ -136,6 +178,7 @@ function cutLine(text: string, line: number, pieceBytes: number): Segment[] {
     const piece = text.slice(at, end);
     segments.push({
       text: piece,
+      at: place + at,
       line,
       bytes: Buffer.byteLength(piece) + (end === text.length ? 1 : 0),
       endsLine: end === text.length,

@@ -55,13 +55,14 @@ export async function indexDocument(
     url: raw.url,
     tags: JSON.stringify([...new Set([...tags, ...extracted.tags])].slice(0, MOST_TAGS)),
     metadata: clean(canonicalJson({ ...extracted.metadata, ...raw.metadata })),
-    body: clean(extracted.body),
   };
+  const body = clean(extracted.body);
   const row: DocumentRow = {
     ...described,
+    body,
     id: newId(),
     version: `${raw.version ?? item.version}|${recipeOf(limits)}`,
-    hash: digest(recipeOf(limits), JSON.stringify(described)),
+    hash: digest(recipeOf(limits), JSON.stringify(described), body),
     created_at: Math.floor(extracted.createdAt ?? raw.createdAt ?? updatedAt),
     updated_at: updatedAt,
     indexed_at: now,
@@ -72,7 +73,7 @@ export async function indexDocument(
 function chunksOf(structure: Extracted['structure'], { body, title }: DocumentRow, limits: ChunkLimits): NewChunk[] {
   const lines = body.split('\n');
   const sections = sectionsOf(structure, lines, limits.maxTokens * 4);
-  return chunkText(lines, sections, limits).map(({ text, headings, from, to }) => ({
+  return chunkText(body, lines, sections, limits).map(({ text, headings, from, to }) => ({
     hash: digest(`${WORDS_VERSION}\0${title}\0${headings.join('\0')}\0`, text),
     place: JSON.stringify({ headings, from, to }),
     text,

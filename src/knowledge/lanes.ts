@@ -1,6 +1,6 @@
 /** How many documents are under way at once, and how many bytes of them: enough to share commits, little enough to hold. */
-const MOST_TASKS = 128;
-const MOST_BYTES = 1024 * 1024;
+const MOST_TASKS = 512;
+const MOST_BYTES = 4 * 1024 * 1024;
 
 /** Runs tasks side by side within limits. When one fails nothing more is begun, and whoever waits hears of it once all have ended. */
 export class Lanes {

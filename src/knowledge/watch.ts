@@ -1,6 +1,9 @@
 import type { ConfiguredSource } from './connectors/create.ts';
 
-/** Calls `sync` for every source that asks to be watched whenever it changes, one after another, until it is told to end. */
+/**
+ * Calls `sync` for every source that asks to be watched whenever it changes, one after another, until it is told to end; first
+ * for all of them once, because of what changed before somebody looked.
+ */
 export async function watchSources(
   sources: readonly ConfiguredSource[],
   signal: AbortSignal,
@@ -16,7 +19,9 @@ export async function watchSources(
         changed.add(source);
         wake();
       });
-      if (stop) stops.push(stop);
+      if (!stop) continue;
+      stops.push(stop);
+      changed.add(source);
     }
     signal.addEventListener('abort', () => wake());
     while (!signal.aborted && stops.length > 0) {

@@ -14,8 +14,8 @@ interface Waiting extends ReadyDocument {
 }
 
 /** What a transaction takes at most: it holds the store's lock, so it stays short. */
-const MOST_DOCUMENTS = 64;
-const MOST_CHUNKS = 500;
+const MOST_DOCUMENTS = 256;
+const MOST_CHUNKS = 1000;
 
 /**
  * Writes documents, those that are ready together in one transaction: each is in it whole or not at all. Writers of their own

@@ -1,3 +1,4 @@
+import { stemText } from './stem-text.ts';
 import { askedStems, stemsOf } from './stems.ts';
 import { isStopWord } from './stop-words.ts';
 import { wordsOf } from './words.ts';
@@ -34,12 +35,12 @@ export function passageQuery(query: string): string[] {
 /** Raised whenever `chunkWords` makes other words of the same chunk: then everything is indexed anew. */
 export const WORDS_VERSION = 1;
 
-/** The words by which a chunk is found: its document's title and the headings above it, and its text. */
+/** The words by which a chunk is found, with spaces between them: its document's title and the headings above it, and its text. */
 export function chunkWords(chunk: { title: string | null; headings: readonly string[]; text: string }): {
-  title: string[];
-  words: string[];
+  title: string;
+  words: string;
 } {
-  return { title: stemsOf([chunk.title ?? '', ...chunk.headings].join('\n')), words: stemsOf(chunk.text) };
+  return { title: stemText([chunk.title ?? '', ...chunk.headings].join('\n')), words: stemText(chunk.text) };
 }
 
 /** What to look for in the index of chunks. Everything in it is optional, and more of it ranks higher. */

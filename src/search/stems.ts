@@ -17,31 +17,11 @@ const SIGNS: Readonly<Record<string, string>> = { '++': 'plusplus', '#': 'sharp'
  */
 export function stemsOf(text: string): string[] {
   const stems: string[] = [];
-  for (const together of withoutAccents(text).match(TOGETHER) ?? []) {
-    const made = stemsOfName(together);
-    if (typeof made === 'string') stems.push(made);
-    else for (const stem of made) stems.push(stem);
-  }
+  for (const together of withoutAccents(text).match(TOGETHER) ?? []) pushStems(stems, together, EVERY, true);
   return stems;
 }
 
-const names = new Map<string, string | readonly string[]>();
-
-/** Of one word or name; most come again and again. */
-function stemsOfName(together: string): string | readonly string[] {
-  const before = names.get(together);
-  if (before !== undefined) return before;
-  if (names.size >= MOST_KNOWN) names.clear();
-  const stems: string[] = [];
-  pushStems(stems, together, EVERY, true);
-  const made = stems.length === 1 ? (stems[0] as string) : stems;
-  // A long name is as good as never met again, and would be held for nothing.
-  if (together.length <= LONGEST_KNOWN) names.set(together, made);
-  return made;
-}
-
 const EVERY = () => true;
-const LONGEST_KNOWN = 40;
 
 /**
  * The same of what somebody looks for. The whole of words that are only hyphenated is rare, and would outweigh them: a text

@@ -31,7 +31,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
           body: text,
           ...change,
         };
-        const chunk = { hash: `h${text}`, place: '{}', text, words: { title: [], words: text.split(' ') } };
+        const chunk = { hash: `h${text}`, place: '{}', text, words: { title: '', words: text } };
         await tx.replaceDocument(row, [chunk]);
         keys.push((await tx.listChunks({ documentId: row.id }))[0]?.id as number);
       }

@@ -3,12 +3,12 @@ import { indexedColumns } from './fulltext.ts';
 import type { Queries } from './query.ts';
 import type { ChunkRow, DocumentRow } from './schema.ts';
 
-/** A chunk that is about to be stored, with the words by which it is found (src/search). */
+/** A chunk that is about to be stored, with the words by which it is found (src/search), spaces between them. */
 export interface NewChunk {
   readonly hash: string;
   readonly place: string;
   readonly text: string;
-  readonly words: { readonly title: readonly string[]; readonly words: readonly string[] };
+  readonly words: { readonly title: string; readonly words: string };
 }
 
 interface WholeDocument {

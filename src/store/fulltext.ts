@@ -15,11 +15,11 @@ export function indexedWords(engine: Engine, words: readonly string[]): string {
 /** A title's words and a text's, where both are indexed: PostgreSQL has them in one column, the title's with a weight. */
 export function indexedColumns(
   engine: Engine,
-  { title, words }: { readonly title: readonly string[]; readonly words: readonly string[] },
+  { title, words }: { readonly title: string; readonly words: string },
 ): { title: string; words: string } {
-  if (engine === 'sqlite') return { title: title.join(' '), words: words.join(' ') };
-  const weighted = title.map((word, i) => `'${word}':${Math.min(i + 1, MOST_POSITIONS)}C`).join(' ');
-  return { title: '', words: `${weighted} ${indexedWords(engine, words)}` };
+  if (engine === 'sqlite') return { title, words };
+  const weighted = listOf(title).map((word, i) => `'${word}':${Math.min(i + 1, MOST_POSITIONS)}C`);
+  return { title: '', words: `${weighted.join(' ')} ${indexedWords(engine, listOf(words))}` };
 }
 
 /** What finds every text that has at least one of the words. */
@@ -38,6 +38,10 @@ export function matches(engine: Engine, table: string, query: string): RawBuilde
 export function scoreOf(engine: Engine, table: string, query: string): RawBuilder<number> {
   if (engine === 'sqlite') return sql`bm25(${sql.table(table)})`;
   return sql`-ts_rank(${sql.ref(`${table}.words`)}, ${query}::tsquery)`;
+}
+
+function listOf(words: string): string[] {
+  return words === '' ? [] : words.split(' ');
 }
 
 /** PostgreSQL counts no further. */

@@ -12,6 +12,7 @@ import { vectors } from './migrations/0010-vectors.ts';
 import { tracing } from './migrations/0011-tracing.ts';
 import { personas } from './migrations/0012-personas.ts';
 import { recordsInOrder } from './migrations/0013-records.ts';
+import { bulkWords } from './migrations/0014-bulk-words.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited. */
@@ -29,6 +30,7 @@ const migrations: readonly string[] = [
   tracing,
   personas,
   recordsInOrder,
+  bulkWords,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

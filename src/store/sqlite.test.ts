@@ -196,6 +196,18 @@ describe('a database that another process has locked', () => {
   });
 });
 
+test('a read sees what is committed, by whomever, and nothing of a write that is under way', async () => {
+  const [store, other] = [await openHere(), await openHere()];
+  const last = () => store.read(async (tx) => (await tx.listEvents({ after: 0, limit: 9 })).length);
+  await other.write(append);
+  expect(await last()).toBe(1);
+  const during = await store.write(async (tx) => {
+    await append(tx);
+    return last();
+  });
+  expect([during, await last()]).toEqual([1, 2]);
+});
+
 test('a read cannot write', async () => {
   const store = await openHere();
   await expect(store.read(append)).rejects.toThrow(/readonly/);

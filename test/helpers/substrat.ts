@@ -64,7 +64,8 @@ function makePlace(): string {
 
 let place: string | undefined;
 
-function start(args: readonly string[], { home, cwd, env, program, inherit = [] }: Surroundings): ChildProcess {
+/** Starts the command line. */
+export function start(args: readonly string[], { home, cwd, env, program, inherit = [] }: Surroundings): ChildProcess {
   place ??= makePlace();
   const own = { PATH: process.env.PATH ?? '', HOME: home, SUBSTRAT_HOME: home };
   return spawn(program ?? launcher, args, {

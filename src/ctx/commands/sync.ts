@@ -46,18 +46,30 @@ export function syncCommand(context: CtxContext): Command {
         try {
           const reports: Report[] = [];
           for (const source of sources) reports.push(await sync.run(source));
-          const { embedder } = opened;
-          const vectors = embedder && !flags.dryRun ? await embedAll(opened, embedder, interrupted.signal) : null;
-          if (isJson(command)) context.print(JSON.stringify({ sources: reports, embedded: vectors?.embedded ?? null }));
-          else if (embedder && vectors) context.print(`${embedder.model}: ${vectors.embedded} embedded`);
-          if (flags.watch)
-            await watchSources(sources, interrupted.signal, async (source) => void (await sync.run(source)));
+          const embedded = flags.dryRun ? null : await embed(opened, interrupted.signal);
+          if (isJson(command)) context.print(JSON.stringify({ sources: reports, embedded }));
+          else if (opened.embedder && embedded !== null)
+            context.print(`${opened.embedder.model}: ${embedded} embedded`);
+          if (flags.watch) {
+            await watchSources(sources, interrupted.signal, async (source) => {
+              await sync.run(source, { onlyNews: true });
+              await embed(opened, interrupted.signal);
+            }).catch((error) => {
+              // Whoever ends a watch in the middle of a sync has ended it as it should be ended.
+              if (!interrupted.signal.aborted) throw error;
+            });
+          }
           if (reports.some((report) => 'error' in report)) process.exitCode = 1;
         } finally {
           await sync.close();
         }
       });
     });
+}
+
+/** Answers how many vectors were made; null where there are none. */
+async function embed(opened: OpenedStore, signal: AbortSignal): Promise<number | null> {
+  return opened.embedder ? (await embedAll(opened, opened.embedder, signal)).embedded : null;
 }
 
 function createSync(
@@ -78,7 +90,7 @@ function createSync(
   };
   return {
     close: () => extractor.close(),
-    async run(source: ConfiguredSource): Promise<Report> {
+    async run(source: ConfiguredSource, { onlyNews = false } = {}): Promise<Report> {
       const { name } = source;
       const progress = showProgress(name);
       try {
@@ -88,7 +100,8 @@ function createSync(
           const options = { store, connector, indexer, scope, dryRun, signal, onProgress: progress.draw, onSkip };
           const counts = await syncSource(options);
           progress.end();
-          if (!isJson(command)) context.print(describeCounts(name, counts, dryRun));
+          const isNews = counts.indexed + counts.deleted > 0;
+          if (!isJson(command) && (isNews || !onlyNews)) context.print(describeCounts(name, counts, dryRun));
           return { name, ...counts };
         } finally {
           await connector.close();

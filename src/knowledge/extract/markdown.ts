@@ -39,8 +39,12 @@ async function readFrontMatter(body: string): Promise<Record<string, unknown> | 
 
 function firstHeading(body: string, hasFrontMatter: boolean): string | null {
   const begin = hasFrontMatter ? body.indexOf('\n---', 3) + 4 : 0;
+  const end = Math.min(body.length, begin + 20_000);
   let fence: string | null = null;
-  for (const line of body.slice(begin, begin + 20_000).split('\n')) {
+  for (let at = begin; at < end; ) {
+    const lineEnd = body.indexOf('\n', at);
+    const line = body.slice(at, lineEnd < 0 || lineEnd > end ? end : lineEnd);
+    at += line.length + 1;
     const mark = isFence(line, fence);
     if (mark !== undefined) fence = mark;
     else if (fence === null) {
