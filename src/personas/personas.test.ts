@@ -243,6 +243,25 @@ describe('the registry', () => {
     await expect(personas.resolve('Own', {})).resolves.toEqual({ system: 's', tools: [], messages: [] });
   });
 
+  test('goes on though somebody who is told of a change fails', async () => {
+    const script = (text: string) => `agent = {} function agent.resolve() return { system = "${text}" } end`;
+    write('x.lua', script('one'));
+    const log = vi.fn();
+    const personas = await personasOf('[agents.x]\npath = "x.lua"', { log });
+    const heard = vi.fn();
+    personas.onChange(() => {
+      throw new Error('on purpose');
+    });
+    personas.onChange(heard);
+    for (const text of ['two', 'three']) {
+      write('x.lua', script(text));
+      await personas.reload();
+      expect(await personas.resolve('x', {})).toMatchObject({ system: text });
+    }
+    expect(heard).toHaveBeenCalledTimes(2);
+    expect(log).toHaveBeenCalledWith('error', 'A change could not be told: on purpose');
+  });
+
   test('follows its files, and keeps the last good version of what breaks', async () => {
     const script = (text: string) => `agent = {} function agent.resolve() return { system = "${text}" } end`;
     write('x.lua', script('one'));

@@ -72,9 +72,18 @@ export async function follow<Entry extends { readonly name: string; readonly pat
         if (problem !== broken) report(problem);
         broken = problem;
       }
-      if (await loadAll()) for (const listener of listeners) listener();
+      if (await loadAll()) for (const listener of listeners) tell(listener);
     });
     return reloading;
+  }
+
+  /** One that fails keeps no other from hearing, nor the files from being followed. */
+  function tell(listener: () => void): void {
+    try {
+      listener();
+    } catch (error) {
+      report(`A change could not be told: ${messageOf(error)}`);
+    }
   }
 
   async function loadAll(): Promise<boolean> {
