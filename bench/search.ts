@@ -5,6 +5,7 @@ import { toBytes } from '../src/knowledge/vector.ts';
 import { createVectorCache } from '../src/knowledge/vector-cache.ts';
 import { openStore } from '../src/store/open.ts';
 import { alternate, type Bench, median, type Row } from './measure.ts';
+import { fillPostgres } from './search-postgres.ts';
 
 const CHUNKS = 100_000;
 const CHUNKS_PER_DOCUMENT = 10;
@@ -14,6 +15,7 @@ const SEARCHES = 30;
 const LIMIT = 12;
 const DIMENSION = 384;
 const MODEL = 'bench';
+const RETRIEVAL = { mode: null, finalLimit: LIMIT, candidates: 80, fusion: 'weighted', hybridAlpha: 0.5 } as const;
 
 /** Search of 100,000 chunks, by words against the same question put to FTS5 by hand, by meaning against a plain scan. */
 export default async function search({ scratch, defer }: Bench): Promise<Row[]> {
@@ -25,8 +27,7 @@ export default async function search({ scratch, defer }: Bench): Promise<Row[]> 
   const raw = new Database(path, { readonly: true });
   defer(() => raw.close());
 
-  const retrieval = { mode: null, finalLimit: LIMIT, candidates: 80, fusion: 'weighted', hybridAlpha: 0.5 } as const;
-  const knowledge = createKnowledge({ store, configured: [], retrieval, embedder: null });
+  const knowledge = createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null });
   const byHand = raw.prepare(`
     select d.id, d.title, d.source, d.source_id, d.updated_at, d.url, c.text, found.score
     from (select rowid, bm25(chunk_words) as score from chunk_words where chunk_words match ? order by score limit ${LIMIT}) as found
@@ -67,6 +68,44 @@ export default async function search({ scratch, defer }: Bench): Promise<Row[]> 
       ...{ name: 'semantic search, recall@10', unit: '', yardstick: null, result: found / (10 * SEARCHES) },
       ...{ goalOf: 'result', atLeast: 0.98 },
     },
+    ...(await onPostgres({ defer, raw, vectors, queries, asked })),
+  ];
+}
+
+interface Filled {
+  readonly defer: Bench['defer'];
+  readonly raw: Database.Database;
+  readonly vectors: Float32Array;
+  readonly queries: readonly string[];
+  readonly asked: readonly Float32Array[];
+}
+
+/** The same chunks and questions on PostgreSQL, against the same question put to its full text by hand, and the same scan. */
+async function onPostgres({ defer, raw, vectors, queries, asked }: Filled): Promise<Row[]> {
+  const filled = await fillPostgres(raw, { model: MODEL, dimension: DIMENSION, vectors }, defer);
+  if (!filled) return [];
+  const { store, client } = filled;
+  const knowledge = createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null });
+  const byHand = (query: string) =>
+    client.query({
+      name: 'by-hand',
+      text: `select d.id, d.title, d.source, d.source_id, d.updated_at, d.url, c.text, found.score
+        from (select rowid, ts_rank(words, $1::tsquery) as score from chunk_words where words @@ $1::tsquery
+              order by score desc limit ${LIMIT}) as found
+        join chunks as c on c.id = found.rowid join documents as d on d.id = c.document_id order by found.score desc`,
+      values: [query.split(' ').join(' | ')],
+    });
+  const words = await compare(queries, byHand, (query) => knowledge.search({ query, mode: 'keyword' }));
+  const cache = createVectorCache(store, MODEL);
+  const meaning = await compare(
+    asked,
+    async (vector) => scan(vectors, vector),
+    (vector) => cache.nearest(vector, LIMIT),
+  );
+  const name = 'on PostgreSQL';
+  return [
+    { name: `keyword search ${name}, ${CHUNKS} chunks, p50`, unit: 'ms', ...words, goalOf: 'ratio', atMost: 1.3 },
+    { name: `semantic search ${name}, ${CHUNKS} chunks, p50`, unit: 'ms', ...meaning, goalOf: 'ratio', atMost: 0.3 },
   ];
 }
 

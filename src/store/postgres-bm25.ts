@@ -4,11 +4,9 @@ import type { Queries } from './query.ts';
 
 const K1 = 1.2;
 const B = 0.75;
-/** A word in so many chunks is common; how common does not matter any more, and to count on would take long. */
+/** A word in so many chunks is common; how common does not matter any more, and to look further would take long. */
 const COMMON = 10_000;
-/** Chunks are looked at that have one of the rarest words, as many words as have about so many chunks between them. */
-const MOST_LOOKED_AT = 5_000;
-/** Of those the most promising are weighed exactly, at least so many. */
+/** The most promising chunks are weighed exactly, at least so many. */
 const LEAST_WEIGHED = 200;
 
 interface Weighed {
@@ -16,66 +14,72 @@ interface Weighed {
   readonly length: number;
   readonly counts: Readonly<Record<string, number>>;
   readonly phrases: readonly boolean[];
+  /** Of what was asked, words and then phrases: the rarer, the heavier. */
+  readonly weights: readonly number[];
 }
 
 /**
  * BM25 where the engine has none: `ts_rank` does not know how rare a word is, and that is most of what makes a good rank.
- * The first pass finds what has the rarest words and sums how rare those are that it has; the second counts them.
+ * The index tells which chunks have which word, and so how rare each is; those that have the most and the rarest are weighed
+ * by how often they have them. Of a common word not all chunks are taken, so whether one has it is asked of the chunk itself.
  */
 export async function findByBm25(
   { db, fetch }: Queries,
   { words, phrases }: Required<ChunkWords>,
   { limit, condition }: { readonly limit: number; readonly condition: RawBuilder<boolean> | null },
 ): Promise<FoundChunk[]> {
-  const ask = <R>(query: RawBuilder<R>) => fetch({ compile: () => query.compile(db) });
   const terms = [
     ...words.map((word) => `'${word}'`),
     ...phrases.map((p) => p.map((word) => `'${word}'`).join(' <-> ')),
   ];
-  const [total] = await ask(sql<{ n: number }>`select count(*)::int as n from chunk_words`);
-  const frequencies = await ask(sql<{ n: number }>`
-    select (select count(*)::int from
-      (select 1 from chunk_words where words @@ term::tsquery limit ${COMMON}) as having_it) as n
-    from unnest(${terms}::text[]) with ordinality as asked (term, nth) order by nth`);
-  const idf = frequencies.map(({ n }) => Math.log(1 + ((total?.n ?? 0) - n + 0.5) / (n + 0.5)));
-  const weights = idf.map((rarity, i) => (i < words.length ? rarity : PHRASE_WEIGHT * rarity));
-  const looked = rarest(frequencies.map(({ n }, i) => ({ n, term: terms[i] as string })));
-  if (looked.length === 0) return [];
-  const rows = await ask(sql<Weighed>`
-    with promising as (
-      select chunk_words.rowid, chunk_words.words,
-        (select sum(asked.weight) from unnest(${terms}::text[], ${weights}::float8[]) as asked (term, weight)
-         where chunk_words.words @@ asked.term::tsquery) as promise
-      from chunk_words
-      ${condition ? sql`join chunks on chunks.id = chunk_words.rowid join documents on documents.id = chunks.document_id` : sql``}
-      where chunk_words.words @@ ${looked.join(' | ')}::tsquery ${condition ? sql`and ${condition}` : sql``}
-      order by promise desc, rowid limit ${Math.max(LEAST_WEIGHED, limit)}
+  const query = sql<Weighed>`
+    with asked as (
+      select term, nth, case when nth > ${words.length} then ${PHRASE_WEIGHT} else 1 end as times
+      from unnest(${terms}::text[]) with ordinality as given (term, nth)
+    ), hits as materialized (
+      select asked.nth, found.rowid from asked cross join lateral (
+        select rowid from (select rowid from chunk_words where words @@ asked.term::tsquery offset 0) as having_it
+        ${condition ? sql`where ${ofItsDocument(condition)}` : sql``} limit ${COMMON}
+      ) as found
+    ), total as materialized (
+      select case when reltuples >= ${COMMON} then reltuples else (select count(*) from chunk_words) end as chunks
+      from pg_class where oid = 'chunk_words'::regclass
+    ), weighted as materialized (
+      select nth, term, n >= ${COMMON} as common, times * ln(1 + (greatest(chunks, n) - n + 0.5) / (n + 0.5)) as weight
+      from asked join total on true left join lateral (select count(*) as n from hits where hits.nth = asked.nth) as having_it on true
+    ), candidates as (
+      select rowid, coalesce(sum(weight) filter (where not common), 0) as promise
+      from hits join weighted using (nth) group by rowid
+    ), promising as (
+      select rowid, promise + case when (select bool_or(common) from weighted) then coalesce(
+        (select sum(weight) from chunk_words join weighted on chunk_words.words @@ weighted.term::tsquery
+         where chunk_words.rowid = candidates.rowid and common), 0) else 0 end as promise
+      from candidates order by promise desc, rowid limit ${Math.max(LEAST_WEIGHED, limit)}
     )
     select rowid, length(words) as length,
       (select coalesce(json_object_agg(word.lexeme, cardinality(word.positions)), '{}')
        from unnest(words) as word where word.lexeme = any(${words}::text[])) as counts,
       array(select words @@ phrase::tsquery
-        from unnest(${terms.slice(words.length)}::text[]) with ordinality as asked (phrase, nth) order by nth) as phrases
-    from promising`);
+        from unnest(${terms.slice(words.length)}::text[]) with ordinality as given (phrase, nth) order by nth) as phrases,
+      (select array_agg(weight order by nth) from weighted) as weights
+    from promising join chunk_words using (rowid)`;
+  const rows = await fetch({ compile: () => query.compile(db) });
+  return bestOf(rows, words).slice(0, limit);
+}
+
+/** Asked of each chunk that was found: the planner would rather read all documents first. */
+function ofItsDocument(condition: RawBuilder<boolean>): RawBuilder<boolean> {
+  return sql`(select ${condition} from chunks join documents on documents.id = chunks.document_id where chunks.id = having_it.rowid)`;
+}
+
+function bestOf(rows: readonly Weighed[], words: readonly string[]): FoundChunk[] {
   const mean = rows.reduce((sum, { length }) => sum + length, 0) / rows.length;
-  const score = ({ length, counts, phrases: has }: Weighed): number => {
+  const score = ({ length, counts, phrases, weights }: Weighed): number => {
     const gain = (n: number) => (n * (K1 + 1)) / (n + K1 * (1 - B + (B * length) / mean));
-    const ofWords = words.reduce((sum, word, i) => sum + (idf[i] as number) * gain(counts[word] ?? 0), 0);
-    return has.reduce((sum, is, i) => sum + (is ? (weights[words.length + i] as number) * gain(1) : 0), ofWords);
+    const ofWords = words.reduce((sum, word, i) => sum + (weights[i] as number) * gain(counts[word] ?? 0), 0);
+    return phrases.reduce((sum, is, i) => sum + (is ? (weights[words.length + i] as number) * gain(1) : 0), ofWords);
   };
   return rows
     .map((row) => ({ chunk_id: row.rowid, score: score(row) }))
-    .sort((a, b) => b.score - a.score || a.chunk_id - b.chunk_id)
-    .slice(0, limit);
-}
-
-function rarest(terms: readonly { readonly n: number; readonly term: string }[]): string[] {
-  let room = MOST_LOOKED_AT;
-  const chosen: string[] = [];
-  for (const { n, term } of terms.filter((one) => one.n > 0).sort((a, b) => a.n - b.n)) {
-    if (chosen.length > 0 && n > room) break;
-    room -= n;
-    chosen.push(`(${term})`);
-  }
-  return chosen;
+    .sort((a, b) => b.score - a.score || a.chunk_id - b.chunk_id);
 }

@@ -41,6 +41,18 @@ describeOnPostgres('PostgreSQL', () => {
     expect((await prompt.query('select version from schema_version')).rows).toHaveLength(1);
   });
 
+  test('a word that very many chunks have counts for every chunk that has it', async () => {
+    const store = await open();
+    const add = (words: string, from: number, to: number) =>
+      prompt.query(`insert into chunk_words select n, '${words}'::tsvector from generate_series(${from}, ${to}) as n`);
+    await add('common:1', 1, 12_000);
+    await add('rare:1 other:2', 12_001, 12_300);
+    await add('rare:1 common:2', 12_301, 12_301);
+    const words = ['rare', 'common'];
+    const found = await store.read((tx) => tx.findChunks({ words, limit: 3 }));
+    expect(found.map(({ chunk_id }) => chunk_id)).toEqual([12_301, 12_001, 12_002]);
+  });
+
   test('a newer schema is refused', async () => {
     await open();
     await prompt.query('update schema_version set version = 99');
