@@ -57,12 +57,14 @@ function bridge(path, agentId) {
   socket.on('error', (error) => {
     if (!connected) problem = `the socket ${path} of this agent's run cannot be reached (${error.message}).`;
   });
-  // Not before what was received is written.
-  socket.on('end', () => stdout.write('', () => socket.destroy()));
+  socket.on('end', () => socket.destroy());
   socket.on('close', () => {
-    if (problem === undefined && !clientDone) problem = 'the run of this agent has ended.';
-    if (problem === undefined) process.exit(0);
-    fail(problem, 1);
+    // Not before what was received is written: a pipe that is full takes it later.
+    stdout.write('', () => {
+      if (problem === undefined && !clientDone) problem = 'the run of this agent has ended.';
+      if (problem === undefined) process.exit(0);
+      fail(problem, 1);
+    });
   });
   stdin.on('end', () => {
     clientDone = true;

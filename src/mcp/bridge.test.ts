@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -69,6 +70,19 @@ describe('substrat-mcp-server', () => {
     const sent = '{"sub\n{"substrat":{"error":"not the first line"}}\n'.repeat(20_000);
     stdin.end(sent);
     expect(await ended).toEqual({ code: 0, stdout: sent, stderr: '' });
+  });
+
+  test('ends only when a client that reads slowly has been given all', async () => {
+    const env = await serve((socket) => socket.pipe(socket));
+    const child = spawn(process.execPath, [bridge, ...withId], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+    const sent = Buffer.alloc(1_000_000, 'x');
+    child.stdin.end(sent);
+    let received = 0;
+    for await (const chunk of child.stdout) {
+      received += chunk.length;
+      await sleep(5);
+    }
+    expect(received).toBe(sent.length);
   });
 
   test('waits for the answers that are under way when its client has closed stdin', async () => {
