@@ -129,10 +129,12 @@ function readStore<T>(home: string, read: (database: Database.Database) => T): T
   }
 }
 
-/** By their types, because Node follows links otherwise, in circles too. */
+/** Node's own way follows links to directories, in circles too. */
 export function filesIn(directory: string): string[] {
-  const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
-  return entries.map(({ parentPath, name }) => join(parentPath, name));
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    return entry.isDirectory() ? [path, ...filesIn(path)] : [path];
+  });
 }
 
 /** What a turn starts, in whatever group, carries the agent's id in its environment. */
