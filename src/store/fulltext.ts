@@ -18,8 +18,8 @@ export function indexedColumns(
   { title, words }: { readonly title: string; readonly words: string },
 ): { title: string; words: string } {
   if (engine === 'sqlite') return { title, words };
-  const weighted = listOf(title).map((word, i) => `'${word}':${Math.min(i + 1, MOST_POSITIONS)}C`);
-  return { title: '', words: `${weighted.join(' ')} ${indexedWords(engine, listOf(words))}` };
+  const weighted = wordsIn(title).map((word, i) => `'${word}':${Math.min(i + 1, MOST_POSITIONS)}C`);
+  return { title: '', words: `${weighted.join(' ')} ${indexedWords(engine, wordsIn(words))}` };
 }
 
 /** What finds every text that has at least one of the words. */
@@ -40,7 +40,7 @@ export function scoreOf(engine: Engine, table: string, query: string): RawBuilde
   return sql`-ts_rank(${sql.ref(`${table}.words`)}, ${query}::tsquery)`;
 }
 
-function listOf(words: string): string[] {
+function wordsIn(words: string): string[] {
   return words === '' ? [] : words.split(' ');
 }
 

@@ -89,14 +89,23 @@ async function prepare(
   }
 }
 
-function executor(database: Database.Database): Execute {
+/** Prepares each statement once. */
+function preparer(database: Database.Database): (sql: string) => Database.Statement {
   const statements = new Map<string, Database.Statement>();
-  return (sql, parameters) => {
+  return (sql) => {
     let statement = statements.get(sql);
     if (!statement) {
       statement = database.prepare(sql);
       statements.set(sql, statement);
     }
+    return statement;
+  };
+}
+
+function executor(database: Database.Database): Execute {
+  const statementOf = preparer(database);
+  return (sql, parameters) => {
+    const statement = statementOf(sql);
     if (statement.reader) {
       const rows = statement.all(...parameters);
       return { rows, changes: rows.length };
@@ -111,14 +120,10 @@ function executor(database: Database.Database): Execute {
  */
 function committedReader(database: Database.Database, reader: Database.Database): Execute {
   const beside = executor(reader);
-  const own = new Map<string, Database.Statement>();
+  const statementOf = preparer(database);
   return (sql, parameters) => {
     if (database.inTransaction) return beside(sql, parameters);
-    let statement = own.get(sql);
-    if (!statement) {
-      statement = database.prepare(sql);
-      own.set(sql, statement);
-    }
+    const statement = statementOf(sql);
     // Who writes here has forgotten the transaction, and hears so from a connection that cannot.
     if (!statement.reader || !statement.readonly) return beside(sql, parameters);
     try {
