@@ -93,6 +93,15 @@ describe('sync', () => {
     expect(empty).toMatchObject({ code: 1, stderr: expect.stringMatching(/No sources .* add one to .*\.toml\.\n$/) });
   });
 
+  test('--watch says where there is nothing to watch', async () => {
+    configure(DOCS);
+    const { code, stderr } = await runCtx(directory, 'sync', '--watch');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'ctx: There is nothing to watch: no such source has `watch = true`.\n',
+    });
+  });
+
   test('goes on with the others when one fails, tells what was skipped, and ends with 1', async () => {
     configure(`${DOCS}[connectors.filesystem.absent]\nroot = "nowhere"\n`);
     write('a.md', 'text');

@@ -42,6 +42,9 @@ export function syncCommand(context: CtxContext): Command {
       process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
       await withStore(context, command, async (opened) => {
         const sources = choose(opened, wanted);
+        if (flags.watch && !sources.some(({ watch }) => watch)) {
+          throw new SubstratError('not_configured', 'There is nothing to watch: no such source has `watch = true`.');
+        }
         const sync = createSync(context, command, opened, flags, interrupted.signal);
         try {
           const reports: Report[] = [];
