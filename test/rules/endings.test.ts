@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Tx } from '../../src/store/store.ts';
 import { createWorld } from '../helpers/world.ts';
 
 describe('cancel', () => {
@@ -104,6 +105,33 @@ describe('termination', () => {
     expect(peerTurns).toBe(1);
     expect(await world.view('peer')).toMatchObject({ running: 0, asking: 0, pending: 0 });
     await expect(world.agentNamed('minion')).rejects.toThrow();
+  });
+
+  test('closes the requests from it at once: who has not read one is not woken by it', async () => {
+    const world = await createWorld({ slots: 4 });
+    const lead = await world.create('lead');
+    const boss = await world.create('boss', lead);
+    const peer = await world.create('peer', lead);
+    const { promise: hold, resolve } = Promise.withResolvers<string>();
+    const heard: string[] = [];
+    world.behave('peer', (turn) => {
+      heard.push(...turn.messages.map((message) => message.text));
+      return hold;
+    });
+    world.behave('boss', async (turn) => {
+      await turn.call('send_message', { recipient: 'peer', text: 'a question', sync: true });
+      return 'waiting';
+    });
+    await world.ask('peer', 'work');
+    await world.ask('boss', 'go');
+    while ((await world.view('peer')).pending === 0 || (await world.view('boss')).running > 0) await world.tick();
+    await world.terminate('boss');
+    const open = (tx: Tx) => tx.listOpenRequestsFrom({ askerId: boss.id });
+    expect(await world.store.read(open)).toEqual([]);
+    expect(await world.store.read((tx) => tx.listPending({ agentId: peer.id, limit: 9 }))).toEqual([]);
+    resolve('done');
+    await world.settle();
+    expect(heard).toEqual(['work']);
   });
 
   test('frees the name, never the handle', async () => {

@@ -111,6 +111,42 @@ describe('news', () => {
     expect(turns).toEqual([['work'], ['first the question', 'then the news']]);
   });
 
+  test('waits behind a request of its author that another request keeps for a later run', async () => {
+    const world = await createWorld({ slots: 4 });
+    const lead = await world.create('lead');
+    for (const name of ['target', 'ann', 'ben']) await world.create(name, lead);
+    const { promise: hold, resolve } = Promise.withResolvers<string>();
+    const turns: string[][] = [];
+    world.behave('target', (turn) => {
+      turns.push(turn.messages.map((message) => message.text));
+      return turns.length === 1 ? hold : 'ok';
+    });
+    world.behave('ann', async (turn) => {
+      if (turn.messages[0]?.kind !== 'request') return '';
+      await turn.call('send_message', { recipient: 'target', text: 'a question of ann', sync: true });
+      return 'asked';
+    });
+    world.behave('ben', async (turn) => {
+      if (turn.messages[0]?.kind !== 'request') return '';
+      await turn.call('send_message', { recipient: 'target', text: 'earlier news of ben', sync: false });
+      await turn.call('send_message', { recipient: 'target', text: 'a question of ben', sync: true });
+      await turn.call('send_message', { recipient: 'target', text: 'later news of ben', sync: false });
+      return 'asked';
+    });
+    await world.ask('target', 'work');
+    await world.ask('ann', 'ask');
+    while ((await world.view('target')).pending < 1) await world.tick();
+    await world.ask('ben', 'ask');
+    while ((await world.view('target')).pending < 4) await world.tick();
+    resolve('done');
+    await world.settle();
+    expect(turns).toEqual([
+      ['work'],
+      ['a question of ann', 'earlier news of ben'],
+      ['a question of ben', 'later news of ben'],
+    ]);
+  });
+
   test('by broadcast reaches every sibling and nobody else', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
@@ -191,6 +227,32 @@ describe('a run', () => {
     await world.ask('end', 'you too');
     await world.settle();
     expect(depths.sort()).toEqual([0, 2]);
+  });
+
+  test('that a reply starts is as deep as the chain that came back with it', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    await world.create('middle', lead);
+    await world.create('other');
+    await world.channel('general', ['lead', 'other']);
+    await world.wake('general', 'other', 'mentions');
+    const depths: number[] = [];
+    world.behave('lead', async (turn) => {
+      depths.push((await world.store.read((tx) => tx.getRun({ id: turn.runId })))?.chain_depth ?? -1);
+      if (depths.length < 4) await turn.call('send_message', { recipient: 'middle', text: 'q', sync: true });
+      await turn.call('send_message', { channelId: 'general', text: 'look, @other' });
+      return 'x';
+    });
+    let woken = 0;
+    world.behave('other', () => {
+      woken += 1;
+      return '';
+    });
+    await world.ask('lead', 'go');
+    await world.settle();
+    expect(depths).toEqual([0, 2, 4, 6]);
+    // Posts at `maxChainDepth` (3) and beyond wake nobody.
+    expect(woken).toBe(2);
   });
 
   test('carries no more text than fits; the rest comes with the next one', async () => {
