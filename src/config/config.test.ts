@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables of a configuration look like this
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -79,8 +80,23 @@ describe('loadConfig()', () => {
 
   test('fails when the given file is missing, a directory or not UTF-8', () => {
     expect(() => loadHere('gone.toml')).toThrow('gone.toml: there is no such configuration file');
-    expect(() => loadHere('.')).toThrow('this is a directory');
+    expect(() => loadHere('.')).toThrow('it is not a regular file');
     expect(failureText(Uint8Array.of(0x61, 0xff))).toBe('substrat.toml: this file is not UTF-8 text');
+  });
+
+  test('fails at once when the file is a FIFO, a device or too large', () => {
+    execFileSync('mkfifo', [join(cwd, 'substrat.toml')]);
+    expect(() => loadHere()).toThrow('substrat.toml: it is not a regular file');
+    symlinkSync('/dev/zero', join(cwd, 'zero.toml'));
+    expect(() => loadHere('zero.toml')).toThrow('zero.toml: it is not a regular file');
+    writeFileSync(join(cwd, 'large.toml'), '#'.repeat(1024 * 1024 + 1));
+    expect(() => loadHere('large.toml')).toThrow('large.toml: it has more than 1048576 bytes');
+  });
+
+  test('follows a symbolic link to the configuration', () => {
+    write('own/config.toml', 7);
+    symlinkSync('own/config.toml', join(cwd, 'linked.toml'));
+    expect(loadHere('linked.toml')).toMatchObject({ daemon: { slots: 7 } });
   });
 
   test('names a file outside the working directory in full', () => {

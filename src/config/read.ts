@@ -1,10 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
 import { SubstratError } from '../core/errors.ts';
+import { readRegularFile, UnreadableFile } from '../core/regular-file.ts';
 
+/** No configuration is larger; a larger file is a mistake, or a trap. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Links are followed: people keep their configuration in a repository of their own and link to it. */
 export function readSource(file: string, name: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
+    const bytes = readRegularFile(file, { maxBytes: MAX_BYTES, links: 'follow' });
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
     throw new SubstratError('config', `${name}: ${reason(error)}`, { cause: error });
   }
@@ -23,8 +28,6 @@ export function parseSource(source: string, name: string): Record<string, unknow
 
 function reason(error: unknown): string {
   if (error instanceof TypeError) return 'this file is not UTF-8 text';
-  const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
-  if (code === 'ENOENT') return 'there is no such configuration file';
-  if (code === 'EISDIR') return 'this is a directory, not a configuration file';
-  return `this file cannot be read (${code})`;
+  if (!(error instanceof UnreadableFile)) return 'this file cannot be read';
+  return error.code === 'ENOENT' ? 'there is no such configuration file' : error.message;
 }

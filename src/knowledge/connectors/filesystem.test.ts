@@ -96,6 +96,17 @@ describe('what is no plain file', () => {
     expect(await list(open())).toEqual(['a.md']);
   });
 
+  test('a .gitignore that is a FIFO, a link, a directory or too large has no effect', async () => {
+    put('a.md', 'fifo/b.md', 'link/b.md', 'directory/b.md', 'directory/.gitignore/c.md', 'large/b.md', 'rules');
+    writeFileSync(join(root, 'rules'), 'b.md\n');
+    execFileSync('mkfifo', [join(root, 'fifo/.gitignore')]);
+    symlinkSync('../rules', join(root, 'link/.gitignore'));
+    symlinkSync('/dev/zero', join(root, '.gitignore'));
+    writeFileSync(join(root, 'large/.gitignore'), `b.md\n#${'x'.repeat(1_000_000)}`);
+    const names = ['a.md', 'directory/.gitignore/c.md', 'directory/b.md', 'fifo/b.md', 'large/b.md', 'link/b.md'];
+    expect(await list(open({ root, include: ['**/*.md'] }))).toEqual(names);
+  });
+
   test('a link that takes the place of a file or of its directory is not read', async () => {
     put('dir/a.md', 'b.md', 'secret/a.md');
     const connector = open({ root, exclude: ['secret/**'] });

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
+import { readRegularText } from '../../core/regular-file.ts';
 
 /** The rules that hold in a directory: those of its own `.gitignore`, then those of the directories around it. */
 export interface IgnoreRules {
@@ -10,7 +11,7 @@ export interface IgnoreRules {
   readonly rules: Ignore;
 }
 
-/** A `.gitignore` that is larger than this is none. */
+/** A larger `.gitignore` is ignored. */
 const MAX_RULES = 1_000_000;
 
 /** The rules of the directories between the root of a source and that of the repository that it is in. */
@@ -26,11 +27,11 @@ export function rulesAround(root: string): IgnoreRules | null {
   return rules;
 }
 
-/** `around`, and the rules of the `.gitignore` in this directory. */
+/** `around`, and the rules of the `.gitignore` in this directory; as in git, one that is a symbolic link has no effect. */
 export function withRulesOf(directory: string, prefix: string, around: IgnoreRules | null): IgnoreRules | null {
   try {
-    const text = readFileSync(join(directory, '.gitignore'), 'utf8');
-    return text.length > MAX_RULES ? around : { around, prefix, rules: ignore().add(text) };
+    const text = readRegularText(join(directory, '.gitignore'), { maxBytes: MAX_RULES, links: 'refuse' });
+    return { around, prefix, rules: ignore().add(text) };
   } catch {
     return around;
   }

@@ -1,0 +1,89 @@
+import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, realpathSync } from 'node:fs';
+
+export interface ReadLimits {
+  readonly maxBytes: number;
+  /**
+   * `refuse`: a symbolic link is an error. `follow`: links are followed, for files that only their owner can place. With a
+   * directory, links are followed as long as the file itself lies in that directory.
+   */
+  readonly links: 'refuse' | 'follow' | { readonly within: string };
+}
+
+/** Why a file is not read. `code` is the system's error code, or one of ours: `ENOTREG`, `EOUTSIDE`, `E2BIG`. */
+export class UnreadableFile extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'UnreadableFile';
+    this.code = code;
+  }
+}
+
+/**
+ * Reads a file that steers us: configuration, instructions, scripts, ignore rules. An agent or a repository may have put
+ * something else in its place, so the file is opened without waiting, and only a regular file of at most `maxBytes` is read.
+ * Throws `UnreadableFile`; its message is the end of a sentence that begins with the file's name.
+ */
+export function readRegularFile(path: string, { maxBytes, links }: ReadLimits): Buffer {
+  const file = open(path, links === 'refuse');
+  try {
+    // A FIFO, a socket, a device or a directory could block, never end, or do something when it is read.
+    if (!fstatSync(file).isFile()) throw new UnreadableFile('ENOTREG', 'it is not a regular file');
+    if (typeof links === 'object' && !isWithin(links.within, file, path)) {
+      throw new UnreadableFile('EOUTSIDE', `it is a symbolic link that leads out of ${links.within}`);
+    }
+    return readAll(file, maxBytes);
+  } catch (error) {
+    throw unreadable(error);
+  } finally {
+    closeSync(file);
+  }
+}
+
+export function readRegularText(path: string, limits: ReadLimits): string {
+  return readRegularFile(path, limits).toString('utf8');
+}
+
+function open(path: string, refuseLinks: boolean): number {
+  const { O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+  try {
+    return openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | (refuseLinks ? O_NOFOLLOW : 0));
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
+/** The file that was opened is asked where it lies, not its path, which may have changed since. */
+function isWithin(directory: string, file: number, path: string): boolean {
+  const real = process.platform === 'linux' ? readlinkSync(`/proc/self/fd/${file}`) : realpathSync(path);
+  return real.startsWith(`${realpathSync(directory).replace(/\/$/, '')}/`);
+}
+
+/** The size that the system reports may be 0 for a file without end, as in /proc, so what was read is counted. */
+function readAll(file: number, maxBytes: number): Buffer {
+  const chunks: Buffer[] = [];
+  for (let size = 0; ; ) {
+    const chunk = Buffer.allocUnsafe(Math.min(CHUNK, maxBytes + 1 - size));
+    const read = readSync(file, chunk);
+    if (read === 0) return Buffer.concat(chunks);
+    size += read;
+    if (size > maxBytes) throw new UnreadableFile('E2BIG', `it has more than ${maxBytes} bytes`);
+    chunks.push(chunk.subarray(0, read));
+  }
+}
+
+const CHUNK = 65_536;
+
+function unreadable(error: unknown): UnreadableFile {
+  if (error instanceof UnreadableFile) return error;
+  const code = String((error as NodeJS.ErrnoException).code ?? 'unknown error');
+  return new UnreadableFile(code, PROBLEMS[code] ?? `it cannot be read (${code})`, { cause: error });
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  ELOOP: 'it is a symbolic link',
+  // A socket cannot be opened, and a FIFO without a writer can.
+  ENXIO: 'it is not a regular file',
+};
