@@ -14,6 +14,7 @@ import {
   recordCall,
   recordReturn,
   refuse,
+  refuseEarly,
   tooMany,
 } from './recorded.ts';
 import type { Tool, ToolOutcome, ToolSettings } from './tool.ts';
@@ -65,6 +66,7 @@ async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall)
   const { tool } = call;
   let undo = async (): Promise<void> => {};
   try {
+    refuseEarly(call, attempt, tool);
     const input = parseInput(call);
     let looked: unknown;
     if (tool.prepare || tool.look) {
@@ -112,6 +114,7 @@ async function execute(
     const agent = (await tx.getAgent({ id: attempt.agentId })) as AgentRow;
     const nth = attempt.calls.get(key) ?? 0;
     const repeated = await repeatOf(tx, attempt, tool, key);
+    if (call.wait !== null && !tool.mayReply && !repeated) throw tooMany(call.wait);
     const outcome =
       repeated ??
       (await tool.run(

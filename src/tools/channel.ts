@@ -34,6 +34,7 @@ export const doNothing = defineTool({
   description: 'Choose not to respond. Nothing is posted; whoever waits for your reply is told that there is none.',
   input: z.strictObject({}),
   effect: true,
+  mayReply: true,
   run: async ({ tx, run, now }) => {
     const reply = await declineServed(tx, run, now);
     return { result: { action: 'none' }, reply };

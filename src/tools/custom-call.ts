@@ -3,7 +3,17 @@ import type { Attempt } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import type { CallResult, ToolDependencies } from './call.ts';
 import type { CustomTool } from './custom.ts';
-import { type Call, callKey, countNews, parseInput, recordCall, recordReturn, refuse, tooMany } from './recorded.ts';
+import {
+  type Call,
+  callKey,
+  countNews,
+  parseInput,
+  recordCall,
+  recordReturn,
+  refuse,
+  refuseEarly,
+  tooMany,
+} from './recorded.ts';
 
 /** Of what a script answers, a turn gets no more than so many characters: all of it is recorded, and fills its context. */
 const MOST_CHARACTERS = 200_000;
@@ -20,6 +30,7 @@ export async function callCustom(
   const { tool } = call;
   let started = false;
   try {
+    refuseEarly(call, attempt, { effect: true });
     const input = parseInput(call);
     const key = callKey(tool.name, input);
     const repeated = await deps.store.write(async (tx) => {

@@ -1,7 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { startDaemon } from '../../test/helpers/daemon.ts';
 import { connectAgent } from '../../test/helpers/mcp.ts';
+import { toolsInScope } from './catalog.ts';
 import { createRateLimiter } from './rate.ts';
+import type { Tool } from './tool.ts';
 
 describe('createRateLimiter()', () => {
   test('allows as many as a minute has, then one for each share of it', () => {
@@ -41,15 +43,52 @@ describe('createRateLimiter()', () => {
     expect([limiter.take('a', 0), limiter.take('a', 0), limiter.take('a', 0)]).toEqual([null, null, 30]);
   });
 
-  test('is not broken by a clock that goes back', () => {
-    const limiter = createRateLimiter(1);
-    expect(limiter.take('a', 60_000)).toBe(null);
-    expect(limiter.take('a', 0)).toBeGreaterThan(0);
-    expect(limiter.take('a', 200_000)).toBe(null);
+  const DAY = 86_400_000;
+  test.each([
+    ['forward', 2 * DAY],
+    ['back', -2 * DAY],
+  ])('survives a clock that steps two days %s', (_, step) => {
+    const limiter = createRateLimiter(60);
+    let now = 10 * DAY;
+    const takeAll = () => Array.from({ length: 61 }, () => limiter.take('a', now));
+    const full = [...Array(60).fill(null), 1];
+    expect(takeAll()).toEqual(full);
+    now += step;
+    // Forward, the bucket is full again; back, the wait is that for one call, and not two days.
+    expect(limiter.take('a', now)).toBe(step > 0 ? null : 1);
+    now += 60_000;
+    expect(takeAll()).toEqual(full);
+    now -= step;
+    expect(limiter.take('a', now)).toBe(step > 0 ? 1 : null);
+    now += 60_000;
+    expect(takeAll()).toEqual(full);
   });
 });
 
 describe('the limit of calls', () => {
+  test('refuses a call before its work, unless it may be a reply', async () => {
+    await using daemon = await startDaemon({
+      config: '[limits]\ntool_calls_per_minute = 1\n',
+      members: { lead: {}, worker: { parent: 'lead' } },
+      clock: () => 1_000_000,
+    });
+    await using lead = await connectAgent({ home: daemon.home, agentId: daemon.agent('lead').id });
+    const executed = (name: string) => {
+      const tool = toolsInScope({ tools: null }).find((one) => one.name === name) as Tool;
+      return vi.spyOn(tool, 'run');
+    };
+    const [list, store, send] = [executed('list_agents'), executed('store_memory'), executed('send_message')];
+    const codes: unknown[] = [];
+    for (let i = 0; i < 3; i++) {
+      codes.push((await lead.call('list_agents')).value.error?.code);
+      codes.push((await lead.call('store_memory', { content: 'x' })).value.error?.code);
+      codes.push((await lead.call('send_message', { recipient: 'worker', text: 'x' })).value.error?.code);
+    }
+    expect(codes).toEqual([undefined, ...Array(8).fill('rate_limited')]);
+    expect([list, store, send].map(({ mock }) => mock.calls.length)).toEqual([1, 0, 3]);
+    vi.restoreAllMocks();
+  });
+
   test('answers how long to wait, leaves replies alone, and tells of it once', async () => {
     let now = 1_000_000;
     await using daemon = await startDaemon({

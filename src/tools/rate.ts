@@ -1,4 +1,7 @@
-/** A token bucket for each agent. It lives in memory: a restart forgives, which harms nobody. */
+/**
+ * A token bucket for each agent. It lives in memory: a restart forgives, which harms nobody. The clock may be set forward or
+ * back at any time: a step gives an agent at most a full bucket, and never makes it wait longer than for one call.
+ */
 export interface RateLimiter {
   /** Null when the call may go on, else how many seconds to wait. */
   take(agentId: string, now: number): number | null;
@@ -12,13 +15,14 @@ export function createRateLimiter(perMinute: number): RateLimiter {
   return {
     take: (agentId, now) => {
       const bucket = buckets.get(agentId) ?? { tokens: perMinute, at: now };
-      const tokens = Math.min(perMinute, bucket.tokens + (now - bucket.at) * perMs);
+      const elapsed = Math.max(0, now - bucket.at);
+      const tokens = Math.min(perMinute, bucket.tokens + elapsed * perMs);
       const allowed = tokens >= 1;
       // Delete and set keeps the map in order of use, so the first one is the longest unused and surely full again.
       buckets.delete(agentId);
       buckets.set(agentId, { tokens: allowed ? tokens - 1 : tokens, at: now });
       const [oldest] = buckets;
-      if (oldest && now - oldest[1].at > 60_000) buckets.delete(oldest[0]);
+      if (oldest && Math.abs(now - oldest[1].at) > 60_000) buckets.delete(oldest[0]);
       return allowed ? null : Math.max(1, Math.ceil((1 - tokens) / perMs / 1000));
     },
     giveBack: (agentId) => {

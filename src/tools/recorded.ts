@@ -57,6 +57,19 @@ export function parseInput({ tool, args, wait }: Call): unknown {
   throw new SubstratError('bad_request', `${tool.name}: ${describeProblems(parsed.error)}`);
 }
 
+/**
+ * Refuses a call that is one too many before any work is done for it. Two kinds of calls are exempt from the limit, and have
+ * to be looked at first: a reply, and a call whose result an earlier attempt recorded.
+ */
+export function refuseEarly(
+  { wait }: Call,
+  attempt: Attempt,
+  { mayReply, effect }: { readonly mayReply?: boolean; readonly effect: boolean },
+): void {
+  const mayBeRepeated = effect && attempt.number > 1;
+  if (wait !== null && !mayReply && !mayBeRepeated) throw tooMany(wait);
+}
+
 export function tooMany(wait: number): SubstratError {
   return new SubstratError('rate_limited', `Too many calls. Wait ${wait} seconds before the next one.`);
 }

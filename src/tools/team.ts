@@ -37,6 +37,7 @@ export const sendMessage = defineTool({
     ).optional(),
   }),
   effect: true,
+  mayReply: true,
   run: async ({ tx, agent, run, settings, now }, input) => {
     const { recipient, channelId, text, sync, in_reply_to: inReplyTo } = input;
     if ((recipient === undefined) === (channelId === undefined)) {
@@ -111,6 +112,7 @@ export const complete = defineTool({
     'Hand your result to your parent and end for good after this turn. Only for agents without children; nothing can be sent to you afterwards.',
   input: z.strictObject({ result: textField('What you hand over.') }),
   effect: true,
+  mayReply: true,
   run: async (context, { result }) => {
     const { tx, agent } = context;
     if ((await tx.countChildren({ id: agent.id })) > 0) {

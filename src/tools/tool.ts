@@ -51,7 +51,7 @@ export interface ToolContext {
 
 export interface ToolOutcome {
   readonly result: Readonly<Record<string, unknown>>;
-  /** It answered a request: exempt from the rate limit. */
+  /** It answered a request: exempt from the rate limit. Only a tool with `mayReply` may set it. */
   readonly reply?: boolean;
   /** An agent that came to be. */
   readonly created?: AgentRow;
@@ -65,6 +65,8 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** It changes something, so a repeated attempt gets its recorded result. */
   readonly effect: boolean;
+  /** Its outcome may be the reply to a request. Such a call runs before the rate limit is applied, because replies are exempt. */
+  readonly mayReply?: true;
   /** What must be done or looked at outside the store, before the transaction; it must bear to be done twice. */
   prepare?(preparation: Preparation, input: never): Promise<Undo | undefined>;
   /** What takes long to read, before the transaction too: other writers do not wait for it. `run` gets it. */
@@ -78,6 +80,7 @@ export function defineTool<I extends z.ZodObject, L = undefined>(tool: {
   readonly description: string;
   readonly input: I;
   readonly effect: boolean;
+  readonly mayReply?: true;
   prepare?(preparation: Preparation, input: z.infer<I>): Promise<Undo | undefined>;
   look?(preparation: Preparation, input: z.infer<I>): Promise<L>;
   run(context: ToolContext & { readonly looked: L }, input: z.infer<I>): Promise<ToolOutcome>;
