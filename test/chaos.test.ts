@@ -5,6 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { audit, type Findings } from './chaos/audit.ts';
+import type { Companion } from './chaos/companions/companion.ts';
+import { createExternal } from './chaos/companions/external.ts';
+import { createMemory } from './chaos/companions/memory.ts';
+import { createReaders } from './chaos/companions/readers.ts';
+import { createRounds } from './chaos/companions/rounds.ts';
+import { createSyncs } from './chaos/companions/syncs.ts';
 import { createDaemonProcess, type DaemonProcess } from './chaos/daemon-process.ts';
 import { askWhile, type Errand, replyTo, send } from './chaos/person.ts';
 import { linesOf } from './chaos/plan.ts';
@@ -21,13 +27,18 @@ describe('a daemon that is killed', () => {
     async () => {
       console.log(`chaos: SUBSTRAT_CHAOS_SEED=${seed} SUBSTRAT_CHAOS_KILLS=${kills}`);
       const daemon = startDaemon();
+      await daemon.ready();
+      const creators = [createExternal, createMemory, createReaders, createRounds, createSyncs];
+      const companions = creators.map((create, n) => create(daemon, createRandom(seed + n + 1)));
       let killing = true;
       const killed = killAtRandom(daemon, createRandom(seed)).then(() => {
         killing = false;
       });
       const more = (errands: readonly Errand[]) => killing || countRequests(errands) < LEAST_REQUESTS;
-      const [errands] = await Promise.all([askWhile(daemon, { to: 'lead', atOnce: 8, more }), killed]);
-      const { requests, repeated } = await finish(daemon, errands);
+      const working = companions.map((companion) => companion.work(() => killing));
+      const asking = askWhile(daemon, { to: 'lead', atOnce: 8, more });
+      const [errands] = await Promise.all([asking, killed, ...working]);
+      const { requests, repeated } = await finish(daemon, errands, companions);
       expect(requests).toBeGreaterThanOrEqual(LEAST_REQUESTS);
       expect(repeated).toBeGreaterThan(0);
     },
@@ -90,15 +101,21 @@ async function killAfterEachWrite(daemon: DaemonProcess): Promise<number> {
 }
 
 /** Lets the daemon finish, stops it as Ctrl-C does and looks at what is left. */
-async function finish(daemon: DaemonProcess, errands: readonly Errand[]): Promise<Findings> {
+async function finish(
+  daemon: DaemonProcess,
+  errands: readonly Errand[],
+  companions: readonly Companion[] = [],
+): Promise<Findings> {
   const watch = watchStore(daemon);
   await until(daemon, watch.isQuiet);
   watch.close();
+  await Promise.all(companions.map((companion) => companion.settle?.()));
   expect(await daemon.stop()).toBe(0);
   expect(processesLeft(daemon.directory)).toEqual([]);
   expect(filesLeft(daemon.directory)).toEqual([]);
   const findings = await audit(daemon.directory, errands);
-  const { faults, requests, runs, attempts, repeated } = findings;
+  const { requests, runs, attempts, repeated } = findings;
+  const faults = [...findings.faults, ...(await Promise.all(companions.map((one) => one.faults()))).flat()];
   console.log(`chaos: ${requests} requests, ${runs} runs, ${attempts} attempts, ${repeated} calls repeated`);
   expect(faults).toEqual([]);
   return findings;

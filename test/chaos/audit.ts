@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { agentState } from '../../src/core/agent.ts';
 import { openStore } from '../../src/store/open.ts';
+import { SIDE } from './companions/companion.ts';
 import type { Errand } from './person.ts';
-import { type Line, linesOf, rootToken, team } from './plan.ts';
+import { type Line, linesOf, rootToken } from './plan.ts';
+import { standing } from './standing.ts';
 
 export interface Findings {
   /** One sentence each; empty when all is right. */
@@ -65,7 +67,8 @@ function exactlyThePlan(rows: Rows, errands: readonly Errand[]): string[] {
       join participants author on author.id = m.author_id
       left join deliveries d on d.message_id = m.id
       left join participants recipient on recipient.id = d.agent_id
-      left join messages asked on asked.id = m.in_reply_to`);
+      left join messages asked on asked.id = m.in_reply_to
+    where m.text not like '${SIDE}%'`);
   const asked = new Set(found.filter(({ from }) => from === 'user').map(({ text }) => text));
   const tasks = errands.filter(({ task, to, messageId }) => messageId !== null || asked.has(askOf(task, to)));
   const expected = tasks.flatMap(({ task, to }) => linesOf(task, to));
@@ -166,8 +169,10 @@ async function restless(path: string): Promise<string[]> {
   const store = await openStore({ path });
   const agents = await store.read((tx) => tx.listAgentViews({ after: null, limit: 1_000_000, all: true }));
   await store.close();
-  const missing = Object.keys(team).filter((name) => !agents.some((agent) => agent.handle === name));
-  const wrong = agents.filter((agent) => agentState(agent) !== (agent.handle in team ? 'idle' : 'terminated'));
+  const missing = standing.filter((name) => !agents.some((agent) => agent.handle === name));
+  const wrong = agents.filter(
+    (agent) => agentState(agent) !== (standing.includes(agent.handle) ? 'idle' : 'terminated'),
+  );
   return [
     ...missing.map((name) => `there is no ${name}`),
     ...wrong.map((agent) => `${agent.handle} is ${agentState(agent)}`),

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '../../src/client/client.ts';
+import { EXTERNAL_AGENT } from './companions/external.ts';
+import { ROOM, ROOM_MEMBERS } from './companions/rounds.ts';
 import { team } from './plan.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -90,7 +92,8 @@ export function createDaemonProcess() {
 /** Where everything of one test is, the home of its daemon among it. Short: sockets have little room for their paths. */
 function makeDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'chaos-'));
-  for (const name of ['home', 'tmp', 'journal', 'crashed']) mkdirSync(join(directory, name), { mode: 0o700 });
+  for (const name of ['home', 'tmp', 'journal', 'crashed', 'documents'])
+    mkdirSync(join(directory, name), { mode: 0o700 });
   writeFileSync(join(directory, 'substrat.toml'), configuration(directory));
   return directory;
 }
@@ -115,5 +118,13 @@ max_tree_runs = 1000000000
 max_children = 1000
 [providers.scripted.env]
 CHAOS_DIRECTORY = ${JSON.stringify(directory)}
-${members.join('')}`;
+${members.join('')}
+${ROOM_MEMBERS.map((name) => `[members.${name}]\nprogram = ${program}\n`).join('')}
+[members.${EXTERNAL_AGENT}]
+provider = "external"
+[channels.${ROOM}]
+members = ${JSON.stringify(ROOM_MEMBERS)}
+[connectors.filesystem.documents]
+root = ${JSON.stringify(join(directory, 'documents'))}
+`;
 }

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { SubstratError } from '../../src/core/errors.ts';
 import type { DaemonProcess } from './daemon-process.ts';
+import { unlessDead, untilDone } from './patience.ts';
 import { rootToken } from './plan.ts';
 
 /** What the person asked, and was told by a daemon that may die in the middle of telling it. */
@@ -42,24 +41,4 @@ export async function send(daemon: DaemonProcess, task: number, to: string): Pro
 
 export async function replyTo(daemon: DaemonProcess, messageId: string): Promise<string> {
   return (await untilDone(daemon, () => daemon.client.awaitReply(messageId, 60))).text;
-}
-
-/** However many daemons it takes. */
-async function untilDone<T>(daemon: DaemonProcess, action: () => Promise<T | null>): Promise<T> {
-  for (;;) {
-    const done = await unlessDead(action);
-    if (done !== null) return done;
-    daemon.checkHealth();
-    await sleep(10);
-  }
-}
-
-/** Null when there is no daemon, or none any more. */
-async function unlessDead<T>(action: () => Promise<T>): Promise<T | null> {
-  try {
-    return await action();
-  } catch (error) {
-    if (error instanceof SubstratError && error.code === 'not_running') return null;
-    throw error;
-  }
 }
