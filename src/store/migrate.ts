@@ -13,9 +13,10 @@ import { tracing } from './migrations/0011-tracing.ts';
 import { personas } from './migrations/0012-personas.ts';
 import { recordsInOrder } from './migrations/0013-records.ts';
 import { bulkWords } from './migrations/0014-bulk-words.ts';
+import { nodes } from './migrations/0015-nodes.ts';
 import type { Engine, Execute } from './query.ts';
 
-/** In order; a migration that has landed is never edited. */
+/** In order; a migration that has landed is never edited: migrations/landed.test.ts has the checksum of each. */
 const migrations: readonly string[] = [
   heart,
   door,
@@ -31,6 +32,7 @@ const migrations: readonly string[] = [
   personas,
   recordsInOrder,
   bulkWords,
+  nodes,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

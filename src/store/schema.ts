@@ -34,6 +34,16 @@ export interface Schema {
   readonly chunk_words: { rowid: number; title: string; words: string };
   readonly chunk_vectors: ChunkVectorRow;
   readonly vector_state: { id: number; seq: number };
+  readonly nodes: NodeRow;
+}
+
+/** A daemon that has used this store. */
+export interface NodeRow {
+  id: string;
+  /** The name of its host. */
+  name: string;
+  home: string;
+  seen_at: number;
 }
 
 export interface ParticipantRow {

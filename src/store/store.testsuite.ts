@@ -9,6 +9,7 @@ import { testDoor } from './door.testsuite.ts';
 import { testInvariants } from './invariants.testsuite.ts';
 import { testKnowledge } from './knowledge.testsuite.ts';
 import { testMemory } from './memory.testsuite.ts';
+import { testNodes } from './nodes.testsuite.ts';
 import { testRecords } from './records.testsuite.ts';
 import { testRequests } from './requests.testsuite.ts';
 import { testRuns } from './runs.testsuite.ts';
@@ -29,6 +30,7 @@ export function testStore(subject: StoreSubject): void {
     testDoor(kit);
     testChannels(kit);
     testWorkspaces(kit);
+    testNodes(kit);
     testMemory(kit);
     testKnowledge(kit);
     testChunkSearch(kit);

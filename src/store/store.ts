@@ -7,6 +7,7 @@ import type { deliveryQueries } from './deliveries.ts';
 import type { documentQueries } from './documents.ts';
 import type { eventQueries } from './events.ts';
 import type { messageQueries } from './messages.ts';
+import type { nodeQueries } from './nodes.ts';
 import type { passageQueries } from './passages.ts';
 import type { postQueries } from './posts.ts';
 import type { Engine } from './query.ts';
@@ -63,6 +64,7 @@ export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof documentQueries> &
   ReturnType<typeof eventQueries> &
   ReturnType<typeof messageQueries> &
+  ReturnType<typeof nodeQueries> &
   ReturnType<typeof passageQueries> &
   ReturnType<typeof postQueries> &
   ReturnType<typeof reactionQueries> &

@@ -8,6 +8,7 @@ import { deliveryQueries } from './deliveries.ts';
 import { documentQueries } from './documents.ts';
 import { eventQueries } from './events.ts';
 import { messageQueries } from './messages.ts';
+import { nodeQueries } from './nodes.ts';
 import { passageQueries } from './passages.ts';
 import { postQueries } from './posts.ts';
 import { createQueries, type Engine, type Execute } from './query.ts';
@@ -34,6 +35,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     ...documentQueries(queries),
     ...eventQueries(queries, batch),
     ...messageQueries(queries),
+    ...nodeQueries(queries),
     ...passageQueries(queries),
     ...postQueries(queries),
     ...reactionQueries(queries),

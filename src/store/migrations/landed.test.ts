@@ -1,0 +1,37 @@
+import { hash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+/**
+ * A migration that has landed was run by stores that exist: edited, it would leave them with a schema that nobody has. A new
+ * migration adds its line here; no other line ever changes.
+ */
+const LANDED: Readonly<Record<string, string>> = {
+  '0001-heart.ts': '2096f230824571aa',
+  '0002-door.ts': '5112568e237c8eb8',
+  '0003-fewer-pages.ts': 'aa040769574e6986',
+  '0004-sessions.ts': '6e53c9ff788659f8',
+  '0005-workspaces.ts': '62469d9b9960f478',
+  '0006-inbox.ts': '65a45e13c61bcdce',
+  '0007-memory.ts': '4f0d77da774b3ef6',
+  '0008-channels.ts': 'b25c209908f008f5',
+  '0009-knowledge.ts': '8029d3ddd7830bde',
+  '0010-vectors.ts': '8f1fceb721e09215',
+  '0011-tracing.ts': '4b561838492f0c62',
+  '0012-personas.ts': '6a431c22d9377757',
+  '0013-records.ts': '500e80efe13a8f95',
+  '0014-bulk-words.ts': 'c7e85b744f1ff2f9',
+  '0015-nodes.ts': '7864accf5cd7c1df',
+};
+
+test('migrations that landed are never edited, and every one is listed here', async () => {
+  const files = readdirSync(import.meta.dirname).filter((name) => /^\d{4}-[a-z-]+\.ts$/.test(name));
+  const found: Record<string, string> = {};
+  for (const file of files.sort()) {
+    const texts = Object.values((await import(join(import.meta.dirname, file))) as Record<string, string>);
+    expect(texts, file).toHaveLength(1);
+    found[file] = hash('sha256', texts[0] as string).slice(0, 16);
+  }
+  expect(found).toEqual(LANDED);
+});
