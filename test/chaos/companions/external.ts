@@ -7,18 +7,19 @@ import { untilDone } from '../patience.ts';
 import { type CreateCompanion, SIDE } from './companion.ts';
 
 export const EXTERNAL_AGENT = 'win';
+const ASKERS = 6;
 /** A call that its daemon took to the grave is never answered. */
 const CALL_TIMEOUT_MS = 10_000;
 
-/** An external agent whose window comes and goes, and a person who asks it: each question has one right answer. */
+/** An external agent whose window comes and goes, and people who ask it: each question has one right answer. */
 export const createExternal: CreateCompanion = (daemon, random) => {
   const wrong: string[] = [];
   let answered = 0;
 
-  const ask = async (more: () => boolean): Promise<void> => {
+  const ask = async (asker: number, more: () => boolean): Promise<void> => {
     for (let n = 1; more(); n += 1) {
-      const text = `${SIDE}question ${n}`;
-      const send = () => daemon.client.sendMessage(EXTERNAL_AGENT, { text }, { idempotencyKey: `question-${n}` });
+      const text = `${SIDE}question ${asker}.${n}`;
+      const send = () => daemon.client.sendMessage(EXTERNAL_AGENT, { text }, { idempotencyKey: text });
       const { messageId } = await untilDone(daemon, send);
       const reply = await untilDone(daemon, () => daemon.client.awaitReply(messageId, 60));
       if (reply.text === answerTo(text)) answered += 1;
@@ -29,7 +30,8 @@ export const createExternal: CreateCompanion = (daemon, random) => {
   return {
     async work(more) {
       let asking = true;
-      const asked = ask(more).finally(() => {
+      const askers = Array.from({ length: ASKERS }, (_, asker) => ask(asker, more));
+      const asked = Promise.all(askers).finally(() => {
         asking = false;
       });
       while (asking) {
