@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -8,6 +9,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daemon.ts';
 import { connectAgent, connectRaw, helloOf, type RawConnection } from '../../test/helpers/mcp.ts';
 import { until } from '../../test/helpers/until.ts';
+import type { Attempt } from '../runs/attempt.ts';
+import type { AgentRow } from '../store/store.ts';
+import type { ToolDependencies } from '../tools/call.ts';
+import { listenForAgent } from './socket.ts';
 
 let daemon: TestDaemon;
 let lead: { home: string; agentId: string };
@@ -76,6 +81,30 @@ describe("an agent's socket", () => {
     expect(await refusal(hello())).toMatch(sentence);
     expect(storeRows(daemon.home)).toEqual(before);
     expect(await isServed()).toBe(true);
+  });
+
+  test('tells a client that it cannot be served, and goes on', async () => {
+    const path = join(daemon.home, 'broken.sock');
+    let left = 0;
+    const socket = await listenForAgent({
+      path,
+      version: '1',
+      agent: { id: 'agent' } as AgentRow,
+      tools: { settings: { onCustomToolsChange: () => () => {} } } as unknown as ToolDependencies,
+      join: async () => ({ external: true }) as Attempt,
+      leave: async () => {
+        left += 1;
+      },
+      instructions: () => Promise.reject(new Error('the store is gone')),
+    });
+    for (const clients of [1, 2]) {
+      const client = connect(path);
+      client.write(helloOf('agent'));
+      expect(await text(client)).toMatch(/could not serve this connection: the store is gone/);
+      client.destroy();
+      await until('the client has left', () => left === clients);
+    }
+    await socket.close();
   });
 
   test('serves what came together with the first line', async () => {

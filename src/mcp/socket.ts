@@ -51,7 +51,11 @@ export async function listenForAgent(options: AgentSocketOptions): Promise<Agent
     });
     if (served.size >= MAX_CONNECTIONS) return refuse(socket, `This agent has ${MAX_CONNECTIONS} connections already.`);
     served.add(socket);
-    void greet(socket, options).then((error) => error && refuse(socket, error));
+    greet(socket, options).then(
+      (error) => error && refuse(socket, error),
+      // For example a store that cannot be reached; the program may connect again.
+      (error) => refuse(socket, `The daemon could not serve this connection: ${(error as Error).message}`),
+    );
   });
   rmSync(options.path, { force: true });
   await new Promise<void>((resolve, reject) => {
