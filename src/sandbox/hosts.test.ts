@@ -38,6 +38,26 @@ describe('createAllowList()', () => {
     expect(createAllowList(['localhost:7331']).allowsAddress('127.0.0.1', 443)).toBe(false);
   });
 
+  test('takes a star for names only: an address is covered by itself or by `*`', () => {
+    const odd = createAllowList(['*.0.0.1', '*.0.5:8080', '*.1']);
+    for (const address of ['127.0.0.1', '1.0.0.1', '10.0.0.1']) expect(odd.allowsName(address, 443)).toBe(false);
+    expect(odd.allowsName('10.0.0.5', 8080)).toBe(false);
+    expect(createAllowList(['*']).allowsName('1.0.0.1', 443)).toBe(true);
+  });
+
+  test('allows an address of this machine only if it is listed itself, as it is at that moment', () => {
+    const own = ['8.8.4.4'];
+    const rules = ['*', '*.example.org', 'me.example.com', '8.8.4.5:22', '2606:4700::1'];
+    const { allowsAddress } = createAllowList(rules, () => own);
+    expect(allowsAddress('8.8.4.4', 443)).toBe(false);
+    expect(allowsAddress('8.8.4.5', 443)).toBe(true);
+    own.push('8.8.4.5', '2606:4700:0:0::2', '2606:4700::1');
+    expect(allowsAddress('8.8.4.5', 443)).toBe(false);
+    expect(allowsAddress('8.8.4.5', 22)).toBe(true);
+    expect(allowsAddress('2606:4700::2', 443)).toBe(false);
+    expect(allowsAddress('2606:4700::1', 443)).toBe(true);
+  });
+
   test.each([
     '0.0.0.0',
     '10.1.2.3',

@@ -1,22 +1,29 @@
 import { BlockList, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 
 const WEB_PORTS = [80, 443];
 
 /** What may be reached: names with or without `*.` before them, addresses, each perhaps with a port. */
 export interface AllowList {
   allowsName(host: string, port: number): boolean;
-  /** Private addresses only where they are listed themselves: whoever answers for a name could point it at them. */
+  /**
+   * Private addresses and those of this machine only if they are listed themselves: whoever answers for a name could
+   * point it at them.
+   */
   allowsAddress(address: string, port: number): boolean;
 }
 
-export function createAllowList(entries: readonly string[]): AllowList {
+export function createAllowList(
+  entries: readonly string[],
+  ownAddresses: () => readonly string[] = addressesOfThisMachine,
+): AllowList {
   const rules = entries.map(toRule);
   const matches = (port: number, test: (pattern: string) => boolean) =>
     rules.some(({ pattern, ports }) => ports.includes(port) && test(pattern));
   return {
     allowsName: (host, port) => matches(port, (pattern) => covers(pattern, normalName(host))),
     allowsAddress: (address, port) =>
-      isPublic(address) ||
+      (isPublic(address) && !isOwn(address, ownAddresses())) ||
       matches(port, (pattern) => pattern === normalName(address)) ||
       (isLoopback(address) && matches(port, (pattern) => pattern === 'localhost')),
   };
@@ -38,6 +45,15 @@ function toRule(entry: string): { pattern: string; ports: readonly number[] } {
 function covers(pattern: string, host: string): boolean {
   if (pattern === '*') return true;
   return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) && isIP(host) === 0 : host === pattern;
+}
+
+/** Asked for at every request: addresses come and go. */
+function addressesOfThisMachine(): string[] {
+  return Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
+}
+
+function isOwn(address: string, own: readonly string[]): boolean {
+  return own.some((one) => normalName(one) === normalName(address));
 }
 
 const elsewhere = blockList([

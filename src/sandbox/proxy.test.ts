@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, request } from 'node:http';
@@ -6,9 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Endpoint } from '../core/command.ts';
-import { type OpenProxy, openProxy } from './proxy.ts';
+import { noBwrap } from '../../test/helpers/bwrap.ts';
+import { type OpenProxy, openProxy, type ProxyOptions } from './proxy.ts';
 
+const root = join(import.meta.dirname, '../..');
 let directory: string;
 let path: string;
 let ends: (() => unknown)[];
@@ -52,7 +54,7 @@ describe('CONNECT', () => {
     const port = await listen(createTcpServer((socket) => socket.end('secret')));
     await open({ hosts: [`*:${port}`] });
     const answer = await tunnel(`localhost:${port}`);
-    expect(answer).toMatch(/403 .*localhost is at .*127.0.0.1.*no public address/s);
+    expect(answer).toMatch(/403 .*localhost is at .*127.0.0.1.*not a public address/s);
     expect(answer).not.toContain('secret');
   });
 
@@ -93,6 +95,134 @@ describe('plain HTTP', () => {
   );
 });
 
+describe('a request of plain HTTP', () => {
+  test('opens one connection for each request', async () => {
+    let connections = 0;
+    const server = createServer((_, response) => response.end('ok')).on('connection', () => {
+      connections += 1;
+    });
+    const port = await listen(server);
+    await open({ hosts: [`127.0.0.1:${port}`] });
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      expect(await ask({ path: `http://127.0.0.1:${port}/`, method })).toEqual({ status: 200, body: 'ok' });
+    }
+    expect(connections).toBe(3);
+  });
+
+  test('goes to the address that was checked when the name server then gives another', async () => {
+    const port = await listen(createServer((_, response) => response.end('secret of this machine')));
+    await listen(
+      createServer((_, response) => response.end('checked')),
+      '127.0.0.2',
+      port,
+    );
+    const answers = ['127.0.0.2', '127.0.0.1'];
+    const lookup = async () => [{ address: answers.shift() ?? '127.0.0.1' }];
+    await open({ hosts: [`*:${port}`, `127.0.0.2:${port}`], lookup });
+    // The resolver of the machine, which a second connection would ask, leads to the secret as well.
+    expect(await ask({ path: `http://localhost:${port}/` })).toEqual({ status: 200, body: 'checked' });
+    expect(answers).toEqual(['127.0.0.1']);
+    expect(await ask({ path: `http://localhost:${port}/` })).toMatchObject({ status: 403 });
+  });
+
+  test.each(['GET', 'DELETE', 'OPTIONS', 'POST'])('keeps the body of %s in its frame', async (method) => {
+    const smuggled = 'GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n';
+    const seen: string[] = [];
+    const server = createServer(async (incoming, response) => {
+      seen.push(`${incoming.url} ${await text(incoming)}`);
+      response.end('ok');
+    });
+    const port = await listen(server);
+    await open({ hosts: [`127.0.0.1:${port}`] });
+    for (const headers of [{ 'transfer-encoding': 'chunked' }, { 'content-length': String(smuggled.length) }]) {
+      expect(await ask({ path: `http://127.0.0.1:${port}/`, method, headers, body: smuggled })).toMatchObject({
+        status: 200,
+      });
+    }
+    expect(seen).toEqual([`/ ${smuggled}`, `/ ${smuggled}`]);
+  });
+
+  test('refuses a request whose encoding it cannot keep', async () => {
+    const port = await listen(createServer((_, response) => response.end('ok')));
+    await open({ hosts: [`127.0.0.1:${port}`] });
+    const headers = { 'transfer-encoding': 'gzip, chunked' };
+    expect(await ask({ path: `http://127.0.0.1:${port}/`, method: 'POST', headers, body: 'x' })).toMatchObject({
+      status: 501,
+    });
+  });
+});
+
+describe.skipIf(noBwrap !== null)('a public address of this machine', () => {
+  /** In a network namespace whose loopback device has that address, too, with a service on every address. */
+  test('is refused under `*` and reached when it is listed', () => {
+    const add = `perl -MSocket -e 'socket my $s, AF_INET, SOCK_DGRAM, 0; my $a = pack_sockaddr_in(0, inet_aton("8.8.4.4")); ioctl $s, 0x8916, pack("a16a24", "lo:1", $a) or die $!'`;
+    const script = `
+      import { createServer, request } from 'node:http';
+      import { openProxy } from ${JSON.stringify(join(import.meta.dirname, 'proxy.ts'))};
+      await new Promise((resolve) => createServer((_, response) => response.end('secret')).listen(8080, '0.0.0.0', resolve));
+      const lookup = async () => [{ address: '8.8.4.4' }];
+      for (const hosts of [['*:8080'], ['*.example.com:8080', 'me.example.com:8080'], ['*:8080', '8.8.4.4:8080']]) {
+        const proxy = await openProxy({ path: '/tmp/p.sock', hosts, endpoints: [], lookup });
+        const sent = request({ socketPath: '/tmp/p.sock', path: 'http://me.example.com:8080/' }).end();
+        console.log(await new Promise((resolve) => sent.on('response', (answer) => resolve(answer.statusCode))));
+        await proxy.close();
+      }
+      process.exit();`;
+    const options = ['--unshare-user', '--unshare-net', '--cap-add', 'CAP_NET_ADMIN', '--die-with-parent'];
+    const mounts = [
+      '--ro-bind',
+      '/',
+      '/',
+      '--dev',
+      '/dev',
+      '--proc',
+      '/proc',
+      '--tmpfs',
+      '/tmp',
+      '--ro-bind',
+      root,
+      root,
+    ];
+    const node = [process.execPath, '--input-type=module', '-e', script];
+    const shell = ['sh', '-c', `${add} && exec "$@"`, 'sh'];
+    const said = spawnSync('bwrap', [...options, ...mounts, '--', ...shell, ...node], { encoding: 'utf8' });
+    expect(said).toMatchObject({ stdout: '403\n403\n200\n', stderr: '' });
+  });
+});
+
+describe('a response', () => {
+  test.each(['000', '099', '101', '199'])('with the status %s is a 502 for the one who asked', async (status) => {
+    const port = await listen(
+      createTcpServer((socket) => {
+        socket.on('error', () => {});
+        socket.end(`HTTP/1.1 ${status} Odd\r\nconnection: upgrade\r\nupgrade: x\r\ncontent-length: 0\r\n\r\n`);
+      }),
+    );
+    const url = `http://127.0.0.1:${port}`;
+    await open({ hosts: [`127.0.0.1:${port}`], endpoints: [{ variable: 'BASE', url, headers: {} }] });
+    for (const target of [`${url}/`, '/0/']) {
+      for (const method of ['GET', 'POST', 'HEAD'])
+        expect(await ask({ path: target, method })).toMatchObject({ status: 502 });
+    }
+  });
+
+  test('of another request is not touched by a broken one', async () => {
+    const broken = await listen(createTcpServer((socket) => socket.end('HTTP/1.1 000 Odd\r\n\r\n')));
+    const slow = createServer(async (incoming, response) => {
+      response.write('first ');
+      response.end(await text(incoming));
+    });
+    const port = await listen(slow);
+    await open({ hosts: [`127.0.0.1:${port}`, `127.0.0.1:${broken}`] });
+    const sent = request({ socketPath: path, path: `http://127.0.0.1:${port}/`, method: 'POST' });
+    sent.write('second');
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(await ask({ path: `http://127.0.0.1:${broken}/` })).toMatchObject({ status: 502 });
+    sent.end();
+    expect(await text(answer)).toBe('first second');
+  });
+});
+
 describe('an endpoint', () => {
   test('gets its key here, whatever the program sends', async () => {
     const seen: IncomingMessage[] = [];
@@ -110,10 +240,59 @@ describe('an endpoint', () => {
     expect(seen[0]?.headers).toMatchObject({ authorization: 'Bearer KEY', 'x-other': '1', host: `127.0.0.1:${port}` });
   });
 
-  test.each(['/1/x', '/', '/x', '/0/../admin', '/0/%2e%2e/admin'])('is not %s', async (target) => {
-    await open({ endpoints: [{ variable: 'BASE', url: 'http://127.0.0.1:1/v1', headers: {} }] });
+  test.each([
+    '/1/x',
+    '/',
+    '/x',
+    '/0x',
+    '/0/../admin',
+    '/0/%2e%2e/admin',
+    '/0/../v1evil',
+    '/0/.%2E/v1.evil/x',
+    '/0/..%2fv1evil',
+    '/0/..%252fv1evil',
+    '/0/..\\v1evil',
+    '/0/..;/v1evil',
+    '/0/%25252525252e%25252525252e/v1evil',
+  ])('is not %s', async (target) => {
+    const { url, seen } = await endpoint();
+    await open({ endpoints: [{ variable: 'BASE', url, headers: { Authorization: 'Bearer KEY' } }] });
     expect((await ask({ path: target })).status).toSatisfy((status) => status === 404 || status === 400);
+    expect(seen).toEqual([]);
   });
+
+  test.each([
+    ['/0', '/v1'],
+    ['/0/', '/v1/'],
+    ['/0?q=..', '/v1?q=..'],
+    ['/0/a/../b', '/v1/b'],
+    ['/0/../v1/b', '/v1/b'],
+    ['/0/a%2Fb/..c/...', '/v1/a%2Fb/..c/...'],
+  ])('is %s, which is %s of the service', async (target, asked) => {
+    const { url, seen } = await endpoint();
+    await open({ endpoints: [{ variable: 'BASE', url: `${url}/`, headers: { Authorization: 'Bearer KEY' } }] });
+    expect(await ask({ path: target })).toMatchObject({ status: 200 });
+    expect(seen).toEqual([`GET ${asked} Bearer KEY`]);
+  });
+
+  test.each(['TRACE', 'TRACK', 'CONNECT'])('does not get its key with %s', async (method) => {
+    const { url, seen } = await endpoint();
+    await open({ endpoints: [{ variable: 'BASE', url, headers: { Authorization: 'Bearer KEY' } }] });
+    const socket = connect(path);
+    socket.end(`${method} /0/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 (405|400) /);
+    expect(seen).toEqual([]);
+  });
+
+  /** A service that notes the requests that reach it, with the key that they have. */
+  async function endpoint(): Promise<{ url: string; seen: string[] }> {
+    const seen: string[] = [];
+    const server = createServer((incoming, response) => {
+      seen.push(`${incoming.method} ${incoming.url} ${incoming.headers.authorization}`);
+      response.end('ok');
+    });
+    return { url: `http://127.0.0.1:${await listen(server)}/v1`, seen };
+  }
 });
 
 describe('the proxy', () => {
@@ -144,14 +323,14 @@ describe('the proxy', () => {
   });
 });
 
-async function open(options: { hosts?: readonly string[]; endpoints?: readonly Endpoint[] }): Promise<OpenProxy> {
-  const proxy = await openProxy({ path, hosts: options.hosts ?? [], endpoints: options.endpoints ?? [] });
+async function open(options: Partial<ProxyOptions>): Promise<OpenProxy> {
+  const proxy = await openProxy({ path, hosts: [], endpoints: [], ...options });
   ends.push(() => proxy.close());
   return proxy;
 }
 
-async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
+async function listen(server: Server, host = '127.0.0.1', port = 0): Promise<number> {
+  server.listen(port, host);
   await once(server, 'listening');
   ends.push(() => server.close());
   return (server.address() as AddressInfo).port;

@@ -1,0 +1,92 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Endpoint } from '../core/command.ts';
+import { normalName } from './hosts.ts';
+import { Refusal, refuse } from './refusal.ts';
+
+export interface Target {
+  readonly url: URL;
+  /** Set here, whatever the program sends. */
+  readonly headers: Endpoint['headers'];
+  /** The connection to use, and no other. Null: the address is trusted. */
+  readonly socket: Socket | null;
+}
+
+/** A model may be silent for a long time before it answers. */
+export const IDLE_MS = 15 * 60_000;
+
+const hopByHop = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+/**
+ * Passes one request on and its response back. It throws before anything is sent; afterwards every failure ends this
+ * one response, because whatever is thrown in a handler of an event would end the daemon.
+ */
+export function forward(request: IncomingMessage, response: ServerResponse, { url, headers, socket }: Target): void {
+  const host = normalName(url.hostname);
+  if (socket?.destroyed) throw new Refusal(502, `${host} closed the connection.`);
+  const upstream = (url.protocol === 'https:' ? requestHttps : requestHttp)({
+    host,
+    ...(url.port && { port: url.port }),
+    method: request.method ?? 'GET',
+    path: `${url.pathname}${url.search}`,
+    headers: { ...endToEnd(request.headers, headers), ...framing(request), host: url.host, ...headers },
+    timeout: IDLE_MS,
+    // With `agent: false` Node would ignore createConnection, resolve the name again and open a connection of its own.
+    ...(socket ? { createConnection: () => socket } : { agent: false }),
+  });
+  const fail = (error: unknown): void => refuse(response, error);
+  upstream.on('response', (answer) => {
+    answer.on('error', () => response.destroy());
+    try {
+      response.writeHead(statusOf(answer), endToEnd(answer.headers, {}));
+      answer.pipe(response);
+    } catch (error) {
+      fail(error instanceof Refusal ? error : new Refusal(502, `${host} sent a response that is not valid HTTP.`));
+      upstream.destroy();
+    }
+  });
+  upstream.on('timeout', () => upstream.destroy(new Refusal(504, `${host} was silent for too long.`)));
+  upstream.on('error', fail);
+  // Also reached without an error, for example when the host changes the protocol unasked.
+  upstream.on('close', () => response.headersSent || fail(new Refusal(502, `${host} closed the connection.`)));
+  socket?.on('close', () => upstream.destroy());
+  response.on('error', () => upstream.destroy());
+  response.on('close', () => upstream.destroy());
+  request.on('error', () => upstream.destroy());
+  request.pipe(upstream);
+}
+
+/** Node writes statuses from 100 on, and those below 200 are not the final response. */
+function statusOf({ statusCode = 0 }: IncomingMessage): number {
+  if (statusCode >= 200 && statusCode <= 999) return statusCode;
+  throw new Refusal(
+    502,
+    `The host answered with the status ${String(statusCode).padStart(3, '0')}, which is not valid.`,
+  );
+}
+
+/** Node sends the body of GET, HEAD, DELETE and OPTIONS bare unless it is told how the body is framed. */
+function framing({ headers }: IncomingMessage): IncomingHttpHeaders {
+  const encoding = headers['transfer-encoding'];
+  if (encoding === undefined) return {};
+  if (encoding.toLowerCase() !== 'chunked') throw new Refusal(501, `Transfer-Encoding ${encoding} is not supported.`);
+  return { 'transfer-encoding': 'chunked' };
+}
+
+/** Without what belongs to this one connection, and without what is set here. */
+function endToEnd(headers: IncomingHttpHeaders, set: Endpoint['headers']): IncomingHttpHeaders {
+  const named = `${headers.connection ?? ''}`.toLowerCase().split(/\s*,\s*/);
+  const dropped = new Set([...hopByHop, ...named, ...Object.keys(set).map((name) => name.toLowerCase())]);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.has(name)));
+}
