@@ -117,6 +117,33 @@ describe('a plain call', () => {
     expect(await client.line()).toBeNull();
   });
 
+  test.each([true, false])('that is taken back counts until its end, shortcut: %s', async (shortcut) => {
+    const released: (() => void)[] = [];
+    const { client } = await connect(shortcut, () => new Promise((resolve) => released.push(() => resolve(echo({})))));
+    await client.send(`${JSON.stringify(initialize('2025-11-25'))}\n`);
+    await client.line();
+    const cancel = (requestId: number) => ({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId },
+    });
+    const pairs = Array.from({ length: 500 }, (_, id) => [plainCall(id, 'echo'), cancel(id)]).flat();
+    void client.send(pairs.map((message) => `${JSON.stringify(message)}\n`).join(''));
+    await until('64 are under way', () => released.length >= 64);
+    await client.send(`${JSON.stringify({ jsonrpc: '2.0', id: 'last', method: 'ping' })}\n`);
+    // Whatever would be read now, would have been read by the time that an event of the same kind has come round.
+    for (let n = 0; n < 100; n += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(released).toHaveLength(64);
+    for (let n = 0; n < 500; n += 1) {
+      await until('the next one', () => released.length > n);
+      released[n]?.();
+    }
+    // A call that ended before its cancellation was read has been answered.
+    let answer = await client.json();
+    while (answer !== null && answer.id !== 'last') answer = await client.json();
+    expect(answer).toMatchObject({ id: 'last' });
+  });
+
   test('does not overtake a call that the library has', async () => {
     const order: unknown[] = [];
     const { client } = await connect(true, async (_, args) => {
@@ -178,7 +205,8 @@ async function connect(shortcut: boolean, callTool: CallTool) {
     short += 1;
     return callTool(name, args);
   };
-  serveStdio(() => createServerOf(callTool), { transport: new SocketTransport(socket, shortcut ? counting : null) });
+  const transport = new SocketTransport(socket, shortcut ? counting : null);
+  serveStdio(() => createServerOf(transport.counted(callTool)), { transport });
   let closed = false;
   const close = async () => {
     if (closed) return;

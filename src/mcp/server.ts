@@ -14,7 +14,11 @@ export function createAgentServer(
   deps: ToolDependencies,
   attempt: Attempt,
   agent: AgentRow,
-  { version, instructions }: { readonly version: string; readonly instructions?: string | undefined },
+  {
+    version,
+    instructions,
+    callTool: call,
+  }: { readonly version: string; readonly instructions?: string | undefined; readonly callTool: CallTool },
 ): Server {
   const options = {
     capabilities: { tools: { listChanged: true } },
@@ -25,7 +29,6 @@ export function createAgentServer(
     const custom = customToolsInScope(attempt, await deps.settings.customTools());
     return { tools: [...toolsInScope(attempt), ...custom].map(published) };
   });
-  const call = createToolCaller(deps, attempt);
   server.setRequestHandler('tools/call', async ({ params }) => {
     const result = await call(params.name, params.arguments);
     if (!result) {

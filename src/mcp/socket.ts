@@ -115,13 +115,14 @@ async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptio
       import('./transport.ts'),
       options.instructions?.(attempt),
     ]);
-  const about = { version, instructions };
+  const callTool = createToolCaller(tools, attempt);
+  const transport = new SocketTransport(socket, callTool);
+  const about = { version, instructions, callTool: transport.counted(callTool) };
   const create = () => {
     const server = createAgentServer(tools, attempt, agent, about);
     connected.add(server);
     return server;
   };
-  const transport = new SocketTransport(socket, createToolCaller(tools, attempt));
   serveStdio(create, { transport });
 }
 

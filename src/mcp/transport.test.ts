@@ -85,6 +85,50 @@ describe('SocketTransport', () => {
     expect(received).toEqual([request(1)]);
   });
 
+  const wide = (n: number) => JSON.stringify(Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, 1])));
+  const deep = (n: number) => `${'['.repeat(n)}${']'.repeat(n)}`;
+
+  test.each([
+    ['too many keys', `{"jsonrpc":"2.0","id":7,"method":"ping","params":${wide(10_000)}}`, /at most 10000 keys/, 7],
+    ['too deep', `{"method":"ping","params":{"a":${deep(63)}},"jsonrpc":"2.0","id":8}`, /nested at most 64 deep/, 8],
+    ['too deep', `{"jsonrpc":"2.0","method":"ping","params":{"a":${deep(63)}},"id":"x-1"}`, /nested/, 'x-1'],
+    ['too many keys, without an id', `{"method":"ping","params":${wide(10_000)}}`, /at most 10000 keys/, null],
+    ['too many keys, with an id inside', `{"params":${wide(10_000)},"a":{"b":1,"id":5}}`, /at most 10000 keys/, null],
+  ])('refuses what is %s before it is parsed, and names the request (%#)', async (_, bad, message, id) => {
+    await client.send(`${bad}\n`);
+    const error = { code: -32600, message: expect.stringMatching(message) };
+    expect(await client.json()).toEqual({ jsonrpc: '2.0', id, error });
+    await client.send(line(request(1)));
+    await seen(1);
+  });
+
+  test('takes what is just within the limits', async () => {
+    const params = { ...JSON.parse(wide(9_000)), deep: JSON.parse(deep(62)) };
+    await client.send(line(request(1, { params })));
+    await seen(1);
+    expect(received[0]).toEqual(request(1, { params }));
+  });
+
+  test('lets others have a turn while one client sends many lines at once', async () => {
+    let turns = 0;
+    let atEnd = -1;
+    const turn = () => {
+      turns += 1;
+      if (atEnd === -1) setImmediate(turn);
+    };
+    onReceive = ({ id }) => {
+      if (id === undefined) return;
+      atEnd = turns;
+    };
+    const notice = line({ jsonrpc: '2.0', method: 'notifications/x' });
+    const count = Math.floor(60_000 / notice.length);
+    setImmediate(turn);
+    await client.send(notice.repeat(count) + line(request(1)));
+    await until('all are read', () => atEnd !== -1);
+    expect(received).toHaveLength(count + 1);
+    expect(atEnd).toBeGreaterThan(count / 16 - 1);
+  });
+
   test('hands on every message of the protocol and answers everything else, whatever the JSON', async () => {
     const part = <T>(valid: fc.Arbitrary<T>) => fc.option(fc.oneof(valid, fc.jsonValue()), { nil: undefined });
     const almost = fc.record({

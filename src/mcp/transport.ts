@@ -7,20 +7,23 @@ import {
   type RequestId,
   type Transport,
 } from '@modelcontextprotocol/server';
+import { GrowingBuffer } from '../core/growing-buffer.ts';
+import { checkBounds, JSON_LIMITS } from '../core/json-bounds.ts';
 import type { ToolResult } from '../tools/bound.ts';
 import { sayFarewell } from './farewell.ts';
 import { asPlainCall, cancelledId, type PlainCall } from './plain-call.ts';
 
-/** Larger than any message that we accept, small enough that a hundred clients cannot fill the memory. */
-const MAX_FRAME = 8 * 1024 * 1024;
 /** A client that asks on and on without waiting is read no faster than it is answered. */
 const MAX_UNANSWERED = 64;
+/** After so many lines of one client, everybody else has a turn. */
+const LINES_AT_A_TIME = 16;
 
 /** Executes a call; null where there is no such tool. */
 export type CallTool = (name: string, args: unknown) => Promise<ToolResult | null>;
 
 /**
- * Newline-delimited JSON-RPC on a socket. What is none is answered so and skipped; a line without end is refused.
+ * Newline-delimited JSON-RPC on a socket. A line that is not a message, or exceeds the limits of JSON, is answered with an
+ * error and skipped; a line of more bytes than the limit ends the connection.
  *
  * Calls of tools are nearly all that an agent sends, and the library parses each of them eight times. Those in the plainest
  * form of the protocol of 2025 are executed and answered here, just as the library would do it.
@@ -34,6 +37,8 @@ export class SocketTransport implements Transport {
   readonly #unanswered = new Map<RequestId, number>();
   #waiting = 0;
   readonly #callTool: CallTool | null;
+  /** Calls under way, whoever asked for them. A call that was cancelled is executed to its end, and counts until then. */
+  #calling = 0;
   /** The calls that are executed here, and whether they are not taken back. Of an id, the last one. */
   readonly #calls = new Map<RequestId, { wanted: boolean }>();
   #executing = 0;
@@ -42,15 +47,29 @@ export class SocketTransport implements Transport {
   /** What has come and is not looked at yet. */
   #unread: Buffer = Buffer.alloc(0);
   #reading = false;
+  /** Reading goes on when everybody else has had a turn. */
+  #soon = false;
   /** The beginning of a line whose end has not come yet. */
-  #chunks: Buffer[] = [];
-  #size = 0;
+  readonly #line = new GrowingBuffer();
   #ended = false;
   #closed = false;
 
   constructor(socket: Socket, callTool: CallTool | null = null) {
     this.#socket = socket;
-    this.#callTool = callTool;
+    this.#callTool = callTool && this.counted(callTool);
+  }
+
+  /** Executes calls of this connection, and reads no further while too many are under way. */
+  counted(callTool: CallTool): CallTool {
+    return async (name, args) => {
+      this.#calling += 1;
+      try {
+        return await callTool(name, args);
+      } finally {
+        this.#calling -= 1;
+        if (this.#calling === MAX_UNANSWERED - 1) this.#flowSoon();
+      }
+    };
   }
 
   /** The library says so when it answers `initialize`, which the protocol of 2026 does not have. */
@@ -82,7 +101,7 @@ export class SocketTransport implements Transport {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#chunks = [];
+    this.#line.clear();
     this.#unread = Buffer.alloc(0);
     this.#socket.destroySoon();
     this.onclose?.();
@@ -92,36 +111,51 @@ export class SocketTransport implements Transport {
   #flow(): void {
     if (this.#reading || this.#closed) return;
     this.#reading = true;
-    while (!this.#closed && !this.#full && this.#unread.length > 0) this.#readLine();
+    for (
+      let lines = 0;
+      lines < LINES_AT_A_TIME && !this.#closed && !this.#full && this.#unread.length > 0;
+      lines += 1
+    ) {
+      this.#readLine();
+    }
     this.#reading = false;
     if (this.#closed) return;
+    if (!this.#full && this.#unread.length > 0) {
+      this.#socket.pause();
+      return void this.#flowSoon();
+    }
     if (this.#ended && this.#waiting === 0 && this.#unread.length === 0) return void this.close();
     if (this.#full) this.#socket.pause();
     else this.#socket.resume();
   }
 
+  #flowSoon(): void {
+    if (this.#soon) return;
+    this.#soon = true;
+    setImmediate(() => {
+      this.#soon = false;
+      this.#flow();
+    });
+  }
+
   get #full(): boolean {
-    return this.#waiting >= MAX_UNANSWERED || this.#socket.writableNeedDrain;
+    return Math.max(this.#waiting, this.#calling) >= MAX_UNANSWERED || this.#socket.writableNeedDrain;
   }
 
   #readLine(): void {
     const end = this.#unread.indexOf(10);
     const part = end === -1 ? this.#unread : this.#unread.subarray(0, end);
     this.#unread = end === -1 ? Buffer.alloc(0) : this.#unread.subarray(end + 1);
-    this.#chunks.push(part);
-    this.#size += part.length;
-    if (this.#size > MAX_FRAME) {
+    if (this.#line.size + part.length > JSON_LIMITS.bytes) {
       this.#closed = true;
-      this.#chunks = [];
-      sayFarewell(this.#socket, failure(-32600, `A message may have at most ${MAX_FRAME} bytes.`));
+      this.#line.clear();
+      sayFarewell(this.#socket, failure(-32600, `A message may have at most ${JSON_LIMITS.bytes} bytes.`));
       this.onclose?.();
       return;
     }
-    if (end === -1) return;
-    const line = Buffer.concat(this.#chunks).toString('utf8');
-    this.#chunks = [];
-    this.#size = 0;
-    this.#take(line);
+    if (end !== -1 && this.#line.size === 0) return void this.#take(part);
+    this.#line.append(part);
+    if (end !== -1) this.#take(this.#line.take());
   }
 
   async #execute(callTool: CallTool, { id, name, args }: PlainCall, message: JSONRPCMessage): Promise<void> {
@@ -166,13 +200,19 @@ export class SocketTransport implements Transport {
     else this.#unanswered.set(id, times - 1);
   }
 
-  #take(line: string): void {
-    if (line.trim() === '') return;
+  #take(bytes: Buffer): void {
+    try {
+      checkBounds(bytes);
+    } catch (error) {
+      return void this.#refuse(-32600, (error as Error).message, idAtEdge(bytes));
+    }
+    const line = bytes.toString('utf8');
     let message: unknown;
     try {
       message = JSON.parse(line);
     } catch {
-      return void this.#refuse(-32700, 'That line is no JSON.');
+      if (line.trim() !== '') this.#refuse(-32700, 'That line is not valid JSON.');
+      return;
     }
     const call = this.#agreed ? asPlainCall(message) : null;
     // Nothing overtakes what the library is still busy with.
@@ -185,7 +225,7 @@ export class SocketTransport implements Transport {
     } else if (isJSONRPCNotification(message)) {
       if (message.method === 'notifications/cancelled') this.#takeBack(message.params);
     } else if (!isJSONRPCResponse(message)) {
-      return void this.#refuse(-32600, 'That is no JSON-RPC 2.0 message of MCP.', idOf(message));
+      return void this.#refuse(-32600, 'That is not a JSON-RPC 2.0 message of MCP.', idOf(message));
     }
     this.onmessage?.(message);
   }
@@ -204,3 +244,20 @@ function idOf(message: unknown): RequestId | null {
   const id = (message as { id?: unknown } | null)?.id;
   return typeof id === 'string' || Number.isInteger(id) ? (id as RequestId) : null;
 }
+
+/**
+ * The id of a request that is not parsed, so that whoever waits for its answer gets it. Clients write it first, or last, or
+ * between the version and the method.
+ */
+function idAtEdge(bytes: Buffer): RequestId | null {
+  const id = '(-?\\d{1,15}|"[\\w.:-]{1,100}")';
+  const head = bytes.toString('latin1', 0, EDGE);
+  const tail = bytes.toString('latin1', Math.max(0, bytes.length - EDGE));
+  const [, found] =
+    new RegExp(`^\\s*\\{\\s*(?:"jsonrpc"\\s*:\\s*"2\\.0"\\s*,\\s*)?"id"\\s*:\\s*${id}\\s*,`).exec(head) ??
+    new RegExp(`[\\]}"\\s],\\s*"id"\\s*:\\s*${id}\\s*(?:,\\s*"jsonrpc"\\s*:\\s*"2\\.0"\\s*)?\\}\\s*$`).exec(tail) ??
+    [];
+  return found === undefined ? null : JSON.parse(found);
+}
+
+const EDGE = 300;

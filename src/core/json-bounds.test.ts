@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { checkBounds, JSON_LIMITS, type JsonLimits, parseBounded } from './json-bounds.ts';
+
+const ANY: JsonLimits = { bytes: 1e9, entries: 1e9, depth: 1e9 };
+
+describe('checkBounds()', () => {
+  test('counts what a parser finds, in any spacing', () => {
+    fc.assert(
+      fc.property(
+        fc.jsonValue({ depthSize: 'large', noUnicodeString: false }),
+        fc.constantFrom('', ' ', '\t', '\n  '),
+        (value, space) => {
+          const text = JSON.stringify(value, null, space);
+          const bytes = Buffer.from(text);
+          const { entries, depth } = count(value);
+          checkBounds(bytes, { bytes: bytes.length, entries, depth });
+          expect(() => checkBounds(bytes, { ...ANY, bytes: bytes.length - 1 })).toThrow(/bytes/);
+          if (entries > 0) expect(() => checkBounds(bytes, { ...ANY, entries: entries - 1 })).toThrow(/keys/);
+          if (depth > 0) expect(() => checkBounds(bytes, { ...ANY, depth: depth - 1 })).toThrow(/nested/);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test('ends on any bytes', () => {
+    const byte = fc.constantFrom(...Buffer.from('[]{}",:\\ 1a'), 0xff, 0);
+    fc.assert(
+      fc.property(fc.array(byte, { maxLength: 40 }), (bytes) => {
+        expect(checkBounds(Uint8Array.from(bytes))).toBeUndefined();
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each([
+    ['a bracket in a string', '["[[[[{{{{,,,,"]', { entries: 1, depth: 1 }],
+    ['an escaped quote', '["a\\",[,","b"]', { entries: 2, depth: 1 }],
+    ['an escaped backslash at the end', '["a\\\\",[]]', { entries: 2, depth: 2 }],
+    ['a key that is there twice', '{"a":1,"a":1}', { entries: 2, depth: 1 }],
+    ['empty ones', '[ {\n} , [\t] ]', { entries: 2, depth: 2 }],
+  ])('counts %s', (_, text, { entries, depth }) => {
+    const bytes = Buffer.from(text);
+    checkBounds(bytes, { ...ANY, entries, depth });
+    expect(() => checkBounds(bytes, { ...ANY, entries: entries - 1 })).toThrow(/keys/);
+    expect(() => checkBounds(bytes, { ...ANY, depth: depth - 1 })).toThrow(/nested/);
+  });
+});
+
+describe('parseBounded()', () => {
+  const numbers = (n: number) => Buffer.from(JSON.stringify(Array(n).fill(1)));
+  const nested = (n: number) => Buffer.from('['.repeat(n) + ']'.repeat(n));
+
+  test('parses what is within the limits', () => {
+    const text = JSON.stringify('x'.repeat(JSON_LIMITS.bytes - 2));
+    expect(parseBounded(Buffer.from(text))).toHaveLength(JSON_LIMITS.bytes - 2);
+    expect(parseBounded(numbers(10_000))).toHaveLength(10_000);
+    expect(parseBounded(nested(64))).toEqual(JSON.parse(nested(64).toString()));
+    expect(parseBounded('{"é":"\\u0000"}')).toEqual({ é: '\0' });
+  });
+
+  test.each([
+    ['too many bytes', Buffer.from(`"${'x'.repeat(JSON_LIMITS.bytes)}"`), /at most 8388608 bytes/],
+    ['too many elements', numbers(10_001), /at most 10000 keys and elements/],
+    ['too deep', nested(65), /nested at most 64 deep/],
+    // Refused though it is not JSON: the limits come before the parser.
+    ['too deep and broken', Buffer.from('['.repeat(100_000)), /nested at most 64 deep/],
+  ])('refuses what is %s', (_, bytes, message) => {
+    expect(() => parseBounded(bytes)).toThrow(
+      expect.objectContaining({ code: 'too_large', message: expect.stringMatching(message) }),
+    );
+  });
+
+  test('throws a syntax error of JSON as JSON.parse does', () => {
+    expect(() => parseBounded(Buffer.from('{'))).toThrow(SyntaxError);
+  });
+});
+
+/** The same, from what the parser made of it. */
+function count(value: unknown): { entries: number; depth: number } {
+  if (typeof value !== 'object' || value === null) return { entries: 0, depth: 0 };
+  const inner = Object.values(value).map(count);
+  return {
+    entries: inner.length + inner.reduce((sum, one) => sum + one.entries, 0),
+    depth: 1 + Math.max(0, ...inner.map((one) => one.depth)),
+  };
+}

@@ -1,0 +1,81 @@
+import { SubstratError } from './errors.ts';
+import { MAX_DEPTH } from './text.ts';
+
+/** How much JSON from outside may hold. Parsing and checking more would keep everybody else waiting. */
+export interface JsonLimits {
+  readonly bytes: number;
+  /** Keys of objects and elements of arrays, counted together. */
+  readonly entries: number;
+  readonly depth: number;
+}
+
+export const JSON_LIMITS: JsonLimits = { bytes: 8 * 1024 * 1024, entries: 10_000, depth: MAX_DEPTH };
+
+/**
+ * Parses JSON that comes from outside. What exceeds the limits is refused before it is parsed: `too_large` says which limit.
+ * A syntax error is thrown as `JSON.parse` throws it.
+ */
+export function parseBounded(source: Uint8Array | string, limits: JsonLimits = JSON_LIMITS): unknown {
+  const bytes = typeof source === 'string' ? Buffer.from(source) : source;
+  checkBounds(bytes, limits);
+  return JSON.parse(typeof source === 'string' ? source : textOf(bytes));
+}
+
+/** Throws `too_large` where the bytes of a JSON text exceed a limit. What is not JSON may pass: this only counts. */
+export function checkBounds(bytes: Uint8Array, limits: JsonLimits = JSON_LIMITS): void {
+  const problem = boundsProblem(bytes, limits);
+  if (problem !== null) throw new SubstratError('too_large', problem);
+}
+
+function boundsProblem(bytes: Uint8Array, { bytes: maxBytes, entries: maxEntries, depth: maxDepth }: JsonLimits) {
+  if (bytes.length > maxBytes) return `JSON may have at most ${maxBytes} bytes; this has ${bytes.length}.`;
+  let depth = 0;
+  let entries = 0;
+  const end = bytes.length;
+  for (let at = 0; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    // With this bit, `[` is `{` and `]` is `}`.
+    const kind = byte | 0x20;
+    if (byte === QUOTE) {
+      at = endOfString(bytes, at + 1);
+    } else if (byte === COMMA) {
+      entries += 1;
+      if (entries > maxEntries) return tooMany(maxEntries);
+    } else if (kind === OPEN) {
+      depth += 1;
+      if (depth > maxDepth) return `JSON may be nested at most ${maxDepth} deep.`;
+      // There are as many entries as commas, and one more unless it is empty.
+      while (isWhiteSpace(bytes[at + 1])) at += 1;
+      if (((bytes[at + 1] ?? 0) | 0x20) !== CLOSE) entries += 1;
+      if (entries > maxEntries) return tooMany(maxEntries);
+    } else if (kind === CLOSE) {
+      depth -= 1;
+    }
+  }
+  return null;
+}
+
+/** Where the string ends whose first character is at `at`. */
+function endOfString(bytes: Uint8Array, at: number): number {
+  let here = at;
+  while (here < bytes.length && bytes[here] !== QUOTE) here += bytes[here] === BACKSLASH ? 2 : 1;
+  return here;
+}
+
+function isWhiteSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function tooMany(maxEntries: number): string {
+  return `JSON may have at most ${maxEntries} keys and elements.`;
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
