@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDm } from '../src/messaging/channels.ts';
 import { post } from '../src/messaging/post.ts';
-import { answer } from '../src/messaging/replies.ts';
+import { reply } from '../src/messaging/replies.ts';
 import { createAgent } from '../src/messaging/tree.ts';
 import { openStore } from '../src/store/open.ts';
 import type { AgentRow, RequestRow, Store, Tx } from '../src/store/store.ts';
@@ -84,8 +84,8 @@ async function exchange(tx: Tx, asker: AgentRow, answerer: AgentRow, n: number):
   await tx.injectDelivery({ messageId, agentId, runId: run.id });
   await tx.endRun({ id: run.id, state: 'completed', stopReason: 'end_turn', error: null, finalText: '', now });
   const request = (await tx.getRequest({ id: messageId })) as RequestRow;
-  const reply = await answer(tx, request, { run, text: `Answer ${n}: nothing much.`, kind: 'reply' }, now);
-  await tx.acknowledgeDelivery({ messageId: reply as string, agentId: asker.id });
+  const answered = await reply(tx, request, { run, text: `Answer ${n}: nothing much.` }, now);
+  await tx.acknowledgeDelivery({ messageId: answered.messageId, agentId: asker.id });
   const woken = await tx.getLiveRun({ agentId: asker.id });
   if (woken) {
     await tx.endRun({ id: woken.id, state: 'completed', stopReason: 'end_turn', error: null, finalText: '', now });

@@ -8,6 +8,7 @@ export { SubstratError } from '../core/errors.ts';
 export type Agent = z.infer<typeof schemas.Agent>;
 export type AgentCreation = z.input<typeof schemas.AgentCreation>;
 export type Message = z.infer<typeof schemas.Message>;
+export type Sent = z.infer<typeof schemas.Sent>;
 export type Run = z.infer<typeof schemas.Run>;
 export type RunMessage = z.infer<typeof schemas.RunMessage>;
 export type RunStep = z.infer<typeof schemas.RunStep>;
@@ -125,8 +126,9 @@ export function createClient(address: Address) {
     deletePassage: (ref: string, id: string) =>
       exchange<{ status: 'deleted'; id: string }>('DELETE', `${agent(ref)}/passages/${encodeURIComponent(id)}`),
 
-    sendMessage: (ref: string, message: { text: string; inReplyTo?: string }, options?: PostOptions) =>
-      post<{ messageId: string }>(`${agent(ref)}/messages`, message, options),
+    /** `answered` is the agent's question that it answered; `inReplyTo: null` asks anew in any case. */
+    sendMessage: (ref: string, message: { text: string; inReplyTo?: string | null }, options?: PostOptions) =>
+      post<Sent>(`${agent(ref)}/messages`, message, options),
     listMessages: (ref: string, query: PageQuery = {}) => get<Page<Message>>(`${agent(ref)}/messages`, query),
     getMessage: (id: string) => get<Message>(message(id)),
     listReplies,
@@ -156,7 +158,7 @@ export function createClient(address: Address) {
       get<Page<Message>>(`${channel(id)}/messages`, query),
     /** `dm-x-y` opens a DM where there is none. */
     postMessage: (id: string, words: { text: string; parentMessageId?: string | undefined }, options?: PostOptions) =>
-      post<{ messageId: string }>(`${channel(id)}/messages`, words, options),
+      post<Sent>(`${channel(id)}/messages`, words, options),
     markRead: (id: string) => post<Channel>(`${channel(id)}/read`),
     listMembers: (id: string) => get<Page<Member>>(`${channel(id)}/members`),
     addMember: (id: string, member: { participant: string; wake?: Member['wake'] & string }) =>

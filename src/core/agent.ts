@@ -13,7 +13,7 @@ const RESERVED = new Set(['user', 'system', 'substrat']);
 /**
  * terminated: it ended; nothing of it runs again.
  * busy: a run of it is running.
- * waiting: it asked and not all answers are there. Only news does not wake it.
+ * waiting: it asked and not all answers are there. While it waits for an agent, news does not wake it.
  * idle: none of these.
  */
 export function agentState(agent: { terminated_at: number | null; running: number; asking: number }): AgentState {

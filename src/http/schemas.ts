@@ -87,9 +87,19 @@ export const AgentCreation = z
 export const MessageCreation = z
   .strictObject({
     text,
-    inReplyTo: label.optional().openapi({ description: "The agent's question that this answers." }),
+    inReplyTo: label.nullish().openapi({
+      description:
+        "The agent's question that this answers. Without it, the message answers the only open question of the agent to you, or is a new request; null makes it a new request in any case.",
+    }),
   })
   .openapi('MessageCreation');
+
+export const Sent = z
+  .strictObject({
+    messageId: z.string(),
+    answered: z.string().optional().openapi({ description: "The agent's question that the message answered." }),
+  })
+  .openapi('Sent');
 
 export const Message = z
   .strictObject({

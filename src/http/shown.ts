@@ -61,6 +61,10 @@ function showMessage(view: MessageView, reactions: readonly ReactionView[]) {
   };
 }
 
+export function showSent({ messageId, answered }: { readonly messageId: string; readonly answered: string | null }) {
+  return answered === null ? { messageId } : { messageId, answered };
+}
+
 export function showRun(run: RunRow & { readonly handle: string }) {
   return {
     id: run.id,

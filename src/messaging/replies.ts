@@ -12,11 +12,25 @@ export interface Answer {
   readonly kind: 'reply' | 'error';
 }
 
+export interface Answered {
+  readonly messageId: string;
+  /** The request. */
+  readonly answered: string;
+  /** It was closed before, so this is news. */
+  readonly late: boolean;
+}
+
+/** A message that answered nothing. */
+export interface Unanswered {
+  readonly messageId: string;
+  readonly answered: null;
+}
+
 /**
  * Closes the request and sends the reply that closes it, in one transaction. If it was closed before, a reply becomes
- * news, marked late, and an error is dropped: the asker has an answer. Answers the message's id, or null when nothing was sent.
+ * news, marked late, and an error is dropped: the asker has an answer. Returns what was sent, or null when nothing was.
  */
-export async function answer(tx: Tx, request: RequestRow, reply: Answer, now: number): Promise<string | null> {
+export async function answer(tx: Tx, request: RequestRow, reply: Answer, now: number): Promise<Answered | null> {
   const closed = await tx.closeRequest({ id: request.message_id, at: now });
   if (!closed && reply.kind === 'error') return null;
   await tx.acknowledgePending({ messageId: request.message_id, agentId: request.recipient_id });
@@ -38,7 +52,17 @@ export async function answer(tx: Tx, request: RequestRow, reply: Answer, now: nu
     now,
   );
   if (closed) await tx.setRequestReply({ id: request.message_id, replyId: id });
-  return id;
+  return { messageId: id, answered: request.message_id, late: !closed };
+}
+
+/** `answer` for words of a participant, which are always sent. */
+export async function reply(
+  tx: Tx,
+  request: RequestRow,
+  words: Pick<Answer, 'run' | 'text'>,
+  now: number,
+): Promise<Answered> {
+  return (await answer(tx, request, { ...words, kind: 'reply' }, now)) as Answered;
 }
 
 /** What a run that ended well owes: its final text answers what it served, unless it still waits for others itself. */

@@ -3,7 +3,7 @@ import { SubstratError } from '../core/errors.ts';
 import type { AgentRow, RequestRow, RunRow, Tx } from '../store/store.ts';
 import { openDm } from './channels.ts';
 import { post } from './post.ts';
-import { answer } from './replies.ts';
+import { type Answered, reply, type Unanswered } from './replies.ts';
 import { type Recipient, resolveRecipient } from './route.ts';
 
 export interface MessagingRules {
@@ -12,12 +12,8 @@ export interface MessagingRules {
   readonly maxChainDepth: number;
 }
 
-export interface Sent {
-  readonly messageId: string;
-  readonly waiting: boolean;
-  /** It answered a request, and so is exempt from the rate limit. */
-  readonly reply: boolean;
-}
+/** What became of a message. One that answers is exempt from the rate limit. */
+export type Sent = (Answered | Unanswered) & { readonly waiting: boolean };
 
 /** `send_message` by recipient: decides whether the message answers, asks or tells, and sends it. */
 export async function send(
@@ -35,8 +31,7 @@ export async function send(
       ? null
       : await servedRequest(tx, run, to);
   if (answered) {
-    const messageId = await answer(tx, answered, { run, text: message.text, kind: 'reply' }, now);
-    return { messageId: messageId as string, waiting: false, reply: true };
+    return { ...(await reply(tx, answered, { run, text: message.text }, now)), waiting: false };
   }
   const waiting = message.sync ?? (to.agent !== null && !(await tx.isCarrying({ runId: run.id, authorId: to.id })));
   const parent = run.serves && waiting ? await tx.getRequest({ id: run.serves }) : null;
@@ -61,26 +56,27 @@ export async function send(
     },
     now,
   );
-  return { messageId, waiting, reply: false };
+  return { messageId, waiting, answered: null };
 }
 
-/** A person's message to an agent is a request, unless it answers one of the agent's. It gives the tree its runs back. */
+/**
+ * A person's message to an agent answers the agent's question to them: the one that it names, or without a name the only one
+ * that is open. Otherwise it is a request; `inReplyTo: null` makes it one in any case. It gives the tree its runs back.
+ */
 export async function sendAsPerson(
   tx: Tx,
   rules: MessagingRules,
   from: { readonly id: string; readonly handle: string },
   to: AgentRow,
-  message: { text: string; inReplyTo?: string | undefined; threadId?: string | null },
+  message: { text: string; inReplyTo?: string | null | undefined; threadId?: string | null },
   now: number,
-): Promise<string> {
+): Promise<Answered | Unanswered> {
   if (to.terminated_at !== null)
     throw new SubstratError('terminated', `${to.handle} is terminated; it answers nobody.`);
   await tx.resetTreeRuns({ treeId: to.tree_id });
-  if (message.inReplyTo) {
-    const request = await requestBetween(tx, { asker: to.id, recipient: from.id }, message.inReplyTo);
-    return (await answer(tx, request, { run: null, text: message.text, kind: 'reply' }, now)) as string;
-  }
-  return post(
+  const question = message.threadId ? null : await questionMeant(tx, from, to, message.inReplyTo);
+  if (question) return reply(tx, question, { run: null, text: message.text }, now);
+  const messageId = await post(
     tx,
     {
       channelId: await openDm(tx, to, from, now),
@@ -95,6 +91,20 @@ export async function sendAsPerson(
     },
     now,
   );
+  return { messageId, answered: null };
+}
+
+/** The agent's question that a person's message answers. Of several open ones none is meant unless it is named. */
+async function questionMeant(
+  tx: Tx,
+  from: { readonly id: string },
+  to: AgentRow,
+  named: string | null | undefined,
+): Promise<RequestRow | null> {
+  if (named === null) return null;
+  if (named !== undefined) return requestBetween(tx, { asker: to.id, recipient: from.id }, named);
+  const asked = await tx.listOpenRequestsBetween({ askerId: to.id, recipientId: from.id });
+  return asked.length === 1 ? (asked[0] ?? null) : null;
 }
 
 /** News to all siblings, in the channel of the team. */
@@ -146,6 +156,6 @@ export async function servedRequest(tx: Tx, run: RunRow, to: Pick<Recipient, 'id
   const request = run.serves === null ? null : await tx.getRequest({ id: run.serves });
   if (!request || request.asker_id !== to.id) return null;
   if (request.state === 'open') return request;
-  const reply = request.reply_id === null ? null : await tx.getMessage({ id: request.reply_id });
-  return reply?.kind === 'error' ? request : null;
+  const closing = request.reply_id === null ? null : await tx.getMessage({ id: request.reply_id });
+  return closing?.kind === 'error' ? request : null;
 }

@@ -4,7 +4,7 @@ import { mentioned } from '../core/mentions.ts';
 import type { AgentRow, ChannelRow, MemberView, RunRow, Tx } from '../store/store.ts';
 import { otherSide } from './channels.ts';
 import { post, type Recipient } from './post.ts';
-import { answer } from './replies.ts';
+import { type Answered, reply, type Unanswered } from './replies.ts';
 import { advance, joinRound } from './rounds.ts';
 import { type MessagingRules, sendAsPerson, servedRequest } from './send.ts';
 
@@ -15,12 +15,6 @@ export interface Speaker {
   readonly run: RunRow | null;
 }
 
-export interface Said {
-  readonly messageId: string;
-  /** It answered a request, and so is exempt from the rate limit. */
-  readonly reply: boolean;
-}
-
 /** A message in a channel that the speaker may write to. Who is woken by it is decided here. */
 export async function speak(
   tx: Tx,
@@ -29,14 +23,14 @@ export async function speak(
   channel: ChannelRow,
   message: { readonly text: string; readonly thread?: string | undefined },
   now: number,
-): Promise<Said> {
+): Promise<Answered | Unanswered> {
   const threadId = message.thread === undefined ? null : await threadOf(tx, channel, message.thread);
   const said =
     channel.kind === 'dm'
       ? await speakInDm(tx, rules, speaker, channel, { text: message.text, threadId }, now)
       : {
           messageId: await speakToAll(tx, rules, speaker, channel, { text: message.text, threadId }, now),
-          reply: false,
+          answered: null,
         };
   const stored = await tx.getMessage({ id: said.messageId });
   // Whoever speaks has read what was said before.
@@ -123,19 +117,16 @@ async function speakInDm(
   channel: ChannelRow,
   { text, threadId }: Words,
   now: number,
-): Promise<Said> {
+): Promise<Answered | Unanswered> {
   const { run } = speaker;
   const other = await otherSide(tx, channel, speaker.id);
   const agent = await tx.getAgent({ id: other.id });
   if (agent?.terminated_at) throw new SubstratError('terminated', `${agent.handle} is terminated; it answers nobody.`);
   if (!run && agent) {
-    return { messageId: await sendAsPerson(tx, rules, speaker, agent, { text, threadId }, now), reply: false };
+    return sendAsPerson(tx, rules, speaker, agent, { text, threadId }, now);
   }
   const request = run && (await servedRequest(tx, run, other));
-  if (request) {
-    const messageId = await answer(tx, request, { run, text, kind: 'reply' }, now);
-    return { messageId: messageId as string, reply: true };
-  }
+  if (request) return reply(tx, request, { run, text }, now);
   const wakes = agent !== null && run !== null && run.chain_depth < rules.maxChainDepth;
   const messageId = await post(
     tx,
@@ -151,7 +142,7 @@ async function speakInDm(
     },
     now,
   );
-  return { messageId, reply: false };
+  return { messageId, answered: null };
 }
 
 /** A thread has one beginning: whatever in it is named, that is meant. */

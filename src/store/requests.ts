@@ -67,6 +67,15 @@ export function requestQueries({ db, all, one, run }: Queries) {
         .where('state', '=', 'open')
         .orderBy('seq'),
     ),
+    listOpenRequestsBetween: all((p: { askerId: string; recipientId: string }) =>
+      db
+        .selectFrom('requests')
+        .selectAll()
+        .where('asker_id', '=', p.askerId)
+        .where('recipient_id', '=', p.recipientId)
+        .where('state', '=', 'open')
+        .orderBy('seq'),
+    ),
     listOverdueRequests: all((p: { now: number; limit: number }) =>
       db
         .selectFrom('requests')

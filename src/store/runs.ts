@@ -150,7 +150,8 @@ export function runQueries(queries: Queries, batch: BatchState) {
   return {
     /**
      * Wake: makes a run for the agent if it has something to do and none is on its way. Requests and replies always
-     * wake, and so do people in a channel; news wakes an agent that waits for nobody. An external agent is never woken: whoever runs it reads its inbox.
+     * wake, and so do people in a channel; news wakes an agent that waits for no other agent. People answer when they come
+     * back, so a question to one of them keeps no news away. An external agent is never woken: whoever runs it reads its inbox.
      */
     wakeAgent: async (p: { agentId: string; now: number }): Promise<void> => {
       const agent = await wakeable({ agentId: p.agentId });
@@ -373,6 +374,7 @@ function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
     .where('runs.state', 'in', ['created', 'running']);
   const asking = eb
     .selectFrom('requests')
+    .innerJoin('agents as asked', 'asked.id', 'requests.recipient_id')
     .select('requests.message_id')
     .whereRef('requests.asker_id', '=', 'agents.id')
     .where('requests.state', '=', 'open');

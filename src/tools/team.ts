@@ -4,12 +4,12 @@ import { chooseNews } from '../core/delivery.ts';
 import { SubstratError } from '../core/errors.ts';
 import { MAX_TEXT } from '../core/text.ts';
 import { resolveChannel } from '../messaging/channels.ts';
-import { answer } from '../messaging/replies.ts';
+import { type Answered, reply, type Unanswered } from '../messaging/replies.ts';
 import { broadcast, send } from '../messaging/send.ts';
 import { speak } from '../messaging/speak.ts';
 import { toCarriedMessage } from '../runs/start.ts';
 import type { DeliveryView } from '../store/store.ts';
-import { defineTool, referenceField, type ToolContext, textField } from './tool.ts';
+import { defineTool, referenceField, type ToolContext, type ToolOutcome, textField } from './tool.ts';
 
 /** One answer of `check_inbox` holds at most this many messages, and about this many characters; the next call has the rest. */
 const INBOX_PAGE = 100;
@@ -50,16 +50,19 @@ export const sendMessage = defineTool({
       const channel = await resolveChannel(tx, agent, channelId, now);
       const speaker = { id: agent.id, handle: agent.handle, run };
       const said = await speak(tx, settings.rules, speaker, channel, { text, thread: inReplyTo }, now);
-      return { result: { messageId: said.messageId }, reply: said.reply };
+      return outcomeOf({ messageId: said.messageId }, said);
     }
     const message = { recipient: recipient as string, text, sync, inReplyTo };
     const sent = await send(tx, settings.rules, { agent, run }, message, now);
-    return {
-      result: { status: 'sent', message_id: sent.messageId, waiting_for_reply: sent.waiting },
-      reply: sent.reply,
-    };
+    return outcomeOf({ status: 'sent', message_id: sent.messageId, waiting_for_reply: sent.waiting }, sent);
   },
 });
+
+/** The result of a message, with the request that it answered. */
+function outcomeOf(result: Record<string, unknown>, sent: Answered | Unanswered): ToolOutcome {
+  if (sent.answered === null) return { result };
+  return { result: { ...result, answered: sent.answered, ...(sent.late && { late: true }) }, reply: true };
+}
 
 export const broadcastTool = defineTool({
   name: 'broadcast',
@@ -118,25 +121,22 @@ export const complete = defineTool({
     if ((await tx.countChildren({ id: agent.id })) > 0) {
       throw new SubstratError('has_children', 'You still have children; an agent with children cannot complete.');
     }
-    const { messageId, reply } = await handOver(context, result);
+    const sent = await handOver(context, result);
     await tx.setCompleting({ id: agent.id });
-    return { result: { status: 'completing', message_id: messageId }, reply };
+    return outcomeOf({ status: 'completing', message_id: sent.messageId }, sent);
   },
 });
 
 /** Answers what the parent (for a root, the owner) asked: the request that is served now, else the oldest, else it is news. */
-async function handOver(context: ToolContext, text: string): Promise<{ messageId: string; reply: boolean }> {
+async function handOver(context: ToolContext, text: string): Promise<Answered | Unanswered> {
   const { tx, agent, run, now, settings } = context;
   const asked = await tx.listOpenRequestsTo({ recipientId: agent.id });
   const byParent = asked.filter((request) => request.asker_id === (agent.parent_id ?? USER_ID));
   const request = byParent.find((one) => one.message_id === run.serves) ?? byParent[0];
-  if (request) {
-    return { messageId: (await answer(tx, request, { run, text, kind: 'reply' }, now)) as string, reply: true };
-  }
+  if (request) return reply(tx, request, { run, text }, now);
   const parent = agent.parent_id && (await tx.getAgent({ id: agent.parent_id }));
   const recipient = parent ? parent.name : USER;
-  const sent = await send(tx, settings.rules, { agent, run }, { recipient, text, sync: false }, now);
-  return { messageId: sent.messageId, reply: sent.reply };
+  return send(tx, settings.rules, { agent, run }, { recipient, text, sync: false }, now);
 }
 
 async function takeNews({ tx, agent }: ToolContext): Promise<DeliveryView[]> {

@@ -258,6 +258,13 @@ export async function createWorld(options: WorldOptions = {}) {
     /** A person asks. */
     ask: async (name: string, text: string, inReplyTo?: string) => {
       const agent = await agentNamed(name);
+      return store.write(
+        async (tx) => (await sendAsPerson(tx, rules, USER, agent, { text, inReplyTo }, now)).messageId,
+      );
+    },
+    /** The same, with what became of it; null asks anew. */
+    tell: async (name: string, text: string, inReplyTo?: string | null) => {
+      const agent = await agentNamed(name);
       return store.write((tx) => sendAsPerson(tx, rules, USER, agent, { text, inReplyTo }, now));
     },
     /** A channel with those in it, in this order, besides the owner. */

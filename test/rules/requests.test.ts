@@ -175,6 +175,75 @@ describe('closing', () => {
   });
 });
 
+describe('a question to a person', () => {
+  /** A root that asks the owner each of these in its first turn, and afterwards says what it heard. */
+  async function createAsker(questions: readonly string[]) {
+    const world = await createWorld();
+    const root = await world.create('root');
+    const heard: string[] = [];
+    const asked: string[] = [];
+    world.behave('root', async (turn) => {
+      heard.push(...turn.messages.map(({ kind, text }) => `${kind}: ${text}`));
+      if (heard.length > 1) return 'fine';
+      for (const text of questions) {
+        const sent = await turn.call('send_message', { recipient: 'USER', text, sync: true });
+        asked.push(sent.message_id as string);
+      }
+      return 'waiting for you';
+    });
+    const id = await world.ask('root', 'do it');
+    await world.settle();
+    return { world, root, heard, asked, id };
+  }
+
+  test('keeps no news from waking its asker, though the asker is waiting', async () => {
+    const { world, root, heard } = await createAsker(['which one?']);
+    await world.create('child', root);
+    world.behave('child', async (turn) => {
+      await turn.call('send_message', { recipient: 'root', text: 'the build broke', sync: false });
+      return 'told';
+    });
+    expect(await world.view('root')).toMatchObject({ asking: 1, running: 0 });
+    await world.ask('child', 'build');
+    await world.settle();
+    expect(heard).toEqual(['request: do it', 'news: the build broke']);
+    expect(await world.view('root')).toMatchObject({ asking: 1, pending: 0 });
+  });
+
+  test('is answered by the next plain message of the person, when it is the only one', async () => {
+    const { world, heard, asked, id } = await createAsker(['which one?']);
+    expect(await world.tell('root', 'the red one')).toMatchObject({ answered: asked[0], late: false });
+    await world.settle();
+    expect(heard).toEqual(['request: do it', 'reply: the red one']);
+    expect(await world.reply(asked[0] as string)).toMatchObject({ state: 'closed', text: 'the red one' });
+    expect(await world.reply(id)).toMatchObject({ state: 'closed', text: 'fine' });
+    expect(await world.tell('root', 'and now?')).toMatchObject({ answered: null });
+  });
+
+  test('is answered by what the person says in the DM', async () => {
+    const { world, asked } = await createAsker(['which one?']);
+    await world.say('dm-root-user', 'the red one');
+    expect(await world.reply(asked[0] as string)).toMatchObject({ state: 'closed', text: 'the red one' });
+  });
+
+  test('stays open where the person asks anew', async () => {
+    const { world, heard, asked } = await createAsker(['which one?']);
+    expect(await world.tell('root', 'how far are you?', null)).toMatchObject({ answered: null });
+    await world.settle();
+    expect(heard).toEqual(['request: do it', 'request: how far are you?']);
+    expect((await world.reply(asked[0] as string)).state).toBe('open');
+  });
+
+  test('of several is answered only by its name', async () => {
+    const { world, heard, asked } = await createAsker(['which one?', 'how many?']);
+    expect(await world.tell('root', 'hm')).toMatchObject({ answered: null });
+    expect(await world.tell('root', 'two', asked[1])).toMatchObject({ answered: asked[1] });
+    await world.settle();
+    expect(heard).toEqual(['request: do it', 'request: hm', 'reply: two']);
+    expect((await world.reply(asked[0] as string)).state).toBe('open');
+  });
+});
+
 describe('what is a request', () => {
   test('a message to a neighbour, unless sync is false', async () => {
     const world = await createWorld();

@@ -111,24 +111,32 @@ function listCommand(context: Context): Command {
 
 function sendCommand(context: Context): Command {
   return new Command('send')
-    .description('Send an agent a message, as you. It is a request: the agent will answer.')
+    .description(
+      'Send an agent a message, as you. If exactly one question of the agent waits for you, the message answers it; otherwise it is a request, and the agent will answer.',
+    )
     .argument('<ref>', 'the agent')
     .argument('<text>', 'the message; "-" reads it from standard input')
     .option('--wait', 'wait for the answer and print it')
     .option('--timeout <seconds>', 'how long to wait; for ever when not given')
     .option('--reply-to <message>', "answer the agent's question with that id")
+    .option('--new', "a new request, even if the agent's question to you is open")
     .addHelpText('after', '\nExample:\n  substrat agent send lead "How far are you?" --wait')
     .action(async (ref: string, text: string, _: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions & { wait?: boolean; timeout?: string; replyTo?: string }>();
+      const options = command.optsWithGlobals<GlobalOptions & SendOptions>();
+      if (options.new && options.replyTo) throw new UsageError('Give --new or --reply-to, not both.');
       const timeout = options.timeout === undefined ? Number.POSITIVE_INFINITY : Number(options.timeout);
       if (!(timeout > 0)) throw new UsageError(`--timeout takes a number of seconds; got "${options.timeout}".`);
       const client = createClient({ home: context.home() });
-      const { messageId } = await client.sendMessage(ref, {
+      const sent = await client.sendMessage(ref, {
         text: readArgument(text),
         ...(options.replyTo && { inReplyTo: options.replyTo }),
+        ...(options.new && { inReplyTo: null }),
       });
-      if (!options.wait || options.replyTo) {
-        return context.print(options.json ? JSON.stringify({ messageId }) : `Sent (${messageId}).`);
+      const { messageId, answered } = sent;
+      // What answers a question gets no reply of its own.
+      if (!options.wait || answered) {
+        const line = answered ? `Answered the question ${answered} (${messageId}).` : `Sent (${messageId}).`;
+        return context.print(options.json ? JSON.stringify(sent) : line);
       }
       const stopSpinning = spin(`Waiting for ${ref} ...`);
       const reply = await waitForReply(client, messageId, timeout).finally(stopSpinning);
@@ -138,6 +146,13 @@ function sendCommand(context: Context): Command {
       );
       if (reply.kind === 'error') throw new SubstratError('conflict', `${from} could not answer.`);
     });
+}
+
+interface SendOptions {
+  readonly wait?: boolean;
+  readonly timeout?: string;
+  readonly replyTo?: string;
+  readonly new?: boolean;
 }
 
 async function waitForReply(client: Client, messageId: string, timeoutS: number): Promise<Message> {

@@ -9,8 +9,8 @@ import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { keyParameter, once } from '../once.ts';
 import { createRouter, describe, type Router } from '../router.ts';
-import { Agent, AgentCreation, Message, MessageCreation, pageOf, pageQuery } from '../schemas.ts';
-import { showAgent, showMessages } from '../shown.ts';
+import { Agent, AgentCreation, Message, MessageCreation, pageOf, pageQuery, Sent } from '../schemas.ts';
+import { showAgent, showMessages, showSent } from '../shown.ts';
 import { visibleAgent } from '../visible-agent.ts';
 
 /** Described only: any text will do, and to validate costs. */
@@ -25,7 +25,6 @@ const body = <S extends z.ZodType>(schema: S) => ({ required: true, content: { '
 const McpConfig = z
   .strictObject({ agentId: z.string(), path: z.string(), config: z.record(z.string(), z.unknown()) })
   .openapi('McpConfig');
-const Sent = z.strictObject({ messageId: z.string() }).openapi('Sent');
 const Terminated = z.strictObject({ status: z.literal('terminated'), agentId: z.string() }).openapi('Terminated');
 const NONE = 'There is no such agent.';
 
@@ -134,7 +133,7 @@ export function agentRoutes(api: Api): Router {
     const caller = c.get('caller');
     const { value } = await once(api, c, { text, inReplyTo }, async (tx) => {
       const agent = await visibleAgent(tx, caller, c.req.param('id'));
-      return { messageId: await sendAsPerson(tx, api.rules, caller, agent, { text, inReplyTo }, api.clock()) };
+      return showSent(await sendAsPerson(tx, api.rules, caller, agent, { text, inReplyTo }, api.clock()));
     });
     return c.json(value, 201);
   });

@@ -19,8 +19,9 @@ import {
   Message,
   pageOf,
   pageQuery,
+  Sent,
 } from '../schemas.ts';
-import { showChannel, showMember, showMessages } from '../shown.ts';
+import { showChannel, showMember, showMessages, showSent } from '../shown.ts';
 import { visibleParticipant } from '../visible-agent.ts';
 
 const params = z.strictObject({ id: z.string() });
@@ -72,7 +73,7 @@ const say = describe(
     request: { params, body: json(ChannelPost) },
     parameters: [keyParameter],
   },
-  { status: 201, description: 'It is stored.', schema: z.strictObject({ messageId: z.string() }) },
+  { status: 201, description: 'It is stored.', schema: Sent },
   { ...NONE, 409: 'The id can mean more than one DM.', 410: 'The other one is terminated.' },
 );
 const read = describe(
@@ -172,7 +173,7 @@ export function channelRoutes(api: Api): Router {
         { text, thread: parentMessageId },
         now,
       );
-      return { messageId: said.messageId };
+      return showSent(said);
     });
     return c.json(value, 201);
   });
