@@ -24,8 +24,8 @@ export async function* followEvents(
       }
     } catch (error) {
       if (signal?.aborted) return;
-      // Before the first connection a dead daemon is an answer; later it is expected to come back.
-      const lost = error instanceof SubstratError && error.code === 'not_running';
+      // Before the first connection a dead daemon is an answer; later it is expected to come back, and so is its store.
+      const lost = error instanceof SubstratError && (error.code === 'not_running' || error.code === 'store');
       if (!lost || !connected) throw error;
     }
     await sleep(RETRY_MS, undefined, signal ? { signal } : {}).catch(() => {});

@@ -99,7 +99,7 @@ export class Daemon {
   static async start(options: DaemonOptions): Promise<Daemon> {
     process.umask(0o077);
     const home = takeHome(options.home);
-    const store = await openStore(options.config.db).catch((error) => {
+    const store = await openStore(options.config.db, { log: options.log }).catch((error) => {
       home.release();
       throw error;
     });

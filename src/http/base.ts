@@ -8,7 +8,7 @@ import { createRouter, type Router } from './router.ts';
 
 /** One place for the status of every code; those that are not here come from elsewhere, and would be a fault of ours. */
 const STATUS: Readonly<
-  Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 422 | 500 | 503>>
+  Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 422 | 500 | 503 | 504>>
 > = {
   agent_error: 500,
   bad_request: 400,
@@ -20,6 +20,7 @@ const STATUS: Readonly<
   name_taken: 409,
   not_configured: 400,
   not_found: 404,
+  outcome_unknown: 504,
   precondition_failed: 412,
   store: 503,
   terminated: 410,

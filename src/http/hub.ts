@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventRow, MessageView, Store, Tx } from '../store/store.ts';
 import { showMessages, showTime } from './shown.ts';
 
@@ -17,6 +18,8 @@ const KEPT = 4_000_000;
 const FILLED = 10_000;
 /** What one reader is given at once: texts can be long. */
 const PAGE = 250_000;
+/** How long to wait after a read of the store failed. */
+const RETRY_MS = 500;
 
 /**
  * Follows the log once for everybody. Numbers come without gaps in commit order, so whoever has seen n asks for what is
@@ -61,9 +64,14 @@ export class EventHub {
     if (seq >= this.#last) return [];
     if (!this.#filled) {
       this.#filling = true;
-      this.#filled = this.#fill().finally(() => {
-        this.#filling = false;
-      });
+      this.#filled = this.#fill()
+        .catch((error) => {
+          this.#filled = null;
+          throw error;
+        })
+        .finally(() => {
+          this.#filling = false;
+        });
     }
     if (this.#filling) return this.#filled.then(() => this.after(seq));
     const first = this.#kept[0];
@@ -132,10 +140,18 @@ export class EventHub {
     });
   }
 
+  /** Readers are told nothing while the store cannot be read, and everything once it can. */
   async #read(): Promise<void> {
-    while (this.#again) {
+    while (this.#again && !this.#closed) {
       this.#again = false;
-      const told = await this.#store.read((tx) => readEvents(tx, this.#last));
+      let told: readonly Told[];
+      try {
+        told = await this.#store.read((tx) => readEvents(tx, this.#last));
+      } catch {
+        this.#again = true;
+        await sleep(RETRY_MS, undefined, { ref: false });
+        continue;
+      }
       const newest = told.at(-1);
       if (!newest) continue;
       this.#keep(told);

@@ -9,7 +9,20 @@ export interface WriteConnection {
   readonly batch: BatchState;
   readonly execute: Execute;
   begin(): Promise<void>;
+  /** Throws `CommitInDoubt` when the connection was lost before the answer came. */
+  commit(): Promise<void>;
+  rollback(): Promise<void>;
   inTransaction(): boolean;
+}
+
+/** The connection was lost while a commit was under way; `outcome` is what the store finds out about it, and never rejects. */
+export class CommitInDoubt extends Error {
+  readonly outcome: Promise<'committed' | 'aborted' | 'unknown'>;
+
+  constructor(outcome: CommitInDoubt['outcome'], cause: unknown) {
+    super((cause as Error).message, { cause });
+    this.outcome = outcome;
+  }
 }
 
 /** What a batch of writes keeps beside the rows: the event counter, and what to tell after the commit. */
@@ -37,6 +50,8 @@ export class SharedCommits {
   readonly #connection: WriteConnection;
   readonly #onCommit: (change: Change) => void;
   readonly #waiting: Writer[] = [];
+  /** Commits whose outcome is being looked for. */
+  readonly #doubtful = new Set<Promise<void>>();
   #running: Promise<void> | null = null;
   #closed = false;
   commits = 0;
@@ -58,6 +73,7 @@ export class SharedCommits {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
+    await Promise.all(this.#doubtful);
   }
 
   async #drain(): Promise<void> {
@@ -70,26 +86,55 @@ export class SharedCommits {
   }
 
   async #commitBatch(writers: readonly Writer[]): Promise<void> {
-    let outcomes: Outcome[];
-    let before = 0;
     const { batch } = this.#connection;
     try {
       await this.#connection.begin();
+    } catch (error) {
+      // Nothing can be written now. Those who wait would only wait as long again, one batch after another.
+      for (const writer of [...writers, ...this.#waiting.splice(0)]) writer.reject(storeError(error));
+      return;
+    }
+    let outcomes: Outcome[] = [];
+    let before = 0;
+    const succeed = ({ seq, runnable }: BatchState): void => {
+      this.commits += 1;
+      if (seq !== before || runnable) this.#onCommit({ seq, runnable });
+      outcomes.forEach((outcome, i) => {
+        if (outcome.ok) writers[i]?.resolve(outcome.value);
+        else writers[i]?.reject(outcome.error);
+      });
+    };
+    try {
       before = await this.#connection.tx.getEventCounter({});
       Object.assign(batch, { seq: before, runnable: false });
       outcomes = writers.length === 1 ? [await this.#single(writers[0] as Writer)] : await this.#each(writers);
-      await this.#sql('commit');
-      this.commits += 1;
+      await this.#connection.commit();
     } catch (error) {
-      if (this.#connection.inTransaction()) await this.#sql('rollback').catch(() => {});
+      if (error instanceof CommitInDoubt) {
+        this.#resolve(error, writers, succeed, { ...batch });
+        return;
+      }
+      if (this.#connection.inTransaction()) await this.#connection.rollback().catch(() => {});
       for (const writer of writers) writer.reject(storeError(error));
       return;
     }
-    if (batch.seq !== before || batch.runnable) this.#onCommit({ seq: batch.seq, runnable: batch.runnable });
-    outcomes.forEach((outcome, i) => {
-      if (outcome.ok) writers[i]?.resolve(outcome.value);
-      else writers[i]?.reject(outcome.error);
+    succeed(batch);
+  }
+
+  /** The next batch does not wait for this: it takes the store's lock only after the transaction in doubt has ended. */
+  #resolve(
+    doubt: CommitInDoubt,
+    writers: readonly Writer[],
+    succeed: (batch: BatchState) => void,
+    batch: BatchState,
+  ): void {
+    const resolved = doubt.outcome.then((outcome) => {
+      if (outcome === 'committed') succeed(batch);
+      else
+        for (const writer of writers) writer.reject(outcome === 'aborted' ? storeError(doubt) : unknownOutcome(doubt));
     });
+    this.#doubtful.add(resolved);
+    void resolved.finally(() => this.#doubtful.delete(resolved));
   }
 
   async #each(writers: readonly Writer[]): Promise<Outcome[]> {
@@ -111,7 +156,7 @@ export class SharedCommits {
     const outcome = await this.#attempt(writer);
     if (outcome.ok) return outcome;
     if (!this.#connection.inTransaction()) throw outcome.error;
-    await this.#sql('rollback');
+    await this.#connection.rollback();
     await this.#connection.begin();
     return outcome;
   }
@@ -139,7 +184,14 @@ function storeError(error: unknown): SubstratError {
     const message = "The store's disk is full; nothing was changed. Make room and try again.";
     return new SubstratError('store', message, { cause: error });
   }
-  return new SubstratError('store', `The store could not write: ${(error as Error).message}`, { cause: error });
+  const message = `The store could not write; nothing was changed: ${(error as Error).message}`;
+  return new SubstratError('store', message, { cause: error });
+}
+
+function unknownOutcome(doubt: CommitInDoubt): SubstratError {
+  const message =
+    'The connection to the store was lost during the commit, and no server said in time whether it took effect. Look before you try again.';
+  return new SubstratError('outcome_unknown', message, { cause: doubt });
 }
 
 /** As SQLite and PostgreSQL say it. */

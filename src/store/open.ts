@@ -1,4 +1,5 @@
-import type { Store } from './store.ts';
+import type { PostgresLimits } from './postgres-connections.ts';
+import type { Store, StoreLog } from './store.ts';
 
 export interface StoreOptions {
   /**
@@ -6,13 +7,17 @@ export interface StoreOptions {
    * of documents: a power cut may take the last transactions, whole ones, and nobody waits for the disk at each.
    */
   readonly durability?: 'full' | 'normal';
+  /** Told of each connection that is lost, and of its return. */
+  readonly log?: StoreLog;
+  /** Of PostgreSQL, where they differ from ours. */
+  readonly limits?: Partial<PostgresLimits>;
 }
 
 /** Loads only the driver of the engine that is used: a start counts every module. */
 export async function openStore(
   where: { readonly path: string } | { readonly url: string },
-  { durability = 'full' }: StoreOptions = {},
+  { durability = 'full', log, limits }: StoreOptions = {},
 ): Promise<Store> {
-  if ('url' in where) return (await import('./postgres.ts')).openPostgres(where.url);
+  if ('url' in where) return (await import('./postgres.ts')).openPostgres(where.url, { log, limits });
   return (await import('./sqlite.ts')).openSqlite(where.path, durability);
 }

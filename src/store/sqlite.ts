@@ -19,6 +19,8 @@ export async function openSqlite(path: string, durability: 'full' | 'normal' = '
     batch,
     execute,
     begin: () => retryBusy(() => execute('begin immediate', [])),
+    commit: async () => void execute('commit', []),
+    rollback: async () => void execute('rollback', []),
     inTransaction: () => database.inTransaction,
   };
   try {

@@ -84,6 +84,12 @@ export interface Change {
   readonly runnable: boolean;
 }
 
+/** Where a store says that it lost a connection, and that it has it back. */
+export interface StoreLog {
+  readonly info: (details: object, message: string) => void;
+  readonly warn: (details: object, message: string) => void;
+}
+
 export interface Store {
   readonly engine: Engine;
   /** Reads what is committed, never a part of a batch. */
@@ -93,7 +99,10 @@ export interface Store {
    * nodes, so `work` may read and then decide. It must do no I/O but the store's.
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Called after every commit that brought events or runs, on PostgreSQL also after other nodes'. A hint: listeners poll besides. */
+  /**
+   * Called after every commit that brought events or runs, on PostgreSQL also after other nodes': at once while the connection for
+   * their hints is up, otherwise within seconds, because the store looks itself.
+   */
   onChange(listener: (change: Change) => void): () => void;
   /** Commits made so far by this process: benchmarks tell from it how many writers shared one. */
   commits(): number;

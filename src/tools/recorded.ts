@@ -31,7 +31,9 @@ export async function refuse(
   const { code, message } = describe(deps, error);
   const result = { error: { code, message } };
   activeSpan()?.fail(code);
-  const unrecorded = code === 'fenced' || code === 'store' || (code === 'rate_limited' && attempt.limited);
+  // A start whose end may not have been stored stays without one: a later attempt is told that the outcome is unknown.
+  const lost = code === 'store' || (code === 'outcome_unknown' && started);
+  const unrecorded = code === 'fenced' || lost || (code === 'rate_limited' && attempt.limited);
   attempt.limited = code === 'rate_limited';
   if (unrecorded) return { result, isError: true, news: 0 };
   const news = deps.store.write(async (tx) => {

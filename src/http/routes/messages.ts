@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { SubstratError } from '../../core/errors.ts';
 import { deleteMessage, editMessage } from '../../messaging/edit.ts';
 import { react, unreact, visibleMessage } from '../../messaging/reactions.ts';
 import type { MessageView, Store } from '../../store/store.ts';
@@ -122,6 +123,8 @@ function shownMessage(api: Api, caller: Caller, id: string) {
   });
 }
 
+const RETRY_MS = 500;
+
 /** The state of the request when it is closed, or the wait is over; null for what is no request. */
 async function stateAfter(
   store: Store,
@@ -138,12 +141,22 @@ async function stateAfter(
   const timer = setTimeout(end, waitMs);
   signal.addEventListener('abort', end);
   const unsubscribe = store.onChange(() => look.resolve());
+  // A store that cannot be read for a moment does not end the wait; at its end it is an error.
+  const getRequest = async () => {
+    try {
+      return await store.read((tx) => tx.getRequest({ id }));
+    } catch (error) {
+      if (ended || !(error instanceof SubstratError && error.code === 'store')) throw error;
+      setTimeout(() => look.resolve(), RETRY_MS).unref();
+      return undefined;
+    }
+  };
   try {
     for (;;) {
       look = Promise.withResolvers<void>();
-      const request = await store.read((tx) => tx.getRequest({ id }));
-      if (!request) return null;
-      if (request.state === 'closed' || ended) return request.state;
+      const request = await getRequest();
+      if (request === null) return null;
+      if (request && (request.state === 'closed' || ended)) return request.state;
       await look.promise;
     }
   } finally {

@@ -1,0 +1,465 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { SubstratError } from '../core/errors.ts';
+import { isUnavailable, unavailable } from './postgres-errors.ts';
+import type { Execute } from './query.ts';
+import type { StoreLog } from './store.ts';
+
+/** Every time limit of PostgreSQL. In an outage a caller waits for at most `silenceMs` and `connectMs` together. */
+export interface PostgresLimits {
+  /** How long a new connection may take until the server is ready for a statement. */
+  readonly connectMs: number;
+  /** How long a reader waits for a connection of the pool. */
+  readonly acquireMs: number;
+  /** A statement without an answer for so long makes us ask the server about it on another connection. */
+  readonly silenceMs: number;
+  readonly statementMs: number;
+  readonly lockMs: number;
+  /** A node that stalls inside a transaction must not keep the others from writing. */
+  readonly idleInTransactionMs: number;
+  /** How long the outcome of a commit is looked for. */
+  readonly doubtMs: number;
+  /** The pause before the first attempt to reconnect, which doubles, and the longest one. */
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
+  /** How often to look for commits of other nodes whose hint was lost. */
+  readonly pollMs: number;
+  /** How long a polite end of the connections may take. */
+  readonly closeMs: number;
+  readonly readers: number;
+}
+
+export const POSTGRES_LIMITS: PostgresLimits = {
+  connectMs: 4_000,
+  acquireMs: 8_000,
+  silenceMs: 3_000,
+  statementMs: 30_000,
+  lockMs: 5_000,
+  idleInTransactionMs: 15_000,
+  doubtMs: 10_000,
+  backoffMs: 100,
+  maxBackoffMs: 2_000,
+  pollMs: 2_000,
+  closeMs: 1_000,
+  readers: 8,
+};
+
+/** Migrations may take long, and the nodes that start at the same time wait for the one that migrates. */
+const MIGRATION = { statement_timeout: 0, lock_timeout: 120_000, idle_in_transaction_session_timeout: 60_000 };
+const KEEPALIVE_MS = 10_000;
+
+export type Role = 'reader' | 'writer' | 'listener' | 'migration' | 'probe';
+export type CommitOutcome = 'committed' | 'aborted' | 'unknown';
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+};
+
+/**
+ * All connections of one store. Readers come from a pool; writers and the listener hold one connection each and ask for a new one
+ * when it was lost. While the server cannot be reached, attempts to connect are spaced by a backoff with jitter that all of them share,
+ * and callers fail at once in between. A silent server is noticed by asking about an unanswered statement on another connection.
+ */
+export class PostgresConnections {
+  readonly limits: PostgresLimits;
+  readonly #url: string;
+  readonly #log: StoreLog;
+  readonly #pool: pg.Pool;
+  readonly #open = new Set<Connection>();
+  /** Roles whose last connection was lost. */
+  readonly #missing = new Set<Role>();
+  #outage: { readonly since: number; attempts: number; retryAt: number; reason: string } | null = null;
+  #probing: Promise<ReadonlySet<number> | null> | null = null;
+  #closed = false;
+
+  constructor(url: string, limits: PostgresLimits, log: StoreLog) {
+    this.#url = url;
+    this.limits = limits;
+    this.#log = log;
+    const create = () => this.#create('reader');
+    this.#pool = new pg.Pool({
+      max: limits.readers,
+      connectionTimeoutMillis: limits.acquireMs,
+      Client: class {
+        constructor() {
+          // biome-ignore lint/correctness/noConstructorReturn: the pool calls `new`, and each client has to be one of ours.
+          return create();
+        }
+      } as unknown as new () => pg.Client,
+    });
+    this.#pool.on('connect', () => this.#reached('reader'));
+    this.#pool.on('error', () => {}); // An idle connection was lost: it said so itself, and the pool has dropped it.
+  }
+
+  /** Runs `work` on a connection of the pool. */
+  async read<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    if (this.#pool.idleCount === 0) this.#admit();
+    const client = await this.#pool.connect().catch((error: Error) => {
+      throw this.#refused(error);
+    });
+    const connection = client as unknown as Connection;
+    try {
+      return await work(connection);
+    } finally {
+      client.release(connection.lost !== null);
+    }
+  }
+
+  /** A connection of the caller's own, for as long as it is not lost. */
+  async connect(role: Role): Promise<Connection> {
+    this.#admit();
+    const connection = this.#create(role);
+    try {
+      await connection.connect();
+    } catch (error) {
+      connection.leave();
+      throw this.#refused(error as Error);
+    }
+    this.#reached(role);
+    return connection;
+  }
+
+  /** Resolves when the next attempt to connect may be made. */
+  async pause(signal: AbortSignal): Promise<void> {
+    const { backoffMs } = this.limits;
+    const wait = Math.max(backoffMs * (0.5 + Math.random() / 2), (this.#outage?.retryAt ?? 0) - Date.now());
+    await sleep(wait, undefined, { signal, ref: false }).catch(() => {});
+  }
+
+  /**
+   * Whether a transaction whose `commit` was not answered took effect, as the server says on a new connection. A transaction that still
+   * waits for its `commit` is ended first: after that it cannot take effect any more.
+   */
+  async outcomeOf(
+    { xid, pid }: { readonly xid: string; readonly pid: number },
+    giveUpAt: number,
+  ): Promise<CommitOutcome> {
+    for (let wait = 20; Date.now() < giveUpAt && !this.#closed; wait = Math.min(wait * 2, 500)) {
+      const probe = this.#create('probe');
+      const overdue = setTimeout(() => probe.cut('no answer in time'), giveUpAt - Date.now());
+      try {
+        await probe.connect();
+        const { rows } = await probe.execute('select pg_xact_status($1::xid8) as status', [xid]);
+        const { status } = rows[0] as { status: string | null };
+        if (status === 'committed' || status === 'aborted') return status;
+        await probe.execute(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where pid = $1 and backend_xid = $2::xid8::xid and state like 'idle in transaction%'`,
+          [pid, xid],
+        );
+      } catch (error) {
+        // A server that took over without this transaction does not know the number yet.
+        if ((error as { code?: string }).code === '22023') return 'aborted';
+      } finally {
+        clearTimeout(overdue);
+        probe.leave();
+      }
+      await sleep(Math.min(wait, Math.max(giveUpAt - Date.now(), 0)));
+    }
+    return 'unknown';
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const own = [...this.#open].filter(({ role }) => role !== 'reader');
+    const ended = Promise.allSettled([this.#pool.end(), ...own.map((connection) => connection.end())]);
+    const late = new AbortController();
+    await Promise.race([ended, sleep(this.limits.closeMs, undefined, { signal: late.signal }).catch(() => {})]);
+    late.abort();
+    for (const connection of this.#open) connection.cut('the store was closed');
+  }
+
+  #create(role: Role): Connection {
+    const { connectMs, statementMs, lockMs, idleInTransactionMs, silenceMs } = this.limits;
+    const connection = new Connection(
+      {
+        connectionString: this.#url,
+        types,
+        application_name: `substrat ${role}`,
+        connectionTimeoutMillis: connectMs,
+        keepAlive: true,
+        keepAliveInitialDelayMillis: KEEPALIVE_MS,
+        ...(role === 'migration'
+          ? MIGRATION
+          : {
+              statement_timeout: statementMs,
+              lock_timeout: lockMs,
+              idle_in_transaction_session_timeout: idleInTransactionMs,
+            }),
+      },
+      role,
+      { silenceMs, onSilence: (silent) => this.#examine(silent), onLost: (error) => this.#lost(role, error) },
+    );
+    this.#open.add(connection);
+    connection.on('end', () => this.#open.delete(connection));
+    return connection;
+  }
+
+  /** Throws while the server is known to be unreachable and no attempt is due. */
+  #admit(): void {
+    if (this.#closed) throw new SubstratError('store', 'The store is closed.');
+    if (this.#outage === null) return;
+    if (Date.now() < this.#outage.retryAt) throw unavailable(new Error(this.#outage.reason));
+    this.#postpone(this.#outage); // This attempt is the one that is due; the others wait for what it finds.
+  }
+
+  #postpone(outage: { attempts: number; retryAt: number }): void {
+    const { backoffMs, maxBackoffMs } = this.limits;
+    const longest = Math.min(backoffMs * 2 ** outage.attempts, maxBackoffMs);
+    outage.attempts += 1;
+    outage.retryAt = Date.now() + longest * (0.5 + Math.random() / 2);
+  }
+
+  /** An attempt to connect failed. Where the pool was only busy, or a server answered, nothing is wrong with the way to it. */
+  #refused(error: Error): SubstratError {
+    if (error.message === POOL_IS_BUSY) {
+      return new SubstratError('store', 'Too many requests read from the store at once. Try again.', { cause: error });
+    }
+    if (!this.#closed && this.#outage === null) {
+      this.#outage = { since: Date.now(), attempts: 0, retryAt: 0, reason: reasonOf(error) };
+      this.#postpone(this.#outage);
+      this.#log.warn({ error: reasonOf(error) }, 'PostgreSQL cannot be reached');
+    }
+    return unavailable(error);
+  }
+
+  #reached(role: Role): void {
+    if (this.#outage !== null) {
+      this.#log.info({ afterMs: Date.now() - this.#outage.since }, 'PostgreSQL can be reached again');
+      this.#outage = null;
+    }
+    if (this.#missing.delete(role)) this.#log.info({ role }, 'a lost connection to PostgreSQL was replaced');
+  }
+
+  #lost(role: Role, error: Error): void {
+    if (this.#closed || role === 'probe') return;
+    this.#missing.add(role);
+    this.#log.warn({ role, error: reasonOf(error) }, 'a connection to PostgreSQL was lost');
+  }
+
+  /** A statement has no answer yet. A server that cannot be asked why is gone for all connections; one that knows of no such statement has lost it. */
+  async #examine(silent: Connection): Promise<void> {
+    const statement = silent.underWay;
+    this.#probing ??= this.#listActive().finally(() => {
+      this.#probing = null;
+    });
+    try {
+      const active = await this.#probing;
+      if (active === null || active.has(silent.pid)) return;
+    } catch {
+      for (const connection of this.#open) if (connection.role !== 'probe') connection.cut(NO_SERVER);
+      return;
+    }
+    await sleep(LATE_ANSWER_MS);
+    if (statement !== null && silent.underWay === statement) silent.cut('the answer to a statement was lost');
+  }
+
+  /** The processes of the server that work for us; null where it refuses to say. Throws when it cannot be reached. */
+  async #listActive(): Promise<ReadonlySet<number> | null> {
+    const probe = this.#create('probe');
+    const overdue = setTimeout(() => probe.cut('no answer in time'), this.limits.connectMs);
+    try {
+      await probe.connect();
+      const { rows } = await probe.execute(
+        "select pid from pg_stat_activity where usename = current_user and state = 'active'",
+        [],
+      );
+      return new Set((rows as { pid: number }[]).map(({ pid }) => pid));
+    } catch (error) {
+      if (isDatabaseError(error)) return null;
+      throw this.#refused(error as Error);
+    } finally {
+      clearTimeout(overdue);
+      probe.leave();
+    }
+  }
+}
+
+const POOL_IS_BUSY = 'timeout exceeded when trying to connect';
+/** An answer that is on its way when the server has finished the statement arrives within this time. */
+const LATE_ANSWER_MS = 250;
+const LEAVING_MS = 1_000;
+
+/** Whoever made a connection looks after it. */
+interface Keeper {
+  /** How long a statement may stay unanswered until `onSilence` is called, and called again. */
+  readonly silenceMs: number;
+  readonly onSilence: (connection: Connection) => Promise<void>;
+  readonly onLost: (error: Error) => void;
+}
+
+/** One connection: statements are prepared once, an unanswered one is looked after, and a loss is an error with the code `store`. */
+export class Connection extends pg.Client {
+  readonly role: Role;
+  /** Why it cannot be used any more. */
+  lost: Error | null = null;
+  /** What stands for the statement that has no answer yet. */
+  underWay: object | null = null;
+  readonly #names = new Map<string, string>();
+  readonly #keeper: Keeper;
+
+  constructor(config: pg.ClientConfig, role: Role, keeper: Keeper) {
+    super(config);
+    this.role = role;
+    this.#keeper = keeper;
+    // Without a listener, a connection that is lost while it is in use would end the process.
+    this.on('error', (error) => this.#lose(error));
+    this.on('end', () => {
+      this.lost ??= new Error('the connection was closed');
+    });
+  }
+
+  get pid(): number {
+    return (this as unknown as { processID: number | null }).processID ?? 0;
+  }
+
+  readonly execute: Execute = async (text, values) => {
+    const name = this.#names.get(text) ?? `q${this.#names.size}`;
+    this.#names.set(text, name);
+    const result = await this.#watched(() => this.query({ name, text, values: values as unknown[] }));
+    return { rows: result.rows, changes: result.rowCount ?? 0 };
+  };
+
+  /** PostgreSQL accepts a commit of a transaction that has failed, and rolls it back. A commit has no statement timeout: one that waits for a replica would end as if it had been replicated. */
+  async commit(): Promise<void> {
+    const results = await this.#watched(() => this.query('set local statement_timeout = 0; commit'));
+    const last = (results as unknown as pg.QueryResult[]).at(-1);
+    if (last?.command !== 'COMMIT') throw new Error('a statement had failed before');
+  }
+
+  /** Ends it without waiting for the server; what is under way fails. */
+  cut(reason: string): void {
+    const error = new Error(reason);
+    this.#lose(error);
+    this.connection.stream.destroy(error);
+  }
+
+  /** Ends it politely, without waiting for that. */
+  leave(): void {
+    this.end().catch(() => {});
+    setTimeout(() => this.connection.stream.destroy(), LEAVING_MS).unref();
+  }
+
+  #lose(error: Error): void {
+    if (this.lost) return;
+    this.lost = error;
+    this.#keeper.onLost(error);
+  }
+
+  async #watched<T>(query: () => Promise<T>): Promise<T> {
+    const statement = {};
+    this.underWay = statement;
+    const watch = setInterval(() => void this.#keeper.onSilence(this), this.#keeper.silenceMs);
+    try {
+      return await query();
+    } catch (error) {
+      if ((error as { severity?: string }).severity === 'FATAL') this.#lose(error as Error);
+      if (this.lost || isUnavailable(error)) throw unavailable(this.lost ?? (error as Error));
+      throw error;
+    } finally {
+      clearInterval(watch);
+      if (this.underWay === statement) this.underWay = null;
+    }
+  }
+}
+
+/** Hints of other nodes' commits, on a connection that is made again whenever it was lost. `onConnected` is called each time. */
+export class PostgresListener {
+  readonly #connections: PostgresConnections;
+  readonly #tell: { readonly onHint: (hint: string) => void; readonly onConnected: () => void };
+  readonly #stop = new AbortController();
+  #connection: Connection | null = null;
+  #hint: string | null = null;
+  #unchecked = false;
+  #sending = false;
+
+  constructor(
+    connections: PostgresConnections,
+    tell: { readonly onHint: (hint: string) => void; readonly onConnected: () => void },
+  ) {
+    this.#connections = connections;
+    this.#tell = tell;
+  }
+
+  async connect(): Promise<void> {
+    const connection = await this.#connections.connect('listener');
+    connection.on('notification', ({ processId, payload }) => {
+      if (processId !== connection.pid && payload) this.#tell.onHint(payload);
+    });
+    try {
+      await connection.execute(`listen ${CHANNEL}`, []);
+      if (connection.lost) throw connection.lost;
+    } catch (error) {
+      connection.leave();
+      throw error;
+    }
+    connection.on('end', () => void this.#reconnect());
+    this.#connection = connection;
+    this.#tell.onConnected();
+  }
+
+  /** Of hints that wait to be sent only the last one counts. A lost one costs the others the time to their next look. */
+  notify(hint: string): void {
+    this.#hint = hint;
+    void this.#send();
+  }
+
+  /** Makes it show whether the server still answers: a connection on which nothing is sent never fails. */
+  check(): void {
+    this.#unchecked = true;
+    void this.#send();
+  }
+
+  close(): void {
+    this.#stop.abort();
+  }
+
+  async #send(): Promise<void> {
+    if (this.#sending) return;
+    this.#sending = true;
+    while (this.#connection && !this.#connection.lost && (this.#hint !== null || this.#unchecked)) {
+      const hint = this.#hint;
+      this.#hint = null;
+      this.#unchecked = false;
+      const sent =
+        hint === null
+          ? this.#connection.execute('select 1', [])
+          : this.#connection.execute('select pg_notify($1, $2)', [CHANNEL, hint]);
+      await Promise.resolve(sent).catch(() => {});
+    }
+    this.#sending = false;
+  }
+
+  async #reconnect(): Promise<void> {
+    const { signal } = this.#stop;
+    for (;;) {
+      await this.#connections.pause(signal);
+      if (signal.aborted) return;
+      try {
+        return await this.connect();
+      } catch {
+        // The loss is logged; the next attempt comes after a pause.
+      }
+    }
+  }
+}
+
+const CHANNEL = 'substrat';
+
+/** Whether a connection was cut because nothing came over it. */
+export function wasSilent(reason: Error): boolean {
+  return reason.message === NO_SERVER || reason.message === NO_ANSWER;
+}
+
+const NO_SERVER = 'the server does not answer';
+export const NO_ANSWER = 'the commit was not answered';
+
+function isDatabaseError(error: unknown): boolean {
+  const cause = error instanceof SubstratError ? error.cause : error;
+  return cause instanceof pg.DatabaseError && cause.code !== '57P03';
+}
+
+function reasonOf(error: Error): string {
+  return error.message || ((error as { code?: string }).code ?? 'unknown');
+}

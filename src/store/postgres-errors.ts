@@ -1,0 +1,31 @@
+import { SubstratError } from '../core/errors.ts';
+
+/**
+ * SQLSTATE classes and codes that tell of the server's condition, not of a wrong statement: connections (08), resources such as disk
+ * and memory (53), interventions (57), the operating system (58), and a server that has become read-only.
+ */
+const CONDITION = /^(08|53|57|58)...$|^25006$|^25P03$/;
+const LOCKED = '55P03';
+const DISK_FULL = '53100';
+const CANCELLED = '57014';
+
+/** Whether the same statement can succeed later without a change. */
+export function isUnavailable(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && (CONDITION.test(code) || code === LOCKED);
+}
+
+/** The error that callers get; it says what to do. */
+export function unavailable(error: Error): SubstratError {
+  if (error instanceof SubstratError) return error;
+  const { code } = error as { code?: string };
+  return new SubstratError('store', sentence(code, error.message || code || 'unknown'), { cause: error });
+}
+
+function sentence(code: string | undefined, reason: string): string {
+  if (code === LOCKED)
+    return 'Another session holds the lock of the store for too long; nothing was changed. Try again.';
+  if (code === DISK_FULL) return "The store's disk is full; nothing was changed. Make room and try again.";
+  if (code === CANCELLED) return `PostgreSQL cancelled a statement: ${reason}. Try again.`;
+  return `PostgreSQL cannot be reached: ${reason}. Substrat reconnects by itself; try again.`;
+}

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+
+/**
+ * `open` passes everything. `hole` accepts connections and swallows what comes, both ways. `closed` refuses. The others cut a connection
+ * at its next commit: before the server gets it, or when the server has answered and the client has not heard of it.
+ */
+type Mode = 'open' | 'hole' | 'closed' | 'cut before commit' | 'cut after commit';
+
+export interface PostgresProxy extends AsyncDisposable {
+  /** Of the same database, through the proxy. */
+  readonly url: string;
+  mode: Mode;
+  /** What becomes of the mode when a commit was cut. */
+  afterCut: Mode;
+  /** How many commits were cut. */
+  readonly cuts: number;
+  /** Cuts connections, at most so many of them, chosen at random. */
+  cut(most?: number, random?: () => number): void;
+  /** Swallows what comes over the connections that are open now; new ones work. */
+  hush(): void;
+}
+
+/** A TCP proxy in front of a PostgreSQL server on a Unix socket. */
+export async function startPostgresProxy(database: string): Promise<PostgresProxy> {
+  const target = new URL(database);
+  const path = join(target.searchParams.get('host') ?? '', '.s.PGSQL.5432');
+  const pairs = new Set<Pair>();
+  const server = createServer((client) => {
+    if (proxy.mode === 'closed') return void client.destroy();
+    const pair: Pair = { client, server: createConnection(path), hushed: false };
+    pairs.add(pair);
+    const end = () => {
+      pair.client.destroy();
+      pair.server.destroy();
+      pairs.delete(pair);
+    };
+    const cutAtCommit = () => {
+      proxy.mode = proxy.afterCut;
+      cuts += 1;
+      end();
+    };
+    for (const socket of [pair.client, pair.server]) {
+      socket.on('error', end);
+      socket.on('close', () => {
+        // In a hole nobody hears that the other side has gone.
+        if (!swallows(pair)) end();
+      });
+    }
+    pair.client.on('data', (chunk) => {
+      if (swallows(pair)) return;
+      if (proxy.mode === 'cut before commit' && isCommit(chunk)) return cutAtCommit();
+      pair.server.write(chunk);
+    });
+    pair.server.on('data', (chunk) => {
+      if (swallows(pair)) return;
+      if (proxy.mode === 'cut after commit' && chunk.includes('COMMIT\0')) return cutAtCommit();
+      pair.client.write(chunk);
+    });
+  });
+  let cuts = 0;
+  const swallows = (pair: Pair) => pair.hushed || proxy.mode === 'hole';
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = new URL(database);
+  url.searchParams.delete('host');
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+
+  const cut = (most = Number.POSITIVE_INFINITY, random = Math.random) => {
+    const chosen = [...pairs].map((pair) => ({ pair, place: random() })).sort((a, b) => a.place - b.place);
+    for (const { pair } of chosen.slice(0, most)) {
+      pair.client.resetAndDestroy();
+      pair.server.destroy();
+      pairs.delete(pair);
+    }
+  };
+  const proxy: PostgresProxy = {
+    url: url.href,
+    mode: 'open',
+    afterCut: 'open',
+    get cuts() {
+      return cuts;
+    },
+    cut,
+    hush: () => {
+      for (const pair of pairs) pair.hushed = true;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      cut();
+      await once(server, 'close');
+    },
+  };
+  return proxy;
+}
+
+interface Pair {
+  readonly client: Socket;
+  readonly server: Socket;
+  hushed: boolean;
+}
+
+function isCommit(chunk: Buffer): boolean {
+  return chunk.includes('; commit\0');
+}
