@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { asLine } from '../core/line.ts';
 
 /** What the paths of a configuration are relative to, and where its defaults live. */
 export interface Place {
@@ -8,6 +9,9 @@ export interface Place {
 
 /** A string that programs and files accept, perhaps empty. */
 export const line = z.string().refine((text) => !text.includes('\0'), 'must not contain a NUL character');
+
+/** What is shown or told to agents as one line. */
+export const oneLine = z.string().superRefine(asLine);
 
 export const text = line.min(1, 'must not be empty');
 

@@ -1,3 +1,4 @@
+import { forgedLines } from './forgery.ts';
 import type { CarriedMessage } from './run.ts';
 
 /** A carried message as it stands in a prompt: one header line that only the daemon writes, then the text. */
@@ -26,12 +27,16 @@ function headerOf({ kind, from, id, inReplyTo, channel }: CarriedMessage): strin
 
 /** Everything that some program takes for the end of a line, which is every control character but the tab. */
 const LINE_BREAK = /(\r\n|[^\P{Cc}\t]|[\u2028\u2029])/u;
-/** What is not seen, or hardly, and so could stand before or within a forged header. */
-const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-const HEADER = /^\\*((late)?replyfrom|messagefrom|alsosaidby|noticefrom|errorfrom|substrat:)/i;
+/** What is not seen, or hardly, and so could stand before or within a forged heading. */
+const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\u2800]+/gu;
 
 /** What looks like the heading of a section of ours. Deeper ones are a text's own. */
-const HEADING = /^\\*#{1,3}([^#]|$)/;
+const HEADING = /^#{1,3}(?!#)|^<h[1-3](?!\d)/i;
+/** Marks before a heading that leave it a heading. */
+const BEFORE_HEADING = /^(?:\p{N}|[\\>*+.)|_~\p{Pd}])+/u;
+const NUMBER_SIGNS = /[\u266f\u2317\u22d5\u29e3\ua59b]/g;
+/** A line that makes a heading of the line above it. */
+const UNDERLINE = /^\\*(?:=+|[\p{Pd}\u2500\u2501\u2550\u2012\u2015\u2212]+)$/u;
 
 /** A text as a quotation: every line begins with the mark, so that none of them can be taken for a header. */
 export function quote(text: string, mark: string): string {
@@ -41,17 +46,24 @@ export function quote(text: string, mark: string): string {
 
 /** A line of a body that looks like a header, or like an escaped one, gets a backslash. */
 export function escapeHeaders(text: string): string {
-  return escapeLines(text, HEADER);
+  const forged = forgedLines(text);
+  return forged.size === 0 ? text : escapeLines(text, (_, n) => forged.has(n));
 }
 
 /** In a section of the system prompt neither headers nor headings can be forged. */
 export function escapeSection(text: string): string {
-  return escapeLines(escapeLines(text, HEADER), HEADING);
+  const forged = forgedLines(text);
+  return escapeLines(text, (line, n) => forged.has(n) || isHeading(line));
 }
 
-function escapeLines(text: string, forged: RegExp): string {
+function escapeLines(text: string, isForged: (line: string, n: number) => boolean): string {
   return text
     .split(LINE_BREAK)
-    .map((line) => (forged.test(line.normalize('NFKD').replace(INVISIBLE, '')) ? `\\${line}` : line))
+    .map((part, i) => (i % 2 === 0 && isForged(part, i / 2) ? `\\${part}` : part))
     .join('');
+}
+
+function isHeading(line: string): boolean {
+  const seen = line.normalize('NFKD').replace(INVISIBLE, '').replace(NUMBER_SIGNS, '#');
+  return UNDERLINE.test(seen) || HEADING.test(seen.replace(BEFORE_HEADING, ''));
 }

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { z } from '@hono/zod-openapi';
 import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
+import { asLine } from '../core/line.ts';
 import { MAX_BLOCK, MAX_PASSAGE, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
 import { MAX_TEXT } from '../core/text.ts';
 
@@ -11,7 +12,9 @@ const plain = (text: string): boolean => !text.includes('\0');
 const NAMED = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,300}$/;
 const NO_NUL = 'must not contain NUL characters';
 
-export const label = z.string().min(1).max(500).refine(plain, NO_NUL);
+/** One line without hidden characters, perhaps empty. */
+export const line = (longest: number) => z.string().max(longest).superRefine(asLine);
+export const label = line(500).min(1);
 const path = z.string().min(1).max(4096).refine(plain, NO_NUL);
 const text = z
   .string()
@@ -73,7 +76,7 @@ export const AgentCreation = z
       .default(null)
       .openapi({ description: 'The persona that it is made from; without `tools`, its tools are the agent’s scope.' }),
     arguments: z
-      .record(z.string().min(1).max(64).refine(plain, NO_NUL), z.string().max(10_000).refine(plain, NO_NUL))
+      .record(line(64).min(1), z.string().max(10_000).refine(plain, NO_NUL))
       .refine((given) => Object.keys(given).length <= 50, 'must have at most 50 arguments')
       .default({})
       .openapi({ description: 'The arguments of the persona.' }),
@@ -186,7 +189,7 @@ export const Channel = z
   .openapi('Channel');
 
 const slug = z.string().min(1).max(64);
-const topic = z.string().max(1000).refine(plain, NO_NUL);
+const topic = line(1000);
 const wake = z.enum(['all', 'mentions', 'none']).openapi({
   description: "What wakes the agent: every person's post, only being mentioned, or nothing.",
 });
@@ -246,14 +249,14 @@ const host = z
   .min(1)
   .max(253)
   .regex(/^[^\s/@]+$/, 'must be a host such as api.example.com')
-  .refine(plain, NO_NUL);
+  .superRefine(asLine);
 
 export const Link = z.strictObject({ target: z.string(), source: z.string(), mode, inForce }).openapi('Link');
 
 export const LinkCreation = z
   .strictObject({
     source: path.refine(isAbsolute, 'must be an absolute path').openapi({ example: '/srv/docs' }),
-    target: path.openapi({ example: 'docs', description: 'Path inside the workspace.' }),
+    target: path.superRefine(asLine).openapi({ example: 'docs', description: 'Path inside the workspace.' }),
     mode: mode.default('ro'),
   })
   .openapi('LinkCreation');

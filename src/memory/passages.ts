@@ -1,5 +1,6 @@
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
+import { checkLine } from '../core/line.ts';
 import { passageQuery, passageWords } from '../search/search.ts';
 import type { PassageFilter, PassageRow, Tx } from '../store/store.ts';
 
@@ -13,6 +14,7 @@ export async function storePassage(
   now: number,
 ): Promise<string> {
   const { content } = passage;
+  for (const tag of passage.tags) checkLine('A tag', tag);
   const id = newId();
   const tags = [...new Set(passage.tags)];
   const seq = await tx.appendEvent({

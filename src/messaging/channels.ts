@@ -1,5 +1,6 @@
 import { keyOf, shorten, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { checkLine } from '../core/line.ts';
 import type { AgentRow, ChannelRow, Tx } from '../store/store.ts';
 
 /** One of the two in a DM, or whoever looks for a channel. */
@@ -26,6 +27,7 @@ export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now:
       `"${shorten(id)}" cannot be a channel's id: 1 to 64 small letters, digits, "_" or "-", the first a letter or a digit; "dm-…" and "team-…" are taken by Substrat.`,
     );
   }
+  checkLine('The topic', topic);
   if (await tx.getChannel({ id })) throw new SubstratError('name_taken', `There is a channel "${id}" already.`);
   const channel: ChannelRow = { id, kind, topic, pair: null, team_of: null, created_at: now, created_by: by };
   await makeChannel(tx, channel, memberIds);

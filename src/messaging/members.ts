@@ -1,5 +1,6 @@
 import { keyOf, shorten, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { checkLine } from '../core/line.ts';
 import type { ChannelRow, Tx, Wake } from '../store/store.ts';
 import type { Side } from './channels.ts';
 import { resolveReference } from './reference.ts';
@@ -57,6 +58,7 @@ export async function setWake(
 export async function setTopic(tx: Tx, channel: ChannelRow, by: string, topic: string, now: number): Promise<void> {
   refuseFixed(channel);
   await insiderOnly(tx, channel, by);
+  checkLine('The topic', topic);
   await tx.setTopic({ id: channel.id, topic });
   const data = { channelId: channel.id, topic, by };
   await tx.appendEvent({ type: 'channel_updated', at: now, channelId: channel.id, data });

@@ -1,11 +1,13 @@
 import { shorten } from '../core/agent.ts';
 import { EMOJI_RULE, isEmoji } from '../core/emoji.ts';
 import { SubstratError } from '../core/errors.ts';
+import { checkLine } from '../core/line.ts';
 import type { ChannelRow, MessageRow, ReactionView, Tx } from '../store/store.ts';
 import { seesChannel } from './channels.ts';
 
 /** What may be seen may be reacted to. The same reaction twice is one, and told once. */
 export async function react(tx: Tx, who: string, messageId: string, emoji: string, now: number): Promise<void> {
+  checkLine('A reaction', emoji);
   if (!isEmoji(emoji)) throw new SubstratError('bad_request', `A reaction ${EMOJI_RULE}.`);
   const message = await visibleMessage(tx, who, messageId);
   if (message.deleted_at !== null) throw new SubstratError('gone', 'That message was deleted.');

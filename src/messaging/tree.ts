@@ -1,6 +1,7 @@
 import { checkName, keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
+import { checkLine } from '../core/line.ts';
 import type { PersonaChoice } from '../core/persona.ts';
 import type { AgentRow, Tx } from '../store/store.ts';
 import { joinTeam } from './channels.ts';
@@ -36,6 +37,8 @@ export interface NewAgent {
 export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, now: number): Promise<AgentRow> {
   const { parent, name } = wanted;
   checkName(name);
+  checkLine('The role', wanted.role);
+  checkLine('The model', wanted.model ?? '');
   const id = wanted.id ?? newId();
   const owner = await nameOwner(tx, parent, keyOf(name));
   if (owner) {

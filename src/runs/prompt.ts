@@ -1,5 +1,6 @@
 import { shorten } from '../core/agent.ts';
 import { escapeHeaders, escapeSection, quote, renderMessage } from '../core/header.ts';
+import { toLine } from '../core/line.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
 import type { AgentRow, BlockView, ChannelRow } from '../store/store.ts';
@@ -54,7 +55,7 @@ export function instructionSections(
   persona: PersonaPrompt | null = null,
 ): Section[] {
   const sections: Section[] = [
-    { name: 'identity', text: `You are ${agent.name} (${agent.role}), an agent in Substrat.` },
+    { name: 'identity', text: `You are ${agent.name} (${toLine(agent.role)}), an agent in Substrat.` },
     { name: 'persona', text: persona === null ? '' : renderPersona(persona) },
     { name: 'instructions', text: agent.instructions.trim() },
     { name: 'memory', text: renderMemory(agent, blocks) },
@@ -94,7 +95,7 @@ function renderMemory(
 
 function renderChannels(channels: readonly Pick<ChannelRow, 'id' | 'topic'>[]): string {
   if (channels.length === 0) return '';
-  const lines = channels.map(({ id, topic }) => `- #${id}${topic.trim() ? `: ${oneLine(topic)}` : ''}`);
+  const lines = channels.map(({ id, topic }) => `- #${id}${topic.trim() ? `: ${escapeSection(oneLine(topic))}` : ''}`);
   return [CHANNELS, ...lines].join('\n');
 }
 
@@ -131,7 +132,7 @@ function renderJournal(journal: readonly JournalEntry[]): string {
   const lines = journal.map((entry) =>
     entry.type === 'text'
       ? `- you said: ${oneLine(entry.text)}`
-      : `- you called ${entry.tool}(${oneLine(JSON.stringify(entry.arguments))}), which returned ${oneLine(JSON.stringify(entry.result))}`,
+      : `- you called ${oneLine(entry.tool)}(${oneLine(JSON.stringify(entry.arguments))}), which returned ${oneLine(JSON.stringify(entry.result))}`,
   );
   return [
     'Notice from Substrat:',
@@ -141,5 +142,5 @@ function renderJournal(journal: readonly JournalEntry[]): string {
 }
 
 function oneLine(text: string): string {
-  return shorten(text.replace(/\s+/g, ' '), 500);
+  return shorten(toLine(text.slice(0, 5_000)), 500);
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { NAME } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { asLine } from '../core/line.ts';
 import { withinScope } from '../core/persona.ts';
 import { createAgent } from '../messaging/tree.ts';
 import type { AgentRow } from '../store/store.ts';
@@ -26,6 +27,7 @@ export const spawnAgent = defineTool({
     workspace_subdir: z
       .string()
       .max(500)
+      .superRefine(asLine)
       .nullable()
       .optional()
       .describe('Subdirectory of your workspace for it to work in; without one it shares yours.'),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { NAME } from '../core/agent.ts';
+import { asLine } from '../core/line.ts';
 import type { AgentRow } from '../store/store.ts';
 import type { Caller } from '../workspaces/access.ts';
 import { checkWorkspace, createWorkspace } from '../workspaces/create.ts';
@@ -42,7 +43,7 @@ export const linkDir = defineTool({
   input: z.strictObject({
     workspace,
     source: path('The directory: an absolute path, or one relative to your own workspace.'),
-    target,
+    target: target.superRefine(asLine),
     mode: mode.describe('Read-only, or read-write where you have it so.'),
   }),
   effect: true,

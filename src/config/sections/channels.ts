@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { line, table, text } from '../fields.ts';
+import { oneLine, table, text } from '../fields.ts';
 
 const wake = z.enum(['all', 'mentions', 'none']);
 
@@ -8,7 +8,7 @@ export const channels = z
     z.string(),
     table({
       kind: z.enum(['public', 'private']).default('public'),
-      topic: line.default(''),
+      topic: oneLine.default(''),
       members: z.array(text).default([]),
       wake: z.record(z.string(), wake).default({}),
     }).superRefine(({ members, wake: settings }, context) => {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { checkName, keyOf } from '../../core/agent.ts';
 import { LABEL, LABEL_RULE, MAX_BLOCK } from '../../core/memory.ts';
-import { line, maybe, type Place, table, text } from '../fields.ts';
+import { line, maybe, oneLine, type Place, table, text } from '../fields.ts';
 import { nearest } from '../nearest.ts';
 
 const agentName = z.string().superRefine((name, context) => {
@@ -27,11 +27,11 @@ function member(resolve: Place['resolve']) {
   const path = text.transform(resolve);
   return table({
     provider: maybe(text),
-    model: maybe(text),
+    model: maybe(oneLine.min(1, 'must not be empty')),
     program: maybe(path),
     instructions: maybe(text),
     instructions_file: maybe(path),
-    role: maybe(text),
+    role: maybe(oneLine.min(1, 'must not be empty')),
     parent: maybe(text),
     workspace: maybe(path),
     tools: maybe(z.array(text)),

@@ -6,11 +6,11 @@ import type { Tx } from '../../store/store.ts';
 import { hashToken, ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { createRouter, describe, type Router } from '../router.ts';
-import { label, pageOf, Token } from '../schemas.ts';
+import { label, line, pageOf, Token } from '../schemas.ts';
 import { showTime } from '../shown.ts';
 
 const TokenCreation = z
-  .strictObject({ as: label.openapi({ example: 'anna' }), label: z.string().max(200).default('') })
+  .strictObject({ as: label.openapi({ example: 'anna' }), label: line(200).default('') })
   .openapi('TokenCreation');
 const NewToken = Token.extend({
   token: z.string().openapi({ description: 'Shown this once; only its hash is kept.' }),
