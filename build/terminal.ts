@@ -1,7 +1,7 @@
 // Writes docs/terminal.svg: what `npm start` shows, from a real run on a home of its own. Only the home and the port are
 // put as a person has them.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -19,9 +19,9 @@ writeFileSync(join(root, 'docs/terminal.svg'), draw(['$ npm start', ...(await ru
 async function runDemo(): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), 'picture-'));
   const home = join(directory, 'home');
-  const config = join(directory, 'substrat.toml');
-  writeFileSync(config, '[server]\nbind = "127.0.0.1:0"\n');
-  const demo = spawn(join(root, 'bin/substrat'), ['up', '--demo', '--config', config], {
+  mkdirSync(home, { mode: 0o700 });
+  writeFileSync(join(home, 'config.toml'), '[server]\nbind = "127.0.0.1:0"\n');
+  const demo = spawn(join(root, 'bin/substrat'), ['up', '--demo'], {
     env: { ...process.env, SUBSTRAT_HOME: home },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

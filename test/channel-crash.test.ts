@@ -30,7 +30,7 @@ await runAgent(async ({ name, messages, call }) => {
     join(cwd, 'substrat.toml'),
     `[daemon]\ndefault_provider = "scripted"\n[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n${members}[channels.general]\nmembers = ${JSON.stringify(NAMES)}\n`,
   );
-  let daemon = await startDaemonProcess({ home, cwd });
+  let daemon = await startDaemonProcess({ home, config: join(cwd, 'substrat.toml') });
   onTestFinished(async () => {
     await daemon.kill();
     rmSync(cwd, { recursive: true, force: true });
@@ -47,7 +47,7 @@ await runAgent(async ({ name, messages, call }) => {
     // At once, then when the first, the second and the third have answered.
     await until('as many answers as wanted', async () => (await said()).length >= expected.length + round);
     await daemon.kill();
-    daemon = await startDaemonProcess({ home, cwd });
+    daemon = await startDaemonProcess({ home, config: join(cwd, 'substrat.toml') });
     expected.push(...NAMES.map((name) => `${name}: ${name} heard ${text}`));
     await until('all answers', async () => (await said()).length >= expected.length);
     expect(await said()).toEqual(expected);

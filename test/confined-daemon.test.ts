@@ -21,12 +21,14 @@ import { until } from './helpers/until.ts';
 
 let directory: string;
 let home: string;
+let config: string;
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'confined-'));
   home = join(directory, 'home');
+  config = join(directory, 'substrat.toml');
   mkdirSync(home, { mode: 0o700 });
-  writeFileSync(join(directory, 'substrat.toml'), '[server]\nbind = "127.0.0.1:0"\n[daemon]\nmax_attempts = 1\n');
+  writeFileSync(config, '[server]\nbind = "127.0.0.1:0"\n[daemon]\nmax_attempts = 1\n');
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -39,8 +41,8 @@ const stubborn = (mark: string) => `
 
 describe.skipIf(noBwrap !== null)('a daemon', () => {
   test('gives its programs no descriptor that it was given itself', async () => {
-    const left = openSync(join(directory, 'substrat.toml'), 'r');
-    const daemon = await startDaemonProcess({ home, cwd: directory, inherit: [left] });
+    const left = openSync(config, 'r');
+    const daemon = await startDaemonProcess({ home, config, inherit: [left] });
     const answer = await ask(daemon.client, `return children.execSync('ls -l /proc/self/fd').toString()`);
     await daemon.stop();
     const open = answer.split('\n').filter((line) => line.includes(' -> '));
@@ -50,13 +52,13 @@ describe.skipIf(noBwrap !== null)('a daemon', () => {
 
   test('that is killed takes every process of its turns with it, and the next one goes on', async () => {
     const mark = `stubborn-${process.pid}-killed`;
-    const first = await startDaemonProcess({ home, cwd: directory });
+    const first = await startDaemonProcess({ home, config });
     const { workspace } = await first.client.createAgent({ name: 'hostile', program: hostile });
     const once = `if (fs.existsSync('started')) return 'again'; ${stubborn(mark)}`;
     const { messageId } = await first.client.sendMessage('hostile', { text: once });
     await until('it runs', () => existsSync(join(workspace, 'started')) && processesWith(mark).length === 8);
     await first.kill();
-    const second = await startDaemonProcess({ home, cwd: directory });
+    const second = await startDaemonProcess({ home, config });
     const reply = await second.client.awaitReply(messageId, 15);
     expect(processesWith(mark)).toEqual([]);
     await second.stop();
@@ -92,7 +94,7 @@ describe.skipIf(noBwrap !== null)('a daemon', () => {
 
 describe('without bwrap', () => {
   test('no agent starts, and everywhere it is said what to install', async () => {
-    const daemon = await startDaemonProcess({ home, cwd: directory, env: { PATH: without('bwrap') } });
+    const daemon = await startDaemonProcess({ home, config, env: { PATH: without('bwrap') } });
     try {
       const status = await daemon.client.getStatus();
       expect(status).toMatchObject({
@@ -118,7 +120,7 @@ describe('without bwrap', () => {
     mkdirSync(bin);
     const refusal = 'bwrap: setting up uid map: Permission denied';
     writeFileSync(join(bin, 'bwrap'), `#!/bin/sh\necho '${refusal}' >&2\nexit 1\n`, { mode: 0o755 });
-    const daemon = await startDaemonProcess({ home, cwd: directory, env: { PATH: `${bin}:${process.env.PATH}` } });
+    const daemon = await startDaemonProcess({ home, config, env: { PATH: `${bin}:${process.env.PATH}` } });
     const answer = await ask(daemon.client, 'return 1');
     await daemon.stop();
     expect(answer).toMatch(/setting up uid map: Permission denied.*unprivileged_userns_clone=1.*apparmor/s);

@@ -25,7 +25,7 @@ function start(mode: 'bwrap' | 'none', env: Record<string, string> = {}, more = 
   const settings = `command = ${JSON.stringify(program)}\nforce = true\nenv = { HOME = ${JSON.stringify(directory)} }`;
   const config = `[daemon]\ndefault_provider = "cursor-agent"\n[sandbox]\nmode = "${mode}"\n[server]\nbind = "127.0.0.1:0"\n[providers.cursor-agent]\n${settings}\n${more}`;
   writeFileSync(join(directory, 'substrat.toml'), config);
-  return startDaemonProcess({ home: join(directory, 'home'), cwd: directory, env });
+  return startDaemonProcess({ home: join(directory, 'home'), config: join(directory, 'substrat.toml'), env });
 }
 
 /** Where the program of every agent has its chats: in its own home, or in the person's where nothing confines it. */

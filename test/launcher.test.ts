@@ -141,7 +141,7 @@ describe('a home that cannot be used', () => {
 
   test('fails with the file, the line and the nearest key of a configuration', async () => {
     writeFileSync(join(directory, 'substrat.toml'), '[daemon]\nslotz = 1\n');
-    const { code, stdout, stderr } = await runSubstrat(['up'], { home, cwd: directory });
+    const { code, stdout, stderr } = await runSubstrat(['up', '--config', 'substrat.toml'], { home, cwd: directory });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^substrat: substrat\.toml:2: .*slotz.*slots/);
     expect(stderr).not.toMatch(/ {4}at /);
@@ -199,7 +199,7 @@ describe('one home', () => {
   });
 
   test('runs a daemon in the background from start to stop', async () => {
-    const run = (...args: string[]) => runSubstrat(args, { home, cwd: directory });
+    const run = (...args: string[]) => runSubstrat(args, { home });
     const started = await run('daemon', 'start', '--json');
     const { pid } = JSON.parse(started.stdout);
     expect(started).toMatchObject({ code: 0, stderr: '' });

@@ -29,7 +29,7 @@ describeOnPostgres('two nodes on one store', () => {
     const start = (name: string) => {
       const home = join(cwd, name);
       mkdirSync(home, { recursive: true, mode: 0o700 });
-      return startDaemonProcess({ home, cwd });
+      return startDaemonProcess({ home, config: join(cwd, 'substrat.toml') });
     };
     let here = await start('here');
     const there = await start('there');

@@ -9,11 +9,12 @@ export type Commands = Readonly<Record<string, (context: Context) => Promise<Com
 
 /** A command line: the one command that is named, or all of them, as for help and for what is made from them. */
 export async function createCommandLine(
-  about: { readonly name: string; readonly description: string; readonly commands: Commands },
+  about: { readonly name: 'substrat' | 'ctx'; readonly description: string; readonly commands: Commands },
   version: string,
   named?: string,
 ): Promise<Command> {
   const context: Context = {
+    program: about.name,
     version,
     home: () => resolveHome(process.env),
     print: (line) => void process.stdout.write(`${harmless(line)}\n`),

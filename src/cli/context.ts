@@ -3,6 +3,8 @@ import { SubstratError } from '../core/errors.ts';
 
 /** What commands share. */
 export interface Context {
+  /** The command line that was called; each finds its configuration in its own way. */
+  readonly program: 'substrat' | 'ctx';
   readonly version: string;
   readonly home: () => string;
   readonly print: (line: string) => void;

@@ -51,6 +51,11 @@ export function describeEvent({ type, data }: SubstratEvent): string | null {
   }
 }
 
+/** What the daemon works on: where its agents are, and what told it so. */
+export function describePlaces({ home, config, store }: Status): string[] {
+  return [`Home: ${home}`, `Configuration: ${config ?? 'none; every value is a default'}`, `Store: ${store}`];
+}
+
 /** What stands between agents and the machine, or that nothing does. */
 export function describeSandbox({ sandbox, sandboxProblem }: Status): string {
   if (sandboxProblem !== null) return paint('red', `Sandbox: ${sandboxProblem}`);

@@ -4,6 +4,7 @@ import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createClient } from '../client/client.ts';
 import { type Config, loadConfig } from '../config/config.ts';
+import { storeName } from '../config/store-name.ts';
 import { cursorVersionProblem, installCursorAgent } from '../core/cursor-version.ts';
 import { SubstratError } from '../core/errors.ts';
 import { probeBwrap } from '../sandbox/probe.ts';
@@ -20,14 +21,16 @@ const LITTLE_SPACE = 500 * 1024 ** 2;
 const MAX_HOME = 107 - '/agents//agent.sock'.length - 36;
 
 /** Everything that a daemon on this home depends on, one finding each. */
-export async function examine(home: string, configFile: string | null): Promise<Finding[]> {
+export async function examine(home: string, named: string | null): Promise<Finding[]> {
   const place = nearestDirectory(home);
+  const { finding, file } = await daemon(home);
+  const configFile = named ?? file;
   return [
     node(),
     config(home, configFile),
     homeDirectory(home, place),
     sockets(home),
-    await daemon(home),
+    finding,
     await store(home, configFile),
     await sandbox(home, configFile),
     cursorAgent(home, configFile),
@@ -46,7 +49,7 @@ function node(): Finding {
 function config(home: string, file: string | null): Finding {
   try {
     const loaded = loadConfig({ ...(file && { file }), cwd: process.cwd(), home, env: process.env });
-    return { what: 'configuration', state: 'ok', detail: loaded.file ?? 'the defaults, there is no file' };
+    return { what: 'configuration', state: 'ok', detail: loaded.file ?? 'none; every value is a default' };
   } catch (error) {
     const detail = (error as Error).message;
     return { what: 'configuration', state: 'problem', detail, mend: 'docs/configuration.md has every setting.' };
@@ -74,32 +77,29 @@ function sockets(home: string): Finding {
   return { what: 'sockets', state: 'problem', detail, mend: 'Set SUBSTRAT_HOME to a shorter path.' };
 }
 
-async function daemon(home: string): Promise<Finding> {
+/** The daemon, and the configuration that it runs with where it runs. */
+async function daemon(home: string): Promise<{ finding: Finding; file: string | null }> {
+  const what = 'daemon';
   try {
-    const { pid, version, url } = await createClient({ home }).getStatus();
-    return { what: 'daemon', state: 'ok', detail: `runs (process ${pid}, version ${version}) at ${url}` };
+    const { pid, version, url, config: file } = await createClient({ home }).getStatus();
+    return { finding: { what, state: 'ok', detail: `runs (process ${pid}, version ${version}) at ${url}` }, file };
   } catch (error) {
-    if (error instanceof SubstratError && error.code === 'not_running') {
-      return {
-        what: 'daemon',
-        state: 'warning',
-        detail: 'does not run',
-        mend: 'Start it with `substrat daemon start`.',
-      };
-    }
-    return {
-      what: 'daemon',
-      state: 'problem',
-      detail: (error as Error).message,
-      mend: '`substrat daemon logs` says more.',
-    };
+    const stopped = error instanceof SubstratError && error.code === 'not_running';
+    const finding: Finding = stopped
+      ? { what, state: 'warning', detail: 'does not run', mend: 'Start it with `substrat daemon start`.' }
+      : { what, state: 'problem', detail: (error as Error).message, mend: '`substrat daemon logs` says more.' };
+    return { finding, file: null };
   }
 }
 
 async function store(home: string, configFile: string | null): Promise<Finding> {
-  const where = storeOf(home, configFile);
-  if (where === null) return { what: 'store', state: 'ok', detail: 'PostgreSQL, which the daemon checks at its start' };
-  if (!existsSync(where)) return { what: 'store', state: 'ok', detail: 'none yet; the first start makes one' };
+  const db = configuration(home, configFile)?.db ?? { path: join(home, 'substrat.db') };
+  const name = storeName(db);
+  const moved = await otherStore(home, configFile);
+  if (moved !== null) return { what: 'store', state: 'problem', detail: moved };
+  if (!('path' in db)) return { what: 'store', state: 'ok', detail: `${name}, which the daemon checks at its start` };
+  const where = db.path;
+  if (!existsSync(where)) return { what: 'store', state: 'ok', detail: `${name}, which the first start makes` };
   const problem = (detail: string, mend: string): Finding => ({ what: 'store', state: 'problem', detail, mend });
   const replace = `Stop the daemon, then put a backup in the place of ${where}, or move it away and start anew.`;
   try {
@@ -120,10 +120,16 @@ async function store(home: string, configFile: string | null): Promise<Finding> 
   }
 }
 
-/** The file of the store; null for PostgreSQL. */
-function storeOf(home: string, file: string | null): string | null {
-  const db = configuration(home, file)?.db ?? { path: join(home, 'substrat.db') };
-  return 'path' in db ? db.path : null;
+/** Why a daemon on this home would refuse the store of the configuration. */
+async function otherStore(home: string, file: string | null): Promise<string | null> {
+  const loaded = configuration(home, file);
+  const { checkRememberedStore } = await import('../daemon/main.ts');
+  try {
+    if (loaded !== null) checkRememberedStore(home, loaded);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 async function sandbox(home: string, file: string | null): Promise<Finding> {

@@ -1,6 +1,6 @@
 import { createClient, type Message } from '../client/client.ts';
 import { playDemo } from './demo.ts';
-import { describeEvent, describeSandbox } from './describe.ts';
+import { describeEvent, describePlaces, describeSandbox } from './describe.ts';
 
 export interface FeedOptions {
   readonly home: string;
@@ -31,9 +31,10 @@ const NEXT_STEPS = [
 export async function tellWhatHappens(options: FeedOptions, stopping: AbortSignal): Promise<void> {
   const { home, url, version, demo, json, after } = options;
   const say = json ? () => {} : options.print;
-  say(`Substrat ${version} is up at ${url}. Home: ${home}`);
+  say(`Substrat ${version} is up at ${url}.`);
   const client = createClient({ home });
   const status = await client.getStatus();
+  for (const line of describePlaces(status)) say(line);
   say(describeSandbox(status));
   if (demo && status.sandboxProblem !== null) say(WITHOUT_SANDBOX);
   say(demo ? INTRODUCTION : 'Ctrl-C stops it. `substrat agent create --help` makes a first agent.');

@@ -17,7 +17,7 @@ const commands: Commands = {
   completions: async (context) => (await import('./commands/completions.ts')).completionsCommand(context),
 };
 
-const about = { name: 'substrat', description: 'A daemon where teams of AI agents live.', commands };
+const about = { name: 'substrat', description: 'A daemon where teams of AI agents live.', commands } as const;
 
 export function createProgram(version: string, named?: string): Promise<Command> {
   return createCommandLine(about, version, named);

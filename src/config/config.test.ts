@@ -68,12 +68,12 @@ describe('loadConfig()', () => {
     });
   });
 
-  test('takes the first file of the search order', () => {
-    const order = ['substrat.toml', 'ctx.toml', 'config/ctx.toml', 'home/config.toml'];
-    for (const [index, path] of order.toReversed().entries()) {
-      write(path, index + 1);
-      expect(loadHere()).toMatchObject({ file: join(cwd, path), daemon: { slots: index + 1 } });
-    }
+  test('takes the file that is named, else that of the home, and never one of the current directory', () => {
+    for (const path of ['substrat.toml', 'ctx.toml', 'config/ctx.toml', '.ctx/config.toml', 'config.toml'])
+      write(path, 7);
+    expect(loadHere()).toMatchObject({ file: null, daemon: { slots: 4 } });
+    write('home/config.toml', 8);
+    expect(loadHere()).toMatchObject({ file: join(cwd, 'home/config.toml'), daemon: { slots: 8 } });
     write('other.toml', 9);
     expect(loadHere('other.toml')).toMatchObject({ file: join(cwd, 'other.toml'), daemon: { slots: 9 } });
   });
@@ -85,8 +85,8 @@ describe('loadConfig()', () => {
   });
 
   test('fails at once when the file is a FIFO, a device or too large', () => {
-    execFileSync('mkfifo', [join(cwd, 'substrat.toml')]);
-    expect(() => loadHere()).toThrow('substrat.toml: it is not a regular file');
+    execFileSync('mkfifo', [join(cwd, 'fifo.toml')]);
+    expect(() => loadHere('fifo.toml')).toThrow('fifo.toml: it is not a regular file');
     symlinkSync('/dev/zero', join(cwd, 'zero.toml'));
     expect(() => loadHere('zero.toml')).toThrow('zero.toml: it is not a regular file');
     writeFileSync(join(cwd, 'large.toml'), '#'.repeat(1024 * 1024 + 1));
@@ -108,7 +108,7 @@ describe('loadConfig()', () => {
   test('resolves paths against the file, and ~ against the home directory', () => {
     write('config/ctx.toml', 1);
     writeFileSync(join(cwd, 'config/ctx.toml'), '[db]\npath = "a.db"\n[sandbox]\nroots = ["../x", "/abs", "~/y"]\n');
-    expect(loadConfig({ cwd, home: cwd, env: { HOME: '/home/$&' } })).toMatchObject({
+    expect(loadConfig({ file: 'config/ctx.toml', cwd, home: cwd, env: { HOME: '/home/$&' } })).toMatchObject({
       db: { path: join(cwd, 'config/a.db') },
       sandbox: { roots: [join(cwd, 'x'), '/abs', '/home/$&/y'] },
     });
@@ -118,7 +118,7 @@ describe('loadConfig()', () => {
     const config = loadConfig({ cwd, home: cwd, env: {} });
     expect(unfrozen(config)).toEqual([]);
     writeFileSync(join(cwd, 'substrat.toml'), '[providers.x]\nenv = { A = "b" }\n[members.a]\ntools = ["b"]\n');
-    expect(unfrozen(loadHere())).toEqual([]);
+    expect(unfrozen(loadHere('substrat.toml'))).toEqual([]);
   });
 });
 

@@ -9,7 +9,7 @@ export function load(source: string | Uint8Array, env: Env = {}): Config & { rea
   const cwd = mkdtempSync(join(tmpdir(), 'substrat-config-'));
   try {
     writeFileSync(join(cwd, 'substrat.toml'), source);
-    return { ...loadConfig({ cwd, home: join(cwd, 'home'), env }), cwd };
+    return { ...loadConfig({ file: 'substrat.toml', cwd, home: join(cwd, 'home'), env }), cwd };
   } finally {
     rmSync(cwd, { recursive: true });
   }

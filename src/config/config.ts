@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
 import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
@@ -57,8 +57,9 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
 export type Config = DeepReadonly<Sections> & { readonly file: string | null };
 
 export interface LoadOptions {
-  /** As given to `--config`; it has to exist. */
+  /** As given to `--config`; it has to exist. Left out, the home's `config.toml` is read where there is one. */
   readonly file?: string | undefined;
+  /** What `file` is relative to. No file of it is read unless `file` names it. */
   readonly cwd: string;
   readonly home: string;
   readonly env: Env;
@@ -71,7 +72,7 @@ export function loadConfig(options: LoadOptions): Config {
 
 /** Where the configuration is, what stands in it, and what its paths are relative to. */
 export function openConfig({ file, cwd, home, env }: LoadOptions) {
-  const found = file === undefined ? findFile(cwd, home) : resolve(cwd, file);
+  const found = file === undefined ? homeConfig(resolve(cwd, home)) : resolve(cwd, file);
   const base = found === null ? cwd : dirname(found);
   const place: Place = {
     home: resolve(cwd, home),
@@ -83,6 +84,12 @@ export function openConfig({ file, cwd, home, env }: LoadOptions) {
   };
   const name = found === null ? 'defaults' : displayName(found, cwd);
   return { file: found, name, source: found === null ? '' : readSource(found, name), place };
+}
+
+/** Null where the home has none. */
+export function homeConfig(home: string): string | null {
+  const file = join(home, 'config.toml');
+  return existsSync(file) ? file : null;
 }
 
 function parseSections(source: string, name: string, place: Place, env: Env): Sections {
@@ -108,11 +115,6 @@ function checkPersonas({ members, agents }: Sections, context: z.RefinementCtx):
     const message = `must name a persona of [agents]${close === null ? '' : ` (did you mean "${close}"?)`}`;
     context.addIssue({ code: 'custom', path: ['members', name, 'persona'], message });
   }
-}
-
-function findFile(cwd: string, home: string): string | null {
-  const inWork = ['substrat.toml', 'ctx.toml', 'config/ctx.toml'].map((path) => resolve(cwd, path));
-  return [...inWork, resolve(cwd, home, 'config.toml')].find((path) => existsSync(path)) ?? null;
 }
 
 function displayName(file: string, cwd: string): string {

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { type GlobalOptions, UsageError } from '../cli/context.ts';
-import { type Config, loadConfig } from '../config/config.ts';
+import { type Context, type GlobalOptions, UsageError } from '../cli/context.ts';
+import { type Config, type LoadOptions, loadConfig } from '../config/config.ts';
 import { makeHome, unusable } from '../config/home.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { type ConfiguredSource, configuredSources } from '../knowledge/connectors/create.ts';
@@ -10,15 +10,11 @@ import { createEmbedder, type Embedder } from '../knowledge/embedding.ts';
 import { createKnowledge } from '../knowledge/knowledge.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
+import { findConfig } from './find-config.ts';
 import { showFetching } from './progress.ts';
 import { scriptSources } from './scripts.ts';
 
-/** What commands share. */
-export interface CtxContext {
-  readonly version: string;
-  readonly home: () => string;
-  readonly print: (line: string) => void;
-}
+export type CtxContext = Context;
 
 /** The store of the configuration, opened for one command. */
 export interface OpenedStore {
@@ -32,8 +28,15 @@ export interface OpenedStore {
 }
 
 export function loadConfigFor(context: CtxContext, command: Command): Config {
-  const { config: file } = command.optsWithGlobals<GlobalOptions>();
-  return loadConfig({ file, cwd: process.cwd(), home: context.home(), env: process.env });
+  return loadConfig(findFor(context, command));
+}
+
+/** `substrat` reads what the daemon would read; `ctx` looks into the current directory too. */
+export function findFor({ program, home }: CtxContext, command: Command): LoadOptions {
+  const { config: named } = command.optsWithGlobals<GlobalOptions>();
+  const around = { cwd: process.cwd(), home: home(), env: process.env };
+  if (program === 'substrat') return { ...around, file: named };
+  return { ...around, file: findConfig({ ...around, named }).file ?? undefined };
 }
 
 export function isJson(command: Command): boolean {

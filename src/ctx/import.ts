@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, realpathSync, st
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
+import { makeHome } from '../config/home.ts';
 import { keyOf, NAME, shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { toolsInScope } from '../tools/catalog.ts';
@@ -32,7 +33,7 @@ export async function importPersonas(
   dryRun: boolean,
 ): Promise<Imported> {
   const config = loadConfigFor(context, command);
-  const file = config.file ?? resolve('ctx.toml');
+  const file = config.file ?? (context.program === 'ctx' ? resolve('ctx.toml') : join(context.home(), 'config.toml'));
   const taken = new Set(config.agents.map(({ name }) => keyOf(name)));
   const known = [
     ...KNOWLEDGE_TOOLS,
@@ -57,7 +58,9 @@ export async function importPersonas(
       text += toToml(found);
     }
   }
-  if (!dryRun && text !== '') append(file, text, () => loadConfigFor(context, command));
+  if (dryRun || text === '') return { file, added, skipped, text };
+  if (dirname(file) === context.home()) makeHome(context.home());
+  append(file, text, () => loadConfigFor(context, command));
   return { file, added, skipped, text };
 }
 

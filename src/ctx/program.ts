@@ -18,7 +18,7 @@ const commands: Commands = {
   completions: async (context) => (await import('../cli/commands/completions.ts')).completionsCommand(context, 'ctx'),
 };
 
-const about = { name: 'ctx', description: 'The knowledge base and its personas, without a daemon.', commands };
+const about = { name: 'ctx', description: 'The knowledge base and its personas, without a daemon.', commands } as const;
 
 export function createProgram(version: string, named?: string): Promise<Command> {
   return createCommandLine(about, version, named);

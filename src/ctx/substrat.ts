@@ -11,6 +11,7 @@ import { createKnowledge } from '../knowledge/knowledge.ts';
 import { type SyncCounts, syncSource } from '../knowledge/sync.ts';
 import { openStore } from '../store/open.ts';
 import { openExtensions } from '../tools/extensions.ts';
+import { findConfig } from './find-config.ts';
 import type { ConnectorDefinition, Substrat, SubstratOptions } from './library.ts';
 import { scriptSources } from './scripts.ts';
 
@@ -21,7 +22,9 @@ const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json
 export async function openSubstrat(options: SubstratOptions): Promise<Substrat> {
   const { connectors = [], log = () => undefined } = options;
   const home = options.home ?? resolveHome(process.env);
-  const read = () => loadConfig({ file: options.config, cwd: process.cwd(), home, env: process.env });
+  const around = { cwd: process.cwd(), home, env: process.env };
+  const read = () =>
+    loadConfig({ ...around, file: findConfig({ ...around, named: options.config }).file ?? undefined });
   const config = read();
   if ('path' in config.db && config.db.path !== ':memory:') mkdirSync(dirname(config.db.path), { recursive: true });
   const store = await openStore(config.db);

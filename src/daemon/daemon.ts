@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
+import { unusable } from '../config/home.ts';
+import { storeName } from '../config/store-name.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import type { Tracer } from '../core/tracing.ts';
@@ -38,6 +40,7 @@ import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import type { Log } from './log.ts';
 import { askPersona, findPersona } from './personas.ts';
 import { checkTools, createProviders, EXTERNAL } from './providers.ts';
+import { checkRememberedStore, rememberStore } from './remembered-store.ts';
 import { sweepWorkspaces, tidyWorktree, workspaceRules } from './workspaces.ts';
 
 export interface DaemonOptions {
@@ -48,6 +51,8 @@ export interface DaemonOptions {
   readonly clock?: () => number;
   /** A program of ours that may run where no sandbox can be made. */
   readonly ownProgram?: string;
+  /** Takes the configuration's store for the home's from now on, whatever was the home's before. */
+  readonly switchStore?: boolean;
 }
 
 const HEAD_START_MS = 25;
@@ -99,7 +104,7 @@ export class Daemon {
   static async start(options: DaemonOptions): Promise<Daemon> {
     process.umask(0o077);
     const home = takeHome(options.home);
-    const store = await openStore(options.config.db, { log: options.log }).catch((error) => {
+    const store = await openStoreOf(home, options).catch((error) => {
       home.release();
       throw error;
     });
@@ -207,6 +212,8 @@ export class Daemon {
     return {
       pid: process.pid,
       home: this.home.path,
+      config: this.config.file,
+      store: storeName(this.config.db),
       version: this.version,
       url: this.#api?.url ?? null,
       sandbox: this.#sandbox.mode,
@@ -381,6 +388,19 @@ export class Daemon {
         await tx.deletePosts({ before: now - KEEP_POSTS_MS });
       })
       .catch((error) => this.log.error({ error: error.message }, 'old events could not be removed'));
+  }
+}
+
+/** The home remembers its store: with another one, all its agents would seem to be gone. */
+async function openStoreOf({ path }: Home, { config, switchStore, log }: DaemonOptions): Promise<Store> {
+  if (!switchStore) checkRememberedStore(path, config);
+  const store = await openStore(config.db, { log });
+  try {
+    rememberStore(path, config);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw unusable(path, error);
   }
 }
 

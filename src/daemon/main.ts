@@ -6,6 +6,7 @@ import { Daemon } from './daemon.ts';
 import { openLog } from './log.ts';
 
 export { checkStore } from '../store/check.ts';
+export { checkRememberedStore } from './remembered-store.ts';
 
 const CLOSES_ON_EXEC = 0o2000000;
 const LINGER_MS = 500;
@@ -16,6 +17,7 @@ export interface UpOptions {
   readonly version: string;
   /** A program of ours that may run where no sandbox can be made. */
   readonly ownProgram?: string;
+  readonly switchStore?: boolean;
   /** Called when the daemon answers, with the number of the last event before; ends when the daemon is told to stop. */
   readonly onUp: (
     daemon: { readonly url: string | null; readonly after: number },
@@ -24,7 +26,14 @@ export interface UpOptions {
 }
 
 /** Runs the daemon in this process until it is told to stop. */
-export async function up({ home, configFile, version, ownProgram, onUp }: UpOptions): Promise<void> {
+export async function up({
+  home,
+  configFile,
+  version,
+  ownProgram,
+  switchStore = false,
+  onUp,
+}: UpOptions): Promise<void> {
   const config = loadConfig({ ...(configFile && { file: configFile }), cwd: process.cwd(), home, env: process.env });
   makeHome(home);
   closeInherited();
@@ -40,7 +49,7 @@ export async function up({ home, configFile, version, ownProgram, onUp }: UpOpti
   // Before it can be reached: whoever sees that it is up may stop it at once.
   // Ctrl-C reaches us twice under `npm start`, from the terminal and from npm: the second one changes nothing.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
-  daemon = await Daemon.start({ home, config, version, log, ...(ownProgram && { ownProgram }) });
+  daemon = await Daemon.start({ home, config, version, log, switchStore, ...(ownProgram && { ownProgram }) });
   try {
     const { url } = await daemon.status();
     await Promise.all([onUp({ url, after: daemon.startedAfter }, stopping.signal), untilAborted(stopping.signal)]);

@@ -20,6 +20,8 @@ export interface Api {
   status(): Promise<{
     readonly pid: number;
     readonly home: string;
+    readonly config: string | null;
+    readonly store: string;
     readonly version: string;
     readonly url: string | null;
     readonly sandbox: 'bwrap' | 'none';

@@ -304,6 +304,8 @@ export const Status = z
   .strictObject({
     pid: z.int(),
     home: z.string(),
+    config: z.string().nullable().openapi({ description: 'The configuration file; null where the defaults hold.' }),
+    store: z.string().openapi({ description: 'The file of the store, or the URL of its database without secrets.' }),
     version: z.string(),
     url: z.string().nullable(),
     sandbox: z.enum(['bwrap', 'none']),

@@ -31,7 +31,7 @@ const write = (name: string, text: string) => writeFileSync(join(cwd, name), tex
 async function personasOf(source: string, more: Partial<RegistryOptions> = {}): Promise<Personas> {
   write('substrat.toml', source);
   const read = () => {
-    const config = loadConfig({ cwd, home: cwd, env: {} });
+    const config = loadConfig({ file: 'substrat.toml', cwd, home: cwd, env: {} });
     return { entries: config.agents, file: config.file };
   };
   const log = () => undefined;

@@ -19,7 +19,7 @@ afterEach(() => rmSync(cwd, { recursive: true }));
 async function toolsOf(files: Readonly<Record<string, string>>, more: Partial<CustomToolOptions> = {}) {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
   const read = () => {
-    const config = loadConfig({ cwd, home: cwd, env: {} });
+    const config = loadConfig({ file: 'substrat.toml', cwd, home: cwd, env: {} });
     return { entries: config.tools, file: config.file };
   };
   const log = () => undefined;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** What a home may hold when its daemon has stopped. */
 const KEPT = [
-  /^(daemon\.lock|daemon\.log|node|token|substrat\.db)$/,
+  /^(daemon\.lock|daemon\.log|node|store\.json|token|substrat\.db)$/,
   /^agents\/[0-9a-f-]{36}\/mcp\.json$/,
   /^agents\/[0-9a-f-]{36}\/home$/,
   /^agents\/[0-9a-f-]{36}\/cache(\/[^/]+(\/[0-9a-f]+)?)?$/,

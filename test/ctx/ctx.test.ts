@@ -122,7 +122,7 @@ describe('sync', () => {
     configure(`[sandbox]\nmode = "none"\n[connectors.filesystem.docs]\nroot = "docs"\n`);
     for (let i = 0; i < 300; i += 1) write(`d${i}.md`, `# ${i}\n\ntext of ${i}`);
     const home = join(directory, 'home');
-    const daemon = await startDaemonProcess({ home, cwd: directory });
+    const daemon = await startDaemonProcess({ home, config: join(directory, 'ctx.toml') });
     try {
       const syncing = ctxJson<{ sources: object[] }>(directory, 'sync');
       const made = [];

@@ -15,7 +15,7 @@ interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
   /** What to start in the place of bin/substrat. */
   readonly program?: string;
-  /** The configuration, where it is not the one of `cwd`. */
+  /** The configuration of a daemon; left out with `cwd`, the home's own. */
   readonly config?: string;
   /** Descriptors of ours that it finds open, from 3 on. */
   readonly inherit?: readonly number[];
@@ -34,8 +34,7 @@ export async function runSubstrat(args: readonly string[], where: Surroundings) 
 
 /** A daemon in a process of its own, up and answering. */
 export async function startDaemonProcess(where: Surroundings) {
-  const config = where.config === undefined ? [] : ['--config', where.config];
-  const child = start(['up', '--quiet', ...config], where);
+  const child = start(['up', '--quiet'], where);
   const exited = once(child, 'exit');
   let problem = '';
   child.stderr?.on('data', (chunk) => {
@@ -54,10 +53,10 @@ export async function startDaemonProcess(where: Surroundings) {
   return { pid: child.pid as number, client, ended, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
 }
 
-/** Where no daemon takes the port that a person's own may have. */
+/** A directory with a configuration whose daemon does not take the port that a person's own may have. */
 function makePlace(): string {
   const directory = mkdtempSync(join(tmpdir(), 'place-'));
-  writeFileSync(join(directory, 'substrat.toml'), '[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n');
+  writeFileSync(join(directory, 'test.toml'), '[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n');
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
@@ -65,12 +64,19 @@ function makePlace(): string {
 let place: string | undefined;
 
 /** Starts the command line. */
-export function start(args: readonly string[], { home, cwd, env, program, inherit = [] }: Surroundings): ChildProcess {
+export function start(args: readonly string[], where: Surroundings): ChildProcess {
+  const { home, cwd, env, program, inherit = [] } = where;
   place ??= makePlace();
+  const config = where.config ?? (cwd === undefined ? join(place, 'test.toml') : null);
+  const named = config !== null && isOfDaemon(args) && !args.includes('--config') ? ['--config', config] : [];
   const own = { PATH: process.env.PATH ?? '', HOME: home, SUBSTRAT_HOME: home };
-  return spawn(program ?? launcher, args, {
+  return spawn(program ?? launcher, [...args, ...named], {
     cwd: cwd ?? place,
     env: { ...own, ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...inherit],
   });
+}
+
+function isOfDaemon([command, verb]: readonly string[]): boolean {
+  return command === 'up' || command === 'doctor' || (command === 'daemon' && verb === 'start');
 }

@@ -135,12 +135,12 @@ test('tools and personas come to be in a configuration that had none', async () 
 
 test('a call that a killed daemon had begun is not made again in silence', async () => {
   const home = join(world.directory, 'other-home');
-  const cwd = join(world.directory, 'other');
+  const config = join(world.directory, 'other/substrat.toml');
   write('other/slow.lua', 'tool = { description = "Slow" } function tool.execute() sleep(25) return "done" end');
   const settings = '[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n';
   write('other/substrat.toml', `${settings}[tools.script.slow]\npath = "slow.lua"\n`);
   const program = world.program('caller', "async ({ call }) => call('slow').then(JSON.stringify, (e) => e.message)");
-  const first = await startDaemonProcess({ home, cwd });
+  const first = await startDaemonProcess({ home, config });
   await first.client.createAgent({ name: 'caller', program, tools: ['slow'] });
   const { messageId } = await first.client.sendMessage('caller', { text: 'go' });
   await until('the script has begun', async () => {
@@ -149,7 +149,7 @@ test('a call that a killed daemon had begun is not made again in silence', async
     return messages.some(({ tool }) => tool === 'slow');
   });
   await first.kill();
-  const second = await startDaemonProcess({ home, cwd });
+  const second = await startDaemonProcess({ home, config });
   const reply = await second.client.awaitReply(messageId, 20);
   expect(reply?.text).toContain('outcome unknown: an earlier attempt of this turn called slow');
   expect(await second.stop()).toBe(0);

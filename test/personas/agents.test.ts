@@ -161,16 +161,16 @@ describe('a run whose persona fails', () => {
 
   test('is not failed by a daemon that stops while its persona thinks', async () => {
     const home = join(world.directory, 'other-home');
-    const cwd = join(world.directory, 'other');
+    const config = join(world.directory, 'other/substrat.toml');
     const settings = '[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n[daemon]\nmax_attempts = 1\n';
     write('other/substrat.toml', `${settings}[agents.script.thinking]\npath = "../thinking.lua"\ntimeout = 60\n`);
-    const first = await startDaemonProcess({ home, cwd });
+    const first = await startDaemonProcess({ home, config });
     await first.client.createAgent({ name, program, persona: 'thinking' });
     await first.client.sendMessage(name, { text: 'go' });
     const running = async () => (await first.client.listRuns({ state: 'running' })).items[0]?.id;
     const id = (await until('it runs', running)) as string;
     expect(await first.stop()).toBe(0);
-    const second = await startDaemonProcess({ home, cwd });
+    const second = await startDaemonProcess({ home, config });
     expect(await second.client.getRun(id)).toMatchObject({ endedAt: null, error: 'The daemon was stopped.' });
     expect(await second.stop()).toBe(0);
   });
@@ -251,17 +251,17 @@ describe('members whose persona cannot be used', () => {
   });
 
   test('are made by the next start after it was mended', async () => {
-    const [home, cwd] = [join(world.directory, 'third-home'), join(world.directory, 'third')];
+    const [home, config] = [join(world.directory, 'third-home'), join(world.directory, 'third/substrat.toml')];
     const own = '[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n';
     write('third/substrat.toml', settings + own);
     write('third/sage.lua', broken);
     write('third/fool.lua', 'agent = { arguments = { { name = "x", required = true } } } function agent.resolve() end');
-    const first = await startDaemonProcess({ home, cwd });
+    const first = await startDaemonProcess({ home, config });
     expect(await inHall(first)).toEqual(['user: null', 'other: all']);
     expect((await first.client.listAgents()).items.map((agent) => agent.name)).toEqual(['other']);
     expect(await first.stop()).toBe(0);
     write('third/sage.lua', good);
-    const second = await startDaemonProcess({ home, cwd });
+    const second = await startDaemonProcess({ home, config });
     expect(await inHall(second)).toEqual(['user: null', 'other: all', 'sage: mentions', 'pupil: all']);
     expect(await second.stop()).toBe(0);
   });

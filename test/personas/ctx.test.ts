@@ -198,8 +198,11 @@ test('import takes nothing from elsewhere, and ends, whatever is in a directory'
 
 describe('substrat persona', () => {
   test('is the same as ctx agent', async () => {
-    expect(await substrat('persona', 'list')).toEqual(await ctx('agent', 'list'));
-    const args = ['test', 'incident-responder', '--arg', 'service=payments-api', '--json'];
+    // It reads what the daemon would read, and nothing of the current directory.
+    expect((await substrat('persona', 'list')).stdout).toMatch(/^No agents/);
+    const named = ['--config', 'ctx.toml'];
+    expect(await substrat('persona', 'list', ...named)).toEqual(await ctx('agent', 'list', ...named));
+    const args = ['test', 'incident-responder', '--arg', 'service=payments-api', '--json', ...named];
     const [one, other] = [await substrat('persona', ...args), await ctx('agent', ...args)];
     expect(JSON.parse(one.stdout).result).toEqual(JSON.parse(other.stdout).result);
     expect(await substrat('persona', 'test', 'nobody')).toMatchObject({

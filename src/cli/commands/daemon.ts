@@ -8,11 +8,16 @@ import { createClient, type Status } from '../../client/client.ts';
 import { makeHome, unusable } from '../../config/home.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type Context, type GlobalOptions, UsageError } from '../context.ts';
-import { describeSandbox } from '../describe.ts';
+import { describePlaces, describeSandbox } from '../describe.ts';
 import { spin } from '../terminal.ts';
+import { SWITCH_STORE, warnOfUnread } from './up.ts';
 
 const PATIENCE_MS = 20_000;
 const PRELOAD = fileURLToPath(new URL('../../../bin/preload.cjs', import.meta.url));
+
+interface StartOptions extends GlobalOptions {
+  readonly switchStore?: boolean;
+}
 
 export function daemonCommand(context: Context): Command {
   return new Command('daemon')
@@ -26,22 +31,25 @@ export function daemonCommand(context: Context): Command {
 function startCommand(context: Context): Command {
   return new Command('start')
     .description('Start the daemon in the background.')
+    .option('--switch-store', SWITCH_STORE)
     .addHelpText('after', '\nExample:\n  substrat daemon start')
     .action(async (_: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
+      const options = command.optsWithGlobals<StartOptions>();
       const running = await statusOf(context);
       if (running) {
         throw new SubstratError('home_in_use', `A daemon runs on ${running.home} already (process ${running.pid}).`);
       }
+      await warnOfUnread(context.home(), options.config, 'substrat daemon start');
       const stopSpinning = spin('Starting ...');
-      const status = await startInBackground(context, options.config).finally(stopSpinning);
+      const status = await startInBackground(context, options).finally(stopSpinning);
       if (options.json) return context.print(JSON.stringify(status));
-      context.print(`The daemon is up (process ${status.pid}) at ${status.url}. Home: ${status.home}`);
+      context.print(`The daemon is up (process ${status.pid}) at ${status.url}.`);
+      for (const line of describePlaces(status)) context.print(line);
       context.print(describeSandbox(status));
     });
 }
 
-async function startInBackground(context: Context, config: string | undefined): Promise<Status> {
+async function startInBackground(context: Context, { config, switchStore }: StartOptions): Promise<Status> {
   const home = context.home();
   makeHome(home);
   const out = join(home, 'daemon.out');
@@ -53,6 +61,7 @@ async function startInBackground(context: Context, config: string | undefined): 
     'up',
     '--quiet',
     ...(config ? ['--config', config] : []),
+    ...(switchStore ? ['--switch-store'] : []),
   ];
   const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', file, file] });
   closeSync(file);
@@ -112,7 +121,7 @@ function statusCommand(context: Context): Command {
       if (options.json) return context.print(JSON.stringify(status));
       context.print(`The daemon is up (process ${status.pid}, version ${status.version}).`);
       context.print(`URL: ${status.url ?? 'none'}`);
-      context.print(`Home: ${status.home}`);
+      for (const line of describePlaces(status)) context.print(line);
       context.print(describeSandbox(status));
     });
 }

@@ -1,20 +1,28 @@
 import { Command } from 'commander';
 import type { Context, GlobalOptions } from '../context.ts';
+import { harmless } from '../terminal.ts';
+
+export const SWITCH_STORE = 'use the store of the configuration from now on, where the home had another one';
 
 export function upCommand(context: Context): Command {
   return new Command('up')
     .description('Run the daemon in the foreground.')
     .option('--demo', 'show a small team at work')
     .option('--quiet', 'say nothing')
+    .option('--switch-store', SWITCH_STORE)
     .addHelpText('after', '\nExample:\n  substrat up --demo')
     .action(async (_: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions & { demo?: boolean; quiet?: boolean }>();
+      const options = command.optsWithGlobals<
+        GlobalOptions & { demo?: boolean; quiet?: boolean; switchStore?: boolean }
+      >();
       const { up } = await import('../../daemon/main.ts');
       const home = context.home();
+      if (!options.quiet) await warnOfUnread(home, options.config, 'substrat up');
       await up({
         home,
         configFile: options.config ?? null,
         version: context.version,
+        switchStore: options.switchStore ?? false,
         ...(options.demo && { ownProgram: (await import('../demo.ts')).PROGRAM }),
         onUp: async (started, stopping) => {
           if (options.quiet) return;
@@ -26,4 +34,12 @@ export function upCommand(context: Context): Command {
       });
       if (!options.quiet && !options.json) context.print('Stopped. Nothing is left running.');
     });
+}
+
+/** Says on stderr which file of the current directory is not read, where nobody named another. */
+export async function warnOfUnread(home: string, config: string | undefined, command: string): Promise<void> {
+  if (config !== undefined) return;
+  const { describeUnreadConfig } = await import('../unread-config.ts');
+  const unread = describeUnreadConfig(process.cwd(), home, command);
+  if (unread !== null) process.stderr.write(`substrat: ${harmless(unread)}\n`);
 }

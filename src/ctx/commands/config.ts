@@ -1,17 +1,15 @@
 import { Command } from 'commander';
-import type { GlobalOptions } from '../../cli/context.ts';
 import { table } from '../../cli/terminal.ts';
 import { explainConfig } from '../../config/explain.ts';
-import type { CtxContext } from '../context.ts';
+import { type CtxContext, findFor, isJson } from '../context.ts';
 
 export function configCommand(context: CtxContext): Command {
   const check = new Command('check')
     .description('Check the configuration; print what is in force and where each value came from.')
     .addHelpText('after', '\nExample:\n  ctx config check --config ctx.toml')
     .action((_: unknown, command: Command) => {
-      const { config: file, json } = command.optsWithGlobals<GlobalOptions>();
-      const explained = explainConfig({ file, cwd: process.cwd(), home: context.home(), env: process.env });
-      if (json) return context.print(JSON.stringify(explained));
+      const explained = explainConfig(findFor(context, command));
+      if (isJson(command)) return context.print(JSON.stringify(explained));
       context.print(`Configuration: ${explained.file ?? 'none; every value is a default'}`);
       const rows = explained.settings.map(({ key, value, origin }) => [key, JSON.stringify(value), origin]);
       for (const line of table(['KEY', 'VALUE', 'FROM'], rows)) context.print(line);

@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { homeConfig } from '../config/config.ts';
+
+export interface FoundConfig {
+  /** Null: the defaults hold. */
+  readonly file: string | null;
+  /** `named` by the person; found in the current `directory`; in the `home`; `none`. */
+  readonly how: 'named' | 'directory' | 'home' | 'none';
+}
+
+interface Surroundings {
+  /** As given to `--config`. */
+  readonly named: string | undefined;
+  readonly cwd: string;
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What `ctx` looks for in the current directory, in this order. */
+const IN_DIRECTORY = ['ctx.toml', '.ctx/config.toml', 'config/ctx.toml'];
+
+/** The configuration of `ctx`: the one that is named, else that of the current directory, else that of the home. */
+export function findConfig({ named, cwd, home, env }: Surroundings): FoundConfig {
+  const given = named ?? (env.CTX_CONFIG || undefined);
+  if (given !== undefined) return { file: resolve(cwd, given), how: 'named' };
+  const found = IN_DIRECTORY.map((path) => resolve(cwd, path)).find((path) => existsSync(path));
+  if (found !== undefined) return { file: found, how: 'directory' };
+  const own = homeConfig(home);
+  return own === null ? { file: null, how: 'none' } : { file: own, how: 'home' };
+}

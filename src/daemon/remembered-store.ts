@@ -1,0 +1,63 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { storeIdentity, storeName } from '../config/store-name.ts';
+import { SubstratError } from '../core/errors.ts';
+
+interface Remembered {
+  readonly identity: string;
+  /** As people are told: a path, or a URL without its password. */
+  readonly store: string;
+  /** The configuration that named it, null for the defaults. */
+  readonly config: string | null;
+}
+
+/** Throws when the home's agents are in another store than the one that the configuration names. */
+export function checkRememberedStore(home: string, { db, file }: Pick<Config, 'db' | 'file'>): void {
+  const last = isForgotten(db) ? null : read(home);
+  if (last === null || last.identity === storeIdentity(db, home)) return;
+  const named = file === null ? 'The defaults name' : `${file} names`;
+  const before = last.config === null ? '' : ` (configuration ${last.config})`;
+  const again = last.config === null || last.config === file ? '' : `start with \`--config ${last.config}\`, or `;
+  throw new SubstratError(
+    'config',
+    `The home ${home} keeps its agents in the store ${last.store}${before}. ${named} another one, ${storeName(db)}. To use the agents that you have, ${again}set [db] to the first store. To use the other store from now on, add \`--switch-store\`; nothing is moved or deleted.`,
+  );
+}
+
+export function rememberStore(home: string, { db, file }: Pick<Config, 'db' | 'file'>): void {
+  if (isForgotten(db)) return;
+  const remembered: Remembered = { identity: storeIdentity(db, home), store: storeName(db), config: file };
+  const text = `${JSON.stringify(remembered)}\n`;
+  const path = placeIn(home);
+  if (text === contentOf(path)) return;
+  writeFileSync(`${path}.new`, text, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+/** A store in memory holds nothing that anybody could miss. */
+function isForgotten(db: Config['db']): boolean {
+  return 'path' in db && db.path === ':memory:';
+}
+
+function read(home: string): Remembered | null {
+  const content = contentOf(placeIn(home));
+  try {
+    const { identity, store, config = null } = JSON.parse(content ?? '') as Partial<Remembered>;
+    return typeof identity === 'string' && typeof store === 'string' ? { identity, store, config } : null;
+  } catch {
+    return null;
+  }
+}
+
+function placeIn(home: string): string {
+  return join(home, 'store.json');
+}
+
+function contentOf(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
