@@ -73,8 +73,6 @@ export class Daemon {
   readonly #scheduler: Scheduler;
   readonly #doors: AgentDoors;
   readonly #sandbox: Sandbox;
-  /** Agents that may have ended, once what is being written is committed. */
-  readonly #ended = new Set<string>();
   readonly #tidying = new Set<Promise<void>>();
   readonly #correspondence: Correspondence = {
     answerServed,
@@ -84,10 +82,7 @@ export class Daemon {
     endTurns,
     passTurns,
     passStaleTurns,
-    terminateAgent: (tx, agent, reason, now) => {
-      this.#ended.add(agent.id);
-      return terminateAgent(tx, agent, reason, now);
-    },
+    terminateAgent,
   };
   readonly log: Log;
   readonly #tracing: Tracing | null;
@@ -166,7 +161,8 @@ export class Daemon {
     const correspondence = this.#correspondence;
     const { maxAttempts, turnTimeoutMs, leaseMs, slots } = config.daemon;
     const external = new ExternalRuns({ store, clock, nodeId, correspondence, askPersona: ask, turnTimeoutMs, tracer });
-    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log });
+    const onEnded = (agentId: string) => this.#tidy(agentId);
+    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log, onEnded });
     const turn = {
       store,
       clock,
@@ -190,7 +186,11 @@ export class Daemon {
       turnTimeoutMs,
       pollMs: store.engine === 'postgres' ? 2000 : null,
       correspondence,
-      runTurn: (started, signal) => runTurn(turn, started, signal),
+      runTurn: async (started, signal) => {
+        await runTurn(turn, started, signal);
+        // With its run the agent may have ended.
+        this.#tidy(started.agent.id);
+      },
       tracer,
       log,
     });
@@ -284,6 +284,7 @@ export class Daemon {
       return tx.getAgent({ id: (await tx.getRun({ id: runId }))?.agent_id ?? '' });
     });
     this.#scheduler.abort(runId);
+    if (agent) this.#tidy(agent.id);
     // Whoever is connected is in the run that was cancelled; the next one to join opens another.
     if (agent?.provider === EXTERNAL) {
       await this.#doors.closeExternal(agent.id);
@@ -302,9 +303,8 @@ export class Daemon {
     for (const runId of fenced) this.#scheduler.abort(runId);
     for (const agent of ended) {
       await this.#doors.closeExternal(agent.id);
-      this.#ended.add(agent.id);
+      this.#tidy(agent.id);
     }
-    this.#tidy();
   }
 
   /** Tells of the error that ends the process, which stands still until that is done. */
@@ -332,7 +332,7 @@ export class Daemon {
   async #begin(): Promise<void> {
     const { store, clock, home, config } = this;
     this.startedAfter = await store.read((tx) => tx.getEventCounter({}));
-    await recoverRuns({
+    const recovered = await recoverRuns({
       store,
       clock,
       nodeId: home.nodeId,
@@ -341,7 +341,7 @@ export class Daemon {
       endProcessGroup,
     });
     await sweepWorkspaces(this);
-    store.onChange(() => this.#tidy());
+    for (const agentId of recovered) this.#tidy(agentId);
     this.#configured = await createConfigured(this);
     this.#scheduler.start();
     await this.#scheduler.tick();
@@ -363,17 +363,14 @@ export class Daemon {
     this.log.info({ home: home.path, engine: store.engine, url: this.#api.url }, 'the daemon is up');
   }
 
-  /** Looks after the worktrees of agents that have ended, when nothing of their last turns is left. */
-  #tidy(): void {
-    for (const agentId of this.#ended) {
-      this.#ended.delete(agentId);
-      const work = this.#scheduler
-        .settled(agentId)
-        .then(() => tidyWorktree(this, agentId))
-        .catch((error) => this.log.error({ error: error.message }, 'a worktree was not looked after'))
-        .finally(() => this.#tidying.delete(work));
-      this.#tidying.add(work);
-    }
+  /** Removes the worktree of an agent that may have ended, when its last turn is over. */
+  #tidy(agentId: string): void {
+    const work = this.#scheduler
+      .settled(agentId)
+      .then(() => tidyWorktree(this, agentId))
+      .catch((error) => this.log.error({ error: error.message }, 'a worktree could not be tidied'))
+      .finally(() => this.#tidying.delete(work));
+    this.#tidying.add(work);
   }
 
   readonly #write: WriteOnce = async (effect) => ({ value: await this.store.write(effect), fresh: true });

@@ -30,6 +30,8 @@ export interface DoorOptions {
   readonly external: ExternalRuns;
   readonly sandbox: Sandbox;
   readonly log: Log;
+  /** An external agent completed its work and has left. */
+  readonly onEnded: (agentId: string) => void;
 }
 
 /** The agents' sockets: one while a run lives; for an external agent, as long as it may be joined. */
@@ -133,12 +135,14 @@ export class AgentDoors {
   }
 
   async #leave(agentId: string): Promise<void> {
-    const { external, log, tools } = this.#options;
+    const { external, log, tools, onEnded } = this.#options;
     try {
       await external.leave(agentId);
       const agent = await tools.store.read((tx) => tx.getAgent({ id: agentId }));
       // It completed its work, and with its run it ended.
-      if (agent?.terminated_at) await this.closeExternal(agentId);
+      if (!agent?.terminated_at) return;
+      await this.closeExternal(agentId);
+      onEnded(agentId);
     } catch (error) {
       log.error({ agentId, error: (error as Error).message }, 'leaving failed');
     }

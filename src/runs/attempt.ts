@@ -3,7 +3,18 @@ import type { RunMessageType } from '../core/run.ts';
 import type { AgentRow, RunRow, Tx } from '../store/store.ts';
 import type { RunSpans } from './spans.ts';
 
-/** One attempt of one run while it lives. Whatever it writes shows its fence; what it keeps here may die with it. */
+/** How far the record of an attempt has come. */
+export interface Progress {
+  readonly step: number;
+  readonly lastType: RunMessageType | null;
+  /** Whether a tool was called, of ours or of the provider's own. */
+  readonly called: boolean;
+}
+
+/**
+ * One attempt of one run while it lives. Every write of it checks its fence. What is kept here is lost with the process, and
+ * changes only after the commit of what it describes: a transaction may fail, or be executed more than once.
+ */
 export interface Attempt {
   readonly runId: string;
   readonly agentId: string;
@@ -15,21 +26,20 @@ export interface Attempt {
   tools: string | null;
   /** What the agent's persona says for this run, once it has been asked. */
   persona: PersonaPrompt | null;
-  /** How often each identical call was made so far. */
-  readonly calls: Map<string, number>;
   /** Up to which message it has seen each channel; known for good when the turn ends well. */
   readonly shown: Map<string, number>;
-  /** Whether a tool was called, of ours or of the provider's own. */
-  called: boolean;
-  step: number;
-  lastType: RunMessageType | null;
-  /** Its last call was refused for being one too many: of such a row only the first is recorded. */
+  progress: Progress;
+  /** The rate limit refused its last call: of such calls in a row only the first is recorded. */
   limited: boolean;
   /** Null where nothing is traced. */
   readonly spans: RunSpans | null;
 }
 
-export function createAttempt(run: RunRow, agent: AgentRow, step: number, spans: RunSpans | null = null): Attempt {
+export function createAttempt(
+  run: RunRow,
+  agent: AgentRow,
+  { step = 0, called = false, spans = null }: { step?: number; called?: boolean; spans?: RunSpans | null } = {},
+): Attempt {
   return {
     runId: run.id,
     agentId: agent.id,
@@ -38,11 +48,8 @@ export function createAttempt(run: RunRow, agent: AgentRow, step: number, spans:
     external: agent.provider === 'external',
     tools: agent.tools,
     persona: null,
-    calls: new Map(),
     shown: new Map(),
-    called: false,
-    step,
-    lastType: null,
+    progress: { step, lastType: null, called },
     limited: false,
     spans,
   };
@@ -66,29 +73,43 @@ export interface Entry {
 }
 
 /** In which step an entry of that type would be. A step is what the model does between two looks at tool results. */
-export function stepOf({ step, lastType }: Attempt, type: RunMessageType): number {
+export function stepOf({ step, lastType }: Progress, type: RunMessageType): number {
   const begins = lastType === null || (lastType === 'tool_return_message' && type !== lastType);
   return begins ? step + 1 : step;
 }
 
-/** Adds to the record of the run. */
-export async function record(tx: Tx, attempt: Attempt, entry: Entry, now: number): Promise<void> {
-  attempt.step = stepOf(attempt, entry.type);
-  attempt.spans?.step(attempt.step);
-  if (entry.type === 'tool_return_message') attempt.spans?.hadResult();
-  attempt.lastType = entry.type;
-  if (entry.type === 'tool_call_message') attempt.called = true;
-  await tx.insertRecord({
-    run_id: attempt.runId,
-    step: attempt.step,
-    attempt: attempt.number,
-    type: entry.type,
-    tool: entry.tool ?? null,
-    call_id: entry.callId ?? null,
-    call_key: entry.callKey ?? null,
-    content: JSON.stringify(entry.content),
-    is_error: entry.isError ? 1 : 0,
-    effect: entry.effect ? 1 : 0,
-    created_at: now,
-  });
+/** Adds to the record of the run, and returns how far it has come. `advance` takes that over after the commit. */
+export async function record(tx: Tx, attempt: Attempt, entries: readonly Entry[], now: number): Promise<Progress> {
+  let { progress } = attempt;
+  for (const entry of entries) {
+    progress = {
+      step: stepOf(progress, entry.type),
+      lastType: entry.type,
+      called: progress.called || entry.type === 'tool_call_message',
+    };
+    await tx.insertRecord({
+      run_id: attempt.runId,
+      step: progress.step,
+      attempt: attempt.number,
+      type: entry.type,
+      tool: entry.tool ?? null,
+      call_id: entry.callId ?? null,
+      call_key: entry.callKey ?? null,
+      content: JSON.stringify(entry.content),
+      is_error: entry.isError ? 1 : 0,
+      effect: entry.effect ? 1 : 0,
+      created_at: now,
+    });
+  }
+  return progress;
+}
+
+/** What was recorded, if anything, is committed. Calls under way at the same time may have come further meanwhile. */
+export function advance(attempt: Attempt, recorded: Progress | null): void {
+  if (!recorded) return;
+  const { step, lastType, called } = recorded;
+  const { progress, spans } = attempt;
+  attempt.progress = { step: Math.max(progress.step, step), lastType, called: progress.called || called };
+  spans?.step(attempt.progress.step);
+  if (lastType === 'tool_return_message') spans?.hadResult();
 }

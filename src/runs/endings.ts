@@ -48,7 +48,7 @@ export async function completeRun(
 
 /** A run of a channel that called no tool and owed nobody a reply: nobody has heard of it. */
 async function wasIdle(tx: Tx, run: RunRow, attempt: Attempt): Promise<boolean> {
-  if (attempt.called || run.serves !== null || run.trigger_id === null) return false;
+  if (attempt.progress.called || run.serves !== null || run.trigger_id === null) return false;
   const trigger = await tx.getMessage({ id: run.trigger_id });
   const channel = trigger && (await tx.getChannel({ id: trigger.channel_id }));
   return channel !== null && channel.kind !== 'dm';

@@ -95,7 +95,7 @@ export class ExternalRuns {
       return { run, agent };
     });
     const spans = tracer && new RunSpans(startRunSpan(tracer, run, agent, { parent: null }));
-    const attempt = createAttempt(run, agent, 0, spans);
+    const attempt = createAttempt(run, agent, { spans });
     takePersona(attempt, agent, persona);
     return attempt;
   }

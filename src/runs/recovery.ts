@@ -16,10 +16,10 @@ export interface RecoveryOptions {
 }
 
 /**
- * What a dead daemon left running is ended and tried again; its death is nobody's failure. Called by a starting daemon,
- * which is the only one of its node, before it starts anything itself.
+ * Ends what a dead daemon left running, and tries it again; the daemon's death is not a failure of the agent. Called by a
+ * starting daemon, the only one of its node, before it starts anything itself. Returns the ids of the agents.
  */
-export async function recoverRuns(options: RecoveryOptions): Promise<number> {
+export async function recoverRuns(options: RecoveryOptions): Promise<string[]> {
   const { store, clock, nodeId, correspondence, maxAttempts, endProcessGroup } = options;
   const orphans = await store.read((tx) => tx.listRunning({ nodeId }));
   await Promise.all(
@@ -30,7 +30,7 @@ export async function recoverRuns(options: RecoveryOptions): Promise<number> {
     for (const run of orphans) {
       const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
       if (agent.provider === 'external') {
-        await completeRun(tx, correspondence, createAttempt(run, agent, 0), { finalText: '' }, now);
+        await completeRun(tx, correspondence, createAttempt(run, agent), { finalText: '' }, now);
         continue;
       }
       const failure = { kind: 'daemon_died', message: 'The daemon died during the turn.' } as const;
@@ -38,5 +38,5 @@ export async function recoverRuns(options: RecoveryOptions): Promise<number> {
     }
     await tx.wakeAllAgents({ nodeId, now });
   });
-  return orphans.length;
+  return orphans.map((run) => run.agent_id);
 }

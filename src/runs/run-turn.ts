@@ -4,7 +4,7 @@ import { cleanText } from '../core/text.ts';
 import { errorCode, inSpan, under } from '../core/tracing.ts';
 import type { Provider, ProviderEvent, Turn } from '../providers/provider.ts';
 import type { AgentRow, Store, Tx } from '../store/store.ts';
-import { type Attempt, record, takePersona } from './attempt.ts';
+import { type Attempt, advance, type Entry, type Progress, record, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun, type Failure, failAttempt } from './endings.ts';
 import { type Started, writePrompt } from './start.ts';
 
@@ -101,10 +101,12 @@ async function instruct(deps: TurnDependencies, started: Started, signal: AbortS
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
-  return deps.store.write(async (tx) => {
+  const written = await deps.store.write(async (tx) => {
     await tx.holdRun(attempt);
     return writePrompt(tx, attempt, agent, prompt, deps.clock());
   });
+  advance(attempt, written.progress);
+  return written.instructions;
 }
 
 async function execute(
@@ -148,7 +150,10 @@ async function execute(
   for await (const event of events) {
     if (event.type === 'done') return { finalText: cleanText(event.text), stopReason: event.stopReason };
     if (event.type === 'error') return failureOf(event, agent.session);
-    await write((tx) => keep(tx, attempt, withCost(event, deps.prices(agent.provider)), deps.clock()));
+    const told = withCost(event, deps.prices(agent.provider));
+    const progress = await write((tx) => keep(tx, attempt, told, deps.clock()));
+    advance(attempt, progress);
+    trace(attempt, told);
   }
   return { failure: { kind: 'crash', message: `The provider "${agent.provider}" ended without a result.` } };
 }
@@ -160,44 +165,39 @@ function withCost<E extends ProviderEvent>(event: E, prices: Prices | null): E {
   return { ...event, costUsd };
 }
 
-async function keep(
-  tx: Tx,
-  attempt: Attempt,
-  event: Exclude<ProviderEvent, { type: 'done' | 'error' }>,
-  now: number,
-): Promise<void> {
-  switch (event.type) {
-    case 'session':
-      await tx.setSession({ id: attempt.agentId, session: event.session });
-      return;
-    case 'text':
-      return record(tx, attempt, { type: 'assistant_message', content: event.text }, now);
-    case 'tool_call':
-      await record(
-        tx,
-        attempt,
-        { type: 'tool_call_message', tool: event.name, callId: event.id, content: event.arguments ?? null },
-        now,
-      );
-      attempt.spans?.called(attempt.step, event.name, event.id);
-      return;
-    case 'tool_result':
-      attempt.spans?.returned(event.id, event.isError);
-      return record(
-        tx,
-        attempt,
-        { type: 'tool_return_message', callId: event.id, content: event.result ?? null, isError: event.isError },
-        now,
-      );
-    case 'usage':
-      attempt.spans?.used(event.inputTokens, event.outputTokens);
-      await tx.addUsage({
-        id: attempt.runId,
-        inputTokens: event.inputTokens,
-        outputTokens: event.outputTokens,
-        costUsd: event.costUsd ?? 0,
-      });
+type Told = Exclude<ProviderEvent, { type: 'done' | 'error' }>;
+
+async function keep(tx: Tx, attempt: Attempt, event: Told, now: number): Promise<Progress | null> {
+  if (event.type === 'session') await tx.setSession({ id: attempt.agentId, session: event.session });
+  if (event.type === 'usage') {
+    const { inputTokens, outputTokens, costUsd = 0 } = event;
+    await tx.addUsage({ id: attempt.runId, inputTokens, outputTokens, costUsd });
   }
+  const entries = entriesOf(event);
+  return entries.length > 0 ? record(tx, attempt, entries, now) : null;
+}
+
+function entriesOf(event: Told): Entry[] {
+  switch (event.type) {
+    case 'text':
+      return [{ type: 'assistant_message', content: event.text }];
+    case 'tool_call': {
+      const { name, id, arguments: given } = event;
+      return [{ type: 'tool_call_message', tool: name, callId: id, content: given ?? null }];
+    }
+    case 'tool_result': {
+      const { id, result, isError } = event;
+      return [{ type: 'tool_return_message', callId: id, content: result ?? null, isError }];
+    }
+    default:
+      return [];
+  }
+}
+
+function trace({ spans, progress }: Attempt, event: Told): void {
+  if (event.type === 'tool_call') spans?.called(progress.step, event.name, event.id);
+  if (event.type === 'tool_result') spans?.returned(event.id, event.isError);
+  if (event.type === 'usage') spans?.used(event.inputTokens, event.outputTokens);
 }
 
 function failureOf(event: Extract<ProviderEvent, { type: 'error' }>, resumed: string | null): Outcome {

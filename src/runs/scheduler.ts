@@ -1,9 +1,9 @@
-import { errorCode, type Tracer } from '../core/tracing.ts';
+import type { Tracer } from '../core/tracing.ts';
 import type { RunRow, Store } from '../store/store.ts';
 import type { Correspondence } from './endings.ts';
 import { failAttempt } from './endings.ts';
 import type { Slots } from './slots.ts';
-import type { TracedClaim } from './spans.ts';
+import { openRunSpans } from './spans.ts';
 import { type Started, startRun } from './start.ts';
 
 export interface SchedulerOptions {
@@ -118,9 +118,9 @@ export class Scheduler {
   /** Claims one run and starts its turn; false when none is due. */
   async #startNext(): Promise<boolean> {
     const { store, slots, clock, nodeId, leaseMs, maxTreeRuns, tracer } = this.#options;
-    const traced: TracedClaim | null = tracer && { tracer, since: Date.now(), spans: null };
+    const since = Date.now();
     const busyAgents = [...this.#live.values()].map((turn) => turn.agentId);
-    const claiming = store.write(async (tx) => {
+    const claim = await store.write(async (tx) => {
       const now = clock();
       const run = await tx.claimRun({
         nodeId,
@@ -131,19 +131,16 @@ export class Scheduler {
         busyAgents,
       });
       if (!run) return null;
-      const started = await startRun(tx, run, now, traced);
+      const started = await startRun(tx, run, now, tracer !== null);
       if (!started) {
         const error = 'Nothing was left to do.';
         await tx.endRun({ id: run.id, state: 'cancelled', stopReason: 'cancelled', error, finalText: null, now });
       }
       return { started };
     });
-    const claim = await claiming.catch((error) => {
-      traced?.spans?.end('unclaimed', errorCode(error));
-      throw error;
-    });
     if (!claim) return false;
-    if (claim.started) this.#run(claim.started);
+    const { started } = claim;
+    if (started) this.#run(tracer ? traced(tracer, started, since) : started);
     return true;
   }
 
@@ -229,6 +226,15 @@ export class Scheduler {
     const wait = Math.min(Math.max(at - this.#options.clock(), 1), 2 ** 31 - 1);
     this.#timer = setTimeout(() => this.poke(), wait);
   }
+}
+
+/** With its spans, now that it is claimed for good. */
+function traced(tracer: Tracer, started: Started, since: number): Started {
+  const { run, agent, trace, instructions } = started;
+  if (!trace) return started;
+  const attempt = { ...started.attempt, spans: openRunSpans(tracer, run, agent, trace, since) };
+  if (instructions !== null) attempt.spans.step(attempt.progress.step);
+  return { ...started, attempt };
 }
 
 function after(at: number | null | undefined, ms: number): number | null {

@@ -5,30 +5,41 @@ import type { AgentRow, DeliveryView, RunRow, Tx } from '../store/store.ts';
 /** Of the calls that a provider tells of, so many can be under way: a program can tell anything. */
 const MAX_CALLS = 1000;
 
-/** A claim that is traced, where it is; the run's spans come to be when it is known what the run carries. */
-export interface TracedClaim {
-  readonly tracer: Tracer;
-  readonly since: number;
-  spans: RunSpans | null;
+/** What the spans of an attempt need to know of its claim; they are opened when the claim is committed. */
+export interface ClaimTrace {
+  /** The trace of the message that started the run, and those of the others that it carries. */
+  readonly parent: string | null;
+  readonly links: readonly string[];
+  readonly messages: number;
+  /** When the prompt was built. */
+  readonly built: { readonly from: number; readonly to: number };
 }
 
-/** Opens the spans of an attempt, below the message that started it, whichever process and whenever that was posted. */
-export async function openRunSpans(
+export async function traceOf(
   tx: Tx,
-  claim: TracedClaim,
-  run: RunRow,
-  agent: AgentRow,
   carried: readonly DeliveryView[],
-): Promise<RunSpans> {
+  built: ClaimTrace['built'],
+): Promise<ClaimTrace> {
   const trigger = carried.find((delivery) => delivery.delivery_kind !== 'news') ?? carried[0];
   // What the daemon answers in somebody's place, such as at a deadline, goes on where the question was.
   const asked = trigger?.in_reply_to && !trigger.trace ? await tx.getMessage({ id: trigger.in_reply_to }) : null;
   const parent = trigger?.trace ?? asked?.trace ?? null;
   const others = new Set(carried.map(({ trace }) => trace).filter((trace) => trace !== null && trace !== parent));
-  const span = startRunSpan(claim.tracer, run, agent, { parent, links: [...others] as string[], at: claim.since });
-  span.child('claim', { 'substrat.run.id': run.id, 'substrat.node.id': run.node_id }, claim.since).end();
-  claim.spans = new RunSpans(span);
-  return claim.spans;
+  return { parent, links: [...others] as string[], messages: carried.length, built };
+}
+
+/** Opens the spans of an attempt, below the message that started it, whichever process and whenever that was posted. */
+export function openRunSpans(
+  tracer: Tracer,
+  run: RunRow,
+  agent: AgentRow,
+  { parent, links, messages, built }: ClaimTrace,
+  since: number,
+): RunSpans {
+  const span = startRunSpan(tracer, run, agent, { parent, links, at: since });
+  span.child('claim', { 'substrat.run.id': run.id, 'substrat.node.id': run.node_id }, since).end();
+  span.child('build_prompt', { 'substrat.prompt.messages': messages }, built.from).end(built.to);
+  return new RunSpans(span);
 }
 
 export function startRunSpan(tracer: Tracer, run: RunRow, agent: AgentRow, from: Parameters<Tracer['start']>[2]): Span {

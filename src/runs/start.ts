@@ -2,9 +2,8 @@ import { shorten, USER, USER_ID } from '../core/agent.ts';
 import { type Carried, chooseCarried } from '../core/delivery.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
-import { inSpan, under } from '../core/tracing.ts';
 import type { AgentRow, BlockView, ChannelRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
-import { type Attempt, createAttempt, record } from './attempt.ts';
+import { type Attempt, advance, createAttempt, type Progress, record } from './attempt.ts';
 import {
   buildInstructions,
   buildPrompt,
@@ -13,7 +12,7 @@ import {
   renderPastTurn,
   type Section,
 } from './prompt.ts';
-import { openRunSpans, type TracedClaim } from './spans.ts';
+import { type ClaimTrace, traceOf } from './spans.ts';
 
 /** A run carries at most this many messages; the rest waits for the next one. */
 const MAX_CARRIED = 200;
@@ -29,39 +28,37 @@ const MAX_PAST_TURNS = 50;
 /** An attempt that is claimed and knows what to do. */
 export interface Started {
   readonly attempt: Attempt;
+  readonly run: RunRow;
   readonly agent: AgentRow;
   readonly messages: readonly CarriedMessage[];
   readonly journal: readonly JournalEntry[];
   /** Null until its persona has been asked. */
   readonly instructions: string | null;
   readonly prompt: string;
+  /** Null where nothing is traced. */
+  readonly trace: ClaimTrace | null;
 }
 
 /**
  * In the transaction that claimed the run: marks what it carries, or finds what its first attempt marked, and writes the
  * prompt down. Null when nothing is left to carry.
  */
-export async function startRun(
-  tx: Tx,
-  run: RunRow,
-  now: number,
-  claim: TracedClaim | null = null,
-): Promise<Started | null> {
+export async function startRun(tx: Tx, run: RunRow, now: number, traced = false): Promise<Started | null> {
   const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
   const carried = run.attempt === 1 ? await inject(tx, run) : await tx.listCarried({ runId: run.id });
   if (carried.length === 0) return null;
 
-  const spans = claim && (await openRunSpans(tx, claim, run, agent, carried));
   const records = run.attempt === 1 ? [] : await tx.listRecords({ runId: run.id });
   const journal = journalOf(records);
-  const { messages, shown, prompt } = await under(spans?.run, () =>
-    inSpan('build_prompt', { 'substrat.prompt.messages': carried.length }, () => build(tx, agent, carried, journal)),
-  );
-  const attempt = createAttempt(run, agent, records.at(-1)?.step ?? 0, spans);
+  const from = Date.now();
+  const { messages, shown, prompt } = await build(tx, agent, carried, journal);
+  const trace = traced ? await traceOf(tx, carried, { from, to: Date.now() }) : null;
+  const called = records.some(({ type }) => type === 'tool_call_message');
+  const attempt = createAttempt(run, agent, { step: records.at(-1)?.step ?? 0, called });
   for (const [channelId, seq] of shown) attempt.shown.set(channelId, seq);
-  attempt.called = records.some(({ type }) => type === 'tool_call_message');
   // A persona is asked outside of the transaction, so its agent's prompt is written down later.
-  const instructions = agent.persona === null ? await writePrompt(tx, attempt, agent, prompt, now) : null;
+  const written = agent.persona === null ? await writePrompt(tx, attempt, agent, prompt, now) : null;
+  if (written) advance(attempt, written.progress);
   await tx.appendEvent({
     type: 'run_started',
     at: now,
@@ -83,21 +80,23 @@ export async function startRun(
     channelId: channelId ?? null,
     data: { agentId: agent.id, runId: run.id, channelId },
   });
-  return { attempt, agent, messages, journal, instructions, prompt };
+  return { attempt, run, agent, messages, journal, instructions: written?.instructions ?? null, prompt, trace };
 }
 
-/** Records what the turn begins with, and answers the system prompt. */
+/** Records what the turn begins with, and returns the system prompt. */
 export async function writePrompt(
   tx: Tx,
   attempt: Attempt,
   agent: AgentRow,
   prompt: string,
   now: number,
-): Promise<string> {
+): Promise<{ readonly instructions: string; readonly progress: Progress }> {
   const instructions = await instructionsOf(tx, agent, attempt);
-  await record(tx, attempt, { type: 'system_message', content: instructions }, now);
-  await record(tx, attempt, { type: 'user_message', content: prompt }, now);
-  return instructions;
+  const entries = [
+    { type: 'system_message', content: instructions },
+    { type: 'user_message', content: prompt },
+  ] as const;
+  return { instructions, progress: await record(tx, attempt, entries, now) };
 }
 
 /** The system prompt: what the agent is, remembers, can be heard in and has to know. */

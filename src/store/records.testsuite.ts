@@ -40,6 +40,28 @@ export function testRecords({ read, write }: StoreKit): void {
       expect(effects.map(({ content }) => content)).toEqual(['1', '4']);
     });
 
+    test('counts the identical calls of one attempt, each once', async () => {
+      const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
+      const add = (type: string, call_id: string, change: object = {}) =>
+        write((tx) => tx.insertRecord(record(run, { type, call_id, call_key: 'k', attempt: 2, ...change })));
+      await add('tool_call_message', 'started and ended');
+      await add('tool_return_message', 'started and ended', { effect: 1 });
+      await add('tool_call_message', 'started');
+      await add('tool_return_message', 'repeated');
+      await add('tool_return_message', 'of another attempt', { attempt: 1 });
+      await add('tool_return_message', 'of another key', { call_key: 'other' });
+      await add('tool_return_message', 'failed', { call_key: null });
+      const counted = await read((tx) => tx.countCalls({ runId: run.id, callKey: 'k', attempt: 2 }));
+      expect(Number(counted?.n)).toBe(3);
+    });
+
+    test('knows its last entry', async () => {
+      const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
+      expect(await read((tx) => tx.getLastRecord({ runId: run.id }))).toBeNull();
+      for (const content of ['1', '2']) await write((tx) => tx.insertRecord(record(run, { content })));
+      expect(await read((tx) => tx.getLastRecord({ runId: run.id }))).toMatchObject({ content: '2' });
+    });
+
     test('gives what came of the starts of identical calls in earlier attempts', async () => {
       const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
       const add = (change: object) => write((tx) => tx.insertRecord(record(run, change)));

@@ -49,6 +49,18 @@ export function recordQueries({ db, all, one, run }: Queries) {
         .where('effect', '=', 1)
         .orderBy('n'),
     ),
+    /** How often an attempt has made identical calls so far, repeated ones included; a call that failed outright does not count. */
+    countCalls: one((p: { runId: string; callKey: string; attempt: number }) =>
+      db
+        .selectFrom('run_messages')
+        .select((eb) => eb.fn.count<number>('call_id').distinct().as('n'))
+        .where('run_id', '=', p.runId)
+        .where('call_key', '=', p.callKey)
+        .where('attempt', '=', p.attempt),
+    ),
+    getLastRecord: one((p: { runId: string }) =>
+      db.selectFrom('run_messages').selectAll().where('run_id', '=', p.runId).orderBy('n', 'desc').limit(1),
+    ),
     /** The calls of earlier attempts that were written down before they began, in order, and what came of each: null where nothing did. */
     listStarts: all((p: { runId: string; callKey: string; attempt: number }) =>
       db

@@ -96,7 +96,8 @@ export interface Store {
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
    * Runs `work` alone, in one transaction, and answers when it is durable. Writers are serial, on PostgreSQL across all
-   * nodes, so `work` may read and then decide. It must do no I/O but the store's.
+   * nodes, so `work` may read and then decide. It may be executed more than once, or fail at its commit: it does no I/O but
+   * the store's and changes nothing in memory. It returns what memory has to learn, and the caller changes that afterwards.
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**

@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { within } from '../core/tracing.ts';
-import { type Attempt, stepOf } from '../runs/attempt.ts';
+import { type Attempt, advance, record, stepOf } from '../runs/attempt.ts';
 import type { AgentRow, Store, Tx, WorkspaceRow } from '../store/store.ts';
 import { customToolsInScope, toolsInScope } from './catalog.ts';
 import { callCustom } from './custom-call.ts';
 import type { RateLimiter } from './rate.ts';
 import {
   type Call,
+  callEntry,
   callKey,
+  callsMade,
   countNews,
   describe,
   parseInput,
-  recordCall,
-  recordReturn,
   refuse,
   refuseEarly,
+  returnEntry,
   tooMany,
 } from './recorded.ts';
 import type { Tool, ToolOutcome, ToolSettings } from './tool.ts';
@@ -52,7 +53,7 @@ export async function callTool(
   const custom = own ? undefined : customToolsInScope(attempt, await deps.settings.customTools()).find(named);
   if (!own && !custom) return null;
   const id = randomUUID();
-  const span = attempt.spans?.tool(stepOf(attempt, 'tool_call_message'), name, id);
+  const span = attempt.spans?.tool(stepOf(attempt.progress, 'tool_call_message'), name, id);
   const call = { args: args ?? {}, id, wait: deps.limiter.take(attempt.agentId, deps.clock()) };
   const work = async () =>
     custom
@@ -109,10 +110,9 @@ async function execute(
   const { tool } = call;
   const key = callKey(tool.name, input);
   const now = deps.clock();
-  return deps.store.write(async (tx) => {
+  const executed = await deps.store.write(async (tx) => {
     const run = await tx.holdRun(attempt);
     const agent = (await tx.getAgent({ id: attempt.agentId })) as AgentRow;
-    const nth = attempt.calls.get(key) ?? 0;
     const repeated = await repeatOf(tx, attempt, tool, key);
     if (call.wait !== null && !tool.mayReply && !repeated) throw tooMany(call.wait);
     const outcome =
@@ -122,18 +122,23 @@ async function execute(
         input as never,
       ));
     if (call.wait !== null && !outcome.reply && !repeated) throw tooMany(call.wait);
-    await recordCall(tx, attempt, { ...call, args: input }, now);
-    await recordReturn(tx, attempt, call, { key, result: outcome.result, effect: tool.effect && !repeated }, now);
-    if (tool.effect) attempt.calls.set(key, nth + 1);
-    attempt.limited = false;
-    return { outcome, news: await countNews(tx, attempt) };
+    const { result } = outcome;
+    const entries = [callEntry(call, input), returnEntry(call, { key, result, effect: tool.effect && !repeated })];
+    const progress = await record(tx, attempt, entries, now);
+    return { outcome, progress, news: await countNews(tx, attempt) };
   });
+  advance(attempt, executed.progress);
+  attempt.limited = false;
+  return executed;
 }
 
-/** The k-th identical call gets what the k-th one of earlier attempts got. */
+/**
+ * The k-th identical call gets what the k-th one of earlier attempts got. What counts is in the record alone, so that a
+ * call whose commit failed was not made.
+ */
 async function repeatOf(tx: Tx, attempt: Attempt, tool: Tool, key: string): Promise<ToolOutcome | null> {
   if (!tool.effect || attempt.number === 1) return null;
-  const nth = attempt.calls.get(key) ?? 0;
+  const nth = await callsMade(tx, attempt, key);
   const effect = (await tx.listEffects({ runId: attempt.runId, callKey: key }))[nth];
   if (!effect) return null;
   return { result: { ...(JSON.parse(effect.content) as Record<string, unknown>), repeated: true } };

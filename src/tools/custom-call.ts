@@ -1,17 +1,18 @@
 import { SubstratError } from '../core/errors.ts';
-import type { Attempt } from '../runs/attempt.ts';
+import { type Attempt, advance, record } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import type { CallResult, ToolDependencies } from './call.ts';
 import type { CustomTool } from './custom.ts';
 import {
   type Call,
+  callEntry,
   callKey,
+  callsMade,
   countNews,
   parseInput,
-  recordCall,
-  recordReturn,
   refuse,
   refuseEarly,
+  returnEntry,
   tooMany,
 } from './recorded.ts';
 
@@ -29,35 +30,44 @@ export async function callCustom(
 ): Promise<CallResult> {
   const { tool } = call;
   let started = false;
+  let counted: { readonly key?: string } = {};
   try {
     refuseEarly(call, attempt, { effect: true });
     const input = parseInput(call);
     const key = callKey(tool.name, input);
-    const repeated = await deps.store.write(async (tx) => {
+    const begun = await deps.store.write(async (tx) => {
       await tx.holdRun(attempt);
       const earlier = await earlierCall(tx, attempt, key);
       if (!earlier && call.wait !== null) throw tooMany(call.wait);
-      attempt.calls.set(key, (attempt.calls.get(key) ?? 0) + 1);
-      if (earlier?.content === null) throw unknownOutcome(tool.name);
+      if (earlier?.content === null) return { progress: null, unknown: true };
       const now = deps.clock();
-      attempt.limited = false;
-      if (!earlier) return recordCall(tx, attempt, { ...call, args: input, key }, now);
+      if (!earlier) return { progress: await record(tx, attempt, [callEntry(call, input, key)], now) };
       const result = { ...(JSON.parse(earlier.content) as Record<string, unknown>), repeated: true };
-      await recordCall(tx, attempt, { ...call, args: input }, now);
-      await recordReturn(tx, attempt, call, { result }, now);
-      return { result, isError: false, news: await countNews(tx, attempt) };
+      const entries = [callEntry(call, input), returnEntry(call, { key, result })];
+      const progress = await record(tx, attempt, entries, now);
+      return { progress, repeated: { result, isError: false, news: await countNews(tx, attempt) } };
     });
-    if (repeated) return repeated;
+    if (begun.unknown) {
+      counted = { key };
+      throw unknownOutcome(tool.name);
+    }
+    advance(attempt, begun.progress);
+    attempt.limited = false;
+    if (begun.repeated) return begun.repeated;
     started = true;
     const result = withinReason(await tool.call(input));
-    const news = await deps.store.write(async (tx) => {
+    const ended = await deps.store.write(async (tx) => {
       await tx.holdRun(attempt);
-      await recordReturn(tx, attempt, call, { key, result, effect: true }, deps.clock());
-      return countNews(tx, attempt);
+      const entry = returnEntry(call, { key, result, effect: true });
+      return {
+        progress: await record(tx, attempt, [entry], deps.clock()),
+        news: await countNews(tx, attempt),
+      };
     });
-    return { result, isError: false, news };
+    advance(attempt, ended.progress);
+    return { result, isError: false, news: ended.news };
   } catch (error) {
-    return refuse(deps, attempt, call, error, started);
+    return refuse(deps, attempt, call, error, { started, ...counted });
   }
 }
 
@@ -65,7 +75,7 @@ export async function callCustom(
 async function earlierCall(tx: Tx, attempt: Attempt, key: string): Promise<{ readonly content: string | null } | null> {
   if (attempt.number === 1) return null;
   const starts = await tx.listStarts({ runId: attempt.runId, callKey: key, attempt: attempt.number });
-  return starts.filter(({ is_error }) => is_error !== 1)[attempt.calls.get(key) ?? 0] ?? null;
+  return starts.filter(({ is_error }) => is_error !== 1)[await callsMade(tx, attempt, key)] ?? null;
 }
 
 function unknownOutcome(name: string): SubstratError {

@@ -4,7 +4,7 @@ import { chooseNews } from '../core/delivery.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
 import { canonicalJson } from '../core/text.ts';
 import { activeSpan } from '../core/tracing.ts';
-import { type Attempt, record } from '../runs/attempt.ts';
+import { type Attempt, advance, type Entry, record } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import type { CallResult, ToolDependencies } from './call.ts';
 import { toolsInScope } from './catalog.ts';
@@ -25,25 +25,36 @@ export async function refuse(
   attempt: Attempt,
   call: Call,
   error: unknown,
-  /** Its start stands in the record already. */
-  started = false,
+  /** Whether its start is recorded already; with a key, it counts among the identical calls. */
+  { started = false, key }: { readonly started?: boolean; readonly key?: string } = {},
 ): Promise<CallResult> {
   const { code, message } = describe(deps, error);
   const result = { error: { code, message } };
   activeSpan()?.fail(code);
   // A start whose end may not have been stored stays without one: a later attempt is told that the outcome is unknown.
   const lost = code === 'store' || (code === 'outcome_unknown' && started);
-  const unrecorded = code === 'fenced' || lost || (code === 'rate_limited' && attempt.limited);
-  attempt.limited = code === 'rate_limited';
-  if (unrecorded) return { result, isError: true, news: 0 };
-  const news = deps.store.write(async (tx) => {
+  const limited = code === 'rate_limited';
+  if (code === 'fenced' || lost || (limited && attempt.limited)) return { result, isError: true, news: 0 };
+  const recording = deps.store.write(async (tx) => {
     await tx.holdRun(attempt);
-    const now = deps.clock();
-    if (!started) await recordCall(tx, attempt, { ...call, args: excerpt(call.args) }, now);
-    await recordReturn(tx, attempt, call, { result, isError: true }, now);
-    return countNews(tx, attempt);
+    // Calls that were refused at the same time are in a row, too.
+    if (limited && (await wasLimited(tx, attempt))) return { progress: null, news: 0 };
+    const ended = returnEntry(call, { result, isError: true, ...(key !== undefined && { key }) });
+    const entries = started ? [ended] : [callEntry(call, excerpt(call.args)), ended];
+    return { progress: await record(tx, attempt, entries, deps.clock()), news: await countNews(tx, attempt) };
   });
-  return { result, isError: true, news: await news.catch(() => 0) };
+  const recorded = await recording.catch(() => null);
+  if (recorded) {
+    advance(attempt, recorded.progress);
+    attempt.limited = limited;
+  }
+  return { result, isError: true, news: recorded?.news ?? 0 };
+}
+
+async function wasLimited(tx: Tx, { runId }: Attempt): Promise<boolean> {
+  const last = await tx.getLastRecord({ runId });
+  if (last?.type !== 'tool_return_message' || !last.is_error) return false;
+  return (JSON.parse(last.content) as { error?: { code?: string } } | null)?.error?.code === 'rate_limited';
 }
 
 export function describe(deps: ToolDependencies, error: unknown): { code: ErrorCode; message: string } {
@@ -90,37 +101,29 @@ export function callKey(name: string, input: unknown): string {
 }
 
 /** With a key, it is a start, whose end may never come. */
-export function recordCall(
-  tx: Tx,
-  attempt: Attempt,
-  { tool, args, id, key }: Pick<Call, 'tool' | 'args' | 'id'> & { readonly key?: string },
-  now: number,
-): Promise<void> {
+export function callEntry({ tool, id }: Call, args: unknown, key?: string): Entry {
   const entry = { type: 'tool_call_message' as const, tool: tool.name, callId: id, content: args };
-  return record(tx, attempt, { ...entry, ...(key !== undefined && { callKey: key }) }, now);
+  return key === undefined ? entry : { ...entry, callKey: key };
 }
 
-export function recordReturn(
-  tx: Tx,
-  attempt: Attempt,
-  call: Call,
+export function returnEntry(
+  { tool, id }: Call,
   { result, key, isError, effect }: { result: object; key?: string; isError?: boolean; effect?: boolean },
-  now: number,
-): Promise<void> {
-  return record(
-    tx,
-    attempt,
-    {
-      type: 'tool_return_message',
-      tool: call.tool.name,
-      callId: call.id,
-      content: result,
-      ...(key && { callKey: key }),
-      isError: isError ?? false,
-      effect: effect ?? false,
-    },
-    now,
-  );
+): Entry {
+  return {
+    type: 'tool_return_message',
+    tool: tool.name,
+    callId: id,
+    content: result,
+    ...(key && { callKey: key }),
+    isError: isError ?? false,
+    effect: effect ?? false,
+  };
+}
+
+/** How many identical calls this attempt has made before. */
+export async function callsMade(tx: Tx, { runId, number }: Attempt, callKey: string): Promise<number> {
+  return Number((await tx.countCalls({ runId, callKey, attempt: number }))?.n ?? 0);
 }
 
 export async function countNews(tx: Tx, attempt: Attempt): Promise<number> {

@@ -71,6 +71,7 @@ export interface Tool {
   prepare?(preparation: Preparation, input: never): Promise<Undo | undefined>;
   /** What takes long to read, before the transaction too: other writers do not wait for it. `run` gets it. */
   look?(preparation: Preparation, input: never): Promise<unknown>;
+  /** Inside the transaction: may be executed more than once, and changes nothing but through `tx`. */
   run(context: ToolContext & { readonly looked: never }, input: never): Promise<ToolOutcome>;
 }
 

@@ -26,6 +26,7 @@ import { type CallResult, callTool } from '../../src/tools/call.ts';
 import type { CustomTool } from '../../src/tools/custom.ts';
 import { createRateLimiter } from '../../src/tools/rate.ts';
 import { settleWorkspace } from '../../src/workspaces/remove.ts';
+import { writingTwice } from './repeating-store.ts';
 
 /** One turn as a behaviour sees it. */
 export interface WorldTurn {
@@ -84,7 +85,8 @@ const correspondence = {
  * functions of the test instead of programs, and time passes only when the test says so.
  */
 export async function createWorld(options: WorldOptions = {}) {
-  const store = options.store ?? (await openStore({ path: ':memory:' }));
+  const opened = options.store ?? (await openStore({ path: ':memory:' }));
+  const store = process.env.SUBSTRAT_TEST_WRITES === 'twice' ? writingTwice(opened) : opened;
   let now = 1_800_000_000_000;
   const clock = () => now;
   const log = { warn: () => {}, error: (details: object) => console.error(details), info: () => {} };

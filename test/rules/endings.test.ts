@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Tx } from '../../src/store/store.ts';
+import { until } from '../helpers/until.ts';
 import { createWorld } from '../helpers/world.ts';
 
 describe('cancel', () => {
@@ -13,6 +14,7 @@ describe('cancel', () => {
     });
     const id = await world.ask('x', 'go');
     while ((await world.view('x')).running === 0) await world.tick();
+    await until('the turn began', () => runId !== '');
     await world.cancel(runId);
     await world.settle();
     expect(await world.reply(id)).toMatchObject({ kind: 'error', text: 'A person cancelled the run.', count: 1 });

@@ -45,6 +45,7 @@ describe('what answers a request', () => {
   test('a message that names it by in_reply_to, from a run that serves another', async () => {
     const world = await createWorld({ slots: 1 });
     await world.create('clerk');
+    await world.scheduler().stop();
     const first = await world.ask('clerk', 'first');
     const second = await world.ask('clerk', 'second');
     const seen: string[][] = [];
@@ -55,6 +56,7 @@ describe('what answers a request', () => {
       }
       return `final for ${turn.messages[0]?.text}`;
     });
+    world.restart();
     await world.settle();
     expect(await world.reply(first)).toMatchObject({ text: 'final for first' });
     expect(await world.reply(second)).toMatchObject({ text: 'both at once', count: 1 });
@@ -144,8 +146,10 @@ describe('closing', () => {
       turns += 1;
       return 'x';
     });
+    await world.scheduler().stop();
     const id = await world.ask('blocked', 'too late');
     await world.pass(90_000_000);
+    world.restart();
     await world.settle();
     expect(await world.reply(id)).toMatchObject({ kind: 'error', state: 'closed' });
     expect(turns).toBe(0);

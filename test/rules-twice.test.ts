@@ -1,0 +1,17 @@
+import { afterAll, describe } from 'vitest';
+
+// The world reads it when a test creates one; this file has a process of its own.
+process.env.SUBSTRAT_TEST_WRITES = 'twice';
+afterAll(() => {
+  delete process.env.SUBSTRAT_TEST_WRITES;
+});
+
+describe('with every write executed twice, the first time rolled back', async () => {
+  await import('./rules/attempts.test.ts');
+  await import('./rules/channels.test.ts');
+  await import('./rules/endings.test.ts');
+  await import('./rules/external.test.ts');
+  await import('./rules/news.test.ts');
+  await import('./rules/requests.test.ts');
+  await import('./rules/tree.test.ts');
+});
