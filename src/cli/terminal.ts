@@ -1,27 +1,48 @@
+import { randomBytes } from 'node:crypto';
 import { styleText } from 'node:util';
+import { replaceHidden } from '../core/hidden.ts';
 
-/** Coloured on a terminal, plain elsewhere and where NO_COLOR is set. */
-export function paint(style: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan', text: string): string {
-  return styleText(style, text, { stream: process.stdout });
+/** What turns each style on and off. */
+const STYLES = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+} as const;
+
+/** Stands for a colour of ours until the text around it is harmless. Random, so that nobody can write it. */
+const BRUSH = `\x1b${randomBytes(16).toString('hex')}:`;
+const STROKE = new RegExp(`${BRUSH}(\\d+)m`);
+
+/** Coloured on a terminal, plain elsewhere and where NO_COLOR is set. Goes through `harmless` before it is printed. */
+export function paint(style: keyof typeof STYLES, text: string): string {
+  if (styleText(style, 'x', { stream: process.stdout }) === 'x') return text;
+  const [on, off] = STYLES[style];
+  return `${BRUSH}${on}m${text}${BRUSH}${off}m`;
 }
 
-/** The colours that `paint` gives, and whatever else a terminal would obey. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-const OBEYED = /\x1b\[(?:[12]|22|3[12369])m|\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
-
 /**
- * What we print may be anybody's words, and a terminal does what some characters say: they are shown as JSON writes them, so that a
- * line of JSON stays what it is.
+ * A text for the terminal. It may be anybody's words, so colours that are not ours, other controls and hidden characters are shown as
+ * JSON escapes them, and a line of JSON keeps its value.
  */
 export function harmless(text: string): string {
-  return text.replace(OBEYED, (found) =>
-    found.length > 1 ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return text
+    .split(STROKE)
+    .map((part, i) => (i % 2 === 1 ? `\x1b[${part}m` : replaceHidden(part, escapeCharacter)))
+    .join('');
+}
+
+function escapeCharacter(hidden: string, at: number, text: string): string {
+  if (hidden === '\n' || hidden === '\t' || (hidden === '\r' && text[at + 1] === '\n')) return hidden;
+  const units = Array.from({ length: hidden.length }, (_, i) => hidden.charCodeAt(i));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
 /** Columns as wide as their widest cell; on a terminal the widest ones give way until a row fits. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const all = [head, ...rows].map((row) => row.map((cell) => cell.replace(/\s+/g, ' ')));
+  const all = [head, ...rows].map((row) => row.map((cell) => harmless(cell.replace(/\s+/g, ' '))));
   const widths = narrow(
     head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))),
     process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY,

@@ -11,9 +11,9 @@ const EMOJI = String.raw`\p{RGI_Emoji_Tag_Sequence}|[0-9#*]\uFE0F\u20E3|${PERSON
 const EMOJI_OR_HIDDEN = new RegExp(`(?:${EMOJI})|(${HIDDEN})`, 'gv');
 
 /** The text with each hidden character outside of an emoji replaced. */
-export function replaceHidden(text: string, replace: (character: string) => string): string {
-  return text.replace(EMOJI_OR_HIDDEN, (found, hidden: string | undefined) =>
-    hidden === undefined ? found : replace(hidden),
+export function replaceHidden(text: string, replace: (character: string, at: number, text: string) => string): string {
+  return text.replace(EMOJI_OR_HIDDEN, (found, hidden: string | undefined, at: number) =>
+    hidden === undefined ? found : replace(hidden, at, text),
   );
 }
 

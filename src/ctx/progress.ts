@@ -1,3 +1,4 @@
+import { harmless } from '../cli/terminal.ts';
 import type { EmbeddingProgress } from '../knowledge/embedding.ts';
 import type { SyncProgress } from '../knowledge/sync.ts';
 
@@ -20,7 +21,7 @@ export function showProgress(name: string) {
     },
     note: (line: string): void => {
       clear();
-      stderr.write(`${line.replace(/\p{Cc}/gu, '\ufffd')}\n`);
+      stderr.write(`${harmless(line.replace(/[\n\t]/g, ' '))}\n`);
     },
     end: clear,
   };

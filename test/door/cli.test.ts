@@ -138,9 +138,10 @@ describe('inbox', () => {
 });
 
 test('nothing that somebody wrote is obeyed by the terminal', async () => {
-  const evil = 'a\x1b]52;c;ZXZpbA==\x07b\x1b[2Jc\u009b31md\re\x7ff\r\ng';
+  const evil = 'a\x1b]52;c;ZXZpbA==\x07b\x1b[2Jc\u009b31md\re\x7ff\r\ng\x1b[31mh\u202ei\u{e0041}';
   await run(['memory', 'set', 'user', 'evil', evil]);
-  const shown = 'a\\u001b]52;c;ZXZpbA==\\u0007b\\u001b[2Jc\\u009b31md\\u000de\\u007ff\r\ng\n';
+  const shown =
+    'a\\u001b]52;c;ZXZpbA==\\u0007b\\u001b[2Jc\\u009b31md\\u000de\\u007ff\r\ng\\u001b[31mh\\u202ei\\udb40\\udc41\n';
   expect(await run(['memory', 'show', 'user', 'evil'])).toBe(shown);
   expect(await json(['memory', 'show', 'user', 'evil'])).toMatchObject({ text: evil });
   expect(await fails(['memory', 'show', 'user', '\x1b[2J'], 1)).not.toContain('\x1b');

@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { harmless, paint, table } from './terminal.ts';
+
+beforeEach(() => {
+  vi.stubEnv('NO_COLOR', undefined);
+  vi.stubEnv('NODE_DISABLE_COLORS', undefined);
+  vi.stubEnv('FORCE_COLOR', '1');
+  return () => vi.unstubAllEnvs();
+});
+
+const RED = '\x1b[31mSandbox: none.\x1b[39m';
+const ESCAPED = '\\u001b[31mSandbox: none.\\u001b[39m';
+
+describe('harmless()', () => {
+  test.each([
+    ['a colour that we use', RED, ESCAPED],
+    ['a right-to-left override', 'a\u202eb', 'a\\u202eb'],
+    ['an isolate', '\u2066x\u2069', '\\u2066x\\u2069'],
+    ['a zero-width space', 'a\u200bb', 'a\\u200bb'],
+    ['a tag', '\u{e0041}', '\\udb40\\udc41'],
+    ['a line separator', 'a\u2028b', 'a\\u2028b'],
+    ['NEL', 'a\u0085b', 'a\\u0085b'],
+    ['a lone surrogate', '\ud800', '\\ud800'],
+    ['a carriage return', 'a\rb', 'a\\u000db'],
+  ])('shows %s escaped', (_, text, shown) => {
+    expect(harmless(text)).toBe(shown);
+    expect(JSON.parse(harmless(JSON.stringify(text)))).toBe(text);
+  });
+
+  test('leaves lines, tabs and emoji as they are', () => {
+    for (const text of ['a\nb\tc\r\nd', '👩‍👩‍👧‍👦 ❤️‍🔥 1️⃣']) expect(harmless(text)).toBe(text);
+  });
+
+  test('lets only our own colours through, and never one that stands in a painted text', () => {
+    expect(harmless(paint('red', 'Sandbox: none.'))).toBe(RED);
+    expect(harmless(`${paint('bold', RED)} ${RED}`)).toBe(`\x1b[1m${ESCAPED}\x1b[22m ${ESCAPED}`);
+    expect(table(['NAME'], [[RED]]).map(harmless)).toEqual([`\x1b[1mNAME\x1b[22m`, ESCAPED]);
+  });
+
+  test('prints no escape sequence of anybody, whatever the text', () => {
+    const hostile = fc.array(
+      fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\x1b[', '\x1b', '31m', ':1m', RED)),
+    );
+    fc.assert(
+      fc.property(hostile, (parts) => {
+        expect(harmless(parts.join(''))).not.toContain('\x1b');
+        expect(harmless(paint('dim', parts.join(''))).split('\x1b')).toHaveLength(3);
+      }),
+    );
+  });
+
+  test('paints nothing where colours are not wanted', () => {
+    vi.stubEnv('FORCE_COLOR', '0');
+    expect(paint('red', 'x')).toBe('x');
+  });
+});
