@@ -6,6 +6,7 @@ import { followEvents } from './follow.ts';
 
 export { SubstratError } from '../core/errors.ts';
 export type Agent = z.infer<typeof schemas.Agent>;
+export type AgentProfile = z.infer<typeof schemas.AgentProfile>;
 export type AgentCreation = z.input<typeof schemas.AgentCreation>;
 export type Message = z.infer<typeof schemas.Message>;
 export type Sent = z.infer<typeof schemas.Sent>;
@@ -95,6 +96,8 @@ export function createClient(address: Address) {
 
     createAgent: (creation: AgentCreation, options?: PostOptions) => post<Agent>('/api/agents', creation, options),
     getAgent: (ref: string) => get<Agent>(agent(ref)),
+    /** What people other than the owner see of an agent. */
+    getProfile: (ref: string) => get<AgentProfile>(agent(ref)),
     listAgents: (query: PageQuery & { all?: boolean } = {}) => get<Page<Agent>>('/api/agents', query),
     terminateAgent: (ref: string) => post<{ status: 'terminated'; agentId: string }>(`${agent(ref)}/terminate`),
     getMcpConfig: (ref: string) => get<{ agentId: string; path: string; config: object }>(`${agent(ref)}/mcp`),

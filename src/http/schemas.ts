@@ -53,6 +53,17 @@ export const Agent = z
   })
   .openapi('Agent');
 
+/** What people other than the owner see of an agent. */
+export const AgentProfile = z
+  .strictObject({
+    name: z.string(),
+    handle: z.string(),
+    role: z.string(),
+    state: Agent.shape.state,
+    channels: z.array(z.string()).openapi({ description: 'Ids of the channels that you share with it.' }),
+  })
+  .openapi('AgentProfile');
+
 export const AgentCreation = z
   .strictObject({
     name: z.string().max(200).openapi({ example: 'lead' }),

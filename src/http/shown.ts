@@ -37,6 +37,12 @@ export function showAgent(view: AgentView) {
   };
 }
 
+/** What people other than the owner see: neither what it was told nor where and how it runs. */
+export function showProfile(view: AgentView, shared: readonly { readonly channel_id: string }[]) {
+  const channels = shared.map(({ channel_id }) => channel_id);
+  return { name: view.name, handle: view.handle, role: view.role, state: agentState(view), channels };
+}
+
 /** With what others thought of them. */
 export async function showMessages(tx: Tx, views: readonly MessageView[]) {
   const reactions = await tx.listReactions({ messageIds: views.map(({ id }) => id) });

@@ -40,6 +40,7 @@ export async function removeMember(
   await endTurns(tx, participantId, now);
 }
 
+/** What wakes the agents is decided by whoever made the channel: a member that joined later could silence the others'. */
 export async function setWake(
   tx: Tx,
   channel: ChannelRow,
@@ -48,7 +49,12 @@ export async function setWake(
   now: number,
 ): Promise<void> {
   refuseFixed(channel);
-  await insiderOnly(tx, channel, by);
+  if (by !== USER_ID && by !== channel.created_by) {
+    throw new SubstratError(
+      'forbidden',
+      `Only the owner and whoever made ${channel.id} may say what wakes its agents.`,
+    );
+  }
   const { participantId, wake } = wanted;
   if ((await tx.setWake({ channelId: channel.id, participantId, wake })) === 0) throw notIn(channel, participantId);
   const data = { channelId: channel.id, participantId, wake, by };

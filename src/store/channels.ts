@@ -43,15 +43,14 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
       .where('channel_id', '=', p.channelId)
       .where('participant_id', '=', p.participantId),
   );
-  const shared = one((p: { a: string; b: string }) =>
+  const sharedChannels = (p: { a: string; b: string }) =>
     db
       .selectFrom('members as mine')
       .innerJoin('members as theirs', 'theirs.channel_id', 'mine.channel_id')
       .select('mine.channel_id')
       .where('mine.participant_id', '=', p.a)
-      .where('theirs.participant_id', '=', p.b)
-      .limit(1),
-  );
+      .where('theirs.participant_id', '=', p.b);
+  const shared = one((p: { a: string; b: string }) => sharedChannels(p).limit(1));
   const seen = all((p: { participantId: string; ids: unknown }) =>
     db
       .selectFrom('channels')
@@ -127,6 +126,8 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
         .limit(p.limit),
     ),
     shareChannel: async (p: { a: string; b: string }): Promise<boolean> => (await shared(p)) !== null,
+    /** The channels that both are in, by id. */
+    listSharedChannels: all((p: { a: string; b: string }) => sharedChannels(p).orderBy('mine.channel_id')),
     isMember: async (p: { channelId: string; participantId: string }): Promise<boolean> => (await member(p)) !== null,
     /** Of these channels, those that the participant sees: its own and the public ones. */
     listSeen: ({ participantId, channelIds }: { participantId: string; channelIds: readonly string[] }) =>

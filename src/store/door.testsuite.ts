@@ -44,6 +44,9 @@ export function testDoor({ read, write }: StoreKit): void {
     });
     expect(await read((tx) => tx.shareChannel({ a: person.id, b: other.id }))).toBe(true);
     expect(await read((tx) => tx.shareChannel({ a: person.id, b: 'user' }))).toBe(false);
+    const shared = await read((tx) => tx.listSharedChannels({ a: person.id, b: other.id }));
+    expect(shared).toHaveLength(1);
+    expect(await read((tx) => tx.listSharedChannels({ a: person.id, b: 'user' }))).toEqual([]);
   });
 
   test('participants page by handle, without the daemon', async () => {

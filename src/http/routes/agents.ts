@@ -9,8 +9,8 @@ import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { keyParameter, once } from '../once.ts';
 import { createRouter, describe, type Router } from '../router.ts';
-import { Agent, AgentCreation, Message, MessageCreation, pageOf, pageQuery, Sent } from '../schemas.ts';
-import { showAgent, showMessages, showSent } from '../shown.ts';
+import { Agent, AgentCreation, AgentProfile, Message, MessageCreation, pageOf, pageQuery, Sent } from '../schemas.ts';
+import { showAgent, showMessages, showProfile, showSent } from '../shown.ts';
 import { visibleAgent } from '../visible-agent.ts';
 
 /** Described only: any text will do, and to validate costs. */
@@ -55,7 +55,11 @@ const create = describe(
 );
 const get = describe(
   { method: 'get', path: '/{id}', summary: 'One agent.', parameters: [reference] },
-  { status: 200, description: 'The agent.', schema: Agent },
+  {
+    status: 200,
+    description: 'The agent for the owner, its profile for other people.',
+    schema: z.union([Agent, AgentProfile]),
+  },
   { 404: NONE, 409: 'More than one agent has that name.' },
 );
 const send = describe(
@@ -125,8 +129,13 @@ export function agentRoutes(api: Api): Router {
     return c.json(showAgent(agent), 201);
   });
   routes.openapi(get, async (c) => {
-    const view = await api.store.read((tx) => viewAgent(tx, c.get('caller'), c.req.param('id')));
-    return c.json(showAgent(view), 200);
+    const caller = c.get('caller');
+    const shown = await api.store.read(async (tx) => {
+      const view = await viewAgent(tx, caller, c.req.param('id'));
+      if (caller.owner) return showAgent(view);
+      return showProfile(view, await tx.listSharedChannels({ a: caller.id, b: view.id }));
+    });
+    return c.json(shown, 200);
   });
   routes.openapi(send, async (c) => {
     const { text, inReplyTo } = c.req.valid('json');
