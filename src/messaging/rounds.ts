@@ -19,14 +19,19 @@ export async function joinRound(tx: Tx, channelId: string, agentIds: readonly st
   return recipients;
 }
 
-/** Lets the next one begin, unless somebody's turn is under way. One that cannot run now is let to the end. */
+/**
+ * Lets the next one begin, unless somebody's turn is under way. Agents that are busy come after those that are idle. One that
+ * cannot run is never let begin: it is queued at the end, and what it has to read stays held until it can run.
+ */
 export async function advance(tx: Tx, channelId: string, now: number): Promise<void> {
-  const turns = await tx.listTurns({ channelId });
+  const turns = await tx.listTurns({ channelId, now });
   if (turns.some(({ state }) => state === 'released')) return;
   const waiting = turns.filter(({ state }) => state === 'waiting');
-  const able = waiting.find((turn) => turn.ready === 1 && turn.rest_until <= now && turn.running === 0);
-  const next = able ?? waiting[0];
+  const able = waiting.filter((turn) => turn.able === 1);
+  const next = able.find((turn) => turn.running === 0) ?? able[0];
   if (!next) return;
+  const unable = waiting.filter((turn) => turn.able === 0 && turn.position < next.position);
+  for (const { agent_id: agentId } of unable) await tx.queueTurn({ channelId, agentId });
   await tx.releaseTurn({ channelId, agentId: next.agent_id, now });
   await tx.wakeAgent({ agentId: next.agent_id, now });
 }
@@ -49,10 +54,11 @@ export async function passTurns(tx: Tx, agentId: string, now: number): Promise<v
   }
 }
 
-/** Those whose turn came before `before` and is not over, for whatever reason. */
+/** What time alone brings: turns that began before `before` are passed, and agents that can run again take theirs. */
 export async function passStaleTurns(tx: Tx, before: number, now: number): Promise<void> {
   for (const { channel_id: channelId, agent_id: agentId } of await tx.listStaleTurns({ before })) {
     await tx.passTurn({ channelId, agentId });
     await advance(tx, channelId, now);
   }
+  for (const { channel_id: channelId } of await tx.listStalledRounds({ now })) await advance(tx, channelId, now);
 }

@@ -187,7 +187,8 @@ export class Scheduler {
       const [expired] = lost(await tx.listExpired({ now }));
       const [paused] = await tx.listNewlyPaused({ maxTreeRuns });
       const [stale] = await tx.listStaleTurns({ before: now - turnTimeoutMs });
-      return overdue ?? expired ?? paused ?? stale;
+      const [stalled] = await tx.listStalledRounds({ now });
+      return overdue ?? expired ?? paused ?? stale ?? stalled;
     });
     if (!due) return;
     const more = await store.write(async (tx) => {
@@ -215,6 +216,7 @@ export class Scheduler {
       (await tx.getNextDeadline({}))?.at ?? null,
       (await tx.getNextStart({ nodeId, now }))?.at ?? null,
       after((await tx.getOldestTurn({}))?.at, turnTimeoutMs),
+      (await tx.getNextRested({ now }))?.at ?? null,
     ]);
     if (pollMs !== null) times.push(now + pollMs);
     const next = Math.min(...times.filter((at) => at !== null));

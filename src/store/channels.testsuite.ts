@@ -163,7 +163,8 @@ export function testChannels({ read, write }: StoreKit): void {
 
     test('come in order, a second time at the end, and know what is left of them', async () => {
       const { one, two, channelId, message } = await setUp();
-      const order = async () => (await read((tx) => tx.listTurns({ channelId }))).map(({ agent_id }) => agent_id);
+      const order = async () =>
+        (await read((tx) => tx.listTurns({ channelId, now: 1 }))).map(({ agent_id }) => agent_id);
       expect(await order()).toEqual([one.id, two.id]);
       await write((tx) => tx.queueTurn({ channelId, agentId: one.id }));
       expect(await order()).toEqual([two.id, one.id]);
@@ -177,7 +178,7 @@ export function testChannels({ read, write }: StoreKit): void {
       const run = await write((tx) => claim(tx, two.node_id));
       await write((tx) => tx.injectDelivery({ messageId: message.id, agentId: two.id, runId: run?.id ?? '' }));
       expect(await left(two)).toBe('carried');
-      expect(await read((tx) => tx.listTurns({ channelId }))).toMatchObject([{ running: 1 }, { running: 0 }]);
+      expect(await read((tx) => tx.listTurns({ channelId, now: 1 }))).toMatchObject([{ running: 1 }, { running: 0 }]);
       await write((tx) => tx.endCarried({ runId: run?.id ?? '', state: 'acknowledged' }));
       expect(await left(two)).toBeNull();
       await write((tx) => tx.deleteTurn({ channelId, agentId: two.id }));

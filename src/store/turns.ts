@@ -1,4 +1,6 @@
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { Queries } from './query.ts';
+import type { Schema } from './schema.ts';
 
 /** The agents of a channel that have still to see what people said there, in the order in which they come. */
 export function turnQueries({ db, all, one, run }: Queries) {
@@ -82,15 +84,14 @@ export function turnQueries({ db, all, one, run }: Queries) {
     getTurn: one((p: { channelId: string; agentId: string }) =>
       db.selectFrom('turns').selectAll().where('channel_id', '=', p.channelId).where('agent_id', '=', p.agentId),
     ),
-    /** In order, with what decides whether the agent could run now. */
-    listTurns: all((p: { channelId: string }) =>
+    /** In order, with whether the agent can run at all, and whether it is busy. */
+    listTurns: all((p: { channelId: string; now: number }) =>
       db
         .selectFrom('turns')
         .innerJoin('agents', 'agents.id', 'turns.agent_id')
         .selectAll('turns')
         .select((eb) => [
-          'agents.ready',
-          'agents.rest_until',
+          eb.case().when(canRun(eb, p.now)).then(sql.lit(1)).else(sql.lit(0)).end().as('able'),
           eb
             .selectFrom('runs')
             .select(eb.fn.countAll<number>().as('n'))
@@ -101,6 +102,36 @@ export function turnQueries({ db, all, one, run }: Queries) {
         ])
         .where('turns.channel_id', '=', p.channelId)
         .orderBy('turns.position'),
+    ),
+    /** Channels where somebody could begin and nobody's turn is under way: an agent there can run again. */
+    listStalledRounds: all((p: { now: number }) =>
+      db
+        .selectFrom('turns')
+        .innerJoin('agents', 'agents.id', 'turns.agent_id')
+        .select('turns.channel_id')
+        .distinct()
+        .where('turns.state', '=', 'waiting')
+        .where((eb) => canRun(eb, p.now))
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom('turns as begun')
+                .select('begun.agent_id')
+                .whereRef('begun.channel_id', '=', 'turns.channel_id')
+                .where('begun.state', '=', 'released'),
+            ),
+          ),
+        ),
+    ),
+    /** When the next agent that rests may take its turn. */
+    getNextRested: one((p: { now: number }) =>
+      db
+        .selectFrom('turns')
+        .innerJoin('agents', 'agents.id', 'turns.agent_id')
+        .select((eb) => eb.fn.min('agents.rest_until').as('at'))
+        .where('turns.state', '=', 'waiting')
+        .where('agents.rest_until', '>', p.now),
     ),
     listTurnsOf: all((p: { agentId: string }) => db.selectFrom('turns').selectAll().where('agent_id', '=', p.agentId)),
     /** Whose turn has lasted so long that nobody waits for it any more. */
@@ -141,4 +172,15 @@ export function turnQueries({ db, all, one, run }: Queries) {
       return (await held(p)) ? 'held' : null;
     },
   };
+}
+
+/** Ready, alive, not resting, and on a node that is known where nodes register. */
+function canRun(eb: ExpressionBuilder<Schema, 'agents'>, now: number) {
+  const nodes = () => eb.selectFrom('nodes').select('nodes.id');
+  return eb.and([
+    eb('agents.ready', '=', 1),
+    eb('agents.terminated_at', 'is', null),
+    eb('agents.rest_until', '<=', now),
+    eb.or([eb.exists(nodes().whereRef('nodes.id', '=', 'agents.node_id')), eb.not(eb.exists(nodes()))]),
+  ]);
 }

@@ -234,7 +234,7 @@ export async function createWorld(options: WorldOptions = {}) {
     create: (
       name: string,
       parent: AgentRow | null = null,
-      more: { provider?: string; tools?: string[]; program?: string; workspace?: string } = {},
+      more: { provider?: string; tools?: string[]; program?: string; workspace?: string; nodeId?: string } = {},
     ) =>
       store.write((tx) =>
         createAgent(
@@ -251,7 +251,7 @@ export async function createWorld(options: WorldOptions = {}) {
             workspace: more.workspace ?? '/tmp',
             workspaceId: null,
             tools: more.tools ?? null,
-            nodeId: NODE,
+            nodeId: more.nodeId ?? NODE,
             spawnedBy: null,
           },
           now,

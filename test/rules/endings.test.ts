@@ -166,7 +166,8 @@ describe('complete()', () => {
     });
     const id = await world.ask('lead', 'go');
     await world.settle();
-    expect(result).toEqual({ status: 'completing', message_id: expect.any(String) });
+    const answered = expect.any(String);
+    expect(result).toEqual({ status: 'completing', message_id: expect.any(String), answered });
     expect(await world.reply(id)).toMatchObject({ text: 'temp: all done', count: 1 });
     await expect(world.agentNamed('temp')).rejects.toThrow();
   });

@@ -1,0 +1,256 @@
+import { describe, expect, test } from 'vitest';
+import { deleteMessage } from '../../src/messaging/edit.ts';
+import { removeMember } from '../../src/messaging/members.ts';
+import { createOffice } from '../helpers/office.ts';
+import type { WorldTurn } from '../helpers/world.ts';
+
+describe("a person's post", () => {
+  test('wakes the members one after another, in the order of joining, each seeing what the earlier ones wrote', async () => {
+    const { world, turns, order } = await createOffice(['cleo', 'ann', 'ben']);
+    await world.say('general', 'Good morning!');
+    await world.settle();
+    expect(order()).toEqual(['cleo', 'ann', 'ben']);
+    expect(await world.said('general')).toEqual([
+      'user: Good morning!',
+      'cleo: cleo was here',
+      'ann: ann was here',
+      'ben: ben was here',
+    ]);
+    expect(turns[0]?.prompt).toMatch(/^Message from USER in #general \(message .*\):\nGood morning!$/);
+    expect(turns[2]?.prompt.replaceAll(/ \(message .*?\)/g, '')).toBe(
+      'Message from USER in #general:\nGood morning!\n\nAlso said by cleo in #general:\ncleo was here\n\nAlso said by ann in #general:\nann was here',
+    );
+    expect(turns[2]?.messages.map(({ kind }) => kind)).toEqual(['news', 'context', 'context']);
+  });
+
+  test('to twenty agents makes twenty runs, in the stored order, whatever the number of slots', async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `a${i}`);
+    const { world, order } = await createOffice(names, { slots: 20 });
+    await world.say('general', 'Hello, all!');
+    await world.settle();
+    expect(order()).toEqual(names);
+    expect(await world.store.read((tx) => tx.listTurns({ channelId: 'general', now: world.clock() }))).toEqual([]);
+  });
+
+  test('wakes by the setting of each membership', async () => {
+    const { world, order } = await createOffice();
+    await world.wake('general', 'ann', 'mentions');
+    await world.wake('general', 'ben', 'none');
+    await world.say('general', 'for all');
+    await world.settle();
+    expect(order()).toEqual(['cleo']);
+    await world.say('general', 'for @Ann, and @ben too');
+    await world.settle();
+    expect(order()).toEqual(['cleo', 'ann', 'cleo']);
+  });
+
+  test('wakes an agent that waits for somebody', async () => {
+    const { world, order } = await createOffice(['ann', 'ben']);
+    const child = await world.create('slow', await world.agentNamed('ann'), { provider: 'external' });
+    world.behave('ann', async (turn) => {
+      if (turn.messages.some(({ kind }) => kind === 'request')) {
+        await turn.call('send_message', { recipient: child.name, text: 'how long?' });
+      } else {
+        await turn.call('send_message', { channelId: 'general', text: 'ann, though waiting' });
+      }
+      return '';
+    });
+    await world.ask('ann', 'ask slow');
+    await world.settle();
+    await world.say('general', 'anybody?');
+    await world.settle();
+    expect(await world.said('general')).toContain('ann: ann, though waiting');
+    expect(order()).toEqual(['ben']);
+  });
+
+  test('that comes later joins the runs that have not started, and comes again to those that have', async () => {
+    const { world, turns } = await createOffice(['ann', 'ben'], { slots: 1 });
+    const { promise: reading, resolve: read } = Promise.withResolvers<void>();
+    const { promise: go, resolve: goOn } = Promise.withResolvers<void>();
+    world.behave('ann', async (turn) => {
+      turns.push(turn);
+      read();
+      await go;
+      return '';
+    });
+    await world.say('general', 'first');
+    await world.tick();
+    await reading;
+    await world.say('general', 'second');
+    goOn();
+    await world.settle();
+    const heard = turns.map(({ name, messages }) => [
+      name,
+      ...messages.filter(({ kind }) => kind === 'news').map(({ text }) => text),
+    ]);
+    expect(heard).toEqual([
+      ['ann', 'first'],
+      ['ben', 'first', 'second'],
+      ['ann', 'second'],
+    ]);
+  });
+
+  test('goes past one that cannot run now, and comes to it at the end', async () => {
+    const { world, order } = await createOffice();
+    let limited = true;
+    world.behave('ann', async (turn) => {
+      if (limited) return { failure: 'rate_limit', retryAfterMs: 60_000 };
+      await turn.call('send_message', { channelId: 'general', text: 'ann at last' });
+      return '';
+    });
+    await world.say('general', 'Hello?');
+    await world.settle();
+    expect(order()).toEqual(['ben', 'cleo']);
+    limited = false;
+    await world.pass(61_000);
+    await world.settle();
+    expect((await world.said('general')).at(-1)).toBe('ann: ann at last');
+    await world.say('general', 'Again?');
+    await world.settle();
+    expect(order()).toEqual(['ben', 'cleo', 'ben', 'cleo']);
+    expect((await world.said('general')).filter((line) => line === 'ann: ann at last')).toHaveLength(2);
+  });
+
+  test('comes to idle members before busy ones', async () => {
+    const { world, order } = await createOffice(['ann', 'ben', 'cleo'], { slots: 3 });
+    const { promise: hold, resolve } = Promise.withResolvers<string>();
+    let busy = true;
+    world.behave('ann', async (turn) => {
+      if (turn.messages[0]?.kind === 'request') return hold;
+      busy = false;
+      await turn.call('send_message', { channelId: 'general', text: 'ann at last' });
+      return '';
+    });
+    await world.ask('ann', 'work');
+    while ((await world.view('ann')).running === 0) await world.tick();
+    await world.say('general', 'Hello?');
+    await expect.poll(order, { timeout: 10_000 }).toEqual(['ben', 'cleo']);
+    expect(busy).toBe(true);
+    resolve('done');
+    await world.settle();
+    expect(order()).toEqual(['ben', 'cleo']);
+    expect((await world.said('general')).at(-1)).toBe('ann: ann at last');
+  });
+
+  /** What each of these posts leads to while ann and ben cannot run, without any time passing. */
+  async function postPastTheUnable(world: Awaited<ReturnType<typeof createOffice>>['world'], order: () => string[]) {
+    for (const text of ['one', 'two', 'three']) {
+      await world.say('general', text);
+      await world.settle();
+    }
+    expect(order()).toEqual(['cleo', 'cleo', 'cleo']);
+    const turns = await world.store.read((tx) => tx.listTurns({ channelId: 'general', now: world.clock() }));
+    expect(turns.map(({ state, able }) => ({ state, able }))).toEqual([
+      { state: 'waiting', able: 0 },
+      { state: 'waiting', able: 0 },
+    ]);
+  }
+
+  test('goes past members that rest at once, post after post, and comes to them when they can run', async () => {
+    const { world, turns, order } = await createOffice();
+    for (const name of ['ann', 'ben']) {
+      const { id } = await world.agentNamed(name);
+      const until = world.clock() + (name === 'ann' ? 1_000_000 : 2_000_000);
+      await world.store.write((tx) => tx.restAgent({ id, until, rests: 1 }));
+    }
+    await postPastTheUnable(world, order);
+    await world.pass(1_000_001);
+    await world.settle();
+    expect(order()).toEqual(['cleo', 'cleo', 'cleo', 'ann']);
+    await world.pass(1_000_001);
+    await world.settle();
+    expect(order()).toEqual(['cleo', 'cleo', 'cleo', 'ann', 'ben']);
+    const heard = (turn: WorldTurn | undefined) =>
+      turn?.messages.filter(({ kind }) => kind === 'news').map(({ text }) => text);
+    expect(heard(turns[3])).toEqual(['one', 'two', 'three']);
+    expect(heard(turns[4])).toEqual(['one', 'two', 'three']);
+  });
+
+  test('goes past members whose node is unknown', async () => {
+    const { world, order } = await createOffice(['ann', 'ben', 'cleo'], { lost: ['ann', 'ben'] });
+    const node = { name: 'here', home: '/home', seen_at: world.clock() };
+    await world.store.write((tx) => tx.seeNode({ id: 'node-1', ...node }));
+    await postPastTheUnable(world, order);
+    await world.store.write((tx) => tx.adoptNode({ from: 'lost', to: 'node-1' }));
+    await world.settle();
+    expect(order()).toEqual(['cleo', 'cleo', 'cleo', 'ann', 'ben']);
+  });
+
+  test('goes past one whose turn times out, whatever it does', async () => {
+    const { world, order } = await createOffice();
+    world.behave('ann', () => new Promise<string>(() => {}));
+    await world.say('general', 'Hello?');
+    await world.tick();
+    expect(order()).toEqual([]);
+    await world.pass(61_000);
+    await expect.poll(order, { timeout: 10_000 }).toEqual(['ben', 'cleo']);
+  });
+
+  test('goes on when the one before fails for good, is cancelled, leaves or ends', async () => {
+    const { world, order } = await createOffice(['ann', 'ben', 'cleo', 'dan', 'eve']);
+    world.behave('ann', () => ({ failure: 'crash' }));
+    const { promise: begun, resolve: begin } = Promise.withResolvers<string>();
+    world.behave('ben', ({ runId }) => {
+      begin(runId);
+      return new Promise<string>(() => {});
+    });
+    await world.say('general', 'Hello?');
+    for (let i = 0; i < 3; i++) await world.pass(60_000 - 1);
+    const runId = await begun;
+    const general = await world.store.read((tx) => tx.getChannel({ id: 'general' }));
+    const { id } = await world.agentNamed('cleo');
+    await world.store.write((tx) => removeMember(tx, general as NonNullable<typeof general>, 'user', id, 1));
+    await world.terminate('dan');
+    await world.cancel(runId);
+    await world.settle();
+    expect(order()).toEqual(['eve']);
+    expect(await world.store.read((tx) => tx.listTurns({ channelId: 'general', now: world.clock() }))).toEqual([]);
+  });
+
+  test('that is deleted is read by nobody who has not read it', async () => {
+    const { world, order } = await createOffice(['ann', 'ben', 'cleo']);
+    world.behave('ann', async () => {
+      await world.store.write((tx) => deleteMessage(tx, 'user', id, 1));
+      return '';
+    });
+    const id = await world.say('general', 'Oops');
+    await world.settle();
+    expect(order()).toEqual([]);
+    expect(await world.store.read((tx) => tx.listTurns({ channelId: 'general', now: world.clock() }))).toEqual([]);
+    await world.say('general', 'Now really');
+    await world.settle();
+  });
+
+  test('is in the stored order after the daemon died between two turns, and nobody answers twice', async () => {
+    const { world, order } = await createOffice(['ann', 'ben', 'cleo']);
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    let crashed = false;
+    world.behave('ben', async (turn) => {
+      await turn.call('send_message', { channelId: 'general', text: 'ben was here' });
+      begin();
+      return crashed ? '' : new Promise<string>(() => {});
+    });
+    await world.say('general', 'Hello?');
+    await world.tick();
+    await begun;
+    crashed = true;
+    await world.crash();
+    await world.settle();
+    expect(order()).toEqual(['ann', 'cleo']);
+    expect(await world.said('general')).toEqual([
+      'user: Hello?',
+      'ann: ann was here',
+      'ben: ben was here',
+      'cleo: cleo was here',
+    ]);
+  });
+
+  test('gives the trees of its readers their runs back', async () => {
+    const { world, order } = await createOffice(['ann'], { maxTreeRuns: 1 });
+    for (const text of ['one', 'two', 'three']) {
+      await world.say('general', text);
+      await world.settle();
+    }
+    expect(order()).toEqual(['ann', 'ann', 'ann']);
+  });
+});
