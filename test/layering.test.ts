@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Import, parseSource, readSources, type Source } from './helpers/source.ts';
 
 const ADAPTERS = ['config', 'store', 'search', 'scripting', 'providers', 'sandbox', 'tracing'];
-const DOMAINS = ['messaging', 'runs', 'memory', 'knowledge', 'personas', 'workspaces'];
+const DOMAINS = ['messaging', 'runs', 'memory', 'knowledge', 'personas', 'workspaces', 'backup'];
 const BELOW_TOOLS = ['core', ...ADAPTERS, ...DOMAINS];
 const BELOW_ROOTS = [...BELOW_TOOLS, 'tools', 'http', 'mcp', 'client'];
 
@@ -29,14 +29,14 @@ const SEES_TYPES_OF: typeof SEES = { client: ['http'], cli: ['http'], scripted: 
 /** Single files that a room may import from a room which it does not see. */
 const SEES_FILES: typeof SEES = {
   // Personas are the configuration's: with a daemon or without, the same commands show them.
-  cli: ['src/daemon/main.ts', 'src/sandbox/probe.ts', 'src/ctx/commands/agent.ts'],
+  cli: ['src/daemon/main.ts', 'src/daemon/backups.ts', 'src/sandbox/probe.ts', 'src/ctx/commands/agent.ts'],
   // The two command lines look and behave alike.
   ctx: ['src/cli/command-line.ts', 'src/cli/context.ts', 'src/cli/terminal.ts', 'src/cli/commands/completions.ts'],
 };
 
 /** What a room shows to others besides the file that carries its name. A room that is not listed shows all its files. */
 const CONTRACTS: typeof SEES = {
-  store: ['open.ts'],
+  store: ['open.ts', 'snapshot.ts'],
   providers: ['provider.ts'],
   sandbox: [],
   search: [],

@@ -13,6 +13,8 @@ const commands: Commands = {
   workspace: async (context) => (await import('./commands/workspace.ts')).workspaceCommand(context),
   watch: async (context) => (await import('./commands/watch.ts')).watchCommand(context),
   token: async (context) => (await import('./commands/token.ts')).tokenCommand(context),
+  backup: async (context) => (await import('./commands/backup.ts')).backupCommand(context),
+  restore: async (context) => (await import('./commands/backup.ts')).restoreCommand(context),
   doctor: async (context) => (await import('./commands/doctor.ts')).doctorCommand(context),
   completions: async (context) => (await import('./commands/completions.ts')).completionsCommand(context),
 };

@@ -11,6 +11,7 @@ import { nearest } from './nearest.ts';
 import { parseSource, readSource } from './read.ts';
 import { describeIssues, listProblems, typeMessage } from './report.ts';
 import { agents } from './sections/agents.ts';
+import { backup } from './sections/backup.ts';
 import { channels } from './sections/channels.ts';
 import { chunking } from './sections/chunking.ts';
 import { connectors } from './sections/connectors.ts';
@@ -33,6 +34,7 @@ export const sections = (place: Place) => ({
   daemon,
   limits,
   events,
+  backup,
   sandbox: sandbox(place),
   providers: providers(place),
   members: members(place),

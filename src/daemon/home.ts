@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { RESTORING } from '../backup/layout.ts';
 import { unusable } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
 
@@ -74,14 +75,28 @@ function makeAndLock(path: string): Database.Database {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
     }
     chmodSync(path, 0o700);
-    return lockHome(path);
+    const lock = lockHome(path);
+    try {
+      refuseHalfRestored(path);
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+    return lock;
   } catch (error) {
     throw unusable(path, error);
   }
 }
 
+function refuseHalfRestored(path: string): void {
+  const staging = join(path, RESTORING);
+  if (!existsSync(staging)) return;
+  const message = `A restore into ${path} did not finish. Run \`substrat restore FILE --force\` again, or remove ${staging} to start with what is there.`;
+  throw new SubstratError('config', message);
+}
+
 /** The kernel frees this lock when the process dies, however it dies; a file with a pid in it does not. */
-function lockHome(path: string): Database.Database {
+export function lockHome(path: string): Database.Database {
   const lock = new Database(join(path, 'daemon.lock'), { timeout: 0 });
   try {
     lock.pragma('journal_mode = memory');

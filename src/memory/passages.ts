@@ -31,7 +31,7 @@ export async function storePassage(
     folded: foldedByUs(content),
     tags: JSON.stringify(tags),
     created_at: now,
-    words: passageWords([content, ...tags].join('\n')),
+    words: passageWords({ content, tags }),
   });
   return id;
 }

@@ -18,8 +18,8 @@ const MOST_PHRASE_WORDS = 32;
 const MOST_QUERY_CHARACTERS = 20_000;
 
 /** The words by which a passage is found. */
-export function passageWords(text: string): string[] {
-  return stemsOf(text);
+export function passageWords({ content, tags }: { content: string; tags: readonly string[] }): string[] {
+  return stemsOf([content, ...tags].join('\n'));
 }
 
 /**

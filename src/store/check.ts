@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { NEWEST_SCHEMA } from './migrate.ts';
+import { versionOf } from './sqlite-dump.ts';
 
 export interface StoreCheck {
   /** 0 where no daemon has been yet. */
@@ -14,9 +15,7 @@ export function checkStore(path: string): StoreCheck {
   const database = new Database(path, { readonly: true, timeout: 1000 });
   try {
     const found = database.pragma('quick_check(1)', { simple: true }) as string;
-    const hasVersion = database.prepare("select 1 from sqlite_schema where name = 'schema_version'").get();
-    const version = hasVersion && database.prepare('select version from schema_version').pluck().get();
-    return { version: Number(version ?? 0), newest: NEWEST_SCHEMA, damage: found === 'ok' ? null : found };
+    return { version: versionOf(database), newest: NEWEST_SCHEMA, damage: found === 'ok' ? null : found };
   } finally {
     database.close();
   }

@@ -37,8 +37,14 @@ const migrations: readonly string[] = [
 
 export const NEWEST_SCHEMA = migrations.length;
 
-/** Brings the schema up to date. The caller holds the store's write lock in an open transaction. */
-export async function migrate(execute: Execute, engine: Engine): Promise<void> {
+/** Every table that a version of the schema has or had; tables of others may lie beside them in a PostgreSQL database. */
+export function knownTables(): Set<string> {
+  const made = migrations.join('\n').matchAll(/(?:create (?:virtual )?table|rename to) (\w+)/g);
+  return new Set([...made].map(([, name]) => name as string));
+}
+
+/** Brings the schema up to date, or to an older version that is asked for. The caller holds the store's write lock in an open transaction. */
+export async function migrate(execute: Execute, engine: Engine, target = NEWEST_SCHEMA): Promise<void> {
   await execute('create table if not exists schema_version (version integer not null)', []);
   const { rows } = await execute('select version from schema_version', []);
   const version = (rows[0] as { version: number } | undefined)?.version ?? 0;
@@ -48,14 +54,14 @@ export async function migrate(execute: Execute, engine: Engine): Promise<void> {
       `The store has schema version ${version}, this Substrat knows ${migrations.length}. Update Substrat, or open another store.`,
     );
   }
-  if (version === migrations.length) return;
-  for (const migration of migrations.slice(version)) {
+  if (version >= target) return;
+  for (const migration of migrations.slice(version, target)) {
     for (const statement of inDialect(migration, engine).split(/;\s*\n/)) {
       if (statement.trim()) await execute(statement, []);
     }
   }
   await execute('delete from schema_version', []);
-  await execute(`insert into schema_version (version) values (${migrations.length})`, []);
+  await execute(`insert into schema_version (version) values (${target})`, []);
 }
 
 /**

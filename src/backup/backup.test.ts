@@ -1,0 +1,182 @@
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createDatabase, describeOnPostgres } from '../../test/helpers/postgres.ts';
+import { chunkQuery, passageQuery } from '../search/search.ts';
+import { migrate } from '../store/migrate.ts';
+import { openStore } from '../store/open.ts';
+import { addAgent, send } from '../store/store.testkit.ts';
+import type { Store } from '../store/store.ts';
+import {
+  backUp,
+  dump,
+  fillStore,
+  makeDirectory,
+  makeHome,
+  NODE,
+  restore,
+  useStore,
+  type Where,
+} from './backup.testkit.ts';
+import { verifyBackup } from './verify.ts';
+
+/** The last number that an event had, and what it leaps by. */
+const LEAP = 1_000_000_000;
+
+async function search(store: Store, agentId: string) {
+  return store.read(async (tx) => {
+    const everything = { agentId, tag: null, since: 0, until: 9e15, limit: 9 };
+    const passages = await tx.findPassages({ ...everything, words: passageQuery('deployments ops') });
+    const chunks = await tx.findChunks({ words: chunkQuery('deploy release').words, limit: 9 });
+    return { passages: passages.map(({ content }) => content), chunks: chunks.length };
+  });
+}
+
+/** Backs up, restores elsewhere, and compares: nothing is lost, and what a restore changes is as it should be. */
+async function roundTrip(from: Where, to: Where, directory: string, oldHome: string): Promise<void> {
+  const [file, home] = [join(directory, 'backup.tar.gz'), join(directory, `restored-${Math.random()}`)];
+  const { agentId } = await useStore(from, (store) => fillStore(store, oldHome));
+  const before = await dump(from);
+  const manifest = await backUp(file, oldHome, from);
+  const last = (before.events ?? []).length;
+  expect(last).toBeGreaterThan(0);
+  expect(manifest.tables.messages?.rows).toBe(before.messages?.length);
+  expect(manifest.workspaces).toEqual([{ name: 'w', path: join(oldHome, 'workspaces/w'), nodeId: NODE }]);
+  expect(await dump(from)).toEqual(before);
+
+  await restore(file, home, to);
+  const after = await dump(to);
+  const expected: typeof before = {
+    ...before,
+    events: [],
+    counters: [{ name: 'event', value: last + LEAP }],
+    runs: (before.runs ?? []).map((run) => ({ ...run, pid: null, pid_started: null })),
+    workspaces: (before.workspaces ?? []).map((row) => ({ ...row, path: join(home, 'workspaces/w') })),
+    agents: (before.agents ?? []).map((row) => ({
+      ...row,
+      workspace: String(row.workspace).replace(oldHome, home),
+    })),
+  };
+  expect(Object.keys(after)).toEqual(Object.keys(expected));
+  for (const [table, rows] of Object.entries(expected)) expect(after[table], table).toEqual(sorted(rows));
+  await useStore(to, async (store) => {
+    expect(await search(store, agentId)).toEqual({ passages: ['The deployment failed on Tuesday'], chunks: 1 });
+    expect(await store.write((tx) => tx.appendEvent({ type: 'test', at: 1, data: {} }))).toBe(last + LEAP + 1);
+    // A key is never given twice: the next chunk has a new one.
+    const [{ id: used }] = after.chunks as unknown as [{ id: number }];
+    const document = (await store.read((tx) => tx.getDocument({ id: String(after.documents?.[0]?.id) }))) as never;
+    const chunk = { hash: 'new', place: '{"headings":[]}', text: 'x', words: { title: '', words: 'x' } };
+    await store.write((tx) => tx.replaceDocument(document, [chunk]));
+    const [next] = await store.read((tx) => tx.listChunks({ documentId: String(after.documents?.[0]?.id) }));
+    expect(next?.id).toBeGreaterThan(used);
+  });
+}
+
+function sorted<T>(rows: readonly T[]): T[] {
+  return [...rows].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+}
+
+describe('a backup', () => {
+  test('restores every row, the indexes of words and the files of the home, into another home', async () => {
+    const directory = makeDirectory();
+    const home = makeHome(directory);
+    await roundTrip({ path: join(home, 'substrat.db') }, { path: join(directory, 'new.db') }, directory, home);
+  });
+
+  test('is one moment of a store that is being written, and its file is the owner’s alone', async () => {
+    const directory = makeDirectory();
+    const home = makeHome(directory);
+    const path = join(home, 'substrat.db');
+    const store = await openStore({ path });
+    onTestFinished(() => store.close());
+    const agent = await store.write((tx) => addAgent(tx));
+    let over = false;
+    const writing = (async () => {
+      let count = 0;
+      for (; !over; count++) await store.write((tx) => send(tx, { to: agent, text: 'x'.repeat(20_000) }));
+      return count;
+    })();
+    while ((await store.read((tx) => tx.getEventCounter({}))) < 100) await new Promise(setImmediate);
+    const file = join(directory, 'backup.tar.gz');
+    const manifest = await backUp(file, home, { path });
+    over = true;
+    const written = await writing;
+    const rows = (table: string) => manifest.tables[table]?.rows;
+    // A message and its delivery are one transaction.
+    expect(rows('messages')).toBeGreaterThanOrEqual(100);
+    expect(rows('messages')).toBeLessThan(written);
+    expect([rows('deliveries'), rows('events')]).toEqual([rows('messages'), rows('messages')]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await verifyBackup(file)).toEqual(manifest);
+  });
+
+  test('of an older schema is restored and brought up to date', async () => {
+    const directory = makeDirectory();
+    const home = makeHome(directory);
+    const path = join(home, 'substrat.db');
+    const database = new Database(path);
+    await migrate(
+      (sql, parameters) => {
+        const statement = database.prepare(sql);
+        const rows = statement.reader ? statement.all(...parameters) : void statement.run(...parameters);
+        return { rows: rows ?? [], changes: 0 };
+      },
+      'sqlite',
+      2,
+    );
+    database.exec(`insert into participants values ('p', 'person', 'Ann', 'ann', 7)`);
+    database.close();
+    const file = join(directory, 'backup.tar.gz');
+    expect(await backUp(file, home, { path })).toMatchObject({ schemaVersion: 2 });
+    const restored = { path: join(directory, 'new.db') };
+    await restore(file, join(directory, 'new'), restored);
+    await useStore(restored, async (store) => {
+      expect(await store.read((tx) => tx.getParticipant({ handleKey: 'ann' }))).toMatchObject({ handle: 'Ann' });
+    });
+  });
+
+  test('is not written over another file, and leaves nothing when it cannot be written', async () => {
+    const directory = makeDirectory();
+    const home = makeHome(directory);
+    const path = join(home, 'substrat.db');
+    await useStore({ path }, (store) => fillStore(store, home));
+    const file = join(home, 'token');
+    await expect(backUp(file, home, { path })).rejects.toMatchObject({ code: 'bad_request' });
+    expect(readFileSync(file, 'utf8')).toBe('secret\n');
+    mkdirSync(join(directory, 'gone'));
+    const unwritable = join(directory, 'gone', 'no', 'backup.tar.gz');
+    await expect(backUp(unwritable, home, { path })).rejects.toMatchObject({ code: 'bad_request' });
+    expect(existsSync(unwritable)).toBe(false);
+  });
+});
+
+describeOnPostgres('a backup of the one engine', () => {
+  test('is restored on the other, and back', async () => {
+    const directory = makeDirectory();
+    const home = makeHome(directory);
+    const [first, second] = [await createDatabase(), await createDatabase()];
+    onTestFinished(() => Promise.all([first.drop(), second.drop()]).then(() => {}));
+    await roundTrip({ path: join(home, 'substrat.db') }, { url: first.url }, directory, home);
+    const other = makeDirectory();
+    await roundTrip({ url: second.url }, { path: join(other, 'new.db') }, other, makeHome(other));
+  });
+
+  test('does not touch a database that has a store in it, and replaces it only when told to', async () => {
+    const directory = makeDirectory();
+    const home = makeHome(directory);
+    const path = join(home, 'substrat.db');
+    const { url, drop } = await createDatabase();
+    onTestFinished(drop);
+    await useStore({ url }, (store) => store.write((tx) => tx.appendEvent({ type: 'kept', at: 1, data: {} })));
+    await useStore({ path }, (store) => fillStore(store, home));
+    const before = await dump({ url });
+    const file = join(directory, 'backup.tar.gz');
+    await backUp(file, home, { path });
+    await expect(restore(file, join(directory, 'new'), { url })).rejects.toMatchObject({ code: 'conflict' });
+    expect(await dump({ url })).toEqual(before);
+    expect(existsSync(join(directory, 'new', 'node'))).toBe(false);
+    await restore(file, join(directory, 'new'), { url }, true);
+    expect((await dump({ url })).messages).toHaveLength((await dump({ path })).messages?.length ?? -1);
+  });
+});

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { storePassage } from '../memory/passages.ts';
+import { chunkWords } from '../search/search.ts';
+import { NEWEST_SCHEMA } from '../store/migrate.ts';
+import { openStore } from '../store/open.ts';
+import { openSnapshot, type Row } from '../store/snapshot.ts';
+import { addAgent, endRun, send, startRun } from '../store/store.testkit.ts';
+import type { Store } from '../store/store.ts';
+import { makeBackup } from './backup.ts';
+import { type Restored, restoreBackup } from './restore.ts';
+
+export type Where = { readonly path: string } | { readonly url: string };
+
+export const LIMITS = { maxFileBytes: 1_000_000, maxHomeBytes: 10_000_000, maxEntries: 1_000 };
+export const NODE = 'node-of-the-home';
+
+export function makeDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'backup-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  return directory;
+}
+
+/** A home with what a daemon leaves there, beside its store. */
+export function makeHome(directory: string, name = 'home'): string {
+  const home = join(directory, name);
+  mkdirSync(join(home, 'agents'), { recursive: true });
+  for (const [file, text] of Object.entries({
+    node: `${NODE}\n`,
+    token: 'secret\n',
+    'config.toml': '[daemon]\nslots = 2\n',
+  })) {
+    writeFileSync(join(home, file), text, { mode: 0o600 });
+  }
+  return home;
+}
+
+/** Something of everything: messages, runs, memory, documents with words and vectors. Answers whose passages there are. */
+export async function fillStore(store: Store, home: string): Promise<{ agentId: string }> {
+  return store.write(async (tx) => {
+    const agent = await addAgent(tx, { node_id: NODE, workspace: join(home, 'workspaces/w/inside') });
+    const child = await addAgent(tx, { parent: agent });
+    await tx.insertWorkspace({
+      id: randomUUID(),
+      name: 'w',
+      name_key: 'w',
+      owner_id: agent.id,
+      path: join(home, 'workspaces/w'),
+      made: 1,
+      node_id: NODE,
+      view_of: null,
+      mode: 'rw',
+      network: null,
+      repository: null,
+      created_at: 1,
+      deleted_at: null,
+    });
+    await endRun(tx, await startRun(tx, agent));
+    const running = await startRun(tx, child);
+    await tx.setRunProcess({ id: running.id, pid: 4711, startedAt: 'then' });
+    await send(tx, { to: child, from: agent.id, text: 'Ünï “quotes”\n\\ and 🙂' });
+    await storePassage(tx, agent.id, { content: 'The deployment failed on Tuesday', tags: ['ops'] }, 5);
+    const title = 'Handbook';
+    const text = 'Deploying with care';
+    const place = JSON.stringify({ headings: ['Releases'], from: 1, to: 2 });
+    const words = chunkWords({ title, headings: ['Releases'], text });
+    await tx.replaceDocument(
+      {
+        id: randomUUID(),
+        source: 'filesystem:docs',
+        source_id: 'handbook.md',
+        version: 'v',
+        hash: 'h',
+        content_type: 'text/markdown',
+        created_at: 1,
+        updated_at: 2,
+        indexed_at: 3,
+        title,
+        author: null,
+        url: null,
+        tags: '[]',
+        metadata: '{}',
+        body: text,
+      },
+      [{ hash: 'c', place, text, words }],
+    );
+    const [pending] = await tx.listUnembedded({ model: 'm', after: 0, limit: 1 });
+    if (!pending) throw new Error('There is no chunk.');
+    const vector = Buffer.from([0, 1, 2, 250, 255, 10, 13, 0]);
+    await tx.putVectors({ model: 'm', dimension: 2, vectors: [{ chunk_id: pending.id, hash: 'c', vector }] });
+    return { agentId: agent.id };
+  });
+}
+
+/** Every row of every table, in an order of its own. */
+export async function dump(where: Where): Promise<Record<string, readonly Row[]>> {
+  const snapshot = await openSnapshot(where);
+  const tables: Record<string, Row[]> = {};
+  for (const table of snapshot.tables) {
+    const rows: Row[] = [];
+    for await (const page of snapshot.rows(table)) rows.push(...page.map((row) => ({ ...row })));
+    tables[table] = rows.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  }
+  await snapshot.close();
+  return tables;
+}
+
+export function backUp(file: string, home: string, store: Where, limits = LIMITS) {
+  return makeBackup({ file, home, store, limits, version: '0.0.0', onProgress: () => {} });
+}
+
+export function restore(file: string, home: string, store: Where, force = false): Promise<Restored> {
+  mkdirSync(home, { recursive: true });
+  return restoreBackup({
+    file,
+    home,
+    force,
+    newestSchema: NEWEST_SCHEMA,
+    findStore: () => store,
+    onProgress: () => {},
+  });
+}
+
+export async function useStore<T>(where: Where, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(where);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}

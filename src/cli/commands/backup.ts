@@ -1,0 +1,61 @@
+import { statSync } from 'node:fs';
+import { Command } from 'commander';
+import type { Context, GlobalOptions } from '../context.ts';
+import { harmless, paint } from '../terminal.ts';
+
+export function backupCommand(context: Context): Command {
+  return new Command('backup')
+    .description("Write the store, the agents' private homes and the configuration into one file. The daemon may run.")
+    .argument('<file>', 'a new file; it holds secrets, and only you can read it')
+    .addHelpText('after', '\nExample:\n  substrat backup ~/substrat-monday.tar.gz')
+    .action(async (file: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const { backupHome } = await import('../../daemon/backups.ts');
+      const { version } = context;
+      const onProgress = progress(options);
+      const configFile = options.config ?? null;
+      const manifest = await backupHome({ home: context.home(), configFile, file, version, onProgress });
+      const bytes = statSync(file).size;
+      if (options.json) return context.print(JSON.stringify({ status: 'written', file, bytes, manifest }));
+      for (const { path, reason } of manifest.skipped.listed) {
+        context.print(paint('yellow', `Left out: ${path}: ${reason}`));
+      }
+      const more = manifest.skipped.count - manifest.skipped.listed.length;
+      if (more > 0) context.print(paint('yellow', `Left out: ${more} more`));
+      context.print(
+        `Wrote ${file} (${(bytes / 1024 ** 2).toFixed(1)} MiB). It holds secrets: keep it as you keep a key.`,
+      );
+      if (manifest.workspaces.length > 0) {
+        context.print(`${manifest.workspaces.length} workspaces are listed in its manifest, not copied.`);
+      }
+    });
+}
+
+export function restoreCommand(context: Context): Command {
+  return new Command('restore')
+    .description('Make this home what it was when a backup was made. No daemon may run on it.')
+    .argument('<file>', 'what `substrat backup` wrote')
+    .option('--force', 'replace what is there; it is moved aside')
+    .addHelpText('after', '\nExample:\n  SUBSTRAT_HOME=~/restored substrat restore ~/substrat-monday.tar.gz')
+    .action(async (file: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & { force?: boolean }>();
+      const { restoreHome } = await import('../../daemon/backups.ts');
+      const { force = false } = options;
+      const [home, configFile, onProgress] = [context.home(), options.config ?? null, progress(options)];
+      const { manifest, before } = await restoreHome({ home, configFile, file, force, onProgress });
+      if (options.json) return context.print(JSON.stringify({ status: 'restored', home, before, manifest }));
+      context.print(`Restored ${home} from a backup of ${manifest.createdAt}.`);
+      if (before !== null) context.print(`What was there before is in ${before}.`);
+      const missing = manifest.workspaces.map(({ name, path }) => `${name} (${path})`);
+      if (missing.length > 0) {
+        context.print(
+          `Workspaces are not part of a backup. Copy these directories if you need them: ${missing.join(', ')}`,
+        );
+      }
+    });
+}
+
+/** On stderr, so that stdout has the result alone. */
+function progress({ json }: GlobalOptions): (line: string) => void {
+  return json ? () => {} : (line) => void process.stderr.write(`${harmless(line)}\n`);
+}

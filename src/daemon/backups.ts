@@ -1,0 +1,54 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { makeBackup } from '../backup/backup.ts';
+import type { Manifest } from '../backup/manifest.ts';
+import { type Restored, restoreBackup } from '../backup/restore.ts';
+import { type Config, loadConfig } from '../config/config.ts';
+import { makeHome } from '../config/home.ts';
+import { SubstratError } from '../core/errors.ts';
+import { NEWEST_SCHEMA } from '../store/migrate.ts';
+import { lockHome } from './home.ts';
+
+/** What the command line does to a home without its daemon, or beside it. */
+interface HomeOptions {
+  readonly home: string;
+  readonly configFile: string | null;
+  readonly file: string;
+  readonly onProgress: (line: string) => void;
+}
+
+/** Beside a daemon or without one: the store is opened here, so no daemon waits for it. */
+export async function backupHome(options: HomeOptions & { readonly version: string }): Promise<Manifest> {
+  const { home, file, version, onProgress } = options;
+  const config = configOf(options);
+  if (!existsSync(home) || ('path' in config.db && !existsSync(config.db.path))) {
+    throw new SubstratError('not_found', `There is nothing to back up: ${home} has no store.`);
+  }
+  const limits = config.backup;
+  return makeBackup({ file: resolve(file), home: realpathSync(home), store: config.db, limits, version, onProgress });
+}
+
+/** Holds the home's lock, so no daemon runs on it meanwhile. */
+export async function restoreHome(options: HomeOptions & { readonly force: boolean }): Promise<Restored> {
+  const { file, force, onProgress } = options;
+  makeHome(options.home);
+  const home = realpathSync(options.home);
+  const lock = lockHome(home);
+  try {
+    const findStore = () => configOf(options).db;
+    return await restoreBackup({
+      file: resolve(file),
+      home,
+      force,
+      newestSchema: NEWEST_SCHEMA,
+      findStore,
+      onProgress,
+    });
+  } finally {
+    lock.close();
+  }
+}
+
+function configOf({ home, configFile }: HomeOptions): Config {
+  return loadConfig({ ...(configFile && { file: configFile }), cwd: process.cwd(), home, env: process.env });
+}
