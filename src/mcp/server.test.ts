@@ -147,6 +147,14 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     }
   });
 
+  test('tells an external agent that requests and replies are in check_inbox', async () => {
+    const { tools } = await lead.client.listTools();
+    const described = Object.fromEntries(tools.map(({ name, description }) => [name, description]));
+    expect(described.check_inbox).toMatch(/^Read what has arrived for you: requests, replies to your sync messages/);
+    expect(described.send_message).toContain('To answer a request that check_inbox gave you, set `in_reply_to`');
+    expect(JSON.stringify(described)).not.toContain('your next message');
+  });
+
   test('answers with the objects that were promised, as text and as structure', async () => {
     const answers = {
       send_message: await lead.call('send_message', { recipient: 'worker', text: 'How far?' }),
@@ -167,7 +175,12 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
         { from: 'lead', text: 'How far?', message_id: answers.send_message.value.message_id, kind: 'request' },
       ],
     });
-    expect(answers.spawn_agent.value).toEqual({ status: 'created', agent_id: uuid, name: `new-${era}` });
+    expect(answers.spawn_agent.value).toEqual({
+      status: 'created',
+      agent_id: uuid,
+      name: `new-${era}`,
+      note: expect.any(String),
+    });
     expect(answers.inspect_agent.value).toMatchObject({ state: 'idle', recent_messages: [] });
     expect(answers.list_agents.value.agents).toContainEqual({
       name: 'lead',

@@ -6,7 +6,7 @@ import type { AgentRow } from '../store/store.ts';
 import { toResult } from '../tools/bound.ts';
 import { callTool, type ToolDependencies } from '../tools/call.ts';
 import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
-import type { Tool } from '../tools/tool.ts';
+import { descriptionFor, type Tool } from '../tools/tool.ts';
 import type { CallTool } from './transport.ts';
 
 /** The MCP server of one agent in one attempt: the attempt's scope is all that it lists and all that it accepts. */
@@ -27,7 +27,7 @@ export function createAgentServer(
   const server = new Server({ name: 'substrat', version }, options);
   server.setRequestHandler('tools/list', async () => {
     const custom = customToolsInScope(attempt, await deps.settings.customTools());
-    return { tools: [...toolsInScope(attempt), ...custom].map(published) };
+    return { tools: [...toolsInScope(attempt), ...custom].map((tool) => published(tool, attempt)) };
   });
   server.setRequestHandler('tools/call', async ({ params }) => {
     const result = await call(params.name, params.arguments);
@@ -41,17 +41,18 @@ export function createAgentServer(
 }
 
 export function createToolCaller(deps: ToolDependencies, attempt: Attempt): CallTool {
+  const connection = { given: new Set<string>() };
   return async (name, args) => {
-    const called = await callTool(deps, attempt, name, args);
+    const called = await callTool(deps, attempt, name, args, connection);
     return called && toResult(called);
   };
 }
 
-type Published = Pick<Tool, 'name' | 'description' | 'input'>;
+type Published = Pick<Tool, 'name' | 'description' | 'externalDescription' | 'input'>;
 const schemas = new WeakMap<Published, { type: 'object' }>();
 
-function published(tool: Published) {
+function published(tool: Published, attempt: Attempt) {
   const inputSchema = schemas.get(tool) ?? (z.toJSONSchema(tool.input, { io: 'input' }) as { type: 'object' });
   schemas.set(tool, inputSchema);
-  return { name: tool.name, description: tool.description, inputSchema };
+  return { name: tool.name, description: descriptionFor(tool, attempt), inputSchema };
 }

@@ -106,9 +106,26 @@ async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Pro
     throw new SubstratError('conflict', `"${shorten(id)}" can mean more than one DM of yours; use \`recipient\`.`);
   }
   // The owner reads the DMs of others; whether it may write there is asked later.
-  if (!only) return who.id === USER_ID ? named : null;
+  if (!only) return who.id === USER_ID ? (named ?? (await dmOfOthers(tx, id))) : null;
   if ('dm' in only) return only.dm;
   return now === null ? null : tx.getChannel({ id: await openDm(tx, who, only.other, now) });
+}
+
+/** The DM of two others whose handles the id has in whatever order. */
+async function dmOfOthers(tx: Tx, id: string): Promise<ChannelRow | null> {
+  const parts = id.slice('dm-'.length).split('-');
+  const found = new Map<string, ChannelRow>();
+  for (let i = 1; i < parts.length; i += 1) {
+    const [a, b] = [
+      await tx.getParticipant({ handleKey: parts.slice(0, i).join('-') }),
+      await tx.getParticipant({ handleKey: parts.slice(i).join('-') }),
+    ];
+    const dm = a && b && (await tx.getDm({ pair: [a.id, b.id].sort().join(' ') }));
+    if (dm) found.set(dm.id, dm);
+  }
+  if (found.size <= 1) return found.values().next().value ?? null;
+  const ids = [...found.keys()].join(', ');
+  throw new SubstratError('conflict', `"${shorten(id)}" can mean more than one DM: ${ids}.`);
 }
 
 async function othersNamed(tx: Tx, who: Side, pair: string): Promise<Side[]> {

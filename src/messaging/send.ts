@@ -19,7 +19,7 @@ export type Sent = (Answered | Unanswered) & { readonly waiting: boolean };
 export async function send(
   tx: Tx,
   rules: MessagingRules,
-  from: { readonly agent: AgentRow; readonly run: RunRow },
+  from: { readonly agent: AgentRow; readonly run: RunRow; readonly held?: Held },
   message: { recipient: string; text: string; sync?: boolean | undefined; inReplyTo?: string | undefined },
   now: number,
 ): Promise<Sent> {
@@ -29,7 +29,7 @@ export async function send(
     ? await namedRequest(tx, agent, to, message.inReplyTo)
     : message.sync === true
       ? null
-      : await servedRequest(tx, run, to);
+      : await requestMeant(tx, from, to, message.sync === false);
   if (answered) {
     return { ...(await reply(tx, answered, { run, text: message.text }, now)), waiting: false };
   }
@@ -116,9 +116,13 @@ export async function broadcast(
 ): Promise<{ messageId: string; recipients: number }> {
   const { agent, run } = from;
   const team = agent.parent_id && (await tx.getTeamChannel({ teamOf: agent.parent_id }));
-  if (!agent.parent_id || !team)
-    throw new SubstratError('bad_request', 'A root agent has no siblings to broadcast to.');
-  const siblings = await tx.listSiblings({ id: agent.id, parentId: agent.parent_id });
+  const siblings = agent.parent_id ? await tx.listSiblings({ id: agent.id, parentId: agent.parent_id }) : [];
+  if (!team || siblings.length === 0) {
+    throw new SubstratError(
+      'bad_request',
+      'You have no siblings, so nothing was sent; write to your parent or children with send_message.',
+    );
+  }
   const messageId = await post(
     tx,
     {
@@ -148,14 +152,56 @@ async function requestBetween(tx: Tx, sides: { asker: string; recipient: string 
   );
 }
 
+/** The requests that an external agent was given and has not answered; null for an agent whose run serves one. */
+export type Held = readonly string[] | null;
+
+/** The request that a message without `in_reply_to` answers. `news`: the sender said that it waits for no reply. */
+export async function requestMeant(
+  tx: Tx,
+  from: { readonly run: RunRow; readonly held?: Held },
+  to: Pick<Recipient, 'id' | 'handle'>,
+  news = false,
+): Promise<RequestRow | null> {
+  return from.held ? heldRequest(tx, from.held, to, news) : servedRequest(tx, from.run, to);
+}
+
 /**
- * The request that an unnamed message to its asker answers. Once the agent has answered it, more words to the asker are
+ * Of the recipient's requests that an external agent holds, the open one; if none is open, the one that was answered by an
+ * error since. Of several, none can be meant.
+ */
+async function heldRequest(
+  tx: Tx,
+  held: readonly string[],
+  to: Pick<Recipient, 'id' | 'handle'>,
+  news: boolean,
+): Promise<RequestRow | null> {
+  const [open, failed]: [RequestRow[], RequestRow[]] = [[], []];
+  for (const id of held) {
+    const request = await tx.getRequest({ id });
+    if (request?.asker_id !== to.id) continue;
+    if (request.state === 'open') open.push(request);
+    else if (await closedByError(tx, request)) failed.push(request);
+  }
+  const candidates = open.length > 0 ? open : failed;
+  if (candidates.length <= 1) return candidates[0] ?? null;
+  if (news) return null;
+  const ids = candidates.map(({ message_id }) => message_id).join(', ');
+  throw new SubstratError(
+    'conflict',
+    `You hold several requests of ${to.handle}: ${ids}. Say with in_reply_to which one this answers; \`sync: true\` asks, \`sync: false\` only tells.`,
+  );
+}
+
+/**
+ * The request that a run serves, for a message to its asker. Once the agent has answered it, more words to the asker are
  * news; when something else closed it (a deadline), they are its late reply.
  */
-export async function servedRequest(tx: Tx, run: RunRow, to: Pick<Recipient, 'id'>): Promise<RequestRow | null> {
+async function servedRequest(tx: Tx, run: RunRow, to: Pick<Recipient, 'id'>): Promise<RequestRow | null> {
   const request = run.serves === null ? null : await tx.getRequest({ id: run.serves });
   if (!request || request.asker_id !== to.id) return null;
-  if (request.state === 'open') return request;
-  const closing = request.reply_id === null ? null : await tx.getMessage({ id: request.reply_id });
-  return closing?.kind === 'error' ? request : null;
+  return request.state === 'open' || (await closedByError(tx, request)) ? request : null;
+}
+
+async function closedByError(tx: Tx, { reply_id: id }: RequestRow): Promise<boolean> {
+  return id !== null && (await tx.getMessage({ id }))?.kind === 'error';
 }

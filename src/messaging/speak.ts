@@ -6,13 +6,14 @@ import { otherSide } from './channels.ts';
 import { post, type Recipient } from './post.ts';
 import { type Answered, reply, type Unanswered } from './replies.ts';
 import { advance, joinRound } from './rounds.ts';
-import { type MessagingRules, sendAsPerson, servedRequest } from './send.ts';
+import { type Held, type MessagingRules, requestMeant, sendAsPerson } from './send.ts';
 
 /** Who says something in a channel; for an agent, in which run. */
 export interface Speaker {
   readonly id: string;
   readonly handle: string;
   readonly run: RunRow | null;
+  readonly held?: Held;
 }
 
 /** A message in a channel that the speaker may write to. Who is woken by it is decided here. */
@@ -125,7 +126,7 @@ async function speakInDm(
   if (!run && agent) {
     return sendAsPerson(tx, rules, speaker, agent, { text, threadId }, now);
   }
-  const request = run && (await servedRequest(tx, run, other));
+  const request = run && (await requestMeant(tx, { run, held: speaker.held ?? null }, other));
   if (request) return reply(tx, request, { run, text }, now);
   const wakes = agent !== null && run !== null && run.chain_depth < rules.maxChainDepth;
   const messageId = await post(

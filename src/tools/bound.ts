@@ -4,6 +4,7 @@ import { SubstratError } from '../core/errors.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import { type CallResult, callTool, type ToolDependencies } from './call.ts';
 import { customToolsInScope, toolsInScope } from './catalog.ts';
+import { descriptionFor } from './tool.ts';
 
 /** A tool of one agent: who calls is fixed when it is made. Its form is what MCP's libraries take for a tool. */
 export interface BoundTool {
@@ -23,16 +24,18 @@ export interface ToolResult {
 /** The tools in an agent's scope, each acting for that agent; `attempt` is asked for at each call. */
 export async function bindTools(
   deps: ToolDependencies,
-  agent: { readonly handle: string; readonly tools: string | null },
+  agent: { readonly handle: string; readonly tools: string | null; readonly provider: string },
   attempt: () => Promise<Attempt>,
 ): Promise<BoundTool[]> {
   const custom = customToolsInScope(agent, await deps.settings.customTools());
-  return [...toolsInScope(agent), ...custom].map(({ name, description, input }) => ({
+  const external = agent.provider === 'external';
+  const connection = { given: new Set<string>() };
+  return [...toolsInScope(agent), ...custom].map(({ name, input, ...about }) => ({
     name,
-    description,
+    description: descriptionFor(about, { external }),
     inputSchema: input.shape,
     handler: async (args) => {
-      const called = await callTool(deps, await attempt(), name, args);
+      const called = await callTool(deps, await attempt(), name, args, connection);
       if (called) return toResult(called);
       throw new SubstratError('forbidden', `There is no tool "${shorten(name)}" in the scope of ${agent.handle}.`);
     },

@@ -37,6 +37,12 @@ export interface CallResult {
   readonly news: number;
 }
 
+/** One program that calls for an attempt; several can share an external agent's. */
+export interface Connection {
+  /** The requests that `check_inbox` gave to it and that it has not answered. */
+  readonly given: Set<string>;
+}
+
 /**
  * Executes one call of a tool for an attempt: validates, runs it and records call and return, all in one transaction, so
  * that a call that was cut off left nothing; what a script does is outside of it (`custom-call.ts`). Answers null for a tool
@@ -47,6 +53,7 @@ export async function callTool(
   attempt: Attempt,
   name: string,
   args: unknown,
+  connection: Connection = { given: new Set() },
 ): Promise<CallResult | null> {
   const named = (one: { readonly name: string }) => one.name === name;
   const own = toolsInScope(attempt).find(named);
@@ -58,7 +65,7 @@ export async function callTool(
   const work = async () =>
     custom
       ? callCustom(deps, attempt, { ...call, tool: custom })
-      : carryOut(deps, attempt, { ...call, tool: own as Tool });
+      : carryOut(deps, attempt, { ...call, tool: own as Tool, connection });
   return span ? within(span, work) : work();
 }
 
@@ -88,6 +95,8 @@ async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall)
       }
     }
     const { outcome, news } = await execute(deps, attempt, call, { input, looked });
+    for (const id of outcome.given ?? []) call.connection.given.add(id);
+    if (outcome.settled) call.connection.given.delete(outcome.settled);
     if (outcome.reply && call.wait === null) deps.limiter.giveBack(agentId);
     // It is there, whatever happens now; its directory is made again before its first run.
     if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error) => describe(deps, error));
@@ -99,7 +108,7 @@ async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall)
   }
 }
 
-type OwnCall = Call & { readonly tool: Tool };
+type OwnCall = Call & { readonly tool: Tool; readonly connection: Connection };
 
 async function execute(
   deps: ToolDependencies,
@@ -118,7 +127,16 @@ async function execute(
     const outcome =
       repeated ??
       (await tool.run(
-        { tx, agent, run, attempt, settings: deps.settings, now, looked: looked as never },
+        {
+          tx,
+          agent,
+          run,
+          attempt,
+          settings: deps.settings,
+          now,
+          given: [...call.connection.given],
+          looked: looked as never,
+        },
         input as never,
       ));
     if (call.wait !== null && !outcome.reply && !repeated) throw tooMany(call.wait);

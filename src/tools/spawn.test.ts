@@ -120,6 +120,18 @@ describe('workspace_subdir', () => {
   });
 });
 
+describe('a child of an external agent', () => {
+  test('that nothing runs is created with a note that says so', async () => {
+    const { value } = await lead.call('spawn_agent', { name: 'idle', instructions: 'Wait.' });
+    expect(value).toEqual({
+      status: 'created',
+      agent_id: expect.any(String),
+      name: 'idle',
+      note: expect.stringMatching(/^Nothing runs idle yet\. .*default_provider.*`substrat agent mcp idle`\.$/),
+    });
+  });
+});
+
 describe('the scope of a child', () => {
   test('is that of its parent, and never more', async () => {
     await using clerk = await connectAgent({ home: daemon.home, agentId: daemon.agent('clerk').id });

@@ -75,7 +75,8 @@ export const spawnAgent = defineTool({
       now,
     );
     await settings.checkTools(child, custom);
-    return { result: { status: 'created', agent_id: child.id, name: child.name }, created: child };
+    const result = { status: 'created', agent_id: child.id, name: child.name, ...noteOn(child) };
+    return { result, created: child };
   },
 });
 
@@ -87,8 +88,15 @@ function choiceOf(input: { persona?: string | undefined; arguments?: Record<stri
 
 /** Provider, model and program are the parent's; what nobody here can run, the default provider does. */
 function inheritance(parent: AgentRow, defaultProvider: string | null) {
-  if (parent.provider === 'external' && defaultProvider !== null) {
-    return { provider: defaultProvider, model: null, program: parent.program };
-  }
-  return { provider: parent.provider, model: parent.model, program: parent.program };
+  const { provider, model, program } = parent;
+  if (provider !== 'external' || defaultProvider === null) return { provider, model, program };
+  return { provider: defaultProvider, model: null, program };
+}
+
+/** What its parent has to know of a child that nobody runs. */
+function noteOn(child: AgentRow) {
+  if (child.provider !== 'external') return {};
+  return {
+    note: `Nothing runs ${child.name} yet. It is an external agent like you, because \`[daemon] default_provider\` is not set; its messages wait until a person joins it with \`substrat agent mcp ${child.handle}\`.`,
+  };
 }

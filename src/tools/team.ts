@@ -21,6 +21,11 @@ export const sendMessage = defineTool({
     'Send a message, either to another agent by `recipient` (your parent, a child or a sibling; a root agent may write to USER), ' +
     'or to a channel or DM by `channelId`. Returns at once. To a recipient with sync, the reply arrives as your next message ' +
     'after your turn has ended; do not wait or poll for it. In a channel, @handle calls somebody.',
+  externalDescription:
+    'Send a message, either to another agent by `recipient` (your parent, a child or a sibling; a root agent may write to USER), ' +
+    'or to a channel or DM by `channelId`. Returns at once. To answer a request that check_inbox gave you, set `in_reply_to` to its ' +
+    'message_id; without it, the message answers the only open request of that recipient that check_inbox gave you, and the result ' +
+    'says `answered`. With `sync: true` it always asks, and the reply arrives in check_inbox. In a channel, @handle calls somebody.',
   input: z.strictObject({
     recipient: referenceField('Agent name. Give this or channelId.').optional(),
     channelId: referenceField(
@@ -30,7 +35,8 @@ export const sendMessage = defineTool({
     // Whether it was given decides about requests to people and to those who wrote first, so no default is filled in.
     sync: z.boolean().optional().meta({
       default: true,
-      description: 'If true, the reply is delivered as your next message. For a recipient only.',
+      description:
+        'If true, the reply is delivered as your next message, or in check_inbox to an external agent. For a recipient only.',
     }),
     in_reply_to: referenceField(
       'Id of the message that this one answers, when it is not the one that started your turn; in a channel, the thread to answer in.',
@@ -38,7 +44,8 @@ export const sendMessage = defineTool({
   }),
   effect: true,
   mayReply: true,
-  run: async ({ tx, agent, run, settings, now }, input) => {
+  run: async ({ tx, agent, run, attempt, given, settings, now }, input) => {
+    const held = attempt.external ? given : null;
     const { recipient, channelId, text, sync, in_reply_to: inReplyTo } = input;
     if ((recipient === undefined) === (channelId === undefined)) {
       throw new SubstratError('bad_request', 'Give exactly one of `recipient` and `channelId`.');
@@ -48,12 +55,12 @@ export const sendMessage = defineTool({
         throw new SubstratError('bad_request', '`sync` goes with `recipient` only; nobody in a channel owes a reply.');
       }
       const channel = await resolveChannel(tx, agent, channelId, now);
-      const speaker = { id: agent.id, handle: agent.handle, run };
+      const speaker = { id: agent.id, handle: agent.handle, run, held };
       const said = await speak(tx, settings.rules, speaker, channel, { text, thread: inReplyTo }, now);
       return outcomeOf({ messageId: said.messageId }, said);
     }
     const message = { recipient: recipient as string, text, sync, inReplyTo };
-    const sent = await send(tx, settings.rules, { agent, run }, message, now);
+    const sent = await send(tx, settings.rules, { agent, run, held }, message, now);
     return outcomeOf({ status: 'sent', message_id: sent.messageId, waiting_for_reply: sent.waiting }, sent);
   },
 });
@@ -61,7 +68,8 @@ export const sendMessage = defineTool({
 /** The result of a message, with the request that it answered. */
 function outcomeOf(result: Record<string, unknown>, sent: Answered | Unanswered): ToolOutcome {
   if (sent.answered === null) return { result };
-  return { result: { ...result, answered: sent.answered, ...(sent.late && { late: true }) }, reply: true };
+  const { answered, late } = sent;
+  return { result: { ...result, answered, ...(late && { late }) }, reply: true, settled: answered };
 }
 
 export const broadcastTool = defineTool({
@@ -79,6 +87,10 @@ export const checkInbox = defineTool({
   name: 'check_inbox',
   description:
     'Read pending messages that nobody waits on: notifications and unsolicited messages. Replies to your sync messages are not here; they arrive as your next message.',
+  externalDescription:
+    'Read what has arrived for you: requests, replies to your sync messages, and news. Each message says its `kind`. A request waits for ' +
+    'your answer: send_message to its sender with `in_reply_to` set to its message_id. Call this when you begin, after each piece of work, ' +
+    'and when a tool result says that messages wait; do not call it in a loop.',
   input: z.strictObject({}),
   effect: false,
   run: async (context) => {
@@ -87,7 +99,8 @@ export const checkInbox = defineTool({
     for (const { message_id } of taken) {
       await tx.injectDelivery({ messageId: message_id, agentId: agent.id, runId: run.id });
     }
-    return { result: { messages: taken.map(attempt.external ? fullEntry : entry) } };
+    const given = taken.filter(({ request_state }) => request_state === 'open').map(({ message_id }) => message_id);
+    return { result: { messages: taken.map(attempt.external ? fullEntry : entry) }, given };
   },
 });
 

@@ -47,12 +47,17 @@ export interface ToolContext {
   readonly attempt: Attempt;
   readonly settings: ToolSettings;
   readonly now: number;
+  /** The requests that `check_inbox` gave to this connection of an external agent and that it has not answered. */
+  readonly given: readonly string[];
 }
 
 export interface ToolOutcome {
   readonly result: Readonly<Record<string, unknown>>;
   /** It answered a request: exempt from the rate limit. Only a tool with `mayReply` may set it. */
   readonly reply?: boolean;
+  /** Requests that the caller's connection holds from now on, and one that it no longer does. */
+  readonly given?: readonly string[];
+  readonly settled?: string;
   /** An agent that came to be. */
   readonly created?: AgentRow;
   /** A workspace that came to be or was deleted: its directory follows. */
@@ -62,6 +67,8 @@ export interface ToolOutcome {
 export interface Tool {
   readonly name: string;
   readonly description: string;
+  /** For agents that somebody else runs, where it differs. */
+  readonly externalDescription?: string;
   readonly input: z.ZodObject;
   /** It changes something, so a repeated attempt gets its recorded result. */
   readonly effect: boolean;
@@ -75,10 +82,19 @@ export interface Tool {
   run(context: ToolContext & { readonly looked: never }, input: never): Promise<ToolOutcome>;
 }
 
+/** What an agent is told of a tool. */
+export function descriptionFor(
+  tool: Pick<Tool, 'description' | 'externalDescription'>,
+  { external }: Pick<Attempt, 'external'>,
+): string {
+  return (external ? tool.externalDescription : undefined) ?? tool.description;
+}
+
 /** Ties a tool's functions to the type of its input. */
 export function defineTool<I extends z.ZodObject, L = undefined>(tool: {
   readonly name: string;
   readonly description: string;
+  readonly externalDescription?: string;
   readonly input: I;
   readonly effect: boolean;
   readonly mayReply?: true;

@@ -138,10 +138,10 @@ export async function createWorld(options: WorldOptions = {}) {
     tracer: null,
   });
 
-  const callFor = (attempt: Attempt) => ({
-    callRaw: (tool: string, args: unknown = {}) => callTool(tools, attempt, tool, args),
+  const callFor = (attempt: Attempt, connection = { given: new Set<string>() }) => ({
+    callRaw: (tool: string, args: unknown = {}) => callTool(tools, attempt, tool, args, connection),
     call: async (tool: string, args: object = {}) => {
-      const result = await callTool(tools, attempt, tool, args);
+      const result = await callTool(tools, attempt, tool, args, connection);
       if (!result) throw new Error(`unknown tool ${tool}`);
       if (!result.isError) return { ...result.result };
       const { code, message } = result.result.error as { code: string; message: string };

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { openDm, resolveChannel } from '../../src/messaging/channels.ts';
+import { resolveParticipant } from '../../src/messaging/members.ts';
 import { createOffice } from '../helpers/office.ts';
 import { createWorld } from '../helpers/world.ts';
 
@@ -154,6 +156,28 @@ describe('a channel id', () => {
     });
     for (const id of ['dm-a-stranger', 'dm-a-a', 'dm-', 'x']) expect(results[id]).toMatch(/^not_found: There is no/);
     expect(await world.said('dm-a-c')).toHaveLength(3);
+  });
+
+  test('of a DM of two others is found by the owner in either order', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    for (const name of ['jim-bob', 'michael', 'jim', 'bob-michael']) await world.create(name, lead);
+    const open = (a: string, b: string) =>
+      world.store.write(async (tx) =>
+        openDm(tx, await resolveParticipant(tx, a), await resolveParticipant(tx, b), world.clock()),
+      );
+    const owner = { id: 'user', handle: 'user' };
+    const find = (id: string) => world.store.read(async (tx) => (await resolveChannel(tx, owner, id, null)).id);
+    expect(await open('jim', 'michael')).toBe('dm-jim-michael');
+    expect(await find('dm-jim-michael')).toBe('dm-jim-michael');
+    expect(await find('dm-Michael-jim')).toBe('dm-jim-michael');
+    await expect(find('dm-michael-jim-bob')).rejects.toThrow('There is no channel');
+    await open('jim-bob', 'michael');
+    expect(await find('dm-michael-jim-bob')).toBe('dm-jim-bob-michael');
+    const stranger = { id: lead.id, handle: 'lead' };
+    await expect(world.store.read((tx) => resolveChannel(tx, stranger, 'dm-michael-jim', null))).rejects.toThrow(
+      'There is no channel',
+    );
   });
 
   test('that could mean two DMs is an error that says what to use', async () => {

@@ -95,3 +95,100 @@ describe('an external agent', () => {
     await two.leave();
   });
 });
+
+describe('a message of an external agent without in_reply_to', () => {
+  /** Two windows of one external agent, and the neighbour `a` that asked it these questions. */
+  async function createPair(questions: readonly string[]) {
+    const world = await createWorld({ requestDeadlineMs: 1_000 });
+    const lead = await world.create('lead');
+    await world.create('me', lead, { provider: 'external' });
+    await world.create('a', lead);
+    const heard: string[] = [];
+    const asked: string[] = [];
+    world.behave('a', async (turn) => {
+      for (const { kind, text } of turn.messages) heard.push(`${kind}: ${text}`);
+      if (turn.messages[0]?.text !== 'ask') return 'ok';
+      for (const text of questions) {
+        asked.push((await turn.call('send_message', { recipient: 'me', text, sync: true })).message_id as string);
+      }
+      return 'asked';
+    });
+    const [one, two] = [await world.join('me'), await world.join('me')];
+    await world.ask('a', 'ask');
+    await world.settle();
+    heard.length = 0;
+    return { world, one, two, heard, asked };
+  }
+
+  test('answers the one open request that check_inbox gave to this connection', async () => {
+    const { world, one, heard, asked } = await createPair(['which branch?']);
+    await one.call('check_inbox');
+    const sent = await one.call('send_message', { recipient: 'a', text: 'main' });
+    expect(sent).toEqual({
+      status: 'sent',
+      message_id: expect.any(String),
+      waiting_for_reply: false,
+      answered: asked[0],
+    });
+    await world.settle();
+    expect(heard).toEqual(['reply: main']);
+    // What was answered is no longer held.
+    const more = await one.call('send_message', { recipient: 'a', text: 'and it is green', sync: false });
+    expect(more).not.toHaveProperty('answered');
+  });
+
+  test('answers in the DM too', async () => {
+    const { world, one, asked } = await createPair(['which branch?']);
+    await one.call('check_inbox');
+    expect(await one.call('send_message', { channelId: 'dm-a-me', text: 'main' })).toMatchObject({
+      answered: asked[0],
+    });
+    expect(await world.reply(asked[0] as string)).toMatchObject({ state: 'closed', text: 'main' });
+  });
+
+  test('answers nothing that is unread, or that another connection was given', async () => {
+    const { world, one, two, asked } = await createPair(['which branch?']);
+    const unread = await one.call('send_message', { recipient: 'a', text: 'the build is broken', sync: false });
+    expect(unread).not.toHaveProperty('answered');
+    await one.call('check_inbox');
+    const other = await two.call('send_message', { recipient: 'a', text: 'still broken' });
+    expect(other).not.toHaveProperty('answered');
+    expect((await world.reply(asked[0] as string)).state).toBe('open');
+  });
+
+  test('always asks with sync: true', async () => {
+    const { world, one, asked } = await createPair(['which branch?']);
+    await one.call('check_inbox');
+    const sent = await one.call('send_message', { recipient: 'a', text: 'of which repository?', sync: true });
+    expect(sent).toMatchObject({ waiting_for_reply: true });
+    expect(sent).not.toHaveProperty('answered');
+    expect((await world.reply(asked[0] as string)).state).toBe('open');
+  });
+
+  test('is an error that lists the ids where it holds several, unless it only tells', async () => {
+    const { world, one, asked } = await createPair(['which branch?', 'which tag?']);
+    await one.call('check_inbox');
+    await expect(one.call('send_message', { recipient: 'a', text: 'main' })).rejects.toThrow(
+      `conflict: You hold several requests of a: ${asked.join(', ')}.`,
+    );
+    const told = await one.call('send_message', { recipient: 'a', text: 'a moment', sync: false });
+    expect(told).not.toHaveProperty('answered');
+    await one.call('send_message', { recipient: 'a', text: 'v1', in_reply_to: asked[1] });
+    expect(await one.call('send_message', { recipient: 'a', text: 'main' })).toMatchObject({ answered: asked[0] });
+    expect(await world.reply(asked[0] as string)).toMatchObject({ state: 'closed', text: 'main' });
+    expect(await world.reply(asked[1] as string)).toMatchObject({ state: 'closed', text: 'v1' });
+  });
+
+  test('is the late reply to one that was answered by an error since, once', async () => {
+    const { world, one, heard, asked } = await createPair(['which branch?']);
+    await one.call('check_inbox');
+    await world.pass(2_000);
+    await world.settle();
+    const sent = await one.call('send_message', { recipient: 'a', text: 'main' });
+    expect(sent).toMatchObject({ waiting_for_reply: false, answered: asked[0], late: true });
+    await world.settle();
+    expect(heard).toEqual(['error: me did not answer before the deadline.', 'late: main']);
+    const more = await one.call('send_message', { recipient: 'a', text: 'more', sync: false });
+    expect(more).not.toHaveProperty('answered');
+  });
+});

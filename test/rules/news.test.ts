@@ -172,18 +172,20 @@ describe('news', () => {
     expect(members).toHaveLength(4);
   });
 
-  test('by broadcast of a root is an error', async () => {
+  test('by broadcast of an agent without siblings is an error, for a root and for an only child', async () => {
     const world = await createWorld();
-    await world.create('root');
-    world.behave('root', async (turn) => {
-      await expect(turn.call('broadcast', { text: 'hello' })).rejects.toThrow(
-        /bad_request: A root agent has no siblings/,
-      );
-      return 'ok';
-    });
-    const id = await world.ask('root', 'go');
-    await world.settle();
-    expect(await world.reply(id)).toMatchObject({ text: 'ok' });
+    const root = await world.create('root');
+    await world.create('only', root);
+    for (const name of ['root', 'only']) {
+      world.behave(name, async (turn) => {
+        await expect(turn.call('broadcast', { text: 'hello' })).rejects.toThrow(/bad_request: You have no siblings/);
+        return 'ok';
+      });
+      const id = await world.ask(name, 'go');
+      await world.settle();
+      expect(await world.reply(id)).toMatchObject({ text: 'ok' });
+    }
+    expect(await world.said('team-root')).toEqual([]);
   });
 });
 
