@@ -92,7 +92,8 @@ describe("bad input at an agent's socket", () => {
       const deep = `${'{"text":'.repeat(200_000)}1${'}'.repeat(200_000)}`;
       const params = `{"name":"broadcast","arguments":${deep}}`;
       await raw.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}\n`);
-      expect(await raw.json()).toMatchObject({ id: 1, result: { isError: true } });
+      const error = { code: -32600, message: 'JSON may be nested at most 64 deep.' };
+      expect(await raw.json()).toMatchObject({ id: 1, error });
     }));
 
   test.each([

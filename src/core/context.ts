@@ -9,6 +9,7 @@ import {
   type SearchRequest,
   type SearchResult,
 } from './knowledge.ts';
+import { describeProblems } from './validation.ts';
 
 /** The knowledge base in the hands of a persona, a tool or a script: lists are plain lists. */
 export interface KnowledgeContext {
@@ -54,8 +55,7 @@ function searchRequest(first: unknown, second: unknown): SearchRequest {
   if (typeof query !== 'string') throw new SubstratError('bad_request', 'context.search needs a query');
   const parsed = Options.safeParse(given);
   if (!parsed.success) {
-    const problems = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
-    throw new SubstratError('bad_request', `context.search: ${problems.join('; ')}`);
+    throw new SubstratError('bad_request', `context.search: ${describeProblems(parsed.error)}`);
   }
   const { mode, limit, filters: inside, ...beside } = parsed.data;
   return { query, mode, limit, filters: { ...beside, ...inside } };

@@ -12,8 +12,8 @@ export interface JsonLimits {
 export const JSON_LIMITS: JsonLimits = { bytes: 8 * 1024 * 1024, entries: 10_000, depth: MAX_DEPTH };
 
 /**
- * Parses JSON that comes from outside. What exceeds the limits is refused before it is parsed: `too_large` says which limit.
- * A syntax error is thrown as `JSON.parse` throws it.
+ * Parses JSON that comes from outside. What exceeds the limits is refused before it is parsed, with the code `too_large` for
+ * too many bytes and `bad_request` for the rest. A syntax error is thrown as `JSON.parse` throws it.
  */
 export function parseBounded(source: Uint8Array | string, limits: JsonLimits = JSON_LIMITS): unknown {
   const bytes = typeof source === 'string' ? Buffer.from(source) : source;
@@ -21,14 +21,17 @@ export function parseBounded(source: Uint8Array | string, limits: JsonLimits = J
   return JSON.parse(typeof source === 'string' ? source : textOf(bytes));
 }
 
-/** Throws `too_large` where the bytes of a JSON text exceed a limit. What is not JSON may pass: this only counts. */
+/** Throws where the bytes of a JSON text exceed a limit. What is not JSON may pass: this only counts. */
 export function checkBounds(bytes: Uint8Array, limits: JsonLimits = JSON_LIMITS): void {
-  const problem = boundsProblem(bytes, limits);
-  if (problem !== null) throw new SubstratError('too_large', problem);
+  const { bytes: maxBytes } = limits;
+  if (bytes.length > maxBytes) {
+    throw new SubstratError('too_large', `JSON may have at most ${maxBytes} bytes; this has ${bytes.length}.`);
+  }
+  const problem = shapeProblem(bytes, limits);
+  if (problem !== null) throw new SubstratError('bad_request', problem);
 }
 
-function boundsProblem(bytes: Uint8Array, { bytes: maxBytes, entries: maxEntries, depth: maxDepth }: JsonLimits) {
-  if (bytes.length > maxBytes) return `JSON may have at most ${maxBytes} bytes; this has ${bytes.length}.`;
+function shapeProblem(bytes: Uint8Array, { entries: maxEntries, depth: maxDepth }: JsonLimits): string | null {
   let depth = 0;
   let entries = 0;
   const end = bytes.length;

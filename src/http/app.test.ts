@@ -43,6 +43,7 @@ const bodies: readonly (readonly [string, string | Uint8Array])[] = [
   ['a text', '"lead"'],
   ['nested too deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
   ['no fields', '{}'],
+  ['an object of 10,001 keys', `{${Array.from({ length: 10_001 }, (_, i) => `"k${i}":1`).join(',')}}`],
 ];
 
 describe('POST /api/agents', () => {
@@ -122,6 +123,19 @@ describe('POST /api/agents/{ref}/messages', () => {
     ['an answer to NUL', { text: 'x', inReplyTo: '\0' }, 400, 'bad_request'],
   ])('refuses %s', async (_, body, status, code) => {
     await refused(post(body), status, code);
+  });
+
+  test.each([
+    ['keys', bodies.at(-1)?.[1], 'JSON may have at most 10000 keys and elements.'],
+    ['depth', `{"text":${'['.repeat(64)}${']'.repeat(64)}}`, 'JSON may be nested at most 64 deep.'],
+    ['missing', '{}', 'text: expected string, received undefined.'],
+    [
+      'two',
+      '{"text":5,"inReplyTo":5}',
+      'text: expected string, received number; inReplyTo: expected string, received number.',
+    ],
+  ])('says in a plain sentence what is wrong (%s)', async (_, body, message) => {
+    expect(await refused(post(body), 400, 'bad_request')).toBe(message);
   });
 
   test('takes a text of 900 kB', async () => {

@@ -1,9 +1,9 @@
-import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import { shorten } from '../core/agent.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import { checkAccess, type Door } from './access.ts';
+import { boundBody } from './body.ts';
 import { createRouter, type Router } from './router.ts';
 
 /** One place for the status of every code; those that are not here come from elsewhere, and would be a fault of ours. */
@@ -31,9 +31,6 @@ const STATUS: Readonly<
   unsupported: 422,
 };
 
-const MAX_BODY = 8 * 1024 * 1024;
-const countBody = bodyLimit({ maxSize: MAX_BODY, onError: refuseBody });
-
 /** What every door has: who may come in, how large a body may be, and what an error looks like. */
 export function createBase(
   { store, log }: { readonly store: Store; readonly log: { error(details: object, message: string): void } },
@@ -53,12 +50,16 @@ export function createBase(
   );
   app.use(async (c, next) => {
     await checkAccess(c, store, door);
-    const { url, headers } = c.env.incoming;
+    const { url } = c.env.incoming;
     // No name, id or cursor of ours has one, and PostgreSQL knows none.
     if (url?.includes('%00')) throw new SubstratError('bad_request', 'A URL must not contain NUL characters.');
-    // To count a body costs time, and most say how long they are.
-    const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
-    return length === null || length > MAX_BODY ? countBody(c, next) : next();
+    try {
+      await boundBody(c);
+    } catch (error) {
+      if (c.req.path !== '/mcp' || !(error instanceof SubstratError)) throw error;
+      return c.json(asJsonRpc(error), STATUS[error.code] ?? 500);
+    }
+    return next();
   });
   return app;
 }
@@ -72,6 +73,7 @@ function toSubstratError(error: unknown): SubstratError {
   return new SubstratError('internal', 'Something went wrong inside Substrat; its log has the details.');
 }
 
-function refuseBody(): never {
-  throw new SubstratError('too_large', `A body may have at most ${MAX_BODY} bytes.`);
+/** A client of MCP reads nothing else. */
+function asJsonRpc({ message }: SubstratError): object {
+  return { jsonrpc: '2.0', id: null, error: { code: -32600, message } };
 }

@@ -1,7 +1,6 @@
 import { createRoute, OpenAPIHono, type RouteConfig, type z } from '@hono/zod-openapi';
-import { prettifyError } from 'zod';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { describeProblems } from '../core/validation.ts';
 import type { Env } from './access.ts';
 import { ErrorBody } from './schemas.ts';
 
@@ -12,8 +11,7 @@ export function createRouter(): Router {
   return new OpenAPIHono<Env>({
     defaultHook: (result) => {
       if (result.success) return;
-      const problems = prettifyError(result.error).replaceAll('\n', ' ');
-      throw new SubstratError('bad_request', shorten(problems, 1000));
+      throw new SubstratError('bad_request', `${describeProblems(result.error)}.`);
     },
   });
 }

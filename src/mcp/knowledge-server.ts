@@ -1,6 +1,7 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { JSON_LIMITS } from '../core/json-bounds.ts';
 import type { Personas } from '../personas/personas.ts';
 import { toolsOf } from '../personas/scope.ts';
 import type { ServedTool, ServedTools } from '../tools/served.ts';
@@ -23,6 +24,7 @@ export function createKnowledgeServer(options: KnowledgeServerOptions) {
   const announcements = createAnnouncements();
   const handler = createMcpHandler(({ requestInfo }) => createServer(options, agentOf(requestInfo)), {
     onerror: (error) => log.error({ error: error.message }, 'an MCP request was refused'),
+    maxRequestBodySize: JSON_LIMITS.bytes,
   });
   let following: Promise<() => void> | null = null;
   const changes = {

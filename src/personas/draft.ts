@@ -30,7 +30,3 @@ export const Draft = z.object({
   tools: list(name).optional(),
   messages: list(z.object({ role: z.enum(['user', 'assistant', 'system']), content: z.string() })).default([]),
 });
-
-export function problemsOf(error: z.ZodError): string {
-  return error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ');
-}

@@ -4,9 +4,10 @@ import type { Config } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona } from '../core/persona.ts';
+import { describeProblems } from '../core/validation.ts';
 import { type Environment, openScript, readScript, shownPath } from '../scripting/open.ts';
 import type { Scripting, ScriptLog } from '../scripting/scripting.ts';
-import { Declaration, problemsOf } from './draft.ts';
+import { Declaration } from './draft.ts';
 
 export type PersonaEntry = Config['agents'][number];
 type FileEntry = Exclude<PersonaEntry, { kind: 'toml' }>;
@@ -106,7 +107,7 @@ function declare(
   resolve: LoadedPersona['resolve'],
 ): { persona: LoadedPersona; warnings: string[] } {
   const parsed = Declaration.safeParse(given);
-  if (!parsed.success) throw wrong(entry, problemsOf(parsed.error));
+  if (!parsed.success) throw wrong(entry, describeProblems(parsed.error));
   const { name, description, tools, arguments: declared } = parsed.data;
   const other = name !== undefined && name !== entry.name;
   return {

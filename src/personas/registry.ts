@@ -4,9 +4,10 @@ import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona, PersonaInfo, PersonaPrompt } from '../core/persona.ts';
 import { isTooDeep, MAX_DEPTH } from '../core/text.ts';
+import { describeProblems } from '../core/validation.ts';
 import { follow } from '../scripting/following.ts';
 import type { ScriptLog } from '../scripting/scripting.ts';
-import { Draft, problemsOf } from './draft.ts';
+import { Draft } from './draft.ts';
 import { type Loaded, type LoadedPersona, type LoadOptions, loadPersona, type PersonaEntry } from './load.ts';
 import type { Personas, PersonaUse } from './personas.ts';
 import { unknownPersona } from './unknown.ts';
@@ -134,7 +135,7 @@ async function within(limit: number, answer: Promise<unknown>, { name, source }:
 function toPrompt({ name, tools }: PersonaInfo, given: unknown): PersonaPrompt {
   const parsed = Draft.safeParse(given);
   if (!parsed.success) {
-    throw new SubstratError('agent_error', `${name}: resolve answered no prompt: ${problemsOf(parsed.error)}.`);
+    throw new SubstratError('agent_error', `${name}: resolve answered no prompt: ${describeProblems(parsed.error)}.`);
   }
   const { system, messages } = parsed.data;
   return { system, tools: parsed.data.tools ?? tools, messages };

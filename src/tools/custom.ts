@@ -4,11 +4,11 @@ import { keyOf, shorten } from '../core/agent.ts';
 import { type KnowledgeContext, knowledgeContext } from '../core/context.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import { describeProblems } from '../core/validation.ts';
 import { follow } from '../scripting/following.ts';
 import { type Environment, openScript } from '../scripting/open.ts';
 import type { Scripting, ScriptLog } from '../scripting/scripting.ts';
 import { inputOf, Parameter } from './parameters.ts';
-import { describeProblems } from './tool.ts';
 
 /** A tool of the configuration or of somebody's own code. It knows no agent: it gets its parameters and the knowledge base. */
 export interface CustomTool {
@@ -109,7 +109,7 @@ async function loadTool(entry: ToolEntry, last: Loaded | null, options: CustomTo
   if (last?.version === version) return last;
   const declared = await scripting.run({ ...script, timeoutMs: LOAD_MS }, null);
   const parsed = Declaration.safeParse(declared);
-  if (!parsed.success) throw new SubstratError('config', `${script.name}: ${describeProblems(parsed.error)}`);
+  if (!parsed.success) throw new SubstratError('config', `${script.name}: ${describeProblems(parsed.error)}.`);
   if (!(declared as { functions: Record<string, boolean> }).functions.execute) {
     throw new SubstratError('config', `${script.name}: the script has no function tool.execute`);
   }
@@ -155,7 +155,7 @@ function toTool(
     async call(params, use = {}) {
       const parsed = input.safeParse(params ?? {});
       if (!parsed.success) {
-        throw new SubstratError('bad_request', `${about.name}: ${describeProblems(parsed.error)}`);
+        throw new SubstratError('bad_request', `${about.name}: ${describeProblems(parsed.error)}.`);
       }
       try {
         return (await execute(parsed.data, use.knowledge ?? options.knowledge)) ?? null;

@@ -4,11 +4,12 @@ import { chooseNews } from '../core/delivery.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
 import { canonicalJson } from '../core/text.ts';
 import { activeSpan } from '../core/tracing.ts';
+import { describeProblems } from '../core/validation.ts';
 import { type Attempt, advance, type Entry, record } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import type { CallResult, ToolDependencies } from './call.ts';
 import { toolsInScope } from './catalog.ts';
-import { describeProblems, type Tool } from './tool.ts';
+import type { Tool } from './tool.ts';
 
 /** One call of a tool, of ours or of a script. */
 export interface Call {
@@ -67,7 +68,7 @@ export function parseInput({ tool, args, wait }: Call): unknown {
   const parsed = tool.input.safeParse(args);
   if (parsed.success) return parsed.data;
   if (wait !== null) throw tooMany(wait);
-  throw new SubstratError('bad_request', `${tool.name}: ${describeProblems(parsed.error)}`);
+  throw new SubstratError('bad_request', `${tool.name}: ${describeProblems(parsed.error)}.`);
 }
 
 /**

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import { describeProblems } from '../core/validation.ts';
 import type { CustomTool, CustomTools } from './custom.ts';
 import {
   GET_DESCRIPTION,
@@ -10,7 +11,6 @@ import {
   searchInput,
   sourcesInput,
 } from './knowledge.ts';
-import { describeProblems } from './tool.ts';
 
 /** A tool for whoever comes in over HTTP and is no agent: seed 004's, and the scripts of the configuration. */
 export interface ServedTool {
@@ -69,7 +69,7 @@ function serve<I extends z.ZodObject>(
     parameters: z.toJSONSchema(input, { io: 'input' }) as Record<string, unknown>,
     call: async (args) => {
       const parsed = input.safeParse(args ?? {});
-      if (!parsed.success) throw new SubstratError('bad_request', describeProblems(parsed.error));
+      if (!parsed.success) throw new SubstratError('bad_request', `${describeProblems(parsed.error)}.`);
       return { ...(await run(parsed.data)) };
     },
   };

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { shorten } from '../core/agent.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { PersonaChoice, PersonaInfo } from '../core/persona.ts';
 import { MAX_TEXT } from '../core/text.ts';
@@ -103,12 +102,6 @@ export function defineTool<I extends z.ZodObject, L = undefined>(tool: {
   run(context: ToolContext & { readonly looked: L }, input: z.infer<I>): Promise<ToolOutcome>;
 }): Tool {
   return tool;
-}
-
-/** What is wrong with an input, in a sentence of bounded length: the names of its fields can be anything. */
-export function describeProblems(error: z.ZodError): string {
-  const problems = error.issues.map(({ path, message }) => [...path, message].join(': '));
-  return `${shorten(problems.join('; '), 1000)}.`;
 }
 
 const NO_NUL = 'must not be empty, nor contain NUL characters';

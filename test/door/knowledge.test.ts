@@ -149,6 +149,26 @@ describe('on the daemon', () => {
     expect(other).toMatchObject({ status: 403, json: { error: { code: 'forbidden' } } });
   });
 
+  test('a body of MCP is bounded before it is parsed, and refused in its form', async () => {
+    const wide = Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`k${i}`, 1]));
+    const ask = askOver(url, {
+      authorization: `Bearer ${world.daemon.home.token}`,
+      accept: 'application/json, text/event-stream',
+    });
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'search', arguments: wide } };
+    const message = 'JSON may have at most 10000 keys and elements.';
+    expect(await ask('POST', '/mcp', call)).toMatchObject({
+      status: 400,
+      json: { jsonrpc: '2.0', id: null, error: { code: -32600, message } },
+    });
+    const large = { ...call, params: { name: 'search', arguments: { query: 'x'.repeat(8 * 1024 * 1024) } } };
+    expect(await ask('POST', '/mcp', large)).toMatchObject({ status: 413, json: { jsonrpc: '2.0', id: null } });
+    expect(await ask('POST', '/tools/search', { ...wide, query: 'x' })).toMatchObject({
+      status: 400,
+      json: { error: { code: 'bad_request', message } },
+    });
+  });
+
   test.each(['legacy', 'auto'] as const)('MCP is served to clients of the era %s', async (era) => {
     await expectMcp(await connect(url, era, world.daemon.home.token));
   });

@@ -5,6 +5,7 @@ import { toolsOf } from '../../personas/scope.ts';
 import { getInput, searchInput } from '../../tools/knowledge.ts';
 import { ownerOnly } from '../access.ts';
 import type { KnowledgeDoor } from '../api.ts';
+import { rereadRequest } from '../body.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 
 const Source = z.strictObject({
@@ -139,9 +140,9 @@ export function knowledgeRoutes({ tools: served, personas, mcp }: KnowledgeDoor)
     );
   });
   // No part of the described API: what it takes and answers is MCP's to say.
-  routes.all('/mcp', (c) => {
+  routes.all('/mcp', async (c) => {
     ownerOnly(c.get('caller'));
-    return mcp(c.req.raw);
+    return mcp(await rereadRequest(c));
   });
   return routes;
 }
