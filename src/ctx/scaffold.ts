@@ -96,8 +96,13 @@ connector = { name = "${name}", version = "0.1.0", description = "Where its docu
 -- config: the free keys of [connectors.script.${name}]
 function connector.scan(config)
     local items = {}
-    for _, path in ipairs(fs.list(".", "**/*.md")) do
-        items[#items + 1] = { source_id = path, body = fs.read(path), content_type = "text/markdown" }
+    for _, file in ipairs(fs.list(".", "**/*.md")) do
+        items[#items + 1] = {
+            source_id = file.path,
+            body = fs.read(file.path),
+            updated_at = file.modified,
+            content_type = "text/markdown",
+        }
     end
     return items
 end

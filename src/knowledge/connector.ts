@@ -7,6 +7,8 @@ export interface Item {
   readonly size: number;
   /** When it last changed, where the listing tells. */
   readonly updatedAt: number | null;
+  /** How it is read, where the source says so; otherwise its name decides. */
+  readonly contentType?: string | null;
 }
 
 /** What a connector read. What it does not know is null, and the content or the time of the sync says. */

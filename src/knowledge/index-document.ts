@@ -12,7 +12,7 @@ import { type Format, formatOfType } from './extract/format.ts';
 import { sectionsOf } from './sections.ts';
 
 /** Raised whenever the same bytes become other chunks than before. */
-const INDEX_VERSION = 1;
+const INDEX_VERSION = 2;
 const MOST_TAGS = 40;
 
 export interface Indexer {

@@ -1,6 +1,6 @@
 import type { Store } from '../store/store.ts';
 import type { Connector, Item } from './connector.ts';
-import { formatOf } from './extract/format.ts';
+import { formatOf, formatOfType } from './extract/format.ts';
 
 /** Which part of a source a sync is about; nothing given, all of it. */
 export interface SyncScope {
@@ -63,8 +63,8 @@ export async function planSync(options: PlanOptions): Promise<SyncPlan> {
   const suffix = `|${recipe}`;
   for await (const items of connector.list({ checkpoint, signal, onUnlisted })) {
     for (const item of items) {
-      const { sourceId } = item;
-      if (formatOf(sourceId) === null) continue;
+      const { sourceId, contentType } = item;
+      if (formatOf(sourceId) === null && !(contentType && formatOfType(contentType))) continue;
       seen += 1;
       const before = versions.get(sourceId);
       const failedBefore = unreadable.size === 0 ? undefined : unreadable.get(sourceId);

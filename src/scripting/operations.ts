@@ -1,6 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
-import { globSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { globSync, realpathSync, statSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
+import { parseBounded } from '../core/json-bounds.ts';
+import { readRegularFile, UnreadableFile } from '../core/regular-file.ts';
+import type { HttpAnswer } from './requests.ts';
 import type { LogLevel, Script } from './scripting.ts';
 import { Refused } from './values.ts';
 
@@ -14,6 +17,7 @@ type Ask = (operation: string, args: readonly unknown[]) => unknown;
 
 const MAX_FILE = 8 * 1024 * 1024;
 const MAX_FILES = 10_000;
+const HTTP_JSON = { bytes: MAX_FILE, entries: 200_000, depth: 64 };
 const MAX_LINES = 200;
 const MAX_LINE = 2_000;
 
@@ -46,13 +50,29 @@ export function createOperations(script: Script, ask: Ask, log: (level: LogLevel
       else if (lines === MAX_LINES) log('warn', 'further lines of this call are left out');
       return null;
     },
-    http: (args) => ask('http', [args.value(1), args.value(2), args.bytes(3) ?? args.value(3), args.value(4)]),
+    http: (args) =>
+      withJson(
+        ask('http', [args.value(1), args.value(2), args.bytes(3) ?? args.value(3), args.value(4)]) as HttpAnswer,
+      ),
     'context.search': (args) => ask('context.search', [args.value(1), args.value(2)]),
     'context.get': (args) => ask('context.get', [args.value(1)]),
     'context.sources': () => ask('context.sources', []),
   };
 
   return (operation: string, args: Arguments): unknown => operations[operation]?.(args);
+}
+
+/** `json` is null where the body is not JSON, or is more than a script may hold. */
+function withJson(answer: HttpAnswer): HttpAnswer & { readonly json: unknown } {
+  return { ...answer, json: /\bjson\b/.test(answer.headers['content-type'] ?? '') ? parsed(answer.body) : null };
+}
+
+function parsed(body: Uint8Array): unknown {
+  try {
+    return parseBounded(body, HTTP_JSON);
+  } catch {
+    return null;
+  }
 }
 
 function text(args: Arguments, index: number): string {
@@ -80,14 +100,24 @@ function parseJson(source: string): unknown {
 
 function readInside(directory: string | null, path: string): Uint8Array {
   const file = placeInside(directory, path);
-  const stat = statSync(file);
-  if (!stat.isFile()) throw new Refused(`${path} is no file`);
-  if (stat.size > MAX_FILE) throw new Refused(`${path} has more than ${MAX_FILE} bytes`);
-  return readFileSync(file);
+  try {
+    return readRegularFile(file, { maxBytes: MAX_FILE, links: { within: directory ?? '' } });
+  } catch (error) {
+    if (error instanceof UnreadableFile) throw new Refused(`${path} cannot be read: ${error.message}`);
+    throw error;
+  }
 }
 
-/** Paths of files, relative to the directory that is listed, sorted. */
-function listInside(directory: string | null, path: string, pattern: string): string[] {
+interface ListedFile {
+  /** Relative to the directory that is listed. */
+  readonly path: string;
+  readonly size: number;
+  /** Seconds since 1970. */
+  readonly modified: number;
+}
+
+/** Sorted by path. */
+function listInside(directory: string | null, path: string, pattern: string): ListedFile[] {
   const place = placeInside(directory, path);
   if (pattern.startsWith('/') || pattern.split('/').includes('..')) throw new Refused(`"${pattern}" leads elsewhere`);
   const found = globSync(pattern, { cwd: place, withFileTypes: true })
@@ -96,7 +126,11 @@ function listInside(directory: string | null, path: string, pattern: string): st
     // Braces and links lead elsewhere too.
     .filter((file) => realpathSync(file).startsWith(place + sep));
   if (found.length > MAX_FILES) throw new Refused(`${path} has more than ${MAX_FILES} such files`);
-  return found.map((file) => file.slice(place.length + 1)).sort();
+  return found.sort().flatMap((file) => {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (!stats) return [];
+    return { path: file.slice(place.length + 1), size: stats.size, modified: Math.floor(stats.mtimeMs / 1000) };
+  });
 }
 
 /** Where a path leads when every link is followed, which must be inside. */

@@ -6,6 +6,7 @@ export const prelude = `
 local host = ...
 local error, type, select, next, rawget, tostring, xpcall = error, type, select, next, rawget, tostring, xpcall
 local load0, unpack, concat, globals = load, table.unpack, table.concat, _G
+local getmetatable0, setmetatable0 = getmetatable, setmetatable
 
 -- Whoever calls it does so in its last place, so that an error is said to be where the script called.
 local function ask(operation, ...)
@@ -28,7 +29,20 @@ json = { parse = bind('json.parse'), encode = bind('json.encode') }
 base64 = { encode = bind('base64.encode'), decode = bind('base64.decode') }
 crypto = { sha256 = bind('crypto.sha256'), hmac_sha256 = bind('crypto.hmac_sha256') }
 env = { get = bind('env.get') }
-fs = { read = bind('fs.read'), list = bind('fs.list') }
+-- What fs.list gives can be used as the path that it is.
+local listed = {
+  __tostring = function(file) return file.path end,
+  __concat = function(a, b) return tostring(a) .. tostring(b) end,
+}
+fs = {
+  read = function(file) return ask('fs.read', getmetatable0(file) == listed and file.path or file) end,
+  list = function(...)
+    local ok, files = host('fs.list', ...)
+    if not ok then error(files, 2) end
+    for i = 1, #files do setmetatable0(files[i], listed) end
+    return files
+  end,
+}
 sleep = bind('sleep')
 http = {
   get = function(url, options) return ask('http', 'GET', url, nil, options) end,

@@ -3,6 +3,15 @@ import { SubstratError } from '../core/errors.ts';
 const MAX_BODY = 8 * 1024 * 1024;
 const MAX_HOPS = 5;
 const DEFAULT_TIMEOUT_S = 30;
+/** What is sent to another origin after a redirect. */
+const KEPT_HEADERS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
 
 interface RequestOptions {
   readonly headers?: Readonly<Record<string, unknown>>;
@@ -15,7 +24,7 @@ export async function request(
   [method, address, content, given]: readonly unknown[],
   network: readonly string[] | null,
   signal: AbortSignal,
-): Promise<unknown> {
+): Promise<HttpAnswer> {
   const { headers = {}, params = {}, timeout = DEFAULT_TIMEOUT_S } = (given ?? {}) as RequestOptions;
   if (typeof timeout !== 'number' || !(timeout > 0)) throw refused('timeout must be a number of seconds');
   let url = checked(String(address), network);
@@ -32,7 +41,8 @@ export async function request(
     if (hop === MAX_HOPS) throw refused(`${url.host} redirects more than ${MAX_HOPS} times`);
     const next = checked(new URL(target, url).href, network);
     if (next.protocol !== url.protocol) throw refused(`${url.host} redirects to another scheme`);
-    if (next.origin !== url.origin) for (const key of ['authorization', 'cookie']) sent.delete(key);
+    // Any other header may be a credential: APIs have names of their own for theirs.
+    if (next.origin !== url.origin) for (const key of [...sent.keys()]) if (!KEPT_HEADERS.has(key)) sent.delete(key);
     if (response.status !== 307 && response.status !== 308) [verb, body] = ['GET', null];
     url = next;
   }
@@ -70,15 +80,13 @@ async function fetchOnce(url: URL, init: RequestInit): Promise<Response> {
   }
 }
 
-async function answer(response: Response, url: URL) {
-  const body = await readBody(response, url);
-  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '');
+/** The script's thread adds `json`: to parse a large body takes long, and this thread is everybody's. */
+async function answer(response: Response, url: URL): Promise<HttpAnswer> {
   return {
     status: response.status,
     ok: response.ok,
     headers: Object.fromEntries(response.headers),
-    body,
-    json: isJson ? parsed(body) : null,
+    body: await readBody(response, url),
   };
 }
 
@@ -95,14 +103,6 @@ async function readBody(response: Response, url: URL): Promise<Uint8Array> {
     throw error instanceof SubstratError ? error : refused(`${url.host} broke off its answer`);
   }
   return Buffer.concat(parts);
-}
-
-function parsed(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(body));
-  } catch {
-    return null;
-  }
 }
 
 function refused(message: string): SubstratError {

@@ -1,9 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { openScripting } from '../../scripting/scripting.testkit.ts';
+import { openStore } from '../../store/open.ts';
 import type { Item } from '../connector.ts';
+import { Extractor } from '../extract/extractor.ts';
+import { syncSource } from '../sync.ts';
 import { scanScript, scriptConnector } from './script.ts';
 
 const scripting = openScripting();
@@ -114,4 +117,55 @@ test('what the script does wrong is an error of the source', async () => {
     code: 'script_error',
   });
   await expect(scanScript(optionsOf('', { path: join(cwd, 'gone.lua') }))).rejects.toThrow('there is no such file');
+});
+
+test('content_type decides how an item is read, through a sync', async () => {
+  const html =
+    '<html><head><title>Page</title><script>var secretjs = 1</script></head><body><h1>Deploy</h1><p>Use it.</p></body></html>';
+  const options = optionsOf(`function connector.scan()
+    return {
+      { source_id = "12345", body = [[${html}]], content_type = "text/html; charset=utf-8" },
+      { source_id = "67890", body = "# Guide\\n\\nalpha\\n\\n## Setup\\n\\nbeta", content_type = "text/markdown" },
+      { source_id = "logo.png", body = "# Logo", content_type = "text/markdown" },
+      { source_id = "note", body = "# not a heading" },
+      { source_id = "raw.md", body = "# plain", content_type = "text/plain" },
+    }
+  end`);
+  const store = await openStore({ path: ':memory:' });
+  const extractor = new Extractor();
+  onTestFinished(async () => {
+    await extractor.close();
+    await store.close();
+  });
+  const skips: string[] = [];
+  await syncSource({
+    store,
+    connector: scriptConnector('script:c', options),
+    indexer: { extractor, limits: { maxTokens: 100, overlapTokens: 10 }, clock: Date.now },
+    scope: {},
+    dryRun: false,
+    signal: new AbortController().signal,
+    onProgress: () => {},
+    onSkip: (sourceId, reason) => void skips.push(`${sourceId}: ${reason}`),
+  });
+  expect(skips).toEqual([]);
+  const read = (sourceId: string) =>
+    store.read(async (tx) => {
+      const row = await tx.getDocumentOf({ source: 'script:c', sourceId });
+      const chunks = row ? await tx.listChunks({ documentId: row.id }) : [];
+      return {
+        type: row?.content_type,
+        title: row?.title,
+        body: row?.body,
+        places: chunks.map(({ place }) => JSON.parse(place).headings),
+      };
+    });
+  const page = await read('12345');
+  expect(page).toMatchObject({ type: 'text/html', title: 'Page' });
+  expect(page.body).toContain('Deploy');
+  expect(page.body).not.toContain('secretjs');
+  expect(await read('67890')).toMatchObject({ type: 'text/markdown', title: 'Guide', places: [['Guide']] });
+  expect(await read('note')).toMatchObject({ type: 'text/plain', title: 'note', places: [[]] });
+  expect(await read('logo.png')).toMatchObject({ type: 'text/markdown', title: 'Logo' });
+  expect(await read('raw.md')).toMatchObject({ type: 'text/plain', places: [[]] });
 });

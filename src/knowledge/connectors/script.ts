@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { SubstratError } from '../../core/errors.ts';
+import { parseBounded } from '../../core/json-bounds.ts';
 import { canonicalJson } from '../../core/text.ts';
+import { describeProblems } from '../../core/validation.ts';
 import { type Environment, openScript } from '../../scripting/open.ts';
 import type { Scripting, ScriptLog } from '../../scripting/scripting.ts';
 import { type Connector, MAX_SOURCE_ID } from '../connector.ts';
@@ -98,6 +100,7 @@ export function itemConnector(source: string, scan: () => Promise<Scan>): Connec
         version: versionOf(item),
         size: Buffer.byteLength(item.body),
         updatedAt: item.updated_at ?? null,
+        contentType: item.content_type ?? null,
       }));
     },
     async read({ sourceId }) {
@@ -138,7 +141,7 @@ export function checkItems(given: readonly unknown[]): Scan {
     const { data, error } = ScriptItem.safeParse(value);
     const name = nameOf(value, index);
     if (error) {
-      problems.push({ name, reason: error.issues.map(({ path, message }) => [...path, message].join(' ')).join('; ') });
+      problems.push({ name, reason: describeProblems(error) });
     } else if (seen.has(data.source_id)) problems.push({ name, reason: 'there is another item with this source_id' });
     else {
       seen.add(data.source_id);
@@ -160,7 +163,7 @@ function versionOf(item: ScriptItem): string {
 
 function parsed(source: string): unknown {
   try {
-    return JSON.parse(source);
+    return parseBounded(source);
   } catch {
     return null;
   }

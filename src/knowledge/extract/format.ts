@@ -54,7 +54,8 @@ export function formatOf(path: string): Format | null {
 /** How a text of this type is read, whatever its name. */
 export function formatOfType(type: string): Format | null {
   const [bare = ''] = type.toLowerCase().split(';', 1);
-  return Object.values(FORMATS).find(({ contentType }) => contentType === bare.trim()) ?? null;
+  const wanted = bare.trim();
+  return [...FORMATS.values(), TEXT].find(({ contentType }) => contentType === wanted) ?? null;
 }
 
 function formats(
