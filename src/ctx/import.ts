@@ -1,10 +1,12 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, realpathSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { parse } from 'yaml';
 import { makeHome } from '../config/home.ts';
 import { keyOf, NAME, shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
+import { Extractor } from '../knowledge/extract/extractor.ts';
+import type { FrontMatter } from '../knowledge/extract/markdown.ts';
 import { toolsInScope } from '../tools/catalog.ts';
 import { type CtxContext, loadConfigFor } from './context.ts';
 
@@ -48,8 +50,9 @@ export async function importPersonas(
   const added: string[] = [];
   const skipped: { name: string; reason: string }[] = [];
   let text = '';
+  const extractor = new Extractor();
   for (const one of files) {
-    const found = readPersona(root, one, known);
+    const found = await readPersona(root, one, known, extractor);
     if (typeof found === 'string') skipped.push({ name: one, reason: found });
     else if (taken.has(keyOf(found.name))) skipped.push({ name: found.name, reason: 'there is an agent of that name' });
     else {
@@ -58,6 +61,7 @@ export async function importPersonas(
       text += toToml(found);
     }
   }
+  await extractor.close();
   if (dryRun || text === '') return { file, added, skipped, text };
   if (dirname(file) === context.home()) makeHome(context.home());
   append(file, text, () => loadConfigFor(context, command));
@@ -85,27 +89,33 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** The text of a file. What is imported is often somebody else's, so a link in it leads to nothing that is not in it too. */
+/**
+ * The text of a file, or why it is not read. What is imported is often somebody else's, so a link in it may lead only to what
+ * is in it too; a file that a person named is read wherever it leads.
+ */
 function readWithin(root: string, file: string): { readonly source: string } | string {
   try {
-    const [top, real] = [realpathSync(root), realpathSync(file)];
-    if (real !== top && !real.startsWith(`${top}/`)) return 'it is a link that leads elsewhere';
-    const stat = statSync(real);
-    if (!stat.isFile()) return 'it is no file';
-    return stat.size > MAX_BYTES ? `it has more than ${MAX_BYTES} bytes` : { source: readFileSync(real, 'utf8') };
+    const links = file === root ? ('follow' as const) : { within: root };
+    return { source: readRegularText(file, { maxBytes: MAX_BYTES, links }) };
   } catch (error) {
-    return `it cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
+    if (error instanceof UnreadableFile) return error.message;
+    throw error;
   }
 }
 
 /** What the file says, or why it cannot be used. */
-function readPersona(root: string, file: string, known: readonly string[]): Found | string {
+async function readPersona(
+  root: string,
+  file: string,
+  known: readonly string[],
+  extractor: Extractor,
+): Promise<Found | string> {
   const read = readWithin(root, file);
   if (typeof read === 'string') return read;
   const { source } = read;
   const [, head, rest] = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n([\s\S]*))?$/.exec(source) ?? [];
-  const about = head === undefined ? {} : readHead(head);
-  if (about === null) return 'what stands above its text is no YAML';
+  const about = head === undefined ? {} : await readHead(head, extractor);
+  if (about === null) return 'what stands above its text cannot be read as YAML';
   const system = (head === undefined ? source : (rest ?? '')).trim();
   if (system === '') return 'it has no text';
   const name = typeof about.name === 'string' ? about.name : defaultName(file);
@@ -126,10 +136,10 @@ function readPersona(root: string, file: string, known: readonly string[]): Foun
   };
 }
 
-function readHead(head: string): Readonly<Record<string, unknown>> | null {
+/** Null for what cannot be read, or takes too long. */
+async function readHead(head: string, extractor: Extractor): Promise<FrontMatter | null> {
   try {
-    const value: unknown = parse(head, { maxAliasCount: 0 });
-    return typeof value === 'object' && value !== null ? { ...value } : {};
+    return await extractor.parseFrontMatter(head, { strict: true });
   } catch {
     return null;
   }

@@ -139,7 +139,7 @@ Add to config:
     write('import.toml', '');
     const { stdout } = await ctx('agent', 'import', 'other', '--config', 'import.toml');
     expect(stdout).toContain('Added: [agents.inline.other] to import.toml');
-    expect(stdout).toContain('broken.md (what stands above its text is no YAML)');
+    expect(stdout).toContain('broken.md (what stands above its text cannot be read as YAML)');
     const { agents } = loadConfig({ file: 'import.toml', cwd, home: cwd, env: {} });
     const all = ['search', 'get', 'sources'];
     expect(agents).toMatchObject([
@@ -183,15 +183,15 @@ test('import takes nothing from elsewhere, and ends, whatever is in a directory'
       ['leak', 'relative', 'endless', 'broken', 'pipe', 'directory'].map((name) => [name, reasonOf(name)]),
     ),
   ).toEqual({
-    leak: 'it is a link that leads elsewhere',
-    relative: 'it is a link that leads elsewhere',
-    endless: 'it is a link that leads elsewhere',
-    broken: 'it cannot be read (ENOENT)',
-    pipe: 'it is no file',
-    directory: 'it is no file',
+    leak: `it is a symbolic link that leads out of ${join(cwd, 'hostile')}`,
+    relative: `it is a symbolic link that leads out of ${join(cwd, 'hostile')}`,
+    endless: 'it is not a regular file',
+    broken: 'it does not exist',
+    pipe: 'it is not a regular file',
+    directory: 'it is not a regular file',
   });
-  expect(reasonOf('deep')).toBe('what stands above its text is no YAML');
-  expect(reasonOf('bomb')).toBe('what stands above its text is no YAML');
+  expect(reasonOf('deep')).toBe('what stands above its text cannot be read as YAML');
+  expect(reasonOf('bomb')).toBe('what stands above its text cannot be read as YAML');
   expect(reasonOf('name')).toMatch(/^"\.\.\/\.\.\/\\u001b\[2Jx{60,90}…" cannot be a name$/);
   expect(reasonOf('table')).toContain('cannot be a name');
 });

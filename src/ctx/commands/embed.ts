@@ -3,6 +3,7 @@ import { table } from '../../cli/terminal.ts';
 import { embeddingsDisabled } from '../../knowledge/embedding.ts';
 import { type CtxContext, isJson, type OpenedStore, withStore } from '../context.ts';
 import { embedAll } from '../embed-all.ts';
+import { untilInterrupted } from '../interrupt.ts';
 
 export function embedCommand(context: CtxContext): Command {
   const pending = new Command('pending')
@@ -25,12 +26,11 @@ export function embedCommand(context: CtxContext): Command {
 async function embed(context: CtxContext, command: Command, opened: OpenedStore): Promise<void> {
   const { store, embedder } = opened;
   if (!embedder) throw embeddingsDisabled();
-  const interrupted = new AbortController();
-  process.once('SIGINT', () => interrupted.abort()).once('SIGTERM', () => interrupted.abort());
-  const { embedded, chunks } = await embedAll(opened, embedder, interrupted.signal);
+  const interrupted = untilInterrupted();
+  const { embedded, chunks } = await embedAll(opened, embedder, interrupted);
   const models = (await store.read((tx) => tx.listVectorModels({}))).map((row) => ({ ...row }));
   if (isJson(command)) return context.print(JSON.stringify({ model: embedder.model, embedded, chunks, models }));
-  context.print(`${embedder.model}: ${embedded} embedded${interrupted.signal.aborted ? ', interrupted' : ''}`);
+  context.print(`${embedder.model}: ${embedded} embedded${interrupted.aborted ? ', interrupted' : ''}`);
   const rows = models.map(({ model, dimension, vectors }) => [model, String(dimension), `${vectors} of ${chunks}`]);
   for (const line of table(['MODEL', 'DIMENSION', 'VECTORS'], rows)) context.print(line);
 }

@@ -7,6 +7,7 @@ import { createKnowledgeServer, type KnowledgeServerOptions, serveOnStdio } from
 import { createServedTools } from '../../tools/served.ts';
 import { type CtxContext, isJson, type OpenedStore, withStore } from '../context.ts';
 import { withExtensions } from '../extended.ts';
+import { untilInterrupted } from '../interrupt.ts';
 
 interface ServeFlags {
   readonly bind?: string;
@@ -72,7 +73,7 @@ async function serveHttp(
   context.print(
     isJson(command) ? JSON.stringify({ url: served.url, mcp: `${served.url}/mcp` }) : `Serving ${served.url}/mcp`,
   );
-  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  await once(untilInterrupted(), 'abort');
   await served.close();
   await server.close();
 }

@@ -8,6 +8,7 @@ import { type SyncCounts, syncSource } from '../../knowledge/sync.ts';
 import { watchSources } from '../../knowledge/watch.ts';
 import { type CtxContext, isJson, type OpenedStore, readTime, withStore } from '../context.ts';
 import { embedAll } from '../embed-all.ts';
+import { untilInterrupted } from '../interrupt.ts';
 import { showProgress } from '../progress.ts';
 
 interface SyncFlags {
@@ -34,32 +35,29 @@ export function syncCommand(context: CtxContext): Command {
     .addHelpText('after', '\nExample:\n  ctx sync\n  ctx sync git:platform --since 7d --dry-run')
     .action(async (wanted: string, flags: SyncFlags, command: Command) => {
       if (flags.watch && flags.dryRun) throw new UsageError('--watch and --dry-run exclude each other.');
-      const interrupted = new AbortController();
-      const interrupt = () =>
-        interrupted.abort(
-          new SubstratError('not_running', 'The sync was interrupted; the next one goes on from here.'),
-        );
-      process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+      const interrupted = untilInterrupted(
+        new SubstratError('not_running', 'The sync was interrupted; the next one goes on from here.'),
+      );
       await withStore(context, command, async (opened) => {
         const sources = choose(opened, wanted);
         if (flags.watch && !sources.some(({ watch }) => watch)) {
           throw new SubstratError('not_configured', 'There is nothing to watch: no such source has `watch = true`.');
         }
-        const sync = createSync(context, command, opened, flags, interrupted.signal);
+        const sync = createSync(context, command, opened, flags, interrupted);
         try {
           const reports: Report[] = [];
           for (const source of sources) reports.push(await sync.run(source));
-          const embedded = flags.dryRun ? null : await embed(opened, interrupted.signal);
+          const embedded = flags.dryRun ? null : await embed(opened, interrupted);
           if (isJson(command)) context.print(JSON.stringify({ sources: reports, embedded }));
           else if (opened.embedder && embedded !== null)
             context.print(`${opened.embedder.model}: ${embedded} embedded`);
           if (flags.watch) {
-            await watchSources(sources, interrupted.signal, async (source) => {
+            await watchSources(sources, interrupted, async (source) => {
               await sync.run(source, { onlyNews: true });
-              await embed(opened, interrupted.signal);
+              await embed(opened, interrupted);
             }).catch((error) => {
               // Whoever ends a watch in the middle of a sync has ended it as it should be ended.
-              if (!interrupted.signal.aborted) throw error;
+              if (!interrupted.aborted) throw error;
             });
           }
           if (reports.some((report) => 'error' in report)) process.exitCode = 1;
@@ -83,6 +81,8 @@ function createSync(
   signal: AbortSignal,
 ) {
   const extractor = new Extractor();
+  // What is being read is not waited for.
+  signal.addEventListener('abort', () => void extractor.close(), { once: true });
   const indexer = { extractor, limits: config.chunking, clock: Date.now };
   const dryRun = flags.dryRun ?? false;
   const scope = {

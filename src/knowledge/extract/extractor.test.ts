@@ -4,6 +4,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { Extractor } from './extractor.ts';
 import { docx, pdf, pptx, xlsx, zip } from './files.testkit.ts';
 import { type Format, formatOf } from './format.ts';
+import { headingOf } from './heading.ts';
 
 const extractor = new Extractor({ timeoutMs: 20_000, memoryBytes: 150 * 1024 * 1024, threads: 2 });
 afterAll(() => extractor.close());
@@ -218,6 +219,24 @@ describe('a hostile file fails alone and soon', () => {
     const content = make();
     begin = performance.now();
     await expect(extract(name, content)).rejects.toThrow(message);
+  });
+
+  test('front matter that takes minutes to parse', async () => {
+    const hasty = new Extractor({ timeoutMs: 1_000, memoryBytes: 150 * 1024 * 1024, threads: 1 });
+    const lines = Array.from({ length: 80 }, (_, i) => `{{{{k${i}: 1`);
+    begin = performance.now();
+    const before = process.threadCpuUsage();
+    const text = Buffer.from(`---\n${lines.join('\n')}\n---\n# x\n`);
+    await expect(hasty.extract(formatOf('a.md') as Format, text)).rejects.toThrow(/took more than 1 seconds/);
+    const { user, system } = process.threadCpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(500);
+    await hasty.close();
+  });
+
+  test('a heading with a long row of marks', async () => {
+    begin = performance.now();
+    expect(headingOf(`# ${'#'.repeat(1_000_000)}x`)?.text).toMatch(/^#+$/);
+    expect(headingOf('## Two ##')).toEqual({ level: 2, text: 'Two' });
   });
 
   test('one that says it is small and is not', async () => {

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { SubstratError } from '../../core/errors.ts';
 import { type Extracted, plain } from './extracted.ts';
 import type { Format } from './format.ts';
-import { extractMarkdown } from './markdown.ts';
+import { extractMarkdown, type FrontMatter, frontMatterOf } from './markdown.ts';
 import { decodeText } from './text.ts';
 import type { Job, Outcome } from './worker.ts';
 
@@ -15,15 +15,19 @@ export interface ExtractorLimits {
 
 const DEFAULT_LIMITS: ExtractorLimits = { timeoutMs: 20_000, memoryBytes: 400 * 1024 * 1024, threads: 2 };
 
+/** A few lines, which take a millisecond, or minutes when somebody means harm. */
+const FRONT_MATTER_MS = 5_000;
 const MEMORY_CHECK_MS = 100;
 const SCRIPT = new URL(`./worker${import.meta.filename.slice(-3)}`, import.meta.url);
 
 /** Text is read here; what a parser of somebody else reads, is read in threads that are ended when they take too long or too much. */
 export class Extractor {
   readonly #limits: ExtractorLimits;
+  readonly #workers = new Set<Worker>();
   readonly #idle: Worker[] = [];
   readonly #waiting: (() => void)[] = [];
   #busy = 0;
+  #closed = false;
 
   constructor(limits: ExtractorLimits = DEFAULT_LIMITS) {
     this.#limits = limits;
@@ -33,18 +37,37 @@ export class Extractor {
   async extract(format: Format, bytes: Buffer): Promise<Extracted> {
     const { kind, grammar } = format;
     if (kind === 'text') return plain(decodeText(bytes));
-    if (kind === 'markdown') return extractMarkdown(decodeText(bytes));
+    if (kind === 'markdown') {
+      const body = decodeText(bytes);
+      const source = frontMatterOf(body);
+      return extractMarkdown(body, source === null ? null : await this.parseFrontMatter(source));
+    }
+    const outcome = await this.#inTurn({ kind, grammar, bytes });
+    return (outcome as { extracted: Extracted }).extracted;
+  }
+
+  /** Null for what cannot be read; with `strict`, what has mistakes in it cannot. */
+  async parseFrontMatter(source: string, { strict = false } = {}): Promise<FrontMatter | null> {
+    const outcome = await this.#inTurn({ frontMatter: source, strict });
+    return (outcome as { frontMatter: FrontMatter | null }).frontMatter;
+  }
+
+  /** Ends every thread; what is being read fails. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#idle.length = 0;
+    await Promise.all([...this.#workers].map((worker) => worker.terminate()));
+  }
+
+  async #inTurn(job: Job): Promise<Exclude<Outcome, { error: string }>> {
     await this.#turn();
     try {
-      return await this.#inThread({ kind, grammar, bytes });
+      if (this.#closed) throw new SubstratError('not_running', 'the program is ending');
+      return await this.#inThread(job);
     } finally {
       this.#busy -= 1;
       this.#waiting.shift()?.();
     }
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#idle.splice(0).map((worker) => worker.terminate()));
   }
 
   async #turn(): Promise<void> {
@@ -52,14 +75,14 @@ export class Extractor {
     this.#busy += 1;
   }
 
-  async #inThread(job: Job): Promise<Extracted> {
+  async #inThread(job: Job): Promise<Exclude<Outcome, { error: string }>> {
     const worker = this.#idle.pop() ?? this.#start();
     try {
       const outcome = await this.#outcomeOf(worker, job);
       worker.unref();
       this.#idle.push(worker);
       if ('error' in outcome) throw new SubstratError('unsupported', `it cannot be read: ${outcome.error}`);
-      return outcome.extracted;
+      return outcome;
     } catch (error) {
       if (!this.#idle.includes(worker)) await worker.terminate();
       throw error;
@@ -67,7 +90,11 @@ export class Extractor {
   }
 
   #outcomeOf(worker: Worker, job: Job): Promise<Outcome> {
-    const { timeoutMs, memoryBytes } = this.#limits;
+    const { memoryBytes } = this.#limits;
+    const timeoutMs = Math.min(
+      this.#limits.timeoutMs,
+      'frontMatter' in job ? FRONT_MATTER_MS : Number.POSITIVE_INFINITY,
+    );
     return new Promise<Outcome>((resolve, reject) => {
       const fail = (reason: string) => settle(() => reject(new SubstratError('unsupported', reason)));
       const timer = setTimeout(() => fail(`reading it took more than ${timeoutMs / 1000} seconds`), timeoutMs);
@@ -108,6 +135,8 @@ export class Extractor {
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb },
     });
+    this.#workers.add(worker);
+    worker.on('exit', () => this.#workers.delete(worker));
     worker.on('error', () => {}); // one that is being ended may still say why
     worker.stdout.resume();
     worker.stderr.resume();

@@ -5,10 +5,17 @@ export function headingOf(line: string): { level: number; text: string } | null 
   const mark = /^ {0,3}(#{1,6})(?=[ \t]|$)/.exec(line);
   if (!mark) return null;
   let end = line.trimEnd();
-  const open = end.replace(/#+$/, '');
+  const open = withoutMarks(end);
   // Closing marks are none of the text where a space stands before them.
   if (open !== end && (open.endsWith(' ') || open.endsWith('\t'))) end = open;
   return { level: mark[1]?.length ?? 1, text: end.slice(mark[0].length).trim().slice(0, LONGEST) };
+}
+
+/** A pattern would begin anew at each mark of a long row of them. */
+function withoutMarks(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '#') end -= 1;
+  return text.slice(0, end);
 }
 
 /** For a line that opens or closes a block of code, the mark that is open after it (null: none); undefined for any other. */

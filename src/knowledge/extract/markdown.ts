@@ -2,12 +2,13 @@ import { TAG } from '../../core/memory.ts';
 import { type Extracted, plain } from './extracted.ts';
 import { headingOf, isFence } from './heading.ts';
 
+export type FrontMatter = Readonly<Record<string, unknown>>;
+
 /** Front matter longer than this is text like any other. */
 const MOST_FRONT_MATTER = 16_384;
 
 /** A Markdown text with what its front matter says. The front matter stays in the body, so that lines are those of the file. */
-export async function extractMarkdown(body: string): Promise<Extracted> {
-  const front = await readFrontMatter(body);
+export function extractMarkdown(body: string, front: FrontMatter | null): Extracted {
   const { title, author, authors, tags, date, created, updated, ...metadata } = front ?? {};
   return plain(body, {
     title: asText(title) ?? firstHeading(body, front !== null),
@@ -20,18 +21,26 @@ export async function extractMarkdown(body: string): Promise<Extracted> {
   });
 }
 
-/** Null where there is none, or none that can be read. */
-async function readFrontMatter(body: string): Promise<Record<string, unknown> | null> {
+/** The YAML at the beginning of a text; null without any. */
+export function frontMatterOf(body: string): string | null {
   if (!body.startsWith('---\n')) return null;
   const end = body.indexOf('\n---', 3);
   if (end < 0 || end > MOST_FRONT_MATTER || !/^\n---[ \t]*(\n|$)/.test(body.slice(end, end + 64))) return null;
+  return body.slice(4, end + 1);
+}
+
+/**
+ * Null for what cannot be read. Without `strict`, mistakes are passed over and what is not a mapping is null too. A few lines
+ * of YAML can take minutes to parse, so this is called in a thread only.
+ */
+export async function parseFrontMatter(source: string, strict: boolean): Promise<FrontMatter | null> {
   const { parse } = await import('yaml');
   try {
-    const value: unknown = parse(body.slice(4, end + 1), { maxAliasCount: 10, logLevel: 'silent' });
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+    const value: unknown = parse(source, strict ? { maxAliasCount: 0 } : { maxAliasCount: 10, logLevel: 'silent' });
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return strict ? {} : null;
     // Once through JSON: what comes out can be stored.
     const text = JSON.stringify(value);
-    return text.length > MOST_FRONT_MATTER * 4 ? null : (JSON.parse(text) as Record<string, unknown>);
+    return text.length > MOST_FRONT_MATTER * 4 ? null : (JSON.parse(text) as FrontMatter);
   } catch {
     return null;
   }

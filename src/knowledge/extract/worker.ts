@@ -2,14 +2,17 @@
 import { parentPort } from 'node:worker_threads';
 import type { Extracted } from './extracted.ts';
 import type { Format } from './format.ts';
+import { type FrontMatter, parseFrontMatter } from './markdown.ts';
 
-export interface Job {
-  readonly kind: Format['kind'];
-  readonly grammar: string | null;
-  readonly bytes: Uint8Array;
-}
+/** A document to read, or the front matter of one. */
+export type Job =
+  | { readonly kind: Format['kind']; readonly grammar: string | null; readonly bytes: Uint8Array }
+  | { readonly frontMatter: string; readonly strict: boolean };
 
-export type Outcome = { readonly extracted: Extracted } | { readonly error: string };
+export type Outcome =
+  | { readonly extracted: Extracted }
+  | { readonly frontMatter: FrontMatter | null }
+  | { readonly error: string };
 
 parentPort?.on('message', async (job: Job) => {
   parentPort?.postMessage(await attempt(job));
@@ -17,6 +20,7 @@ parentPort?.on('message', async (job: Job) => {
 
 async function attempt(job: Job): Promise<Outcome> {
   try {
+    if ('frontMatter' in job) return { frontMatter: await parseFrontMatter(job.frontMatter, job.strict) };
     return { extracted: await extract(job) };
   } catch (error) {
     const { message } = error as Error;
@@ -24,7 +28,7 @@ async function attempt(job: Job): Promise<Outcome> {
   }
 }
 
-async function extract({ kind, grammar, bytes }: Job): Promise<Extracted> {
+async function extract({ kind, grammar, bytes }: Exclude<Job, { frontMatter: string }>): Promise<Extracted> {
   if (kind === 'code') return (await import('./code.ts')).extractCode(bytes, grammar as string);
   if (kind === 'html') return (await import('./html.ts')).extractHtml(bytes);
   if (kind === 'pdf') return (await import('./pdf.ts')).extractPdf(bytes);
