@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { audit, type Findings } from './chaos/audit.ts';
+import { createBackups } from './chaos/companions/backups.ts';
 import type { Companion } from './chaos/companions/companion.ts';
 import { createExternal } from './chaos/companions/external.ts';
 import { createMemory } from './chaos/companions/memory.ts';
@@ -28,7 +29,7 @@ describe('a daemon that is killed', () => {
       console.log(`chaos: SUBSTRAT_CHAOS_SEED=${seed} SUBSTRAT_CHAOS_KILLS=${kills}`);
       const daemon = startDaemon();
       await daemon.ready();
-      const creators = [createExternal, createMemory, createReaders, createRounds, createSyncs];
+      const creators = [createBackups, createExternal, createMemory, createReaders, createRounds, createSyncs];
       const companions = creators.map((create, n) => create(daemon, createRandom(seed + n + 1)));
       let killing = true;
       const killed = killAtRandom(daemon, createRandom(seed)).then(() => {
