@@ -119,6 +119,13 @@ describe.skipIf(noBwrap !== null)('from inside its turn, a hostile program canno
     );
   });
 
+  test('write to the memory of another process', async () => {
+    const open = (path: string) => `fs.closeSync(fs.openSync('${path}', 'r+'))`;
+    for (const path of ['/proc/1/mem', '/proc/self/mem']) expect(await attempt(open(path))).toBe('EROFS');
+    const tool = `children.spawnSync('sh', ['-c', 'exec 9<>/proc/$PPID/mem'], { encoding: 'utf8' }).stderr`;
+    expect(await attempt(`return ${tool}`)).toMatch(/Read-only file system/);
+  });
+
   test('make a user namespace of its own', async () => {
     const said = `children.spawnSync('unshare', ['--user', 'true'], { encoding: 'utf8' }).stderr`;
     expect(await attempt(`return ${said}`)).toMatch(/Operation not permitted/);
@@ -236,6 +243,21 @@ describe.skipIf(noBwrap !== null)('with an allow-list, a hostile program', () =>
     expect(
       await daemon.attempt(`return children.execSync('curl -sp --noproxy "" http://127.0.0.1:${port}/').toString()`),
     ).toBe('from outside');
+  });
+
+  test('cannot end what leads outside, or take its place', async () => {
+    // To everyone there is; the port is the daemon's, so there is nobody.
+    expect(await daemon.attempt(`process.kill(-1, 'SIGKILL')`)).toBe('ESRCH');
+    const bind = (options: object) => `
+      return new Promise((resolve) => {
+        const server = net.createServer((client) => client.end('HTTP/1.1 200 OK\\r\\n\\r\\nforged'));
+        server.on('error', (error) => resolve(error.code)).listen(${quote(options)}, () => resolve('bound'));
+      })`;
+    for (const host of ['127.0.0.1', '0.0.0.0', '::']) {
+      expect(await daemon.attempt(bind({ host, port: 18731 }))).toBe('EADDRINUSE');
+    }
+    const curl = `children.execSync('curl -s --noproxy "" http://127.0.0.1:${port}/').toString()`;
+    expect(await daemon.attempt(`try { process.kill(-1, 'SIGKILL') } catch {} return ${curl}`)).toBe('from outside');
   });
 
   test.each([

@@ -1,12 +1,19 @@
+import type { Server } from 'node:net';
+
 /** A program to start: what a provider builds, a sandbox wraps and `process.ts` spawns. */
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Files that the program finds open for reading, the first as descriptor 3; a number is one that is open already. */
-  readonly files?: readonly (string | number)[];
+  /**
+   * What the program finds open, the first as descriptor 3: a path for reading, a number that is open already, or, once at
+   * most, a channel over which a Node sends us a listening socket.
+   */
+  readonly files?: readonly (string | number | SocketReceiver)[];
 }
+
+export type SocketReceiver = (listening: Server) => void;
 
 /** A file or directory of the machine, as a confined program sees it. */
 export interface Bind {

@@ -1,8 +1,9 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, type SendHandle, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { Server } from 'node:net';
 import { pipeline, Readable, type Writable } from 'node:stream';
-import type { Command } from '../core/command.ts';
+import type { Command, SocketReceiver } from '../core/command.ts';
 import { type Line, lineSplitter } from './lines.ts';
 import { tail, untilSilent } from './pipes.ts';
 import { killGroup, type ProcessGroup, processStartTime, signalGroup } from './process-group.ts';
@@ -115,6 +116,7 @@ async function start(command: Command) {
   try {
     const given = files.map((file) => {
       if (typeof file === 'number') return file;
+      if (typeof file === 'function') return 'ipc' as const;
       opened.push(openSync(file, 'r'));
       return opened.at(-1) as number;
     });
@@ -130,11 +132,20 @@ async function start(command: Command) {
   child.stdout.on('readable', ignore);
   // A program that does not want its input breaks the pipe: its own affair.
   for (const stream of child.stdio) stream?.on('error', ignore);
+  child.on('error', ignore);
+  const receive = files.find((file) => typeof file === 'function');
+  if (receive) child.once('message', (_, listening) => takeSocket(child, listening, receive));
   const group: ProcessGroup = { pid: child.pid, startedAt: processStartTime(child.pid) ?? '' };
   const exited = new Promise<Exit>((resolve) =>
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal })),
   );
   return { child, group, exited };
+}
+
+/** The channel has served its purpose with the first message. */
+function takeSocket(child: ChildProcess, listening: SendHandle | undefined, receive: SocketReceiver): void {
+  child.disconnect();
+  if (listening instanceof Server) receive(listening);
 }
 
 function whyNotStarted({ file, cwd }: Command, { code, message, syscall }: NodeJS.ErrnoException): string {

@@ -74,6 +74,14 @@ describe('scripted()', () => {
     expect(events).toEqual([{ type: 'done', text: 'echo' }]);
   });
 
+  test.runIf(process.platform === 'linux')('starts a program whose debugger no signal opens', async () => {
+    const source = `
+      const [, caught] = /SigCgt:\\s*(\\w+)/.exec(require('node:fs').readFileSync('/proc/self/status', 'utf8'))!;
+      const isCaught = (BigInt('0x' + caught) >> BigInt(require('node:os').constants.signals.SIGUSR1 - 1)) & 1n;
+      console.log(JSON.stringify({ type: 'done', text: String(isCaught) }));`;
+    expect(await run(source)).toEqual([{ type: 'done', text: '0' }]);
+  });
+
   test('passes every kind of event, completed where fields may be missing', async () => {
     const events = [
       { type: 'session', session: 's' },

@@ -94,7 +94,9 @@ function toCommand(options: ScriptedOptions, turn: Turn, program: string): Comma
   if (!runByNode.test(program)) return { file: program, args: own, cwd, env };
   // Reading TypeScript costs more than starting Node. The cache is the agent's own: nobody can put code into another's.
   const NODE_COMPILE_CACHE = join(dirname(turn.mcpConfig), 'home/.cache/node');
-  return { file: options.nodePath, args: [program, ...own], cwd, env: { NODE_COMPILE_CACHE, ...env } };
+  // Or any process of the turn could open the program's debugger by a signal, and speak in its place.
+  const args = ['--disable-sigusr1', program, ...own];
+  return { file: options.nodePath, args, cwd, env: { NODE_COMPILE_CACHE, ...env } };
 }
 
 function input({ runId, agentId, name, instructions, prompt, session, messages, journal, mcpConfig }: Turn): string {

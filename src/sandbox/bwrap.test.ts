@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -224,7 +224,7 @@ describe.skipIf(noBwrap !== null)('an endpoint', () => {
     expect(seen).toMatchObject([{ 'x-api-key': 'KEY' }]);
   });
 
-  test('and the relay to it tell how the program ended, and that it cannot be started', async () => {
+  test('and the way to it tell how the program ended, and that it cannot be started', async () => {
     const needs = { hosts: ['example.com'] };
     expect((await run('kill -TERM $$', { needs })).status).toBe(128 + 15);
     const program = join(make('tools', { broken: 'no program' }), 'broken');
@@ -232,6 +232,46 @@ describe.skipIf(noBwrap !== null)('an endpoint', () => {
       status: 126,
       stderr: expect.stringMatching(/Permission denied/),
     });
+  });
+});
+
+describe.skipIf(noBwrap !== null)('a process of the turn', () => {
+  test('finds no process to kill behind the port, and cannot take the port', async () => {
+    const server = createServer((_, response) => response.end('{"usage":7}'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const needs = { endpoints: [{ variable: 'BASE_URL', url, headers: {} }] };
+    const bind = `for (["127.0.0.1", 0], ["0.0.0.0", 0], ["127.0.0.1", 1]) { socket my $s, AF_INET, SOCK_STREAM, 0;
+      setsockopt $s, SOL_SOCKET, $_, 1 for SO_REUSEADDR, $$_[1] ? SO_REUSEPORT : ();
+      print bind($s, pack_sockaddr_in(18731, inet_aton($$_[0]))) && listen($s, 1) ? "bound" : $! + 0, "\n" }`;
+    const script = `
+      trap "" TERM HUP INT; kill -KILL -1 2>/dev/null
+      cat /proc/[0-9]*/comm | grep -c -e node -e MainThread
+      perl -MSocket -e '${bind}'
+      ls -A /run
+      curl -s $BASE_URL/`;
+    const said = await run(script, { needs });
+    server.close();
+    expect(said).toMatchObject({ stdout: '0\n98\n98\n98\n{"usage":7}', status: 0 });
+  });
+
+  test('cannot write to the memory of another, nor anywhere else in /proc', async () => {
+    const attempt = (path: string) => `(exec 9<>${path}) 2>&1 | grep -o 'Read-only file system' || echo open`;
+    const paths = ['/proc/$PPID/mem', '/proc/1/mem', '/proc/$$/task/$$/mem', '/proc/self/oom_score_adj'];
+    const said = await run(`sh -c '${paths.map((path) => attempt(path).replaceAll("'", `'"'"'`)).join('; ')}; true'`);
+    expect(said.stdout).toBe('Read-only file system\n'.repeat(paths.length));
+    expect((await run('echo out > /proc/self/fd/1; cat /proc/self/comm', {})).stdout).toMatch(/cat\n$/);
+  });
+
+  test('has no channel to the daemon', async () => {
+    const { stdout } = await run('ls /proc/self/fd; env | grep NODE_CHANNEL; true', {
+      needs: { hosts: ['example.com'] },
+    });
+    const open = stdout.trim().split('\n').map(Number);
+    expect(open).toEqual(expect.arrayContaining([0, 1, 2]));
+    expect(open).not.toEqual(expect.arrayContaining([5]));
+    expect(stdout).not.toContain('NODE_CHANNEL');
   });
 });
 
@@ -275,17 +315,26 @@ async function start(
   const command = { file, args, cwd: enclosure.workspace, env };
   const confined = await sandbox.confine(command, needs, { ...enclosure, binds });
   meanwhile?.();
-  const files = (confined.command.files ?? []).map((one) => (typeof one === 'number' ? one : openSync(one, 'r')));
+  const given = confined.command.files ?? [];
+  const receive = given.find((one) => typeof one === 'function');
+  const files = given.map((one) => {
+    if (typeof one === 'function') return 'ipc';
+    return typeof one === 'number' ? one : openSync(one, 'r');
+  });
   try {
     const child = spawn(confined.command.file, confined.command.args, {
       cwd: confined.command.cwd,
       env: confined.command.env,
       stdio: ['ignore', 'pipe', 'pipe', ...files],
     });
+    child.once('message', (_, listening) => {
+      child.disconnect();
+      receive?.(listening as Server);
+    });
     const [stdout, stderr, [status]] = await Promise.all([
       text(child.stdout as Readable),
       text(child.stderr as Readable),
-      once(child, 'close'),
+      once(child, 'exit'),
     ]);
     return { stdout, stderr, status };
   } finally {

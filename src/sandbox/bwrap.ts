@@ -26,16 +26,11 @@ interface Common {
   readonly system: readonly Mount[];
 }
 
-/** What the sandbox keeps of one turn in the agent's directory, for as long as it lives. */
-interface Kept {
-  /** Where bwrap says which namespaces it made. */
-  readonly information: string;
-  readonly socket: string;
-}
-
 const SECCOMP = 3;
 const INFORMATION = 4;
-const FIRST_BIND = 5;
+/** One digit: the shell cannot close others. */
+const CHANNEL = 5;
+/** What the sandbox keeps of a turn in the agent's directory for as long as it lives; version 0.1.0 had sockets, too. */
 const keptFile = /^(turn-[\w-]+\.json|p\w+\.sock)$/;
 
 /** Each turn in namespaces of its own, with a view of the machine that has only what it was given. */
@@ -62,13 +57,7 @@ export function createBwrap(options: BwrapOptions): Sandbox {
     confine: async (command, needs, enclosure) => {
       const common = await ready();
       turns += 1;
-      const inDirectory = (name: string) => join(enclosure.directory, name);
-      // Short: a socket's path has as much room as that of the agent's own.
-      const kept = {
-        information: inDirectory(`turn-${born}-${turns}.json`),
-        socket: inDirectory(`p${(turns % 36 ** 4).toString(36)}.sock`),
-      };
-      return confine(common, command, needs, enclosure, kept);
+      return confine(common, command, needs, enclosure, join(enclosure.directory, `turn-${born}-${turns}.json`));
     },
     tidy: async (directory) => {
       const left = readdirSync(directory).filter((name) => keptFile.test(name));
@@ -96,18 +85,19 @@ async function confine(
   command: Command,
   needs: Needs,
   enclosure: Enclosure,
-  kept: Kept,
+  /** Where bwrap says which namespaces it made. */
+  informationFile: string,
 ): Promise<Confined> {
   const { workspace, home } = enclosure;
-  const wayOut = await openWayOut(kept.socket, needs, enclosure);
-  const information = openSync(kept.information, 'w', 0o600);
-  const view = new View(common.home, enclosure, FIRST_BIND);
+  const wayOut = await openWayOut(needs, enclosure);
+  const information = openSync(informationFile, 'w', 0o600);
+  const view = new View(common.home, enclosure, CHANNEL + wayOut.files.length);
   const release = async (): Promise<void> => {
     closeSync(information);
     view.close();
-    await endNamespace(kept.information);
+    await endNamespace(informationFile);
     await wayOut.close();
-    rmSync(kept.information, { force: true });
+    rmSync(informationFile, { force: true });
   };
   try {
     const places = [home, workspace].map((path) => ({ source: path, target: path, mode: 'rw' as const }));
@@ -118,10 +108,12 @@ async function confine(
       ...namespaces,
       ...['--hostname', 'substrat', '--seccomp', String(SECCOMP), '--info-fd', String(INFORMATION)],
       ...inOrder([...common.system, ...view.mounts]),
-      ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', command.cwd, '--', ...wayOut.wrap(program)],
+      // Or a process could write to the memory of others by /proc/PID/mem.
+      ...['--remount-ro', '/proc', '--remount-ro', '/dev', '--remount-ro', '/'],
+      ...['--chdir', command.cwd, '--', ...wayOut.wrap(program, CHANNEL)],
     ];
     const env = { ...command.env, ...wayOut.env, HOME: home, TMPDIR: '/tmp' };
-    const files = [common.seccomp, information, ...view.descriptors];
+    const files = [common.seccomp, information, ...wayOut.files, ...view.descriptors];
     return { command: { file: common.bwrap, args, cwd: '/', env, files }, release };
   } catch (error) {
     await release();

@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -17,11 +15,10 @@ const host = createServer((socket) => {
   });
 });
 const good = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nserved');
-const directory = mkdtempSync(join(tmpdir(), 'proxy-fuzz-'));
-const path = join(directory, 'p.sock');
 const PROXY = join(import.meta.dirname, 'proxy.ts');
 const SILENCE_MS = 30;
 let port: number;
+let door: number;
 let proxy: ChildProcess | null = null;
 
 beforeAll(async () => {
@@ -31,24 +28,31 @@ beforeAll(async () => {
 afterAll(async () => {
   host.close();
   await stop();
-  rmSync(directory, { recursive: true });
 });
 
 /** A process of its own, as the daemon is: an exception that nothing catches ends it. */
 async function start(): Promise<void> {
   if (proxy && proxy.exitCode === null && proxy.signalCode === null) return;
   const endpoints = [{ variable: 'BASE', url: `http://127.0.0.1:${port}/v1`, headers: { authorization: 'KEY' } }];
-  const options = JSON.stringify({ path, hosts: [`127.0.0.1:${port}`], endpoints });
-  const script = `import { openProxy } from ${JSON.stringify(PROXY)}; await openProxy(${options}); console.log('up');`;
+  const options = JSON.stringify({ hosts: [`127.0.0.1:${port}`], endpoints });
+  const script = `
+    import { createServer } from 'node:net';
+    import { createProxy } from ${JSON.stringify(PROXY)};
+    const proxy = createProxy(${options});
+    const listening = createServer().listen(0, '127.0.0.1', () => {
+      console.log(listening.address().port);
+      proxy.serve(listening);
+    });`;
   const args = ['--input-type=module', '-e', script];
   proxy = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
-  await once(proxy.stdout as NodeJS.ReadableStream, 'data');
+  const [said] = await once(proxy.stdout as NodeJS.ReadableStream, 'data');
+  door = Number(said);
 }
 
 /** Everything that the proxy sends for these bytes, up to the end of the connection. */
 function send(bytes: Buffer | string, patience = 10_000): Promise<string> {
   return new Promise((resolve) => {
-    const socket = connect({ path, allowHalfOpen: true });
+    const socket = connect({ port: door, host: '127.0.0.1', allowHalfOpen: true });
     let answer = '';
     socket.setEncoding('latin1').on('data', (chunk) => {
       answer += chunk;

@@ -1,24 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { noBwrap } from '../../test/helpers/bwrap.ts';
-import { type OpenProxy, openProxy, type ProxyOptions } from './proxy.ts';
+import { createProxy, type ProxyOptions, type RunProxy } from './proxy.ts';
 
 const root = join(import.meta.dirname, '../..');
-let directory: string;
-let path: string;
+/** Where the proxy listens. */
+let door: number;
 let ends: (() => unknown)[];
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'proxy-'));
-  path = join(directory, 'p1.sock');
-  ends = [() => rmSync(directory, { recursive: true })];
+  ends = [];
 });
 afterEach(async () => {
   for (const end of ends.reverse()) await end();
@@ -34,7 +30,7 @@ describe('CONNECT', () => {
   test('passes on what was sent along with it', async () => {
     const port = await listen(createTcpServer((socket) => socket.pipe(socket)));
     await open({ hosts: [`localhost:${port}`] });
-    const socket = connect(path);
+    const socket = connect(door, '127.0.0.1');
     socket.end(`CONNECT localhost:${port} HTTP/1.1\r\nhost: x\r\n\r\nearly`);
     expect(await text(socket)).toMatch(/^HTTP\/1.1 200 .*early$/s);
   });
@@ -158,12 +154,16 @@ describe.skipIf(noBwrap !== null)('a public address of this machine', () => {
     const add = `perl -MSocket -e 'socket my $s, AF_INET, SOCK_DGRAM, 0; my $a = pack_sockaddr_in(0, inet_aton("8.8.4.4")); ioctl $s, 0x8916, pack("a16a24", "lo:1", $a) or die $!'`;
     const script = `
       import { createServer, request } from 'node:http';
-      import { openProxy } from ${JSON.stringify(join(import.meta.dirname, 'proxy.ts'))};
+      import { createServer as createPort } from 'node:net';
+      import { createProxy } from ${JSON.stringify(join(import.meta.dirname, 'proxy.ts'))};
       await new Promise((resolve) => createServer((_, response) => response.end('secret')).listen(8080, '0.0.0.0', resolve));
       const lookup = async () => [{ address: '8.8.4.4' }];
       for (const hosts of [['*:8080'], ['*.example.com:8080', 'me.example.com:8080'], ['*:8080', '8.8.4.4:8080']]) {
-        const proxy = await openProxy({ path: '/tmp/p.sock', hosts, endpoints: [], lookup });
-        const sent = request({ socketPath: '/tmp/p.sock', path: 'http://me.example.com:8080/' }).end();
+        const proxy = createProxy({ hosts, endpoints: [], lookup });
+        await new Promise((resolve) => {
+          const port = createPort().listen(9090, '127.0.0.1', () => resolve(proxy.serve(port)));
+        });
+        const sent = request({ host: '127.0.0.1', port: 9090, path: 'http://me.example.com:8080/' }).end();
         console.log(await new Promise((resolve) => sent.on('response', (answer) => resolve(answer.statusCode))));
         await proxy.close();
       }
@@ -214,7 +214,7 @@ describe('a response', () => {
     });
     const port = await listen(slow);
     await open({ hosts: [`127.0.0.1:${port}`, `127.0.0.1:${broken}`] });
-    const sent = request({ socketPath: path, path: `http://127.0.0.1:${port}/`, method: 'POST' });
+    const sent = request({ host: '127.0.0.1', port: door, path: `http://127.0.0.1:${port}/`, method: 'POST' });
     sent.write('second');
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     expect(await ask({ path: `http://127.0.0.1:${broken}/` })).toMatchObject({ status: 502 });
@@ -278,7 +278,7 @@ describe('an endpoint', () => {
   test.each(['TRACE', 'TRACK', 'CONNECT'])('does not get its key with %s', async (method) => {
     const { url, seen } = await endpoint();
     await open({ endpoints: [{ variable: 'BASE', url, headers: { Authorization: 'Bearer KEY' } }] });
-    const socket = connect(path);
+    const socket = connect(door, '127.0.0.1');
     socket.end(`${method} /0/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
     expect(await text(socket)).toMatch(/^HTTP\/1.1 (405|400) /);
     expect(seen).toEqual([]);
@@ -296,17 +296,26 @@ describe('an endpoint', () => {
 });
 
 describe('the proxy', () => {
-  test('has a socket of the owner only, and removes it', async () => {
+  test('ends the socket that it serves', async () => {
     const proxy = await open({ hosts: ['x'] });
-    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(await ask({ path: '/' })).toMatchObject({ status: 404 });
     await proxy.close();
-    expect(() => statSync(path)).toThrow('ENOENT');
+    await expect(ask({ path: '/' })).rejects.toThrow('ECONNREFUSED');
+  });
+
+  test('ends a socket that comes after its end', async () => {
+    const proxy = createProxy({ hosts: [], endpoints: [] });
+    await proxy.close();
+    const listening = createTcpServer();
+    const port = await listen(listening);
+    proxy.serve(listening);
+    await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
   });
 
   test('cuts what is open when the turn ends', async () => {
     const port = await listen(createTcpServer(() => undefined));
     const proxy = await open({ hosts: [`127.0.0.1:${port}`] });
-    const socket = connect(path);
+    const socket = connect(door, '127.0.0.1');
     socket.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\nhost: x\r\n\r\n`);
     await once(socket, 'data');
     const closed = once(socket, 'close');
@@ -316,15 +325,18 @@ describe('the proxy', () => {
 
   test('does not read headers without end', async () => {
     await open({ hosts: ['x'] });
-    const socket = connect(path);
+    const socket = connect(door, '127.0.0.1');
     socket.write(`GET http://x/ HTTP/1.1\r\nx: ${'a'.repeat(64 * 1024)}\r\n\r\n`);
     const answer = await text(socket).catch((error) => error.code);
     expect(answer).toMatch(/^HTTP\/1.1 431 |ECONNRESET/);
   });
 });
 
-async function open(options: Partial<ProxyOptions>): Promise<OpenProxy> {
-  const proxy = await openProxy({ path, hosts: [], endpoints: [], ...options });
+async function open(options: Partial<ProxyOptions>): Promise<RunProxy> {
+  const proxy = createProxy({ hosts: [], endpoints: [], ...options });
+  const listening = createTcpServer();
+  door = await listen(listening);
+  proxy.serve(listening);
   ends.push(() => proxy.close());
   return proxy;
 }
@@ -337,14 +349,14 @@ async function listen(server: Server, host = '127.0.0.1', port = 0): Promise<num
 }
 
 function tunnel(target: string): Promise<string> {
-  const socket = connect(path);
+  const socket = connect(door, '127.0.0.1');
   socket.write(`CONNECT ${target} HTTP/1.1\r\nhost: x\r\n\r\n`);
   return text(socket);
 }
 
 async function ask(wish: { path: string; method?: string; headers?: Record<string, string>; body?: string }) {
   const { body, ...options } = wish;
-  const sent = request({ socketPath: path, ...options });
+  const sent = request({ host: '127.0.0.1', port: door, ...options });
   sent.end(body);
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: answer.statusCode, body: await text(answer) };

@@ -1,7 +1,6 @@
 import { lookup as lookupAddress } from 'node:dns/promises';
-import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Endpoint } from '../core/command.ts';
 import { dial, type Lookup } from './dial.ts';
@@ -11,13 +10,15 @@ import { createAllowList, normalName } from './hosts.ts';
 import { asRefusal, Refusal, refuse } from './refusal.ts';
 
 export interface ProxyOptions {
-  readonly path: string;
   readonly hosts: readonly string[];
   readonly endpoints: readonly Endpoint[];
   readonly lookup?: Lookup;
 }
 
-export interface OpenProxy {
+export interface RunProxy {
+  /** Takes over a listening socket. */
+  serve(listening: Server): void;
+  /** Ends every connection, and the listening socket. */
   close(): Promise<void>;
 }
 
@@ -30,7 +31,7 @@ const lookupAll: Lookup = (host) => lookupAddress(host, { all: true });
  * One run's way out: CONNECT and plain HTTP to the hosts that are allowed, and `/0/…`, `/1/…` to the endpoints, whose
  * keys are added here.
  */
-export async function openProxy({ path, hosts, endpoints, lookup = lookupAll }: ProxyOptions): Promise<OpenProxy> {
+export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptions): RunProxy {
   const sockets = new Set<Duplex>();
   const dialing = { allowed: createAllowList(hosts), lookup, keep };
   const server = createServer({ maxHeaderSize: MAX_HEADERS, headersTimeout: HEADERS_MS, requestTimeout: 0 });
@@ -93,17 +94,19 @@ export async function openProxy({ path, hosts, endpoints, lookup = lookupAll }: 
   server.on('request', (request, response) => {
     answer(request, response).catch((error) => refuse(response, error));
   });
-  rmSync(path, { force: true });
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve));
   // A connection that cannot be accepted, for example for want of descriptors, is lost; the server goes on.
   server.on('error', () => {});
-  chmodSync(path, 0o600);
+  let closed = false;
   return {
+    serve: (listening) => {
+      if (closed) listening.close();
+      else server.listen(listening);
+    },
     close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
+      closed = true;
+      const ended = new Promise((resolve) => server.close(resolve));
       for (const socket of sockets) socket.destroy();
-      await closed;
-      rmSync(path, { force: true });
+      await ended;
     },
   };
 }

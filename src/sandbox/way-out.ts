@@ -1,55 +1,58 @@
 import { fileURLToPath } from 'node:url';
-import type { Bind, Needs } from '../core/command.ts';
+import type { Bind, Needs, SocketReceiver } from '../core/command.ts';
 import type { Enclosure } from './sandbox.ts';
 
 /** How a turn reaches hosts, from its namespace that has none. */
 interface WayOut {
   readonly binds: readonly Bind[];
   readonly env: Readonly<Record<string, string>>;
-  wrap(command: readonly string[]): readonly string[];
+  /** What has to be open inside, at `descriptor`. */
+  readonly files: readonly SocketReceiver[];
+  wrap(command: readonly string[], descriptor: number): readonly string[];
   close(): Promise<void>;
 }
 
-const RELAY = fileURLToPath(new URL('./relay.cjs', import.meta.url));
+const OPEN_PORT = fileURLToPath(new URL('./port.cjs', import.meta.url));
 /** The namespace is the turn's own, so it is free. */
 const PORT = 18731;
 
 /**
- * The relay in the background, then the program in the shell's own place, so that its exit code and signals are its own.
- * What it says when it is there comes by a pipe with a name, which is the only kind that every shell has. The relay is not
- * told of itself: a Node that is takes twice as long to start.
+ * Opens the port, then runs the program in the shell's own place, so that its exit code and signals are its own. The
+ * program does not get the channel over which the port was sent. NODE_USE_ENV_PROXY doubles the time that a Node needs to
+ * start, and none of the program's variables are meant for this one.
  */
 const SCRIPT = `
-/usr/bin/mkfifo /run/relay || exit 126
-(unset NODE_USE_ENV_PROXY; exec "$1" "$2" "$3" "$4" >/run/relay) &
-read -r said </run/relay
-[ "$said" = up ] || exit 126
-shift 4
+(unset NODE_USE_ENV_PROXY NODE_OPTIONS; exec "$1" "$2" "$3") || exit 126
+unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE
+shift 3
 exec "$@"`;
 
-const none: WayOut = { binds: [], env: {}, wrap: (command) => command, close: async () => {} };
+const none: WayOut = { binds: [], env: {}, files: [], wrap: (command) => command, close: async () => {} };
 
-/** A proxy on a socket of the turn's own, and inside, before the program, a relay to it. None where nothing may be reached. */
-export async function openWayOut(socket: string, needs: Needs, enclosure: Enclosure): Promise<WayOut> {
+/** A proxy in the daemon, with a port inside the turn's network namespace. None if nothing may be reached. */
+export async function openWayOut(needs: Needs, enclosure: Enclosure): Promise<WayOut> {
   const hosts = [...enclosure.hosts, ...(needs.hosts ?? [])];
   const { endpoints = [] } = needs;
   if (hosts.length === 0 && endpoints.length === 0) return none;
   // Loaded by the first turn that reaches anything: with it comes all that Node has for HTTP.
-  const { openProxy } = await import('./proxy.ts');
-  const proxy = await openProxy({ path: socket, hosts, endpoints });
+  const { createProxy } = await import('./proxy.ts');
+  const proxy = createProxy({ hosts, endpoints });
   const address = `http://127.0.0.1:${PORT}`;
   return {
     binds: [
-      { source: socket, target: socket, mode: 'rw' },
-      { source: RELAY, target: RELAY, mode: 'ro' },
+      { source: OPEN_PORT, target: OPEN_PORT, mode: 'ro' },
       { source: process.execPath, target: process.execPath, mode: 'ro' },
     ],
     env: {
       ...(hosts.length > 0 && proxyVariables(address)),
       ...Object.fromEntries(endpoints.map(({ variable }, index) => [variable, `${address}/${index}`])),
     },
-    wrap: (command) => ['/bin/sh', '-c', SCRIPT, 'sh', process.execPath, RELAY, socket, String(PORT), ...command],
-    close: () => proxy.close(),
+    files: [proxy.serve],
+    wrap: (command, descriptor) => {
+      const closing = `${SCRIPT} ${descriptor}>&-`; // the channel
+      return ['/bin/sh', '-c', closing, 'sh', process.execPath, OPEN_PORT, String(PORT), ...command];
+    },
+    close: proxy.close,
   };
 }
 
