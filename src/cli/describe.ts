@@ -56,6 +56,11 @@ export function describePlaces({ home, config, store }: Status): string[] {
   return [`Home: ${home}`, `Configuration: ${config ?? 'none; every value is a default'}`, `Store: ${store}`];
 }
 
+/** What the owner should know or do. */
+export function describeNotices({ notices }: Status): string[] {
+  return notices.map((notice) => paint('yellow', `Notice: ${notice}`));
+}
+
 /** What stands between agents and the machine, or that nothing does. */
 export function describeSandbox({ sandbox, sandboxProblem }: Status): string {
   if (sandboxProblem !== null) return paint('red', `Sandbox: ${sandboxProblem}`);

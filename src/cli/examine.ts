@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createClient } from '../client/client.ts';
@@ -81,8 +81,10 @@ function sockets(home: string): Finding {
 async function daemon(home: string): Promise<{ finding: Finding; file: string | null }> {
   const what = 'daemon';
   try {
-    const { pid, version, url, config: file } = await createClient({ home }).getStatus();
-    return { finding: { what, state: 'ok', detail: `runs (process ${pid}, version ${version}) at ${url}` }, file };
+    const { pid, version, url, notices, config: file } = await createClient({ home }).getStatus();
+    const detail = `runs (process ${pid}, version ${version}) at ${url}`;
+    if (notices.length === 0) return { finding: { what, state: 'ok', detail }, file };
+    return { finding: { what, state: 'warning', detail, mend: notices.join('\n     ') }, file };
   } catch (error) {
     const stopped = error instanceof SubstratError && error.code === 'not_running';
     const finding: Finding = stopped
@@ -101,10 +103,10 @@ async function store(home: string, configFile: string | null): Promise<Finding> 
   const where = db.path;
   if (!existsSync(where)) return { what: 'store', state: 'ok', detail: `${name}, which the first start makes` };
   const problem = (detail: string, mend: string): Finding => ({ what: 'store', state: 'problem', detail, mend });
-  const replace = `Stop the daemon, then put a backup in the place of ${where}, or move it away and start anew.`;
+  const replace = `Stop the daemon, then restore a backup with \`substrat restore FILE --force\`, or move ${where} away and start again.`;
   try {
     const { checkStore } = await import('../daemon/main.ts');
-    const { version, newest, damage } = checkStore(where);
+    const { version, newest, damage, strangers } = checkStore(where, nodeOf(home));
     if (damage !== null) return problem(`${where} is damaged: ${damage.replaceAll(/\s+/g, ' ')}`, replace);
     if (version > newest) {
       const mend = 'Update Substrat, or set [db] path to another file.';
@@ -112,12 +114,26 @@ async function store(home: string, configFile: string | null): Promise<Finding> 
     }
     const size = `${(statSync(where).size / 1024 ** 2).toFixed(1)} MiB`;
     const older = version < newest ? `, which the next start brings to ${newest}` : '';
-    return { what: 'store', state: 'ok', detail: `${where}, ${size}, sound, schema version ${version}${older}` };
+    const detail = `${where}, ${size}, sound, schema version ${version}${older}`;
+    if (strangers === 0) return { what: 'store', state: 'ok', detail };
+    const mend = 'If this home takes their place, start the daemon and run `substrat node adopt`.';
+    return {
+      what: 'store',
+      state: 'warning',
+      detail: `${detail}; ${strangers} agents in it belong to another home`,
+      mend,
+    };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code?.startsWith('SQLITE_CANTOPEN')) return problem(`${where}: ${message}`, `Make ${where} readable for you.`);
     return problem(`${where}: ${message}`, replace);
   }
+}
+
+/** Whose agents are this home's; nobody's where no daemon has been. */
+function nodeOf(home: string): string {
+  const file = join(home, 'node');
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
 }
 
 /** Why a daemon on this home would refuse the store of the configuration. */

@@ -1,6 +1,6 @@
 import { createClient, type Message } from '../client/client.ts';
 import { playDemo } from './demo.ts';
-import { describeEvent, describePlaces, describeSandbox } from './describe.ts';
+import { describeEvent, describeNotices, describePlaces, describeSandbox } from './describe.ts';
 
 export interface FeedOptions {
   readonly home: string;
@@ -36,6 +36,7 @@ export async function tellWhatHappens(options: FeedOptions, stopping: AbortSigna
   const status = await client.getStatus();
   for (const line of describePlaces(status)) say(line);
   say(describeSandbox(status));
+  for (const line of describeNotices(status)) say(line);
   if (demo && status.sandboxProblem !== null) say(WITHOUT_SANDBOX);
   say(demo ? INTRODUCTION : 'Ctrl-C stops it. `substrat agent create --help` makes a first agent.');
   const asked = demo ? await playDemo(home) : null;

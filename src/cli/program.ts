@@ -11,6 +11,7 @@ const commands: Commands = {
   inbox: async (context) => (await import('./commands/inbox.ts')).inboxCommand(context),
   run: async (context) => (await import('./commands/run.ts')).runCommand(context),
   workspace: async (context) => (await import('./commands/workspace.ts')).workspaceCommand(context),
+  node: async (context) => (await import('./commands/node.ts')).nodeCommand(context),
   watch: async (context) => (await import('./commands/watch.ts')).watchCommand(context),
   token: async (context) => (await import('./commands/token.ts')).tokenCommand(context),
   backup: async (context) => (await import('./commands/backup.ts')).backupCommand(context),

@@ -182,6 +182,14 @@ export function createClient(address: Address) {
     createToken: (wish: { as: string; label?: string }) => post<Token & { token: string }>('/api/tokens', wish),
     revokeToken: (id: string) => exchange<{ status: 'revoked' }>('DELETE', `/api/tokens/${encodeURIComponent(id)}`),
 
+    listNodes: () => get<Page<z.infer<typeof schemas.Node>>>('/api/nodes'),
+    /** Takes over the agents of a node that is gone. */
+    adoptNode: (id: string, wish: { force?: boolean } = {}) =>
+      post<{ status: 'adopted'; id: string; agents: number; workspaces: number }>(
+        `/api/nodes/${encodeURIComponent(id)}/adopt`,
+        wish,
+      ),
+
     createWorkspace: (creation: WorkspaceCreation, options?: PostOptions) =>
       post<Workspace>('/api/workspaces', creation, options),
     getWorkspace: (ref: string) => get<Workspace>(workspace(ref)),

@@ -8,6 +8,7 @@ import { makeHome } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
 import { NEWEST_SCHEMA } from '../store/migrate.ts';
 import { lockHome } from './home.ts';
+import { checkRememberedStore, rememberStore } from './remembered-store.ts';
 
 /** What the command line does to a home without its daemon, or beside it. */
 interface HomeOptions {
@@ -24,6 +25,8 @@ export async function backupHome(options: HomeOptions & { readonly version: stri
   if (!existsSync(home) || ('path' in config.db && !existsSync(config.db.path))) {
     throw new SubstratError('not_found', `There is nothing to back up: ${home} has no store.`);
   }
+  // With another configuration it would be another store.
+  checkRememberedStore(home, config);
   const limits = config.backup;
   return makeBackup({ file: resolve(file), home: realpathSync(home), store: config.db, limits, version, onProgress });
 }
@@ -36,14 +39,10 @@ export async function restoreHome(options: HomeOptions & { readonly force: boole
   const lock = lockHome(home);
   try {
     const findStore = () => configOf(options).db;
-    return await restoreBackup({
-      file: resolve(file),
-      home,
-      force,
-      newestSchema: NEWEST_SCHEMA,
-      findStore,
-      onProgress,
-    });
+    const newestSchema = NEWEST_SCHEMA;
+    const restored = await restoreBackup({ file: resolve(file), home, force, newestSchema, findStore, onProgress });
+    rememberStore(home, configOf(options));
+    return restored;
   } finally {
     lock.close();
   }

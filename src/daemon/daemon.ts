@@ -5,7 +5,7 @@ import { storeName } from '../config/store-name.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import type { Tracer } from '../core/tracing.ts';
-import type { AgentWish, KnowledgeDoor, WriteOnce } from '../http/api.ts';
+import type { AgentWish, KnowledgeDoor, ShownNode, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
 import { answerServed, expireRequests, failServed, tellPerson } from '../messaging/replies.ts';
 import { endTurns, passStaleTurns, passTurns } from '../messaging/rounds.ts';
@@ -38,6 +38,7 @@ import { AgentDoors } from './doors.ts';
 import { type Home, takeHome } from './home.ts';
 import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import type { Log } from './log.ts';
+import { adoptNode, HEARTBEAT_MS, leaveNode, listNodes, nodeNotices, seeNode } from './nodes.ts';
 import { askPersona, findPersona } from './personas.ts';
 import { checkTools, createProviders, EXTERNAL } from './providers.ts';
 import { checkRememberedStore, rememberStore } from './remembered-store.ts';
@@ -93,6 +94,7 @@ export class Daemon {
   #extensions: Promise<Extensions> | null = null;
   readonly #toolListeners = new Set<() => void>();
   #housekeeping: NodeJS.Timeout | null = null;
+  #heartbeat: NodeJS.Timeout | null = null;
   #opening: NodeJS.Timeout | null = null;
 
   /** Takes the home, opens the store, ends and takes up what a dead daemon left, and starts to work. */
@@ -219,6 +221,7 @@ export class Daemon {
       sandbox: this.#sandbox.mode,
       sandboxProblem: await this.#sandbox.problem(),
       commits: this.store.commits(),
+      notices: await nodeNotices(this).catch(() => []),
     };
   }
 
@@ -314,6 +317,7 @@ export class Daemon {
 
   async stop(): Promise<void> {
     if (this.#housekeeping) clearInterval(this.#housekeeping);
+    if (this.#heartbeat) clearInterval(this.#heartbeat);
     if (this.#opening) clearTimeout(this.#opening);
     await this.#configured?.close();
     await this.#api?.close();
@@ -323,23 +327,39 @@ export class Daemon {
     // Last, or what a turn waits for would fail, and that would be counted against it.
     await (await this.#extensions?.catch(() => null))?.close();
     await Promise.all(this.#tidying);
+    await leaveNode(this).catch(() => {});
     await this.store.close();
     this.home.release();
     // The home is free: the next daemon does not wait for a collector.
     await this.#tracing?.close();
   }
 
-  async #begin(): Promise<void> {
-    const { store, clock, home, config } = this;
-    this.startedAfter = await store.read((tx) => tx.getEventCounter({}));
-    const recovered = await recoverRuns({
-      store,
-      clock,
-      nodeId: home.nodeId,
-      maxAttempts: config.daemon.maxAttempts,
-      correspondence: this.#correspondence,
-      endProcessGroup,
+  #recover(nodeId: string): Promise<readonly string[]> {
+    const { store, clock, config } = this;
+    const { maxAttempts } = config.daemon;
+    return recoverRuns({ store, clock, nodeId, maxAttempts, correspondence: this.#correspondence, endProcessGroup });
+  }
+
+  listNodes(): Promise<readonly ShownNode[]> {
+    return listNodes(this);
+  }
+
+  adoptNode(wish: { readonly id: string; readonly force: boolean }) {
+    return adoptNode(this, wish, {
+      recover: (nodeId) => this.#recover(nodeId),
+      open: async (agents) => {
+        for (const agent of agents) await this.#doors.prepare(agent);
+        await this.#doors.openExternal(agents.filter(({ provider }) => provider === EXTERNAL));
+        await this.#scheduler.tick();
+      },
     });
+  }
+
+  async #begin(): Promise<void> {
+    const { store, home, config } = this;
+    this.startedAfter = await store.read((tx) => tx.getEventCounter({}));
+    const recovered = await this.#recover(home.nodeId);
+    await seeNode(this);
     await sweepWorkspaces(this);
     for (const agentId of recovered) this.#tidy(agentId);
     this.#configured = await createConfigured(this);
@@ -360,6 +380,8 @@ export class Daemon {
       }, wait);
     }
     this.#housekeeping = setInterval(() => void this.forget(), HOUSEKEEPING_MS);
+    this.#heartbeat = setInterval(() => void seeNode(this).catch(() => {}), HEARTBEAT_MS);
+    for (const notice of await nodeNotices(this)) this.log.warn({}, notice);
     this.log.info({ home: home.path, engine: store.engine, url: this.#api.url }, 'the daemon is up');
   }
 

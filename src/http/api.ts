@@ -27,7 +27,10 @@ export interface Api {
     readonly sandbox: 'bwrap' | 'none';
     readonly sandboxProblem: string | null;
     readonly commits: number;
+    readonly notices: string[];
   }>;
+  listNodes(): Promise<readonly ShownNode[]>;
+  adoptNode(wish: { readonly id: string; readonly force: boolean }): Promise<{ agents: number; workspaces: number }>;
   /** `write` executes the effect, or finds that it has been executed. */
   addAgent(wish: AgentWish, write: WriteOnce): Promise<AgentView>;
   /** What the agent's persona says now; null where it has none. */
@@ -38,6 +41,17 @@ export interface Api {
   terminateAgent(agentId: string, reason: string): Promise<void>;
   cancelRun(runId: string, reason: string): Promise<void>;
   readonly knowledgeDoor: KnowledgeDoor;
+}
+
+/** A daemon that has used the store, or that agents belong to. */
+export interface ShownNode {
+  readonly id: string;
+  readonly name: string | null;
+  readonly home: string | null;
+  readonly seenAt: number | null;
+  /** Living ones. */
+  readonly agents: number;
+  readonly state: 'this' | 'alive' | 'gone';
 }
 
 /** The knowledge base's part of the door: its tools, the personas, and whoever speaks MCP. */

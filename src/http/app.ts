@@ -10,6 +10,7 @@ import { eventRoutes } from './routes/events.ts';
 import { knowledgeRoutes } from './routes/knowledge.ts';
 import { memoryRoutes } from './routes/memory.ts';
 import { messageRoutes } from './routes/messages.ts';
+import { nodeRoutes } from './routes/nodes.ts';
 import { passageRoutes } from './routes/passages.ts';
 import { peopleRoutes } from './routes/people.ts';
 import { personaRoutes } from './routes/personas.ts';
@@ -51,6 +52,7 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
   app.route('/api/events', eventRoutes(api, hub));
   app.route('/api/tokens', tokenRoutes(api));
   app.route('/api/workspaces', workspaceRoutes(api));
+  app.route('/api/nodes', nodeRoutes(api));
   app.route('/api', peopleRoutes(api));
   app.route('/', knowledgeRoutes(api.knowledgeDoor));
   app.route('/', personaRoutes(api.knowledgeDoor.personas));

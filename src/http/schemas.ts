@@ -322,8 +322,20 @@ export const Status = z
     sandbox: z.enum(['bwrap', 'none']),
     sandboxProblem: z.string().nullable().openapi({ description: 'Why no agent can start, and what to do.' }),
     commits: z.int().openapi({ description: 'Commits of the store since the start.' }),
+    notices: z.array(z.string()).openapi({ description: 'What the owner should know or do.' }),
   })
   .openapi('Status');
+
+export const Node = z
+  .strictObject({
+    id: z.string(),
+    name: z.string().nullable().openapi({ description: 'The name of its host; null if it never registered.' }),
+    home: z.string().nullable(),
+    seenAt: time.nullable(),
+    agents: z.int().openapi({ description: 'Living agents that belong to it.' }),
+    state: z.enum(['this', 'alive', 'gone']),
+  })
+  .openapi('Node');
 
 export const Block = z
   .strictObject({

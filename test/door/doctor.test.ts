@@ -42,7 +42,7 @@ describe('doctor on a store', () => {
     const bytes = readFileSync(path);
     // Some pages in the middle, behind the schema, which alone would tell.
     writeFileSync(path, bytes.fill(0x5a, 10 * 4096, 60 * 4096));
-    const replace = expect.stringContaining('put a backup in the place of');
+    const replace = expect.stringContaining('restore a backup with `substrat restore FILE --force`');
     expect(await examineStore()).toMatchObject({
       state: 'problem',
       detail: expect.stringMatching(/is damaged|malformed/),

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { allPages, type Client, createClient, type Message } from '../../client/client.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type Context, collectArgument, type GlobalOptions, readArgument, readText, UsageError } from '../context.ts';
+import { describeNotices } from '../describe.ts';
 import { paint, spin, table } from '../terminal.ts';
 
 /** How long one question to the daemon waits for a reply before it is asked again. */
@@ -106,6 +107,7 @@ function listCommand(context: Context): Command {
         return context.print('There are no agents yet; `substrat agent create --help` makes one.');
       const rows = items.map((agent) => [agent.handle, agent.state, agent.role, agent.provider, String(agent.pending)]);
       for (const line of table(['HANDLE', 'STATE', 'ROLE', 'PROVIDER', 'PENDING'], rows)) context.print(line);
+      for (const line of describeNotices(await client.getStatus())) context.print(line);
     });
 }
 

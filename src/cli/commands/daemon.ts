@@ -8,7 +8,7 @@ import { createClient, type Status } from '../../client/client.ts';
 import { makeHome, unusable } from '../../config/home.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type Context, type GlobalOptions, UsageError } from '../context.ts';
-import { describePlaces, describeSandbox } from '../describe.ts';
+import { describeNotices, describePlaces, describeSandbox } from '../describe.ts';
 import { spin } from '../terminal.ts';
 import { SWITCH_STORE, warnOfUnread } from './up.ts';
 
@@ -46,6 +46,7 @@ function startCommand(context: Context): Command {
       context.print(`The daemon is up (process ${status.pid}) at ${status.url}.`);
       for (const line of describePlaces(status)) context.print(line);
       context.print(describeSandbox(status));
+      for (const line of describeNotices(status)) context.print(line);
     });
 }
 
@@ -123,6 +124,7 @@ function statusCommand(context: Context): Command {
       context.print(`URL: ${status.url ?? 'none'}`);
       for (const line of describePlaces(status)) context.print(line);
       context.print(describeSandbox(status));
+      for (const line of describeNotices(status)) context.print(line);
     });
 }
 

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { SubstratError } from '../core/errors.ts';
+import type { ShownNode } from '../http/api.ts';
+import type { AgentRow } from '../store/store.ts';
+import type { Daemon } from './daemon.ts';
+
+/** How often a daemon says that it is alive, and after which silence it counts as gone. */
+export const HEARTBEAT_MS = 60_000;
+const SILENCE_MS = 3 * HEARTBEAT_MS;
+
+export async function seeNode({ store, home, clock }: Daemon): Promise<void> {
+  await store.write((tx) => tx.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seen_at: clock() }));
+}
+
+/** A daemon that stops in good order counts as gone at once. */
+export async function leaveNode({ store, home, clock }: Daemon): Promise<void> {
+  const seen_at = clock() - SILENCE_MS;
+  await store.write((tx) => tx.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seen_at }));
+}
+
+export async function listNodes({ store, home, clock }: Daemon): Promise<ShownNode[]> {
+  const nodes = await store.read((tx) => tx.listNodes({}));
+  return nodes.map(({ seen_at, ...node }) => {
+    const alive = seen_at !== null && clock() - seen_at < SILENCE_MS;
+    const state = node.id === home.nodeId ? 'this' : alive ? 'alive' : 'gone';
+    return { ...node, state, seenAt: seen_at };
+  });
+}
+
+/** What the person should know: agents that nobody runs, and workspaces that are where the home was before. */
+export async function nodeNotices(daemon: Daemon): Promise<string[]> {
+  const gone = (await listNodes(daemon)).filter(({ state, agents }) => state === 'gone' && agents > 0);
+  const moved = await findMoves(daemon, daemon.home.nodeId);
+  return [
+    ...gone.map(({ id, name, home, agents }) => {
+      const where = home === null ? '' : ` (${name}, ${home})`;
+      return `${countAgents(agents)} in the store ${agents === 1 ? 'belongs' : 'belong'} to node ${id}${where}, which is not running: nobody runs their turns. If this home takes its place, run \`substrat node adopt ${id}\`.`;
+    }),
+    ...(moved.length > 0
+      ? [
+          `${moved.length} workspaces of this home are named by paths where the home was before, such as ${moved[0]?.from}. Run \`substrat node adopt ${daemon.home.nodeId}\` to use those in ${daemon.home.path}.`,
+        ]
+      : []),
+  ];
+}
+
+interface Wiring {
+  /** Ends what the node left running, as a starting daemon does. */
+  readonly recover: (nodeId: string) => Promise<unknown>;
+  /** The agents are ours: their doors open, and what waits for them starts. */
+  readonly open: (agents: readonly AgentRow[]) => Promise<void>;
+}
+
+/** The agents of a node that is gone become this one's. For this node itself, only moved workspaces are looked after. */
+export async function adoptNode(
+  daemon: Daemon,
+  { id, force }: { readonly id: string; readonly force: boolean },
+  { recover, open }: Wiring,
+): Promise<{ agents: number; workspaces: number }> {
+  const { store, home, clock } = daemon;
+  const node = (await listNodes(daemon)).find((one) => one.id === id);
+  if (!node)
+    throw new SubstratError('not_found', `There is no node ${id.slice(0, 80)}; \`substrat node list\` shows them.`);
+  if (node.state === 'alive' && !force) {
+    const message = `Node ${id} (${node.name}, ${node.home}) was seen less than ${SILENCE_MS / 60_000} minutes ago. Stop its daemon first. If it cannot be running any more, add --force.`;
+    throw new SubstratError('conflict', message);
+  }
+  const moves = await findMoves(daemon, id);
+  if (node.state !== 'this') await recover(id);
+  await store.write(async (tx) => {
+    if (id !== home.nodeId) await tx.adoptNode({ from: id, to: home.nodeId });
+    for (const move of moves) await tx.moveDirectory({ ...move, nodeId: home.nodeId });
+    await tx.wakeAllAgents({ nodeId: home.nodeId, now: clock() });
+  });
+  if (node.state === 'this') return { agents: 0, workspaces: moves.length };
+  await open(await store.read((tx) => tx.listAgentsOn({ nodeId: home.nodeId })));
+  return { agents: node.agents, workspaces: moves.length };
+}
+
+/** Workspaces that Substrat made in a home, whose directories are not there, or are in this home now. */
+async function findMoves(
+  { store, workspaces }: Daemon,
+  nodeId: string,
+): Promise<{ readonly from: string; readonly to: string }[]> {
+  const made = await store.read((tx) => tx.listMadeWorkspaces({ nodeId }));
+  return made.flatMap(({ path }) => {
+    const [, name] = /\/workspaces\/([^/]+)$/.exec(path) ?? [];
+    const to = name === undefined ? path : workspaces.directory(name);
+    return to !== path && (existsSync(to) || !existsSync(path)) ? [{ from: path, to }] : [];
+  });
+}
+
+function countAgents(count: number): string {
+  return count === 1 ? '1 agent' : `${count} agents`;
+}
