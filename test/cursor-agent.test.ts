@@ -22,10 +22,16 @@ afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 3 
 
 /** A daemon whose agents are the stand-in for cursor-agent; it can be killed and started again. */
 function start(mode: 'bwrap' | 'none', env: Record<string, string> = {}, more = '') {
-  const settings = `command = ${JSON.stringify(program)}\nforce = true\nenv = { HOME = ${JSON.stringify(directory)} }`;
+  const settings = `command = ${JSON.stringify(program)}\nenv = { HOME = ${JSON.stringify(directory)} }`;
   const config = `[daemon]\ndefault_provider = "cursor-agent"\n[sandbox]\nmode = "${mode}"\n[server]\nbind = "127.0.0.1:0"\n[providers.cursor-agent]\n${settings}\n${more}`;
   writeFileSync(join(directory, 'substrat.toml'), config);
   return startDaemonProcess({ home: join(directory, 'home'), config: join(directory, 'substrat.toml'), env });
+}
+
+/** What the person has set up for cursor-agent. */
+function permit(permissions: { allow?: string[]; deny?: string[] }): void {
+  mkdirSync(join(directory, '.cursor'), { recursive: true });
+  writeFileSync(join(directory, '.cursor/cli-config.json'), JSON.stringify({ permissions }));
 }
 
 /** Where the program of every agent has its chats: in its own home, or in the person's where nothing confines it. */
@@ -68,6 +74,7 @@ describe.each(['none', ...(noBwrap ? [] : ['bwrap'])] as ('bwrap' | 'none')[])('
     writeFileSync(join(directory, 'sync.toml'), base);
     const env = { PATH: process.env.PATH, HOME: directory, SUBSTRAT_HOME: join(directory, 'home') };
     await promisify(execFile)(ctx, ['sync', '--config', join(directory, 'sync.toml')], { env });
+    permit({ allow: ['Shell(cat)'] });
     const daemon = await start(mode, {}, base + persona);
     const agent = await daemon.client.createAgent({ name: 'helper', persona: 'helper' });
     const text = [
@@ -89,6 +96,18 @@ describe.each(['none', ...(noBwrap ? [] : ['bwrap'])] as ('bwrap' | 'none')[])('
     const { messages } = await daemon.client.getRun(items[0]?.id as string);
     const returned = messages.filter(({ type, tool }) => type === 'tool_return_message' && tool === 'search');
     expect(returned).toHaveLength(1);
+    const called = messages.filter(({ type }) => type === 'tool_call_message').map(({ tool }) => tool);
+    expect(called).toEqual(['search', 'shell']);
+    expect(await daemon.stop()).toBe(0);
+  });
+
+  test("what the person's rules deny is rejected, and the turn fails with the rule", async () => {
+    permit({ deny: ['Mcp(substrat:list_agents)'] });
+    const daemon = await start(mode);
+    await daemon.client.createAgent({ name: 'solo' });
+    const { messageId } = await daemon.client.sendMessage('solo', { text: '[[call list_agents {}]]' });
+    const reply = await daemon.client.awaitReply(messageId, 60);
+    expect(reply).toMatchObject({ kind: 'error', text: expect.stringContaining('"Mcp(substrat:list_agents)"') });
     expect(await daemon.stop()).toBe(0);
   });
 
@@ -120,27 +139,38 @@ describe.each(['none', ...(noBwrap ? [] : ['bwrap'])] as ('bwrap' | 'none')[])('
 });
 
 test.skipIf(noBwrap !== null)(
-  'in the sandbox an agent cannot change or move away its .cursor, nor its login',
+  'in the sandbox an agent cannot change or move away its .cursor, its login, nor its permissions',
   async () => {
     mkdirSync(join(directory, '.config/cursor'), { recursive: true });
     writeFileSync(join(directory, '.config/cursor/auth.json'), 'the login');
     const workspace = join(directory, 'work');
     mkdirSync(join(workspace, '.cursor'), { recursive: true });
     writeFileSync(join(workspace, '.cursor/own'), 'as it was');
+    permit({ allow: ['Shell(cat)'] });
     const daemon = await start('bwrap', { HOME: directory });
     await daemon.client.createAgent({ name: 'solo', workspace });
+    const ask = async (command: string) => {
+      const { messageId } = await daemon.client.sendMessage('solo', { text: `[[shell ${command}]]` });
+      return (await daemon.client.awaitReply(messageId, 60))?.text;
+    };
     const commands = [
       'cat .cursor/own',
       'cat ~/.config/cursor/auth.json',
-      'for f in .cursor/mcp.json .cursor/rules/substrat.mdc .cursor/new ~/.config/cursor/auth.json ~/.cursor/cli-config.json; do echo x > $f || true; done',
-      'mv .cursor moved || rm -rf .cursor || mv ~/.config/cursor/auth.json ~/moved || mv ~/.cursor/cli-config.json ~/moved || echo all refused',
+      'for f in .cursor/mcp.json .cursor/rules/substrat.mdc .cursor/new .cursor/cli.json ~/.config/cursor/auth.json; do echo x > $f || true; done',
+      'mv .cursor moved || rm -rf .cursor || mv ~/.config/cursor/auth.json ~/moved || echo all refused',
     ];
-    const { messageId } = await daemon.client.sendMessage('solo', { text: `[[shell ${commands.join('; echo; ')}]]` });
-    const said = (await daemon.client.awaitReply(messageId, 20))?.text;
+    const said = await ask(commands.join('; echo; '));
     expect(said).toMatch(/^as it was\nthe login\n/);
     expect(said).toMatch(/all refused\n$/);
     expect(said?.match(/Read-only file system/g)?.length).toBeGreaterThanOrEqual(5);
     expect(readdirSync(join(workspace, '.cursor'))).toEqual(['own']);
+
+    // Its configuration is its own to write, for this turn.
+    const wider = '{"permissions":{"allow":["Shell(*)"]}}';
+    const written = `cat ~/.cursor/cli-config.json; echo '${wider}' | tee ~/.cursor/cli-config.json > ~/.cursor/permissions.json; ls ~/.cursor`;
+    expect(await ask(written)).toMatch(/Mcp\(substrat:\*\)[\s\S]*permissions\.json/);
+    expect(await ask('ls ~/.cursor')).toBe('rejected');
+    expect(await ask('cat ~/.cursor/cli-config.json ~/.cursor/permissions.json')).not.toContain('Shell(*)');
     expect(await daemon.stop()).toBe(0);
   },
 );

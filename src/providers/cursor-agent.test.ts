@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Command, Needs } from '../core/command.ts';
 import { cursorAgent } from './cursor-agent.ts';
@@ -81,6 +81,9 @@ describe('cursorAgent()', () => {
     return started;
   }
 
+  /** A file of the agent's own home, as it was laid out for the turn. */
+  const configOf = (path: string) => JSON.parse(readFileSync(join(turn.home, path), 'utf8'));
+
   /** A program of the person's that answers `--version` and nothing else. */
   function answering(version: string): string {
     const file = join(agent, 'versioned');
@@ -118,10 +121,10 @@ describe('cursorAgent()', () => {
   test.each([false, true])('hands a prompt over that is too long for an argument (confined: %s)', async (confined) => {
     const prompt = `${'€'.repeat(100_000)}\nthe end`;
     const confine: Turn['confine'] = async (command, needs) => {
-      // What a sandbox does with the bind.
+      // What a sandbox does with the bind and the home.
       const bind = needs?.binds?.find(({ target }) => target === inWorkspace());
       if (bind && !existsSync(bind.target)) symlinkSync(bind.source, bind.target);
-      return command;
+      return confined ? { ...command, env: { ...command.env, HOME: turn.home } } : command;
     };
     const events = await run({ prompt, session: null, confine }, { confined });
     expect(events.at(-1)).toEqual({ type: 'done', text: 'I heard: the end (turn 1)' });
@@ -211,7 +214,8 @@ describe('cursorAgent()', () => {
         return { ...command, file: 'true', args: [] };
       };
       await run({ session: chat, confine });
-      expect(seen).toEqual(['mcp.json', 'mcp.json.before-substrat', 'rules', 'rules/own.mdc', 'rules/substrat.mdc']);
+      const files = ['cli.json', 'cli.json.before-substrat', 'mcp.json', 'mcp.json.before-substrat'];
+      expect(seen).toEqual([...files, 'rules', 'rules/own.mdc', 'rules/substrat.mdc']);
       expect(readFileSync(inWorkspace('mcp.json'), 'utf8')).toBe(own);
       expect(readdirSync(inWorkspace(), { recursive: true })).toHaveLength(3);
     });
@@ -283,7 +287,6 @@ describe('cursorAgent()', () => {
         installed: true,
         binds: [
           { source: made, target: inWorkspace(), mode: 'ro' },
-          { source: `${made}-config.json`, target: join(turn.home, '.cursor/cli-config.json'), mode: 'ro' },
           {
             source: join(person, '.config/cursor/auth.json'),
             target: join(turn.home, '.config/cursor/auth.json'),
@@ -294,6 +297,7 @@ describe('cursorAgent()', () => {
       });
       expect(command.env.NODE_USE_ENV_PROXY).toBe('1');
       expect(readdirSync(made, { recursive: true }).toSorted()).toEqual([
+        'cli.json',
         'hooks',
         'hooks/run.sh',
         'mcp.json',
@@ -305,10 +309,9 @@ describe('cursorAgent()', () => {
         'theirs',
         'substrat',
       ]);
-      expect(JSON.parse(readFileSync(`${made}-config.json`, 'utf8'))).toMatchObject({
-        permissions: { deny: ['Shell(rm)'] },
-        network: { useHttp1ForAgent: true },
-      });
+      const permissions = { allow: ['Mcp(substrat:*)'], deny: ['Shell(rm)'] };
+      expect(configOf('.cursor/cli-config.json')).toMatchObject({ permissions, network: { useHttp1ForAgent: true } });
+      expect(JSON.parse(readFileSync(join(made, 'cli.json'), 'utf8'))).toEqual({ permissions });
       expect(readdirSync(inWorkspace()).toSorted()).toEqual(['hooks', 'mcp.json', 'outside']);
     });
 
@@ -360,6 +363,121 @@ describe('cursorAgent()', () => {
       expect((await run({ confine: without('--trust') })).at(-1)).toMatchObject({
         message: expect.stringContaining('Trust'),
       });
+    });
+  });
+
+  describe('the permissions', () => {
+    const call = '[[call tool0 {"x":1}]]';
+    const ours = 'Mcp(substrat:*)';
+    const allow = (path: string, permissions: object) => {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, JSON.stringify({ permissions }));
+      onTestFinished(() => rmSync(path, { force: true }));
+    };
+    const personal = join(person, '.cursor/cli-config.json');
+
+    test("allow Substrat's tools without --force, and nothing else", async () => {
+      const events = await run({ prompt: `${call}[[shell echo hi]]` });
+      expect(events.at(-1)).toEqual({ type: 'done', text: 'called\nrejected' });
+    });
+
+    test("are the person's with ours, and a single denied call fails the turn with the rule that denies it", async () => {
+      allow(personal, { allow: ['Shell(echo)'], deny: ['Mcp(substrat:tool0)', 'Shell(rm)'] });
+      expect((await run({ prompt: '[[shell echo hi]]' })).at(-1)).toEqual({ type: 'done', text: 'hi\n' });
+      const events = await run({ prompt: call });
+      const message = `cursor-agent rejected the call of Substrat's tool tool0: User rejected MCP: substrat-tool0. The rule "Mcp(substrat:tool0)" in \`permissions.deny\` of ${personal} denies it; remove it.`;
+      expect(events.slice(1)).toEqual([
+        { type: 'tool_call', id: expect.any(String), name: 'substrat:tool0', arguments: { x: 1 } },
+        { type: 'tool_result', id: expect.any(String), result: expect.anything(), isError: true },
+        { type: 'error', kind: 'invalid_request', message },
+      ]);
+    });
+
+    test.each(['Mcp(substrat:*)', 'Mcp(*:*)', 'Mcp(*)', 'mcp(sub*)', 'Mcp(substrat, *)'])(
+      'that deny all of Substrat by %s are reported before anything is started',
+      async (rule) => {
+        allow(inWorkspace('cli.json'), { allow: [], deny: [rule] });
+        const [event, ...more] = await run({ session: chat });
+        expect(event).toMatchObject({ kind: 'invalid_request', message: expect.stringContaining(`"${rule}"`) });
+        expect(event).toMatchObject({ message: expect.stringContaining(inWorkspace('cli.json')) });
+        expect(more).toEqual([]);
+      },
+    );
+
+    test.each(['Mcp(other:*)', 'Mcp(substrat2:*)', 'Shell(*)', 'Mcp()', 'nonsense'])(
+      'that deny something else by %s are no problem',
+      async (rule) => {
+        allow(inWorkspace('cli.json'), { allow: [], deny: [rule] });
+        expect((await run({ prompt: call })).at(-1)).toEqual({ type: 'done', text: 'called' });
+        expect(JSON.parse(readFileSync(inWorkspace('cli.json'), 'utf8'))).toEqual({
+          permissions: { allow: [], deny: [rule] },
+        });
+      },
+    );
+
+    test('are made anew for every turn, and a link of the agent leads nowhere', async () => {
+      const outside = join(agent, 'outside');
+      mkdirSync(outside);
+      writeFileSync(join(outside, 'cli-config.json'), 'untouched');
+      mkdirSync(turn.home);
+      symlinkSync(outside, join(turn.home, '.cursor'));
+      await commandsOf({ session: chat }, { confined: true });
+      expect(readFileSync(join(outside, 'cli-config.json'), 'utf8')).toBe('untouched');
+      expect(readdirSync(outside)).toEqual(['cli-config.json']);
+
+      const written = ['cli-config.json', 'permissions.json', 'hooks.json', 'mcp.json', 'cli.json'];
+      for (const name of written) {
+        writeFileSync(join(turn.home, '.cursor', name), '{"permissions":{"allow":["Shell(*)"]}}');
+      }
+      symlinkSync('/etc/passwd', join(turn.home, '.cursor/projects/linked'));
+      await commandsOf({ session: chat }, { confined: true });
+      expect(readdirSync(join(turn.home, '.cursor'))).toEqual(['cli-config.json', 'projects']);
+      expect(configOf('.cursor/cli-config.json')).toMatchObject({ permissions: { allow: [ours], deny: [] } });
+      const [slug = ''] = readdirSync(join(turn.home, '.cursor/projects')).filter((name) => name !== 'linked');
+      expect(configOf(`.cursor/projects/${slug}/.workspace-trusted`)).toMatchObject({ workspacePath: turn.workspace });
+    });
+  });
+
+  describe('the calls of its own tools', () => {
+    test('are told with their results, those of Substrat are not', async () => {
+      const events = await run({ prompt: '[[shell echo hi]][[call tool0 {}]]' }, { force: true });
+      const [id] = events.flatMap((event) => (event.type === 'tool_call' ? event.id : []));
+      expect(events.slice(1, 3)).toEqual([
+        { type: 'tool_call', id, name: 'shell', arguments: { command: 'echo hi' } },
+        { type: 'tool_result', id, result: { exitCode: 0, stdout: 'hi\n' }, isError: false },
+      ]);
+      expect(events.filter(({ type }) => type.startsWith('tool_'))).toHaveLength(2);
+    });
+
+    test('are errors when they are rejected, which fails no turn', async () => {
+      const events = await run({ prompt: '[[shell echo hi]]' });
+      expect(events).toContainEqual(expect.objectContaining({ type: 'tool_result', isError: true }));
+      expect(events.at(-1)).toMatchObject({ type: 'done' });
+    });
+
+    test('are told in bounds, whatever the program prints', async () => {
+      const call = (id: string, tool_call: object, subtype = 'completed') =>
+        JSON.stringify({ type: 'tool_call', subtype, call_id: id, tool_call });
+      const nested = JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`);
+      const lines = [
+        call('1', { readToolCall: { args: { path: 'a\0b' }, result: { success: { content: 'x'.repeat(200_000) } } } }),
+        call('2', { 'odd\nnameToolCall': { args: {} } }),
+        call('3', { editToolCall: { args: nested, result: { error: { error: 'no' } } } }),
+        call('4', { function: { name: 'web\u0085search', arguments: '{}' } }, 'started'),
+        call('5', {}),
+        call('6', { mcpToolCall: 'nothing' }),
+      ];
+      const printed = join(agent, 'printed');
+      writeFileSync(printed, `${lines.join('\n')}\n`);
+      const confine: Turn['confine'] = async (command) => ({ ...command, file: 'cat', args: [printed] });
+      const events = await run({ session: chat, confine });
+      const calls = events.flatMap((event) => (event.type === 'tool_call' ? [[event.id, event.name]] : []));
+      expect(calls).toEqual([
+        ['1', 'read'],
+        ['3', 'edit'],
+        ['4', 'web search'],
+      ]);
+      expect(Math.max(...events.map((event) => JSON.stringify(event).length))).toBeLessThan(110_000);
     });
   });
 });

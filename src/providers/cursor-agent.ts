@@ -3,8 +3,10 @@ import { cursorVersionProblem, installCursorAgent } from '../core/cursor-version
 import { SubstratError } from '../core/errors.ts';
 import { cleanText } from '../core/text.ts';
 import { classify } from './classify.ts';
-import { type CursorAgentOptions, confine, placeFiles, turnArguments } from './cursor-command.ts';
+import type { CursorCall } from './cursor-calls.ts';
+import { type CursorAgentOptions, confine, permissionSources, placeFiles, turnArguments } from './cursor-command.ts';
 import { type CursorEvent, parseCursorEvent } from './cursor-events.ts';
+import { explainRejection } from './cursor-permissions.ts';
 import { createToolCounts } from './cursor-tools.ts';
 import { turnEnvironment } from './environment.ts';
 import { type ProcessEnd, processFailure, runProcess } from './process.ts';
@@ -73,6 +75,7 @@ async function* converse(options: CursorAgentOptions, turn: Turn): AsyncGenerato
   let final: Final | null = null;
   let unfinished = '';
   let oversized = 0;
+  const begun = new Set<string>();
   for await (const output of runProcess({ command, input: '', timeoutMs, signal, onSpawn, maxLineBytes })) {
     if (output.type === 'end') {
       if (unfinished) yield { type: 'text', text: cleanText(unfinished) };
@@ -86,11 +89,28 @@ async function* converse(options: CursorAgentOptions, turn: Turn): AsyncGenerato
       unfinished = '';
       if (said.text) yield { type: 'text', text: said.text };
     }
+    if (said?.type === 'call' && said.ours === null) {
+      begun.add(said.id);
+      yield asCall(said);
+    }
+    if (said?.type === 'return') {
+      // The daemon records the calls of its own tools, but what was rejected never came to it.
+      if (said.ours !== null && said.rejection === null) continue;
+      if (!begun.delete(said.id)) yield asCall(said);
+      yield { type: 'tool_result', id: said.id, result: said.result, isError: said.isError };
+      if (said.ours === null) continue;
+      const message = explainRejection(said.ours, said.rejection ?? '', permissionSources(options, turn));
+      return yield { type: 'error', kind: 'invalid_request', message };
+    }
     if (said?.type !== 'result') continue;
     if (said.usage) yield { type: 'usage', ...said.usage };
     if (!said.isError) unfinished = '';
     final = said.isError ? failed(said.text || 'It told an error without words.') : { type: 'done', text: said.text };
   }
+}
+
+function asCall({ id, name, arguments: given }: CursorCall): ProviderEvent {
+  return { type: 'tool_call', id, name, arguments: given };
 }
 
 async function createChat(options: CursorAgentOptions, turn: Turn): Promise<Step<string>> {

@@ -1,7 +1,9 @@
 import { dirname, join } from 'node:path';
 import type { Command } from '../core/command.ts';
-import { buildCursorDirectory, lendCursorFiles, promptFile } from './cursor-files.ts';
+import { personPermissions, prepareHome, trustWorkspace } from './cursor-config.ts';
+import { buildCursorDirectory, lendCursorFiles, promptFile, workspacePermissions } from './cursor-files.ts';
 import { cursorNeeds } from './cursor-needs.ts';
+import { type PermissionSource, refuseDenial, withOurs } from './cursor-permissions.ts';
 import { turnEnvironment } from './environment.ts';
 import type { Turn } from './provider.ts';
 
@@ -55,12 +57,24 @@ function isLong(prompt: string): boolean {
 }
 
 /** Lays out what the program finds in `.cursor`; answers how to put back what was there. */
-export function placeFiles({ confined }: CursorAgentOptions, turn: Turn): () => void {
+export function placeFiles(options: CursorAgentOptions, turn: Turn): () => void {
   const { workspace, mcpConfig, instructions, prompt } = turn;
-  const files = { workspace, mcpConfig, instructions, longPrompt: isLong(prompt) ? prompt : null };
-  if (!confined) return lendCursorFiles(files);
+  const longPrompt = isLong(prompt) ? prompt : null;
+  const permissions = permissionSources(options, turn);
+  refuseDenial(permissions);
+  const files = { workspace, mcpConfig, instructions, longPrompt, permissions: withOurs(permissions) };
+  if (!options.confined) {
+    trustWorkspace(workspace, turnEnvironment(turn, options.env, options.extraEnv).HOME ?? '/');
+    return lendCursorFiles(files);
+  }
+  prepareHome(turn, { ...options.env, ...options.extraEnv });
   buildCursorDirectory(files, cursorDirectory(turn));
   return () => {};
+}
+
+/** Whose rules decide what the program may do: the person's for every workspace, then the workspace's. */
+export function permissionSources({ env, extraEnv }: CursorAgentOptions, { workspace }: Turn): PermissionSource[] {
+  return [personPermissions({ ...env, ...extraEnv }), workspacePermissions(workspace)];
 }
 
 /** A program of the turn in its place: cursor-agent itself, or an MCP server that it would start. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { cleanText } from '../core/text.ts';
+import { type CursorCall, type CursorReturn, readCall, readReturn } from './cursor-calls.ts';
 import { readEvent } from './lines.ts';
 
 const text = z.string().transform(cleanText);
@@ -15,6 +16,12 @@ const event = z.discriminatedUnion('type', [
     model_call_id: z.string().optional(),
   }),
   z.object({
+    type: z.literal('tool_call'),
+    subtype: z.enum(['started', 'completed']),
+    call_id: z.string(),
+    tool_call: z.record(z.string(), z.unknown()),
+  }),
+  z.object({
     type: z.literal('result'),
     is_error: z.boolean(),
     result: text.default(''),
@@ -27,6 +34,8 @@ export type CursorEvent =
   /** A piece of a message that is being written. */
   | { readonly type: 'delta'; readonly text: string }
   | { readonly type: 'message'; readonly text: string }
+  | ({ readonly type: 'call' } & CursorCall)
+  | ({ readonly type: 'return' } & CursorCall & CursorReturn)
   | {
       readonly type: 'result';
       readonly isError: boolean;
@@ -47,6 +56,12 @@ export function parseCursorEvent(line: string): CursorEvent | null {
       // A message that is complete before a tool is called has both marks.
       const partial = said.timestamp_ms !== undefined && said.model_call_id === undefined;
       return { type: partial ? 'delta' : 'message', text: words };
+    }
+    case 'tool_call': {
+      const call = readCall(said.call_id, said.tool_call);
+      if (call === null) return null;
+      if (said.subtype === 'started') return { type: 'call', ...call };
+      return { type: 'return', ...call, ...readReturn(said.tool_call) };
     }
     case 'result':
       return { type: 'result', isError: said.is_error, text: said.result, usage: said.usage };

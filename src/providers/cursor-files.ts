@@ -2,6 +2,7 @@ import { lstatSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writ
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { SubstratError } from '../core/errors.ts';
+import { type PermissionSource, type Permissions, permissionsOf } from './cursor-permissions.ts';
 import { copyTree } from './tree-copy.ts';
 
 /** What the program shall find in the `.cursor` of its workspace. */
@@ -12,13 +13,15 @@ export interface CursorFiles {
   readonly instructions: string;
   /** A prompt that no command line can hold. */
   readonly longPrompt: string | null;
+  readonly permissions: Permissions;
 }
 
 export const promptFile = 'substrat-prompt.md';
 const rulesFile = 'rules/substrat.mdc';
 const configFile = 'mcp.json';
-/** What a workspace's `mcp.json` was before a turn without a sandbox; empty where there was none. */
-const keptFile = 'mcp.json.before-substrat';
+const cliFile = 'cli.json';
+/** What a file of the workspace's was before a turn without a sandbox; empty where there was none. */
+const kept = (file: string) => `${file}.before-substrat`;
 const MAX_CONFIG = 1024 * 1024;
 
 const servers = z.record(z.string(), z.looseObject({}));
@@ -34,9 +37,10 @@ export function buildCursorDirectory(files: CursorFiles, directory: string): voi
   rmSync(directory, { recursive: true, force: true });
   if (there) copyTree(own, directory);
   mkdirSync(join(directory, dirname(rulesFile)), { recursive: true, mode: 0o700 });
-  rmSync(join(directory, keptFile), { force: true });
-  const theirs = readConfig(join(directory, configFile)) ?? '';
-  write(join(directory, configFile), merged(theirs, files));
+  for (const [file, merge] of MERGED) {
+    rmSync(join(directory, kept(file)), { force: true });
+    write(join(directory, file), merge(readConfig(join(directory, file)) ?? '', files));
+  }
   writeTexts(files, directory);
 }
 
@@ -44,29 +48,44 @@ export function buildCursorDirectory(files: CursorFiles, directory: string): voi
 export function lendCursorFiles(files: CursorFiles): () => void {
   const own = join(files.workspace, '.cursor');
   const rules = join(own, dirname(rulesFile));
-  const [configured, kept] = [join(own, configFile), join(own, keptFile)];
   const made = [own, rules].filter((directory) => !isDirectory(directory));
-  // Of a daemon that died during a turn there is one left, and that is what was there before.
-  const before = readConfig(kept) ?? readConfig(configured) ?? '';
-  const text = merged(before, files);
+  const lent = MERGED.map(([file, merge]) => {
+    const [path, keptPath] = [join(own, file), join(own, kept(file))];
+    // Of a daemon that died during a turn there is one left, and that is what was there before.
+    const before = readConfig(keptPath) ?? readConfig(path) ?? '';
+    return { path, keptPath, before, text: merge(before, files) };
+  });
   for (const directory of made) mkdirSync(directory, { mode: 0o700 });
-  write(kept, before);
-  write(configured, text);
+  for (const { path, keptPath, before, text } of lent) {
+    write(keptPath, before);
+    write(path, text);
+  }
   writeTexts(files, own);
   return () => {
-    if (before === '') rmSync(configured, { force: true });
-    else renameSync(kept, configured);
-    for (const file of [keptFile, rulesFile, promptFile]) rmSync(join(own, file), { force: true });
+    for (const { path, keptPath, before } of lent) {
+      if (before === '') rmSync(path, { force: true });
+      else renameSync(keptPath, path);
+      rmSync(keptPath, { force: true });
+    }
+    for (const file of [rulesFile, promptFile]) rmSync(join(own, file), { force: true });
     for (const directory of made.toReversed()) removeIfEmpty(directory);
   };
 }
 
 /** The MCP servers that a workspace has of its own, by name. */
 export function serversOf(workspace: string): Record<string, Record<string, unknown>> {
+  return parse(readOwn(workspace, configFile), workspace).mcpServers;
+}
+
+/** The permissions that a workspace has of its own. */
+export function workspacePermissions(workspace: string): PermissionSource {
+  return permissionsOf(join(workspace, '.cursor', cliFile), parseCli(readOwn(workspace, cliFile), workspace));
+}
+
+function readOwn(workspace: string, file: string): string {
   const own = join(workspace, '.cursor');
-  if (!isDirectory(own)) return {};
-  const text = readConfig(join(own, keptFile)) ?? readConfig(join(own, configFile)) ?? '';
-  return parse(text, workspace).mcpServers;
+  if (!isDirectory(own)) return '';
+  return readConfig(join(own, kept(file))) ?? readConfig(join(own, file)) ?? '';
 }
 
 /** Their servers and ours; of two with one name ours is taken, or the agent would have no tools. */
@@ -74,6 +93,26 @@ function merged(theirs: string, { workspace, mcpConfig }: CursorFiles): string {
   const ours = config.parse(JSON.parse(readFileSync(mcpConfig, 'utf8')));
   const own = parse(theirs, workspace);
   return `${JSON.stringify({ ...own, mcpServers: { ...own.mcpServers, ...ours.mcpServers } }, null, 2)}\n`;
+}
+
+/** Read-only in a sandbox, and deeper than the home's: it has all rules, so that none depends on what an agent writes there. */
+function mergedCli(theirs: string, { workspace, permissions }: CursorFiles): string {
+  return `${JSON.stringify({ ...parseCli(theirs, workspace), permissions }, null, 2)}\n`;
+}
+
+const MERGED = [
+  [configFile, merged],
+  [cliFile, mergedCli],
+] as const;
+
+function parseCli(text: string, workspace: string): Record<string, unknown> {
+  if (text.trim() === '') return {};
+  try {
+    return z.looseObject({}).parse(JSON.parse(text));
+  } catch (error) {
+    const message = `${join(workspace, '.cursor', cliFile)} is not valid JSON; correct or remove it.`;
+    throw new SubstratError('bad_request', message, { cause: error });
+  }
 }
 
 function parse(text: string, workspace: string): z.infer<typeof config> {

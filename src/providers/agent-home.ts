@@ -1,0 +1,35 @@
+import { closeSync, constants, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+
+/**
+ * Writes a file in an agent's home, in the place of whatever has that name; null removes it. The agent can write everything there, so
+ * each directory is held open on the way, and a link or a file in the place of a directory is replaced: nothing outside is touched.
+ */
+export function replaceInHome(home: string, path: string, text: string | null): void {
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const names = dirname(path).split('/');
+  const held: number[] = [openSync(home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)];
+  const here = () => `/proc/self/fd/${held.at(-1)}`;
+  try {
+    for (const name of names) held.push(enter(join(here(), name)));
+    const target = join(here(), path.slice(path.lastIndexOf('/') + 1));
+    rmSync(target, { recursive: true, force: true });
+    if (text !== null) writeFileSync(target, text, { mode: 0o600, flag: 'wx' });
+  } finally {
+    for (const descriptor of held) closeSync(descriptor);
+  }
+}
+
+function enter(directory: string): number {
+  try {
+    return openSync(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
+    rmSync(directory, { force: true });
+    mkdirSync(directory, { mode: 0o700 });
+    return openSync(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  }
+}

@@ -1,0 +1,76 @@
+import * as z from 'zod';
+import { SubstratError } from '../core/errors.ts';
+
+/** What cursor-agent may do without asking. Without a terminal nobody can be asked, so it rejects everything else. */
+export interface Permissions {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+}
+
+/** The permissions of one file, and where it is. */
+export interface PermissionSource extends Permissions {
+  readonly path: string;
+}
+
+const SERVER = 'substrat';
+/** Allows the calls of our tools. `--approve-mcps` approves the server only. */
+const OUR_RULE = `Mcp(${SERVER}:*)`;
+
+const rules = z.array(z.string()).catch([]);
+const configured = z.object({ permissions: z.object({ allow: rules, deny: rules }) });
+
+export function permissionsOf(path: string, config: unknown): PermissionSource {
+  const { data } = configured.safeParse(config);
+  return { path, allow: data?.permissions.allow ?? [], deny: data?.permissions.deny ?? [] };
+}
+
+/** All rules of the person's, and the one that allows our tools. */
+export function withOurs(sources: readonly Permissions[]): Permissions {
+  const all = (kind: keyof Permissions) => sources.flatMap((source) => source[kind]);
+  return { allow: [...new Set([...all('allow'), OUR_RULE])], deny: [...new Set(all('deny'))] };
+}
+
+/** A rule that denies all our tools would make every turn useless. */
+export function refuseDenial(sources: readonly PermissionSource[]): void {
+  for (const { path, deny } of sources) {
+    const rule = deny.find((one) => denies(one, null));
+    if (rule === undefined) continue;
+    const message = `The rule "${rule}" in \`permissions.deny\` of ${path} denies cursor-agent the tools of Substrat. Remove it, or let another provider run the agent.`;
+    throw new SubstratError('bad_request', message);
+  }
+}
+
+/** Why a call of one of our tools can have been rejected, and what to do. */
+export function explainRejection(tool: string, reason: string, sources: readonly PermissionSource[]): string {
+  const told = `cursor-agent rejected the call of Substrat's tool ${tool}${reason === '' ? '.' : `: ${reason}.`}`;
+  for (const { path, deny } of sources) {
+    const rule = deny.find((one) => denies(one, tool));
+    if (rule !== undefined)
+      return `${told} The rule "${rule}" in \`permissions.deny\` of ${path} denies it; remove it.`;
+  }
+  return `${told} \`permissions.allow\` has "${OUR_RULE}"; check the rules that your Cursor account or team sets, or set \`force = true\` in [providers.cursor-agent].`;
+}
+
+/** Whether a rule such as `Mcp(substrat:send_message)` hits the tool; null stands for all of ours. */
+function denies(rule: string, tool: string | null): boolean {
+  const [, inside] = /^\s*mcp\((.*)\)\s*$/is.exec(rule) ?? [];
+  if (inside === undefined) return false;
+  const [server = '', name = '*'] = inside.split(/[:,]/).map((part) => part.trim());
+  if (!matches(server, SERVER)) return false;
+  return tool === null ? /^\*+$/.test(name) : matches(name, tool);
+}
+
+/** Without a regular expression: a workspace's rules can be anybody's. */
+function matches(pattern: string, text: string): boolean {
+  const [first = '', ...rest] = pattern.toLowerCase().split('*');
+  const name = text.toLowerCase();
+  const last = rest.pop();
+  if (last === undefined) return name === first;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return name.startsWith(first) && name.length - last.length >= at && name.endsWith(last);
+}
