@@ -162,7 +162,16 @@ export class Daemon {
     this.#sandbox = sandbox;
     const correspondence = this.#correspondence;
     const { maxAttempts, turnTimeoutMs, leaseMs, slots } = config.daemon;
-    const external = new ExternalRuns({ store, clock, nodeId, correspondence, askPersona: ask, turnTimeoutMs, tracer });
+    const external = new ExternalRuns({
+      store,
+      clock,
+      nodeId,
+      correspondence,
+      askPersona: ask,
+      turnTimeoutMs,
+      tracer,
+      log,
+    });
     const onEnded = (agentId: string) => this.#tidy(agentId);
     this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log, onEnded });
     const turn = {

@@ -2,7 +2,10 @@ import type { FailureKind } from '../core/failure.ts';
 import { waitIn } from './wait.ts';
 
 export interface Classified {
-  readonly kind: Exclude<FailureKind, 'cancelled' | 'daemon_died' | 'lease_lost' | 'timeout'>;
+  readonly kind: Exclude<
+    FailureKind,
+    'cancelled' | 'daemon_died' | 'daemon_stopped' | 'lease_lost' | 'resources' | 'store' | 'timeout'
+  >;
   /** When the provider said how long to wait. */
   readonly retryAfterMs?: number;
 }

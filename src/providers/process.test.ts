@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { processesOf } from '../../test/helpers/run-processes.ts';
@@ -201,6 +202,19 @@ describe('runProcess()', () => {
     const { lines, end } = await collect(runProcess({ ...rest, command: { ...command, cwd } }));
     expect(lines).toEqual([]);
     expect(end).toMatchObject({ reason: 'spawn_failed', exitCode: null, message: expect.stringContaining(why) });
+  });
+
+  test('says so when this process has no descriptors left: that is not the program’s failure', async () => {
+    const module = join(import.meta.dirname, 'process.ts');
+    const source = `import { openSync } from 'node:fs';
+import { processFailure, runProcess } from '${module}';
+const command = { file: 'sh', args: ['-c', 'true'], cwd: '/', env: {} };
+const turn = { command, input: '', timeoutMs: 5000, signal: new AbortController().signal, onSpawn: async () => {} };
+try { for (;;) openSync('/dev/null', 'r'); } catch {}
+for await (const end of runProcess(turn)) process.exit(processFailure(end).kind === 'resources' ? 7 : 1);`;
+    const script = 'ulimit -n 64 && exec "$0" --input-type=module-typescript -e "$1"';
+    const child = spawn('sh', ['-c', script, process.execPath, source], { stdio: 'ignore' });
+    expect((await once(child, 'exit'))[0]).toBe(7);
   });
 });
 

@@ -4,6 +4,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { Server } from 'node:net';
 import { pipeline, Readable, type Writable } from 'node:stream';
 import type { Command, SocketReceiver } from '../core/command.ts';
+import { type FailureKind, troubleOf } from '../core/failure.ts';
 import { type Line, lineSplitter } from './lines.ts';
 import { tail, untilSilent } from './pipes.ts';
 import { killGroup, type ProcessGroup, processStartTime, signalGroup } from './process-group.ts';
@@ -34,7 +35,8 @@ export type ProcessOutput =
 /** Always the last output. Who ended the program is `reason`, how it went down are its exit code and signal. */
 export interface ProcessEnd {
   readonly type: 'end';
-  readonly reason: 'exit' | 'spawn_failed' | StopReason;
+  /** `no_resources`: this machine or process has run out of what a program needs to start. */
+  readonly reason: 'exit' | 'spawn_failed' | 'no_resources' | StopReason;
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
   /** The same in a sentence for people. */
@@ -63,7 +65,7 @@ export async function* runProcess(options: ProcessOptions): AsyncGenerator<Proce
   if (options.signal.aborted)
     return yield notStarted('cancelled', 'The turn was cancelled before its program started.');
   const started = await start(options.command);
-  if ('problem' in started) return yield notStarted('spawn_failed', started.problem);
+  if ('problem' in started) return yield started.problem;
 
   const { child, group } = started;
   const watch = supervise(started, options);
@@ -105,8 +107,12 @@ function feed(stdin: Writable, input: ProcessOptions['input']): void {
 
 /** The failure that an end stands for when the program did not tell of another one. */
 export function processFailure(end: ProcessEnd): Extract<ProviderEvent, { type: 'error' }> {
-  const kind = end.reason === 'timeout' || end.reason === 'cancelled' ? end.reason : 'crash';
-  return { type: 'error', kind, message: `${end.message}\n${end.stderr}`.trim() };
+  return { type: 'error', kind: kindOf(end.reason), message: `${end.message}\n${end.stderr}`.trim() };
+}
+
+function kindOf(reason: ProcessEnd['reason']): FailureKind {
+  if (reason === 'no_resources') return 'resources';
+  return reason === 'timeout' || reason === 'cancelled' ? reason : 'crash';
 }
 
 async function start(command: Command) {
@@ -124,7 +130,8 @@ async function start(command: Command) {
     child = spawn(file, args, { cwd, env, detached: true, stdio }) as ChildProcessWithoutNullStreams;
     if (child.pid === undefined) throw (await once(child, 'error'))[0];
   } catch (error) {
-    return { problem: whyNotStarted(command, error as NodeJS.ErrnoException) };
+    const reason = troubleOf(error) === 'resources' ? ('no_resources' as const) : ('spawn_failed' as const);
+    return { problem: notStarted(reason, whyNotStarted(command, error as NodeJS.ErrnoException)) };
   } finally {
     for (const fd of opened) closeSync(fd);
   }
@@ -190,7 +197,7 @@ function supervise(
   return { stop, groupDead, stopReason: () => reason };
 }
 
-function notStarted(reason: 'cancelled' | 'spawn_failed', message: string): ProcessEnd {
+function notStarted(reason: 'cancelled' | 'spawn_failed' | 'no_resources', message: string): ProcessEnd {
   return { type: 'end', reason, exitCode: null, signal: null, message, stderr: '' };
 }
 

@@ -31,6 +31,8 @@ export interface Attempt {
   progress: Progress;
   /** The rate limit refused its last call: of such calls in a row only the first is recorded. */
   limited: boolean;
+  /** Writes what the provider told and is not recorded yet; a call of a tool comes after it. */
+  flush: () => Promise<void>;
   /** Null where nothing is traced. */
   readonly spans: RunSpans | null;
 }
@@ -51,6 +53,7 @@ export function createAttempt(
     shown: new Map(),
     progress: { step, lastType: null, called },
     limited: false,
+    flush: async () => {},
     spans,
   };
 }

@@ -86,7 +86,7 @@ export async function failAttempt(
   }
   if (!rule.counts && notBefore > now) {
     await tx.restAgent({ id: agent.id, until: notBefore, rests: agent.rests + 1 });
-    if (agent.rests === 0) {
+    if (agent.rests === rule.tellsAt) {
       const until = new Date(notBefore).toISOString();
       await correspondence.tellPerson(tx, agent, `${agent.handle} rests until ${until}: ${failure.message}`, now);
     }

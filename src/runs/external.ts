@@ -5,6 +5,7 @@ import { type Attempt, createAttempt, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun } from './endings.ts';
 import type { AskPersona } from './run-turn.ts';
 import { RunSpans, startRunSpan } from './spans.ts';
+import { untilStored } from './until-stored.ts';
 
 export interface ExternalOptions {
   readonly store: Store;
@@ -16,55 +17,85 @@ export interface ExternalOptions {
   readonly turnTimeoutMs: number;
   /** Null where nothing is traced. */
   readonly tracer: Tracer | null;
+  readonly log: Record<'warn' | 'error', (details: object, message: string) => void>;
 }
 
 interface Joined {
   readonly attempt: Promise<Attempt>;
   connections: number;
+  /** The try under way to store that everybody has left: whether it was stored. */
+  closing: Promise<boolean> | null;
 }
 
 /**
  * The open-ended runs of agents that somebody else runs. The first connection opens the run, further ones share it (some
- * programs start their MCP servers twice), and the last one to leave ends it.
+ * programs start their MCP servers twice), and the last one to leave ends it. While that end cannot be stored the run
+ * stays open, and whoever joins shares it.
  */
 export class ExternalRuns {
   readonly #options: ExternalOptions;
   readonly #joined = new Map<string, Joined>();
-  readonly #leaving = new Map<string, Promise<void>>();
+  readonly #leaving = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
 
   constructor(options: ExternalOptions) {
     this.#options = options;
   }
 
   async join(agentId: string): Promise<Attempt> {
+    await this.#joined.get(agentId)?.closing;
     let joined = this.#joined.get(agentId);
     if (!joined) {
-      joined = { attempt: this.#open(agentId), connections: 0 };
+      joined = { attempt: this.#open(agentId), connections: 0, closing: null };
       this.#joined.set(agentId, joined);
     }
     joined.connections += 1;
     try {
       return await joined.attempt;
     } catch (error) {
-      this.#joined.delete(agentId);
+      if (this.#joined.get(agentId) === joined) this.#joined.delete(agentId);
       throw error;
     }
   }
 
+  /** Resolves when the end of the run is stored, or somebody has joined it again. */
   async leave(agentId: string): Promise<void> {
     const joined = this.#joined.get(agentId);
     if (!joined) return;
     joined.connections -= 1;
     if (joined.connections > 0) return;
-    this.#joined.delete(agentId);
-    const left = joined.attempt.then((attempt) => this.#close(attempt)).finally(() => this.#leaving.delete(agentId));
-    this.#leaving.set(agentId, left);
-    await left;
+    const left = this.#leave(agentId, joined);
+    this.#leaving.add(left);
+    await left.finally(() => this.#leaving.delete(left));
   }
 
-  /** Resolves when everybody who has left is out. */
+  /** Resolves when everybody who has left is out, or the store has not answered for so long that the next start has to see to it. */
   async settled(): Promise<void> {
-    await Promise.all(this.#leaving.values());
+    this.#stopping.abort();
+    await Promise.all(this.#leaving);
+  }
+
+  async #leave(agentId: string, joined: Joined): Promise<void> {
+    const { log } = this.#options;
+    const attempt = await joined.attempt;
+    const close = async () => {
+      if (joined.connections > 0) return;
+      const closing = this.#close(attempt);
+      joined.closing = closing.then(
+        () => this.#joined.delete(agentId),
+        () => false,
+      );
+      await closing.finally(() => {
+        joined.closing = null;
+      });
+    };
+    const onFailure = (error: Error) => log.warn({ agentId, error: error.message }, 'leaving could not be stored');
+    try {
+      await untilStored(close, { signal: this.#stopping.signal, onFailure });
+    } catch (error) {
+      log.error({ agentId, error: (error as Error).message }, 'leaving failed; the next to join ends the run');
+      if (joined.connections === 0) this.#joined.delete(agentId);
+    }
   }
 
   async #close(attempt: Attempt): Promise<void> {
@@ -76,20 +107,22 @@ export class ExternalRuns {
       );
       spans?.end('completed');
     } catch (error) {
-      spans?.end('cancelled');
       // Terminated or cancelled meanwhile: the end is written already.
       if (!(error instanceof SubstratError && error.code === 'fenced')) throw error;
+      spans?.end('cancelled');
     }
   }
 
   async #open(agentId: string): Promise<Attempt> {
-    await this.#leaving.get(agentId);
-    const { store, clock, nodeId, tracer, askPersona, turnTimeoutMs } = this.#options;
+    const { store, clock, nodeId, tracer, askPersona, turnTimeoutMs, correspondence } = this.#options;
     const joining = (await store.read((tx) => tx.getAgent({ id: agentId }))) as AgentRow;
     const persona = await askPersona(joining, { timeoutMs: turnTimeoutMs });
     const { run, agent } = await store.write(async (tx) => {
       const agent = (await tx.getAgent({ id: agentId })) as AgentRow;
       if (agent.terminated_at !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
+      // A run whose end could not be stored, or of which nobody knows that it was opened.
+      const open = await tx.getLiveRun({ agentId });
+      if (open) await completeRun(tx, correspondence, createAttempt(open, agent), { finalText: '' }, clock());
       const run = await tx.insertOpenRun({ agentId, treeId: agent.tree_id, nodeId, now: clock() });
       await tx.appendEvent({ type: 'run_started', at: clock(), agentId, data: { runId: run.id, agentId, attempt: 1 } });
       return { run, agent };

@@ -1,4 +1,5 @@
 import { SubstratError } from '../core/errors.ts';
+import { troubleOf } from '../core/failure.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import { cleanText } from '../core/text.ts';
 import { errorCode, inSpan, under } from '../core/tracing.ts';
@@ -6,7 +7,9 @@ import type { Provider, ProviderEvent, Turn } from '../providers/provider.ts';
 import type { AgentRow, Store, Tx } from '../store/store.ts';
 import { type Attempt, advance, type Entry, type Progress, record, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun, type Failure, failAttempt } from './endings.ts';
+import { EventBatch, type Told } from './event-batch.ts';
 import { type Started, writePrompt } from './start.ts';
+import { type Patience, untilStored } from './until-stored.ts';
 
 export interface TurnDependencies {
   readonly store: Store;
@@ -147,15 +150,30 @@ async function execute(
       await write((tx) => tx.setRunProcess({ id: attempt.runId, pid, startedAt }));
     },
   });
-  for await (const event of events) {
-    if (event.type === 'done') return { finalText: cleanText(event.text), stopReason: event.stopReason };
-    if (event.type === 'error') return failureOf(event, agent.session);
-    const told = withCost(event, deps.prices(agent.provider));
+  const batch = new EventBatch(async (told) => {
     const progress = await write((tx) => keep(tx, attempt, told, deps.clock()));
     advance(attempt, progress);
-    trace(attempt, told);
+    for (const event of told) trace(attempt, event);
+  });
+  attempt.flush = () => batch.flush();
+  const patience = patienceFor(deps, attempt, signal, 'what a provider tells could not be stored');
+  const flush = () => untilStored(attempt.flush, patience);
+  try {
+    for await (const event of events) {
+      if (event.type === 'done' || event.type === 'error') await flush();
+      if (event.type === 'done') return { finalText: cleanText(event.text), stopReason: event.stopReason };
+      if (event.type === 'error') return failureOf(event, agent.session);
+      if (batch.add(withCost(event, deps.prices(agent.provider)))) await flush();
+    }
+    await flush();
+  } finally {
+    batch.close();
   }
   return { failure: { kind: 'crash', message: `The provider "${agent.provider}" ended without a result.` } };
+}
+
+function patienceFor({ log }: TurnDependencies, { runId }: Attempt, signal: AbortSignal, what: string): Patience {
+  return { signal, onFailure: ({ message }) => log.warn({ runId, error: message }, what) };
 }
 
 /** What a provider does not tell is reckoned from its prices, per million tokens. */
@@ -165,16 +183,19 @@ function withCost<E extends ProviderEvent>(event: E, prices: Prices | null): E {
   return { ...event, costUsd };
 }
 
-type Told = Exclude<ProviderEvent, { type: 'done' | 'error' }>;
+async function keep(tx: Tx, attempt: Attempt, events: readonly Told[], now: number): Promise<Progress | null> {
+  for (const event of events) await keepBeside(tx, attempt, event);
+  const entries = events.flatMap(entriesOf);
+  return entries.length > 0 ? record(tx, attempt, entries, now) : null;
+}
 
-async function keep(tx: Tx, attempt: Attempt, event: Told, now: number): Promise<Progress | null> {
+/** What is not in the record, but on the agent or the run. */
+async function keepBeside(tx: Tx, attempt: Attempt, event: Told): Promise<void> {
   if (event.type === 'session') await tx.setSession({ id: attempt.agentId, session: event.session });
   if (event.type === 'usage') {
     const { inputTokens, outputTokens, costUsd = 0 } = event;
     await tx.addUsage({ id: attempt.runId, inputTokens, outputTokens, costUsd });
   }
-  const entries = entriesOf(event);
-  return entries.length > 0 ? record(tx, attempt, entries, now) : null;
 }
 
 function entriesOf(event: Told): Entry[] {
@@ -208,19 +229,15 @@ function failureOf(event: Extract<ProviderEvent, { type: 'error' }>, resumed: st
   return { failure: { kind, message: cleanText(message), ...(retryAfterMs !== undefined && { retryAfterMs }) } };
 }
 
-/** Writes the end down, as often as it takes: a full disk must not leave an agent busy for ever. */
+/** Stores the end, however often it takes: a full disk must not leave an agent busy for ever. */
 async function settle(deps: TurnDependencies, attempt: Attempt, outcome: Outcome, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    try {
-      await deps.store.write((tx) => end(tx, deps, attempt, outcome));
-      return;
-    } catch (error) {
-      // Cancelled, terminated or taken over: whoever did that wrote the end.
-      if (isFenced(error)) return;
-      deps.log.warn({ runId: attempt.runId, error: (error as Error).message }, 'the end of a turn could not be stored');
-      if (signal.aborted) return;
-      await new Promise((resolve) => setTimeout(resolve, 1000));
-    }
+  const patience = patienceFor(deps, attempt, signal, 'the end of a turn could not be stored');
+  try {
+    await untilStored(() => deps.store.write((tx) => end(tx, deps, attempt, outcome)), patience);
+  } catch (error) {
+    // Fenced: cancelled, terminated or taken over, and that wrote the end. Otherwise the next start does.
+    if (isFenced(error)) return;
+    deps.log.warn({ runId: attempt.runId, error: (error as Error).message }, 'the end of a turn is left to recovery');
   }
 }
 
@@ -232,12 +249,14 @@ async function end(tx: Tx, deps: TurnDependencies, attempt: Attempt, outcome: Ou
   const run = await tx.holdRun(attempt);
   // Cancelled, yet the run is still ours: the daemon is stopping, which is nobody's failure.
   const failure: Failure =
-    outcome === 'cancelled' ? { kind: 'daemon_died', message: 'The daemon was stopped.' } : outcome.failure;
+    outcome === 'cancelled' ? { kind: 'daemon_stopped', message: 'The daemon was stopped.' } : outcome.failure;
   await failAttempt(tx, deps.correspondence, run, failure, { maxAttempts: deps.maxAttempts }, now);
 }
 
-/** What somebody has to put right first, such as a sandbox that cannot be made or a persona that is gone, is no crash of a program. */
-function kindOf(error: unknown): 'crash' | 'invalid_request' | 'timeout' {
+/** What somebody has to put right first, such as a sandbox that cannot be made or a missing persona, is not a crash. */
+function kindOf(error: unknown): Failure['kind'] {
+  const trouble = troubleOf(error);
+  if (trouble) return trouble;
   if (!(error instanceof SubstratError)) return 'crash';
   if (error.code === 'timeout') return 'timeout';
   return ['bad_request', 'forbidden', 'not_found', 'unsupported'].includes(error.code) ? 'invalid_request' : 'crash';

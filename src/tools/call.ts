@@ -75,6 +75,7 @@ async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall)
   let undo = async (): Promise<void> => {};
   try {
     refuseEarly(call, attempt, tool);
+    await attempt.flush();
     const input = parseInput(call);
     let looked: unknown;
     if (tool.prepare || tool.look) {

@@ -33,6 +33,7 @@ export async function callCustom(
   let counted: { readonly key?: string } = {};
   try {
     refuseEarly(call, attempt, { effect: true });
+    await attempt.flush();
     const input = parseInput(call);
     const key = callKey(tool.name, input);
     const begun = await deps.store.write(async (tx) => {

@@ -20,21 +20,24 @@ export function writingTwice(store: Store): Store {
   };
 }
 
-/** A store whose next write that `fails` accepts is executed, and then its commit fails. */
-export function failingAtCommit(store: Store): Store & { failNext(fails?: () => boolean): void } {
+/** A store whose next write that `fails` accepts is executed, and then its commit fails; while it is down, all fail. */
+export function failingAtCommit(store: Store): Store & { failNext(fails?: () => boolean): void; down: boolean } {
   let failing: (() => boolean) | null = null;
-  return {
+  const failed = () => new SubstratError('store', 'The store could not write: the commit failed.');
+  const failingStore = {
     ...store,
+    down: false,
     failNext: (fails = () => true) => {
       failing = fails;
     },
-    write: async (work) => {
-      if (!failing?.()) return store.write(work);
-      failing = null;
+    write: async <T>(work: Work<T>): Promise<T> => {
+      if (!failingStore.down && !failing?.()) return store.write(work);
+      if (!failingStore.down) failing = null;
       await rollBack(store, work);
-      throw new SubstratError('store', 'The store could not write: the commit failed.');
+      throw failed();
     },
   };
+  return failingStore;
 }
 
 async function rollBack<T>(store: Store, work: Work<T>): Promise<void> {

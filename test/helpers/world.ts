@@ -15,6 +15,7 @@ import { createAgent, terminateAgent } from '../../src/messaging/tree.ts';
 import type { Provider, ProviderEvent, Turn } from '../../src/providers/provider.ts';
 import type { Attempt } from '../../src/runs/attempt.ts';
 import { cancelRun } from '../../src/runs/endings.ts';
+import type { Told } from '../../src/runs/event-batch.ts';
 import { ExternalRuns } from '../../src/runs/external.ts';
 import { recoverRuns } from '../../src/runs/recovery.ts';
 import { runTurn } from '../../src/runs/run-turn.ts';
@@ -41,6 +42,8 @@ export interface WorldTurn {
   /** Calls a tool; an error of the tool is thrown with its code first. */
   call(tool: string, args?: object): Promise<Record<string, unknown>>;
   callRaw(tool: string, args?: unknown): Promise<CallResult | null>;
+  /** Tells something as a program does; resolves when the daemon asks for more. */
+  tell(event: Told): Promise<void>;
 }
 
 /** What an agent does in a turn: its final text, or a failure. */
@@ -64,6 +67,8 @@ export interface WorldOptions {
   readonly requestDeadlineMs?: number;
   readonly providerSlots?: Record<string, number>;
   readonly customTools?: readonly CustomTool[];
+  /** Called before each turn's program would start; what it throws, the daemon meets. */
+  readonly beforeTurn?: () => void;
 }
 
 const NODE = 'node-1';
@@ -136,6 +141,7 @@ export async function createWorld(options: WorldOptions = {}) {
     askPersona: async () => null,
     turnTimeoutMs: 60_000,
     tracer: null,
+    log,
   });
 
   const callFor = (attempt: Attempt, connection = { given: new Set<string>() }) => ({
@@ -156,11 +162,24 @@ export async function createWorld(options: WorldOptions = {}) {
     const view = { name, prompt, messages, journal, session, runId, signal, attempt: attempt.number };
     const { promise: aborted, resolve } = Promise.withResolvers<Failing>();
     signal.addEventListener('abort', () => resolve({ failure: 'cancelled' }));
-    let said: string | Failing;
-    try {
-      said = await Promise.race([behave({ ...view, ...callFor(attempt) }), aborted]);
-    } catch (error) {
-      said = { failure: 'crash', message: (error as Error).message };
+    const told: { event: Told; taken: () => void }[] = [];
+    let heard = Promise.withResolvers<void>();
+    const tell = (event: Told) =>
+      new Promise<void>((taken) => {
+        told.push({ event, taken });
+        heard.resolve();
+      });
+    const behaving = async (): Promise<string | Failing> => behave({ ...view, ...callFor(attempt), tell });
+    const crashed = (error: Error): Failing => ({ failure: 'crash', message: error.message });
+    const end = Promise.race([behaving().catch(crashed), aborted]);
+    let said: string | Failing | undefined;
+    while (said === undefined) {
+      said = await Promise.race([end, heard.promise.then(() => undefined)]);
+      heard = Promise.withResolvers<void>();
+      for (let next = told.shift(); next; next = told.shift()) {
+        yield next.event;
+        next.taken();
+      }
     }
     if (typeof said === 'string') {
       yield { type: 'done', text: said };
@@ -195,13 +214,16 @@ export async function createWorld(options: WorldOptions = {}) {
             provider: () => provider,
             askPersona: async () => null,
             prices: () => ({ input: 1, output: 2 }),
-            openDoor: async () => ({
-              mcpConfig: '',
-              countTools: async () => 0,
-              home: '',
-              confine: async (command) => command,
-              close: async () => {},
-            }),
+            openDoor: async () => {
+              options.beforeTurn?.();
+              return {
+                mcpConfig: '',
+                countTools: async () => 0,
+                home: '',
+                confine: async (command) => command,
+                close: async () => {},
+              };
+            },
             maxAttempts: options.maxAttempts ?? 3,
             turnTimeoutMs: 60_000,
             log,
@@ -325,6 +347,9 @@ export async function createWorld(options: WorldOptions = {}) {
       store
         .write((tx) => cancelRun(tx, correspondence, runId, 'A person cancelled the run.', now))
         .then(() => scheduler.abort(runId)),
+    /** Ends a run in the store alone, as another process does: its turn goes on and does not know. */
+    fence: (runId: string) =>
+      store.write((tx) => cancelRun(tx, correspondence, runId, 'Another process ended it.', now)),
     terminate: async (name: string) => {
       const agent = await agentNamed(name);
       const fenced = await store.write((tx) => terminateAgent(tx, agent, 'a person terminated it', now));

@@ -1,0 +1,71 @@
+import type { ProviderEvent } from '../providers/provider.ts';
+
+/** What a provider tells during a turn. */
+export type Told = Exclude<ProviderEvent, { type: 'done' | 'error' }>;
+
+/** So much may wait to be written; the program that tells more waits, by its pipe. */
+const MOST_EVENTS = 1_000;
+const MOST_CHARACTERS = 1_000_000;
+/** A text waits at most so long. */
+const FLUSH_MS = 100;
+
+/**
+ * Collects what a provider tells, so that many texts share one commit. Texts and usage wait for company; everything else
+ * is written at once, with what waited before it.
+ */
+export class EventBatch {
+  readonly #keep: (events: readonly Told[]) => Promise<void>;
+  #waiting: Told[] = [];
+  #characters = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> = Promise.resolve();
+  /** The last write failed: whoever adds has to see to it. */
+  #failed = false;
+
+  constructor(keep: (events: readonly Told[]) => Promise<void>) {
+    this.#keep = keep;
+  }
+
+  /** Whether it must be flushed before more is added. */
+  add(event: Told): boolean {
+    this.#waiting.push(event);
+    if (event.type === 'text') this.#characters += event.text.length;
+    const canWait = event.type === 'text' || event.type === 'usage';
+    const full = this.#waiting.length >= MOST_EVENTS || this.#characters >= MOST_CHARACTERS;
+    if (!canWait || full || this.#failed) return true;
+    this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), FLUSH_MS);
+    return false;
+  }
+
+  /** Writes what waits, once; what could not be written waits on. */
+  flush(): Promise<void> {
+    this.#disarm();
+    const written = this.#writing.then(() => this.#write());
+    this.#writing = written.catch(() => {});
+    return written;
+  }
+
+  close(): void {
+    this.#disarm();
+  }
+
+  async #write(): Promise<void> {
+    if (this.#waiting.length === 0) return;
+    const events = this.#waiting;
+    this.#waiting = [];
+    this.#characters = 0;
+    try {
+      await this.#keep(events);
+      this.#failed = false;
+    } catch (error) {
+      this.#failed = true;
+      this.#waiting = [...events, ...this.#waiting];
+      throw error;
+    }
+  }
+
+  #disarm(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+}

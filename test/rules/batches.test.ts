@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { createWorld } from '../helpers/world.ts';
+
+test('texts that a program tells are recorded before the calls that come after them', async () => {
+  const world = await createWorld();
+  await world.create('x');
+  let runId = '';
+  world.behave('x', async (turn) => {
+    runId = turn.runId;
+    const say = (text: string) => turn.tell({ type: 'text', text });
+    await say('one');
+    await say('two');
+    await turn.call('list_agents');
+    await say('three');
+    await turn.tell({ type: 'tool_call', id: 'own', name: 'shell', arguments: {} });
+    await say('four');
+    await turn.tell({ type: 'tool_result', id: 'own', result: 'ok', isError: false });
+    await say('five');
+    return 'done';
+  });
+  await world.ask('x', 'go');
+  await world.settle();
+  const records = await world.store.read((tx) => tx.listRecords({ runId }));
+  const told = records
+    .slice(2)
+    .map(({ type, content, tool }) => tool ?? (type === 'assistant_message' ? content : type));
+  expect(told.map((one) => one.replaceAll('"', ''))).toEqual([
+    'one',
+    'two',
+    'list_agents',
+    'list_agents',
+    'three',
+    'shell',
+    'four',
+    'tool_return_message',
+    'five',
+  ]);
+  expect(records.map(({ step }) => step)).toEqual([1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3]);
+});
+
+test('many texts share a commit, and a text is stored soon though nothing follows it', async () => {
+  const world = await createWorld();
+  await world.create('x');
+  let runId = '';
+  let commits = 0;
+  const { promise: seen, resolve: goOn } = Promise.withResolvers<void>();
+  world.behave('x', async (turn) => {
+    runId = turn.runId;
+    const before = world.store.commits();
+    for (let n = 0; n < 3_000; n += 1) await turn.tell({ type: 'text', text: `text ${n}` });
+    commits = world.store.commits() - before;
+    await turn.tell({ type: 'text', text: 'the last for now' });
+    await seen;
+    return 'done';
+  });
+  await world.ask('x', 'go');
+  await world.tick();
+  const texts = async () => {
+    const records = await world.store.read((tx) => tx.listRecords({ runId }));
+    return records.filter(({ type }) => type === 'assistant_message').map(({ content }) => JSON.parse(content));
+  };
+  while ((await texts()).at(-1) !== 'the last for now') await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(await texts()).toEqual([...Array.from({ length: 3_000 }, (_, n) => `text ${n}`), 'the last for now']);
+  expect(commits).toBeLessThan(300);
+  goOn();
+  await world.settle();
+});
