@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../src/config/config.ts';
 import type { Knowledge } from '../src/core/knowledge.ts';
 import { createSubstrat } from '../src/ctx/library.ts';
+import { readScript } from '../src/scripting/open.ts';
 import { type Extensions, openExtensions } from '../src/tools/extensions.ts';
 import { alternate, type Bench, median, type Row } from './measure.ts';
 
@@ -78,6 +79,7 @@ async function loadMany(scratch: string): Promise<number> {
     read: () => loadConfig({ file: join(scratch, 'many.toml'), cwd: scratch, home: scratch, env: {} }),
     knowledge: undefined,
     env: {},
+    readScript,
     log: () => undefined,
   });
   const seconds = (performance.now() - start) / 1_000;

@@ -9,7 +9,12 @@ export type Commands = Readonly<Record<string, (context: Context) => Promise<Com
 
 /** A command line: the one command that is named, or all of them, as for help and for what is made from them. */
 export async function createCommandLine(
-  about: { readonly name: 'substrat' | 'ctx'; readonly description: string; readonly commands: Commands },
+  about: {
+    readonly name: 'substrat' | 'ctx';
+    readonly description: string;
+    readonly commands: Commands;
+    readonly trust?: string;
+  },
   version: string,
   named?: string,
 ): Promise<Command> {
@@ -25,6 +30,7 @@ export async function createCommandLine(
     .option('--config <file>', 'configuration file')
     .option('--json', 'print one JSON value (a stream: one a line) and nothing else')
     .configureHelp({ showGlobalOptions: true });
+  if (about.trust !== undefined) program.option('--trust', about.trust);
   const alone = named === undefined || named === 'completions' ? undefined : about.commands[named];
   for (const load of alone ? [alone] : Object.values(about.commands)) program.addCommand(await load(context));
   for (const command of everyCommand(program)) command.exitOverride().showHelpAfterError('(--help shows how)');

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
 import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import { type Env, expand } from './expand.ts';
+import { type Env, expand, type Unset } from './expand.ts';
 import type { Place } from './fields.ts';
 import { userHome } from './home.ts';
 import { locate } from './locate.ts';
@@ -65,15 +65,18 @@ export interface LoadOptions {
   readonly cwd: string;
   readonly home: string;
   readonly env: Env;
+  /** What stands in `file`, where that was read already. */
+  readonly source?: string | undefined;
+  readonly unset?: Unset | undefined;
 }
 
 export function loadConfig(options: LoadOptions): Config {
   const { file, name, source, place } = openConfig(options);
-  return deepFreeze({ ...parseSections(source, name, place, options.env), file });
+  return deepFreeze({ ...parseSections(source, name, place, options), file });
 }
 
 /** Where the configuration is, what stands in it, and what its paths are relative to. */
-export function openConfig({ file, cwd, home, env }: LoadOptions) {
+export function openConfig({ file, cwd, home, env, source }: LoadOptions) {
   const found = file === undefined ? homeConfig(resolve(cwd, home)) : resolve(cwd, file);
   const base = found === null ? cwd : dirname(found);
   const place: Place = {
@@ -85,7 +88,7 @@ export function openConfig({ file, cwd, home, env }: LoadOptions) {
       ),
   };
   const name = found === null ? 'defaults' : displayName(found, cwd);
-  return { file: found, name, source: found === null ? '' : readSource(found, name), place };
+  return { file: found, name, source: found === null ? '' : (source ?? readSource(found, name)), place };
 }
 
 /** Null where the home has none. */
@@ -94,10 +97,15 @@ export function homeConfig(home: string): string | null {
   return existsSync(file) ? file : null;
 }
 
-function parseSections(source: string, name: string, place: Place, env: Env): Sections {
+function parseSections(
+  source: string,
+  name: string,
+  place: Place,
+  { env, unset }: Pick<LoadOptions, 'env' | 'unset'>,
+): Sections {
   const shape = sections(place);
   const schema = z.strictObject(shape).superRefine(checkPersonas);
-  const { value, problems } = expand(parseSource(source, name), Object.keys(shape), env);
+  const { value, problems } = expand(parseSource(source, name), Object.keys(shape), env, unset);
   // Compiling schemas for this one parse would cost more than it saves.
   const parsed = schema.safeParse(value, { error: typeMessage, jitless: true });
   if (parsed.success && problems.length === 0) return parsed.data;
@@ -119,7 +127,8 @@ function checkPersonas({ members, agents }: Sections, context: z.RefinementCtx):
   }
 }
 
-function displayName(file: string, cwd: string): string {
+/** Relative to the working directory where it lies in it. */
+export function displayName(file: string, cwd: string): string {
   const path = relative(cwd, file);
   return path === '' || path.startsWith('..') ? file : path;
 }

@@ -2,16 +2,41 @@ import { keyName, type Problem } from './report.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
+/** What becomes of a variable without a value and without a default: an error, or its own name. */
+export type Unset = 'error' | 'name';
+
 /** No section is nested as deep as this; a document that is would exhaust the stack. */
 const maxDepth = 32;
+const VARIABLE = /\$\$\{|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{/g;
+
+/** The variables that the strings of a document take from the environment, and the tables that they stand in. */
+export function variablesOf(document: Record<string, unknown>): { readonly name: string; readonly table: string }[] {
+  const found = new Map<string, string>();
+  const visit = (value: unknown, path: readonly PropertyKey[]): void => {
+    if (typeof value === 'string') {
+      for (const [, name] of value.matchAll(VARIABLE)) {
+        if (name !== undefined && !found.has(name)) found.set(name, `[${path.slice(0, -1).map(String).join('.')}]`);
+      }
+    } else if (typeof value === 'object' && value !== null && path.length <= maxDepth) {
+      for (const [key, item] of Object.entries(value)) visit(item, [...path, key]);
+    }
+  };
+  visit(document, []);
+  return [...found].map(([name, table]) => ({ name, table }));
+}
 
 /** Replaces `${NAME}` and `${NAME:-default}` in the strings of the named sections; `$${` stands for a plain `${`. */
-export function expand(document: Record<string, unknown>, sections: readonly string[], env: Env) {
+export function expand(
+  document: Record<string, unknown>,
+  sections: readonly string[],
+  env: Env,
+  unset: Unset = 'error',
+) {
   const problems: Problem[] = [];
 
   function visit(value: unknown, path: readonly PropertyKey[]): unknown {
     const fail = (text: string) => problems.push({ path, text: `${keyName(path)} ${text}` });
-    if (typeof value === 'string') return expandText(value, env, fail);
+    if (typeof value === 'string') return expandText(value, env, unset, fail);
     if (typeof value !== 'object' || value === null || value instanceof Date) return value;
     if (path.length > maxDepth) {
       fail('is nested too deep');
@@ -26,8 +51,8 @@ export function expand(document: Record<string, unknown>, sections: readonly str
   return { value, problems };
 }
 
-function expandText(text: string, env: Env, fail: (text: string) => void): string {
-  return text.replace(/\$\$\{|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{/g, (match, name?: string, fallback?: string) => {
+function expandText(text: string, env: Env, unset: Unset, fail: (text: string) => void): string {
+  return text.replace(VARIABLE, (match, name?: string, fallback?: string) => {
     if (match === '$${') return '${';
     if (name === undefined) {
       fail('has no variable after its "${"; write "$${" where the text itself is meant');
@@ -35,6 +60,7 @@ function expandText(text: string, env: Env, fail: (text: string) => void): strin
     }
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (fallback !== undefined) return value || fallback;
+    if (value === undefined && unset === 'name') return name;
     if (value === undefined) fail(`needs the environment variable ${name}, which is not set`);
     return value ?? match;
   });

@@ -14,8 +14,8 @@ export interface Setting {
 
 /** Every setting that is in force, and where it came from. Secrets are not shown, and variables only by their names. */
 export function explainConfig(options: LoadOptions): { file: string | null; settings: Setting[] } {
-  const config = loadConfig(options);
-  const { name, source, place } = openConfig(options);
+  const { file, name, source, place } = openConfig(options);
+  const config = loadConfig({ ...options, file: file ?? undefined, source });
   const document = parseSource(source, name);
   const schema = z.strictObject(sections(place));
   const settings: Setting[] = [];

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
@@ -9,10 +9,11 @@ export function resolveHome(env: Env): string {
   return resolve(env.SUBSTRAT_HOME || join(userHome(env), '.substrat'));
 }
 
-/** Makes the home, for its owner only, where there is none. */
+/** Makes the home, for its owner only, where there is none; one that others can enter is closed to them. */
 export function makeHome(path: string): void {
   try {
     makeDirectory(path);
+    tightenHome(path);
     accessSync(path, constants.W_OK);
     const probe = join(path, '.probe');
     writeFileSync(probe, Buffer.alloc(4096), { mode: 0o600 });
@@ -20,6 +21,12 @@ export function makeHome(path: string): void {
   } catch (error) {
     throw unusable(path, error);
   }
+}
+
+/** Names of agents and sources are nobody else's business. A home that is not there, or somebody else's, is left alone. */
+export function tightenHome(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o077) !== 0) chmodSync(path, 0o700);
 }
 
 export function unusable(path: string, error: unknown): SubstratError {

@@ -1,5 +1,5 @@
-import { realpathSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, relative } from 'node:path';
+import { isAbsolute, relative } from 'node:path';
+import { realPlace } from './inside.ts';
 
 type Db = { readonly path: string } | { readonly url: string };
 
@@ -18,19 +18,11 @@ export function storeName(db: Db): string {
  */
 export function storeIdentity(db: Db, home: string): string {
   if ('path' in db) {
-    const inHome = relative(realPlace(home), realPlace(db.path));
-    return inHome.startsWith('..') || isAbsolute(inHome) ? realPlace(db.path) : inHome;
+    const real = realPlace(db.path) ?? db.path;
+    const inHome = relative(realPlace(home) ?? home, real);
+    return inHome.startsWith('..') || isAbsolute(inHome) ? real : inHome;
   }
   const url = new URL(storeName(db));
   url.username = '';
   return url.href;
-}
-
-/** The path with the links in it resolved, as far as it exists. */
-function realPlace(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return dirname(path) === path ? path : join(realPlace(dirname(path)), basename(path));
-  }
 }

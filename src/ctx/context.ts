@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { type Context, type GlobalOptions, UsageError } from '../cli/context.ts';
-import { type Config, type LoadOptions, loadConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { makeHome, unusable } from '../config/home.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { type ConfiguredSource, configuredSources } from '../knowledge/connectors/create.ts';
@@ -10,7 +10,8 @@ import { createEmbedder, type Embedder } from '../knowledge/embedding.ts';
 import { createKnowledge } from '../knowledge/knowledge.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { findConfig } from './find-config.ts';
+import type { ConfigReader } from './config-reader.ts';
+import { openReader } from './open-reader.ts';
 import { showFetching } from './progress.ts';
 import { scriptSources } from './scripts.ts';
 
@@ -18,6 +19,7 @@ export type CtxContext = Context;
 
 /** The store of the configuration, opened for one command. */
 export interface OpenedStore {
+  readonly reader: ConfigReader;
   readonly config: Config;
   readonly home: string;
   readonly store: Store;
@@ -25,18 +27,6 @@ export interface OpenedStore {
   /** Null where embeddings are disabled. */
   readonly embedder: Embedder | null;
   readonly sources: readonly ConfiguredSource[];
-}
-
-export function loadConfigFor(context: CtxContext, command: Command): Config {
-  return loadConfig(findFor(context, command));
-}
-
-/** `substrat` reads what the daemon would read; `ctx` looks into the current directory too. */
-export function findFor({ program, home }: CtxContext, command: Command): LoadOptions {
-  const { config: named } = command.optsWithGlobals<GlobalOptions>();
-  const around = { cwd: process.cwd(), home: home(), env: process.env };
-  if (program === 'substrat') return { ...around, file: named };
-  return { ...around, file: findConfig({ ...around, named }).file ?? undefined };
 }
 
 export function isJson(command: Command): boolean {
@@ -49,17 +39,23 @@ export async function withStore<T>(
   command: Command,
   work: (opened: OpenedStore) => Promise<T>,
 ): Promise<T> {
-  const config = loadConfigFor(context, command);
+  const reader = openReader(context, command);
+  const config = reader.load();
   const home = context.home();
   makePlace(config, home);
   const store = await openStore(config.db, { durability: 'normal' });
-  const scripts = scriptSources();
+  const scripts = scriptSources(reader.readScript);
   try {
-    const sources = configuredSources(config, { home, env: process.env, openScript: scripts.open });
+    const sources = configuredSources(config, {
+      home,
+      env: process.env,
+      within: reader.within,
+      openScript: scripts.open,
+    });
     const embedder = createEmbedder(config.embedding, { models: join(home, 'models'), onFetch: showFetching });
     const configured = sources.map(({ name }) => name);
     const knowledge = createKnowledge({ store, configured, retrieval: config.retrieval, embedder });
-    return await work({ config, home, store, knowledge, embedder, sources });
+    return await work({ reader, config, home, store, knowledge, embedder, sources });
   } finally {
     await scripts.close();
     await store.close();

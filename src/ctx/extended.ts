@@ -1,19 +1,18 @@
-import type { Command } from 'commander';
 import { harmless } from '../cli/terminal.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { type Extensions, openExtensions } from '../tools/extensions.ts';
-import { type CtxContext, loadConfigFor } from './context.ts';
+import type { ConfigReader } from './config-reader.ts';
 
 /** Opens the personas and tools of the configuration for one command; what is wrong with them is said on stderr. */
 export async function withExtensions<T>(
-  context: CtxContext,
-  command: Command,
+  reader: ConfigReader,
   knowledge: Knowledge | undefined,
   work: (extensions: Extensions) => Promise<T>,
 ): Promise<T> {
   let opened = false;
   const extensions = await openExtensions({
-    read: () => loadConfigFor(context, command),
+    read: reader.load,
+    readScript: reader.readScript,
     knowledge,
     env: process.env,
     // What does not load is told below, with the rest.

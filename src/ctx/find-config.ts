@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { homeConfig } from '../config/config.ts';
 
 export interface FoundConfig {
@@ -25,7 +25,16 @@ export function findConfig({ named, cwd, home, env }: Surroundings): FoundConfig
   const given = named ?? (env.CTX_CONFIG || undefined);
   if (given !== undefined) return { file: resolve(cwd, given), how: 'named' };
   const found = IN_DIRECTORY.map((path) => resolve(cwd, path)).find((path) => existsSync(path));
-  if (found !== undefined) return { file: found, how: 'directory' };
+  if (found !== undefined) return { file: found, how: liesIn(home, found) ? 'home' : 'directory' };
   const own = homeConfig(home);
   return own === null ? { file: null, how: 'none' } : { file: own, how: 'home' };
+}
+
+/** Directly in the home: agents write in directories below it. */
+function liesIn(home: string, file: string): boolean {
+  try {
+    return dirname(realpathSync(file)) === realpathSync(home);
+  } catch {
+    return false;
+  }
 }

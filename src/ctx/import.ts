@@ -8,7 +8,9 @@ import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
 import { Extractor } from '../knowledge/extract/extractor.ts';
 import type { FrontMatter } from '../knowledge/extract/markdown.ts';
 import { toolsInScope } from '../tools/catalog.ts';
-import { type CtxContext, loadConfigFor } from './context.ts';
+import type { CtxContext } from './context.ts';
+import { openReader } from './open-reader.ts';
+import { trustOwn } from './own-config.ts';
 
 interface Found {
   readonly name: string;
@@ -34,7 +36,8 @@ export async function importPersonas(
   path: string,
   dryRun: boolean,
 ): Promise<Imported> {
-  const config = loadConfigFor(context, command);
+  const reader = openReader(context, command);
+  const config = reader.load();
   const file = config.file ?? (context.program === 'ctx' ? resolve('ctx.toml') : join(context.home(), 'config.toml'));
   const taken = new Set(config.agents.map(({ name }) => keyOf(name)));
   const known = [
@@ -64,7 +67,11 @@ export async function importPersonas(
   await extractor.close();
   if (dryRun || text === '') return { file, added, skipped, text };
   if (dirname(file) === context.home()) makeHome(context.home());
-  append(file, text, () => loadConfigFor(context, command));
+  const own = reader.trusted || (config.file === null && context.program === 'ctx');
+  append(file, text, () => {
+    if (own) trustOwn(context, file);
+    openReader(context, command, { quiet: true }).load();
+  });
   return { file, added, skipped, text };
 }
 

@@ -14,11 +14,17 @@ const commands: Commands = {
   agent: async (context) => (await import('./commands/agent.ts')).agentCommand(context),
   tool: async (context) => (await import('./commands/tool.ts')).toolCommand(context),
   connector: async (context) => (await import('./commands/connector.ts')).connectorCommand(context),
+  trust: async (context) => (await import('./commands/trust.ts')).trustCommand(context),
   config: async (context) => (await import('./commands/config.ts')).configCommand(context),
   completions: async (context) => (await import('../cli/commands/completions.ts')).completionsCommand(context, 'ctx'),
 };
 
-const about = { name: 'ctx', description: 'The knowledge base and its personas, without a daemon.', commands } as const;
+const about = {
+  name: 'ctx',
+  description: 'The knowledge base and its personas, without a daemon.',
+  commands,
+  trust: 'trust the configuration of the current directory, for this command only',
+} as const;
 
 export function createProgram(version: string, named?: string): Promise<Command> {
   return createCommandLine(about, version, named);

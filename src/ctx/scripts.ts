@@ -1,8 +1,9 @@
 import { harmless } from '../cli/terminal.ts';
+import type { ReadScript } from '../scripting/open.ts';
 import type { Scripting } from '../scripting/scripting.ts';
 
 /** Opens sources that are scripts; what runs them starts with the first. */
-export function scriptSources() {
+export function scriptSources(readScript: ReadScript) {
   let scripting: Promise<Scripting> | null = null;
   const start = async () => {
     const { openScripting } = await import('../scripting/scripting.ts');
@@ -14,7 +15,7 @@ export function scriptSources() {
       const { scriptConnector } = await import('../knowledge/connectors/script.ts');
       const log = (level: string, message: string) =>
         void process.stderr.write(`${level}: ${source}: ${harmless(message)}\n`);
-      return scriptConnector(source, { scripting: await scripting, settings, env: process.env, log });
+      return scriptConnector(source, { scripting: await scripting, settings, env: process.env, readScript, log });
     },
     close: async () => (await scripting)?.close(),
   };

@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { loadConfig } from '../config/config.ts';
 import { resolveHome } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
 import { configuredSources } from '../knowledge/connectors/create.ts';
@@ -11,7 +10,7 @@ import { createKnowledge } from '../knowledge/knowledge.ts';
 import { type SyncCounts, syncSource } from '../knowledge/sync.ts';
 import { openStore } from '../store/open.ts';
 import { openExtensions } from '../tools/extensions.ts';
-import { findConfig } from './find-config.ts';
+import { createConfigReader } from './config-reader.ts';
 import type { ConnectorDefinition, Substrat, SubstratOptions } from './library.ts';
 import { scriptSources } from './scripts.ts';
 
@@ -23,18 +22,21 @@ export async function openSubstrat(options: SubstratOptions): Promise<Substrat> 
   const { connectors = [], log = () => undefined } = options;
   const home = options.home ?? resolveHome(process.env);
   const around = { cwd: process.cwd(), home, env: process.env };
-  const read = () =>
-    loadConfig({ ...around, file: findConfig({ ...around, named: options.config }).file ?? undefined });
-  const config = read();
+  const say = (message: string) => log('info', message);
+  const reader = createConfigReader({ ...around, named: options.config, trust: false, say });
+  const config = reader.load();
   if ('path' in config.db && config.db.path !== ':memory:') mkdirSync(dirname(config.db.path), { recursive: true });
   const store = await openStore(config.db);
-  const scripts = scriptSources();
+  const scripts = scriptSources(reader.readScript);
   const own = connectors.map((definition) => {
     const name = `ts:${definition.name}`;
     const open = async () => itemConnector(name, async () => checkItems(await allOf(definition)));
     return { name, open };
   });
-  const sources = [...configuredSources(config, { home, env: process.env, openScript: scripts.open }), ...own];
+  const sources = [
+    ...configuredSources(config, { home, env: process.env, within: reader.within, openScript: scripts.open }),
+    ...own,
+  ];
   const configured = sources.map(({ name }) => name);
   const embedder = createEmbedder(config.embedding, { models: join(home, 'models'), onFetch: () => undefined });
   const knowledge = createKnowledge({ store, configured, retrieval: config.retrieval, embedder });
@@ -45,7 +47,14 @@ export async function openSubstrat(options: SubstratOptions): Promise<Substrat> 
     await store.close();
   };
   const code = { personas: options.personas ?? [], tools: options.tools ?? [] };
-  const extensions = await openExtensions({ read, knowledge, env: process.env, code, log }).catch(async (error) => {
+  const extensions = await openExtensions({
+    read: reader.load,
+    readScript: reader.readScript,
+    knowledge,
+    env: process.env,
+    code,
+    log,
+  }).catch(async (error) => {
     await close();
     throw error;
   });

@@ -1,5 +1,6 @@
 import { type Config, loadConfig } from '../config/config.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import { readScript } from '../scripting/open.ts';
 import { type Extensions, openExtensions } from '../tools/extensions.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
@@ -28,6 +29,7 @@ export async function openDaemonExtensions(daemon: {
     read,
     knowledge: daemon.tools.settings.knowledge,
     env: process.env,
+    readScript,
     log: (level, message) => log[level]({}, message),
   });
   opened = true;

@@ -2,6 +2,7 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { Server } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createPersonas, definePersona } from '../personas/personas.ts';
+import { readScript } from '../scripting/open.ts';
 import { openScripting } from '../scripting/scripting.testkit.ts';
 import { servePrompts } from './prompts.ts';
 
@@ -43,6 +44,7 @@ async function connect(mode: 'legacy' | 'auto') {
     log,
     scripting,
     env: {},
+    readScript,
   });
   const server = new Server({ name: 'test', version: '1' }, { capabilities: {} });
   servePrompts(server, personas);

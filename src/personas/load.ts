@@ -5,7 +5,7 @@ import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona } from '../core/persona.ts';
 import { describeProblems } from '../core/validation.ts';
-import { type Environment, openScript, readScript, shownPath } from '../scripting/open.ts';
+import { type Environment, openScript, type ReadScript, shownPath } from '../scripting/open.ts';
 import type { Scripting, ScriptLog } from '../scripting/scripting.ts';
 import { Declaration } from './draft.ts';
 
@@ -38,6 +38,7 @@ export interface Use {
 export interface LoadOptions {
   readonly scripting: Scripting;
   readonly env: Environment;
+  readonly readScript: ReadScript;
 }
 
 /** The limit of a script is for what it does when it is asked, not for the start of a thread. */
@@ -46,7 +47,7 @@ const LOAD_MS = 10_000;
 /** `last` comes back when nothing has changed. Throws when the file cannot be used. */
 export async function loadPersona(entry: PersonaEntry, last: Loaded | null, options: LoadOptions): Promise<Loaded> {
   if (entry.kind === 'toml') return loadText(entry, last);
-  const version = JSON.stringify([entry, await readScript(entry.path)]);
+  const version = JSON.stringify([entry, await options.readScript(entry.path)]);
   if (last?.version === version) return last;
   return entry.kind === 'lua' ? loadScript(entry, version, options) : loadModule(entry, version);
 }
@@ -69,10 +70,11 @@ function loadText(entry: Extract<PersonaEntry, { kind: 'toml' }>, last: Loaded |
 async function loadScript(
   entry: Extract<PersonaEntry, { kind: 'lua' }>,
   version: string,
-  { scripting, env }: LoadOptions,
+  options: LoadOptions,
 ): Promise<Loaded> {
+  const { scripting } = options;
   const { path, timeoutMs, config } = entry;
-  const script = await openScript(entry, 'agent', env);
+  const script = await openScript(entry, 'agent', options);
   const declared = (await scripting.run({ ...script, timeoutMs: LOAD_MS }, null)) as {
     functions?: { resolve?: boolean };
   };

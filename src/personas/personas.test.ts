@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { documentsInMemory } from '../../test/helpers/knowledge.ts';
 import { loadConfig } from '../config/config.ts';
+import { readScript } from '../scripting/open.ts';
 import { openScripting } from '../scripting/scripting.testkit.ts';
 import { createPersonas, definePersona, type Personas } from './personas.ts';
 import type { RegistryOptions } from './registry.ts';
@@ -35,7 +36,16 @@ async function personasOf(source: string, more: Partial<RegistryOptions> = {}): 
     return { entries: config.agents, file: config.file };
   };
   const log = () => undefined;
-  const options = { read, code: [], knowledge, knownTools: null, log, scripting, env: { LISTED: 'yes', OTHER: 'no' } };
+  const options = {
+    read,
+    code: [],
+    knowledge,
+    knownTools: null,
+    log,
+    scripting,
+    readScript,
+    env: { LISTED: 'yes', OTHER: 'no' },
+  };
   const personas = await createPersonas({ ...options, ...more });
   open.push(personas);
   return personas;

@@ -14,12 +14,19 @@ export interface ScriptEntry {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** How the file of a script is read: from the disk, or from what was trusted. */
+export type ReadScript = (path: string) => Promise<string>;
+
 /** Reads a script's file. */
-export async function openScript(entry: ScriptEntry, global: string, env: Environment): Promise<Script> {
+export async function openScript(
+  entry: ScriptEntry,
+  global: string,
+  { env, readScript: read }: { readonly env: Environment; readonly readScript: ReadScript },
+): Promise<Script> {
   const { path, timeoutMs, network } = entry;
   return {
     name: shownPath(path),
-    source: await readScript(path),
+    source: await read(path),
     global,
     directory: dirname(path),
     env: Object.fromEntries(entry.env.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]]))),

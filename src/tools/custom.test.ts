@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { documentsInMemory } from '../../test/helpers/knowledge.ts';
 import { loadConfig } from '../config/config.ts';
+import { readScript } from '../scripting/open.ts';
 import { openScripting } from '../scripting/scripting.testkit.ts';
 import { type CustomToolOptions, createCustomTools } from './custom.ts';
 
@@ -17,13 +18,23 @@ beforeEach(() => {
 afterEach(() => rmSync(cwd, { recursive: true }));
 
 async function toolsOf(files: Readonly<Record<string, string>>, more: Partial<CustomToolOptions> = {}) {
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  for (const [name, text] of Object.entries({ 'substrat.toml': '', ...files })) writeFileSync(join(cwd, name), text);
   const read = () => {
     const config = loadConfig({ file: 'substrat.toml', cwd, home: cwd, env: {} });
     return { entries: config.tools, file: config.file };
   };
   const log = () => undefined;
-  return createCustomTools({ read, code: [], reserved: ['search'], scripting, env: {}, knowledge, log, ...more });
+  return createCustomTools({
+    read,
+    code: [],
+    reserved: ['search'],
+    scripting,
+    env: {},
+    readScript,
+    knowledge,
+    log,
+    ...more,
+  });
 }
 
 const script = `

@@ -6,7 +6,7 @@ import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { describeProblems } from '../core/validation.ts';
 import { follow } from '../scripting/following.ts';
-import { type Environment, openScript } from '../scripting/open.ts';
+import { type Environment, openScript, type ReadScript } from '../scripting/open.ts';
 import type { Scripting, ScriptLog } from '../scripting/scripting.ts';
 import { inputOf, Parameter } from './parameters.ts';
 
@@ -54,6 +54,7 @@ export interface CustomToolOptions {
   readonly reserved: readonly string[];
   readonly scripting: Scripting;
   readonly env: Environment;
+  readonly readScript: ReadScript;
   readonly knowledge: Knowledge | undefined;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
@@ -103,8 +104,8 @@ export async function createCustomTools(options: CustomToolOptions): Promise<Cus
 }
 
 async function loadTool(entry: ToolEntry, last: Loaded | null, options: CustomToolOptions): Promise<Loaded> {
-  const { scripting, env } = options;
-  const script = await openScript(entry, 'tool', env);
+  const { scripting } = options;
+  const script = await openScript(entry, 'tool', options);
   const version = JSON.stringify([entry, script]);
   if (last?.version === version) return last;
   const declared = await scripting.run({ ...script, timeoutMs: LOAD_MS }, null);

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona } from '../core/persona.ts';
 import { createPersonas, type Personas } from '../personas/personas.ts';
-import type { Environment } from '../scripting/open.ts';
+import type { Environment, ReadScript } from '../scripting/open.ts';
 import { openScripting, type Scripting } from '../scripting/scripting.ts';
 import { toolsInScope } from './catalog.ts';
 import { type CustomTools, createCustomTools, type ToolDefinition } from './custom.ts';
@@ -23,16 +23,18 @@ export interface ExtensionOptions {
   readonly read: () => Pick<Config, 'agents' | 'tools' | 'file'>;
   readonly knowledge: Knowledge | undefined;
   readonly env: Environment;
+  readonly readScript: ReadScript;
   readonly code?: { readonly personas?: readonly Persona[]; readonly tools?: readonly ToolDefinition[] } | undefined;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
 const KNOWLEDGE_TOOLS = ['search', 'get', 'sources'];
 
-export async function openExtensions({ read, knowledge, env, code = {}, log }: ExtensionOptions): Promise<Extensions> {
+export async function openExtensions(options: ExtensionOptions): Promise<Extensions> {
+  const { read, knowledge, env, readScript, code = {}, log } = options;
   const scripting = openScripting();
   const ours = [...KNOWLEDGE_TOOLS, ...toolsInScope({ tools: null }).map(({ name }) => name)];
-  const shared = { scripting, env, knowledge, log };
+  const shared = { scripting, env, readScript, knowledge, log };
   try {
     const tools = await createCustomTools({
       ...shared,

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables of a configuration look like this
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -34,6 +34,9 @@ describe('from nothing', () => {
     const made = await ctxJson<{ config: string; created: boolean }>(directory, 'init');
     expect(made).toMatchObject({ config: join(directory, 'ctx.toml'), created: true });
     expect(await ctxJson(directory, 'init')).toMatchObject({ created: false });
+    chmodSync(join(directory, 'home'), 0o755);
+    await ctxJson(directory, 'stats');
+    expect(statSync(join(directory, 'home')).mode & 0o777).toBe(0o700);
     expect(statSync(join(directory, 'data/ctx.sqlite')).mode & 0o777).toBe(0o600);
     write('deploy.md', '# Deploying\n\nPush the green button.\n');
     write('other.md', '# Other\n\nNothing of the kind.\n');
@@ -147,7 +150,7 @@ describe('sync', () => {
       const failed = await runCtx(directory, 'sync');
       expect(failed.code).toBe(1);
       expect(failed.stderr).toContain('SignatureDoesNotMatch');
-      const env = { SECRET: S3_KEYS.secretAccessKey };
+      const env = { SECRET: S3_KEYS.secretAccessKey, CTX_CONFIG: 'ctx.toml' };
       const where = { home: join(directory, 'home'), cwd: directory, program: ctxLauncher, env };
       const first = await runSubstrat(['sync'], where);
       expect(first.stdout).toContain('1 seen, 1 indexed');

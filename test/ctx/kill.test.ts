@@ -54,7 +54,7 @@ test(`a sync that was killed ${KILLS} times ends with the index of one that neve
     }
     const child = spawn(ctxLauncher, ['sync'], {
       cwd: join(work, 'killed'),
-      env: { ...process.env, SUBSTRAT_HOME: join(work, 'killed/home') },
+      env: { ...process.env, SUBSTRAT_HOME: join(work, 'killed/home'), CTX_CONFIG: 'ctx.toml' },
       stdio: 'ignore',
     });
     const ended = once(child, 'exit') as Promise<[number | null, string | null]>;

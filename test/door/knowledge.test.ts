@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,6 +8,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
 import { connectAgent } from '../helpers/mcp.ts';
+import { until } from '../helpers/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const BIN = join(ROOT, 'node_modules/.bin');
@@ -202,10 +203,11 @@ describe('ctx serve mcp', () => {
     await ctx(config, home, 'sync');
   });
 
-  const serve = async (...flags: string[]) => {
+  const serve = async (...flags: string[]) => serveWith({}, ...flags);
+  const serveWith = async (env: Readonly<Record<string, string>>, ...flags: string[]) => {
     const args = [join(ROOT, 'src/ctx/main.ts'), '--config', config, '--json', 'serve', 'mcp', ...flags];
     const child = spawn(process.execPath, args, {
-      env: { ...ENV, SUBSTRAT_HOME: home },
+      env: { ...ENV, SUBSTRAT_HOME: home, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let said = '';
@@ -228,6 +230,9 @@ describe('ctx serve mcp', () => {
   test('needs no token: routes, both eras of MCP, and only its own Host and Origin', async () => {
     await using served = await serve();
     const url = served.url as string;
+    await until('it warns', () =>
+      served.said().includes('warning: there is no token: every user of this machine can search what is indexed.'),
+    );
     await expectSeed004(askOver(url, {}));
     for (const era of ['legacy', 'auto'] as const) await expectMcp(await connect(url, era));
     expect((await askOver(url, { origin: 'https://elsewhere.example' })('GET', '/tools/list')).status).toBe(403);
@@ -243,6 +248,36 @@ describe('ctx serve mcp', () => {
     expect((await askOver(url, {})('GET', '/tools/list')).status).toBe(401);
     expect((await askOver(url, { authorization: 'Bearer sesame' })('GET', '/tools/list')).status).toBe(200);
     expect((await askOver(url, {})('GET', '/health')).json).toEqual({ status: 'ok', name: 'ctx' });
+  });
+
+  test('takes the token from a file or the environment, where no other user sees it', async () => {
+    const file = join(directory, 'token');
+    writeFileSync(file, 'from-file\n', { mode: 0o600 });
+    const wants = async (served: { url: string | null; said(): string }, token: string) => {
+      const url = served.url as string;
+      expect((await askOver(url, {})('GET', '/tools/list')).status).toBe(401);
+      expect((await askOver(url, { authorization: `Bearer ${token}` })('GET', '/tools/list')).status).toBe(200);
+      expect(served.said()).toBe('');
+    };
+    await using one = await serve('--token-file', file);
+    await wants(one, 'from-file');
+    await using other = await serveWith({ CTX_TOKEN: 'from-env' });
+    await wants(other, 'from-env');
+    chmodSync(file, 0o644);
+    await using open = await serve('--token-file', file);
+    expect(open.said()).toContain(`other users of this machine can read ${file}; run \`chmod 600\``);
+    for (const [flags, said] of [
+      [['--token-file', join(directory, 'absent')], 'absent: it does not exist.'],
+      [['--token-file', join(ROOT, 'README.md')], 'it has more than 4096 bytes'],
+      [['--token-file', file, '--token', 'x'], 'not both'],
+      [['--token', ''], '--token must not be empty'],
+    ] as const) {
+      await using refused = await serve(...flags);
+      expect(refused.url).toBeNull();
+      await until('it has said why', () => refused.said().includes(said));
+    }
+    await using empty = await serveWith({ CTX_TOKEN: ' ' });
+    expect(empty.url).toBeNull();
   });
 
   test("the conformance suite's applicable scenarios pass, in both eras", async () => {

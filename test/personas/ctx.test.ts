@@ -55,7 +55,12 @@ const ctx = (...args: string[]) => call(CTX, args);
 const substrat = (...args: string[]) => call(SUBSTRAT, args);
 
 function call(program: string, args: string[]): Promise<{ stdout: string; stderr: string; code: number }> {
-  const env = { PATH: process.env.PATH, HOME: cwd, SUBSTRAT_HOME: join(cwd, 'home') };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: cwd,
+    SUBSTRAT_HOME: join(cwd, 'home'),
+    CTX_CONFIG: join(cwd, 'ctx.toml'),
+  };
   return new Promise((resolve) => {
     const child = execFile(program, args, { cwd, env }, (_, stdout, stderr) =>
       resolve({ stdout, stderr, code: child.exitCode ?? 1 }),

@@ -23,7 +23,12 @@ let child: ChildProcess;
 let url: string;
 beforeAll(async () => {
   cwd = mkdtempSync(join(tmpdir(), 'substrat-mcp-'));
-  env = { PATH: process.env.PATH ?? '', HOME: cwd, SUBSTRAT_HOME: join(cwd, 'home') };
+  env = {
+    PATH: process.env.PATH ?? '',
+    HOME: cwd,
+    SUBSTRAT_HOME: join(cwd, 'home'),
+    CTX_CONFIG: join(cwd, 'ctx.toml'),
+  };
   write('greeter.lua', persona('Hello'));
   write('shout.lua', shout('Shouts'));
   write(

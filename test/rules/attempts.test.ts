@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readScript } from '../../src/scripting/open.ts';
 import { openScripting } from '../../src/scripting/scripting.ts';
 import { createCustomTools, type ToolDefinition } from '../../src/tools/custom.ts';
 import { until } from '../helpers/until.ts';
@@ -61,6 +62,7 @@ describe('a run that dies', () => {
       reserved: [],
       scripting: openScripting(),
       env: {},
+      readScript,
       knowledge: undefined,
       log: () => {},
     });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readScript } from '../../src/scripting/open.ts';
 import { openScripting } from '../../src/scripting/scripting.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createCustomTools } from '../../src/tools/custom.ts';
@@ -15,6 +16,7 @@ describe('a write whose commit fails changes nothing in memory', () => {
       reserved: [],
       scripting: openScripting(),
       env: {},
+      readScript,
       knowledge: undefined,
       log: () => {},
     });

@@ -21,8 +21,13 @@ function listCommand(context: CtxContext, called: string): Command {
     .description('List the personas with their tools.')
     .addHelpText('after', `\nExample:\n  ${called} list`)
     .action(async (_: unknown, command: Command) => {
-      const { withExtensions } = await import('../extended.ts');
-      const agents = await withExtensions(context, command, undefined, async ({ personas }) => personas.list());
+      const [{ openReader }, { withExtensions }] = await Promise.all([
+        import('../open-reader.ts'),
+        import('../extended.ts'),
+      ]);
+      const agents = await withExtensions(openReader(context, command), undefined, async ({ personas }) =>
+        personas.list(),
+      );
       if (isJson(command)) return context.print(JSON.stringify({ agents }));
       if (agents.length === 0) return context.print(`No agents. \`${called} init NAME\` makes one to begin with.`);
       for (const line of describeList(agents)) context.print(line);
@@ -44,9 +49,9 @@ function testCommand(context: CtxContext, called: string): Command {
         import('../extended.ts'),
         import('../../scripting/open.ts'),
       ]);
-      await withStore(context, command, async ({ knowledge: base }) => {
+      await withStore(context, command, async ({ reader, knowledge: base }) => {
         const { knowledge, searches, gets } = counted(base);
-        await withExtensions(context, command, knowledge, async ({ personas }) => {
+        await withExtensions(reader, knowledge, async ({ personas }) => {
           const start = performance.now();
           const prompt = await personas.resolve(name, arg);
           const ms = Math.round(performance.now() - start);

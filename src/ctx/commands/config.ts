@@ -1,14 +1,17 @@
 import { Command } from 'commander';
 import { table } from '../../cli/terminal.ts';
 import { explainConfig } from '../../config/explain.ts';
-import { type CtxContext, findFor, isJson } from '../context.ts';
+import { type CtxContext, isJson } from '../context.ts';
+import { openReader } from '../open-reader.ts';
 
 export function configCommand(context: CtxContext): Command {
   const check = new Command('check')
     .description('Check the configuration; print what is in force and where each value came from.')
     .addHelpText('after', '\nExample:\n  ctx config check --config ctx.toml')
     .action((_: unknown, command: Command) => {
-      const explained = explainConfig(findFor(context, command));
+      const { file } = openReader(context, command).load();
+      const around = { cwd: process.cwd(), home: context.home(), env: process.env };
+      const explained = explainConfig({ ...around, file: file ?? undefined });
       if (isJson(command)) return context.print(JSON.stringify(explained));
       context.print(`Configuration: ${explained.file ?? 'none; every value is a default'}`);
       const rows = explained.settings.map(({ key, value, origin }) => [key, JSON.stringify(value), origin]);

@@ -3,8 +3,9 @@ import { harmless, table } from '../../cli/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { scanScript } from '../../knowledge/connectors/script.ts';
 import { openScripting } from '../../scripting/scripting.ts';
-import { type CtxContext, isJson, loadConfigFor } from '../context.ts';
+import { type CtxContext, isJson } from '../context.ts';
 import { plural } from '../extended.ts';
+import { openReader } from '../open-reader.ts';
 import { describeScaffold, scaffold } from '../scaffold.ts';
 
 const SHOWN = 20;
@@ -22,7 +23,8 @@ function testCommand(context: CtxContext): Command {
     .argument('<name>')
     .addHelpText('after', '\nExample:\n  ctx connector test jira')
     .action(async (name: string, _: unknown, command: Command) => {
-      const settings = loadConfigFor(context, command).connectors.script[name];
+      const reader = openReader(context, command);
+      const settings = reader.load().connectors.script[name];
       if (settings === undefined) {
         throw new SubstratError('not_found', `There is no [connectors.script.${name}] in the configuration.`);
       }
@@ -32,6 +34,7 @@ function testCommand(context: CtxContext): Command {
         scripting,
         settings,
         env: process.env,
+        readScript: reader.readScript,
         log: (level, message) => void process.stderr.write(`${level}: ${harmless(message)}\n`),
       }).finally(() => scripting.close());
       const ms = Math.round(performance.now() - start);

@@ -1,7 +1,10 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { type CtxContext, isJson, loadConfigFor, withStore } from '../context.ts';
+import { SubstratError } from '../../core/errors.ts';
+import { type CtxContext, isJson, withStore } from '../context.ts';
+import { openReader } from '../open-reader.ts';
+import { trustOwn } from '../own-config.ts';
 
 const EXAMPLE = `# Every key with its default is in docs/configuration.md; \`ctx config check\` shows what is in force.
 
@@ -29,11 +32,12 @@ export function initCommand(context: CtxContext): Command {
     .description('Make the store; where there is no configuration, write a ctx.toml to begin with.')
     .addHelpText('after', '\nExample:\n  ctx init && ctx sync')
     .action(async (_: unknown, command: Command) => {
-      let { file } = loadConfigFor(context, command);
+      let { file } = openReader(context, command, { quiet: true }).load();
       const isNew = file === null;
       if (file === null) {
         file = resolve('ctx.toml');
-        if (!existsSync(file)) writeFileSync(file, EXAMPLE, { mode: 0o600 });
+        writeExample(file);
+        trustOwn(context, file);
       }
       const store = await withStore(context, command, async ({ config }) =>
         'path' in config.db ? config.db.path : 'PostgreSQL',
@@ -42,4 +46,13 @@ export function initCommand(context: CtxContext): Command {
       context.print(`${isNew ? 'Created' : 'Configuration'}: ${file}`);
       context.print(`Store: ${store}`);
     });
+}
+
+/** A link that leads nowhere is not followed. */
+function writeExample(file: string): void {
+  try {
+    writeFileSync(file, EXAMPLE, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    throw new SubstratError('config', `${file} cannot be written: ${(error as Error).message}.`, { cause: error });
+  }
 }

@@ -1,17 +1,19 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
 import { UsageError } from '../../cli/context.ts';
+import { harmless } from '../../cli/terminal.ts';
 import { parseBind } from '../../config/sections/server.ts';
+import { isLoopback } from '../../config/wants.ts';
 import { serveKnowledge } from '../../http/serve-knowledge.ts';
 import { createKnowledgeServer, type KnowledgeServerOptions, serveOnStdio } from '../../mcp/knowledge-server.ts';
 import { createServedTools } from '../../tools/served.ts';
 import { type CtxContext, isJson, type OpenedStore, withStore } from '../context.ts';
 import { withExtensions } from '../extended.ts';
 import { untilInterrupted } from '../interrupt.ts';
+import { readServeToken, type TokenFlags } from '../serve-token.ts';
 
-interface ServeFlags {
+interface ServeFlags extends TokenFlags {
   readonly bind?: string;
-  readonly token?: string;
   readonly stdio?: boolean;
   readonly agent?: string;
 }
@@ -23,22 +25,23 @@ export function serveCommand(context: CtxContext): Command {
     )
     .option('--bind <address>', 'where, instead of [server] bind; port 0 picks a free one')
     .option(
-      '--token <token>',
-      'what clients must send as a bearer token; without it whoever can reach the address may ask',
+      '--token-file <file>',
+      'a file with the bearer token that clients must send; $CTX_TOKEN sets it too; without one, whoever can reach the address may ask',
     )
+    .option('--token <token>', 'the bearer token itself, which every user of this machine can see in the process list')
     .option('--stdio', 'speak MCP on standard input and output instead')
     .option('--agent <name>', 'with --stdio: only the tools of this persona')
     .addHelpText(
       'after',
-      '\nExample:\n  ctx serve mcp --bind 127.0.0.1:7332\n  ctx serve mcp --stdio --agent code-reviewer',
+      '\nExample:\n  ctx serve mcp --bind 127.0.0.1:7332 --token-file ~/.ctx-token\n  ctx serve mcp --stdio --agent code-reviewer',
     )
     .action(async (flags: ServeFlags, command: Command) => {
-      if (flags.token === '') throw new UsageError('--token must not be empty.');
+      const token = readServeToken(flags, process.env, warn);
       if (flags.agent !== undefined && !flags.stdio) {
         throw new UsageError('--agent goes with --stdio; over HTTP, clients use /mcp?agent=NAME.');
       }
       await withStore(context, command, (opened) =>
-        withExtensions(context, command, opened.knowledge, async (extensions) => {
+        withExtensions(opened.reader, opened.knowledge, async (extensions) => {
           extensions.watch();
           const options = {
             version: context.version,
@@ -50,11 +53,15 @@ export function serveCommand(context: CtxContext): Command {
             },
           };
           if (flags.stdio) await serveOnStdio(options, flags.agent ?? null);
-          else await serveHttp(context, command, opened, options, flags);
+          else await serveHttp(context, command, opened, options, { bind: flags.bind, token });
         }),
       );
     });
   return new Command('serve').description('Serve what is indexed.').addCommand(mcp);
+}
+
+function warn(message: string): void {
+  process.stderr.write(`warning: ${harmless(message)}\n`);
 }
 
 async function serveHttp(
@@ -62,17 +69,21 @@ async function serveHttp(
   command: Command,
   { config, store }: OpenedStore,
   options: KnowledgeServerOptions,
-  flags: ServeFlags,
+  flags: { readonly bind: string | undefined; readonly token: string | null },
 ): Promise<void> {
   const { log, tools, personas } = options;
   const bind = flags.bind === undefined ? config.server.bind : parseBind(flags.bind);
   if (bind === null) throw new UsageError(`--bind takes an address such as 127.0.0.1:7331; got "${flags.bind}".`);
   const server = createKnowledgeServer(options);
   const knowledgeDoor = { tools, personas, mcp: server.fetch, close: server.close };
-  const served = await serveKnowledge({ store, log, knowledgeDoor }, { bind, token: flags.token ?? null });
+  const served = await serveKnowledge({ store, log, knowledgeDoor }, { bind, token: flags.token });
   context.print(
     isJson(command) ? JSON.stringify({ url: served.url, mcp: `${served.url}/mcp` }) : `Serving ${served.url}/mcp`,
   );
+  if (flags.token === null) {
+    const who = isLoopback(bind.host) ? 'every user of this machine' : 'everybody who can reach this machine';
+    warn(`there is no token: ${who} can search what is indexed. Set one with --token-file FILE or CTX_TOKEN.`);
+  }
   await once(untilInterrupted(), 'abort');
   await served.close();
   await server.close();

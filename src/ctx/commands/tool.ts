@@ -4,6 +4,7 @@ import { paint, table } from '../../cli/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type CtxContext, isJson, withStore } from '../context.ts';
 import { withExtensions } from '../extended.ts';
+import { openReader } from '../open-reader.ts';
 import { describeScaffold, scaffold } from '../scaffold.ts';
 
 export function toolCommand(context: CtxContext): Command {
@@ -19,7 +20,9 @@ function listCommand(context: CtxContext): Command {
     .description('List the tools with their parameters.')
     .addHelpText('after', '\nExample:\n  ctx tool list')
     .action(async (_: unknown, command: Command) => {
-      const tools = await withExtensions(context, command, undefined, async (opened) => opened.tools.list());
+      const tools = await withExtensions(openReader(context, command), undefined, async (opened) =>
+        opened.tools.list(),
+      );
       const z = await import('zod');
       const shown = tools.map(({ name, description, source, input }) => ({
         name,
@@ -50,8 +53,8 @@ function testCommand(context: CtxContext): Command {
     .option('--params <json>', 'all parameters as one JSON object')
     .addHelpText('after', '\nExample:\n  ctx tool test create_jira_ticket --param title="Disk is full"')
     .action(async (name: string, options: { param?: Record<string, string>; params?: string }, command: Command) => {
-      await withStore(context, command, async ({ knowledge }) =>
-        withExtensions(context, command, knowledge, async ({ tools }) => {
+      await withStore(context, command, async ({ reader, knowledge }) =>
+        withExtensions(reader, knowledge, async ({ tools }) => {
           const tool = tools.find(name);
           if (tool === null) throw new SubstratError('not_found', `There is no script tool "${name}".`);
           const start = performance.now();

@@ -13,6 +13,8 @@ export interface ConfiguredSource {
 interface Surroundings {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The directory that sources of files may not leave, whatever becomes of it; null for any. */
+  readonly within: string | null;
   /** What makes a connector of a script; scripts are run by whoever can. */
   readonly openScript: (source: string, settings: Readonly<Record<string, unknown>>) => Promise<Connector>;
 }
@@ -28,7 +30,7 @@ export function configuredSources(
   { connectors }: Pick<Config, 'connectors'>,
   around: Surroundings,
 ): ConfiguredSource[] {
-  const { home, env, openScript } = around;
+  const { home, env, within, openScript } = around;
   const sources: ConfiguredSource[] = [];
   const add = (type: string, name: string, open: (source: string) => Promise<Connector>, watch = false) =>
     sources.push({ name: `${type}:${name}`, watch, open: () => open(`${type}:${name}`) });
@@ -36,7 +38,7 @@ export function configuredSources(
   for (const [name, { maxFileMb, watch, ...options }] of Object.entries(connectors.filesystem)) {
     const open = async (source: string) => {
       const { filesystemConnector } = await import('./filesystem.ts');
-      return filesystemConnector({ ...options, source, maxBytes: maxFileMb * MEGABYTE });
+      return filesystemConnector({ ...options, source, within, maxBytes: maxFileMb * MEGABYTE });
     };
     add('filesystem', name, open, watch);
   }

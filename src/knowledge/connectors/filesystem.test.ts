@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -144,6 +144,18 @@ describe('reading', () => {
 
 test('a root that is not there is an error and no empty source', async () => {
   await expect(list(open({ root: join(root, 'none') }))).rejects.toMatchObject({ code: 'not_found' });
+});
+
+test('a root that became a link out of its bounds is neither listed nor read', async () => {
+  put('inner/docs/a.md', 'private/a.md');
+  const within = realpathSync(join(root, 'inner'));
+  const connector = open({ root: join(within, 'docs'), within });
+  expect(await list(connector)).toEqual(['a.md']);
+  rmSync(join(within, 'docs'), { recursive: true });
+  symlinkSync('../private', join(within, 'docs'));
+  const item = { sourceId: 'a.md', version: '', size: 1, updatedAt: null };
+  if (process.platform === 'linux') expect(await connector.read(item)).toBeNull();
+  await expect(list(connector)).rejects.toMatchObject({ code: 'forbidden' });
 });
 
 test.skipIf(process.getuid?.() === 0)('a directory that cannot be read is told, and the rest is listed', async () => {

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isInside } from '../../config/inside.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type Connector, type Item, MAX_SOURCE_ID, type RawDocument } from '../connector.ts';
 import { createSelect, type Selection } from './select.ts';
@@ -22,6 +23,8 @@ export interface FilesystemOptions extends Selection {
   readonly maxBytes: number;
   readonly gitignore: boolean;
   readonly followSymlinks: boolean;
+  /** A directory that the root must not leave, by a link that took its place either; left out, it may be anywhere. */
+  readonly within?: string | null;
 }
 
 /** Changes that come as close together as this become one sync. */
@@ -30,14 +33,15 @@ const SETTLE_MS = 200;
 const RACY_MS = 100;
 
 export function filesystemConnector(options: FilesystemOptions): Connector {
-  const { source, root, tags, maxBytes, followSymlinks } = options;
+  const { source, root, tags, maxBytes, followSymlinks, within = null } = options;
   const select = createSelect(options);
   let realRoot: string | null = null;
   /** Directories on the way may have become links since the walk; where Linux tells, the file that was opened is asked. */
-  const isInside = (file: number): boolean => {
+  const isListed = (file: number): boolean => {
     if (process.platform !== 'linux') return true;
     realRoot ??= `${realpathSync(root).replace(/\/$/, '')}/`;
-    return readlinkSync(`/proc/self/fd/${file}`).startsWith(realRoot);
+    const real = readlinkSync(`/proc/self/fd/${file}`);
+    return real.startsWith(realRoot) && (within === null || real.startsWith(`${within}/`));
   };
 
   return {
@@ -48,6 +52,9 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
     close: async () => {},
 
     async *list({ signal, onUnlisted }) {
+      if (within !== null && !isInside(within, root)) {
+        throw new SubstratError('forbidden', `${root} leads out of ${within}, which its configuration may not leave.`);
+      }
       try {
         for await (const files of walk({ ...options, select, signal, onUnlisted })) {
           const items: Item[] = [];
@@ -75,7 +82,7 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
       // Synchronously, as the walk is: for files of the size that people write, threads cost several times the reading.
       try {
         const stats = fstatSync(file);
-        if (!stats.isFile() || !(followSymlinks || isInside(file))) return null;
+        if (!stats.isFile() || !(followSymlinks || isListed(file))) return null;
         if (stats.size > maxBytes) {
           throw new SubstratError('too_large', `it has ${stats.size} bytes, more than max_file_mb`);
         }

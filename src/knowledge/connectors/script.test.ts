@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { readScript } from '../../scripting/open.ts';
 import { openScripting } from '../../scripting/scripting.testkit.ts';
 import { openStore } from '../../store/open.ts';
 import type { Item } from '../connector.ts';
@@ -19,7 +20,13 @@ afterEach(() => rmSync(cwd, { recursive: true }));
 const optionsOf = (source: string, settings: Readonly<Record<string, unknown>> = {}) => {
   const path = join(cwd, 'c.lua');
   writeFileSync(path, `connector = { name = "c", version = "1", description = "d" }\n${source}`);
-  return { scripting, settings: { path, timeout: 30, ...settings }, env: { TOKEN: 'secret' }, log: () => undefined };
+  return {
+    scripting,
+    settings: { path, timeout: 30, ...settings },
+    env: { TOKEN: 'secret' },
+    readScript,
+    log: () => undefined,
+  };
 };
 
 test('a script gives items; a bad one is reported and left out', async () => {

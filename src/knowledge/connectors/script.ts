@@ -4,7 +4,7 @@ import { SubstratError } from '../../core/errors.ts';
 import { parseBounded } from '../../core/json-bounds.ts';
 import { canonicalJson } from '../../core/text.ts';
 import { describeProblems } from '../../core/validation.ts';
-import { type Environment, openScript } from '../../scripting/open.ts';
+import { type Environment, openScript, type ReadScript } from '../../scripting/open.ts';
 import type { Scripting, ScriptLog } from '../../scripting/scripting.ts';
 import { type Connector, MAX_SOURCE_ID } from '../connector.ts';
 
@@ -13,6 +13,7 @@ export interface ScriptConnectorOptions {
   /** The table of the configuration: `path`, `timeout`, `env`, `network`, and what is the script's own. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly env: Environment;
+  readonly readScript: ReadScript;
   readonly log: ScriptLog;
 }
 
@@ -121,10 +122,10 @@ export function itemConnector(source: string, scan: () => Promise<Scan>): Connec
 }
 
 /** Runs `connector.scan(config)` and looks at every item that it gives. */
-export async function scanScript({ scripting, settings, env, log }: ScriptConnectorOptions): Promise<Scan> {
+export async function scanScript({ scripting, settings, log, ...around }: ScriptConnectorOptions): Promise<Scan> {
   const { path, timeout, env: listed, network, ...config } = Settings.parse(settings);
   const entry = { path, timeoutMs: timeout * 1_000, env: listed, network };
-  const script = { ...(await openScript(entry, 'connector', env)), resultBytes: RESULT_BYTES };
+  const script = { ...(await openScript(entry, 'connector', around)), resultBytes: RESULT_BYTES };
   const found = await scripting.run(script, { method: 'scan', args: [config], log });
   if (typeof found !== 'object' || found === null) {
     throw new SubstratError('script_error', `${script.name}: connector.scan must return a list of items`);

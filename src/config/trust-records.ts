@@ -1,0 +1,63 @@
+import { hash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What a person trusted: a configuration and every file that it names, as they were read then. */
+export interface TrustRecord {
+  /** The real path of the configuration. */
+  readonly file: string;
+  /** ISO time. */
+  readonly at: string;
+  /** By path; null for a file that did not exist. The text is kept so that a later change can be shown. */
+  readonly files: Readonly<Record<string, { readonly sha256: string; readonly text: string } | null>>;
+}
+
+export function readRecord(home: string, file: string): TrustRecord | null {
+  return parseRecord(join(folder(home), nameOf(file)), file);
+}
+
+export function listRecords(home: string): TrustRecord[] {
+  let names: string[];
+  try {
+    names = readdirSync(folder(home));
+  } catch {
+    return [];
+  }
+  const found = names
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) => parseRecord(join(folder(home), name)) ?? []);
+  return found.sort((a, b) => (a.file < b.file ? -1 : 1));
+}
+
+export function writeRecord(home: string, record: TrustRecord): void {
+  mkdirSync(folder(home), { recursive: true, mode: 0o700 });
+  const path = join(folder(home), nameOf(record.file));
+  writeFileSync(`${path}.new`, JSON.stringify(record), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+/** Answers whether there was one. */
+export function removeRecord(home: string, file: string): boolean {
+  const known = readRecord(home, file) !== null;
+  rmSync(join(folder(home), nameOf(file)), { force: true });
+  return known;
+}
+
+function folder(home: string): string {
+  return join(home, 'trust');
+}
+
+function nameOf(file: string): string {
+  return `${hash('sha256', file)}.json`;
+}
+
+/** Null for what is not a record, or not the one of this file. */
+function parseRecord(path: string, file?: string): TrustRecord | null {
+  try {
+    const record = JSON.parse(readFileSync(path, 'utf8')) as TrustRecord;
+    const whole = typeof record.file === 'string' && typeof record.files === 'object' && record.files !== null;
+    return whole && (file === undefined || record.file === file) ? record : null;
+  } catch {
+    return null;
+  }
+}

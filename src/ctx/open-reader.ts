@@ -1,0 +1,17 @@
+import type { Command } from 'commander';
+import type { Context, GlobalOptions } from '../cli/context.ts';
+import { harmless } from '../cli/terminal.ts';
+import { loadConfig } from '../config/config.ts';
+import { readScript } from '../scripting/open.ts';
+import { type ConfigReader, createConfigReader } from './config-reader.ts';
+
+/** `substrat` reads what the daemon would read; `ctx` looks into the current directory too. */
+export function openReader({ program, home }: Context, command: Command, { quiet = false } = {}): ConfigReader {
+  const { config: named, trust = false } = command.optsWithGlobals<GlobalOptions & { readonly trust?: boolean }>();
+  const around = { cwd: process.cwd(), home: home(), env: process.env };
+  if (program === 'substrat') {
+    return { load: () => loadConfig({ ...around, file: named }), readScript, trusted: false, within: null };
+  }
+  const say = (message: string) => void (quiet || process.stderr.write(`ctx: ${harmless(message)}\n`));
+  return createConfigReader({ ...around, named, trust, say });
+}
