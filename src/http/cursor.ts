@@ -1,4 +1,5 @@
 import { SubstratError } from '../core/errors.ts';
+import { parseBounded } from '../core/json-bounds.ts';
 
 /** Where a page ended. Opaque to clients; a few short texts inside. */
 export function writeCursor(...parts: readonly (string | number)[]): string {
@@ -12,7 +13,7 @@ export function readCursor<const T extends readonly ('string' | 'number')[]>(
 ): { [K in keyof T]: T[K] extends 'number' ? number : string } {
   let parts: unknown;
   try {
-    parts = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    parts = parseBounded(Buffer.from(cursor, 'base64url'));
   } catch {
     parts = null;
   }

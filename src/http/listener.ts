@@ -1,6 +1,8 @@
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import { SubstratError } from '../core/errors.ts';
+import { parseBounded } from '../core/json-bounds.ts';
+import { readBytes } from '../core/response.ts';
 import { boundConnections } from './connections.ts';
 
 const MAX_CONNECTIONS = 4096;
@@ -60,7 +62,7 @@ async function holderOf(where: { path: string } | { host: string; port: number }
   try {
     const url = `http://${bracketed(where.host)}:${where.port}/health`;
     const answer = await fetch(url, { signal: AbortSignal.timeout(HEALTH_MS) });
-    const { name = null } = (await answer.json()) as { name?: string | null };
+    const { name = null } = parseBounded(await readBytes(answer, MAX_HEALTH)) as { name?: string | null };
     if (name === 'daemon') return 'a daemon of Substrat';
     if (name === 'ctx') return 'another `ctx serve mcp`';
   } catch {
@@ -70,3 +72,4 @@ async function holderOf(where: { path: string } | { host: string; port: number }
 }
 
 const HEALTH_MS = 1000;
+const MAX_HEALTH = 10_000;

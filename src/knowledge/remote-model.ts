@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { JSON_LIMITS, type JsonLimits, parseBounded } from '../core/json-bounds.ts';
+import { readBytes } from '../core/response.ts';
 import type { EmbeddingSettings } from './embedding.ts';
 import { ofLengthOne } from './vector.ts';
 
@@ -9,6 +11,8 @@ type Settings = EmbeddingSettings & { readonly provider: 'ollama' | 'openai'; re
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
+/** No model has more. */
+const MOST_DIMENSIONS = 16_384;
 const vectors = z.array(z.array(z.number()).min(1));
 const answers = {
   ollama: z.object({ embeddings: vectors }).transform(({ embeddings }) => embeddings),
@@ -42,7 +46,7 @@ type Answer =
 async function ask(settings: Settings, texts: readonly string[]): Promise<Answer> {
   const { provider, apiKey, dimension, timeoutMs, model } = settings;
   let response: Response;
-  let body: string;
+  let body: Buffer;
   try {
     response = await fetch(endpointOf(settings), {
       method: 'POST',
@@ -59,7 +63,7 @@ async function ask(settings: Settings, texts: readonly string[]): Promise<Answer
       }),
       signal: AbortSignal.timeout(timeoutMs),
     });
-    body = await response.text();
+    body = await readBytes(response, limitsOf(texts.length).bytes);
   } catch (error) {
     const { message, cause } = error as Error;
     return { why: cause instanceof Error ? cause.message : message, passing: true };
@@ -68,7 +72,7 @@ async function ask(settings: Settings, texts: readonly string[]): Promise<Answer
     const passing = response.status === 429 || response.status === 408 || response.status >= 500;
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
     return {
-      why: `status ${response.status}: ${body}`,
+      why: `status ${response.status}: ${excerpt(body)}`,
       passing,
       waitMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
     };
@@ -76,14 +80,24 @@ async function ask(settings: Settings, texts: readonly string[]): Promise<Answer
   return read(provider, body, texts.length);
 }
 
-function read(provider: Settings['provider'], body: string, count: number): Answer {
+function read(provider: Settings['provider'], body: Buffer, count: number): Answer {
   try {
-    const found = answers[provider].parse(JSON.parse(body));
+    const found = answers[provider].parse(parseBounded(body, limitsOf(count)));
     if (found.length !== count) return { why: `${found.length} vectors for ${count} texts`, passing: false };
     return { vectors: found.map((vector) => ofLengthOne(Float32Array.from(vector))) };
   } catch {
-    return { why: `an answer that is none: ${body}`, passing: false };
+    return { why: `an answer that cannot be read: ${excerpt(body)}`, passing: false };
   }
+}
+
+/** A number of a vector takes about 20 bytes. */
+function limitsOf(count: number): JsonLimits {
+  const entries = count * (MOST_DIMENSIONS + 10) + 100;
+  return { ...JSON_LIMITS, bytes: Math.max(JSON_LIMITS.bytes, entries * 25), entries };
+}
+
+function excerpt(body: Buffer): string {
+  return body.toString('utf8', 0, 2000);
 }
 
 function endpointOf({ provider, url }: Settings): string {

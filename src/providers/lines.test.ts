@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { lineSplitter } from './lines.ts';
+import * as z from 'zod';
+import { lineSplitter, readEvent } from './lines.ts';
 
 function split(bytes: Uint8Array, cuts: readonly number[], maxLineBytes = 1_000) {
   const lines = lineSplitter(maxLineBytes);
@@ -31,5 +32,22 @@ describe('lineSplitter()', () => {
         expect(split(bytes, cuts, cap).map((line) => line === null)).toEqual(lengths.map((length) => length > cap));
       }),
     );
+  });
+});
+
+describe('readEvent()', () => {
+  const schema = z.looseObject({ type: z.string() });
+
+  test('reads what fits its schema, and nothing else', () => {
+    expect(readEvent(schema, '{"type":"x","y":[1]}')).toEqual({ type: 'x', y: [1] });
+    for (const line of ['', 'x', '[]', '{', '{"type":1}']) expect(readEvent(schema, line)).toBeNull();
+  });
+
+  test('does not parse JSON beyond its limits', () => {
+    const event = (rest: string) => `{"type":"x","y":${rest}}`;
+    expect(readEvent(schema, event(`[${'1,'.repeat(9_900)}1]`))).not.toBeNull();
+    expect(readEvent(schema, event(`[${'1,'.repeat(10_000)}1]`))).toBeNull();
+    expect(readEvent(schema, event('['.repeat(63) + ']'.repeat(63)))).not.toBeNull();
+    expect(readEvent(schema, event('['.repeat(64) + ']'.repeat(64)))).toBeNull();
   });
 });

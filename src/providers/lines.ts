@@ -1,4 +1,6 @@
 import type * as z from 'zod';
+import { GrowingBuffer } from '../core/growing-buffer.ts';
+import { parseBounded } from '../core/json-bounds.ts';
 
 /** One line of output; `null` stands for a line that was longer than the cap and was dropped. */
 export type Line = string | null;
@@ -12,18 +14,17 @@ const carriageReturn = 0x0d;
  */
 export function lineSplitter(maxLineBytes: number) {
   const decoder = new TextDecoder();
-  let parts: Buffer[] = [];
+  const held = new GrowingBuffer();
   let bytes = 0;
 
   function add(part: Buffer): void {
     bytes += part.length;
-    if (bytes > maxLineBytes) parts = [];
-    else if (part.length > 0) parts.push(part);
+    if (bytes > maxLineBytes) held.clear();
+    else held.append(part);
   }
 
   function take(): Line {
-    const line = bytes > maxLineBytes ? null : Buffer.concat(parts, bytes);
-    parts = [];
+    const line = bytes > maxLineBytes ? null : held.take();
     bytes = 0;
     if (line === null) return null;
     return decoder.decode(line.at(-1) === carriageReturn ? line.subarray(0, -1) : line);
@@ -46,11 +47,11 @@ export function lineSplitter(maxLineBytes: number) {
   };
 }
 
-/** What a line says, by the program's own schema; null for whatever else programs print. */
+/** What a line says, by the program's own schema; null for whatever else programs print, and for JSON beyond its limits. */
 export function readEvent<Schema extends z.ZodType>(schema: Schema, line: string): z.infer<Schema> | null {
   if (!line.startsWith('{')) return null;
   try {
-    return schema.safeParse(JSON.parse(line)).data ?? null;
+    return schema.safeParse(parseBounded(line)).data ?? null;
   } catch {
     return null;
   }

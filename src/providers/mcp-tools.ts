@@ -1,12 +1,15 @@
 import { PassThrough } from 'node:stream';
 import * as z from 'zod';
 import type { Command } from '../core/command.ts';
+import { JSON_LIMITS, parseBounded } from '../core/json-bounds.ts';
 import { runProcess } from './process.ts';
 import type { Turn } from './provider.ts';
 import { maxLineBytes } from './verdict.ts';
 
 const PATIENCE_MS = 15_000;
 const INITIALIZE = 0;
+/** Servers with a hundred tools describe them in many thousand keys. */
+const TOOL_LIST = { ...JSON_LIMITS, entries: 100_000 };
 
 const answer = z.object({
   id: z.number(),
@@ -36,7 +39,7 @@ export async function countTools(command: Command, turn: Pick<Turn, 'signal' | '
 
 function parse(line: string): z.infer<typeof answer> | null {
   try {
-    return answer.safeParse(JSON.parse(line)).data ?? null;
+    return answer.safeParse(parseBounded(line, TOOL_LIST)).data ?? null;
   } catch {
     return null;
   }

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { S3_KEYS, startS3 } from '../../../test/helpers/s3.ts';
 import type { Connector, Item } from '../connector.ts';
@@ -112,4 +114,36 @@ describe('a page of a bucket', () => {
     expect(() => readBucketPage('<html><Name>x</Name></html>')).toThrow('does not answer as S3');
     expect(() => readBucketPage('')).toThrow('does not answer as S3');
   });
+});
+
+test('a redirect is not followed with credentials', async () => {
+  const seen: unknown[] = [];
+  const other = createServer((request, response) => {
+    seen.push(request.headers);
+    response.end();
+  });
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const { port } = other.address() as AddressInfo;
+  const server = createServer((_, response) => {
+    response.writeHead(307, { location: `http://127.0.0.1:${port}/docs` }).end('<Code>TemporaryRedirect</Code>');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const endpointUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const credentials = { ...S3_KEYS, sessionToken: 'secret' };
+  await expect(list(open({ endpointUrl, credentials }))).rejects.toThrow('answered 307 TemporaryRedirect');
+  expect(seen).toEqual([]);
+  for (const one of [server, other]) await new Promise((resolve) => one.close(resolve));
+});
+
+test('a listing without end is refused', async () => {
+  const server = createServer((_, response) => {
+    const chunk = Buffer.alloc(1_000_000, '<');
+    const more = () => void (response.writable && response.write(chunk, more));
+    more();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const endpointUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await expect(list(open({ endpointUrl }))).rejects.toMatchObject({ code: 'too_large' });
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
 });

@@ -1,5 +1,6 @@
 import { AwsClient } from 'aws4fetch';
 import { SubstratError } from '../../core/errors.ts';
+import { readBytes } from '../../core/response.ts';
 import { type Connector, type Item, MAX_SOURCE_ID, type RawDocument } from '../connector.ts';
 import { type BucketPage, bareTag, readBucketPage } from './s3-page.ts';
 import { createSelect, type Selection } from './select.ts';
@@ -18,6 +19,8 @@ export interface S3Options extends Selection {
 
 const TIMEOUT_MS = 60_000;
 const RETRIES = 4;
+/** A page lists a thousand objects, whose keys have at most 1,024 bytes. */
+const MAX_ANSWER = 8 * 1024 * 1024;
 
 export function s3Connector(options: S3Options): Connector {
   const { source, bucket, prefix, region, credentials, tags, maxBytes } = options;
@@ -27,15 +30,16 @@ export function s3Connector(options: S3Options): Connector {
 
   const get = async (url: URL): Promise<Response | null> => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const answer = await (client ? client.fetch(url.href, { signal }) : fetch(url, { signal })).catch(
-      (error: Error) => {
-        const cause = error.cause as NodeJS.ErrnoException | undefined;
-        const reason = cause?.code ?? cause?.message ?? error.name;
-        throw new SubstratError('unsupported', `${base.origin} cannot be reached (${reason})`);
-      },
-    );
+    // A redirect would take what identifies us to wherever the server says.
+    const options = { signal, redirect: 'manual' as const };
+    const answer = await (client ? client.fetch(url.href, options) : fetch(url, { signal })).catch((error: Error) => {
+      const cause = error.cause as NodeJS.ErrnoException | undefined;
+      const reason = cause?.code ?? cause?.message ?? error.name;
+      throw new SubstratError('unsupported', `${base.origin} cannot be reached (${reason})`);
+    });
     if (answer.ok) return answer;
-    const code = /<Code>(\w+)<\/Code>/.exec((await answer.text()).slice(0, 10_000))?.[1] ?? '';
+    const said = await readBytes(answer, MAX_ANSWER).catch(() => '');
+    const code = /<Code>(\w+)<\/Code>/.exec(said.toString().slice(0, 10_000))?.[1] ?? '';
     if (code === 'NoSuchKey') return null;
     throw new SubstratError(
       'unsupported',
@@ -60,7 +64,7 @@ export function s3Connector(options: S3Options): Connector {
         if (page.next !== '') url.searchParams.set('continuation-token', page.next);
         const answer = await get(url);
         if (!answer) throw new SubstratError('not_found', `There is no bucket ${bucket} at ${base.origin}.`);
-        page = readBucketPage(await answer.text());
+        page = readBucketPage((await readBytes(answer, MAX_ANSWER)).toString());
         const items: Item[] = [];
         for (const { key, etag, size, updatedAt } of page.objects) {
           // A key that ends with a slash stands for a directory.
@@ -75,7 +79,7 @@ export function s3Connector(options: S3Options): Connector {
     async read({ sourceId }): Promise<RawDocument | null> {
       const answer = await get(new URL(`${base.href.replace(/\/$/, '')}/${encodeKey(sourceId)}`));
       if (!answer) return null;
-      const bytes = await readBody(answer, maxBytes);
+      const bytes = await readBytes(answer, maxBytes);
       const etag = answer.headers.get('etag');
       const changed = Date.parse(answer.headers.get('last-modified') ?? '');
       const contentType = answer.headers.get('content-type');
@@ -97,17 +101,6 @@ function bucketUrl({ endpointUrl, bucket, region }: S3Options): URL {
   if (endpointUrl !== null) return new URL(`${endpointUrl.replace(/\/+$/, '')}/${bucket}`);
   const host = `s3.${region}.amazonaws.com`;
   return new URL(bucket.includes('.') ? `https://${host}/${bucket}` : `https://${bucket}.${host}/`);
-}
-
-async function readBody(answer: Response, maxBytes: number): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
-    length += part.length;
-    if (length > maxBytes) throw new SubstratError('too_large', `it has more than ${maxBytes} bytes, see max_file_mb`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
 }
 
 function encodeKey(key: string): string {
