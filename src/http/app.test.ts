@@ -143,6 +143,22 @@ describe('POST /api/agents/{ref}/messages', () => {
     expect(answer).toMatchObject({ status: 201, body: { messageId: expect.any(String) } });
   });
 
+  test('a page of long texts has fewer of them, and the next pages have the rest', async () => {
+    const agent = await daemon.client.createAgent({ name: `talker-${randomUUID().slice(0, 8)}`, provider: 'external' });
+    const marks = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    for (const mark of marks) {
+      await call(post({ text: mark.repeat(mark < 'd' ? 10 : 400_000) }, agent.id));
+    }
+    const pages: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const path = `/api/agents/${agent.id}/messages?limit=4${cursor && `&cursor=${cursor}`}`;
+      const { items, nextCursor } = (await call({ path })).body as { items: { text: string }[]; nextCursor: string };
+      pages.push(items.map(({ text }) => text[0]).join(''));
+      cursor = nextCursor;
+    }
+    expect(pages).toEqual(['gf', 'edcb', 'a']);
+  });
+
   test('refuses a body of 100 MB by what it says of itself', async () => {
     const rest = { ...post('{"text":"x"}'), headers: { 'content-length': '100000000' } };
     const before = storeRows(daemon.home);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { turnOfOthers } from '../core/turn-of-others.ts';
 import type { EventRow, MessageView, Store, Tx } from '../store/store.ts';
 import { showMessages, showTime } from './shown.ts';
 
@@ -93,12 +94,17 @@ export class EventHub {
   async #fill(): Promise<void> {
     const last = this.#last;
     const older: Told[] = [];
+    let size = 0;
     let seq = Math.max(0, last - FILLED);
     while (seq < last) {
       const page = await this.#store.read((tx) => readEvents(tx, seq));
       const wanted = page.filter((told) => told.seq <= last);
       if (wanted.length === 0) break;
       older.push(...wanted);
+      for (const { frame } of wanted) size += frame.length;
+      // More is not kept, and texts can be long.
+      while (size > KEPT && older.length > 1) size -= older.shift()?.frame.length ?? 0;
+      await turnOfOthers();
       seq = wanted.at(-1)?.seq ?? last;
     }
     const newer = this.#kept;
@@ -158,6 +164,7 @@ export class EventHub {
       this.#last = newest.seq;
       this.#again = true;
       for (const listener of this.#listeners) listener();
+      await turnOfOthers();
     }
   }
 }

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { turnOfOthers } from '../core/turn-of-others.ts';
 import type { Caller } from './access.ts';
 import type { Api } from './api.ts';
 import type { EventHub, Told } from './hub.ts';
@@ -58,6 +59,8 @@ export function streamEvents(
       if (visible === null) return void socket.destroy();
       seen = page.at(-1)?.seq ?? seen;
       send(visible.map(({ frame }) => frame));
+      // A page that had to be read and written down took a while.
+      if ('then' in news) await turnOfOthers();
     }
   };
   const look = (): void => {

@@ -7,6 +7,7 @@ import type { AgentView, Tx } from '../../store/store.ts';
 import { type Caller, ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { readMessagePage } from '../message-page.ts';
 import { keyParameter, once } from '../once.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { Agent, AgentCreation, AgentProfile, Message, MessageCreation, pageOf, pageQuery, Sent } from '../schemas.ts';
@@ -147,17 +148,17 @@ export function agentRoutes(api: Api): Router {
     return c.json(value, 201);
   });
   routes.openapi(talk, async (c) => {
-    const { cursor, limit } = c.req.valid('query');
+    const query = c.req.valid('query');
     const caller = c.get('caller');
-    const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(cursor, ['number'])[0];
-    const [rows, items] = await api.store.read(async (tx) => {
+    const page = await api.store.read(async (tx) => {
       const agent = await visibleAgent(tx, caller, c.req.param('id'));
       const dm = await tx.getDm({ pair: [agent.id, caller.id].sort().join(' ') });
-      const found = dm ? await tx.listChannelMessages({ channelId: dm.id, before, limit: limit + 1 }) : [];
-      return [found, await showMessages(tx, found.slice(0, limit))];
+      const { rows, nextCursor } = await readMessagePage(query, async (part) =>
+        dm ? tx.listChannelMessages({ channelId: dm.id, ...part }) : [],
+      );
+      return { items: await showMessages(tx, rows), nextCursor };
     });
-    const nextCursor = rows.length > limit ? writeCursor(rows[limit - 1]?.seq ?? 0) : null;
-    return c.json({ items, nextCursor }, 200);
+    return c.json(page, 200);
   });
   routes.openapi(terminate, async (c) => {
     ownerOnly(c.get('caller'));

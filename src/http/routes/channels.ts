@@ -6,6 +6,7 @@ import type { ChannelRow, ChannelView, Tx } from '../../store/store.ts';
 import type { Caller } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { readMessagePage } from '../message-page.ts';
 import { keyParameter, once } from '../once.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import {
@@ -145,19 +146,18 @@ export function channelRoutes(api: Api): Router {
     return c.json(await viewOf(api, caller, c.req.param('id')), 200);
   });
   routes.openapi(messages, async (c) => {
-    const { cursor, limit, thread } = c.req.valid('query');
-    const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(cursor, ['number'])[0];
-    const page = { before, limit: limit + 1 };
-    const [rows, items] = await api.store.read(async (tx) => {
+    const { thread, ...query } = c.req.valid('query');
+    const page = await api.store.read(async (tx) => {
       const { id } = await resolveChannel(tx, c.get('caller'), c.req.param('id'), null);
-      const found =
+      const { rows, nextCursor } = await readMessagePage(query, (part) =>
         thread === undefined
-          ? await tx.listChannelMessages({ channelId: id, ...page })
-          : (await tx.listThreadMessages({ id: thread, ...page })).filter((row) => row.channel_id === id);
-      return [found, await showMessages(tx, found.slice(0, limit))];
+          ? tx.listChannelMessages({ channelId: id, ...part })
+          : tx.listThreadMessages({ id: thread, ...part }),
+      );
+      const shown = thread === undefined ? rows : rows.filter((row) => row.channel_id === id);
+      return { items: await showMessages(tx, shown), nextCursor };
     });
-    const nextCursor = rows.length > limit ? writeCursor(rows[limit - 1]?.seq ?? 0) : null;
-    return c.json({ items, nextCursor }, 200);
+    return c.json(page, 200);
   });
   routes.openapi(say, async (c) => {
     const { text, parentMessageId } = c.req.valid('json');

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { readMessagePage } from '../message-page.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { Message, Participant, pageOf, pageQuery } from '../schemas.ts';
 import { showMessages } from '../shown.ts';
@@ -27,15 +28,15 @@ const participants = describe(
 export function peopleRoutes(api: Api): Router {
   const routes = createRouter();
   routes.openapi(inbox, async (c) => {
-    const { cursor, limit, open } = c.req.valid('query');
-    const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(cursor, ['number'])[0];
-    const page = { participantId: c.get('caller').id, before, limit: limit + 1 };
-    const [rows, items] = await api.store.read(async (tx) => {
-      const found = await (open === 'true' ? tx.listOpenQuestions(page) : tx.listInbox(page));
-      return [found, await showMessages(tx, found.slice(0, limit))];
+    const { open, ...query } = c.req.valid('query');
+    const participantId = c.get('caller').id;
+    const page = await api.store.read(async (tx) => {
+      const { rows, nextCursor } = await readMessagePage(query, (part) =>
+        open === 'true' ? tx.listOpenQuestions({ participantId, ...part }) : tx.listInbox({ participantId, ...part }),
+      );
+      return { items: await showMessages(tx, rows), nextCursor };
     });
-    const nextCursor = rows.length > limit ? writeCursor(rows[limit - 1]?.seq ?? 0) : null;
-    return c.json({ items, nextCursor }, 200);
+    return c.json(page, 200);
   });
   routes.openapi(participants, async (c) => {
     const { cursor, limit } = c.req.valid('query');
