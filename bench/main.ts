@@ -24,6 +24,7 @@ const BENCHMARKS = [
   'index-memory',
   'search',
   'personas',
+  'hostile',
 ];
 
 const { values, positionals } = parseArgs({
