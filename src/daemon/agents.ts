@@ -3,6 +3,7 @@ import { isAbsolute } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import { withinScope } from '../core/persona.ts';
+import { EXTERNAL, PROVIDER_NAMES } from '../core/provider-names.ts';
 import type { AgentWish, WriteOnce } from '../http/api.ts';
 import { resolveReference } from '../messaging/reference.ts';
 import { createAgent } from '../messaging/tree.ts';
@@ -11,7 +12,6 @@ import { checkScope } from '../tools/catalog.ts';
 import { makeWorkspace } from '../workspaces/directories.ts';
 import { ownSeat, type Seat, takeSeat } from '../workspaces/seat.ts';
 import type { Daemon } from './daemon.ts';
-import { EXTERNAL } from './providers.ts';
 import { makeWorktree } from './worktrees.ts';
 
 /** Makes an agent for a person: what is not said comes from the parent, then from the configuration. */
@@ -104,7 +104,7 @@ function checkProvider(daemon: Daemon, provider: string | null, program: string 
   if (provider === null) {
     throw new SubstratError(
       'bad_request',
-      'Say what runs the agent: a provider (scripted, cursor-agent, external) or a program. [daemon] default_provider can say it for all.',
+      `Say what runs the agent: a provider (${PROVIDER_NAMES.join(', ')}) or a program. [daemon] default_provider can say it for all.`,
     );
   }
   if (provider === EXTERNAL) return;

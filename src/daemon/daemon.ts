@@ -4,6 +4,7 @@ import { unusable } from '../config/home.ts';
 import { storeName } from '../config/store-name.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
+import { EXTERNAL } from '../core/provider-names.ts';
 import type { Tracer } from '../core/tracing.ts';
 import type { AgentWish, KnowledgeDoor, ShownNode, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
@@ -40,7 +41,7 @@ import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import type { Log } from './log.ts';
 import { adoptNode, HEARTBEAT_MS, leaveNode, listNodes, nodeNotices, seeNode } from './nodes.ts';
 import { askPersona, findPersona } from './personas.ts';
-import { checkTools, createProviders, EXTERNAL } from './providers.ts';
+import { checkTools, createProviders } from './providers.ts';
 import { checkRememberedStore, rememberStore } from './remembered-store.ts';
 import { sweepWorkspaces, tidyWorktree, workspaceRules } from './workspaces.ts';
 
@@ -90,6 +91,7 @@ export class Daemon {
   /** Number of the last event before this start. */
   startedAfter = 0;
   #api: ApiServer | null = null;
+  #url: string | null = null;
   #configured: Configured | null = null;
   #extensions: Promise<Extensions> | null = null;
   readonly #toolListeners = new Set<() => void>();
@@ -226,7 +228,7 @@ export class Daemon {
       config: this.config.file,
       store: storeName(this.config.db),
       version: this.version,
-      url: this.#api?.url ?? null,
+      url: this.#url,
       sandbox: this.#sandbox.mode,
       sandboxProblem: await this.#sandbox.problem(),
       commits: this.store.commits(),
@@ -380,7 +382,15 @@ export class Daemon {
     await this.#doors.sweep();
     // Loaded after the agents' work has begun: it does not wait for the door.
     const { serveApi } = await import('../http/serve.ts');
-    this.#api = await serveApi(this, { socketPath: home.socket, bind: config.server.bind, token: home.token });
+    const onAddress = (url: string) => {
+      this.#url = url;
+    };
+    this.#api = await serveApi(this, {
+      socketPath: home.socket,
+      bind: config.server.bind,
+      token: home.token,
+      onAddress,
+    });
     if (config.file !== null) {
       // Where there are none, some may come to be in the file, which is then followed; that is in no hurry.
       const wait = config.agents.length + config.tools.length > 0 ? 0 : UNHURRIED_MS;
@@ -391,7 +401,7 @@ export class Daemon {
     this.#housekeeping = setInterval(() => void this.forget(), HOUSEKEEPING_MS);
     this.#heartbeat = setInterval(() => void seeNode(this).catch(() => {}), HEARTBEAT_MS);
     for (const notice of await nodeNotices(this)) this.log.warn({}, notice);
-    this.log.info({ home: home.path, engine: store.engine, url: this.#api.url }, 'the daemon is up');
+    this.log.info({ home: home.path, engine: store.engine, url: this.#url }, 'the daemon is up');
   }
 
   /** Removes the worktree of an agent that may have ended, when its last turn is over. */

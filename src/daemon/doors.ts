@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { SubstratError } from '../core/errors.ts';
+import { EXTERNAL } from '../core/provider-names.ts';
 import { under } from '../core/tracing.ts';
 import { type AgentSocket, type AgentSocketOptions, listenForAgent } from '../mcp/socket.ts';
 import type { Attempt } from '../runs/attempt.ts';
@@ -14,7 +15,6 @@ import type { ToolDependencies } from '../tools/call.ts';
 import { type Place, placeOf } from '../workspaces/place.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
-import { EXTERNAL } from './providers.ts';
 
 /** Without links on the way: the sandbox follows none. */
 const ours = (path: string) => realpathSync(fileURLToPath(new URL(path, import.meta.url)));

@@ -45,5 +45,3 @@ export async function checkTools(
     `${provider.name} takes ${provider.maxTools} tools: ${ours} are in the agent's scope, and the MCP servers of its workspace have at least ${others}. Give it fewer (--tools), or take servers out of .cursor/mcp.json.`,
   );
 }
-
-export const EXTERNAL = 'external';

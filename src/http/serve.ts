@@ -7,8 +7,6 @@ import { EventHub } from './hub.ts';
 import { bracketed, closeServers, createServer, hostNames, listen } from './listener.ts';
 
 export interface ApiServer {
-  /** Null when TCP is not served. */
-  readonly url: string | null;
   close(): Promise<void>;
 }
 
@@ -17,6 +15,8 @@ export interface ServeOptions {
   readonly socketPath: string;
   readonly bind: { readonly host: string; readonly port: number } | null;
   readonly token: string;
+  /** Called with the address on TCP before the socket is opened. */
+  readonly onAddress: (url: string) => void;
 }
 
 /** Serves the API to the owner on the socket, and to whoever has a token on TCP. */
@@ -24,18 +24,10 @@ export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServ
   const hub = await EventHub.open(api.store);
   const { token } = options;
   const servers: Server[] = [];
-  let url: string | null = null;
   const close = (): Promise<void> => {
     hub.close();
     return closeServers(servers);
   };
-
-  const local = createServer(createApp(api, hub, { kind: 'trusted', hosts: () => [], token }));
-  // The caller holds the home: a socket that is there belongs to a daemon that is dead.
-  await rm(options.socketPath, { force: true });
-  await listen(local, { path: options.socketPath });
-  await chmod(options.socketPath, 0o600);
-  servers.push(local);
 
   if (options.bind) {
     const { host } = options.bind;
@@ -48,7 +40,18 @@ export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServ
       throw error;
     });
     servers.push(tcp);
-    url = `http://${bracketed(host)}:${port()}`;
+    options.onAddress(`http://${bracketed(host)}:${port()}`);
   }
-  return { url, close };
+
+  // The socket comes last: whoever can ask for the status there is told the address.
+  const local = createServer(createApp(api, hub, { kind: 'trusted', hosts: () => [], token }));
+  // The caller holds the home: a socket that is there belongs to a daemon that is dead.
+  await rm(options.socketPath, { force: true });
+  await listen(local, { path: options.socketPath }).catch(async (error) => {
+    await close();
+    throw error;
+  });
+  await chmod(options.socketPath, 0o600);
+  servers.push(local);
+  return { close };
 }

@@ -3,14 +3,17 @@
 'use strict';
 
 // What providers start as the agent's MCP server: a pipe between stdio and the socket of the agent's run, where the
-// daemon speaks MCP. Every turn waits for it, in whatever Node there is: plain CommonJS, no import but this one.
+// daemon speaks MCP. Every turn waits for it, in whatever Node there is: plain CommonJS, no imports but these.
 const { connect } = require('node:net');
+const { dirname, join } = require('node:path');
 
 const usage = 'Usage: SUBSTRAT_SOCKET=<path> substrat-mcp-server --agent-id <uuid>';
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** How a refusal begins. A daemon that accepts the first line says nothing, so anything else is MCP. */
 const refusal = Buffer.from('{"substrat":');
 const longestRefusal = 64 * 1024;
+/** How the daemon's own socket answers a line that is not HTTP. */
+const http = Buffer.from('HTTP/1.');
 /** How long the daemon's remaining answers are waited for when the client has closed its end. */
 const patienceMs = 10_000;
 
@@ -77,11 +80,13 @@ function bridge(path, agentId) {
     let first = Buffer.alloc(0);
     socket.on('data', function look(chunk) {
       first = Buffer.concat([first, chunk]);
-      const isRefusal = first.subarray(0, refusal.length).equals(refusal.subarray(0, first.length));
+      const isRefusal = beginsLike(first, refusal);
+      const isHttp = beginsLike(first, http);
       if (isRefusal && !first.includes('\n') && first.length < longestRefusal) return;
+      if (isHttp && first.length < http.length) return;
       socket.off('data', look);
-      if (isRefusal) {
-        problem = sentenceOf(first);
+      if (isRefusal || isHttp) {
+        problem = isHttp ? wrongSocket(path, agentId) : sentenceOf(first);
         socket.destroy();
       } else {
         stdout.write(first);
@@ -89,6 +94,23 @@ function bridge(path, agentId) {
       }
     });
   }
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {Buffer} beginning
+ */
+function beginsLike(bytes, beginning) {
+  return bytes.subarray(0, beginning.length).equals(beginning.subarray(0, bytes.length));
+}
+
+/**
+ * @param {string} path
+ * @param {string} agentId
+ */
+function wrongSocket(path, agentId) {
+  const own = join(dirname(path), 'agents', agentId, 'agent.sock');
+  return `${path} is the socket of the daemon's API. Set SUBSTRAT_SOCKET to the agent's own socket, ${own}; \`substrat agent mcp\` prints the whole configuration.`;
 }
 
 /** @param {Buffer} line */

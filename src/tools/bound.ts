@@ -15,11 +15,12 @@ export interface BoundTool {
   handler(args: unknown): Promise<ToolResult>;
 }
 
-export interface ToolResult {
+/** A type and not an interface: MCP's libraries want an index signature, which only a type has by itself. */
+export type ToolResult = {
   readonly content: { readonly type: 'text'; readonly text: string }[];
   readonly structuredContent: Record<string, unknown>;
   readonly isError?: boolean;
-}
+};
 
 /** The tools in an agent's scope, each acting for that agent; `attempt` is asked for at each call. */
 export async function bindTools(

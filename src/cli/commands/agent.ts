@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { allPages, type Client, createClient, type Message } from '../../client/client.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { PROVIDER_NAMES } from '../../core/provider-names.ts';
 import { type Context, collectArgument, type GlobalOptions, readArgument, readText, UsageError } from '../context.ts';
 import { describeNotices } from '../describe.ts';
 import { paint, spin, table } from '../terminal.ts';
@@ -40,7 +41,7 @@ function createCommand(context: Context): Command {
   return new Command('create')
     .description('Make an agent.')
     .argument('<name>', 'letters, digits, "_" and "-"')
-    .option('--provider <provider>', 'what runs it: scripted or external')
+    .option('--provider <provider>', `what runs it: ${PROVIDER_NAMES.join(', ')}`)
     .option('--model <model>', 'for providers that have models')
     .option('--program <file>', 'the program that a scripted agent is; .ts and .js run with Node')
     .option('--instructions <text>', 'what it is there for')

@@ -72,7 +72,7 @@ async function startInBackground(context: Context, { config, switchStore }: Star
   });
   for (const giveUp = Date.now() + PATIENCE_MS; Date.now() < giveUp && exit === null; await sleep(20)) {
     const status = await statusOf(context);
-    if (status?.pid !== child.pid || !status) continue;
+    if (status?.pid !== child.pid || !status?.url) continue;
     child.unref();
     return status;
   }
