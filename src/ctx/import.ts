@@ -42,7 +42,7 @@ export async function importPersonas(
   const taken = new Set(config.agents.map(({ name }) => keyOf(name)));
   const known = [
     ...KNOWLEDGE_TOOLS,
-    ...toolsInScope({ tools: null }).map(({ name }) => name),
+    ...toolsInScope(null).map(({ name }) => name),
     ...config.tools.map(({ name }) => name),
   ];
   const root = resolve(path);

@@ -42,6 +42,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
     const program = named && existsSync(named) ? realpathSync(named) : named;
     const seat =
       ground.seat ?? (await takeSeat(tx, workspaces, { agentId: id, parent, workspace: ground.path }, clock()));
+    const scope = parent && (await tx.getScope({ id: parent.id }));
     const agent = await createAgent(
       tx,
       config.limits,
@@ -56,7 +57,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
         program,
         workspace: seat.path,
         workspaceId: seat.workspaceId,
-        tools: wish.tools ?? (declared ? withinScope(declared.tools, parent?.tools ?? null) : null),
+        tools: wish.tools ?? (declared ? withinScope(declared.tools, scope) : null),
         persona: persona && { ...persona, name: declared?.name ?? persona.name },
         nodeId: home.nodeId,
         spawnedBy: null,

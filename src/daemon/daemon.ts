@@ -274,8 +274,9 @@ export class Daemon {
   async getTools(agentId: string): Promise<BoundTool[]> {
     const agent = await this.store.read((tx) => tx.getAgent({ id: agentId }));
     if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
+    const scope = await this.store.read((tx) => tx.getScope({ id: agentId }));
     const { bindTools } = await import('../tools/bound.ts');
-    return bindTools(this.tools, agent, () => this.#doors.attemptOf(agent));
+    return bindTools(this.tools, { ...agent, tools: scope }, () => this.#doors.attemptOf(agent));
   }
 
   /** Resolves when everything that is due has started; for tests that drive the time. */

@@ -5,7 +5,7 @@ import { SubstratError } from '../core/errors.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import { under } from '../core/tracing.ts';
 import { type AgentSocket, type AgentSocketOptions, listenForAgent } from '../mcp/socket.ts';
-import type { Attempt } from '../runs/attempt.ts';
+import { type Attempt, scopeNow } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
 import type { Door } from '../runs/run-turn.ts';
 import { instructionsOf } from '../runs/start.ts';
@@ -69,8 +69,10 @@ export class AgentDoors {
     return {
       mcpConfig: home.mcpConfig(agent.id),
       // Loaded by the first turn that asks, or calls: the first turn of a daemon does not wait for all tools.
-      countTools: async () =>
-        (await import('../tools/catalog.ts')).countTools(attempt, await tools.settings.customTools()),
+      countTools: async () => {
+        const scope = await tools.store.read((tx) => scopeNow(tx, attempt));
+        return (await import('../tools/catalog.ts')).countTools(scope, await tools.settings.customTools());
+      },
       home: home.agentHome(agent.id),
       confine: async (command, needs = {}) => {
         const wrapped = await sandbox.confine(command, needs, this.#enclosure(agent, place));

@@ -37,7 +37,7 @@ export async function checkTools(
   if (provider?.maxTools === undefined) return;
   // Whoever makes an agent has them loaded; a daemon that starts has not.
   const { countTools } = await import('../tools/catalog.ts');
-  const ours = countTools(agent, custom);
+  const ours = countTools(agent.tools, custom);
   const others = provider.otherTools?.(agent.workspace) ?? 0;
   if (ours + others <= provider.maxTools) return;
   throw new SubstratError(

@@ -237,6 +237,25 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     expect(storeRows(daemon.home)).toEqual(before);
   });
 
+  test('announces that the scope of an ancestor has become narrower, and lists and accepts what is left', async () => {
+    const { promise: announced, resolve } = Promise.withResolvers<void>();
+    const listChanged = { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => resolve() } };
+    const child = await daemon.client.createAgent({ name: `child-${era}`, provider: 'external', parent: 'worker' });
+    await using joined = await connectAgent({ home: daemon.home, agentId: child.id, era, options: { listChanged } });
+    expect((await joined.client.listTools()).tools.length).toBeGreaterThan(2);
+    const { id } = daemon.agent('worker');
+    const set = (tools: string | null) =>
+      daemon.daemon.store.write(async (tx) => {
+        await tx.setScope({ id, tools });
+        await tx.appendEvent({ type: 'agent_updated', at: 0, agentId: id, data: { agentId: id } });
+      });
+    await set('["list_agents","do_nothing"]');
+    await expect(joined.call('store_memory', { content: 'x' })).rejects.toMatchObject({ code: -32602 });
+    await announced;
+    expect((await joined.client.listTools()).tools.map(({ name }) => name)).toEqual(['list_agents', 'do_nothing']);
+    await set(null);
+  });
+
   test('says in a second block that news waits, until it is read', async () => {
     await worker.call('check_inbox');
     expect((await worker.call('list_agents')).blocks).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { shorten } from '../core/agent.ts';
-import type { Attempt } from '../runs/attempt.ts';
+import { type Attempt, scopeNow } from '../runs/attempt.ts';
 import type { AgentRow } from '../store/store.ts';
 import { toResult } from '../tools/bound.ts';
 import { callTool, type ToolDependencies } from '../tools/call.ts';
@@ -9,7 +9,7 @@ import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
 import { descriptionFor, type Tool } from '../tools/tool.ts';
 import type { CallTool } from './transport.ts';
 
-/** The MCP server of one agent in one attempt: the attempt's scope is all that it lists and all that it accepts. */
+/** The MCP server of one agent in one attempt: what is in the attempt's scope now is all that it lists and accepts. */
 export function createAgentServer(
   deps: ToolDependencies,
   attempt: Attempt,
@@ -26,8 +26,9 @@ export function createAgentServer(
   };
   const server = new Server({ name: 'substrat', version }, options);
   server.setRequestHandler('tools/list', async () => {
-    const custom = customToolsInScope(attempt, await deps.settings.customTools());
-    return { tools: [...toolsInScope(attempt), ...custom].map((tool) => published(tool, attempt)) };
+    const scope = await deps.store.read((tx) => scopeNow(tx, attempt));
+    const custom = customToolsInScope(scope, await deps.settings.customTools());
+    return { tools: [...toolsInScope(scope), ...custom].map((tool) => published(tool, attempt)) };
   });
   server.setRequestHandler('tools/call', async ({ params }) => {
     const result = await call(params.name, params.arguments);

@@ -5,6 +5,7 @@ import type { Attempt } from '../runs/attempt.ts';
 import type { AgentRow } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import { sayFarewell } from './farewell.ts';
+import { watchScope } from './watch-scope.ts';
 
 /** A hello is one short line; whoever sends more, or nothing for long, is no bridge of ours. */
 const MAX_HELLO = 1024;
@@ -104,8 +105,12 @@ async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptio
     // One of them was only asked what it is, and is not connected.
     for (const server of connected) server.sendToolListChanged().catch(() => {});
   });
+  const unwatch = watchScope(tools, attempt, () => {
+    for (const server of connected) server.sendToolListChanged().catch(() => {});
+  });
   socket.on('close', () => {
     unfollow();
+    unwatch();
     void leave();
   });
   const [{ serveStdio }, { createAgentServer, createToolCaller }, { SocketTransport }, instructions] =

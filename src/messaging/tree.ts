@@ -3,6 +3,7 @@ import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import { checkLine } from '../core/line.ts';
 import type { PersonaChoice } from '../core/persona.ts';
+import { isInScope, narrow, type Scope } from '../core/scope.ts';
 import type { AgentRow, Tx } from '../store/store.ts';
 import { joinTeam } from './channels.ts';
 import { answer } from './replies.ts';
@@ -60,7 +61,7 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
     program: wanted.program,
     workspace: wanted.workspace,
     workspace_id: wanted.workspaceId,
-    tools: scopeWithin(parent, wanted.tools),
+    tools: await scopeWithin(tx, parent, wanted.tools),
     persona: wanted.persona?.name ?? null,
     persona_args: wanted.persona ? JSON.stringify(wanted.persona.arguments) : null,
     session: null,
@@ -117,11 +118,11 @@ export async function terminateAgent(tx: Tx, agent: AgentRow, reason: string, no
   return fenced;
 }
 
-/** A child's tools never exceed its parent's. */
-function scopeWithin(parent: AgentRow | null, tools: readonly string[] | null): string | null {
-  const allowed = parent?.tools ? (JSON.parse(parent.tools) as string[]) : null;
-  if (!tools) return parent?.tools ?? null;
-  const beyond = allowed ? tools.filter((tool) => !allowed.includes(tool)) : [];
+/** A child's tools never exceed what holds for its parent. */
+async function scopeWithin(tx: Tx, parent: AgentRow | null, tools: readonly string[] | null): Promise<Scope> {
+  const allowed = parent && narrow(parent.tools, await tx.getScope({ id: parent.id }));
+  if (!tools) return allowed;
+  const beyond = tools.filter((tool) => !isInScope(allowed, tool));
   if (beyond.length > 0) {
     throw new SubstratError('forbidden', `A child cannot have tools that its parent lacks: ${beyond.join(', ')}.`);
   }

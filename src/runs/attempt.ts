@@ -1,5 +1,6 @@
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { RunMessageType } from '../core/run.ts';
+import { narrow, type Scope } from '../core/scope.ts';
 import type { AgentRow, RunRow, Tx } from '../store/store.ts';
 import type { RunSpans } from './spans.ts';
 
@@ -22,8 +23,8 @@ export interface Attempt {
   readonly number: number;
   /** Joined by somebody else's program: open-ended, in no slot, never tried again. */
   readonly external: boolean;
-  /** Its scope, as JSON; null is every tool. The agent's, or what its persona says for this run within it. */
-  tools: string | null;
+  /** The most that it may ever use: what held for the agent when it began, or what its persona says within that. */
+  widest: Scope;
   /** What the agent's persona says for this run, once it has been asked. */
   persona: PersonaPrompt | null;
   /** Up to which message it has seen each channel; known for good when the turn ends well. */
@@ -40,7 +41,12 @@ export interface Attempt {
 export function createAttempt(
   run: RunRow,
   agent: AgentRow,
-  { step = 0, called = false, spans = null }: { step?: number; called?: boolean; spans?: RunSpans | null } = {},
+  {
+    step = 0,
+    called = false,
+    spans = null,
+    scope = agent.tools,
+  }: { step?: number; called?: boolean; spans?: RunSpans | null; scope?: Scope } = {},
 ): Attempt {
   return {
     runId: run.id,
@@ -48,7 +54,7 @@ export function createAttempt(
     fence: run.fence,
     number: run.attempt,
     external: agent.provider === 'external',
-    tools: agent.tools,
+    widest: scope,
     persona: null,
     shown: new Map(),
     progress: { step, lastType: null, called },
@@ -59,10 +65,18 @@ export function createAttempt(
 }
 
 /** From now on the attempt is what the persona says: never more than the agent's scope allows. */
-export function takePersona(attempt: Attempt, agent: AgentRow, persona: PersonaPrompt | null): void {
+export function takePersona(attempt: Attempt, persona: PersonaPrompt | null): void {
   if (persona === null) return;
   attempt.persona = persona;
-  attempt.tools = JSON.stringify(withinScope(persona.tools, agent.tools));
+  attempt.widest = JSON.stringify(withinScope(persona.tools, attempt.widest));
+}
+
+/**
+ * What the attempt may list and call now. A scope that becomes narrower, the agent's or that of an ancestor, holds from the
+ * next call; one that becomes wider, from the next turn.
+ */
+export async function scopeNow(tx: Tx, attempt: Pick<Attempt, 'agentId' | 'widest'>): Promise<Scope> {
+  return narrow(attempt.widest, await tx.getScope({ id: attempt.agentId }));
 }
 
 export interface Entry {

@@ -117,7 +117,7 @@ export class ExternalRuns {
     const { store, clock, nodeId, tracer, askPersona, turnTimeoutMs, correspondence } = this.#options;
     const joining = (await store.read((tx) => tx.getAgent({ id: agentId }))) as AgentRow;
     const persona = await askPersona(joining, { timeoutMs: turnTimeoutMs });
-    const { run, agent } = await store.write(async (tx) => {
+    const { run, agent, scope } = await store.write(async (tx) => {
       const agent = (await tx.getAgent({ id: agentId })) as AgentRow;
       if (agent.terminated_at !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
       // A run whose end could not be stored, or of which nobody knows that it was opened.
@@ -125,11 +125,11 @@ export class ExternalRuns {
       if (open) await completeRun(tx, correspondence, createAttempt(open, agent), { finalText: '' }, clock());
       const run = await tx.insertOpenRun({ agentId, treeId: agent.tree_id, nodeId, now: clock() });
       await tx.appendEvent({ type: 'run_started', at: clock(), agentId, data: { runId: run.id, agentId, attempt: 1 } });
-      return { run, agent };
+      return { run, agent, scope: await tx.getScope({ id: agentId }) };
     });
     const spans = tracer && new RunSpans(startRunSpan(tracer, run, agent, { parent: null }));
-    const attempt = createAttempt(run, agent, { spans });
-    takePersona(attempt, agent, persona);
+    const attempt = createAttempt(run, agent, { spans, scope });
+    takePersona(attempt, persona);
     return attempt;
   }
 }

@@ -100,7 +100,7 @@ async function instruct(deps: TurnDependencies, started: Started, signal: AbortS
     );
     const persona = await Promise.race([asked, ended]);
     if (persona === 'ended') return null;
-    takePersona(attempt, agent, persona);
+    takePersona(attempt, persona);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

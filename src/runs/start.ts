@@ -3,7 +3,7 @@ import { type Carried, chooseCarried } from '../core/delivery.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
 import type { AgentRow, BlockView, ChannelRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
-import { type Attempt, advance, createAttempt, type Progress, record } from './attempt.ts';
+import { type Attempt, advance, createAttempt, type Progress, record, scopeNow } from './attempt.ts';
 import {
   buildInstructions,
   buildPrompt,
@@ -54,7 +54,8 @@ export async function startRun(tx: Tx, run: RunRow, now: number, traced = false)
   const { messages, shown, prompt } = await build(tx, agent, carried, journal);
   const trace = traced ? await traceOf(tx, carried, { from, to: Date.now() }) : null;
   const called = records.some(({ type }) => type === 'tool_call_message');
-  const attempt = createAttempt(run, agent, { step: records.at(-1)?.step ?? 0, called });
+  const scope = await tx.getScope({ id: agent.id });
+  const attempt = createAttempt(run, agent, { step: records.at(-1)?.step ?? 0, called, scope });
   for (const [channelId, seq] of shown) attempt.shown.set(channelId, seq);
   // A persona is asked outside of the transaction, so its agent's prompt is written down later.
   const written = agent.persona === null ? await writePrompt(tx, attempt, agent, prompt, now) : null;
@@ -103,9 +104,10 @@ export async function writePrompt(
 export async function instructionsOf(
   tx: Tx,
   agent: AgentRow,
-  { tools, persona }: Pick<Attempt, 'tools' | 'persona'>,
+  attempt: Pick<Attempt, 'agentId' | 'widest' | 'persona'>,
 ): Promise<string> {
-  return buildInstructions({ ...agent, tools }, ...(await known(tx, agent)), persona);
+  const tools = await scopeNow(tx, attempt);
+  return buildInstructions({ ...agent, tools }, ...(await known(tx, agent)), attempt.persona);
 }
 
 async function build(
@@ -127,7 +129,8 @@ async function known(tx: Tx, agent: AgentRow): Promise<[BlockView[], ChannelRow[
 
 /** The prompt that a turn would begin with now, section by section: what is known of it before it is there. */
 export async function previewPrompt(tx: Tx, agent: AgentRow, persona: PersonaPrompt | null): Promise<Section[]> {
-  const tools = persona === null ? agent.tools : JSON.stringify(withinScope(persona.tools, agent.tools));
+  const scope = await tx.getScope({ id: agent.id });
+  const tools = persona === null ? scope : JSON.stringify(withinScope(persona.tools, scope));
   const sections = instructionSections({ ...agent, tools }, ...(await known(tx, agent)), persona);
   const pending = await tx.listPending({ agentId: agent.id, limit: MAX_CARRIED });
   const { messages } = await withContext(tx, agent, withinReason(chooseCarried(pending)).deliveries);

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { SubstratError } from '../core/errors.ts';
 import type { RunState } from '../core/run.ts';
+import { narrow, type Scope } from '../core/scope.ts';
 import type { Queries } from './query.ts';
 import type { AgentRow } from './schema.ts';
 
@@ -56,6 +57,24 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
     db.updateTable('agents').set({ rest_until: p.rest_until, rests: p.rests }).where('id', '=', p.id),
   );
 
+  const scopes = all((p: { id: string }) =>
+    db
+      .withRecursive('above', (q) =>
+        q
+          .selectFrom('agents')
+          .select(['id', 'parent_id', 'tools'])
+          .where('id', '=', p.id)
+          .unionAll(
+            q
+              .selectFrom('agents')
+              .innerJoin('above', 'agents.id', 'above.parent_id')
+              .select(['agents.id', 'agents.parent_id', 'agents.tools']),
+          ),
+      )
+      .selectFrom('above')
+      .select('tools')
+      .where('tools', 'is not', null),
+  );
   const treeSize = one((p: { treeId: string }) =>
     db
       .selectFrom('agents')
@@ -183,6 +202,33 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
         .innerJoin('below', 'below.id', 'agents.id')
         .selectAll('agents')
         .where('terminated_at', 'is', null),
+    ),
+    /** What holds for an agent: its own scope within those of all its ancestors. */
+    getScope: async (p: { id: string }): Promise<Scope> =>
+      (await scopes(p)).reduce<Scope>((scope, { tools }) => narrow(scope, tools), null),
+    /** Its parent, the parent's parent, and so on. */
+    listAncestors: all((p: { id: string }) =>
+      db
+        .withRecursive('above', (q) =>
+          q
+            .selectFrom('agents')
+            .select(['parent_id', 'depth'])
+            .where('id', '=', p.id)
+            .unionAll(
+              q
+                .selectFrom('agents')
+                .innerJoin('above', 'agents.id', 'above.parent_id')
+                .select(['agents.parent_id', 'agents.depth']),
+            ),
+        )
+        .selectFrom('agents')
+        .innerJoin('above', 'above.parent_id', 'agents.id')
+        .selectAll('agents')
+        .orderBy('agents.depth', 'desc'),
+    ),
+    /** What an agent wishes; what holds is `getScope`. */
+    setScope: run((p: { id: string; tools: Scope }) =>
+      db.updateTable('agents').set({ tools: p.tools }).where('id', '=', p.id),
     ),
     listExternalAgents: all((p: { nodeId: string }) =>
       db

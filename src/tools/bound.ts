@@ -28,10 +28,10 @@ export async function bindTools(
   agent: { readonly handle: string; readonly tools: string | null; readonly provider: string },
   attempt: () => Promise<Attempt>,
 ): Promise<BoundTool[]> {
-  const custom = customToolsInScope(agent, await deps.settings.customTools());
+  const custom = customToolsInScope(agent.tools, await deps.settings.customTools());
   const external = agent.provider === 'external';
   const connection = { given: new Set<string>() };
-  return [...toolsInScope(agent), ...custom].map(({ name, input, ...about }) => ({
+  return [...toolsInScope(agent.tools), ...custom].map(({ name, input, ...about }) => ({
     name,
     description: descriptionFor(about, { external }),
     inputSchema: input.shape,

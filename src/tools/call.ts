@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { isInScope } from '../core/scope.ts';
 import { within } from '../core/tracing.ts';
 import { type Attempt, advance, record, stepOf } from '../runs/attempt.ts';
 import type { AgentRow, Store, Tx, WorkspaceRow } from '../store/store.ts';
-import { customToolsInScope, toolsInScope } from './catalog.ts';
+import { findTool } from './catalog.ts';
 import { callCustom } from './custom-call.ts';
 import type { RateLimiter } from './rate.ts';
 import {
@@ -10,8 +11,10 @@ import {
   callEntry,
   callKey,
   callsMade,
+  checkScope,
   countNews,
   describe,
+  NotInScope,
   parseInput,
   refuse,
   refuseEarly,
@@ -55,9 +58,9 @@ export async function callTool(
   args: unknown,
   connection: Connection = { given: new Set() },
 ): Promise<CallResult | null> {
-  const named = (one: { readonly name: string }) => one.name === name;
-  const own = toolsInScope(attempt).find(named);
-  const custom = own ? undefined : customToolsInScope(attempt, await deps.settings.customTools()).find(named);
+  if (!isInScope(attempt.widest, name)) return null;
+  const own = findTool(name);
+  const custom = own ? undefined : (await deps.settings.customTools()).find((one) => one.name === name);
   if (!own && !custom) return null;
   const id = randomUUID();
   const span = attempt.spans?.tool(stepOf(attempt.progress, 'tool_call_message'), name, id);
@@ -66,7 +69,12 @@ export async function callTool(
     custom
       ? callCustom(deps, attempt, { ...call, tool: custom })
       : carryOut(deps, attempt, { ...call, tool: own as Tool, connection });
-  return span ? within(span, work) : work();
+  try {
+    return await (span ? within(span, work) : work());
+  } catch (error) {
+    if (error instanceof NotInScope) return null;
+    throw error;
+  }
 }
 
 async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall): Promise<CallResult> {
@@ -82,6 +90,7 @@ async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall)
       // What is done outside the store is not done for a turn that has ended, nor beyond the limit, nor a second time.
       const { agent, repeated } = await deps.store.read(async (tx) => {
         await tx.holdRun(attempt);
+        await checkScope(tx, attempt, tool.name);
         return {
           agent: (await tx.getAgent({ id: agentId })) as AgentRow,
           repeated: await repeatOf(tx, attempt, tool, callKey(tool.name, input)),
@@ -122,6 +131,7 @@ async function execute(
   const now = deps.clock();
   const executed = await deps.store.write(async (tx) => {
     const run = await tx.holdRun(attempt);
+    await checkScope(tx, attempt, tool.name);
     const agent = (await tx.getAgent({ id: attempt.agentId })) as AgentRow;
     const repeated = await repeatOf(tx, attempt, tool, key);
     if (call.wait !== null && !tool.mayReply && !repeated) throw tooMany(call.wait);

@@ -1,6 +1,6 @@
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { AgentRow } from '../store/store.ts';
+import type { Scope } from '../core/scope.ts';
 import { doNothing, reactToMessage, readChannel } from './channel.ts';
 import { inspectAgent } from './inspect.ts';
 import { getTool, searchTool, sourcesTool } from './knowledge.ts';
@@ -35,25 +35,30 @@ const catalog: readonly Tool[] = [
   deleteWorkspaceTool,
 ];
 
+const byName = new Map(catalog.map((tool) => [tool.name, tool]));
+
 /** The tools of ours that an agent may see and call; nothing is implied by a scope. */
-export function toolsInScope(agent: Pick<AgentRow, 'tools'>): readonly Tool[] {
-  if (agent.tools === null) return catalog;
-  const scope = new Set(JSON.parse(agent.tools) as string[]);
-  return catalog.filter((tool) => scope.has(tool.name));
+export function toolsInScope(scope: Scope): readonly Tool[] {
+  return customToolsInScope(scope, catalog);
+}
+
+/** The tool of ours that has this name. */
+export function findTool(name: string): Tool | undefined {
+  return byName.get(name);
 }
 
 /** The same of tools that are none of ours. */
 export function customToolsInScope<Custom extends { readonly name: string }>(
-  { tools }: Pick<AgentRow, 'tools'>,
+  scope: Scope,
   custom: readonly Custom[],
 ): readonly Custom[] {
-  if (tools === null) return custom;
-  const scope = new Set(JSON.parse(tools) as string[]);
-  return custom.filter(({ name }) => scope.has(name));
+  if (scope === null) return custom;
+  const names = new Set(JSON.parse(scope) as string[]);
+  return custom.filter(({ name }) => names.has(name));
 }
 
-export function countTools(agent: Pick<AgentRow, 'tools'>, custom: readonly { readonly name: string }[]): number {
-  return toolsInScope(agent).length + customToolsInScope(agent, custom).length;
+export function countTools(scope: Scope, custom: readonly { readonly name: string }[]): number {
+  return toolsInScope(scope).length + customToolsInScope(scope, custom).length;
 }
 
 /** `custom` are the names of all other tools. */

@@ -8,6 +8,7 @@ import {
   callEntry,
   callKey,
   callsMade,
+  checkScope,
   countNews,
   parseInput,
   refuse,
@@ -38,6 +39,7 @@ export async function callCustom(
     const key = callKey(tool.name, input);
     const begun = await deps.store.write(async (tx) => {
       await tx.holdRun(attempt);
+      await checkScope(tx, attempt, tool.name);
       const earlier = await earlierCall(tx, attempt, key);
       if (!earlier && call.wait !== null) throw tooMany(call.wait);
       if (earlier?.content === null) return { progress: null, unknown: true };

@@ -33,7 +33,7 @@ const KNOWLEDGE_TOOLS = ['search', 'get', 'sources'];
 export async function openExtensions(options: ExtensionOptions): Promise<Extensions> {
   const { read, knowledge, env, readScript, code = {}, log } = options;
   const scripting = openScripting();
-  const ours = [...KNOWLEDGE_TOOLS, ...toolsInScope({ tools: null }).map(({ name }) => name)];
+  const ours = [...KNOWLEDGE_TOOLS, ...toolsInScope(null).map(({ name }) => name)];
   const shared = { scripting, env, readScript, knowledge, log };
   try {
     const tools = await createCustomTools({

@@ -74,7 +74,7 @@ describe('the limit of calls', () => {
     });
     await using lead = await connectAgent({ home: daemon.home, agentId: daemon.agent('lead').id });
     const executed = (name: string) => {
-      const tool = toolsInScope({ tools: null }).find((one) => one.name === name) as Tool;
+      const tool = toolsInScope(null).find((one) => one.name === name) as Tool;
       return vi.spyOn(tool, 'run');
     };
     const [list, store, send] = [executed('list_agents'), executed('store_memory'), executed('send_message')];

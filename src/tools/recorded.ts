@@ -2,13 +2,13 @@ import { hash } from 'node:crypto';
 import { shorten } from '../core/agent.ts';
 import { chooseNews } from '../core/delivery.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
+import { isInScope } from '../core/scope.ts';
 import { canonicalJson } from '../core/text.ts';
 import { activeSpan } from '../core/tracing.ts';
 import { describeProblems } from '../core/validation.ts';
-import { type Attempt, advance, type Entry, record } from '../runs/attempt.ts';
+import { type Attempt, advance, type Entry, record, scopeNow } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import type { CallResult, ToolDependencies } from './call.ts';
-import { toolsInScope } from './catalog.ts';
 import type { Tool } from './tool.ts';
 
 /** One call of a tool, of ours or of a script. */
@@ -29,6 +29,7 @@ export async function refuse(
   /** Whether its start is recorded already; with a key, it counts among the identical calls. */
   { started = false, key }: { readonly started?: boolean; readonly key?: string } = {},
 ): Promise<CallResult> {
+  if (error instanceof NotInScope) throw error;
   const { code, message } = describe(deps, error);
   const result = { error: { code, message } };
   activeSpan()?.fail(code);
@@ -127,9 +128,16 @@ export async function callsMade(tx: Tx, { runId, number }: Attempt, callKey: str
   return Number((await tx.countCalls({ runId, callKey, attempt: number }))?.n ?? 0);
 }
 
+/** The tool was taken from the agent, or from an ancestor: for the caller it does not exist. */
+export class NotInScope extends Error {}
+
+export async function checkScope(tx: Tx, attempt: Attempt, tool: string): Promise<void> {
+  if (!isInScope(await scopeNow(tx, attempt), tool)) throw new NotInScope(tool);
+}
+
 export async function countNews(tx: Tx, attempt: Attempt): Promise<number> {
   const { agentId } = attempt;
   const pending = await tx.countPendingNews({ agentId });
-  if (!pending?.n || !toolsInScope(attempt).some((tool) => tool.name === 'check_inbox')) return 0;
+  if (!pending?.n || !isInScope(attempt.widest, 'check_inbox')) return 0;
   return chooseNews(await tx.listPendingHeads({ agentId, limit: 1000 })).length;
 }

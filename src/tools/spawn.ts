@@ -5,6 +5,7 @@ import { SubstratError } from '../core/errors.ts';
 import { asLine } from '../core/line.ts';
 import { withinScope } from '../core/persona.ts';
 import { createAgent } from '../messaging/tree.ts';
+import { scopeNow } from '../runs/attempt.ts';
 import type { AgentRow } from '../store/store.ts';
 import { makeSubdirectory } from '../workspaces/directories.ts';
 import { defineTool, referenceField, textField } from './tool.ts';
@@ -52,7 +53,7 @@ export const spawnAgent = defineTool({
   },
   run: async ({ tx, agent, attempt, settings, now, looked: { custom, declared } }, input) => {
     // What a persona keeps from this run, it keeps from its children.
-    const parent = { ...agent, tools: attempt.tools };
+    const parent = { ...agent, tools: await scopeNow(tx, attempt) };
     const persona = choiceOf(input);
     const heir = inheritance(parent, settings.defaultProvider);
     const child = await createAgent(

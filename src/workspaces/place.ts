@@ -2,7 +2,8 @@ import { join, relative } from 'node:path';
 import type { Bind } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentRow, LinkRow, Tx, WorkspaceRow } from '../store/store.ts';
-import { checkSource, type Mode, networkOf, type WorkspaceRules } from './access.ts';
+import { checkSource, type Mode, type WorkspaceRules } from './access.ts';
+import { hostsOf } from './network.ts';
 import { checkDirectory, isInside, makeInside } from './paths.ts';
 import { repositoryBinds } from './worktree.ts';
 
@@ -14,12 +15,14 @@ export interface Place {
 
 /** The place of an agent's next turn, with everything checked anew: since the last one, directories can have become links. */
 export async function placeOf(tx: Tx, rules: WorkspaceRules, agent: AgentRow): Promise<Place> {
-  const hosts = await networkOf(tx, rules, agent.workspace_id);
+  const hosts = await hostsOf(tx, rules, agent);
   const chain = await chainOf(tx, agent.workspace_id);
   const [workspace] = chain;
   makeWhereItWorks(chain.at(-1), agent.workspace);
   if (!workspace || !rules.inForce) return { binds: [], hosts };
-  const mounts: Bind[] = workspace.mode === 'ro' ? [{ ...sameAs(agent.workspace), mode: 'ro' }] : [];
+  // A view of what became read-only is read-only, whatever it was made as.
+  const readOnly = chain.some(({ mode }) => mode === 'ro');
+  const mounts: Bind[] = readOnly ? [{ ...sameAs(agent.workspace), mode: 'ro' }] : [];
   for (const { link, target, mode } of await linksOf(tx, chain)) {
     const bind = bindFor(agent.workspace, { source: link.source, target, mode });
     if (!bind) continue;

@@ -250,13 +250,21 @@ export async function createWorld(options: WorldOptions = {}) {
   return {
     store,
     clock,
+    workspaces: tools.settings.workspaces,
     scheduler: () => scheduler,
     agentNamed,
     behave: (name: string, behaviour: Behaviour) => void behaviours.set(name, behaviour),
     create: (
       name: string,
       parent: AgentRow | null = null,
-      more: { provider?: string; tools?: string[]; program?: string; workspace?: string; nodeId?: string } = {},
+      more: {
+        provider?: string;
+        tools?: string[];
+        program?: string;
+        workspace?: string;
+        workspaceId?: string;
+        nodeId?: string;
+      } = {},
     ) =>
       store.write((tx) =>
         createAgent(
@@ -271,7 +279,7 @@ export async function createWorld(options: WorldOptions = {}) {
             model: null,
             program: more.program ?? null,
             workspace: more.workspace ?? '/tmp',
-            workspaceId: null,
+            workspaceId: more.workspaceId ?? null,
             tools: more.tools ?? null,
             nodeId: more.nodeId ?? NODE,
             spawnedBy: null,

@@ -1,0 +1,30 @@
+import { type Attempt, scopeNow } from '../runs/attempt.ts';
+import type { ToolDependencies } from '../tools/call.ts';
+
+/** Scopes change seldom and calls are checked in any case, so one look a second is enough. */
+const LOOK_MS = 1000;
+
+/** Calls `onChange` when what an attempt may list and call has changed, until the returned function is called. */
+export function watchScope(
+  { store }: Pick<ToolDependencies, 'store'>,
+  attempt: Attempt,
+  onChange: () => void,
+): () => void {
+  let timer: NodeJS.Timeout | null = null;
+  let known = attempt.widest;
+  const look = async () => {
+    timer = null;
+    // A store that cannot be reached is asked again after the next change.
+    const scope = await store.read((tx) => scopeNow(tx, attempt)).catch(() => known);
+    if (scope === known) return;
+    known = scope;
+    onChange();
+  };
+  const unfollow = store.onChange(() => {
+    timer ??= setTimeout(() => void look(), LOOK_MS).unref();
+  });
+  return () => {
+    unfollow();
+    if (timer) clearTimeout(timer);
+  };
+}

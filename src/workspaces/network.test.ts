@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { createWorld } from '../../test/helpers/world.ts';
+import type { AgentRow } from '../store/store.ts';
+import { reachedByBoth } from './network.ts';
+import { placeOf } from './place.ts';
+
+test.each([
+  [['a.com', 'b.com'], ['b.com'], ['b.com']],
+  [['*'], ['a.com'], ['a.com']],
+  [['a.com'], ['*'], ['a.com']],
+  [['*.a.com', 'b.com'], ['x.a.com', 'a.com'], ['x.a.com']],
+  [['*.x.a.com'], ['*.a.com'], ['*.x.a.com']],
+  [['a.com:443'], ['a.com'], []],
+  [['a.com'], [], []],
+  [['*'], ['a.com:8080', '*.b.com'], ['*.b.com']],
+  [['*.a.com:8080'], ['x.a.com:8080'], ['x.a.com:8080']],
+  [['*.0.0.1', '::1'], ['127.0.0.1', '::1'], ['::1']],
+])('%j and %j reach %j', (a, b, both) => {
+  expect(reachedByBoth(a, b)).toEqual(both);
+  expect(reachedByBoth(b, a)).toEqual(both);
+});
+
+test('an agent reaches no host that an ancestor no longer reaches', async () => {
+  const world = await createWorld();
+  const workspace = async (id: string, network: string[]) => {
+    const place = { owner_id: 'user', path: '/tmp', made: 0, node_id: 'node-1', view_of: null, mode: 'rw' } as const;
+    const rest = { network: JSON.stringify(network), repository: null, created_at: 0, deleted_at: null };
+    await world.store.write((tx) => tx.insertWorkspace({ id, name: id, name_key: id, ...place, ...rest }));
+    return { workspaceId: id };
+  };
+  const lead = await world.create('lead', null, await workspace('narrowed', ['b.com']));
+  const middle = await world.create('middle', lead, await workspace('wide', ['*']));
+  const end = await world.create('end', middle, await workspace('own', ['a.com', 'b.com']));
+  const hosts = (agent: AgentRow) => world.store.read(async (tx) => (await placeOf(tx, world.workspaces, agent)).hosts);
+  expect(await hosts(lead)).toEqual(['b.com']);
+  expect(await hosts(middle)).toEqual(['b.com']);
+  expect(await hosts(end)).toEqual(['b.com']);
+  expect(await hosts({ ...end, parent_id: null, id: 'root' })).toEqual(['a.com', 'b.com']);
+});

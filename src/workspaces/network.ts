@@ -1,0 +1,32 @@
+import { isIP } from 'node:net';
+import type { AgentRow, Tx } from '../store/store.ts';
+import { networkOf, type WorkspaceRules } from './access.ts';
+
+/** The hosts that an agent reaches: those of its workspace, within those that its ancestors reach now. */
+export async function hostsOf(tx: Tx, rules: WorkspaceRules, agent: AgentRow): Promise<readonly string[]> {
+  let hosts = await networkOf(tx, rules, agent.workspace_id);
+  const others = (await tx.listAncestors({ id: agent.id })).map((ancestor) => ancestor.workspace_id);
+  for (const id of new Set(others)) {
+    if (id !== agent.workspace_id) hosts = reachedByBoth(hosts, await networkOf(tx, rules, id));
+  }
+  return hosts;
+}
+
+/** Of two lists of hosts, what both reach; an entry may be `*`, or a pattern such as `*.example.com`. */
+export function reachedByBoth(a: readonly string[], b: readonly string[]): string[] {
+  const common = a.flatMap((one) => b.flatMap((two) => (covers(two, one) ? one : covers(one, two) ? two : [])));
+  return [...new Set(common)];
+}
+
+function covers(pattern: string, host: string): boolean {
+  if (pattern === host) return true;
+  const [wide, one] = [portOf(pattern), portOf(host)];
+  if (wide.port !== one.port || isIP(one.name)) return false;
+  return wide.name === '*' || (wide.name.startsWith('*.') && one.name.endsWith(wide.name.slice(1)));
+}
+
+/** An entry without a port means those of the web. */
+function portOf(entry: string): { readonly name: string; readonly port: string } {
+  const [, name = entry, port = ''] = /^(.*):(\d+)$/.exec(isIP(entry) === 6 ? '' : entry) ?? [];
+  return { name, port };
+}
