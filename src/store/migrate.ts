@@ -14,6 +14,7 @@ import { personas } from './migrations/0012-personas.ts';
 import { recordsInOrder } from './migrations/0013-records.ts';
 import { bulkWords } from './migrations/0014-bulk-words.ts';
 import { nodes } from './migrations/0015-nodes.ts';
+import { wideNumbers } from './migrations/0016-wide-numbers.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -33,6 +34,7 @@ const migrations: readonly string[] = [
   recordsInOrder,
   bulkWords,
   nodes,
+  wideNumbers,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

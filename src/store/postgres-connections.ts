@@ -53,13 +53,15 @@ export type CommitOutcome = 'committed' | 'aborted' | 'unknown';
 
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+    oid === pg.types.builtins.INT8 || oid === pg.types.builtins.NUMERIC
+      ? Number
+      : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
 /**
  * All connections of one store. Readers come from a pool; writers and the listener hold one connection each and ask for a new one
- * when it was lost. While the server cannot be reached, attempts to connect are spaced by a backoff with jitter that all of them share,
- * and callers fail at once in between. A silent server is noticed by asking about an unanswered statement on another connection.
+ * when it was lost. While the server cannot be reached, callers fail at once, and one attempt after another is made to reach it, with a
+ * backoff and jitter. A silent server is noticed by asking about an unanswered statement on another connection.
  */
 export class PostgresConnections {
   readonly limits: PostgresLimits;
@@ -69,7 +71,7 @@ export class PostgresConnections {
   readonly #open = new Set<Connection>();
   /** Roles whose last connection was lost. */
   readonly #missing = new Set<Role>();
-  #outage: { readonly since: number; attempts: number; retryAt: number; reason: string } | null = null;
+  #outage: { readonly reason: string; readonly over: Promise<void> } | null = null;
   #probing: Promise<ReadonlySet<number> | null> | null = null;
   #closed = false;
 
@@ -120,11 +122,10 @@ export class PostgresConnections {
     return connection;
   }
 
-  /** Resolves when the next attempt to connect may be made. */
+  /** Resolves when the server can be reached, as far as is known, after a short pause. */
   async pause(signal: AbortSignal): Promise<void> {
-    const { backoffMs } = this.limits;
-    const wait = Math.max(backoffMs * (0.5 + Math.random() / 2), (this.#outage?.retryAt ?? 0) - Date.now());
-    await sleep(wait, undefined, { signal, ref: false }).catch(() => {});
+    await sleep(this.#backoff(0), undefined, { signal, ref: false }).catch(() => {});
+    await this.#outage?.over;
   }
 
   /**
@@ -196,19 +197,10 @@ export class PostgresConnections {
     return connection;
   }
 
-  /** Throws while the server is known to be unreachable and no attempt is due. */
+  /** In an outage callers do not wait: only `#recover` tries to connect then. */
   #admit(): void {
     if (this.#closed) throw new SubstratError('store', 'The store is closed.');
-    if (this.#outage === null) return;
-    if (Date.now() < this.#outage.retryAt) throw unavailable(new Error(this.#outage.reason));
-    this.#postpone(this.#outage); // This attempt is the one that is due; the others wait for what it finds.
-  }
-
-  #postpone(outage: { attempts: number; retryAt: number }): void {
-    const { backoffMs, maxBackoffMs } = this.limits;
-    const longest = Math.min(backoffMs * 2 ** outage.attempts, maxBackoffMs);
-    outage.attempts += 1;
-    outage.retryAt = Date.now() + longest * (0.5 + Math.random() / 2);
+    if (this.#outage) throw unavailable(new Error(this.#outage.reason));
   }
 
   /** An attempt to connect failed. Where the pool was only busy, or a server answered, nothing is wrong with the way to it. */
@@ -216,19 +208,37 @@ export class PostgresConnections {
     if (error.message === POOL_IS_BUSY) {
       return new SubstratError('store', 'Too many requests read from the store at once. Try again.', { cause: error });
     }
-    if (!this.#closed && this.#outage === null) {
-      this.#outage = { since: Date.now(), attempts: 0, retryAt: 0, reason: reasonOf(error) };
-      this.#postpone(this.#outage);
+    if (!this.#closed && this.#outage === null && !isAnswer(error)) {
       this.#log.warn({ error: reasonOf(error) }, 'PostgreSQL cannot be reached');
+      this.#outage = { reason: reasonOf(error), over: this.#recover(Date.now()) };
     }
     return unavailable(error);
   }
 
-  #reached(role: Role): void {
-    if (this.#outage !== null) {
-      this.#log.info({ afterMs: Date.now() - this.#outage.since }, 'PostgreSQL can be reached again');
+  /** Tries to connect until it succeeds or the store is closed. */
+  async #recover(since: number): Promise<void> {
+    for (let attempt = 0; !this.#closed; attempt += 1) {
+      await sleep(this.#backoff(attempt), undefined, { ref: false });
+      const probe = this.#create('probe');
+      try {
+        await probe.connect();
+      } catch (error) {
+        if (!isAnswer(error)) continue;
+      } finally {
+        probe.leave();
+      }
       this.#outage = null;
+      this.#log.info({ afterMs: Date.now() - since }, 'PostgreSQL can be reached again');
+      return;
     }
+  }
+
+  #backoff(attempt: number): number {
+    const { backoffMs, maxBackoffMs } = this.limits;
+    return Math.min(backoffMs * 2 ** attempt, maxBackoffMs) * (0.5 + Math.random() / 2);
+  }
+
+  #reached(role: Role): void {
     if (this.#missing.delete(role)) this.#log.info({ role }, 'a lost connection to PostgreSQL was replaced');
   }
 
@@ -267,7 +277,7 @@ export class PostgresConnections {
       );
       return new Set((rows as { pid: number }[]).map(({ pid }) => pid));
     } catch (error) {
-      if (isDatabaseError(error)) return null;
+      if (isAnswer(error)) return null;
       throw this.#refused(error as Error);
     } finally {
       clearTimeout(overdue);
@@ -455,9 +465,10 @@ export function wasSilent(reason: Error): boolean {
 const NO_SERVER = 'the server does not answer';
 export const NO_ANSWER = 'the commit was not answered';
 
-function isDatabaseError(error: unknown): boolean {
+/** Whether a server that works said this, such as that it has too many connections. One that starts or stops does not work. */
+function isAnswer(error: unknown): boolean {
   const cause = error instanceof SubstratError ? error.cause : error;
-  return cause instanceof pg.DatabaseError && cause.code !== '57P03';
+  return cause instanceof pg.DatabaseError && !cause.code?.startsWith('57P');
 }
 
 function reasonOf(error: Error): string {

@@ -27,7 +27,7 @@ export class PostgresWriter implements WriteConnection {
       await this.#begin();
     } catch (error) {
       // It was lost while nobody used it: nothing has happened yet, so a new one does as well.
-      if (before === null || !before.lost || this.#connection !== before) throw error;
+      if (before === null || !before.lost || wasSilent(before.lost) || this.#connection !== before) throw error;
       await this.#begin();
     }
   }

@@ -186,6 +186,8 @@ export function testRuns(kit: StoreKit): void {
     });
     await write((tx) => tx.addUsage({ id: next.id, inputTokens: 20, outputTokens: 2, costUsd: 0.5 }));
     expect(await usage()).toEqual({ runs: 2, inputTokens: 30, outputTokens: 3, costUsd: 0.75 });
+    await write((tx) => tx.addUsage({ id: next.id, inputTokens: 2 ** 40, outputTokens: 2 ** 40, costUsd: 0 }));
+    expect(await usage()).toMatchObject({ inputTokens: 2 ** 40 + 30, outputTokens: 2 ** 40 + 3 });
     expect(await read((tx) => tx.getUsage({ agentId: 'nobody' }))).toMatchObject({ runs: 0, costUsd: 0 });
   });
 }

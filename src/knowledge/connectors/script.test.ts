@@ -34,7 +34,7 @@ test('a script gives items; a bad one is reported and left out', async () => {
     `function connector.scan(config)
       return {
         { source_id = "a", body = "A", title = "T", content_type = "text/markdown", source_url = "http://x", author = "me",
-          created_at = "2026-01-01T00:00:00Z", updated_at = 1767225600, metadata_json = json.encode({ k = config.key }) },
+          created_at = "2026-01-01T00:00:00Z", updated_at = 1767225600.0004, metadata_json = json.encode({ k = config.key }) },
         { source_id = "b", body = env.get("TOKEN") },
         { source_id = "b", body = "again" },
         { body = "no id" },

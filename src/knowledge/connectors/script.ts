@@ -35,7 +35,7 @@ const time = z
   .union([z.string(), z.number()])
   .transform((given, context) => {
     const ms = typeof given === 'number' ? given * 1_000 : Date.parse(given);
-    if (Math.abs(ms) <= LAST_TIME) return ms;
+    if (Math.abs(ms) <= LAST_TIME) return Math.round(ms);
     context.addIssue('is no time');
     return z.NEVER;
   })

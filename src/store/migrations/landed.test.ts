@@ -23,6 +23,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0013-records.ts': '500e80efe13a8f95',
   '0014-bulk-words.ts': 'c7e85b744f1ff2f9',
   '0015-nodes.ts': '7864accf5cd7c1df',
+  '0016-wide-numbers.ts': '6b18ea61ff5ee02b',
 };
 
 test('migrations that landed are never edited, and every one is listed here', async () => {
