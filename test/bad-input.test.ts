@@ -51,11 +51,11 @@ describe("bad input at an agent's socket", () => {
 
   /** Does something bad and sees that nothing came of it, and that everybody is served as before. */
   async function harmless(bad: (raw: RawConnection) => Promise<void>): Promise<void> {
-    const before = storeRows(daemon.home);
+    const before = await storeRows(daemon.home);
     const raw = await connectBegun(door);
     await bad(raw);
     raw.close();
-    expect(storeRows(daemon.home)).toEqual(before);
+    expect(await storeRows(daemon.home)).toEqual(before);
     for (const agent of [lead, worker]) expect((await agent.call('list_agents')).isError).toBe(false);
     expect(daemon.log()).not.toMatch(/"level":50/);
   }
@@ -197,7 +197,7 @@ describe("bad input at an agent's socket", () => {
     expect((await lead.call('send_message', { recipient: 'worker', text: 'leaving last', sync: false })).isError).toBe(
       false,
     );
-    const { messages, deliveries, events } = storeRows(daemon.home) as Record<
+    const { messages, deliveries, events } = (await storeRows(daemon.home)) as Record<
       string,
       { id: string; text: string; message_id: string; data: string }[]
     >;

@@ -15,6 +15,7 @@ import { createSyncs } from './chaos/companions/syncs.ts';
 import { createDaemonProcess, type DaemonProcess } from './chaos/daemon-process.ts';
 import { askWhile, type Errand, replyTo, send } from './chaos/person.ts';
 import { linesOf } from './chaos/plan.ts';
+import { createRandom } from './chaos/random.ts';
 import { filesLeft, processesLeft } from './chaos/remains.ts';
 
 const kills = Number(process.env.SUBSTRAT_CHAOS_KILLS ?? 30);
@@ -151,15 +152,4 @@ function watchStore({ home }: DaemonProcess) {
 function countRequests(errands: readonly Errand[]): number {
   const known = errands.filter(({ messageId }) => messageId !== null);
   return known.flatMap(({ task, to }) => linesOf(task, to)).filter(({ kind }) => kind === 'request').length;
-}
-
-/** Mulberry32: the same seed, the same moments. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

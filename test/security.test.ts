@@ -14,12 +14,12 @@ describe('a socket', () => {
   test('serves its own agent only', async () => {
     await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
     const [lead, worker] = [daemon.agent('lead').id, daemon.agent('worker').id];
-    const before = storeRows(daemon.home);
+    const before = await storeRows(daemon.home);
     const raw = await connectRaw({ home: daemon.home, agentId: worker, hello: false });
     await raw.send(helloOf(lead) + call(1, 'send_message', { recipient: 'USER', text: 'I am the lead.' }));
     expect(await raw.json()).toEqual({ substrat: { error: expect.stringMatching(/belongs to another agent/) } });
     expect(await raw.line()).toBe(null);
-    expect(storeRows(daemon.home)).toEqual(before);
+    expect(await storeRows(daemon.home)).toEqual(before);
   });
 
   test('is there while a turn lives, and not before or after', async () => {
@@ -82,7 +82,7 @@ describe('a socket', () => {
       { again: 'closed' },
       { bridge: 'substrat-mcp-server: The run of this process has ended.\n' },
     ]);
-    const { messages, runs } = storeRows(daemon.home) as Record<string, { id: string; text: string }[]>;
+    const { messages, runs } = (await storeRows(daemon.home)) as Record<string, { id: string; text: string }[]>;
     expect(messages?.filter(({ text }) => text === 'I live.')).toEqual([]);
     await until('it is gone', () => runs?.every(({ id }) => processesOf(id).length === 0));
   });

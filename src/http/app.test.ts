@@ -24,11 +24,11 @@ const call = (rest: RestCall) => callRest(daemon.home, rest);
 
 /** Expects an error of ours, the store as it was, and a daemon that serves. */
 async function refused(rest: RestCall, status: number, code: string): Promise<string> {
-  const before = storeRows(daemon.home);
+  const before = await storeRows(daemon.home);
   const answer = await call(rest);
   expect(answer).toMatchObject({ status, body: { error: { code, message: expect.stringMatching(/\S/) } } });
   expect(answer.body.error?.message.length).toBeLessThan(1_500);
-  expect(storeRows(daemon.home)).toEqual(before);
+  expect(await storeRows(daemon.home)).toEqual(before);
   expect((await call({ path: '/health' })).body).toEqual({ status: 'ok', name: 'daemon' });
   expect(daemon.log()).not.toMatch(/"level":50/);
   return answer.body.error?.message ?? '';
@@ -161,9 +161,9 @@ describe('POST /api/agents/{ref}/messages', () => {
 
   test('refuses a body of 100 MB by what it says of itself', async () => {
     const rest = { ...post('{"text":"x"}'), headers: { 'content-length': '100000000' } };
-    const before = storeRows(daemon.home);
+    const before = await storeRows(daemon.home);
     expect(await call(rest)).toMatchObject({ status: 413, body: { error: { code: 'too_large' } } });
-    expect(storeRows(daemon.home)).toEqual(before);
+    expect(await storeRows(daemon.home)).toEqual(before);
   });
 
   test('refuses a body of 100 MB that says nothing of itself, without holding it', async () => {
@@ -263,7 +263,7 @@ describe('references, ids and cursors', () => {
       cursor = page.nextCursor;
     }
     expect(new Set(seen).size).toBe(seen.length);
-    expect(seen).toHaveLength((storeRows(daemon.home).agents ?? []).length);
+    expect(seen).toHaveLength(((await storeRows(daemon.home)).agents ?? []).length);
   });
 });
 
@@ -284,11 +284,11 @@ describe('what is no route', () => {
   });
 
   test('a GET changes nothing', async () => {
-    const before = storeRows(daemon.home);
+    const before = await storeRows(daemon.home);
     for (const path of ['/api/agents', '/api/agents/lead', '/api/agents/lead/mcp', '/api/status', '/health']) {
       expect((await call({ path })).status).toBe(200);
     }
-    expect(storeRows(daemon.home)).toEqual(before);
+    expect(await storeRows(daemon.home)).toEqual(before);
   });
 
   test.each([
@@ -308,7 +308,7 @@ describe('what is no route', () => {
 
   test('a client that leaves while it waits, or in the middle of its body, costs nothing', async () => {
     const { messageId } = await daemon.client.sendMessage('worker', { text: 'x' });
-    const before = storeRows(daemon.home);
+    const before = await storeRows(daemon.home);
     for (const bytes of [
       `GET /api/messages/${messageId}/replies?wait=60 HTTP/1.1\r\nhost: x\r\n\r\n`,
       'POST /api/agents/lead/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n\r\n{"text":"ha',
@@ -319,7 +319,7 @@ describe('what is no route', () => {
       raw.close();
     }
     expect((await call({ path: '/health' })).status).toBe(200);
-    expect(storeRows(daemon.home)).toEqual(before);
+    expect(await storeRows(daemon.home)).toEqual(before);
     expect(daemon.log()).not.toMatch(/"level":50/);
   });
 });
@@ -365,7 +365,7 @@ describe('any call', () => {
     test('is done or refused as well', async () => {
       const database = await createDatabase();
       const other = await startDaemon({
-        config: `[db]\nurl = ${JSON.stringify(database.url)}\n`,
+        database: database.url,
         members: { lead: {} },
       });
       try {

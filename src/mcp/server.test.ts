@@ -200,7 +200,7 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
   });
 
   test('refuses a tool that there is not as an error of the protocol', async () => {
-    const before = storeRows(daemon.home);
+    const before = await storeRows(daemon.home);
     for (const name of ['fly', '', 'SEND_MESSAGE', '../complete', '__proto__', 'x'.repeat(10_000), '😀\0']) {
       const refused = {
         code: -32602,
@@ -208,7 +208,7 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
       };
       await expect(lead.call(name)).rejects.toMatchObject(refused);
     }
-    expect(storeRows(daemon.home)).toEqual(before);
+    expect(await storeRows(daemon.home)).toEqual(before);
   });
 
   test('refuses arguments that are no object', async () => {
@@ -226,7 +226,7 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     await using clerk = await join('clerk');
     expect((await clerk.client.listTools()).tools.map((tool) => tool.name)).toEqual(['list_agents']);
     expect((await clerk.call('list_agents')).isError).toBe(false);
-    const before = storeRows(daemon.home);
+    const before = await storeRows(daemon.home);
     for (const name of Object.keys(promised).filter((tool) => tool !== 'list_agents')) {
       const call = clerk.call(name, { name: 'x', instructions: 'x', text: 'x', recipient: 'USER', result: 'x' });
       await expect(call, name).rejects.toMatchObject({
@@ -234,7 +234,7 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
         message: expect.stringMatching(/no tool .* in the scope/),
       });
     }
-    expect(storeRows(daemon.home)).toEqual(before);
+    expect(await storeRows(daemon.home)).toEqual(before);
   });
 
   test('announces that the scope of an ancestor has become narrower, and lists and accepts what is left', async () => {

@@ -36,8 +36,8 @@ const initialize = {
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 };
 const line = (message: unknown) => `${JSON.stringify(message)}\n`;
-const runsOf = (agentId: string) =>
-  storeRows(daemon.home).runs?.filter((run) => (run as { agent_id: string }).agent_id === agentId);
+const runsOf = async (agentId: string) =>
+  (await storeRows(daemon.home)).runs?.filter((run) => (run as { agent_id: string }).agent_id === agentId);
 const stateOf = async (name: string) => (await daemon.client.getAgent(name)).state;
 
 async function refusal(bytes: string | Uint8Array): Promise<string> {
@@ -77,9 +77,9 @@ describe("an agent's socket", () => {
     ['a long line', () => `${' '.repeat(2000)}${helloOf(lead.agentId)}`, /first line must be/],
     ['a line without end', () => 'x'.repeat(2000), /first line must be/],
   ])('refuses a first line with %s', async (_, hello, sentence) => {
-    const before = storeRows(daemon.home);
+    const before = await storeRows(daemon.home);
     expect(await refusal(hello())).toMatch(sentence);
-    expect(storeRows(daemon.home)).toEqual(before);
+    expect(await storeRows(daemon.home)).toEqual(before);
     expect(await isServed()).toBe(true);
   });
 
@@ -141,13 +141,13 @@ describe("an agent's socket", () => {
   });
 
   test('makes no run of a connection that leaves before its first line', async () => {
-    const before = runsOf(lead.agentId);
+    const before = await runsOf(lead.agentId);
     const ended = await connectRaw({ ...lead, hello: false });
     ended.socket.end();
     await ended.closed;
     (await connectRaw({ ...lead, hello: false })).close();
     await expect(refusal('x\n')).resolves.toBeTruthy();
-    expect(runsOf(lead.agentId)).toEqual(before);
+    expect(await runsOf(lead.agentId)).toEqual(before);
   });
 
   test('answers a client that has ended its side', async () => {
@@ -159,16 +159,16 @@ describe("an agent's socket", () => {
   });
 
   test('is one run for all that join, and ends it with the last', async () => {
-    const before = runsOf(lead.agentId)?.length ?? 0;
+    const before = (await runsOf(lead.agentId))?.length ?? 0;
     const first = await connectAgent(lead);
     const second = await connectAgent(lead);
-    expect(runsOf(lead.agentId)).toHaveLength(before + 1);
+    expect(await runsOf(lead.agentId)).toHaveLength(before + 1);
     await first.close();
     expect((await second.call('list_agents')).isError).toBe(false);
     expect(await stateOf('lead')).toBe('busy');
     await second.close();
     await until('the run ended', async () => (await stateOf('lead')) === 'idle');
-    expect(runsOf(lead.agentId)?.at(-1)).toMatchObject({ state: 'completed' });
+    expect((await runsOf(lead.agentId))?.at(-1)).toMatchObject({ state: 'completed' });
   });
 
   test('holds sixteen connections, tells the next one so, and has room again when one leaves', async () => {

@@ -204,7 +204,7 @@ describe('a refused call', () => {
     await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
     await using lead = await connectAgent({ home: daemon.home, agentId: daemon.agent('lead').id });
     await using worker = await connectAgent({ home: daemon.home, agentId: daemon.agent('worker').id });
-    const before = storeRows(daemon.home);
+    const before = await storeRows(daemon.home);
     const long = 'x'.repeat(2_000_000);
     const refused: [ConnectedAgent, string, Record<string, unknown>, string][] = [
       [lead, 'send_message', { recipient: 'nobody', text: 'x' }, 'not_found'],
@@ -225,7 +225,7 @@ describe('a refused call', () => {
         error: { code, message: expect.stringMatching(/\.$/) },
       });
     }
-    expect(storeRows(daemon.home)).toEqual(before);
+    expect(await storeRows(daemon.home)).toEqual(before);
     const records = await daemon.daemon.store.read((tx) =>
       tx.listRecentRecords({ agentId: daemon.agent('lead').id, limit: 100 }),
     );

@@ -88,10 +88,10 @@ describe('workspace_subdir', () => {
   test.each(refused.map(([subdir, code]) => [brief(subdir), subdir, code]))(
     '%s is refused and leaves nothing',
     async (_, subdir, code) => {
-      const [files, rows] = [tree(), storeRows(daemon.home)];
+      const [files, rows] = [tree(), await storeRows(daemon.home)];
       expect((await spawn(subdir)).value.error?.code).toBe(code);
       expect(tree()).toEqual(files);
-      expect(storeRows(daemon.home)).toEqual(rows);
+      expect(await storeRows(daemon.home)).toEqual(rows);
     },
   );
 
@@ -171,9 +171,9 @@ describe('spawn_agent', () => {
   test.each([...odd, 'USER', 'system', 'Substrat'].map((name) => [brief(name), name]))(
     'refuses the name %s',
     async (_, name) => {
-      const rows = storeRows(daemon.home);
+      const rows = await storeRows(daemon.home);
       expect((await lead.call('spawn_agent', { name, instructions: 'x' })).value.error?.code).toBe('bad_request');
-      expect(storeRows(daemon.home)).toEqual(rows);
+      expect(await storeRows(daemon.home)).toEqual(rows);
     },
   );
 

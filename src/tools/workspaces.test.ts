@@ -79,10 +79,13 @@ const link = (change: Record<string, unknown>, agent = lead) =>
 
 /** Refused, and as if it had never been asked. */
 async function refused(call: () => Promise<{ value: { error?: { code: string } } }>, expected: string): Promise<void> {
-  const state = () => [storeRows(daemon.home).workspaces, storeRows(daemon.home).links, readdirSync(own).sort()];
-  const kept = state();
+  const state = async () => {
+    const { workspaces, links } = await storeRows(daemon.home);
+    return [workspaces, links, readdirSync(own).sort()];
+  };
+  const kept = await state();
   expect(await code(call())).toBe(expected);
-  expect(state()).toEqual(kept);
+  expect(await state()).toEqual(kept);
 }
 
 describe('an agent without a workspace', () => {

@@ -44,7 +44,7 @@ describe.runIf(mounted)('a full disk', () => {
   test('refuses what is written and changes nothing; with room, the daemon goes on', async () => {
     const daemon = await startDaemonProcess({ home });
     await daemon.client.createAgent({ name: 'me', provider: 'external' });
-    const before = storeRows(home);
+    const before = await storeRows(home);
     fill();
     for (const text of ['short', 'long '.repeat(50_000)]) {
       await expect(daemon.client.sendMessage('me', { text })).rejects.toMatchObject({
@@ -57,7 +57,7 @@ describe.runIf(mounted)('a full disk', () => {
     expect([answer.status, answer.json.error.code]).toEqual([503, 'store']);
     expect(await daemon.client.getAgent('me')).toMatchObject({ pending: 0 });
     rmSync(filler);
-    expect(storeRows(home)).toEqual(before);
+    expect(await storeRows(home)).toEqual(before);
     await daemon.client.sendMessage('me', { text: 'again' });
     expect(await daemon.client.getAgent('me')).toMatchObject({ pending: 1 });
     expect(await daemon.stop()).toBe(0);

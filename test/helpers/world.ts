@@ -27,6 +27,7 @@ import { type CallResult, callTool } from '../../src/tools/call.ts';
 import type { CustomTool } from '../../src/tools/custom.ts';
 import { createRateLimiter } from '../../src/tools/rate.ts';
 import { settleWorkspace } from '../../src/workspaces/remove.ts';
+import { takeSharedDatabase } from './engine.ts';
 import { writingTwice } from './repeating-store.ts';
 
 /** One turn as a behaviour sees it. */
@@ -90,7 +91,8 @@ const correspondence = {
  * functions of the test instead of programs, and time passes only when the test says so.
  */
 export async function createWorld(options: WorldOptions = {}) {
-  const opened = options.store ?? (await openStore({ path: ':memory:' }));
+  const database = options.store ? null : await takeSharedDatabase();
+  const opened = options.store ?? (await openStore(database ?? { path: ':memory:' }));
   const store = process.env.SUBSTRAT_TEST_WRITES === 'twice' ? writingTwice(opened) : opened;
   let now = 1_800_000_000_000;
   const clock = () => now;
@@ -238,6 +240,7 @@ export async function createWorld(options: WorldOptions = {}) {
   onTestFinished(async () => {
     await scheduler.stop();
     if (!options.store) await store.close();
+    await database?.giveBack();
     rmSync(home, { recursive: true });
   });
 

@@ -195,7 +195,12 @@ describe("a person's post", () => {
       return new Promise<string>(() => {});
     });
     await world.say('general', 'Hello?');
-    for (let i = 0; i < 3; i++) await world.pass(60_000 - 1);
+    const ann = await world.agentNamed('ann');
+    await world.tick();
+    for (let i = 0; i < 3; i++) {
+      await world.scheduler().settled(ann.id);
+      await world.pass(50_000);
+    }
     const runId = await begun;
     const general = await world.store.read((tx) => tx.getChannel({ id: 'general' }));
     const { id } = await world.agentNamed('cleo');

@@ -1,0 +1,67 @@
+import pg from 'pg';
+import { openStore } from '../../src/store/open.ts';
+
+export interface Databases {
+  /** The URL of a database with the newest schema and nothing else in it. */
+  take(): Promise<string>;
+  /** It may be taken again; connections that are left are ended. */
+  giveBack(url: string): Promise<void>;
+}
+
+/**
+ * Databases that are used again: to empty one takes a hundredth of the time that it takes to make one. `server` is the URL of the
+ * database `postgres`.
+ */
+export function createDatabases(server: string): Databases {
+  const free: string[] = [];
+  let made = 0;
+  return {
+    take: async () => {
+      const ready = free.pop();
+      if (ready !== undefined) return ready;
+      made += 1;
+      const url = new URL(server);
+      url.pathname = `shared_${made}`;
+      await connected(server, (client) => client.query(`create database ${url.pathname.slice(1)}`));
+      await (await openStore({ url: url.href })).close();
+      await connected(url.href, rememberContent);
+      return url.href;
+    },
+    giveBack: async (url) => {
+      await connected(url, (client) => client.query('select reset_for_test()'));
+      free.push(url);
+    },
+  };
+}
+
+/** What the migrations put into a table, and how to bring a database back to that, is kept in the database itself. */
+async function rememberContent(client: pg.Client): Promise<void> {
+  const names = async (sql: string) => (await client.query<{ name: string }>(sql)).rows.map(({ name }) => name);
+  const tables = await names("select tablename as name from pg_tables where schemaname = 'public'");
+  const sequences = await names("select sequencename as name from pg_sequences where schemaname = 'public'");
+  const reset: string[] = [];
+  await client.query('create schema pristine');
+  for (const table of tables) {
+    const { rowCount } = await client.query(`select from ${table} limit 1`);
+    reset.push(`delete from public.${table};`);
+    if (rowCount === 0) continue;
+    await client.query(`create table pristine.${table} as table public.${table}`);
+    reset.push(`insert into public.${table} table pristine.${table};`);
+  }
+  for (const sequence of sequences) reset.push(`perform setval('public.${sequence}', 1, false);`);
+  await client.query(`create function reset_for_test() returns void language plpgsql set session_replication_role = replica as $$
+    begin
+      perform pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid();
+      ${reset.join('\n')}
+    end $$`);
+}
+
+async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,54 @@
+import type pg from 'pg';
+import { type Answer, ask } from '../helpers/http.ts';
+
+/** What a caller was told: it took effect, it did not, or nobody could say. */
+export type Verdict = 'acknowledged' | 'refused' | 'unknown';
+
+/** What became of each text that was written, as its writer was told, and what nobody should have been told at all. */
+export interface Ledger {
+  readonly told: Map<string, Verdict>;
+  readonly faults: string[];
+}
+
+export function createLedger(): Ledger {
+  return { told: new Map(), faults: [] };
+}
+
+/** A refusal with the code `store` promises that nothing was changed. */
+export function judge(ledger: Ledger, what: string, { status, json }: Pick<Answer, 'status' | 'json'>): Verdict {
+  if (status < 300) return 'acknowledged';
+  const code = json?.error?.code;
+  if (status === 503 && code === 'store') return 'refused';
+  if (status !== 504 || code !== 'outcome_unknown') ledger.faults.push(`${what}: ${status} ${code}`);
+  return 'unknown';
+}
+
+/** A request that counts as unknown when the connection to the daemon breaks, which it should not. */
+export async function request(
+  ledger: Ledger,
+  home: string,
+  path: string,
+  options: Parameters<typeof ask>[2] = {},
+): Promise<Answer & { readonly ms: number }> {
+  const begun = Date.now();
+  try {
+    return { ...(await ask({ home }, path, options)), ms: Date.now() - begun };
+  } catch (error) {
+    ledger.faults.push(`${path}: ${(error as Error).message}`);
+    return { status: 504, headers: {}, text: '', json: { error: { code: 'outcome_unknown' } }, ms: Date.now() - begun };
+  }
+}
+
+/** Every text as often in the store as its writer was told. */
+export async function auditTexts(ledger: Ledger, client: pg.Client, sql: string): Promise<Record<Verdict, number>> {
+  const { rows } = await client.query<{ text: string; n: string }>(sql);
+  const stored = new Map(rows.map(({ text, n }) => [text, Number(n)]));
+  const counts = { acknowledged: 0, refused: 0, unknown: 0 };
+  for (const [text, verdict] of ledger.told) {
+    const times = stored.get(text) ?? 0;
+    counts[verdict] += 1;
+    const right = verdict === 'acknowledged' ? times === 1 : verdict === 'refused' ? times === 0 : times <= 1;
+    if (!right) ledger.faults.push(`"${text}" was ${verdict} and is stored ${times} times`);
+  }
+  return counts;
+}

@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient } from '../../src/client/client.ts';
+import { type ConnectedAgent, connectAgent } from '../helpers/mcp.ts';
+import { createLedger, judge, type Ledger, request } from './ledger.ts';
+
+export interface Load {
+  readonly messages: Ledger;
+  readonly blocks: Ledger;
+  /** Requests to the agent `echo`, by the id of the message, with what it has to answer. */
+  readonly requests: Map<string, string>;
+  /** The numbers of the events, as a reader saw them. */
+  readonly seen: number[];
+  /** The longest that a request took. */
+  readonly slowest: () => number;
+  /** Ends the reader when it has seen the event of that number. */
+  finish(last: number): Promise<void>;
+}
+
+const PAUSE_MS = 20;
+
+/** Posts with and without a key, MCP calls, writes with If-Match, requests that are waited for and a reader of events, for as long as `more` says. */
+export async function work(home: string, agentId: string, more: () => boolean): Promise<Load> {
+  const load = { messages: createLedger(), blocks: createLedger(), requests: new Map<string, string>() };
+  const seen: number[] = [];
+  let slowest = 0;
+  const send: Send = async (ledger, path, options) => {
+    const answer = await request(ledger, home, path, options);
+    if (!path.includes('wait=')) slowest = Math.max(slowest, answer.ms);
+    return answer;
+  };
+  const stop = new AbortController();
+  const reading = follow(home, seen, stop.signal);
+  await Promise.all([
+    post(send, load.messages, 'keyed', more),
+    post(send, load.messages, 'plain', more),
+    post(send, load.messages, 'second', more),
+    call(home, agentId, load.messages, more),
+    remember(send, load.blocks, more),
+    askEcho(send, load, more),
+  ]);
+  return {
+    ...load,
+    seen,
+    slowest: () => slowest,
+    finish: async (last) => {
+      for (const giveUp = Date.now() + 30_000; (seen.at(-1) ?? 0) < last && Date.now() < giveUp; )
+        await sleep(PAUSE_MS);
+      stop.abort();
+      await reading;
+    },
+  };
+}
+
+type Send = (ledger: Ledger, path: string, options?: Parameters<typeof request>[3]) => ReturnType<typeof request>;
+
+/** With a key it is tried until it is acknowledged; without, never again. */
+async function post(
+  send: Send,
+  ledger: Ledger,
+  kind: 'keyed' | 'plain' | 'second',
+  more: () => boolean,
+): Promise<void> {
+  for (let n = 0; more(); n += 1) {
+    const text = `${kind} ${n}`;
+    const options = {
+      method: 'POST',
+      body: { text },
+      ...(kind === 'keyed' && { headers: { 'idempotency-key': text } }),
+    };
+    for (;;) {
+      const verdict = judge(ledger, text, await send(ledger, '/api/channels/general/messages', options));
+      ledger.told.set(text, verdict);
+      if (verdict === 'acknowledged' || kind !== 'keyed') break;
+      await sleep(PAUSE_MS);
+    }
+    await sleep(PAUSE_MS);
+  }
+}
+
+/** An external agent over MCP; it joins again when its connection is refused or ends. */
+async function call(home: string, agentId: string, ledger: Ledger, more: () => boolean): Promise<void> {
+  let agent: ConnectedAgent | null = null;
+  for (let n = 0; more(); n += 1) {
+    const text = `mcp ${n}`;
+    try {
+      agent ??= await connectAgent({ home, agentId });
+      ledger.told.set(text, 'unknown');
+      const { isError, value } = await agent.call('send_message', { recipient: 'USER', text });
+      const status = isError ? (value.error?.code === 'store' ? 503 : 504) : 200;
+      ledger.told.set(text, judge(ledger, text, { status, json: value }));
+    } catch {
+      await agent?.close().catch(() => {});
+      agent = null;
+    }
+    await sleep(PAUSE_MS);
+  }
+  await agent?.close();
+}
+
+/** Changes a block, each time naming the version that it read. */
+async function remember(send: Send, ledger: Ledger, more: () => boolean): Promise<void> {
+  const path = '/api/agents/ann/memory/counter';
+  for (let n = 0; more(); n += 1) {
+    const text = `block ${n}`;
+    const block = await send(ledger, path);
+    await sleep(PAUSE_MS);
+    if (block.status !== 200 && block.status !== 404) continue;
+    const headers: Record<string, string> =
+      block.status === 404 ? { 'if-none-match': '*' } : { 'if-match': String(block.headers.etag) };
+    ledger.told.set(text, judge(ledger, text, await send(ledger, path, { method: 'PUT', body: { text }, headers })));
+  }
+}
+
+async function askEcho(
+  send: Send,
+  load: { readonly messages: Ledger; readonly requests: Map<string, string> },
+  more: () => boolean,
+): Promise<void> {
+  for (let n = 0; more(); n += 1) {
+    const text = `question ${n}`;
+    const options = { method: 'POST', body: { text }, headers: { 'idempotency-key': text } };
+    let id: string | undefined;
+    while (id === undefined) {
+      const answer = await send(load.messages, '/api/agents/echo/messages', options);
+      if (judge(load.messages, text, answer) === 'acknowledged') id = answer.json.messageId as string;
+      else await sleep(PAUSE_MS);
+    }
+    load.requests.set(id, `echo ${text}`);
+    for (let state = 'open'; state === 'open'; ) {
+      const answer = await send(load.messages, `/api/messages/${id}/replies?wait=20`);
+      if (judge(load.messages, `waiting for ${text}`, answer) === 'acknowledged') state = answer.json.state as string;
+      else await sleep(PAUSE_MS);
+    }
+  }
+}
+
+async function follow(home: string, seen: number[], signal: AbortSignal): Promise<void> {
+  for await (const { seq } of createClient({ home }).followEvents({ after: 0, signal })) seen.push(seq);
+}
