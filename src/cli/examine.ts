@@ -20,6 +20,8 @@ export interface Finding {
 const LITTLE_SPACE = 500 * 1024 ** 2;
 const MAX_HOME = 107 - '/agents//agent.sock'.length - 36;
 
+const STOPPED = 'does not run';
+
 /** Everything that a daemon on this home depends on, one finding each. */
 export async function examine(home: string, named: string | null): Promise<Finding[]> {
   const place = nearestDirectory(home);
@@ -31,7 +33,7 @@ export async function examine(home: string, named: string | null): Promise<Findi
     homeDirectory(home, place),
     sockets(home),
     finding,
-    await store(home, configFile),
+    await store(home, configFile, finding.detail === STOPPED),
     await sandbox(home, configFile),
     cursorAgent(home, configFile),
     await diskSpace(place),
@@ -88,13 +90,13 @@ async function daemon(home: string): Promise<{ finding: Finding; file: string | 
   } catch (error) {
     const stopped = error instanceof SubstratError && error.code === 'not_running';
     const finding: Finding = stopped
-      ? { what, state: 'warning', detail: 'does not run', mend: 'Start it with `substrat daemon start`.' }
+      ? { what, state: 'warning', detail: STOPPED, mend: 'Start it with `substrat daemon start`.' }
       : { what, state: 'problem', detail: (error as Error).message, mend: '`substrat daemon logs` says more.' };
     return { finding, file: null };
   }
 }
 
-async function store(home: string, configFile: string | null): Promise<Finding> {
+async function store(home: string, configFile: string | null, idle: boolean): Promise<Finding> {
   const db = configuration(home, configFile)?.db ?? { path: join(home, 'substrat.db') };
   const name = storeName(db);
   const moved = await otherStore(home, configFile);
@@ -106,7 +108,7 @@ async function store(home: string, configFile: string | null): Promise<Finding> 
   const replace = `Stop the daemon, then restore a backup with \`substrat restore FILE --force\`, or move ${where} away and start again.`;
   try {
     const { checkStore } = await import('../daemon/main.ts');
-    const { version, newest, damage, strangers } = checkStore(where, nodeOf(home));
+    const { version, newest, damage, strangers } = checkStore(where, { nodeId: nodeOf(home), idle });
     if (damage !== null) return problem(`${where} is damaged: ${damage.replaceAll(/\s+/g, ' ')}`, replace);
     if (version > newest) {
       const mend = 'Update Substrat, or set [db] path to another file.';

@@ -10,6 +10,7 @@ import { createEmbedder, type Embedder } from '../knowledge/embedding.ts';
 import { createKnowledge } from '../knowledge/knowledge.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
+import { beforeUpgrade } from './before-upgrade.ts';
 import type { ConfigReader } from './config-reader.ts';
 import { openReader } from './open-reader.ts';
 import { showFetching } from './progress.ts';
@@ -43,7 +44,8 @@ export async function withStore<T>(
   const config = reader.load();
   const home = context.home();
   makePlace(config, home);
-  const store = await openStore(config.db, { durability: 'normal' });
+  const upgrade = beforeUpgrade(config, context.version);
+  const store = await openStore(config.db, { durability: 'normal', beforeUpgrade: upgrade });
   const scripts = scriptSources(reader.readScript);
   try {
     const sources = configuredSources(config, {

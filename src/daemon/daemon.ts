@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
-import { unusable } from '../config/home.ts';
 import { storeName } from '../config/store-name.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
@@ -24,7 +23,6 @@ import { createBwrap } from '../sandbox/bwrap.ts';
 import { exceptFor } from '../sandbox/except.ts';
 import { noSandbox } from '../sandbox/none.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { openStore } from '../store/open.ts';
 import type { AgentRow, AgentView, Store, WorkspaceRow } from '../store/store.ts';
 import type { BoundTool } from '../tools/bound.ts';
 import type { ToolDependencies } from '../tools/call.ts';
@@ -42,7 +40,7 @@ import type { Log } from './log.ts';
 import { adoptNode, HEARTBEAT_MS, leaveNode, listNodes, nodeNotices, seeNode } from './nodes.ts';
 import { askPersona, findPersona } from './personas.ts';
 import { checkTools, createProviders } from './providers.ts';
-import { checkRememberedStore, rememberStore } from './remembered-store.ts';
+import { openStoreOf } from './store-start.ts';
 import { sweepWorkspaces, tidyWorktree, workspaceRules } from './workspaces.ts';
 
 export interface DaemonOptions {
@@ -96,6 +94,8 @@ export class Daemon {
   #extensions: Promise<Extensions> | null = null;
   readonly #toolListeners = new Set<() => void>();
   #housekeeping: NodeJS.Timeout | null = null;
+  /** What the owner should know of this start. */
+  #notices: readonly string[] = [];
   #heartbeat: NodeJS.Timeout | null = null;
   #opening: NodeJS.Timeout | null = null;
 
@@ -103,13 +103,18 @@ export class Daemon {
   static async start(options: DaemonOptions): Promise<Daemon> {
     process.umask(0o077);
     const home = takeHome(options.home);
-    const store = await openStoreOf(home, options).catch((error) => {
+    const notices: string[] = [];
+    const store = await openStoreOf(home, options, (notice) => {
+      notices.push(notice);
+      options.log.warn({}, notice);
+    }).catch((error) => {
       home.release();
       throw error;
     });
     const { version, log } = options;
     const tracing = await openTracing(process.env, { version, nodeId: home.nodeId, log });
     const daemon = new Daemon(options, home, store, tracing);
+    daemon.#notices = notices;
     try {
       await daemon.#begin();
       return daemon;
@@ -232,7 +237,7 @@ export class Daemon {
       sandbox: this.#sandbox.mode,
       sandboxProblem: await this.#sandbox.problem(),
       commits: this.store.commits(),
-      notices: await nodeNotices(this).catch(() => []),
+      notices: [this.store.problem() ?? [], this.#notices, await nodeNotices(this).catch(() => [])].flat(2),
     };
   }
 
@@ -427,19 +432,6 @@ export class Daemon {
         await tx.deletePosts({ before: now - KEEP_POSTS_MS });
       })
       .catch((error) => this.log.error({ error: error.message }, 'old events could not be removed'));
-  }
-}
-
-/** The home remembers its store: with another one, all its agents would seem to be gone. */
-async function openStoreOf({ path }: Home, { config, switchStore, log }: DaemonOptions): Promise<Store> {
-  if (!switchStore) checkRememberedStore(path, config);
-  const store = await openStore(config.db, { log });
-  try {
-    rememberStore(path, config);
-    return store;
-  } catch (error) {
-    await store.close();
-    throw unusable(path, error);
   }
 }
 

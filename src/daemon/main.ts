@@ -55,9 +55,17 @@ export async function up({
     await Promise.all([onUp({ url, after: daemon.startedAfter }, stopping.signal), untilAborted(stopping.signal)]);
   } finally {
     await daemon.stop();
+    endInDoubt(daemon.store.problem());
     // Nothing of ours is left. What others still try, such as to reach a collector that does not answer, is not waited for.
     setTimeout(() => process.exit(), LINGER_MS).unref();
   }
+}
+
+/** Without closing the store, which SQLite would do to whatever has its name now. */
+function endInDoubt(problem: string | null): void {
+  if (problem === null) return;
+  process.stderr.write(`substrat: ${problem}\n`);
+  process.exit(1);
 }
 
 /** Whatever the one who started us had open and did not mean for us would be open in every program that we start. */

@@ -1,3 +1,4 @@
+import { SubstratError } from '../core/errors.ts';
 import { type Door, ownerOnly } from './access.ts';
 import type { Api } from './api.ts';
 import { createBase } from './base.ts';
@@ -35,7 +36,11 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
   const app = createBase(api, door);
   // Behind the check of who calls: a stranger's `traceparent` is nobody's.
   if (api.tracer) app.use(traceRequests(api.tracer));
-  app.openapi(health, (c) => c.json({ status: 'ok' as const, name: 'daemon' as const }, 200));
+  app.openapi(health, (c) => {
+    const problem = api.store.problem();
+    if (problem !== null) throw new SubstratError('store', problem);
+    return c.json({ status: 'ok' as const, name: 'daemon' as const }, 200);
+  });
   app.openapi(status, async (c) => {
     ownerOnly(c.get('caller'));
     return c.json(await api.status(), 200);

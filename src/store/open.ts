@@ -9,6 +9,13 @@ export interface StoreOptions {
   readonly durability?: 'full' | 'normal';
   /** Told of each connection that is lost, and of its return. */
   readonly log?: StoreLog;
+  /**
+   * Notice when a SQLite file is deleted, replaced or cut off, and refuse to write then. For a process that opens the file only once: what
+   * is held open for this must not be closed before SQLite closes it.
+   */
+  readonly watch?: boolean;
+  /** Called before the schema of a SQLite file that is not new is brought up to date, with its version. */
+  readonly beforeUpgrade?: (from: number) => Promise<void>;
   /** Of PostgreSQL, where they differ from ours. */
   readonly limits?: Partial<PostgresLimits>;
 }
@@ -16,8 +23,8 @@ export interface StoreOptions {
 /** Loads only the driver of the engine that is used: a start counts every module. */
 export async function openStore(
   where: { readonly path: string } | { readonly url: string },
-  { durability = 'full', log, limits }: StoreOptions = {},
+  { durability = 'full', log, limits, watch = false, beforeUpgrade }: StoreOptions = {},
 ): Promise<Store> {
   if ('url' in where) return (await import('./postgres.ts')).openPostgres(where.url, { log, limits });
-  return (await import('./sqlite.ts')).openSqlite(where.path, durability);
+  return (await import('./sqlite.ts')).openSqlite(where.path, { durability, watch, log, beforeUpgrade });
 }

@@ -57,6 +57,7 @@ export async function openPostgres(url: string, { log = SILENT, limits }: Postgr
     write: (work) => commits.write(work),
     onChange: (listen) => changes.listen(listen),
     commits: () => commits.commits,
+    problem: () => null,
     close: async () => {
       changes.stop();
       listener.close();

@@ -5,10 +5,10 @@ import { finishLoad } from './finish-load.ts';
 import { migrate } from './migrate.ts';
 import type { Execute } from './query.ts';
 import type { Load, Row, Snapshot } from './snapshot.ts';
+import { VERSION, versionOf } from './sqlite-version.ts';
 
 /** So many bytes of rows, or a row more, are in memory at once. */
 const PAGE = 500_000;
-const VERSION = 'schema_version';
 
 /** The read transaction begins before anything is read and lasts until `close`: all of it is one moment. */
 export async function openSqliteSnapshot(path: string): Promise<Snapshot> {
@@ -69,21 +69,6 @@ export async function openSqliteLoad(path: string, version: number): Promise<Loa
     database.close();
     throw error;
   }
-}
-
-/** The schema version of a SQLite store; 0 for a file without one. */
-export function sqliteVersion(path: string): number {
-  const database = new Database(path, { readonly: true, fileMustExist: true, timeout: 10_000 });
-  try {
-    return versionOf(database);
-  } finally {
-    database.close();
-  }
-}
-
-export function versionOf(database: Database.Database): number {
-  const known = database.prepare(`select 1 from sqlite_schema where name = '${VERSION}'`).get();
-  return Number((known && database.prepare(`select version from ${VERSION}`).pluck().get()) ?? 0);
 }
 
 /** Neither SQLite's own tables nor those of the indexes of words. */

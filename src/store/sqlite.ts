@@ -1,16 +1,25 @@
 import Database from 'better-sqlite3';
 import { SubstratError } from '../core/errors.ts';
 import { type BatchState, SharedCommits, type WriteConnection } from './commits.ts';
-import { migrate } from './migrate.ts';
+import { migrate, NEWEST_SCHEMA } from './migrate.ts';
 import type { Execute } from './query.ts';
-import type { Change, Store } from './store.ts';
+import { versionOf } from './sqlite-version.ts';
+import type { Change, Store, StoreLog } from './store.ts';
+import { StoreFile } from './store-file.ts';
 import { createTx } from './tx.ts';
 
 /** How long a writer waits for another process (`ctx`, a backup) before it gives up. */
 const BUSY_LIMIT_MS = 30_000;
 
+export interface SqliteOptions {
+  readonly durability: 'full' | 'normal';
+  readonly watch: boolean;
+  readonly log?: StoreLog | undefined;
+  readonly beforeUpgrade?: ((from: number) => Promise<void>) | undefined;
+}
+
 /** `path` is a file, or `:memory:`. */
-export async function openSqlite(path: string, durability: 'full' | 'normal' = 'full'): Promise<Store> {
+export async function openSqlite(path: string, options: SqliteOptions): Promise<Store> {
   const database = openDatabase(path);
   const execute = executor(database);
   const batch: BatchState = { seq: 0, runnable: false };
@@ -24,7 +33,7 @@ export async function openSqlite(path: string, durability: 'full' | 'normal' = '
     inTransaction: () => database.inTransaction,
   };
   try {
-    await prepare(database, connection, durability);
+    await prepare(database, connection, options);
   } catch (error) {
     database.close();
     throw openError(path, error);
@@ -39,19 +48,29 @@ export async function openSqlite(path: string, durability: 'full' | 'normal' = '
   reader?.pragma('temp_store = memory');
   reader?.pragma('cache_size = -4096');
   const readTx = reader && createTx('sqlite', committedReader(database, reader), { seq: 0, runnable: false });
+  const file = options.watch && reader ? new StoreFile(path, options.log) : null;
+  const write: Store['write'] = (work) => {
+    const problem = file?.problem ?? null;
+    return problem === null ? commits.write(work) : Promise.reject(new SubstratError('store', problem));
+  };
   return {
     engine: 'sqlite',
     read: (work) => (readTx ? work(readTx) : commits.write(work)),
-    write: (work) => commits.write(work),
+    write,
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     commits: () => commits.commits,
+    problem: () => file?.problem ?? null,
     close: async () => {
       await commits.close();
+      file?.stop();
+      // SQLite would remove the log by its name, which may be another store's by now.
+      if (file?.problem) return file.rescue(database);
       reader?.close();
       database.close();
+      file?.close();
     },
   };
 }
@@ -68,7 +87,7 @@ function openDatabase(path: string): Database.Database {
 async function prepare(
   database: Database.Database,
   connection: WriteConnection,
-  durability: 'full' | 'normal',
+  { durability, beforeUpgrade }: SqliteOptions,
 ): Promise<void> {
   await retryBusy(() => {
     database.pragma('journal_mode = wal');
@@ -81,6 +100,8 @@ async function prepare(
     // A temporary file stays for ever if we are killed while it is made.
     database.pragma('temp_store = memory');
   });
+  const version = versionOf(database);
+  if (version > 0 && version < NEWEST_SCHEMA) await beforeUpgrade?.(version);
   await connection.begin();
   try {
     await migrate(connection.execute, 'sqlite');

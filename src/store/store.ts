@@ -107,5 +107,7 @@ export interface Store {
   onChange(listener: (change: Change) => void): () => void;
   /** Commits made so far by this process: benchmarks tell from it how many writers shared one. */
   commits(): number;
+  /** Why nothing is written any more: the file of the store is not what it was. Null where all is well. */
+  problem(): string | null;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -70,7 +70,13 @@ async function startInBackground(context: Context, { config, switchStore }: Star
   child.on('exit', (code) => {
     exit = code ?? 1;
   });
-  for (const giveUp = Date.now() + PATIENCE_MS; Date.now() < giveUp && exit === null; await sleep(20)) {
+  // A daemon that first backs up its store says so in its log, again and again.
+  const log = join(home, 'daemon.log');
+  let known = sizeOf(log);
+  for (let giveUp = Date.now() + PATIENCE_MS; Date.now() < giveUp && exit === null; await sleep(20)) {
+    const size = sizeOf(log);
+    if (size !== known) giveUp = Date.now() + PATIENCE_MS;
+    known = size;
     const status = await statusOf(context);
     if (status?.pid !== child.pid || !status?.url) continue;
     child.unref();
@@ -81,6 +87,10 @@ async function startInBackground(context: Context, { config, switchStore }: Star
     .trim()
     .replace(/^substrat: /, '');
   throw new SubstratError('not_running', reason || `The daemon did not start within ${PATIENCE_MS / 1000} seconds.`);
+}
+
+function sizeOf(file: string): number {
+  return existsSync(file) ? statSync(file).size : 0;
 }
 
 function openOutput(file: string): number {

@@ -1,0 +1,15 @@
+import { dirname } from 'node:path';
+import { backUpBeforeUpgrade } from '../backup/before-upgrade.ts';
+import type { Config } from '../config/config.ts';
+
+/** The same backup as a daemon makes before it brings the schema of a SQLite file up to date; the file says where on stderr. */
+export function beforeUpgrade({ db, backup: limits }: Config, version: string): (from: number) => Promise<void> {
+  return async (from) => {
+    if (!('path' in db) || db.path === ':memory:') return;
+    const { path } = db;
+    const file = await backUpBeforeUpgrade({ path, from, home: dirname(path), limits, version, onProgress: () => {} });
+    process.stderr.write(
+      `ctx: ${path} had schema version ${from}. It was backed up to ${file} before it is brought up to date.\n`,
+    );
+  };
+}

@@ -1,0 +1,55 @@
+import { copyFileSync, existsSync } from 'node:fs';
+import { backUpBeforeUpgrade } from '../backup/before-upgrade.ts';
+import { unusable } from '../config/home.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { describeWalDamage, findWalDamage } from '../store/wal.ts';
+import type { DaemonOptions } from './daemon.ts';
+import type { Home } from './home.ts';
+import { checkRememberedStore, rememberStore } from './remembered-store.ts';
+
+/** Opens the store of a daemon. What the owner should know of it goes to `tell`. */
+export async function openStoreOf(
+  { path: home }: Home,
+  { config, switchStore, log, version }: DaemonOptions,
+  tell: (notice: string) => void,
+): Promise<Store> {
+  // The home remembers its store: with another one, all its agents would seem to be gone.
+  if (!switchStore) checkRememberedStore(home, config);
+  const path = 'path' in config.db && config.db.path !== ':memory:' ? config.db.path : null;
+  if (path !== null) tellOfDamage(path, tell);
+  const store = await openStore(config.db, {
+    log,
+    watch: true,
+    beforeUpgrade: async (from) => {
+      log.info({ from }, 'the store is backed up before its schema is brought up to date');
+      const onProgress = (line: string) => log.info({}, line);
+      const file = await backUpBeforeUpgrade({
+        path: path as string,
+        from,
+        home,
+        limits: config.backup,
+        version,
+        onProgress,
+      });
+      tell(`The store had schema version ${from}. Before it was brought up to date it was backed up to ${file}.`);
+    },
+  });
+  try {
+    rememberStore(home, config);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw unusable(home, error);
+  }
+}
+
+/** SQLite drops what it cannot read without a word, so this comes first; and the evidence is kept. */
+function tellOfDamage(path: string, tell: (notice: string) => void): void {
+  const damage = findWalDamage(path);
+  if (damage === null) return;
+  const copy = `${path}-wal.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+  const kept = existsSync(copy) ? '' : ` A copy of the log is in ${copy}.`;
+  copyFileSync(`${path}-wal`, copy);
+  tell(`${describeWalDamage(path, damage)}${kept}`);
+}

@@ -1,0 +1,146 @@
+import { closeSync, existsSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type Database from 'better-sqlite3';
+import type { StoreLog } from './store.ts';
+
+const LOOK_MS = 1_000;
+const PAGE_SIZE_AT = 16;
+const PAGE_COUNT_AT = 28;
+const WAL_HEADER = 32;
+const FRAME_HEADER = 24;
+
+type Kind = 'deleted' | 'replaced' | 'truncated';
+
+/**
+ * Looks every second whether the files of an open SQLite store are still those that were opened. SQLite itself does not notice: it
+ * goes on writing to what nobody can open any more. Files are looked at by name, and through descriptors that stay open as long as
+ * the store: to close one would drop the locks that SQLite holds on the same file.
+ */
+export class StoreFile {
+  problem: string | null = null;
+  readonly #path: string;
+  readonly #log: StoreLog | undefined;
+  readonly #timer: NodeJS.Timeout;
+  readonly #database: number;
+  readonly #index: number | null;
+  readonly #opened: ReadonlyMap<string, Stats>;
+  /** What was too short at the last look: a checkpoint of another process may be under way. */
+  #suspect = '';
+  #kind: Kind | null = null;
+  #looking: Promise<void> | null = null;
+
+  constructor(path: string, log: StoreLog | undefined) {
+    this.#path = path;
+    this.#log = log;
+    // On a file system without shared memory SQLite keeps another journal, which comes and goes.
+    const files = ['', '-wal', '-shm'].map((end) => path + end).filter((file) => existsSync(file));
+    this.#opened = new Map(files.map((file) => [file, statSync(file)]));
+    this.#database = openSync(path, 'r');
+    this.#index = files.length === 3 ? openSync(`${path}-shm`, 'r') : null;
+    this.#timer = setInterval(() => {
+      this.#looking ??= this.#look().finally(() => {
+        this.#looking = null;
+      });
+    }, LOOK_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** After SQLite has closed its files. */
+  close(): void {
+    closeSync(this.#database);
+    if (this.#index !== null) closeSync(this.#index);
+  }
+
+  /** What was written to files that have no name any more is copied to one that has. The connection stays open: the process ends. */
+  rescue(database: Database.Database): void {
+    if (this.#kind === 'truncated') return;
+    const copy = `${this.#path}.rescued-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+    try {
+      database.prepare('vacuum into ?').run(copy);
+      this.problem = `${this.problem} Everything up to then was saved to ${copy}.`;
+      this.#log?.warn({ copy }, 'the store was saved to another file');
+    } catch (error) {
+      this.#log?.warn({ error: (error as Error).message }, 'the store could not be saved to another file');
+    }
+  }
+
+  async #look(): Promise<void> {
+    const found = (await this.#findLost()) ?? (await this.#findShort().catch(() => null));
+    if (found === null && this.#kind === 'truncated') return; // what is gone does not come back
+    if (found?.kind === this.#kind) return;
+    this.#kind = found?.kind ?? null;
+    this.problem =
+      found &&
+      `The store file ${found.file} was ${found.kind} while the daemon runs. Nothing is written any more. Stop the daemon, then put the file back or restore a backup.`;
+    if (found) this.#log?.warn({ file: found.file }, this.problem as string);
+    else this.#log?.info({ file: this.#path }, 'the store is where it was; writing goes on');
+  }
+
+  async #findLost(): Promise<{ kind: Kind; file: string } | null> {
+    for (const [file, before] of this.#opened) {
+      const now = await stat(file).catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? null : before));
+      if (now === null) return { kind: 'deleted', file };
+      if (now.ino !== before.ino || now.dev !== before.dev) return { kind: 'replaced', file };
+    }
+    return null;
+  }
+
+  /** Shorter than its own header says, or without the header that it had, and nobody is writing it: twice the same. */
+  async #findShort(): Promise<{ kind: Kind; file: string } | null> {
+    const wal = `${this.#path}-wal`;
+    const [main, log] = await Promise.all([stat(this.#path), stat(wal)]).catch(() => [null, null]);
+    if (!main || !log) return null;
+    const index = this.#readIndex();
+    const short =
+      main.size < this.#expectedSize()
+        ? { file: this.#path, mark: `${main.size} ${main.mtimeMs}` }
+        : log.size < index.logSize
+          ? { file: wal, mark: `${log.size} ${log.mtimeMs}` }
+          : index.logSize > 0 && !headerSalts(wal).equals(index.salts)
+            ? { file: wal, mark: `header ${headerSalts(wal).toString('hex')}` }
+            : null;
+    const mark = short && `${short.file} ${short.mark}`;
+    const again = mark === this.#suspect;
+    this.#suspect = mark ?? '';
+    return short && again ? { kind: 'truncated', file: short.file } : null;
+  }
+
+  #expectedSize(): number {
+    const header = Buffer.alloc(100);
+    // An empty file has no header; the store had one.
+    if (readSync(this.#database, header, 0, header.length, 0) < header.length) return Number.POSITIVE_INFINITY;
+    return pageSizeOf(header) * header.readUInt32BE(PAGE_COUNT_AT);
+  }
+
+  /** The index of the log, in the byte order of the machine: the last frame that was committed, and the salts of the log. */
+  #readIndex(): { readonly logSize: number; readonly salts: Buffer } {
+    const header = Buffer.alloc(40);
+    const salts = header.subarray(32);
+    if (this.#index === null || readSync(this.#index, header, 0, header.length, 0) < header.length)
+      return { logSize: 0, salts };
+    const frames = new Uint32Array(header.buffer, header.byteOffset, 10)[4] ?? 0;
+    const pageSize = new Uint16Array(header.buffer, header.byteOffset, 20)[7] ?? 0;
+    const size = pageSize === 1 ? 65_536 : pageSize;
+    return { logSize: frames === 0 ? 0 : WAL_HEADER + frames * (size + FRAME_HEADER), salts };
+  }
+}
+
+/** SQLite locks nothing on the log itself, so it may be opened and closed here. */
+function headerSalts(wal: string): Buffer {
+  const header = Buffer.alloc(WAL_HEADER);
+  const file = openSync(wal, 'r');
+  try {
+    readSync(file, header, 0, WAL_HEADER, 0);
+  } finally {
+    closeSync(file);
+  }
+  return header.subarray(16, 24);
+}
+
+function pageSizeOf(header: Buffer): number {
+  const size = header.readUInt16BE(PAGE_SIZE_AT);
+  return size === 1 ? 65_536 : size;
+}

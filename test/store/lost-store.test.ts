@@ -1,0 +1,127 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openStore } from '../../src/store/open.ts';
+import { ask } from '../helpers/http.ts';
+import { startDaemonProcess } from '../helpers/substrat.ts';
+import { until } from '../helpers/until.ts';
+
+let home: string;
+let path: string;
+let daemon: Awaited<ReturnType<typeof startDaemonProcess>>;
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'lost-'));
+  path = join(home, 'substrat.db');
+  daemon = await startDaemonProcess({ home });
+  await daemon.client.createAgent({ name: 'me', provider: 'external' });
+  await daemon.client.sendMessage('me', { text: 'before' });
+});
+
+afterEach(async () => {
+  await daemon.kill();
+  rmSync(home, { recursive: true });
+});
+
+const post = () => ask({ home }, '/api/agents/me/messages', { method: 'POST', body: { text: 'after' } });
+
+/** Within seconds nothing is acknowledged any more, and everything says why. */
+async function noticed(what: RegExp): Promise<void> {
+  const refused = await until('the daemon notices', async () => {
+    const answer = await post();
+    return answer.status !== 201 && answer;
+  });
+  expect([refused.status, refused.json.error.code]).toEqual([503, 'store']);
+  expect(refused.json.error.message).toMatch(what);
+  const health = await ask({ home }, '/health');
+  expect([health.status, health.json.error.message]).toEqual([503, expect.stringMatching(what)]);
+  expect((await daemon.client.getStatus()).notices[0]).toMatch(what);
+}
+
+const rescued = () => readdirSync(home).filter((name) => name.includes('.rescued-'));
+
+describe('a store that is lost under the daemon', () => {
+  test('deleted: it stops writing, and what it had is saved when it stops', async () => {
+    for (const end of ['', '-wal', '-shm']) rmSync(path + end);
+    await noticed(/substrat\.db was deleted while the daemon runs\. Nothing is written any more\. Stop the daemon/);
+    expect(await daemon.stop()).toBe(1);
+    const [copy] = rescued();
+    const database = new Database(join(home, copy as string), { readonly: true });
+    expect(database.prepare("select count(*) from messages where text = 'before'").pluck().get()).toBe(1);
+    database.close();
+  });
+
+  test('replaced: the other one is left alone', async () => {
+    const other = join(home, 'other.db');
+    const store = await openStore({ path: other });
+    await store.write((tx) => tx.insertPerson({ id: 'p', handle: 'Ann', handleKey: 'ann', at: 1 }));
+    for (const end of ['', '-wal', '-shm']) copyFileSync(other + end, `${path}${end}.new`);
+    for (const end of ['', '-wal', '-shm']) renameSync(`${path}${end}.new`, path + end);
+    await noticed(/was replaced while the daemon runs/);
+    expect(await daemon.stop()).toBe(1);
+    await store.close();
+    const database = new Database(path);
+    expect(database.prepare("select handle from participants where id = 'p'").pluck().get()).toBe('Ann');
+    database.close();
+    expect(rescued()).toHaveLength(1);
+  });
+
+  test.each([
+    ['the file, to a part', '', 0.5],
+    ['its log', '-wal', 0],
+  ])('cut off: %s', async (_, end, part) => {
+    for (let i = 0; i < 10; i++) await daemon.client.sendMessage('me', { text: 'x'.repeat(10_000) });
+    if (end === '') {
+      // What is in the log alone is not in the file yet.
+      const beside = new Database(path);
+      beside.pragma('wal_checkpoint(passive)');
+      beside.close();
+    }
+    truncateSync(path + end, Math.floor(statSync(path + end).size * part));
+    await noticed(/was truncated while the daemon runs/);
+    expect(await daemon.stop()).toBe(1);
+  });
+
+  test('moved away and back: it goes on', async () => {
+    renameSync(path, `${path}.away`);
+    await noticed(/was deleted/);
+    renameSync(`${path}.away`, path);
+    await until('it writes again', async () => (await post()).status === 201);
+    expect(await daemon.stop()).toBe(0);
+    expect(rescued()).toEqual([]);
+  });
+});
+
+test('checkpoints, compaction and other processes are no false alarm', async () => {
+  const end = Date.now() + 2_500;
+  let posted = 0;
+  const posting = (async () => {
+    for (; Date.now() < end; posted++) expect((await post()).status).toBe(201);
+  })();
+  while (Date.now() < end) {
+    const beside = new Database(path, { timeout: 10_000 });
+    beside.exec('create table if not exists filler (x); insert into filler values (zeroblob(3000000))');
+    beside.pragma('wal_checkpoint(truncate)');
+    beside.exec('drop table filler');
+    beside.exec('vacuum');
+    beside.pragma('wal_checkpoint(truncate)');
+    beside.close();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  await posting;
+  expect(posted).toBeGreaterThan(0);
+  expect((await daemon.client.getStatus()).notices).toEqual([]);
+  expect(await daemon.stop()).toBe(0);
+  expect(existsSync(path)).toBe(true);
+});
