@@ -84,7 +84,16 @@ export async function declineServed(tx: Tx, run: RunRow, now: number): Promise<b
 /** What a run that ended badly for good owes. */
 export async function failServed(tx: Tx, run: RunRow, reason: string, now: number): Promise<void> {
   const request = await openServed(tx, run);
-  if (request) await answer(tx, request, { run, text: reason, kind: 'error' }, now);
+  if (!request) return;
+  const text = (await mayKnowWhy(tx, request.asker_id))
+    ? reason
+    : `${(await sideOf(tx, run.agent_id)).handle} failed and cannot answer. Only the owner of this daemon sees why.`;
+  await answer(tx, request, { run, text, kind: 'error' }, now);
+}
+
+/** A reason can have paths of the machine and a program's output in it, which are not for people other than the owner. */
+async function mayKnowWhy(tx: Tx, askerId: string): Promise<boolean> {
+  return askerId === USER_ID || (await tx.getParticipantById({ id: askerId }))?.kind !== 'person';
 }
 
 /** Requests whose deadline has passed are answered with an error; what nobody has read yet is not read any more. */

@@ -7,7 +7,9 @@ import { readOperations, schemaOf } from '../helpers/openapi.ts';
 
 /** In everything that the owner alone may know of the agent. */
 const SECRET = 'sk-123-secret';
-const PERSONA = `
+const CONFIG = `
+[daemon]
+max_attempts = 1
 [agents.clerk]
 description = "${SECRET}"
 system_prompt = "${SECRET}"
@@ -21,7 +23,7 @@ let anna: Client;
 let asAnna: (path: string, method?: string) => ReturnType<typeof ask>;
 
 beforeAll(async () => {
-  world = await startDaemon({ config: PERSONA });
+  world = await startDaemon({ config: CONFIG });
   owner = world.client;
   const { url } = await owner.getStatus();
   const { token } = await owner.createToken({ as: 'anna', label: SECRET });
@@ -106,6 +108,20 @@ describe('what a person who is not the owner sees of an agent', () => {
     }
     const full = told.filter(([, text]) => text.includes('"guard"')).map(([path]) => path);
     expect(full).toEqual([`/api/agents/${keeper.id}`, '/api/agents/keeper']);
+  });
+
+  test('is all that a turn that failed tells', async () => {
+    const program = world.program('broken', `async () => { throw new Error(${JSON.stringify(SECRET)}) }`);
+    await owner.createAgent({ name: 'broken', program });
+    const fail = async (person: Client) => {
+      const { messageId } = await person.sendMessage('broken', { text: 'hello' });
+      return person.awaitReply(messageId, 60);
+    };
+    expect((await fail(owner))?.text).toContain(SECRET);
+    expect(await fail(anna)).toMatchObject({
+      kind: 'error',
+      text: 'broken failed and cannot answer. Only the owner of this daemon sees why.',
+    });
   });
 
   test('is all that events tell', async () => {

@@ -20,14 +20,15 @@ test('whoever can ask the daemon for its status is told its address', async () =
   const asked: (string | null)[] = [];
   let up = false;
   const client = createClient({ home });
-  const asking = (async () => {
+  const askOn = async () => {
     while (!up || asked.length === 0) {
       await client.getStatus().then(
         ({ url }) => asked.push(url),
         () => new Promise(setImmediate),
       );
     }
-  })();
+  };
+  const asking = Promise.all([askOn(), askOn(), askOn(), askOn()]);
   // A name, because looking it up takes a moment.
   const bind = { host: 'localhost', port: 0 };
   const started = {
