@@ -42,31 +42,37 @@ describe('the configuration of a daemon', () => {
     return { cwd: join(directory, 'repo'), file: join(directory, 'repo', name), marker };
   };
 
-  test.each(['substrat.toml', 'ctx.toml', 'config/ctx.toml'])(
-    'is never %s of the current directory, which is named with the command that uses it',
-    async (name) => {
-      const { cwd, file, marker } = hostile(name);
-      const started = await runSubstrat(['daemon', 'start', '--json'], { home, cwd });
-      expect(started.code).toBe(0);
-      expect(started.stderr).toBe(
-        `substrat: ${name} in this directory is not read; the daemon uses ${join(home, 'config.toml')}. To use it, run \`substrat daemon start --config ${file}\`.\n`,
-      );
-      const status = JSON.parse(started.stdout);
-      expect(status).toMatchObject({
-        home,
-        config: join(home, 'config.toml'),
-        store: join(home, 'substrat.db'),
-        url: expect.stringContaining('127.0.0.1'),
-      });
-      expect(JSON.parse((await runSubstrat(['agent', 'list', '--json'], { home, cwd })).stdout)).toMatchObject({
-        items: [],
-      });
-      expect((await runSubstrat(['persona', 'list'], { home, cwd })).stdout).toMatch(/^No agents/);
-      expect((await runSubstrat(['daemon', 'stop'], { home, cwd })).code).toBe(0);
-      expect(existsSync(marker)).toBe(false);
-      expect(existsSync(join(cwd, 'theirs.db'))).toBe(false);
-    },
-  );
+  test('is never a file of the current directory, which is named with the command that uses it', async () => {
+    const name = 'substrat.toml';
+    const { cwd, file, marker } = hostile(name);
+    const started = await runSubstrat(['daemon', 'start', '--json'], { home, cwd });
+    expect(started.code).toBe(0);
+    expect(started.stderr).toBe(
+      `substrat: ${name} in this directory is not read; the daemon uses ${join(home, 'config.toml')}. To use it, run \`substrat daemon start --config ${file}\`.\n`,
+    );
+    const status = JSON.parse(started.stdout);
+    expect(status).toMatchObject({
+      home,
+      config: join(home, 'config.toml'),
+      store: join(home, 'substrat.db'),
+      url: expect.stringContaining('127.0.0.1'),
+    });
+    expect(JSON.parse((await runSubstrat(['agent', 'list', '--json'], { home, cwd })).stdout)).toMatchObject({
+      items: [],
+    });
+    expect((await runSubstrat(['persona', 'list'], { home, cwd })).stdout).toMatch(/^No agents/);
+    expect((await runSubstrat(['daemon', 'stop'], { home, cwd })).code).toBe(0);
+    expect(existsSync(marker)).toBe(false);
+    expect(existsSync(join(cwd, 'theirs.db'))).toBe(false);
+  });
+
+  test.each(['ctx.toml', 'config/ctx.toml'])('is not %s either', async (name) => {
+    const { cwd, file } = hostile(name);
+    // That home cannot be made, so the command ends by itself.
+    const { stderr } = await runSubstrat(['up'], { home, cwd, env: { SUBSTRAT_HOME: '/proc/none' } });
+    expect(stderr).toContain(`${name} in this directory is not read; the daemon uses the defaults.`);
+    expect(stderr).toContain(`\`substrat up --config ${file}\``);
+  });
 
   test('says how to move a file into a home that has none, as a shell takes it', async () => {
     rmSync(join(home, 'config.toml'));

@@ -12,8 +12,13 @@ export interface TrustRecord {
   readonly files: Readonly<Record<string, { readonly sha256: string; readonly text: string } | null>>;
 }
 
+/** Where the record of a configuration is, or would be. */
+export function recordPath(home: string, file: string): string {
+  return join(folder(home), `${hash('sha256', file)}.json`);
+}
+
 export function readRecord(home: string, file: string): TrustRecord | null {
-  return parseRecord(join(folder(home), nameOf(file)), file);
+  return parseRecord(recordPath(home, file), file);
 }
 
 export function listRecords(home: string): TrustRecord[] {
@@ -31,7 +36,7 @@ export function listRecords(home: string): TrustRecord[] {
 
 export function writeRecord(home: string, record: TrustRecord): void {
   mkdirSync(folder(home), { recursive: true, mode: 0o700 });
-  const path = join(folder(home), nameOf(record.file));
+  const path = recordPath(home, record.file);
   writeFileSync(`${path}.new`, JSON.stringify(record), { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
@@ -39,16 +44,12 @@ export function writeRecord(home: string, record: TrustRecord): void {
 /** Answers whether there was one. */
 export function removeRecord(home: string, file: string): boolean {
   const known = readRecord(home, file) !== null;
-  rmSync(join(folder(home), nameOf(file)), { force: true });
+  rmSync(recordPath(home, file), { force: true });
   return known;
 }
 
 function folder(home: string): string {
   return join(home, 'trust');
-}
-
-function nameOf(file: string): string {
-  return `${hash('sha256', file)}.json`;
 }
 
 /** Null for what is not a record, or not the one of this file. */

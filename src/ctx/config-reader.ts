@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, displayName, type LoadOptions, loadConfig } from '../config/config.ts';
 import { tightenHome } from '../config/home.ts';
 import { type Admitted, examineFound, type FoundOptions, loadFound } from '../config/trust.ts';
-import type { TrustRecord } from '../config/trust-records.ts';
+import { recordPath, type TrustRecord } from '../config/trust-records.ts';
 import { SubstratError } from '../core/errors.ts';
 import { readScript } from '../scripting/open.ts';
 import { findConfig } from './find-config.ts';
@@ -16,6 +16,8 @@ export interface ConfigReader {
   readScript(path: string): Promise<string>;
   /** Whether the configuration was found in the current directory, and trusted there. */
   readonly trusted: boolean;
+  /** The file that changes when a person trusts the configuration, or no longer does; null where no trust is needed. */
+  readonly record: string | null;
   /** The directory that an untrusted configuration may not leave, null for any other. */
   readonly within: string | null;
 }
@@ -36,12 +38,20 @@ export function createConfigReader({ named, trust, say, ...around }: ReaderOptio
     if (how !== 'named' && existsSync(join(around.cwd, 'substrat.toml'))) {
       say('substrat.toml in this directory is not read. To use it, add `--config substrat.toml`.');
     }
-    return { load: () => loadConfig({ ...around, file: file ?? undefined }), readScript, trusted: false, within: null };
+    return {
+      load: () => loadConfig({ ...around, file: file ?? undefined }),
+      readScript,
+      trusted: false,
+      record: null,
+      within: null,
+    };
   }
   const options = { ...around, file };
+  const record = recordPath(around.home, realpathSync(file));
   let once: TrustRecord | null = null;
   let current: Admitted | null = null;
   return {
+    record,
     load: () => {
       if (trust) once ??= trustOnce(options);
       const isFirst = current === null;

@@ -1,5 +1,6 @@
 import { harmless } from '../cli/terminal.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import { watchFiles } from '../scripting/watch.ts';
 import { type Extensions, openExtensions } from '../tools/extensions.ts';
 import type { ConfigReader } from './config-reader.ts';
 
@@ -25,6 +26,17 @@ export async function withExtensions<T>(
   } finally {
     await extensions.close();
   }
+}
+
+/** Follows the files from now on, and what the person trusts. */
+export function followFiles({ record }: ConfigReader, { watch, personas, tools }: Extensions): { close(): void } {
+  watch();
+  const watcher = watchFiles(() => {
+    void tools.reload();
+    void personas.reload();
+  });
+  watcher.follow(record === null ? [] : [record]);
+  return watcher;
 }
 
 /** The knowledge base, and how often it was asked. */

@@ -10,7 +10,13 @@ export function openReader({ program, home }: Context, command: Command, { quiet
   const { config: named, trust = false } = command.optsWithGlobals<GlobalOptions & { readonly trust?: boolean }>();
   const around = { cwd: process.cwd(), home: home(), env: process.env };
   if (program === 'substrat') {
-    return { load: () => loadConfig({ ...around, file: named }), readScript, trusted: false, within: null };
+    return {
+      load: () => loadConfig({ ...around, file: named }),
+      readScript,
+      trusted: false,
+      record: null,
+      within: null,
+    };
   }
   const say = (message: string) => void (quiet || process.stderr.write(`ctx: ${harmless(message)}\n`));
   return createConfigReader({ ...around, named, trust, say });

@@ -60,6 +60,7 @@ const ctx = (...args: string[]) => runSubstrat(args, { home, cwd: repo, program:
 
 /** Only what an untrusted file may do. */
 const PLAIN = '[db]\npath = "data/ctx.db"\n[connectors.filesystem.docs]\nroot = "docs"\n';
+const KEY = '[embedding]\nprovider = "openai"\nurl = "ENDPOINT/v1"\napi_key = "${OPENAI_API_KEY}"\n';
 const MODULE = () => `import fs from 'node:fs'; fs.appendFileSync(${JSON.stringify(marker)}, 'module ');
 export default { name: 'x', description: 'd', tools: [], arguments: [], resolve: () => ({ system: 's' }) };`;
 /** A script that shows that it was executed: a request is all that it can do. */
@@ -94,66 +95,13 @@ describe('a configuration that was found', () => {
   });
 
   test.each([
-    [
-      'a module',
-      '[agents.module.x]\npath = "x.ts"\n',
-      /run the module x\.ts outside any sandbox.*\[agents\.module\.x\]/,
-      'agent list',
-    ],
-    ['a tool', '[tools.script.t]\npath = "t.lua"\n', /run the script t\.lua \(\[tools\.script\.t\]\)/, 'tool list'],
-    ['a persona', '[agents.p]\npath = "t.lua"\n', /run the script t\.lua \(\[agents\.p\]\)/, 'agent test p'],
-    [
-      'a connector',
-      '[connectors.script.c]\npath = "t.lua"\n',
-      /run the script t\.lua \(\[connectors\.script\.c\]\)/,
-      'connector test c',
-    ],
-    [
-      'a root outside',
-      '[connectors.filesystem.s]\nroot = "../private"\n',
-      /read .*\/private \(\[connectors\.filesystem\.s\]\)/,
-      'sync',
-    ],
+    ['a module', '[agents.module.x]\npath = "x.ts"\n', /run the module x\.ts outside any sandbox/, 'agent list'],
+    ['a script', '[tools.script.t]\npath = "t.lua"\n', /run the script t\.lua \(\[tools\.script\.t\]\)/, 'tool list'],
+    ['a root outside', '[connectors.filesystem.s]\nroot = "../private"\n', /read .*\/private \(/, 'sync'],
     ['a root behind a link', '[connectors.filesystem.s]\nroot = "link"\n', /read .*\/repo\/link \(/, 'sync'],
-    [
-      'links that are followed',
-      '[connectors.filesystem.s]\nroot = "docs"\nfollow_symlinks = true\n',
-      /follow symbolic links out of docs/,
-      'sync',
-    ],
-    [
-      'a repository',
-      '[connectors.git.g]\nurl = "https://me:pw@example.com/r.git"\n',
-      /fetch https:\/\/example\.com\/r\.git with git/,
-      'sync',
-    ],
-    [
-      'a bucket',
-      '[connectors.s3.b]\nbucket = "b"\nendpoint_url = "ENDPOINT"\n',
-      /read the bucket b at http:\/\/127/,
-      'sync',
-    ],
-    [
-      'an endpoint',
-      '[embedding]\nprovider = "openai"\nurl = "ENDPOINT/v1"\n',
-      /send the texts to http:\/\/127\.0\.0\.1:\d+ for/,
-      'sync',
-    ],
-    [
-      'a variable',
-      '[embedding]\napi_key = "${OPENAI_API_KEY:-none}"\n',
-      /use the environment variable OPENAI_API_KEY \(\[embedding\]\)/,
-      'stats',
-    ],
-    ['a local model', '[embedding]\nprovider = "local"\n', /fetch and run the model/, 'sync'],
-    [
-      'an open port',
-      '[server]\nbind = "0.0.0.0:0"\n',
-      /listen on 0\.0\.0\.0:0, which other machines can reach/,
-      'serve mcp',
-    ],
+    ['a key for a server', KEY, /variable OPENAI_API_KEY.*send the texts to http:\/\/127\.0\.0\.1:\d+ for/s, 'sync'],
+    ['an open port', '[server]\nbind = "0.0.0.0:0"\n', /listen on 0\.0\.0\.0:0/, 'serve mcp'],
     ['no sandbox', '[sandbox]\nmode = "none"\n', /run agents without a sandbox/, 'stats'],
-    ['a program', '[members.m]\nprogram = "evil.sh"\n', /run the program evil\.sh/, 'stats'],
   ])('needs trust for %s', async (_, text, want, command) => {
     write('repo/x.ts', MODULE());
     write('repo/t.lua', script('evil'));
@@ -163,26 +111,10 @@ describe('a configuration that was found', () => {
     expect(existsSync(join(repo, 'data'))).toBe(false);
   });
 
-  test.each([
-    ['the home', '', /write the store .*\/home\/substrat\.db \(\[db\]\)/],
-    ['another directory', '[db]\npath = "../private/x.db"\n', /write the store .*\/private\/x\.db/],
-    ['a link out', '[db]\npath = "out/x.db"\n', /write the store .*\/repo\/out\/x\.db/],
-    ['a link that leads nowhere', '[db]\npath = "dangling.db"\n', /write the store .*\/repo\/dangling\.db/],
-    ['a log that is a link', '[db]\npath = "logged.db"\n', /write the store .*\/repo\/logged\.db/],
-    [
-      'a server',
-      '[db]\nurl = "postgres://me:hunter2@127.0.0.1:1/x"\n',
-      /connect to the store postgres:\/\/me@127\.0\.0\.1:1\/x/,
-    ],
-  ])('needs trust for a store in %s', async (_, text, want) => {
-    mkdirSync(repo, { recursive: true });
-    symlinkSync('../private', join(repo, 'out'));
-    symlinkSync('../private/made.db', join(repo, 'dangling.db'));
-    symlinkSync('../private/secret.md', join(repo, 'logged.db-wal'));
-    write('repo/ctx.toml', `[connectors.filesystem.docs]\nroot = "docs"\n${text}`);
-    await expectRefused(want, 'sync');
-    expect(existsSync(join(directory, 'private/made.db'))).toBe(false);
-    expect(existsSync(home)).toBe(false);
+  test('needs trust for a store outside', async () => {
+    write('repo/ctx.toml', '[db]\npath = "../private/x.db"\n[connectors.filesystem.docs]\nroot = "docs"\n');
+    await expectRefused(/write the store .*\/private\/x\.db/, 'sync');
+    expect(existsSync(join(directory, 'private/x.db'))).toBe(false);
   });
 
   test('says all that it wants at once, with a default in the place of a variable', async () => {
@@ -389,6 +321,10 @@ describe('a server that follows the files', () => {
       expect(await served.describeTool()).toBe('good');
       expect(asked.filter((line) => line.includes('evil'))).toEqual([]);
       expect(existsSync(marker)).toBe(false);
+      if (flags.length > 0) return;
+      write('repo/t.lua', script('better'));
+      await ctx('trust', '--yes');
+      await until('it is served', async () => (await served.describeTool()) === 'better');
     } finally {
       await served.stop();
     }

@@ -8,7 +8,7 @@ import { serveKnowledge } from '../../http/serve-knowledge.ts';
 import { createKnowledgeServer, type KnowledgeServerOptions, serveOnStdio } from '../../mcp/knowledge-server.ts';
 import { createServedTools } from '../../tools/served.ts';
 import { type CtxContext, isJson, type OpenedStore, withStore } from '../context.ts';
-import { withExtensions } from '../extended.ts';
+import { followFiles, withExtensions } from '../extended.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { readServeToken, type TokenFlags } from '../serve-token.ts';
 
@@ -42,7 +42,7 @@ export function serveCommand(context: CtxContext): Command {
       }
       await withStore(context, command, (opened) =>
         withExtensions(opened.reader, opened.knowledge, async (extensions) => {
-          extensions.watch();
+          const followed = followFiles(opened.reader, extensions);
           const options = {
             version: context.version,
             tools: createServedTools(opened.knowledge, async () => extensions.tools),
@@ -52,8 +52,12 @@ export function serveCommand(context: CtxContext): Command {
                 void process.stderr.write(`ctx: ${message} ${JSON.stringify(details)}\n`),
             },
           };
-          if (flags.stdio) await serveOnStdio(options, flags.agent ?? null);
-          else await serveHttp(context, command, opened, options, { bind: flags.bind, token });
+          try {
+            if (flags.stdio) await serveOnStdio(options, flags.agent ?? null);
+            else await serveHttp(context, command, opened, options, { bind: flags.bind, token });
+          } finally {
+            followed.close();
+          }
         }),
       );
     });
