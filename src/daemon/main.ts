@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../config/config.ts';
 import { makeHome } from '../config/home.ts';
 import { Daemon } from './daemon.ts';
+import { createLastResort } from './last-resort.ts';
 import { openLog } from './log.ts';
 
 export { checkStore } from '../store/check.ts';
@@ -38,12 +39,15 @@ export async function up({
   makeHome(home);
   closeInherited();
   const log = openLog(join(home, 'daemon.log'));
-  // It dies of what it does not expect, and the next one takes over; the log says why.
   let daemon: Daemon | null = null;
-  process.on('uncaughtExceptionMonitor', (error: unknown) => {
+  const decide = createLastResort();
+  process.on('uncaughtException', (error: unknown) => {
     const details = { error: error instanceof Error ? error.stack : String(error) };
+    if (decide(error) === 'go on') return log.error(details, 'an error was not handled; the daemon goes on');
     log.error(details, 'the daemon dies');
     daemon?.tellLast(details, 'the daemon dies');
+    process.stderr.write(`${details.error}\n`);
+    process.exit(1);
   });
   const stopping = new AbortController();
   // Before it can be reached: whoever sees that it is up may stop it at once.

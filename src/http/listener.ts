@@ -32,7 +32,11 @@ export function listen(server: Server, where: { path: string } | { host: string;
           : error.message;
       reject(new SubstratError('config', `Cannot listen on ${place}: ${why}.`, { cause: error }));
     });
-    server.listen(where, () => resolve());
+    server.listen(where, () => {
+      // A connection that could not be accepted, as when too many files are open, is the other side's to try again.
+      server.removeAllListeners('error').on('error', () => {});
+      resolve();
+    });
   });
 }
 

@@ -61,7 +61,12 @@ export async function listenForAgent(options: AgentSocketOptions): Promise<Agent
   rmSync(options.path, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(options.path, () => resolve());
+    server.listen(options.path, () => {
+      server
+        .off('error', reject)
+        .on('error', (error) => options.tools.log.error({ error: error.message }, 'no connection'));
+      resolve();
+    });
   });
   return {
     close: async () => {
@@ -111,7 +116,7 @@ async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptio
   socket.on('close', () => {
     unfollow();
     unwatch();
-    void leave();
+    leave().catch((error) => tools.log.error({ error: (error as Error).message }, 'leaving failed'));
   });
   const [{ serveStdio }, { createAgentServer, createToolCaller }, { SocketTransport }, instructions] =
     await Promise.all([

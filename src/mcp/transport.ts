@@ -172,7 +172,7 @@ export class SocketTransport implements Transport {
     this.#executing -= 1;
     // What to say of a tool that is not there is the library's to know.
     if (answer) await this.send(answer as JSONRPCMessage);
-    else this.onmessage?.(message);
+    else this.#handOn(message);
   }
 
   #takeBack(params: unknown): void {
@@ -217,7 +217,8 @@ export class SocketTransport implements Transport {
     const call = this.#agreed ? asPlainCall(message) : null;
     // Nothing overtakes what the library is still busy with.
     if (call && this.#callTool && this.#waiting === this.#executing) {
-      return void this.#execute(this.#callTool, call, message as JSONRPCMessage);
+      this.#execute(this.#callTool, call, message as JSONRPCMessage).catch((error) => this.onerror?.(error));
+      return;
     }
     if (isJSONRPCRequest(message)) {
       // A subscription is answered when it ends.
@@ -227,7 +228,16 @@ export class SocketTransport implements Transport {
     } else if (!isJSONRPCResponse(message)) {
       return void this.#refuse(-32600, 'That is not a JSON-RPC 2.0 message of MCP.', idOf(message));
     }
-    this.onmessage?.(message);
+    this.#handOn(message);
+  }
+
+  /** What the library throws is about this message alone. */
+  #handOn(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
   }
 
   #refuse(code: number, message: string, id: RequestId | null = null): void {

@@ -149,15 +149,19 @@ export class Scheduler {
     const { slots, runTurn } = this.#options;
     const abort = new AbortController();
     slots.take(agent.provider);
-    const done = runTurn(started, abort.signal).finally(() => {
-      slots.release(agent.provider);
-      this.#live.delete(attempt.runId);
-      if (this.#live.size === 0 && this.#renewal) {
-        clearInterval(this.#renewal);
-        this.#renewal = null;
-      }
-      this.poke();
-    });
+    const unexpected = (error: Error) =>
+      this.#options.log.error({ runId: attempt.runId, error: error.stack }, 'a turn ended in an unexpected error');
+    const done = runTurn(started, abort.signal)
+      .catch(unexpected)
+      .finally(() => {
+        slots.release(agent.provider);
+        this.#live.delete(attempt.runId);
+        if (this.#live.size === 0 && this.#renewal) {
+          clearInterval(this.#renewal);
+          this.#renewal = null;
+        }
+        this.poke();
+      });
     this.#live.set(attempt.runId, { agentId: agent.id, fence: attempt.fence, abort, done });
     this.#renewal ??= setInterval(() => void this.renewLeases(), this.#options.leaseMs / 3);
   }
