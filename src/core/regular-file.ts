@@ -60,8 +60,11 @@ function isWithin(directory: string, file: number, path: string): boolean {
   return real.startsWith(`${realpathSync(directory).replace(/\/$/, '')}/`);
 }
 
-/** The size that the system reports may be 0 for a file without end, as in /proc, so what was read is counted. */
-function readAll(file: number, maxBytes: number): Buffer {
+/**
+ * Reads an open file to its end. The size that the system reports may be 0 for a file without end, as in /proc, and a file may
+ * grow while it is read, so what was read is counted.
+ */
+export function readAll(file: number, maxBytes: number): Buffer {
   const chunks: Buffer[] = [];
   for (let size = 0; ; ) {
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK, maxBytes + 1 - size));

@@ -1,7 +1,9 @@
-import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { keyOf, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
+import { MAX_TEXT } from '../core/text.ts';
 import { writeBlock } from '../memory/blocks.ts';
 import type { AgentView } from '../store/store.ts';
 import type { Daemon } from './daemon.ts';
@@ -71,7 +73,9 @@ async function problemOf(daemon: Daemon, { persona, arguments: given }: Member):
 /** With the memory that it begins with. */
 async function create(daemon: Daemon, member: Member, parent: string | null): Promise<AgentView> {
   const { instructionsFile, blocks, ...rest } = member;
-  const instructions = instructionsFile ? await readFile(instructionsFile, 'utf8') : (member.instructions ?? '');
+  const instructions = instructionsFile
+    ? readInstructions(daemon, member.name, instructionsFile)
+    : (member.instructions ?? '');
   const agent = await daemon.addAgent({ ...rest, parent, worktree: false, instructions });
   await daemon.store.write(async (tx) => {
     for (const [label, text] of Object.entries(blocks)) {
@@ -79,4 +83,20 @@ async function create(daemon: Daemon, member: Member, parent: string | null): Pr
     }
   });
   return agent;
+}
+
+/**
+ * The file may lie where an agent can write, such as AGENTS.md of its workspace. A link in its place may lead to what lies
+ * beside the configuration, or beside the file itself, and not to whatever else the daemon can read.
+ */
+function readInstructions({ config }: Daemon, name: string, path: string): string {
+  const beside = config.file === null ? null : dirname(config.file);
+  const within = beside !== null && path.startsWith(`${beside}/`) ? beside : dirname(path);
+  try {
+    return readRegularText(path, { maxBytes: MAX_TEXT, links: { within } });
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    const message = `[members.${name}] instructions_file: ${path} cannot be read: ${error.message}.`;
+    throw new SubstratError('config', message, { cause: error });
+  }
 }

@@ -458,7 +458,7 @@ describe('cursorAgent()', () => {
     test('are told in bounds, whatever the program prints', async () => {
       const call = (id: string, tool_call: object, subtype = 'completed') =>
         JSON.stringify({ type: 'tool_call', subtype, call_id: id, tool_call });
-      const nested = JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`);
+      const nested = JSON.parse(`${'['.repeat(50)}${']'.repeat(50)}`);
       const lines = [
         call('1', { readToolCall: { args: { path: 'a\0b' }, result: { success: { content: 'x'.repeat(200_000) } } } }),
         call('2', { 'odd\nnameToolCall': { args: {} } }),

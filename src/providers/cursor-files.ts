@@ -2,6 +2,8 @@ import { lstatSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writ
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { SubstratError } from '../core/errors.ts';
+import { parseBounded } from '../core/json-bounds.ts';
+import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
 import { type PermissionSource, type Permissions, permissionsOf } from './cursor-permissions.ts';
 import { copyTree } from './tree-copy.ts';
 
@@ -108,7 +110,7 @@ const MERGED = [
 function parseCli(text: string, workspace: string): Record<string, unknown> {
   if (text.trim() === '') return {};
   try {
-    return z.looseObject({}).parse(JSON.parse(text));
+    return z.looseObject({}).parse(parseBounded(text));
   } catch (error) {
     const message = `${join(workspace, '.cursor', cliFile)} is not valid JSON; correct or remove it.`;
     throw new SubstratError('bad_request', message, { cause: error });
@@ -118,7 +120,7 @@ function parseCli(text: string, workspace: string): Record<string, unknown> {
 function parse(text: string, workspace: string): z.infer<typeof config> {
   if (text.trim() === '') return { mcpServers: {} };
   try {
-    return config.parse(JSON.parse(text));
+    return config.parse(parseBounded(text));
   } catch (error) {
     const message = `${join(workspace, '.cursor', configFile)} is no configuration of MCP servers; mend or remove it.`;
     throw new SubstratError('bad_request', message, { cause: error });
@@ -139,10 +141,12 @@ function write(path: string, text: string): void {
 
 /** Null where there is none. */
 function readConfig(path: string): string | null {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (!stats) return null;
-  if (stats.isFile() && stats.size <= MAX_CONFIG) return readFileSync(path, 'utf8');
-  throw new SubstratError('bad_request', `${path} must be a plain file of at most 1 MiB.`);
+  try {
+    return readRegularText(path, { maxBytes: MAX_CONFIG, links: 'refuse' });
+  } catch (error) {
+    if (error instanceof UnreadableFile && error.code === 'ENOENT') return null;
+    throw new SubstratError('bad_request', `${path} must be a plain file of at most 1 MiB.`, { cause: error });
+  }
 }
 
 function isDirectory(path: string): boolean {

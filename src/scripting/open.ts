@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, relative } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
+import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
 import type { Script } from './scripting.ts';
 
 /** A script as the configuration has it. */
@@ -35,15 +35,18 @@ export async function openScript(
   };
 }
 
+/** Links are followed, because the configuration names the file; what is not a regular file is not read. */
 export async function readScript(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return readRegularText(path, { maxBytes: MAX_SCRIPT, links: 'follow' });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
-    const problem = code === 'ENOENT' ? 'there is no such file' : `this file cannot be read (${code})`;
+    if (!(error instanceof UnreadableFile)) throw error;
+    const problem = error.code === 'ENOENT' ? 'there is no such file' : error.message;
     throw new SubstratError('config', `${shownPath(path)}: ${problem}`);
   }
 }
+
+const MAX_SCRIPT = 8 * 1024 * 1024;
 
 /** Relative to the working directory where it lies in it. */
 export function shownPath(path: string): string {

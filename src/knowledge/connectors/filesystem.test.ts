@@ -107,6 +107,16 @@ describe('what is no plain file', () => {
     expect(await list(open({ root, include: ['**/*.md'] }))).toEqual(names);
   });
 
+  test('rules that take for ever to compare are left out, and so are directories that are too deep', async () => {
+    const deep = 'a/'.repeat(101);
+    put('ok/b.md', `${'a/'.repeat(100)}b.md`, `${deep}c.md`, 'ok/ignored.md');
+    writeFileSync(join(root, '.gitignore'), `${'a/**/'.repeat(30)}x\n${'**/a'.repeat(30)}\nignored.md\n`);
+    const begin = performance.now();
+    expect(await list(open({ root, include: ['**/*.md'] }))).toEqual([`${'a/'.repeat(100)}b.md`, 'ok/b.md']);
+    expect(performance.now() - begin).toBeLessThan(10_000);
+    expect(unlisted).toEqual([deep]);
+  });
+
   test('a link that takes the place of a file or of its directory is not read', async () => {
     put('dir/a.md', 'b.md', 'secret/a.md');
     const connector = open({ root, exclude: ['secret/**'] });

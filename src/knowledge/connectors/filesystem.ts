@@ -1,17 +1,9 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  type Stats,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isInside } from '../../config/inside.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { readAll } from '../../core/regular-file.ts';
 import { type Connector, type Item, MAX_SOURCE_ID, type RawDocument } from '../connector.ts';
 import { createSelect, type Selection } from './select.ts';
 import { walk } from './walk.ts';
@@ -87,7 +79,7 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
           throw new SubstratError('too_large', `it has ${stats.size} bytes, more than max_file_mb`);
         }
         return {
-          bytes: readFileSync(file),
+          bytes: readAll(file, maxBytes),
           version: Date.now() - stats.mtimeMs < RACY_MS ? `${versionOf(stats)}~` : versionOf(stats),
           author: null,
           url: pathToFileURL(path).href,

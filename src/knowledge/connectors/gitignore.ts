@@ -13,6 +13,9 @@ export interface IgnoreRules {
 
 /** A larger `.gitignore` is ignored. */
 const MAX_RULES = 1_000_000;
+const MOST_RULES = 10_000;
+/** A rule with more `**` in it is ignored. */
+const MOST_STARS = 3;
 
 /** The rules of the directories between the root of a source and that of the repository that it is in. */
 export function rulesAround(root: string): IgnoreRules | null {
@@ -31,10 +34,15 @@ export function rulesAround(root: string): IgnoreRules | null {
 export function withRulesOf(directory: string, prefix: string, around: IgnoreRules | null): IgnoreRules | null {
   try {
     const text = readRegularText(join(directory, '.gitignore'), { maxBytes: MAX_RULES, links: 'refuse' });
-    return { around, prefix, rules: ignore().add(text) };
+    return { around, prefix, rules: ignore().add(text.split('\n').filter(isReasonable).slice(0, MOST_RULES)) };
   } catch {
     return around;
   }
+}
+
+/** What matches a path with `**` in several places is found by trying every directory for each `**`: many of them take for ever. */
+function isReasonable(rule: string): boolean {
+  return rule.split('**').length <= MOST_STARS + 1;
 }
 
 /** The nearest rule decides, as git has it. A directory's path ends with a slash. */
