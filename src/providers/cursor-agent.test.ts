@@ -220,6 +220,15 @@ describe('cursorAgent()', () => {
       expect(readdirSync(inWorkspace(), { recursive: true })).toHaveLength(3);
     });
 
+    test('marks the workspace as trusted in the home of the person, and can do without', async () => {
+      await run({ session: chat });
+      const slug = turn.workspace.slice(1).replaceAll('/', '-');
+      const marker = readFileSync(join(person, '.cursor/projects', slug, '.workspace-trusted'), 'utf8');
+      expect(JSON.parse(marker)).toMatchObject({ workspacePath: turn.workspace });
+      const noHome = { extraEnv: { HOME: turn.mcpConfig } };
+      expect(await commandsOf({ session: chat }, noHome)).toHaveLength(1);
+    });
+
     test('knows what was there before a daemon died', async () => {
       mkdirSync(inWorkspace());
       writeFileSync(inWorkspace('mcp.json'), '{ "mcpServers": { "substrat": { "command": "of-the-dead" } } }');

@@ -27,16 +27,19 @@ export function prepareHome({ home, workspace }: Turn, env: Environment): void {
   if (marker) replaceInHome(home, marker.path, marker.text);
 }
 
-/** Without a sandbox the program has the person's own home, in which only the trust of the workspace is missing. */
+/**
+ * Without a sandbox the program has the person's own home, in which only the trust of the workspace is missing. Where it cannot be
+ * written, the program is left with `--trust`.
+ */
 export function trustWorkspace(workspace: string, home: string): void {
   const marker = trustMarker(workspace);
   if (!marker) return;
   const path = join(home, marker.path);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     writeFileSync(path, marker.text, { mode: 0o600, flag: 'wx' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } catch {
+    // It is there already, or cannot be.
   }
 }
 

@@ -49,7 +49,7 @@ export function serveCommand(context: CtxContext): Command {
             personas: async () => extensions.personas,
             log: {
               error: (details: object, message: string) =>
-                void process.stderr.write(`ctx: ${message} ${JSON.stringify(details)}\n`),
+                void process.stderr.write(`ctx: ${message} ${harmless(JSON.stringify(details))}\n`),
             },
           };
           try {
