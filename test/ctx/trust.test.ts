@@ -195,6 +195,7 @@ describe('ctx trust', () => {
     expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('ctx: using ctx.toml (trusted)\n') });
     expect(asked).toEqual(['GET /first ']);
     expect(JSON.parse((await ctx('trust', '--list', '--json')).stdout)).toMatchObject({ trusted: [{ file }] });
+    expect((await ctx('trust')).stdout).toMatch(/Nothing has changed since you trusted it on [\d-]+\.\nTrusted /);
     expect(statSync(join(home, 'trust')).mode & 0o777).toBe(0o700);
 
     asked = [];

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
-import { createInterface } from 'node:readline/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { Command } from 'commander';
 import { type GlobalOptions, UsageError } from '../../cli/context.ts';
 import { table } from '../../cli/terminal.ts';
@@ -9,6 +9,7 @@ import { type Examined, examineFound } from '../../config/trust.ts';
 import { listRecords, readRecord, removeRecord, type TrustRecord, writeRecord } from '../../config/trust-records.ts';
 import { oneLine } from '../../config/wants.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { consents } from '../consent.ts';
 import { type CtxContext, isJson } from '../context.ts';
 import { differenceOf } from '../difference.ts';
 import { findConfig } from '../find-config.ts';
@@ -39,7 +40,9 @@ export function trustCommand(context: CtxContext): Command {
         throw new SubstratError('forbidden', `${file} cannot be trusted: ${examined.problem}.`);
       const last = readRecord(home, examined.record.file);
       if (!isJson(command)) for (const line of describeExamined(examined, last)) context.print(line);
-      if (!flags.yes && !(await agreed())) throw new SubstratError('forbidden', `${file} is not trusted.`);
+      if (!flags.yes && !isKnown(examined.record, last) && !(await agreed())) {
+        throw new SubstratError('forbidden', 'You did not agree; nothing was changed.');
+      }
       makeHome(home);
       writeRecord(home, examined.record);
       const { record, wants } = examined;
@@ -48,17 +51,15 @@ export function trustCommand(context: CtxContext): Command {
     });
 }
 
+/** Whether exactly this was trusted before. */
+function isKnown({ files }: TrustRecord, last: TrustRecord | null): boolean {
+  return last !== null && isDeepStrictEqual(files, last.files);
+}
+
 /** Throws where nobody can be asked. */
-async function agreed(): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stdout.isTTY) {
-    throw new UsageError('There is no terminal to ask on. Read the file, then add --yes.');
-  }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question('Trust it? [y/N] ')).trim());
-  } finally {
-    terminal.close();
-  }
+function agreed(): Promise<boolean> {
+  if (process.stdin.isTTY && process.stdout.isTTY) return consents('Trust it?', process.stdin, process.stderr);
+  throw new UsageError('There is no terminal to ask on. Read the file, then add --yes.');
 }
 
 function fileOf(given: string | undefined, home: string): string {
