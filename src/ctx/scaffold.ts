@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { checkName } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { withUserUmask } from '../core/umask.ts';
 
 export interface Scaffold {
   /** Relative to the working directory. */
@@ -17,8 +18,10 @@ export function scaffold(kind: keyof typeof TEMPLATES, name: string): Scaffold {
   const path = `${folder}/${name}.lua`;
   const file = resolve(path);
   if (existsSync(file)) throw new SubstratError('conflict', `${path} is there already; nothing was changed.`);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, template(name), { mode: 0o644, flag: 'wx' });
+  withUserUmask(() => {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, template(name), { flag: 'wx' });
+  });
   return { path, config: [`[${section}.script.${name}]`, `path = "${path}"`, 'timeout = 30'] };
 }
 

@@ -5,6 +5,7 @@ import { SubstratError } from '../core/errors.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import type { Tracer } from '../core/tracing.ts';
+import { keepOwnFilesPrivate } from '../core/umask.ts';
 import type { AgentWish, KnowledgeDoor, ShownNode, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
 import { answerServed, expireRequests, failServed, tellPerson } from '../messaging/replies.ts';
@@ -101,7 +102,7 @@ export class Daemon {
 
   /** Takes the home, opens the store, ends and takes up what a dead daemon left, and starts to work. */
   static async start(options: DaemonOptions): Promise<Daemon> {
-    process.umask(0o077);
+    keepOwnFilesPrivate();
     const home = takeHome(options.home);
     const notices: string[] = [];
     const store = await openStoreOf(home, options, (notice) => {

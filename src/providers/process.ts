@@ -5,6 +5,7 @@ import { Server } from 'node:net';
 import { pipeline, Readable, type Writable } from 'node:stream';
 import type { Command, SocketReceiver } from '../core/command.ts';
 import { type FailureKind, troubleOf } from '../core/failure.ts';
+import { withUserUmask } from '../core/umask.ts';
 import { type Line, lineSplitter } from './lines.ts';
 import { tail, untilSilent } from './pipes.ts';
 import { killGroup, type ProcessGroup, processStartTime, signalGroup } from './process-group.ts';
@@ -127,7 +128,9 @@ async function start(command: Command) {
       return opened.at(-1) as number;
     });
     const stdio = ['pipe' as const, 'pipe' as const, 'pipe' as const, ...given];
-    child = spawn(file, args, { cwd, env, detached: true, stdio }) as ChildProcessWithoutNullStreams;
+    child = withUserUmask(() =>
+      spawn(file, args, { cwd, env, detached: true, stdio }),
+    ) as ChildProcessWithoutNullStreams;
     if (child.pid === undefined) throw (await once(child, 'error'))[0];
   } catch (error) {
     const reason = troubleOf(error) === 'resources' ? ('no_resources' as const) : ('spawn_failed' as const);

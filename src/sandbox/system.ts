@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   lstatSync,
@@ -73,7 +74,10 @@ function settings(directory: string): Mount[] {
   };
   for (const [file, text] of Object.entries(written)) writeFileSync(place(file), text, { mode: 0o600 });
   const there = (file: string) => existsSync(join('/etc', file));
-  for (const file of copied.filter(there)) copyFileSync(join('/etc', file), place(file));
+  for (const file of copied.filter(there)) {
+    copyFileSync(join('/etc', file), place(file));
+    chmodSync(join(etc, file), 0o600);
+  }
   const inside = mounted.filter(there);
   for (const file of inside) mkdirSync(place(file), { mode: 0o700 });
   return [readOnly(etc, '/etc'), ...inside.map((file) => readOnly(join('/etc', file)))];

@@ -2,7 +2,7 @@ import { closeSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bind, Command, Needs } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
-import { makeTarget, openWithoutLinks } from './nofollow.ts';
+import { makeTarget, openWithoutLinks } from '../core/nofollow.ts';
 import { isInside } from './paths.ts';
 import { findInstallations, findOwnProgram, type Installation } from './program.ts';
 import type { Enclosure } from './sandbox.ts';

@@ -1,57 +1,38 @@
-import { existsSync, statSync } from 'node:fs';
-import { lstat, mkdir, rmdir } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
-import { between, isInside, isLink } from './paths.ts';
+import { removeDirectories } from '../core/nofollow.ts';
+import { isInside, makeInside } from './paths.ts';
 
-/** Answers how to undo it. */
-type Made = () => Promise<void>;
+/** Undoes it. */
+type Undo = () => Promise<void>;
 
-/** Makes a workspace that a person named, with what is missing above it. */
-export async function makeWorkspace(path: string): Promise<Made> {
-  const missing: string[] = [];
-  // Not by Node's recursive way, which tries for ever where a file system takes no directories.
-  for (let at = path; !existsSync(at); at = dirname(at)) missing.unshift(at);
-  if (missing.length === 0 && !statSync(path).isDirectory()) {
-    throw new SubstratError('bad_request', `The workspace ${path} is no directory.`);
+/** Makes a workspace that a person named, with what is missing above it. What exists may be reached by a link of the person's. */
+export async function makeWorkspace(path: string): Promise<Undo> {
+  let there = path;
+  while (!existsSync(there)) there = dirname(there);
+  if (there === path && !statSync(path).isDirectory()) {
+    throw new SubstratError('bad_request', `The workspace ${path} is not a directory.`);
   }
-  return makeEach(missing, `The workspace ${path}`);
+  const real = realpathSync(there);
+  return make(real, join(real, relative(there, path)), `The workspace ${path}`);
 }
 
 /** Makes a directory inside a workspace, never through a symbolic link. */
-export async function makeSubdirectory(workspace: string, subdir: string): Promise<Made> {
+export async function makeSubdirectory(workspace: string, subdir: string): Promise<Undo> {
   if (subdir.includes('\0') || isAbsolute(subdir) || !isInside(workspace, join(workspace, subdir))) {
     throw new SubstratError('forbidden', 'workspace_subdir must be a directory inside your own workspace.');
   }
-  return makeEach(between(workspace, join(workspace, subdir)), 'workspace_subdir');
+  return make(workspace, join(workspace, subdir), 'workspace_subdir');
 }
 
-async function makeEach(directories: readonly string[], what: string): Promise<Made> {
-  const made: string[] = [];
-  const undo = async (): Promise<void> => {
-    for (const directory of made.toReversed()) await rmdir(directory).catch(() => {});
-  };
+async function make(outer: string, path: string, what: string): Promise<Undo> {
   try {
-    for (const directory of directories) if (await makeDirectory(directory)) made.push(directory);
-    return undo;
+    const made = makeInside(outer, path);
+    return async () => removeDirectories(made);
   } catch (error) {
-    await undo();
     if (error instanceof SubstratError) throw error;
     const { code } = error as NodeJS.ErrnoException;
     throw new SubstratError('bad_request', `${what} cannot be made: ${code}.`, { cause: error });
-  }
-}
-
-/** False when it was there. */
-async function makeDirectory(path: string): Promise<boolean> {
-  try {
-    await mkdir(path, { mode: 0o700 });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    const stats = await lstat(path);
-    if (stats.isSymbolicLink()) throw isLink(path);
-    if (!stats.isDirectory()) throw error;
-    return false;
   }
 }

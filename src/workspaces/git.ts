@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { withUserUmask } from '../core/umask.ts';
 
 const run = promisify(execFile);
 
@@ -15,7 +16,7 @@ export async function git(
   env: Record<string, string> = {},
 ): Promise<string> {
   try {
-    const { stdout } = await run('git', [...QUIET, ...args], {
+    const options = {
       cwd: directory,
       env: {
         PATH: process.env.PATH ?? '',
@@ -28,7 +29,8 @@ export async function git(
         ...env,
       },
       maxBuffer: 16 * 1024 * 1024,
-    });
+    };
+    const { stdout } = await withUserUmask(() => run('git', [...QUIET, ...args], options));
     return stdout.trimEnd();
   } catch (error) {
     const { code, stderr } = error as { code?: string; stderr?: string };

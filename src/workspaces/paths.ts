@@ -2,6 +2,8 @@ import { lstatSync, mkdirSync, type Stats } from 'node:fs';
 import { isAbsolute, join, parse, relative, sep } from 'node:path';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { type MadeDirectory, makeDirectories } from '../core/nofollow.ts';
+import { withUserUmask } from '../core/umask.ts';
 
 /** Whether it is that directory or something in it, by their names alone. */
 export function isInside(outer: string, inner: string): boolean {
@@ -10,7 +12,7 @@ export function isInside(outer: string, inner: string): boolean {
 }
 
 /** The directories from the first one below `outer` down to `inner`. */
-export function between(outer: string, inner: string): string[] {
+function between(outer: string, inner: string): string[] {
   const parts = relative(outer, inner).split(sep).filter(Boolean);
   return parts.map((_, i) => join(outer, ...parts.slice(0, i + 1)));
 }
@@ -24,17 +26,15 @@ export function checkDirectory(path: string): void {
   if (!stats) throw new SubstratError('not_found', `There is no directory ${shorten(path, 200)}.`);
 }
 
-/** Makes what is missing of a path inside a workspace, never through a symbolic link. */
-export function makeInside(workspace: string, path: string): void {
-  if (refuseLinks(path)) return;
-  for (const directory of between(workspace, path)) {
-    try {
-      mkdirSync(directory, { mode: 0o700 });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    refuseLinks(directory);
-  }
+/**
+ * Makes what is missing of a path inside a workspace, never through a symbolic link. Without `mode` the directories have what
+ * the user's umask leaves.
+ */
+export function makeInside(workspace: string, path: string, mode?: number): MadeDirectory[] {
+  if (process.platform === 'linux') return makeDirectories(workspace, path, mode);
+  // Elsewhere there is no sandbox: agents have all rights of the user, and need nobody to make directories for them.
+  if (!refuseLinks(path)) withUserUmask(() => mkdirSync(path, { recursive: true, mode: mode ?? 0o777 }));
+  return [];
 }
 
 /** Answers what is there, or null for nothing; a symbolic link on the way, or anything but a directory, is refused. */
@@ -44,7 +44,7 @@ export function refuseLinks(path: string): Stats | null {
     stats = look(part);
     if (!stats) return null;
     if (stats.isSymbolicLink()) throw isLink(part);
-    if (!stats.isDirectory()) throw new SubstratError('bad_request', `${shorten(part, 200)} is no directory.`);
+    if (!stats.isDirectory()) throw new SubstratError('bad_request', `${shorten(part, 200)} is not a directory.`);
   }
   return stats ?? look(path);
 }
@@ -59,7 +59,7 @@ function look(path: string): Stats | null {
   }
 }
 
-export function isLink(path: string): SubstratError {
+function isLink(path: string): SubstratError {
   return new SubstratError(
     'forbidden',
     `The workspace directory ${shorten(path, 200)} is a symbolic link; it must be a directory.`,

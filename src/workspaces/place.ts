@@ -36,7 +36,7 @@ export async function placeOf(tx: Tx, rules: WorkspaceRules, agent: AgentRow): P
 
 /** Ours is made again when it is missing; a person's is not, but a directory inside is. */
 function makeWhereItWorks(base: WorkspaceRow | undefined, directory: string): void {
-  if (base?.made) makeInside(join(base.path, '..'), base.path);
+  if (base?.made) makeInside(join(base.path, '..'), base.path, 0o700);
   if (base && isInside(base.path, directory)) makeInside(base.path, directory);
   checkDirectory(directory);
 }

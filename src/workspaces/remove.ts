@@ -37,7 +37,7 @@ export async function deleteWorkspace(
 export async function settleWorkspace(store: Store, workspace: WorkspaceRow): Promise<void> {
   const { id, made, path, repository } = workspace;
   if (workspace.deleted_at === null) {
-    if (made && repository === null) makeInside(parentOf(path), path);
+    if (made && repository === null) makeInside(parentOf(path), path, 0o700);
     return;
   }
   if (repository !== null) await removeWorktree(workspace);
