@@ -96,12 +96,31 @@ async function daemon(home: string): Promise<{ finding: Finding; file: string | 
   }
 }
 
+async function postgresStore(url: string, name: string): Promise<Finding> {
+  const problem = (detail: string, mend: string): Finding => ({ what: 'store', state: 'problem', detail, mend });
+  try {
+    const { checkPostgres } = await import('../daemon/main.ts');
+    const { server, version, newest } = await checkPostgres(url);
+    const reached = `${name}, PostgreSQL ${server}`;
+    if (version === 0) return { what: 'store', state: 'ok', detail: `${reached}, empty; the first start fills it` };
+    if (version > newest) {
+      const mend = 'Update Substrat, or set [db] url to another database.';
+      return problem(`${reached} has schema version ${version}, this Substrat knows ${newest}`, mend);
+    }
+    const older = version < newest ? `, which the next start brings to ${newest}` : '';
+    return { what: 'store', state: 'ok', detail: `${reached}, schema version ${version}${older}` };
+  } catch (error) {
+    const reason = (error as { cause?: Error }).cause?.message || (error as Error).message;
+    return problem(`${name} cannot be reached: ${reason}`, 'Check [db] url and that the server runs.');
+  }
+}
+
 async function store(home: string, configFile: string | null, idle: boolean): Promise<Finding> {
   const db = configuration(home, configFile)?.db ?? { path: join(home, 'substrat.db') };
   const name = storeName(db);
   const moved = await otherStore(home, configFile);
   if (moved !== null) return { what: 'store', state: 'problem', detail: moved };
-  if (!('path' in db)) return { what: 'store', state: 'ok', detail: `${name}, which the daemon checks at its start` };
+  if (!('path' in db)) return postgresStore(db.url, name);
   const where = db.path;
   if (!existsSync(where)) return { what: 'store', state: 'ok', detail: `${name}, which the first start makes` };
   const problem = (detail: string, mend: string): Finding => ({ what: 'store', state: 'problem', detail, mend });

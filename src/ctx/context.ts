@@ -34,6 +34,10 @@ export function isJson(command: Command): boolean {
   return command.optsWithGlobals<GlobalOptions>().json ?? false;
 }
 
+const say = (details: object, message: string) =>
+  void process.stderr.write(`ctx: ${message} ${JSON.stringify(details)}\n`);
+const STORE_LOG = { info: say, warn: say };
+
 /** Opens what the command works on, and closes it however the work ends. */
 export async function withStore<T>(
   context: CtxContext,
@@ -45,7 +49,7 @@ export async function withStore<T>(
   const home = context.home();
   makePlace(config, home);
   const upgrade = beforeUpgrade(config, context.version);
-  const store = await openStore(config.db, { durability: 'normal', beforeUpgrade: upgrade });
+  const store = await openStore(config.db, { durability: 'normal', beforeUpgrade: upgrade, log: STORE_LOG });
   const scripts = scriptSources(reader.readScript);
   try {
     const sources = configuredSources(config, {

@@ -26,7 +26,9 @@ export async function openSubstrat(options: SubstratOptions): Promise<Substrat> 
   const reader = createConfigReader({ ...around, named: options.config, trust: false, say });
   const config = reader.load();
   if ('path' in config.db && config.db.path !== ':memory:') mkdirSync(dirname(config.db.path), { recursive: true });
-  const store = await openStore(config.db);
+  const tell = (level: 'info' | 'warn') => (details: object, message: string) =>
+    log(level, `${message} ${JSON.stringify(details)}`);
+  const store = await openStore(config.db, { log: { info: tell('info'), warn: tell('warn') } });
   const scripts = scriptSources(reader.readScript);
   const own = connectors.map((definition) => {
     const name = `ts:${definition.name}`;

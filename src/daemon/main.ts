@@ -2,11 +2,17 @@ import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../config/config.ts';
 import { makeHome } from '../config/home.ts';
+import type { PostgresCheck } from '../store/check-postgres.ts';
 import { Daemon } from './daemon.ts';
 import { createLastResort } from './last-resort.ts';
 import { openLog } from './log.ts';
 
 export { checkStore } from '../store/check.ts';
+
+/** Loads the driver only where it is asked: a start counts every module. */
+export async function checkPostgres(url: string): Promise<PostgresCheck> {
+  return (await import('../store/check-postgres.ts')).checkPostgres(url);
+}
 export { checkRememberedStore } from './remembered-store.ts';
 
 const CLOSES_ON_EXEC = 0o2000000;

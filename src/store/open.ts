@@ -1,4 +1,4 @@
-import type { PostgresLimits } from './postgres-connections.ts';
+import type { PostgresLimits } from './postgres-connection.ts';
 import type { Store, StoreLog } from './store.ts';
 
 export interface StoreOptions {

@@ -1,7 +1,10 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { SubstratError } from '../core/errors.ts';
 import { finishLoad } from './finish-load.ts';
 import { knownTables, migrate } from './migrate.ts';
+import { connectAlone } from './postgres-connection.ts';
+import { openError } from './postgres-errors.ts';
+import { WRITE_LOCK } from './postgres-writer.ts';
 import type { Execute } from './query.ts';
 import type { Counter, Load, Row, Snapshot } from './snapshot.ts';
 
@@ -11,13 +14,6 @@ const MOST_ROWS = 2_000;
 const VERSION = 'schema_version';
 /** The indexes of words. */
 const DERIVED = ['passage_words', 'chunk_words'];
-/** The same lock as every writer's. */
-const WRITE_LOCK = 7_331_001;
-
-const types: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
-};
 
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
   const client = await connect(url);
@@ -88,15 +84,10 @@ export async function openPostgresLoad(
 }
 
 async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, types, connectionTimeoutMillis: 10_000 });
-  client.on('error', () => {}); // whoever waits for a query hears of it
   try {
-    await client.connect();
-    return client;
+    return await connectAlone(url, 'backup');
   } catch (error) {
-    const reason = (error as Error).message || (error as { code?: string }).code;
-    const message = `PostgreSQL cannot be opened: ${reason}. Check [db] url and that the server runs.`;
-    throw new SubstratError('store', message, { cause: error });
+    throw openError(error);
   }
 }
 

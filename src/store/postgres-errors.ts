@@ -29,3 +29,12 @@ function sentence(code: string | undefined, reason: string): string {
   if (code === CANCELLED) return `PostgreSQL cancelled a statement: ${reason}. Try again.`;
   return `PostgreSQL cannot be reached: ${reason}. Substrat reconnects by itself; try again.`;
 }
+
+/** Why a store cannot be opened. */
+export function openError(error: unknown): SubstratError {
+  const cause = error instanceof SubstratError && error.code === 'store' ? (error.cause ?? error) : error;
+  if (cause instanceof SubstratError) return cause;
+  const reason = (cause as Error).message || (cause as { code?: string }).code;
+  const message = `PostgreSQL cannot be opened: ${reason}. Check [db] url and that the server runs.`;
+  return new SubstratError('store', message, { cause });
+}

@@ -4,7 +4,7 @@ import { createDatabase, describeOnPostgres } from '../../test/helpers/postgres.
 import { type PostgresProxy, startPostgresProxy } from '../../test/helpers/postgres-proxy.ts';
 import { until } from '../../test/helpers/until.ts';
 import { openStore } from './open.ts';
-import type { PostgresLimits } from './postgres-connections.ts';
+import type { PostgresLimits } from './postgres-connection.ts';
 import type { Change, Store, Tx } from './store.ts';
 
 const append = (tx: Tx) => tx.appendEvent({ type: 'test', at: 1, data: {} });
@@ -196,6 +196,20 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     gate.resolve();
     await expect(stuck).rejects.toMatchObject(STORE);
     expect(await stalled.write(append)).toBe(2);
+  });
+
+  test('a reader that gets no connection because others use all of them is told to try again', async () => {
+    const store = await open({ readers: 1, acquireMs: 200 });
+    const gate = Promise.withResolvers<void>();
+    const holding = store.read(() => gate.promise);
+    await expect(countEvents(store)).rejects.toMatchObject({
+      ...STORE,
+      message: expect.stringMatching(/^Too many requests/),
+    });
+    gate.resolve();
+    await holding;
+    expect(await countEvents(store)).toBe(0);
+    expect(lines).toEqual([]);
   });
 
   test('a lock that somebody holds for too long fails all who wait for it', async () => {

@@ -1,6 +1,7 @@
 import { SubstratError } from '../core/errors.ts';
 import { type BatchState, CommitInDoubt, type WriteConnection } from './commits.ts';
-import { type Connection, NO_ANSWER, type PostgresConnections, wasSilent } from './postgres-connections.ts';
+import { type Connection, NO_ANSWER, wasSilent } from './postgres-connection.ts';
+import type { PostgresConnections } from './postgres-connections.ts';
 import type { Execute } from './query.ts';
 import type { Tx } from './store.ts';
 import { createTx } from './tx.ts';

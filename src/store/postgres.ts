@@ -1,14 +1,9 @@
-import { SubstratError } from '../core/errors.ts';
 import { Changes } from './changes.ts';
 import { SharedCommits } from './commits.ts';
 import { migrate } from './migrate.ts';
-import {
-  type Connection,
-  POSTGRES_LIMITS,
-  PostgresConnections,
-  type PostgresLimits,
-  PostgresListener,
-} from './postgres-connections.ts';
+import { type Connection, POSTGRES_LIMITS, type PostgresLimits } from './postgres-connection.ts';
+import { PostgresConnections, PostgresListener } from './postgres-connections.ts';
+import { openError } from './postgres-errors.ts';
 import { PostgresWriter, WRITE_LOCK } from './postgres-writer.ts';
 import type { Change, Store, StoreLog, Tx } from './store.ts';
 import { createTx } from './tx.ts';
@@ -88,12 +83,4 @@ function writeHint({ seq, runnable }: Change): string {
 function readHint(hint: string): Change {
   const [seq, runnable] = hint.split(' ');
   return { seq: Number(seq), runnable: runnable === '1' };
-}
-
-function openError(error: unknown): SubstratError {
-  const cause = error instanceof SubstratError && error.code === 'store' ? (error.cause ?? error) : error;
-  if (cause instanceof SubstratError) return cause;
-  const reason = (cause as Error).message || (cause as { code?: string }).code;
-  const message = `PostgreSQL cannot be opened: ${reason}. Check [db] url and that the server runs.`;
-  return new SubstratError('store', message, { cause });
 }

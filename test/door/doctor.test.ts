@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
+import { createDatabase, describeOnPostgres } from '../helpers/postgres.ts';
 import { runSubstrat } from '../helpers/substrat.ts';
 
 let home: string;
@@ -59,5 +60,27 @@ describe('doctor on a store', () => {
     rmSync(path);
     mkdirSync(path);
     expect(await examineStore()).toMatchObject({ state: 'problem', mend: replace });
+  });
+});
+
+describeOnPostgres('doctor on PostgreSQL', () => {
+  test('says whether the server can be reached, and what it has', async () => {
+    const database = await createDatabase();
+    const config = join(home, 'config.toml');
+    const examine = async (url: string) => {
+      writeFileSync(config, `[db]\nurl = ${JSON.stringify(url)}\n`);
+      const { stdout } = await runSubstrat(['doctor', '--json', '--config', config], { home });
+      return (JSON.parse(stdout) as { findings: { what: string }[] }).findings.find(({ what }) => what === 'store');
+    };
+    const detail = (pattern: RegExp) => expect.stringMatching(pattern);
+    expect(await examine(database.url)).toMatchObject({ state: 'ok', detail: detail(/PostgreSQL \d+.*, empty; /) });
+    await (await openStore({ url: database.url })).close();
+    expect(await examine(database.url)).toMatchObject({ state: 'ok', detail: detail(/, schema version \d+$/) });
+    await database.drop();
+    expect(await examine(database.url)).toMatchObject({ state: 'problem', detail: detail(/ cannot be reached: /) });
+    const nowhere = 'postgres://someone:secret@localhost/none?host=/nowhere';
+    const finding = await examine(nowhere);
+    expect(finding).toMatchObject({ state: 'problem', detail: detail(/ cannot be reached: .*ENOENT/) });
+    expect(JSON.stringify(finding)).not.toContain('secret');
   });
 });
