@@ -28,7 +28,7 @@ await runAgent(async ({ name, messages, call }) => {
   const members = NAMES.map((name) => `[members.${name}]\nprogram = "agent.ts"\n`).join('');
   writeFileSync(
     join(cwd, 'substrat.toml'),
-    `[daemon]\ndefault_provider = "scripted"\n[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n${members}[channels.general]\nmembers = ${JSON.stringify(NAMES)}\n`,
+    `[daemon]\nmax_deaths = 0\ndefault_provider = "scripted"\n[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n${members}[channels.general]\nmembers = ${JSON.stringify(NAMES)}\n`,
   );
   let daemon = await startDaemonProcess({ home, config: join(cwd, 'substrat.toml') });
   onTestFinished(async () => {

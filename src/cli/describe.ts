@@ -22,6 +22,10 @@ export function describeEvent({ type, data }: SubstratEvent): string | null {
       return `${handle} is here`;
     case 'agent_terminated':
       return `${agent} ended: ${reason}`;
+    case 'agent_paused':
+      return `${agent} is paused: ${reason}`;
+    case 'agent_resumed':
+      return `${agent} was resumed`;
     case 'run_started':
       return `${agent} starts a turn`;
     case 'run_ended':

@@ -100,6 +100,8 @@ export function createClient(address: Address) {
     getProfile: (ref: string) => get<AgentProfile>(agent(ref)),
     listAgents: (query: PageQuery & { all?: boolean } = {}) => get<Page<Agent>>('/api/agents', query),
     terminateAgent: (ref: string) => post<{ status: 'terminated'; agentId: string }>(`${agent(ref)}/terminate`),
+    /** Lets a paused agent continue. */
+    resumeAgent: (ref: string) => post<Agent>(`${agent(ref)}/resume`),
     getMcpConfig: (ref: string) => get<{ agentId: string; path: string; config: object }>(`${agent(ref)}/mcp`),
 
     getPrompt: (ref: string) => get<Prompt>(`${agent(ref)}/prompt`),

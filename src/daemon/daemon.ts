@@ -14,8 +14,10 @@ import type { MessagingRules } from '../messaging/send.ts';
 import { terminateAgent } from '../messaging/tree.ts';
 import { endProcessGroup } from '../providers/process.ts';
 import type { Provider } from '../providers/provider.ts';
+import { clearSuspects } from '../runs/deaths.ts';
 import { type Correspondence, cancelRun } from '../runs/endings.ts';
 import { ExternalRuns } from '../runs/external.ts';
+import { resumeAgent } from '../runs/pause.ts';
 import { recoverRuns } from '../runs/recovery.ts';
 import { type AskPersona, runTurn } from '../runs/run-turn.ts';
 import { Scheduler } from '../runs/scheduler.ts';
@@ -33,6 +35,7 @@ import { createRateLimiter } from '../tools/rate.ts';
 import { openTracing, type Tracing } from '../tracing/tracing.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
+import { readBoot } from './boot.ts';
 import { type Configured, createConfigured } from './configured.ts';
 import { AgentDoors } from './doors.ts';
 import { type Home, takeHome } from './home.ts';
@@ -74,6 +77,8 @@ export class Daemon {
   readonly #scheduler: Scheduler;
   readonly #doors: AgentDoors;
   readonly #sandbox: Sandbox;
+  readonly #boot = readBoot();
+  #begun = false;
   readonly #tidying = new Set<Promise<void>>();
   readonly #correspondence: Correspondence = {
     answerServed,
@@ -169,7 +174,7 @@ export class Daemon {
     };
     this.#sandbox = sandbox;
     const correspondence = this.#correspondence;
-    const { maxAttempts, turnTimeoutMs, leaseMs, slots } = config.daemon;
+    const { maxAttempts, maxDeaths, turnTimeoutMs, leaseMs, slots } = config.daemon;
     const external = new ExternalRuns({
       store,
       clock,
@@ -202,6 +207,8 @@ export class Daemon {
       leaseMs,
       maxTreeRuns: config.limits.maxTreeRuns,
       maxAttempts,
+      maxDeaths,
+      boot: this.#boot,
       turnTimeoutMs,
       pollMs: store.engine === 'postgres' ? 2000 : null,
       correspondence,
@@ -328,6 +335,18 @@ export class Daemon {
     }
   }
 
+  /** A person has looked at why it was paused. */
+  async resumeAgent(agentId: string): Promise<AgentView> {
+    const { turnTimeoutMs } = this.config.daemon;
+    return this.store.write(async (tx) => {
+      const agent = await tx.getAgent({ id: agentId });
+      if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
+      if (agent.paused_at === null) throw new SubstratError('conflict', `${agent.handle} is not paused.`);
+      await resumeAgent(tx, this.#correspondence, agent, { turnTimeoutMs }, this.clock());
+      return (await tx.getAgentView({ id: agentId })) as AgentView;
+    });
+  }
+
   /** Tells of the error that ends the process, which stands still until that is done. */
   tellLast(details: object, message: string): void {
     this.#tracing?.tellLast(details, message);
@@ -342,6 +361,7 @@ export class Daemon {
     await this.knowledgeDoor.close();
     await this.#scheduler.stop();
     await this.#doors.closeAll();
+    if (this.#begun) await this.#clearSuspects();
     // Last, or what a turn waits for would fail, and that would be counted against it.
     await (await this.#extensions?.catch(() => null))?.close();
     await Promise.all(this.#tidying);
@@ -353,9 +373,19 @@ export class Daemon {
   }
 
   #recover(nodeId: string): Promise<readonly string[]> {
-    const { store, clock, config } = this;
-    const { maxAttempts } = config.daemon;
-    return recoverRuns({ store, clock, nodeId, maxAttempts, correspondence: this.#correspondence, endProcessGroup });
+    const { store, clock, config, home } = this;
+    const { maxAttempts, maxDeaths } = config.daemon;
+    const own = nodeId === home.nodeId;
+    return recoverRuns({
+      store,
+      clock,
+      nodeId,
+      maxAttempts,
+      deaths: { maxDeaths, boot: own ? this.#boot : null },
+      died: !own || home.died,
+      correspondence: this.#correspondence,
+      endProcessGroup,
+    });
   }
 
   listNodes(): Promise<readonly ShownNode[]> {
@@ -408,7 +438,14 @@ export class Daemon {
     this.#housekeeping = setInterval(() => void this.forget(), HOUSEKEEPING_MS);
     this.#heartbeat = setInterval(() => void seeNode(this).catch(() => {}), HEARTBEAT_MS);
     for (const notice of await nodeNotices(this)) this.log.warn({}, notice);
+    this.#begun = true;
     this.log.info({ home: home.path, engine: store.engine, url: this.#url }, 'the daemon is up');
+  }
+
+  async #clearSuspects(): Promise<void> {
+    await clearSuspects(this.store, this.home.nodeId).catch((error) => {
+      this.log.warn({ error: error.message }, 'runs that were under way at deaths of the daemon stay suspects');
+    });
   }
 
   /** Removes the worktree of an agent that may have ended, when its last turn is over. */

@@ -21,6 +21,8 @@ export interface Home {
   agentSocket(agentId: string): string;
   mcpConfig(agentId: string): string;
   workspace(agentId: string): string;
+  /** Whether the last daemon died here instead of being stopped. */
+  readonly died: boolean;
   /** Gives the home up for the next daemon. */
   release(): void;
 }
@@ -39,6 +41,7 @@ export function takeHome(path: string): Home {
     rmSync(pidFile, { force: true });
     lock.close();
   };
+  const died = existsSync(pidFile);
   try {
     writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
     return {
@@ -52,6 +55,7 @@ export function takeHome(path: string): Home {
       agentSocket,
       mcpConfig: (agentId) => join(agentDirectory(agentId), 'mcp.json'),
       workspace: (agentId) => join(path, 'workspaces', agentId),
+      died,
       release,
     };
   } catch (error) {

@@ -39,6 +39,7 @@ export interface Api {
   /** Makes the directory of a workspace, or removes that of a deleted one. */
   settleWorkspace(workspace: WorkspaceRow): Promise<void>;
   terminateAgent(agentId: string, reason: string): Promise<void>;
+  resumeAgent(agentId: string): Promise<AgentView>;
   cancelRun(runId: string, reason: string): Promise<void>;
   readonly knowledgeDoor: KnowledgeDoor;
 }

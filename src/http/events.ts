@@ -32,6 +32,8 @@ const DATA = {
   member_updated: { ...ofMember, wake: z.enum(['all', 'mentions', 'none']) },
   agent_created: { ...ofAgent, name: z.string(), handle: z.string(), parentId: id.nullable() },
   agent_terminated: { ...ofAgent, reason: z.string() },
+  agent_paused: { ...ofAgent, reason: z.string() },
+  agent_resumed: ofAgent,
   agent_typing: { ...ofRun, ...inChannel },
   agent_done: { ...ofRun, ...inChannel },
   run_started: { ...ofRun, attempt: z.int() },

@@ -49,6 +49,10 @@ export const Agent = z
     persona: z.string().nullable().openapi({ description: 'What it was made from.' }),
     arguments: z.record(z.string(), z.string()).openapi({ description: 'Of its persona.' }),
     pending: z.int(),
+    paused: z
+      .strictObject({ at: time, reason: z.string() })
+      .nullable()
+      .openapi({ description: 'Since when and why it takes no turn; null: it does.' }),
     createdAt: time,
   })
   .openapi('Agent');

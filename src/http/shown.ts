@@ -33,6 +33,7 @@ export function showAgent(view: AgentView) {
     persona: view.persona,
     arguments: JSON.parse(view.persona_args ?? '{}') as Record<string, string>,
     pending: view.pending,
+    paused: view.paused_at === null ? null : { at: showTime(view.paused_at), reason: view.paused_reason ?? '' },
     createdAt: showTime(view.created_at),
   };
 }

@@ -72,6 +72,8 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
     completing: 0,
     rest_until: 0,
     rests: 0,
+    paused_at: null,
+    paused_reason: null,
     created_at: now,
     terminated_at: null,
   };

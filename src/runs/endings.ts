@@ -121,6 +121,17 @@ export async function cancelRun(
   await endBadly(tx, correspondence, current, { state: 'cancelled', reason, stopReason: 'cancelled' }, now);
 }
 
+/** Fails for good, whatever its attempts. */
+export function failRun(
+  tx: Tx,
+  correspondence: Correspondence,
+  run: RunRow,
+  reason: string,
+  now: number,
+): Promise<void> {
+  return endBadly(tx, correspondence, run, { state: 'failed', reason, stopReason: 'error' }, now);
+}
+
 async function endBadly(
   tx: Tx,
   correspondence: Correspondence,

@@ -1,5 +1,6 @@
-import type { AgentRow, Store } from '../store/store.ts';
+import type { AgentRow, RunRow, Store } from '../store/store.ts';
 import { createAttempt } from './attempt.ts';
+import { countDeath, type DeathRules, setAside } from './deaths.ts';
 import { type Correspondence, completeRun, failAttempt } from './endings.ts';
 
 export interface RecoveryOptions {
@@ -7,6 +8,9 @@ export interface RecoveryOptions {
   readonly clock: () => number;
   readonly nodeId: string;
   readonly maxAttempts: number;
+  readonly deaths: DeathRules;
+  /** Whether the last daemon died; one that was stopped had a store that failed. */
+  readonly died: boolean;
   readonly correspondence: Correspondence;
   readonly endProcessGroup: (group: {
     pid: number | null;
@@ -20,17 +24,23 @@ export interface RecoveryOptions {
  * starting daemon, the only one of its node, before it starts anything itself. Returns the ids of the agents.
  */
 export async function recoverRuns(options: RecoveryOptions): Promise<string[]> {
-  const { store, clock, nodeId, correspondence, maxAttempts, endProcessGroup } = options;
+  const { store, clock, nodeId, correspondence, maxAttempts, deaths, died, endProcessGroup } = options;
   const orphans = await store.read((tx) => tx.listRunning({ nodeId }));
   await Promise.all(
     orphans.map(({ id, pid, pid_started }) => endProcessGroup({ pid, startedAt: pid_started, runId: id })),
   );
   await store.write(async (tx) => {
     const now = clock();
+    const turns: RunRow[] = [];
     for (const run of orphans) {
       const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
-      if (agent.provider === 'external') {
-        await completeRun(tx, correspondence, createAttempt(run, agent), { finalText: '' }, now);
+      if (agent.provider !== 'external') turns.push(run);
+      else await completeRun(tx, correspondence, createAttempt(run, agent), { finalText: '' }, now);
+    }
+    const guilty = died ? await countDeath(tx, turns, deaths) : null;
+    for (const run of turns) {
+      if (run === guilty) {
+        await setAside(tx, correspondence, run, now);
         continue;
       }
       const failure = { kind: 'daemon_died', message: 'The daemon died during the turn.' } as const;

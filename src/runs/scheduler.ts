@@ -1,5 +1,6 @@
 import type { Tracer } from '../core/tracing.ts';
-import type { RunRow, Store } from '../store/store.ts';
+import type { RunRow, Store, Tx } from '../store/store.ts';
+import { countDeath, setAside, suspectFrom } from './deaths.ts';
 import type { Correspondence } from './endings.ts';
 import { failAttempt } from './endings.ts';
 import type { Slots } from './slots.ts';
@@ -14,6 +15,9 @@ export interface SchedulerOptions {
   readonly leaseMs: number;
   readonly maxTreeRuns: number;
   readonly maxAttempts: number;
+  /** 0: no run is ever set aside for the deaths of its daemon. */
+  readonly maxDeaths: number;
+  readonly boot: string;
   /** How long the agents of a channel wait for one of them. */
   readonly turnTimeoutMs: number;
   /** How often to look without a hint; null where no other process can make a run. */
@@ -117,7 +121,7 @@ export class Scheduler {
 
   /** Claims one run and starts its turn; false when none is due. */
   async #startNext(): Promise<boolean> {
-    const { store, slots, clock, nodeId, leaseMs, maxTreeRuns, tracer } = this.#options;
+    const { store, slots, clock, nodeId, leaseMs, maxTreeRuns, maxDeaths, boot, tracer } = this.#options;
     const since = Date.now();
     const busyAgents = [...this.#live.values()].map((turn) => turn.agentId);
     const claim = await store.write(async (tx) => {
@@ -129,6 +133,8 @@ export class Scheduler {
         maxTreeRuns,
         fullProviders: slots.fullProviders(),
         busyAgents,
+        suspectFrom: suspectFrom(maxDeaths),
+        boot,
       });
       if (!run) return null;
       const started = await startRun(tx, run, now, tracer !== null);
@@ -182,7 +188,7 @@ export class Scheduler {
   }
 
   async #expire(): Promise<void> {
-    const { store, clock, correspondence, maxAttempts, maxTreeRuns, turnTimeoutMs } = this.#options;
+    const { store, clock, correspondence, maxTreeRuns, turnTimeoutMs } = this.#options;
     const now = clock();
     // After a long sleep of the machine our own leases have passed, too; their turns go on and the next renewal mends them.
     const lost = (runs: RunRow[]) => runs.filter((run) => !this.#live.has(run.id));
@@ -196,10 +202,7 @@ export class Scheduler {
     });
     if (!due) return;
     const more = await store.write(async (tx) => {
-      for (const run of lost(await tx.listExpired({ now }))) {
-        const failure = { kind: 'lease_lost', message: 'The node that ran it was not heard of any more.' } as const;
-        await failAttempt(tx, correspondence, run, failure, { maxAttempts }, now);
-      }
+      await this.#giveBack(tx, lost(await tx.listExpired({ now })), now);
       for (const { id } of await tx.listNewlyPaused({ maxTreeRuns })) {
         const root = await tx.getAgent({ id });
         await tx.setToldPaused({ treeId: id });
@@ -210,6 +213,20 @@ export class Scheduler {
       return (await correspondence.expireRequests(tx, now)) > 0;
     });
     if (more) this.#again = true;
+  }
+
+  /** Runs of a node that is not heard of are tried again. For another node's runs that counts like its death. */
+  async #giveBack(tx: Tx, runs: readonly RunRow[], now: number): Promise<void> {
+    const { nodeId, correspondence, maxAttempts, maxDeaths } = this.#options;
+    const byNode = Map.groupBy(runs, (run) => run.node_id);
+    for (const [node, lost] of byNode) {
+      const guilty = node === nodeId ? null : await countDeath(tx, lost, { maxDeaths, boot: null });
+      for (const run of lost) {
+        const failure = { kind: 'lease_lost', message: 'The node that ran it was not heard of any more.' } as const;
+        if (run === guilty) await setAside(tx, correspondence, run, now);
+        else await failAttempt(tx, correspondence, run, failure, { maxAttempts }, now);
+      }
+    }
   }
 
   /** One timer for the earliest thing that only time will bring. */

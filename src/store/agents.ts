@@ -53,6 +53,9 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
           .where('deliveries.round', '<', sql.lit(2))
           .as('pending'),
       ]);
+  const pause = run((p: { id: string; at: number | null; reason: string | null }) =>
+    db.updateTable('agents').set({ paused_at: p.at, paused_reason: p.reason }).where('id', '=', p.id),
+  );
   const rest = run((p: { id: string; rest_until: number; rests: number }) =>
     db.updateTable('agents').set({ rest_until: p.rest_until, rests: p.rests }).where('id', '=', p.id),
   );
@@ -241,6 +244,9 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
     setTerminated: run((p: { id: string; at: number }) =>
       db.updateTable('agents').set({ terminated_at: p.at, completing: 0 }).where('id', '=', p.id),
     ),
+    setPaused: async (p: { id: string; at: number | null; reason: string | null }): Promise<void> => {
+      if ((await pause(p)) !== 1) throw new SubstratError('not_found', `There is no agent ${p.id}.`);
+    },
     setCompleting: run((p: { id: string }) => db.updateTable('agents').set({ completing: 1 }).where('id', '=', p.id)),
     setSession: run((p: { id: string; session: string | null }) =>
       db.updateTable('agents').set({ session: p.session }).where('id', '=', p.id),

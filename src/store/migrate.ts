@@ -15,6 +15,7 @@ import { recordsInOrder } from './migrations/0013-records.ts';
 import { bulkWords } from './migrations/0014-bulk-words.ts';
 import { nodes } from './migrations/0015-nodes.ts';
 import { wideNumbers } from './migrations/0016-wide-numbers.ts';
+import { deaths } from './migrations/0017-deaths.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -35,6 +36,7 @@ const migrations: readonly string[] = [
   bulkWords,
   nodes,
   wideNumbers,
+  deaths,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

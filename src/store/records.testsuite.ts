@@ -55,6 +55,13 @@ export function testRecords({ read, write }: StoreKit): void {
       expect(Number(counted?.n)).toBe(3);
     });
 
+    test('counts the entries of one attempt', async () => {
+      const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
+      for (const attempt of [1, 2, 2]) await write((tx) => tx.insertRecord(record(run, { attempt })));
+      const counted = await read((tx) => tx.countRecords({ runId: run.id, attempt: 2 }));
+      expect(Number(counted?.n)).toBe(2);
+    });
+
     test('knows its last entry', async () => {
       const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
       expect(await read((tx) => tx.getLastRecord({ runId: run.id }))).toBeNull();

@@ -58,6 +58,14 @@ export function recordQueries({ db, all, one, run }: Queries) {
         .where('call_key', '=', p.callKey)
         .where('attempt', '=', p.attempt),
     ),
+    /** How many an attempt has made. */
+    countRecords: one((p: { runId: string; attempt: number }) =>
+      db
+        .selectFrom('run_messages')
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .where('run_id', '=', p.runId)
+        .where('attempt', '=', p.attempt),
+    ),
     getLastRecord: one((p: { runId: string }) =>
       db.selectFrom('run_messages').selectAll().where('run_id', '=', p.runId).orderBy('n', 'desc').limit(1),
     ),

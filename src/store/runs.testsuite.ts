@@ -136,6 +136,68 @@ export function testRuns(kit: StoreKit): void {
     });
   });
 
+  describe('deaths of the daemon', () => {
+    const deaths = { deaths: 2, deathsEver: 5, records: 7 };
+
+    test('are kept over an attempt, and forgotten on another boot', async () => {
+      const run = await startNew();
+      await write((tx) => tx.setDeaths({ id: run.id, ...deaths }));
+      const again = async (boot: string) => {
+        await write((tx) => tx.retryRun({ id: run.id, failures: 0, error: '', notBefore: 0 }));
+        const { deaths, deaths_ever, records_at_death } = (await write((tx) =>
+          claim(tx, run.node_id, { boot }),
+        )) as RunRow;
+        return [deaths, deaths_ever, records_at_death];
+      };
+      expect(await again('boot')).toEqual([2, 5, 7]);
+      expect(await again('another')).toEqual([0, 0, 0]);
+    });
+
+    test('make suspects, which are claimed one at a time; others are claimed beside them', async () => {
+      const one = await write((tx) => addAgent(tx));
+      const runs: RunRow[] = [];
+      for (const agent of [one, await write((tx) => addAgent(tx, { parent: one }))]) {
+        runs.push(await write((tx) => queueRun(tx, agent)));
+      }
+      const innocent = await write(async (tx) => queueRun(tx, await addAgent(tx, { parent: one })));
+      const [first, second] = runs as [RunRow, RunRow];
+      // They were claimed on this boot before.
+      while (await write((tx) => claim(tx, one.node_id)));
+      for (const { id } of [...runs, innocent]) {
+        await write((tx) => tx.retryRun({ id, failures: 0, error: '', notBefore: 0 }));
+        await write((tx) => tx.setDeaths({ id, ...deaths, deaths: id === innocent.id ? 1 : 2 }));
+      }
+      const next = () => write((tx) => claim(tx, one.node_id, { suspectFrom: 2 }));
+      expect([(await next())?.id, (await next())?.id, await next()]).toEqual([first.id, innocent.id, null]);
+      await write((tx) => endRun(tx, first));
+      expect((await next())?.id).toBe(second.id);
+    });
+
+    test('of the runs of one node are cleared', async () => {
+      const [run, other] = [await startNew(), await startNew()];
+      for (const { id } of [run, other]) await write((tx) => tx.setDeaths({ id, ...deaths }));
+      await write((tx) => tx.clearDeaths({ nodeId: run.node_id }));
+      expect(await getRun(run.id)).toMatchObject({ deaths: 0, deaths_ever: 0, records_at_death: 0 });
+      expect(await getRun(other.id)).toMatchObject({ deaths: 2 });
+    });
+  });
+
+  describe('a paused agent', () => {
+    test('is not woken, and its waiting run is not claimed, until it is resumed', async () => {
+      const agent = await write((tx) => addAgent(tx));
+      const run = await write((tx) => queueRun(tx, agent));
+      await write((tx) => tx.setPaused({ id: agent.id, at: 5, reason: 'why' }));
+      expect(await write((tx) => claim(tx, agent.node_id))).toBeNull();
+      await write((tx) => endRun(tx, run));
+      await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 0 }));
+      expect(await read((tx) => tx.getLiveRun({ agentId: agent.id }))).toBeNull();
+      expect(await read((tx) => tx.getAgent({ id: agent.id }))).toMatchObject({ paused_at: 5, paused_reason: 'why' });
+      await write((tx) => tx.setPaused({ id: agent.id, at: null, reason: null }));
+      await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 0 }));
+      expect(await write((tx) => claim(tx, agent.node_id))).not.toBeNull();
+    });
+  });
+
   describe('leases', () => {
     const expired = async (now: number, { node_id }: RunRow) =>
       (await read((tx) => tx.listExpired({ now }))).filter((run) => run.node_id === node_id).map(({ id }) => id);

@@ -31,6 +31,9 @@ export function runQueries(queries: Queries, batch: BatchState) {
       output_tokens: 0,
       cost_usd: 0,
       not_before: 0,
+      deaths: 0,
+      deaths_ever: 0,
+      records_at_death: 0,
       created_at: p.created_at,
       started_at: p.started_at,
     }),
@@ -82,8 +85,10 @@ export function runQueries(queries: Queries, batch: BatchState) {
       .where('runs.node_id', '=', p.nodeId)
       .where('runs.not_before', '<=', p.now)
       .where('agents.rest_until', '<=', p.now)
+      .where('agents.paused_at', 'is', null)
       // A run that has started once may end, whatever the cap: its requests wait for it.
       .where((eb) => eb.or([eb('runs.attempt', '>', 0), eb('trees.runs_since_person', '<', p.maxTreeRuns)]))
+      .$if(p.suspectFrom !== null, (q) => q.where((eb) => isAllowed(eb, p)))
       .$if(p.busyAgents.length > 0, (q) => q.where('runs.agent_id', 'not in', [...p.busyAgents]))
       .$if(p.fullProviders.length > 0, (q) => q.where('agents.provider', 'not in', [...p.fullProviders]))
       // The tree with the fewest turns under way, then the one that has waited longest.
@@ -101,7 +106,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
       .limit(1)
       // Writers are serial, but a person at the database's prompt is no writer of ours: never wait behind their lock.
       .$if(queries.engine === 'postgres', (q) => q.forUpdate(['runs']).skipLocked());
-  const startClaimed = one((p: { id: string; now: number; leaseUntil: number }) =>
+  const startClaimed = one((p: { id: string; now: number; leaseUntil: number; boot: string }) =>
     db
       .updateTable('runs')
       .set((eb) => ({
@@ -112,6 +117,10 @@ export function runQueries(queries: Queries, batch: BatchState) {
         started_at: eb.fn.coalesce('started_at', sql<number>`${p.now}`),
         pid: null,
         pid_started: null,
+        deaths: sql<number>`case when boot = ${p.boot} then deaths else 0 end`,
+        deaths_ever: sql<number>`case when boot = ${p.boot} then deaths_ever else 0 end`,
+        records_at_death: sql<number>`case when boot = ${p.boot} then records_at_death else 0 end`,
+        boot: p.boot,
       }))
       .where('id', '=', p.id)
       .where('state', '=', 'created')
@@ -160,10 +169,10 @@ export function runQueries(queries: Queries, batch: BatchState) {
     wakeAllAgents: async (p: { nodeId: string; now: number }): Promise<void> => {
       for (const agent of await wakeableAgents({ nodeId: p.nodeId })) await enqueue(agent, p.now);
     },
-    claimRun: async (p: ClaimFilter & { leaseMs: number }): Promise<RunRow | null> => {
+    claimRun: async (p: ClaimFilter & { leaseMs: number; boot: string }): Promise<RunRow | null> => {
       const [next] = await fetch(nextRun(p));
       if (!next) return null;
-      const claimed = await startClaimed({ id: next.id, now: p.now, leaseUntil: p.now + p.leaseMs });
+      const claimed = await startClaimed({ id: next.id, now: p.now, leaseUntil: p.now + p.leaseMs, boot: p.boot });
       await countClaim({ treeId: next.tree_id, seq: batch.seq + 1, started: next.attempt === 0 ? 1 : 0 });
       return claimed;
     },
@@ -298,6 +307,21 @@ export function runQueries(queries: Queries, batch: BatchState) {
       await retry(p);
       batch.runnable = true;
     },
+    setDeaths: run((p: { id: string; deaths: number; deathsEver: number; records: number }) =>
+      db
+        .updateTable('runs')
+        .set({ deaths: p.deaths, deaths_ever: p.deathsEver, records_at_death: p.records })
+        .where('id', '=', p.id),
+    ),
+    /** None of the node's runs is suspected any more. */
+    clearDeaths: run((p: { nodeId: string }) =>
+      db
+        .updateTable('runs')
+        .set({ deaths: 0, deaths_ever: 0, records_at_death: 0 })
+        .where('node_id', '=', p.nodeId)
+        .where('state', 'in', ['created', 'running'])
+        .where('deaths', '>', 0),
+    ),
     renewLeases: run((p: { nodeId: string; leaseUntil: number }) =>
       db
         .updateTable('runs')
@@ -357,7 +381,18 @@ export function runQueries(queries: Queries, batch: BatchState) {
   };
 }
 
-/** Ready, alive, without a run on its way, and with something to carry. */
+/** Not a suspect, or the only one that would be under way. */
+function isAllowed(eb: ExpressionBuilder<Schema, 'runs'>, p: ClaimFilter) {
+  const suspects = eb
+    .selectFrom('runs as suspects')
+    .select('suspects.id')
+    .where('suspects.state', '=', sql.lit('running'))
+    .where('suspects.node_id', '=', p.nodeId)
+    .where('suspects.deaths', '>=', p.suspectFrom ?? 0);
+  return eb.or([eb('runs.deaths', '<', p.suspectFrom ?? 0), eb.not(eb.exists(suspects))]);
+}
+
+/** Ready, alive, not paused, without a run on its way, and with something to carry. */
 function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
   const pending = () =>
     eb
@@ -382,6 +417,7 @@ function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
     eb('agents.ready', '=', 1),
     eb('agents.terminated_at', 'is', null),
     eb('agents.provider', '<>', 'external'),
+    eb('agents.paused_at', 'is', null),
     eb.not(eb.exists(live)),
     eb.or([eb.exists(awaited), eb.and([eb.exists(pending()), eb.not(eb.exists(asking))])]),
   ]);
@@ -411,6 +447,10 @@ function newRun(p: { agentId: string; treeId: string; nodeId: string; seq: numbe
     lease_until: null,
     pid: null,
     pid_started: null,
+    deaths: 0,
+    deaths_ever: 0,
+    records_at_death: 0,
+    boot: null,
     created_at: p.now,
     started_at: null,
     ended_at: null,
@@ -425,6 +465,8 @@ interface ClaimFilter {
   readonly busyAgents: readonly string[];
   /** Providers whose own slots are taken. */
   readonly fullProviders: readonly string[];
+  /** Runs that were under way at so many deaths of the daemon run one at a time; null: all run. */
+  readonly suspectFrom: number | null;
 }
 
 export interface RunCursor {

@@ -89,6 +89,9 @@ export interface AgentRow {
   /** No attempt starts before; `rests` counts how often in a row it was put off. */
   rest_until: number;
   rests: number;
+  /** Paused: no attempt starts until a person resumes it. */
+  paused_at: number | null;
+  paused_reason: string | null;
   created_at: number;
   terminated_at: number | null;
 }
@@ -202,6 +205,13 @@ export interface RunRow {
   lease_until: number | null;
   pid: number | null;
   pid_started: string | null;
+  /** Deaths of the daemon that it was under way at: in a row without progress, and since the machine started. */
+  deaths: number;
+  deaths_ever: number;
+  /** The most records that an attempt had made when the daemon died. */
+  records_at_death: number;
+  /** The boot of the machine on which it was claimed last. */
+  boot: string | null;
   created_at: number;
   started_at: number | null;
   ended_at: number | null;

@@ -96,6 +96,8 @@ export async function addAgent(tx: Tx, change: Partial<AgentRow> & { parent?: Ag
     completing: 0,
     rest_until: 0,
     rests: 0,
+    paused_at: null,
+    paused_reason: null,
     created_at: count,
     terminated_at: null,
     ...rest,
@@ -176,7 +178,17 @@ type Claim = Parameters<Tx['claimRun']>[0];
 
 /** Claims as the scheduler does, with an event in the same transaction. */
 export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {}): Promise<RunRow | null> {
-  const filter = { nodeId, now: 1000, leaseMs: 100, maxTreeRuns: 100, fullProviders: [], busyAgents: [], ...change };
+  const filter = {
+    nodeId,
+    now: 1000,
+    leaseMs: 100,
+    maxTreeRuns: 100,
+    fullProviders: [],
+    busyAgents: [],
+    suspectFrom: null,
+    boot: 'boot',
+    ...change,
+  };
   const run = await tx.claimRun(filter);
   if (run) await tx.appendEvent({ type: 'run_started', at: filter.now, data: {} });
   return run;

@@ -174,13 +174,14 @@ export function turnQueries({ db, all, one, run }: Queries) {
   };
 }
 
-/** Ready, alive, not resting, and on a node that is known where nodes register. */
+/** Ready, alive, not resting, not paused, and on a node that is known where nodes register. */
 function canRun(eb: ExpressionBuilder<Schema, 'agents'>, now: number) {
   const nodes = () => eb.selectFrom('nodes').select('nodes.id');
   return eb.and([
     eb('agents.ready', '=', 1),
     eb('agents.terminated_at', 'is', null),
     eb('agents.rest_until', '<=', now),
+    eb('agents.paused_at', 'is', null),
     eb.or([eb.exists(nodes().whereRef('nodes.id', '=', 'agents.node_id')), eb.not(eb.exists(nodes()))]),
   ]);
 }

@@ -106,6 +106,7 @@ function configuration(directory: string): string {
   );
   return `
 [daemon]
+max_deaths = 0
 default_provider = "scripted"
 slots = 4
 [server]

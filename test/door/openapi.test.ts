@@ -91,6 +91,7 @@ describe('the document', () => {
       'POST /api/agents/{id}/memory/{label}/restore',
       'POST /api/agents/{id}/messages',
       'POST /api/agents/{id}/passages',
+      'POST /api/agents/{id}/resume',
       'POST /api/agents/{id}/terminate',
       'POST /api/channels',
       'POST /api/channels/{id}/members',

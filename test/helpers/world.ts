@@ -17,6 +17,7 @@ import type { Attempt } from '../../src/runs/attempt.ts';
 import { cancelRun } from '../../src/runs/endings.ts';
 import type { Told } from '../../src/runs/event-batch.ts';
 import { ExternalRuns } from '../../src/runs/external.ts';
+import { resumeAgent } from '../../src/runs/pause.ts';
 import { recoverRuns } from '../../src/runs/recovery.ts';
 import { runTurn } from '../../src/runs/run-turn.ts';
 import { Scheduler } from '../../src/runs/scheduler.ts';
@@ -64,6 +65,7 @@ export interface WorldOptions {
   readonly maxDepth?: number;
   readonly maxAgents?: number;
   readonly maxAttempts?: number;
+  readonly maxDeaths?: number;
   readonly toolCallsPerMinute?: number;
   readonly requestDeadlineMs?: number;
   readonly providerSlots?: Record<string, number>;
@@ -96,6 +98,7 @@ export async function createWorld(options: WorldOptions = {}) {
   const store = process.env.SUBSTRAT_TEST_WRITES === 'twice' ? writingTwice(opened) : opened;
   let now = 1_800_000_000_000;
   const clock = () => now;
+  let boot = 'a boot';
   const log = { warn: () => {}, error: (details: object) => console.error(details), info: () => {} };
   const behaviours = new Map<string, Behaviour>();
   const attempts = new Map<string, Attempt>();
@@ -201,6 +204,8 @@ export async function createWorld(options: WorldOptions = {}) {
       leaseMs: 30_000,
       maxTreeRuns: options.maxTreeRuns ?? 1_000_000,
       maxAttempts: options.maxAttempts ?? 3,
+      maxDeaths: options.maxDeaths ?? 3,
+      boot,
       turnTimeoutMs: 60_000,
       pollMs: null,
       correspondence,
@@ -371,19 +376,27 @@ export async function createWorld(options: WorldOptions = {}) {
       const attempt = await external.join(agent.id);
       return { ...callFor(attempt), attempt, leave: () => external.leave(agent.id) };
     },
+    /** A person resumes a paused agent. */
+    resume: async (name: string) => {
+      const agent = await agentNamed(name);
+      await store.write((tx) => resumeAgent(tx, correspondence, agent, { turnTimeoutMs: 60_000 }, now));
+    },
     /** A scheduler that knows nothing of what the last one did. */
     restart: () => {
       scheduler = createScheduler();
       scheduler.start();
     },
     /** The daemon dies without a word: whatever it was doing is fenced by the next one, which takes over. */
-    crash: async () => {
+    crash: async ({ reboot = false, died = true } = {}) => {
       const dead = scheduler;
+      if (reboot) boot = `${boot} and another`;
       await recoverRuns({
         store,
         clock,
         nodeId: NODE,
         maxAttempts: 3,
+        deaths: { maxDeaths: options.maxDeaths ?? 3, boot },
+        died,
         correspondence,
         endProcessGroup: async () => {},
       });

@@ -141,6 +141,8 @@ describe('leases', () => {
       maxTreeRuns: 100,
       fullProviders: [],
       busyAgents: [],
+      suspectFrom: null,
+      boot: 'a boot',
     };
     const claimed = await world.store.write(async (tx) => {
       const run = await tx.claimRun(dead);

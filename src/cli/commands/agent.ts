@@ -18,6 +18,7 @@ export function agentCommand(context: Context): Command {
     .addCommand(inspectCommand(context))
     .addCommand(sendCommand(context))
     .addCommand(promptCommand(context))
+    .addCommand(resumeCommand(context))
     .addCommand(terminateCommand(context))
     .addCommand(mcpCommand(context));
 }
@@ -225,6 +226,18 @@ function promptCommand(context: Context): Command {
         context.print(`${paint('bold', `[${name}, about ${tokens} tokens]`)}\n${text}\n`);
       }
       context.print(paint('dim', `About ${prompt.tokens} tokens in all, estimated: ${prompt.estimate}.`));
+    });
+}
+
+function resumeCommand(context: Context): Command {
+  return new Command('resume')
+    .description('Let a paused agent continue with what has waited for it. `agent inspect` says why it was paused.')
+    .argument('<ref>', 'the agent')
+    .addHelpText('after', '\nExample:\n  substrat agent resume lead')
+    .action(async (ref: string, _: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const agent = await createClient({ home: context.home() }).resumeAgent(ref);
+      context.print(json ? JSON.stringify(agent) : `Resumed ${agent.handle}.`);
     });
 }
 

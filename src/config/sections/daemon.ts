@@ -7,6 +7,7 @@ export const daemon = table({
   turn_timeout: duration({ fallback: '30m', min: '100ms', max: '7d' }),
   request_deadline: duration({ fallback: '24h', min: '100ms', max: '365d' }),
   max_attempts: count({ fallback: 3, min: 1, max: 100 }),
+  max_deaths: count({ fallback: 3, min: 0, max: 100 }),
   lease: duration({ fallback: '30s', min: '100ms', max: '1h' }),
 })
   .prefault({})

@@ -99,6 +99,16 @@ const terminate = describe(
   { status: 200, description: 'It has ended.', schema: Terminated },
   { 404: NONE, 409: 'It has ended already, or more than one agent has that name.' },
 );
+const resume = describe(
+  {
+    method: 'post',
+    path: '/{id}/resume',
+    summary: 'Let a paused agent continue.',
+    parameters: [reference],
+  },
+  { status: 200, description: 'The agent.', schema: Agent },
+  { 404: NONE, 409: 'It is not paused, or more than one agent has that name.' },
+);
 const mcp = describe(
   {
     method: 'get',
@@ -165,6 +175,11 @@ export function agentRoutes(api: Api): Router {
     const { id } = await api.store.read((tx) => resolveReference(tx, c.req.param('id')));
     await api.terminateAgent(id, 'a person terminated it');
     return c.json({ status: 'terminated' as const, agentId: id }, 200);
+  });
+  routes.openapi(resume, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { id } = await api.store.read((tx) => resolveReference(tx, c.req.param('id')));
+    return c.json(showAgent(await api.resumeAgent(id)), 200);
   });
   routes.openapi(mcp, async (c) => {
     ownerOnly(c.get('caller'));

@@ -24,6 +24,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0014-bulk-words.ts': 'c7e85b744f1ff2f9',
   '0015-nodes.ts': '7864accf5cd7c1df',
   '0016-wide-numbers.ts': '6b18ea61ff5ee02b',
+  '0017-deaths.ts': '45b5fd84c3f96b8e',
 };
 
 test('migrations that landed are never edited, and every one is listed here', async () => {

@@ -1,0 +1,77 @@
+import { shorten } from '../core/agent.ts';
+import type { AgentRow, RunRow, Store, Tx } from '../store/store.ts';
+import { type Correspondence, failRun } from './endings.ts';
+import { pauseAgent } from './pause.ts';
+
+/**
+ * A run that kills the daemon would do so at every start. So each run counts the deaths of the daemon in a row that it was
+ * under way at. One that is a single death from `max_deaths` is a suspect, and suspects run one at a time; a suspect that
+ * was alone at its last death is set aside. An orderly stop, a new boot of the machine, and an attempt that came further
+ * than all before it, clear a run of suspicion.
+ */
+
+export interface DeathRules {
+  /** 0: no run is ever set aside. */
+  readonly maxDeaths: number;
+  /** The boot of this machine; null where it is another's that is not known. */
+  readonly boot: string | null;
+}
+
+/** Progress clears a run only so often, or one that says a little more each time could kill the daemon for ever. */
+const CLEARINGS = 5;
+
+/** From how many deaths on a run is a suspect; null where none ever is. */
+export function suspectFrom(maxDeaths: number): number | null {
+  return maxDeaths === 0 ? null : Math.max(1, maxDeaths - 1);
+}
+
+/** Counts a death of the daemon for the runs that were under way at it. Answers the one that has to be set aside, if any. */
+export async function countDeath(tx: Tx, runs: readonly RunRow[], rules: DeathRules): Promise<RunRow | null> {
+  const { maxDeaths, boot } = rules;
+  if (maxDeaths === 0) return null;
+  const suspects: RunRow[] = [];
+  for (const run of runs) {
+    if (boot !== null && run.boot !== boot) {
+      await tx.setDeaths({ id: run.id, deaths: 0, deathsEver: 0, records: 0 });
+      continue;
+    }
+    const made = (await tx.countRecords({ runId: run.id, attempt: run.attempt }))?.n ?? 0;
+    const cleared = Number(made) > run.records_at_death && run.deaths_ever < CLEARINGS * maxDeaths;
+    const before = cleared ? 0 : run.deaths;
+    const counted = { deaths: before + 1, deathsEver: run.deaths_ever + 1 };
+    await tx.setDeaths({ id: run.id, ...counted, records: Math.max(Number(made), run.records_at_death) });
+    if (before >= maxDeaths - 1) suspects.push(run);
+  }
+  return suspects.length === 1 ? (suspects[0] as RunRow) : null;
+}
+
+/** Ends a run for good that has killed the daemon too often, pauses its agent and tells the person why. */
+export async function setAside(tx: Tx, correspondence: Correspondence, run: RunRow, now: number): Promise<void> {
+  const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
+  const { deaths } = (await tx.getRun({ id: run.id })) as RunRow;
+  const times = deaths === 1 ? 'once' : `${deaths} times in a row`;
+  const reason = `The daemon died ${times} while the run ${run.id} was under way.`;
+  await pauseAgent(tx, correspondence, agent, reason, now);
+  await failRun(tx, correspondence, run, `Set aside: ${reason}`, now);
+  const text = [
+    `${agent.handle} is paused. ${reason} The last time no other suspect was running, so the run was set aside and has failed.`,
+    await evidence(tx, run),
+    `The daemon's log says how it died. See the run with \`substrat run show ${run.id}\`; let the agent continue with \`substrat agent resume ${agent.handle}\`.`,
+  ];
+  await correspondence.tellPerson(tx, agent, text.join('\n'), now);
+}
+
+/** After an orderly stop nothing is suspected. */
+export async function clearSuspects(store: Store, nodeId: string): Promise<void> {
+  await store.write((tx) => tx.clearDeaths({ nodeId }));
+}
+
+async function evidence(tx: Tx, run: RunRow): Promise<string> {
+  const trigger = run.trigger_id === null ? null : await tx.getMessage({ id: run.trigger_id });
+  const last = await tx.getLastRecord({ runId: run.id });
+  const started = trigger ? `It was started by the message ${trigger.id}: "${shorten(trigger.text, 200)}".` : '';
+  const did = last
+    ? ` The last entry of its record is ${last.tool ? `a call of ${last.tool}` : `a ${last.type}`}.`
+    : '';
+  return `${started} It had ${run.attempt} attempts.${did}`.trim();
+}

@@ -1,0 +1,29 @@
+import type { AgentRow, Tx } from '../store/store.ts';
+import type { Correspondence } from './endings.ts';
+
+/** The agent takes no turn until it is resumed, and no further attempt of one; what is sent to it waits. */
+export async function pauseAgent(
+  tx: Tx,
+  correspondence: Pick<Correspondence, 'passTurns'>,
+  { id: agentId }: AgentRow,
+  reason: string,
+  now: number,
+): Promise<void> {
+  await tx.setPaused({ id: agentId, at: now, reason });
+  await tx.appendEvent({ type: 'agent_paused', at: now, agentId, data: { agentId, reason } });
+  await correspondence.passTurns(tx, agentId, now);
+}
+
+/** The agent does what has waited. */
+export async function resumeAgent(
+  tx: Tx,
+  correspondence: Pick<Correspondence, 'passStaleTurns'>,
+  { id: agentId }: AgentRow,
+  { turnTimeoutMs }: { readonly turnTimeoutMs: number },
+  now: number,
+): Promise<void> {
+  await tx.setPaused({ id: agentId, at: null, reason: null });
+  await tx.appendEvent({ type: 'agent_resumed', at: now, agentId, data: { agentId } });
+  await tx.wakeAgent({ agentId, now });
+  await correspondence.passStaleTurns(tx, now - turnTimeoutMs, now);
+}
