@@ -76,6 +76,7 @@ async function exchange(tx: Tx, asker: AgentRow, answerer: AgentRow, n: number):
       kind: 'message',
       text: `Question ${n}: what is there to say about it?`,
       chainDepth: 0,
+      payerId: null,
       recipients: [{ agentId, kind: 'request' }],
       request: { recipient_id: agentId, parent_id: null, deadline_at: now + 86_400_000 },
     },

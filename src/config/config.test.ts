@@ -50,6 +50,7 @@ describe('loadConfig()', () => {
       providers: {},
       members: [],
       channels: [],
+      people: {},
       tools: [],
       agents: [],
       chunking: { maxTokens: 700, overlapTokens: 80 },

@@ -21,6 +21,7 @@ import { embedding } from './sections/embedding.ts';
 import { events } from './sections/events.ts';
 import { limits } from './sections/limits.ts';
 import { members } from './sections/members.ts';
+import { people } from './sections/people.ts';
 import { providers } from './sections/providers.ts';
 import { retrieval } from './sections/retrieval.ts';
 import { sandbox } from './sections/sandbox.ts';
@@ -39,6 +40,7 @@ export const sections = (place: Place) => ({
   providers: providers(place),
   members: members(place),
   channels,
+  people,
   chunking,
   embedding: embedding(place),
   retrieval,

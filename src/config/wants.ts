@@ -54,6 +54,7 @@ const JUDGE: Judge = {
   limits: nothing,
   events: nothing,
   channels: nothing,
+  people: nothing,
   backup: nothing,
   chunking: nothing,
   retrieval: nothing,

@@ -10,6 +10,11 @@ export type RunMessageType =
   | 'tool_call_message'
   | 'tool_return_message';
 
+/** The day of a time, as its number since 1970 in UTC. */
+export function dayOf(at: number): number {
+  return Math.floor(at / 86_400_000);
+}
+
 /** How a carried message presents itself to the agent that gets it. */
 export type CarriedKind = 'request' | 'reply' | 'error' | 'late' | 'news' | 'notice' | 'context';
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { storeName } from '../config/store-name.ts';
+import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
@@ -8,7 +9,7 @@ import type { Tracer } from '../core/tracing.ts';
 import { keepOwnFilesPrivate } from '../core/umask.ts';
 import type { AgentWish, KnowledgeDoor, ShownNode, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
-import { answerServed, expireRequests, failServed, tellPerson } from '../messaging/replies.ts';
+import { answerServed, expireRequests, failServed, tellPayer, tellPerson } from '../messaging/replies.ts';
 import { endTurns, passStaleTurns, passTurns } from '../messaging/rounds.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import { terminateAgent } from '../messaging/tree.ts';
@@ -84,6 +85,7 @@ export class Daemon {
     answerServed,
     failServed,
     tellPerson,
+    tellPayer,
     expireRequests,
     endTurns,
     passTurns,
@@ -155,7 +157,11 @@ export class Daemon {
       log,
       limiter: createRateLimiter(config.limits.toolCallsPerMinute),
       settings: {
-        rules: { requestDeadlineMs: config.daemon.requestDeadlineMs, maxChainDepth: config.limits.maxChainDepth },
+        rules: {
+          requestDeadlineMs: config.daemon.requestDeadlineMs,
+          maxChainDepth: config.limits.maxChainDepth,
+          runsPerDay: runsPerDayOf(config),
+        },
         limits: config.limits,
         nodeId,
         defaultProvider: config.daemon.defaultProvider,
@@ -206,6 +212,7 @@ export class Daemon {
       slots: createSlots(slots, providerSlots(config)),
       leaseMs,
       maxTreeRuns: config.limits.maxTreeRuns,
+      runsPerDay: runsPerDayOf(config),
       maxAttempts,
       maxDeaths,
       boot: this.#boot,
@@ -482,4 +489,10 @@ function openSandbox({ config, ownProgram }: DaemonOptions, home: Home): Sandbox
 function providerSlots(config: Config): Record<string, number> {
   const limited = Object.entries(config.providers).filter(([, { slots }]) => slots !== null);
   return Object.fromEntries(limited.map(([name, { slots }]) => [name, slots as number]));
+}
+
+/** How many runs a day each person other than the owner may start, by their handle. */
+function runsPerDayOf({ people, limits }: Config): (handle: string) => number {
+  const said = new Map(Object.entries(people).map(([name, { runsPerDay }]) => [keyOf(name), runsPerDay]));
+  return (handle) => said.get(keyOf(handle)) ?? limits.maxTreeRuns;
 }

@@ -12,6 +12,8 @@ export interface Draft {
   readonly inReplyTo?: string | null;
   readonly late?: boolean;
   readonly chainDepth: number;
+  /** The person at whose word the chain began; null: the owner, or nobody. */
+  readonly payerId: string | null;
   readonly threadId?: string | null;
   /** Agents that get it; people read the channel. */
   readonly recipients: readonly Recipient[];
@@ -66,6 +68,7 @@ async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now
     created_at: now,
     thread_id: draft.threadId ?? null,
     trace,
+    payer_id: draft.payerId,
   });
   if (draft.request) await tx.insertRequest({ message_id: id, seq, asker_id: draft.authorId, ...draft.request });
   for (const { agentId, kind, round } of draft.recipients) {

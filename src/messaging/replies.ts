@@ -1,13 +1,14 @@
 import { SYSTEM_ID, USER_ID } from '../core/agent.ts';
 import type { AgentRow, RequestRow, RunRow, Tx } from '../store/store.ts';
-import { openDm } from './channels.ts';
+import { payerOf } from './allowance.ts';
+import { openDm, type Side } from './channels.ts';
 import { post } from './post.ts';
 
 const NO_REPLY = '(no reply)';
 
 export interface Answer {
   /** Null for people and for the daemon. */
-  readonly run: Pick<RunRow, 'id' | 'chain_depth'> | null;
+  readonly run: Pick<RunRow, 'id' | 'chain_depth' | 'payer_id'> | null;
   readonly text: string;
   readonly kind: 'reply' | 'error';
 }
@@ -47,12 +48,20 @@ export async function answer(tx: Tx, request: RequestRow, reply: Answer, now: nu
       inReplyTo: request.message_id,
       late: !closed,
       chainDepth: reply.run?.chain_depth ?? 0,
+      payerId: await payerFor(tx, request, reply),
       recipients: to.live ? [{ agentId: to.id, kind: closed ? 'reply' : 'news' }] : [],
     },
     now,
   );
   if (closed) await tx.setRequestReply({ id: request.message_id, replyId: id });
   return { messageId: id, answered: request.message_id, late: !closed };
+}
+
+/** A person's words begin a chain; those of a run, and errors of the daemon, go on with one. */
+async function payerFor(tx: Tx, request: RequestRow, { run, kind }: Answer): Promise<string | null> {
+  if (run) return run.payer_id;
+  if (kind === 'reply') return payerOf({ id: request.recipient_id });
+  return (await tx.getMessage({ id: request.message_id }))?.payer_id ?? null;
 }
 
 /** `answer` for words of a participant, which are always sent. */
@@ -109,11 +118,19 @@ export async function expireRequests(tx: Tx, now: number): Promise<number> {
 
 /** Tells the owner something about a tree, in the DM with its root. Nothing answers it, so it never bounces. */
 export async function tellPerson(tx: Tx, agent: AgentRow, text: string, now: number): Promise<void> {
-  const root = await sideOf(tx, agent.tree_id);
-  const channelId = await openDm(tx, root, { id: USER_ID, handle: USER_ID }, now);
+  await notify(tx, await sideOf(tx, agent.tree_id), { id: USER_ID, handle: USER_ID }, text, now);
+}
+
+/** Tells a person something about their own work, in the DM with the agent. */
+export async function tellPayer(tx: Tx, agent: AgentRow, personId: string, text: string, now: number): Promise<void> {
+  await notify(tx, agent, await sideOf(tx, personId), text, now);
+}
+
+async function notify(tx: Tx, agent: Side, person: Side, text: string, now: number): Promise<void> {
+  const channelId = await openDm(tx, agent, person, now);
   await post(
     tx,
-    { channelId, authorId: SYSTEM_ID, runId: null, kind: 'notice', text, chainDepth: 0, recipients: [] },
+    { channelId, authorId: SYSTEM_ID, runId: null, kind: 'notice', text, chainDepth: 0, payerId: null, recipients: [] },
     now,
   );
 }

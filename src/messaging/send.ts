@@ -1,6 +1,7 @@
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentRow, RequestRow, RunRow, Tx } from '../store/store.ts';
+import { countWord, payerOf } from './allowance.ts';
 import { openDm } from './channels.ts';
 import { post } from './post.ts';
 import { type Answered, reply, type Unanswered } from './replies.ts';
@@ -10,6 +11,8 @@ export interface MessagingRules {
   readonly requestDeadlineMs: number;
   /** Where posts in channels start no more runs. */
   readonly maxChainDepth: number;
+  /** How many runs a person's words may start in a day, by their handle. */
+  runsPerDay(handle: string): number;
 }
 
 /** What became of a message. One that answers is exempt from the rate limit. */
@@ -44,6 +47,7 @@ export async function send(
       kind: 'message',
       text: message.text,
       chainDepth: run.chain_depth,
+      payerId: run.payer_id,
       recipients: to.agent ? [{ agentId: to.id, kind: waiting ? 'request' : 'news' }] : [],
       ...(waiting && {
         request: {
@@ -61,7 +65,7 @@ export async function send(
 
 /**
  * A person's message to an agent answers the agent's question to them: the one that it names, or without a name the only one
- * that is open. Otherwise it is a request; `inReplyTo: null` makes it one in any case. It gives the tree its runs back.
+ * that is open. Otherwise it is a request; `inReplyTo: null` makes it one in any case.
  */
 export async function sendAsPerson(
   tx: Tx,
@@ -73,7 +77,7 @@ export async function sendAsPerson(
 ): Promise<Answered | Unanswered> {
   if (to.terminated_at !== null)
     throw new SubstratError('terminated', `${to.handle} is terminated; it answers nobody.`);
-  await tx.resetTreeRuns({ treeId: to.tree_id });
+  await countWord(tx, rules, from, [to.tree_id], now);
   const question = message.threadId ? null : await questionMeant(tx, from, to, message.inReplyTo);
   if (question) return reply(tx, question, { run: null, text: message.text }, now);
   const messageId = await post(
@@ -86,6 +90,7 @@ export async function sendAsPerson(
       text: message.text,
       threadId: message.threadId ?? null,
       chainDepth: 0,
+      payerId: payerOf(from),
       recipients: [{ agentId: to.id, kind: 'request' }],
       request: { recipient_id: to.id, parent_id: null, deadline_at: now + rules.requestDeadlineMs },
     },
@@ -132,6 +137,7 @@ export async function broadcast(
       kind: 'message',
       text,
       chainDepth: run.chain_depth,
+      payerId: run.payer_id,
       recipients: siblings.map(({ id }) => ({ agentId: id, kind: 'news' })),
     },
     now,

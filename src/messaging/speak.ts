@@ -2,6 +2,7 @@ import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { mentioned } from '../core/mentions.ts';
 import type { AgentRow, ChannelRow, MemberView, RunRow, Tx } from '../store/store.ts';
+import { countWord, payerOf } from './allowance.ts';
 import { otherSide } from './channels.ts';
 import { post, type Recipient } from './post.ts';
 import { type Answered, reply, type Unanswered } from './replies.ts';
@@ -47,11 +48,12 @@ interface Words {
 async function speakToAll(
   tx: Tx,
   rules: MessagingRules,
-  { id, run }: Speaker,
+  speaker: Speaker,
   channel: ChannelRow,
   { text, threadId }: Words,
   now: number,
 ): Promise<string> {
+  const { id, run } = speaker;
   const others = (await tx.listMembers({ channelId: channel.id })).filter(
     (member) => member.id !== id && member.kind === 'agent' && member.terminated_at === null,
   );
@@ -67,7 +69,7 @@ async function speakToAll(
       ? await called(tx, channel.id, woken)
       : []
     : await inTurns(tx, channel.id, woken);
-  if (!run) for (const { id: agentId } of woken) await resetTree(tx, agentId);
+  if (!run) await countWord(tx, rules, speaker, await treesOf(tx, woken), now);
   const messageId = await post(
     tx,
     {
@@ -78,6 +80,7 @@ async function speakToAll(
       text,
       threadId,
       chainDepth: run?.chain_depth ?? 0,
+      payerId: run ? run.payer_id : payerOf(speaker),
       recipients,
     },
     now,
@@ -139,6 +142,7 @@ async function speakInDm(
       text,
       threadId,
       chainDepth: run?.chain_depth ?? 0,
+      payerId: run ? run.payer_id : payerOf(speaker),
       recipients: wakes ? [{ agentId: agent.id, kind: 'news' }] : [],
     },
     now,
@@ -155,7 +159,8 @@ async function threadOf(tx: Tx, channel: ChannelRow, id: string): Promise<string
   return parent.thread_id ?? parent.id;
 }
 
-async function resetTree(tx: Tx, agentId: string): Promise<void> {
-  const { tree_id } = (await tx.getAgent({ id: agentId })) as AgentRow;
-  await tx.resetTreeRuns({ treeId: tree_id });
+async function treesOf(tx: Tx, members: readonly MemberView[]): Promise<string[]> {
+  const trees = [];
+  for (const { id } of members) trees.push(((await tx.getAgent({ id })) as AgentRow).tree_id);
+  return trees;
 }

@@ -11,6 +11,7 @@ export interface Correspondence {
   answerServed(tx: Tx, run: RunRow, finalText: string, now: number): Promise<void>;
   failServed(tx: Tx, run: RunRow, reason: string, now: number): Promise<void>;
   tellPerson(tx: Tx, agent: AgentRow, text: string, now: number): Promise<void>;
+  tellPayer(tx: Tx, agent: AgentRow, personId: string, text: string, now: number): Promise<void>;
   expireRequests(tx: Tx, now: number): Promise<number>;
   terminateAgent(tx: Tx, agent: AgentRow, reason: string, now: number): Promise<string[]>;
   /** Its turn in the channels whose posts it carried is over. */

@@ -1,8 +1,10 @@
+import { dayOf } from '../core/run.ts';
 import type { Tracer } from '../core/tracing.ts';
 import type { RunRow, Store, Tx } from '../store/store.ts';
 import { countDeath, setAside, suspectFrom } from './deaths.ts';
 import type { Correspondence } from './endings.ts';
 import { failAttempt } from './endings.ts';
+import { chargeRun, spentPeople } from './purse.ts';
 import type { Slots } from './slots.ts';
 import { openRunSpans } from './spans.ts';
 import { type Started, startRun } from './start.ts';
@@ -14,6 +16,8 @@ export interface SchedulerOptions {
   readonly slots: Slots;
   readonly leaseMs: number;
   readonly maxTreeRuns: number;
+  /** How many runs a person's words may start in a day, by their handle. */
+  readonly runsPerDay: (handle: string) => number;
   readonly maxAttempts: number;
   /** 0: no run is ever set aside for the deaths of its daemon. */
   readonly maxDeaths: number;
@@ -121,26 +125,32 @@ export class Scheduler {
 
   /** Claims one run and starts its turn; false when none is due. */
   async #startNext(): Promise<boolean> {
-    const { store, slots, clock, nodeId, leaseMs, maxTreeRuns, maxDeaths, boot, tracer } = this.#options;
+    const { store, slots, clock, nodeId, leaseMs, maxTreeRuns, maxDeaths, boot, runsPerDay, correspondence, tracer } =
+      this.#options;
     const since = Date.now();
     const busyAgents = [...this.#live.values()].map((turn) => turn.agentId);
     const claim = await store.write(async (tx) => {
       const now = clock();
+      const spent = await spentPeople(tx, runsPerDay, now);
       const run = await tx.claimRun({
         nodeId,
         now,
         leaseMs,
         maxTreeRuns,
+        spent,
         fullProviders: slots.fullProviders(),
         busyAgents,
         suspectFrom: suspectFrom(maxDeaths),
         boot,
       });
       if (!run) return null;
-      const started = await startRun(tx, run, now, tracer !== null);
+      const started = await startRun(tx, run, now, { traced: tracer !== null, purse: { maxTreeRuns, spent } });
       if (!started) {
         const error = 'Nothing was left to do.';
         await tx.endRun({ id: run.id, state: 'cancelled', stopReason: 'cancelled', error, finalText: null, now });
+      } else if (run.attempt === 1) {
+        const last = await chargeRun(tx, run, started.agent, runsPerDay, now);
+        if (last) await correspondence.tellPayer(tx, started.agent, last.personId, last.text, now);
       }
       return { started };
     });
@@ -206,7 +216,7 @@ export class Scheduler {
       for (const { id } of await tx.listNewlyPaused({ maxTreeRuns })) {
         const root = await tx.getAgent({ id });
         await tx.setToldPaused({ treeId: id });
-        const text = `The team of ${root?.handle} rests: it had ${maxTreeRuns} runs since a person last wrote (limits.max_tree_runs). Write to any of them and it goes on.`;
+        const text = `The team of ${root?.handle} rests: it had ${maxTreeRuns} runs since you last wrote (limits.max_tree_runs). Write to any of them and it goes on.`;
         if (root) await correspondence.tellPerson(tx, root, text, now);
       }
       await correspondence.passStaleTurns(tx, now - turnTimeoutMs, now);
@@ -231,13 +241,14 @@ export class Scheduler {
 
   /** One timer for the earliest thing that only time will bring. */
   async #arm(): Promise<void> {
-    const { store, clock, nodeId, pollMs, turnTimeoutMs } = this.#options;
+    const { store, clock, nodeId, pollMs, turnTimeoutMs, runsPerDay } = this.#options;
     const now = clock();
     const times = await store.read(async (tx) => [
       (await tx.getNextDeadline({}))?.at ?? null,
       (await tx.getNextStart({ nodeId, now }))?.at ?? null,
       after((await tx.getOldestTurn({}))?.at, turnTimeoutMs),
       (await tx.getNextRested({ now }))?.at ?? null,
+      (await spentPeople(tx, runsPerDay, now)).length > 0 ? (dayOf(now) + 1) * 86_400_000 : null,
     ]);
     if (pollMs !== null) times.push(now + pollMs);
     const next = Math.min(...times.filter((at) => at !== null));

@@ -12,6 +12,7 @@ import {
   renderPastTurn,
   type Section,
 } from './prompt.ts';
+import { type Purse, payableOf } from './purse.ts';
 import { type ClaimTrace, traceOf } from './spans.ts';
 
 /** A run carries at most this many messages; the rest waits for the next one. */
@@ -43,9 +44,14 @@ export interface Started {
  * In the transaction that claimed the run: marks what it carries, or finds what its first attempt marked, and writes the
  * prompt down. Null when nothing is left to carry.
  */
-export async function startRun(tx: Tx, run: RunRow, now: number, traced = false): Promise<Started | null> {
+export async function startRun(
+  tx: Tx,
+  run: RunRow,
+  now: number,
+  { traced = false, purse = null }: { readonly traced?: boolean; readonly purse?: Purse | null } = {},
+): Promise<Started | null> {
   const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
-  const carried = run.attempt === 1 ? await inject(tx, run) : await tx.listCarried({ runId: run.id });
+  const carried = run.attempt === 1 ? await inject(tx, run, purse) : await tx.listCarried({ runId: run.id });
   if (carried.length === 0) return null;
 
   const records = run.attempt === 1 ? [] : await tx.listRecords({ runId: run.id });
@@ -139,10 +145,11 @@ export async function previewPrompt(tx: Tx, agent: AgentRow, persona: PersonaPro
   return text === '' ? sections : [...sections, { name: 'messages', text }];
 }
 
-/** Chooses what the run carries and marks it; the run knows from then on what it serves. */
-export async function inject(tx: Tx, run: RunRow): Promise<readonly DeliveryView[]> {
+/** Chooses what the run carries and marks it; the run knows from then on what it serves, and who pays for it. */
+export async function inject(tx: Tx, run: RunRow, purse: Purse | null = null): Promise<readonly DeliveryView[]> {
   const pending = await tx.listPending({ agentId: run.agent_id, limit: MAX_CARRIED });
-  const { serves, deliveries } = withinReason(chooseCarried(pending));
+  const payable = purse ? await payableOf(tx, run, pending, purse) : pending;
+  const { serves, deliveries } = withinReason(chooseCarried(payable));
   for (const { message_id } of deliveries) {
     await tx.injectDelivery({ messageId: message_id, agentId: run.agent_id, runId: run.id });
   }
@@ -152,6 +159,7 @@ export async function inject(tx: Tx, run: RunRow): Promise<readonly DeliveryView
     serves,
     triggerId: trigger?.message_id ?? null,
     chainDepth: chainDepth(deliveries),
+    payerId: trigger?.payer_id ?? null,
   });
   return deliveries;
 }

@@ -47,6 +47,25 @@ export function testAgents({ read, write }: StoreKit): void {
       expect(again.id).not.toBe(one.id);
     });
 
+    test('a scope is what the agent and all its ancestors have', async () => {
+      const { lead, one, below } = await addTeam();
+      const scope = (agent: AgentRow) => read((tx) => tx.getScope({ id: agent.id }));
+      expect(await scope(below)).toBeNull();
+      await write((tx) => tx.setScope({ id: lead.id, tools: '["a","b"]' }));
+      expect([await scope(below), await scope(one)]).toEqual(['["a","b"]', '["a","b"]']);
+      await write((tx) => tx.setScope({ id: below.id, tools: '["b","c"]' }));
+      expect([await scope(below), await scope(one)]).toEqual(['["b"]', '["a","b"]']);
+      await write((tx) => tx.setScope({ id: lead.id, tools: null }));
+      expect(await scope(below)).toBe('["b","c"]');
+    });
+
+    test('ancestors are the parent, its parent and so on', async () => {
+      const { lead, one, below } = await addTeam();
+      const above = async (agent: AgentRow) => idsOf(await read((tx) => tx.listAncestors({ id: agent.id })));
+      expect(await above(below)).toEqual([one.id, lead.id]);
+      expect(await above(lead)).toEqual([]);
+    });
+
     test('neighbours are parent, children and siblings that live, oldest first', async () => {
       const { lead, one, two, below } = await addTeam();
       const neighbours = async (agent: AgentRow) => idsOf(await read((tx) => tx.listNeighbours(agent)));

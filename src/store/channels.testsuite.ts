@@ -37,6 +37,7 @@ export function testChannels({ read, write }: StoreKit): void {
       created_at: 1,
       thread_id: change.thread ?? null,
       trace: null,
+      payer_id: null,
     });
     return { id, seq };
   };
@@ -183,6 +184,20 @@ export function testChannels({ read, write }: StoreKit): void {
       expect(await left(two)).toBeNull();
       await write((tx) => tx.deleteTurn({ channelId, agentId: two.id }));
       expect(await read((tx) => tx.listTurnsOf({ agentId: two.id }))).toEqual([]);
+    });
+
+    test('stand still while nobody can run, and say when somebody can', async () => {
+      const { one, two, channelId } = await setUp();
+      for (const { id } of [one, two]) await write((tx) => tx.restAgent({ id, until: 500, rests: 1 }));
+      const stalled = async (now: number) =>
+        (await read((tx) => tx.listStalledRounds({ now }))).some((round) => round.channel_id === channelId);
+      const able = async (now: number) =>
+        (await read((tx) => tx.listTurns({ channelId, now }))).map((turn) => turn.able);
+      expect([await stalled(499), await able(499)]).toEqual([false, [0, 0]]);
+      expect((await read((tx) => tx.getNextRested({ now: 499 })))?.at).toBeLessThanOrEqual(500);
+      expect([await stalled(500), await able(500)]).toEqual([true, [1, 1]]);
+      await write((tx) => tx.releaseTurn({ channelId, agentId: two.id, now: 500 }));
+      expect(await stalled(500)).toBe(false);
     });
 
     test('end with the message, with the membership or with the agent', async () => {

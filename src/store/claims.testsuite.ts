@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addAgent, claim, endRun, queueRun, type StoreKit, startRun } from './store.testkit.ts';
+import { addAgent, claim, endRun, queueRun, type StoreKit, send, startRun } from './store.testkit.ts';
 import type { AgentRow, RunRow } from './store.ts';
 
 export function testClaims({ read, write, openAnother }: StoreKit): void {
@@ -139,6 +139,34 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
 
       await write((tx) => tx.resetTreeRuns({ treeId }));
       expect(await claimOn(node, capped)).toMatchObject({ agent_id: treeId, attempt: 1 });
+    });
+
+    test('of an exhausted tree runs what a person pays for who has runs left, and nothing of one who has not', async () => {
+      const { node, agents, runs } = await queueTrees(1);
+      const [agent] = agents as [AgentRow];
+      const day = Number.parseInt(agent.id.slice(0, 8), 16);
+      const before = { maxTreeRuns: 0 };
+      expect(await claimOn(node, before)).toBeNull();
+      await write((tx) => send(tx, { to: agent, payer: 'user' }));
+      expect(await claimOn(node, { ...before, spent: ['user'] })).toBeNull();
+      expect(await claimOn(node, { ...before, spent: ['somebody'] })).toMatchObject({ id: runs[0]?.id });
+      const used = async () => (await read((tx) => tx.getTree({ id: agent.tree_id })))?.runs_since_person;
+      expect(await used()).toBe(1);
+      const charge = () => write((tx) => tx.chargePerson({ treeId: agent.tree_id, personId: 'user', day }));
+      expect([await charge(), await charge()]).toEqual([1, 2]);
+      expect(await used()).toBe(-1);
+      expect(await read((tx) => tx.listPersonRuns({ day }))).toEqual([{ person_id: 'user', handle: 'user', runs: 2 }]);
+      expect(await read((tx) => tx.listPersonRuns({ day: day + 1 }))).toEqual([]);
+    });
+
+    test('of a tree with room runs nothing that only a person pays for whose runs are used up', async () => {
+      const agent = await write((tx) => addAgent(tx));
+      await write(async (tx) => {
+        await send(tx, { to: agent, kind: 'request', payer: 'user' });
+        await tx.wakeAgent({ agentId: agent.id, now: 0 });
+      });
+      expect(await claimOn(agent.node_id, { spent: ['user'] })).toBeNull();
+      expect(await claimOn(agent.node_id)).toMatchObject({ agent_id: agent.id });
     });
 
     test('two who claim at the same time never get the same run', async () => {

@@ -50,6 +50,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
         author_id: lead.id,
         text: 'Why?',
         trace,
+        payer_id: null,
         in_reply_to: null,
         late: 0,
         chain_depth: 0,

@@ -15,6 +15,7 @@ export interface DeliveryView extends Pick<DeliveryRow, 'message_id' | 'seq' | '
   readonly late: number;
   readonly chain_depth: number;
   readonly trace: string | null;
+  readonly payer_id: string | null;
   readonly author_kind: 'agent' | 'person' | 'system';
   readonly author_name: string | null;
   readonly author_handle: string;
@@ -54,6 +55,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         'messages.late',
         'messages.chain_depth',
         'messages.trace',
+        'messages.payer_id',
         'participants.kind as author_kind',
         'participants.handle as author_handle',
         'agents.name as author_name',

@@ -59,6 +59,7 @@ export function messageQueries({ db, all, one, run }: Queries) {
         created_at: p.created_at,
         thread_id: p.thread_id,
         trace: p.trace,
+        payer_id: p.payer_id,
         inbox_of: eb
           .selectFrom('members')
           .innerJoin('channels', 'channels.id', 'members.channel_id')

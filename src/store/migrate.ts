@@ -16,6 +16,7 @@ import { bulkWords } from './migrations/0014-bulk-words.ts';
 import { nodes } from './migrations/0015-nodes.ts';
 import { wideNumbers } from './migrations/0016-wide-numbers.ts';
 import { deaths } from './migrations/0017-deaths.ts';
+import { payers } from './migrations/0018-payers.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -37,6 +38,7 @@ const migrations: readonly string[] = [
   nodes,
   wideNumbers,
   deaths,
+  payers,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

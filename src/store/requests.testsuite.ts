@@ -31,6 +31,21 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
     });
   });
 
+  test('open requests between two are listed in order', async () => {
+    const { lead, worker } = await addPair();
+    const [first, second] = await write(async (tx) => {
+      const request = { to: worker, from: lead.id, kind: 'request' } as const;
+      return [await send(tx, request), await send(tx, request), await send(tx, { to: worker, kind: 'request' })];
+    });
+    const open = async () =>
+      (await read((tx) => tx.listOpenRequestsBetween({ askerId: lead.id, recipientId: worker.id }))).map(
+        ({ message_id }) => message_id,
+      );
+    expect(await open()).toEqual([first, second]);
+    await write((tx) => tx.closeRequest({ id: first as string, at: 1 }));
+    expect(await open()).toEqual([second]);
+  });
+
   describe('closeRequest()', () => {
     test('of many closers at once, one wins', async () => {
       const { lead, worker } = await addPair();

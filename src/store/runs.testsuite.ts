@@ -232,8 +232,8 @@ export function testRuns(kit: StoreKit): void {
     const run = await startNew();
     const [carried] = await read((tx) => tx.listPending({ agentId: run.agent_id, limit: 1 }));
     const [serves, triggerId] = [carried?.message_id as string, carried?.message_id as string];
-    await write((tx) => tx.setRunStart({ id: run.id, serves, triggerId, chainDepth: 2 }));
-    expect(await getRun(run.id)).toMatchObject({ serves, trigger_id: triggerId, chain_depth: 2 });
+    await write((tx) => tx.setRunStart({ id: run.id, serves, triggerId, chainDepth: 2, payerId: 'user' }));
+    expect(await getRun(run.id)).toMatchObject({ serves, trigger_id: triggerId, chain_depth: 2, payer_id: 'user' });
     expect(await read((tx) => tx.getRun({ id: 'none' }))).toBeNull();
   });
 

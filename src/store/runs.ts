@@ -4,6 +4,7 @@ import { newId } from '../core/id.ts';
 import type { RunState, StopReason } from '../core/run.ts';
 import { inSpan } from '../core/tracing.ts';
 import type { BatchState } from './commits.ts';
+import { mayBegin } from './payers.ts';
 import type { Queries } from './query.ts';
 import type { RunRow, Schema } from './schema.ts';
 
@@ -87,7 +88,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
       .where('agents.rest_until', '<=', p.now)
       .where('agents.paused_at', 'is', null)
       // A run that has started once may end, whatever the cap: its requests wait for it.
-      .where((eb) => eb.or([eb('runs.attempt', '>', 0), eb('trees.runs_since_person', '<', p.maxTreeRuns)]))
+      .where((eb) => eb.or([eb('runs.attempt', '>', 0), mayBegin(eb, p)]))
       .$if(p.suspectFrom !== null, (q) => q.where((eb) => isAllowed(eb, p)))
       .$if(p.busyAgents.length > 0, (q) => q.where('runs.agent_id', 'not in', [...p.busyAgents]))
       .$if(p.fullProviders.length > 0, (q) => q.where('agents.provider', 'not in', [...p.fullProviders]))
@@ -217,11 +218,18 @@ export function runQueries(queries: Queries, batch: BatchState) {
       if (!row) throw new SubstratError('fenced', 'This turn has ended; nothing more can be done in its name.');
       return row;
     },
-    setRunStart: run((p: { id: string; serves: string | null; triggerId: string | null; chainDepth: number }) =>
-      db
-        .updateTable('runs')
-        .set({ serves: p.serves, trigger_id: p.triggerId, chain_depth: p.chainDepth })
-        .where('id', '=', p.id),
+    setRunStart: run(
+      (p: {
+        id: string;
+        serves: string | null;
+        triggerId: string | null;
+        chainDepth: number;
+        payerId: string | null;
+      }) =>
+        db
+          .updateTable('runs')
+          .set({ serves: p.serves, trigger_id: p.triggerId, chain_depth: p.chainDepth, payer_id: p.payerId })
+          .where('id', '=', p.id),
     ),
     setRunProcess: run((p: { id: string; pid: number; startedAt: string }) =>
       db.updateTable('runs').set({ pid: p.pid, pid_started: p.startedAt }).where('id', '=', p.id),
@@ -357,7 +365,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
         .where('runs.node_id', '=', p.nodeId)
         .where((eb) => eb.or([eb('runs.not_before', '>', p.now), eb('agents.rest_until', '>', p.now)])),
     ),
-    /** A person has spoken: the tree may run again. */
+    /** The owner has spoken: the tree may run again. */
     resetTreeRuns: async (p: { treeId: string }): Promise<void> => {
       if ((await resetTree(p)) > 0) batch.runnable = true;
     },
@@ -437,6 +445,7 @@ function newRun(p: { agentId: string; treeId: string; nodeId: string; seq: numbe
     serves: null,
     trigger_id: null,
     chain_depth: 0,
+    payer_id: null,
     stop_reason: null,
     error: null,
     final_text: null,
@@ -461,6 +470,8 @@ interface ClaimFilter {
   readonly nodeId: string;
   readonly now: number;
   readonly maxTreeRuns: number;
+  /** People whose runs of today are used up. */
+  readonly spent: readonly string[];
   /** Agents whose last process has not ended yet, though their run has. */
   readonly busyAgents: readonly string[];
   /** Providers whose own slots are taken. */

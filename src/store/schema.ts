@@ -24,6 +24,7 @@ export interface Schema {
   readonly block_changes: BlockChangeRow;
   readonly passages: PassageRow;
   readonly passage_words: { rowid: number; words: string };
+  readonly person_runs: { person_id: string; day: number; runs: number };
   readonly reactions: { message_id: string; emoji: string; participant_id: string; at: number };
   readonly turns: TurnRow;
   readonly sources: SourceRow;
@@ -152,6 +153,8 @@ export interface MessageRow {
   deleted_at: number | null;
   /** The `traceparent` of the span that posted it; null where nothing is traced. */
   trace: string | null;
+  /** The person at whose word the chain began; null: the owner, or nobody. */
+  payer_id: string | null;
 }
 
 export interface RequestRow {
@@ -195,6 +198,8 @@ export interface RunRow {
   serves: string | null;
   trigger_id: string | null;
   chain_depth: number;
+  /** The person whose allowance it counts against; null: it counts for the tree. */
+  payer_id: string | null;
   stop_reason: StopReason | null;
   error: string | null;
   final_text: string | null;

@@ -129,6 +129,7 @@ interface Mail {
   /** Its place in a channel's turns. */
   readonly round?: number;
   readonly trace?: string;
+  readonly payer?: string;
 }
 
 /** A message with its event and its delivery, of which it answers the id. Nobody is woken. */
@@ -150,6 +151,7 @@ export async function send(tx: Tx, mail: Mail): Promise<string> {
     created_at: 0,
     thread_id: null,
     trace: mail.trace ?? null,
+    payer_id: mail.payer ?? null,
   });
   if (kind === 'request') {
     const [parent_id, deadline_at] = [mail.parent ?? null, mail.deadlineAt ?? null];
@@ -185,6 +187,7 @@ export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {})
     maxTreeRuns: 100,
     fullProviders: [],
     busyAgents: [],
+    spent: [],
     suspectFrom: null,
     boot: 'boot',
     ...change,

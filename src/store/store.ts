@@ -9,6 +9,7 @@ import type { eventQueries } from './events.ts';
 import type { messageQueries } from './messages.ts';
 import type { nodeQueries } from './nodes.ts';
 import type { passageQueries } from './passages.ts';
+import type { payerQueries } from './payers.ts';
 import type { postQueries } from './posts.ts';
 import type { Engine } from './query.ts';
 import type { reactionQueries } from './reactions.ts';
@@ -66,6 +67,7 @@ export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof messageQueries> &
   ReturnType<typeof nodeQueries> &
   ReturnType<typeof passageQueries> &
+  ReturnType<typeof payerQueries> &
   ReturnType<typeof postQueries> &
   ReturnType<typeof reactionQueries> &
   ReturnType<typeof recordQueries> &

@@ -10,6 +10,7 @@ import { eventQueries } from './events.ts';
 import { messageQueries } from './messages.ts';
 import { nodeQueries } from './nodes.ts';
 import { passageQueries } from './passages.ts';
+import { payerQueries } from './payers.ts';
 import { postQueries } from './posts.ts';
 import { createQueries, type Engine, type Execute } from './query.ts';
 import { reactionQueries } from './reactions.ts';
@@ -37,6 +38,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     ...messageQueries(queries),
     ...nodeQueries(queries),
     ...passageQueries(queries),
+    ...payerQueries(queries),
     ...postQueries(queries),
     ...reactionQueries(queries),
     ...recordQueries(queries),

@@ -7,7 +7,7 @@ import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
 import { createKnowledge } from '../../src/knowledge/knowledge.ts';
 import { createChannel, resolveChannel } from '../../src/messaging/channels.ts';
 import { resolveParticipant, setWake } from '../../src/messaging/members.ts';
-import { answerServed, expireRequests, failServed, tellPerson } from '../../src/messaging/replies.ts';
+import { answerServed, expireRequests, failServed, tellPayer, tellPerson } from '../../src/messaging/replies.ts';
 import { endTurns, passStaleTurns, passTurns } from '../../src/messaging/rounds.ts';
 import { sendAsPerson } from '../../src/messaging/send.ts';
 import { speak } from '../../src/messaging/speak.ts';
@@ -61,6 +61,7 @@ export interface WorldOptions {
   readonly slots?: number;
   readonly store?: Store;
   readonly maxTreeRuns?: number;
+  readonly runsPerDay?: Record<string, number>;
   readonly maxChildren?: number;
   readonly maxDepth?: number;
   readonly maxAgents?: number;
@@ -81,6 +82,7 @@ const correspondence = {
   answerServed,
   failServed,
   tellPerson,
+  tellPayer,
   expireRequests,
   terminateAgent,
   endTurns,
@@ -107,7 +109,8 @@ export async function createWorld(options: WorldOptions = {}) {
     maxDepth: options.maxDepth ?? 100,
     maxAgents: options.maxAgents ?? 1000,
   };
-  const rules = { requestDeadlineMs: options.requestDeadlineMs ?? 86_400_000, maxChainDepth: 3 };
+  const runsPerDay = (handle: string) => options.runsPerDay?.[handle] ?? options.maxTreeRuns ?? 1_000_000;
+  const rules = { requestDeadlineMs: options.requestDeadlineMs ?? 86_400_000, maxChainDepth: 3, runsPerDay };
   const home = mkdtempSync(join(tmpdir(), 'world-'));
   const tools = {
     store,
@@ -203,6 +206,7 @@ export async function createWorld(options: WorldOptions = {}) {
       slots: createSlots(options.slots ?? 4, options.providerSlots ?? {}),
       leaseMs: 30_000,
       maxTreeRuns: options.maxTreeRuns ?? 1_000_000,
+      runsPerDay,
       maxAttempts: options.maxAttempts ?? 3,
       maxDeaths: options.maxDeaths ?? 3,
       boot,
@@ -301,6 +305,23 @@ export async function createWorld(options: WorldOptions = {}) {
       return store.write(
         async (tx) => (await sendAsPerson(tx, rules, USER, agent, { text, inReplyTo }, now)).messageId,
       );
+    },
+    /** Another person than the owner. */
+    person: async (handle: string) => {
+      const id = `person-${handle}`;
+      await store.write((tx) => tx.insertPerson({ id, handle, handleKey: handle, at: now }));
+      const who = { id, handle };
+      return {
+        ask: async (name: string, text: string) => {
+          const agent = await agentNamed(name);
+          return store.write(async (tx) => (await sendAsPerson(tx, rules, who, agent, { text }, now)).messageId);
+        },
+        say: (channelId: string, text: string) =>
+          store.write(async (tx) => {
+            const channel = await resolveChannel(tx, who, channelId, now);
+            return (await speak(tx, rules, { ...who, run: null }, channel, { text }, now)).messageId;
+          }),
+      };
     },
     /** The same, with what became of it; null asks anew. */
     tell: async (name: string, text: string, inReplyTo?: string | null) => {

@@ -139,6 +139,7 @@ describe('leases', () => {
       now: world.clock(),
       leaseMs: 1000,
       maxTreeRuns: 100,
+      spent: [],
       fullProviders: [],
       busyAgents: [],
       suspectFrom: null,

@@ -1,0 +1,32 @@
+import { USER_ID } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import { dayOf } from '../core/run.ts';
+import type { Tx } from '../store/store.ts';
+import type { MessagingRules } from './send.ts';
+
+/** Who pays for what a person's word starts: people other than the owner, for whom the caps of the trees are. */
+export function payerOf({ id }: { readonly id: string }): string | null {
+  return id === USER_ID ? null : id;
+}
+
+/** The owner's word gives a tree its runs back; another person's is refused when their runs of today are used up. */
+export async function countWord(
+  tx: Tx,
+  rules: MessagingRules,
+  from: { readonly id: string; readonly handle: string },
+  treeIds: readonly string[],
+  now: number,
+): Promise<void> {
+  if (payerOf(from) === null) {
+    for (const treeId of new Set(treeIds)) await tx.resetTreeRuns({ treeId });
+    return;
+  }
+  if (treeIds.length === 0) return;
+  const runs = (await tx.listPersonRuns({ day: dayOf(now) })).find((one) => one.person_id === from.id)?.runs ?? 0;
+  const most = rules.runsPerDay(from.handle);
+  if (runs < most) return;
+  throw new SubstratError(
+    'cap_reached',
+    `You have used your ${most} runs of today, so no agent would answer, and nothing was sent. They are back at 00:00 UTC; the owner can raise \`[people.${from.handle}] runs_per_day\`.`,
+  );
+}

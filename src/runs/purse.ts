@@ -1,0 +1,50 @@
+import { dayOf } from '../core/run.ts';
+import type { AgentRow, DeliveryView, RunRow, Tx } from '../store/store.ts';
+
+/** Who has runs left when a run is claimed. */
+export interface Purse {
+  readonly maxTreeRuns: number;
+  /** People whose runs of today are used up. */
+  readonly spent: readonly string[];
+}
+
+/** People whose runs of today are used up. */
+export async function spentPeople(tx: Tx, runsPerDay: (handle: string) => number, now: number): Promise<string[]> {
+  const runs = await tx.listPersonRuns({ day: dayOf(now) });
+  return runs.filter((one) => one.runs >= runsPerDay(one.handle)).map(({ person_id }) => person_id);
+}
+
+/**
+ * Of what is pending, what somebody pays for: the tree while it is below its cap, or a person with runs left. The rest waits, and
+ * later messages of its authors may overtake it: they belong to other chains.
+ */
+export async function payableOf(
+  tx: Tx,
+  run: RunRow,
+  pending: readonly DeliveryView[],
+  { maxTreeRuns, spent }: Purse,
+): Promise<readonly DeliveryView[]> {
+  // The claim has counted this run already.
+  const counted = (await tx.getTree({ id: run.tree_id }))?.runs_since_person ?? 0;
+  const pays = ({ payer_id }: DeliveryView) => (payer_id === null ? counted <= maxTreeRuns : !spent.includes(payer_id));
+  const payable = pending.filter(pays);
+  // The claim found a payer; it stands behind more than one run carries.
+  return payable.length > 0 ? payable : pending;
+}
+
+/** Charges a run that has begun to the person at whose word its chain began. Returns what to tell them, if it was their last. */
+export async function chargeRun(
+  tx: Tx,
+  run: RunRow,
+  agent: AgentRow,
+  runsPerDay: (handle: string) => number,
+  now: number,
+): Promise<{ readonly personId: string; readonly text: string } | null> {
+  const personId = (await tx.getRun({ id: run.id }))?.payer_id;
+  if (!personId) return null;
+  const runs = await tx.chargePerson({ treeId: run.tree_id, personId, day: dayOf(now) });
+  const handle = (await tx.getParticipantById({ id: personId }))?.handle ?? '';
+  if (runs !== runsPerDay(handle)) return null;
+  const text = `That was the last of your ${runs} runs of today ([people.${handle}] runs_per_day). What ${agent.handle} and its team still have to do for you goes on at 00:00 UTC.`;
+  return { personId, text };
+}

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { createWorld } from '../helpers/world.ts';
+
+const DAY = 86_400_000;
+
+describe("a tree's cap of runs", () => {
+  /** A root that counts its turns. */
+  async function createCounter(options: Parameters<typeof createWorld>[0]) {
+    const world = await createWorld(options);
+    const root = await world.create('root');
+    const turns: string[] = [];
+    world.behave('root', (turn) => {
+      turns.push(turn.messages.map(({ text }) => text).join(', '));
+      return 'ok';
+    });
+    const used = async () => (await world.store.read((tx) => tx.getTree({ id: root.id })))?.runs_since_person;
+    return { world, root, turns, used, anna: await world.person('anna') };
+  }
+
+  test("is not reset by another person's word, which has an allowance of its own", async () => {
+    const { world, turns, used, anna } = await createCounter({ maxTreeRuns: 2 });
+    for (const text of ['one', 'two']) {
+      await anna.ask('root', text);
+      await world.settle();
+    }
+    for (const text of ['three', 'four', 'five', 'six']) {
+      await expect(anna.ask('root', text)).rejects.toThrow(/^You have used your 2 runs of today/);
+      await world.settle();
+    }
+    expect(turns).toEqual(['one', 'two']);
+    expect(await used()).toBe(0);
+    expect(await world.said('dm-anna-root')).toContain(
+      'system: That was the last of your 2 runs of today ([people.anna] runs_per_day). What root and its team still have to do for you goes on at 00:00 UTC.',
+    );
+    // Not the owner's, whose word is worth what it was.
+    await world.ask('root', 'from the owner');
+    await world.settle();
+    expect(turns).toEqual(['one', 'two', 'from the owner']);
+    expect(await used()).toBe(1);
+  });
+
+  test('is reset by the owner alone', async () => {
+    const { world, turns, used, anna } = await createCounter({ maxTreeRuns: 1, runsPerDay: { anna: 10 } });
+    await world.ask('root', 'a');
+    await world.settle();
+    await anna.ask('root', 'b');
+    await world.settle();
+    expect(await used()).toBe(1);
+    await world.ask('root', 'c');
+    expect(await used()).toBe(0);
+    await world.settle();
+    expect(turns).toEqual(['a', 'b', 'c']);
+  });
+
+  test("is added to by the words of others: they run while the tree's own runs are used up", async () => {
+    const world = await createWorld({ maxTreeRuns: 1, runsPerDay: { anna: 2 }, requestDeadlineMs: 10 * DAY });
+    const lead = await world.create('lead');
+    await world.create('child', lead);
+    const turns: string[] = [];
+    world.behave('lead', async (turn) => {
+      const [first] = turn.messages;
+      turns.push(`lead: ${first?.text}`);
+      if (first?.kind !== 'request') return 'ok';
+      await turn.call('send_message', { recipient: 'child', text: `for ${first.from}`, sync: true });
+      return 'waiting';
+    });
+    world.behave('child', (turn) => {
+      turns.push(`child: ${turn.messages[0]?.text}`);
+      return 'done';
+    });
+    const owners = await world.ask('lead', 'go');
+    await world.settle();
+    expect(turns).toEqual(['lead: go']);
+    const annas = await (await world.person('anna')).ask('lead', 'go');
+    await world.settle();
+    // Her two runs, and none of what the owner's chain has still to do.
+    expect(turns).toEqual(['lead: go', 'lead: go', 'child: for anna']);
+    expect((await world.reply(annas)).state).toBe('open');
+    // The next day goes on with hers, without a word of anybody.
+    await world.pass(DAY);
+    await world.settle();
+    expect(turns.slice(3)).toEqual(['lead: done']);
+    expect(await world.reply(annas)).toMatchObject({ state: 'closed', kind: 'reply', text: 'ok' });
+    expect((await world.reply(owners)).state).toBe('open');
+  });
+
+  test('is not reset by notices of the daemon, nor by a deadline that passes', async () => {
+    const { world, turns, used } = await createCounter({ maxTreeRuns: 1, requestDeadlineMs: 1_000 });
+    await world.ask('root', 'a');
+    await world.settle();
+    const { id } = await world.agentNamed('root');
+    await world.store.write((tx) => tx.restAgent({ id, until: world.clock() + 10_000, rests: 0 }));
+    await world.pass(20_000);
+    await world.settle();
+    expect(await used()).toBe(1);
+    expect(turns).toEqual(['a']);
+  });
+
+  test('of a channel is asked of whoever posts there', async () => {
+    const { world, turns, used, anna } = await createCounter({ maxTreeRuns: 1, runsPerDay: { anna: 2 } });
+    await world.channel('general', ['root', 'anna']);
+    for (const text of ['one', 'two']) {
+      await anna.say('general', text);
+      await world.settle();
+    }
+    await expect(anna.say('general', 'three')).rejects.toThrow(/^You have used your 2 runs of today/);
+    expect(turns).toEqual(['one', 'two']);
+    expect(await used()).toBe(0);
+    await world.wake('general', 'root', 'none');
+    await anna.say('general', 'for people only');
+  });
+});
