@@ -39,8 +39,9 @@ interface Writer {
 
 type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
 
-/** A batch holds the store's lock, so it stays short however many writers wait. */
+/** A batch holds the store's lock, so it stays short however many writers wait: so many, and none begins after so long. */
 const MAX_BATCH = 256;
+const MAX_BATCH_MS = 2_000;
 
 /**
  * Writers that arrive together share one commit: each runs in a savepoint of its own, so that one that fails takes
@@ -49,6 +50,7 @@ const MAX_BATCH = 256;
 export class SharedCommits {
   readonly #connection: WriteConnection;
   readonly #onCommit: (change: Change) => void;
+  readonly #maxBatchMs: number;
   readonly #waiting: Writer[] = [];
   /** Commits whose outcome is being looked for. */
   readonly #doubtful = new Set<Promise<void>>();
@@ -56,8 +58,9 @@ export class SharedCommits {
   #closed = false;
   commits = 0;
 
-  constructor(connection: WriteConnection, onCommit: (change: Change) => void) {
+  constructor(connection: WriteConnection, onCommit: (change: Change) => void, maxBatchMs = MAX_BATCH_MS) {
     this.#connection = connection;
+    this.#maxBatchMs = maxBatchMs;
     this.#onCommit = onCommit;
   }
 
@@ -85,7 +88,8 @@ export class SharedCommits {
     this.#running = null;
   }
 
-  async #commitBatch(writers: readonly Writer[]): Promise<void> {
+  async #commitBatch(arrived: readonly Writer[]): Promise<void> {
+    let writers = arrived;
     const { batch } = this.#connection;
     try {
       await this.#connection.begin();
@@ -108,6 +112,8 @@ export class SharedCommits {
       before = await this.#connection.tx.getEventCounter({});
       Object.assign(batch, { seq: before, runnable: false });
       outcomes = writers.length === 1 ? [await this.#single(writers[0] as Writer)] : await this.#each(writers);
+      this.#waiting.unshift(...writers.slice(outcomes.length));
+      writers = writers.slice(0, outcomes.length);
       await this.#connection.commit();
     } catch (error) {
       if (error instanceof CommitInDoubt) {
@@ -137,9 +143,12 @@ export class SharedCommits {
     void resolved.finally(() => this.#doubtful.delete(resolved));
   }
 
+  /** Of as many as there is time for. */
   async #each(writers: readonly Writer[]): Promise<Outcome[]> {
     const outcomes: Outcome[] = [];
+    const begun = performance.now();
     for (const writer of writers) {
+      if (performance.now() - begun > this.#maxBatchMs) break;
       await this.#sql('savepoint writer');
       const outcome = await this.#attempt(writer);
       // A full disk or a lost connection ends the whole transaction, not only this writer's part.

@@ -12,6 +12,8 @@ export interface PostgresLimits {
   readonly silenceMs: number;
   readonly statementMs: number;
   readonly lockMs: number;
+  /** How long a batch of writers may hold the lock of all nodes before those who are left wait for the next one. */
+  readonly batchMs: number;
   /** A node that stalls inside a transaction must not keep the others from writing. */
   readonly idleInTransactionMs: number;
   /** How long the outcome of a commit is looked for. */
@@ -31,7 +33,8 @@ export const POSTGRES_LIMITS: PostgresLimits = {
   acquireMs: 8_000,
   silenceMs: 3_000,
   statementMs: 30_000,
-  lockMs: 5_000,
+  lockMs: 8_000,
+  batchMs: 2_000,
   idleInTransactionMs: 15_000,
   doubtMs: 10_000,
   backoffMs: 100,

@@ -7,12 +7,13 @@ import { SubstratError } from '../core/errors.ts';
 const CONDITION = /^(08|53|57|58)...$|^25006$|^25P03$/;
 const LOCKED = '55P03';
 const DISK_FULL = '53100';
-const CANCELLED = '57014';
+/** Cancelled, given up for a conflict or for a deadlock. */
+const GIVEN_UP = ['57014', '40001', '40P01'];
 
 /** Whether the same statement can succeed later without a change. */
 export function isUnavailable(error: unknown): boolean {
   const { code } = error as { code?: unknown };
-  return typeof code === 'string' && (CONDITION.test(code) || code === LOCKED);
+  return typeof code === 'string' && (CONDITION.test(code) || code === LOCKED || GIVEN_UP.includes(code));
 }
 
 /** The error that callers get; it says what to do. */
@@ -26,7 +27,7 @@ function sentence(code: string | undefined, reason: string): string {
   if (code === LOCKED)
     return 'Another session holds the lock of the store for too long; nothing was changed. Try again.';
   if (code === DISK_FULL) return "The store's disk is full; nothing was changed. Make room and try again.";
-  if (code === CANCELLED) return `PostgreSQL cancelled a statement: ${reason}. Try again.`;
+  if (code && GIVEN_UP.includes(code)) return `PostgreSQL gave up a statement: ${reason}. Try again.`;
   return `PostgreSQL cannot be reached: ${reason}. Substrat reconnects by itself; try again.`;
 }
 

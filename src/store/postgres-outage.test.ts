@@ -143,6 +143,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     const refused = expect(store.write(append)).rejects.toMatchObject(STORE);
     await store.close();
     await refused;
+    await until('no connection is left', () => proxy.clients === 0);
     expect(Date.now() - begun).toBeLessThan(8_000);
   });
 
@@ -212,14 +213,31 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     expect(lines).toEqual([]);
   });
 
+  test('a batch that takes long leaves the rest of its writers to the next one', async () => {
+    const store = await open({ batchMs: 100 });
+    const slow = async (tx: Tx) => {
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      return append(tx);
+    };
+    expect(await Promise.all([store.write(slow), store.write(append), store.write(append)])).toEqual([1, 2, 3]);
+    expect(store.commits()).toBe(2);
+  });
+
   test('a lock that somebody holds for too long fails all who wait for it', async () => {
     const store = await open({ lockMs: 1_000 });
     await prompt.query('begin');
     await prompt.query('select pg_advisory_xact_lock(7331001)');
     const first = store.write(append);
     await until('it waits for the lock', async () => (await prompt.query(WAITING)).rowCount === 1);
-    const writes = await Promise.allSettled([first, store.write(append)]);
-    for (const write of writes) expect(write).toMatchObject({ reason: STORE });
+    let refused = false;
+    const second = store.write(append).catch((error) => {
+      refused = true;
+      return error;
+    });
+    await expect(first).rejects.toMatchObject(STORE);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(refused).toBe(true);
+    expect(await second).toMatchObject(STORE);
     await prompt.query('rollback');
     expect(await store.write(append)).toBe(1);
   });

@@ -42,10 +42,11 @@ export async function openPostgres(url: string, { log = SILENT, limits }: Postgr
     throw openError(error);
   }
 
-  const commits = new SharedCommits(new PostgresWriter(connections), (change) => {
+  const onCommit = (change: Change): void => {
     changes.tell(change);
     listener.notify(writeHint(change));
-  });
+  };
+  const commits = new SharedCommits(new PostgresWriter(connections), onCommit, connections.limits.batchMs);
   return {
     engine: 'postgres',
     read,

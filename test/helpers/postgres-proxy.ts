@@ -18,6 +18,8 @@ export interface PostgresProxy extends AsyncDisposable {
   about: string | null;
   /** How many commits were cut. */
   readonly cuts: number;
+  /** How many clients are connected. */
+  readonly clients: number;
   /** Cuts connections, at most so many of them, chosen at random. Returns how many. */
   cut(most?: number, random?: () => number): number;
   /** Swallows what comes over the connections that are open now; new ones work. */
@@ -87,6 +89,9 @@ export async function startPostgresProxy(database: string): Promise<PostgresProx
     about: null,
     get cuts() {
       return cuts;
+    },
+    get clients() {
+      return [...pairs].filter(({ client }) => !client.closed && !client.readableEnded).length;
     },
     cut,
     hush: () => {
