@@ -133,6 +133,7 @@ describe('a home remembers its store', () => {
 
     const switched = await runSubstrat(['daemon', 'start', '--switch-store', '--config', other, '--json'], { home });
     expect(JSON.parse(switched.stdout)).toMatchObject({ store: join(directory, 'other/other.db') });
+    await runSubstrat(['agent', 'create', 'second', '--provider', 'external'], { home });
     await runSubstrat(['daemon', 'stop'], { home });
     expect(await refusal(join(home, 'config.toml'))).toContain(`\`--config ${other}\``);
     // It is the same store by whatever path it is named.
@@ -140,8 +141,19 @@ describe('a home remembers its store', () => {
       home,
       config: write('other/same.toml', `${OWN}[db]\npath = "../other/other.db"\n`),
     });
-    expect((await again.client.listAgents()).items).toEqual([]);
+    expect((await again.client.listAgents()).items).toMatchObject([{ name: 'second' }]);
     await again.stop();
+    // A store that is missing may be on a disk that is not mounted: its agents are not given up.
+    rmSync(join(directory, 'other/other.db'));
+    expect(await refusal(join(home, 'config.toml'))).toContain('`--switch-store`');
+  });
+
+  test('but not one that never had an agent', async () => {
+    await (await startDaemonProcess({ home, cwd: directory })).stop();
+    const config = write('other/other.toml', `${OWN}[db]\npath = "other.db"\n`);
+    const daemon = await startDaemonProcess({ home, config });
+    expect(await daemon.client.getStatus()).toMatchObject({ store: join(directory, 'other/other.db') });
+    await daemon.stop();
   });
 
   test('and knows it after the home was moved', async () => {

@@ -1,8 +1,9 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { storeIdentity, storeName } from '../config/store-name.ts';
 import { SubstratError } from '../core/errors.ts';
+import { hasNoAgents } from '../store/check.ts';
 
 interface Remembered {
   readonly identity: string;
@@ -12,16 +13,21 @@ interface Remembered {
   readonly config: string | null;
 }
 
-/** Throws when the home's agents are in another store than the one that the configuration names. */
+/**
+ * Throws when the home's agents are in another store than the one that the configuration names. A store without agents holds
+ * nobody back: it may have been made by a start without the configuration that was meant.
+ */
 export function checkRememberedStore(home: string, { db, file }: Pick<Config, 'db' | 'file'>): void {
   const last = isForgotten(db) ? null : read(home);
   if (last === null || last.identity === storeIdentity(db, home)) return;
+  const path = /^\w+:\/\//.test(last.identity) ? null : resolve(home, last.identity);
+  if (path !== null && hasNoAgents(path)) return;
   const named = file === null ? 'The defaults name' : `${file} names`;
   const before = last.config === null ? '' : ` (configuration ${last.config})`;
   const again = last.config === null || last.config === file ? '' : `start with \`--config ${last.config}\`, or `;
   throw new SubstratError(
     'config',
-    `The home ${home} keeps its agents in the store ${last.store}${before}. ${named} another one, ${storeName(db)}. To use the agents that you have, ${again}set [db] to the first store. To use the other store from now on, add \`--switch-store\`; nothing is moved or deleted.`,
+    `The home ${home} keeps its agents in the store ${path ?? last.store}${before}. ${named} another one, ${storeName(db)}. To use the agents that you have, ${again}set [db] to the first store. To use the other store from now on, add \`--switch-store\`; nothing is moved or deleted.`,
   );
 }
 

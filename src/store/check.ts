@@ -29,3 +29,17 @@ export function checkStore(path: string, { nodeId, idle }: { nodeId: string; idl
     database.close();
   }
 }
+
+/** Whether a SQLite store never had an agent; false where that cannot be said, as for a file that is missing. */
+export function hasNoAgents(path: string): boolean {
+  try {
+    const database = new Database(path, { readonly: true, fileMustExist: true, timeout: 1000 });
+    try {
+      return versionOf(database) > 0 && database.prepare('select 1 from agents limit 1').get() === undefined;
+    } finally {
+      database.close();
+    }
+  } catch {
+    return false;
+  }
+}
