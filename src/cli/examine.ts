@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { createClient } from '../client/client.ts';
 import { type Config, loadConfig } from '../config/config.ts';
 import { storeName } from '../config/store-name.ts';
+import { cursorConfigPlaces, permissionsOf, rulesAgainstUs } from '../core/cursor-permissions.ts';
 import { cursorVersionProblem, installCursorAgent } from '../core/cursor-version.ts';
 import { SubstratError } from '../core/errors.ts';
 import { probeBwrap } from '../sandbox/probe.ts';
@@ -200,8 +201,26 @@ function cursorAgent(home: string, file: string | null): Finding {
     return { what, state: 'warning', detail, mend: installCursorAgent };
   }
   const problem = status === 0 ? cursorVersionProblem(stdout) : `It does not answer: ${error?.message ?? 'it failed'}.`;
-  if (problem === null) return { what, state: 'ok', detail: `${command}, version ${stdout.trim()}` };
-  return { what, state: 'problem', detail: `${command}: ${problem}`, mend: installCursorAgent };
+  if (problem !== null) return { what, state: 'problem', detail: `${command}: ${problem}`, mend: installCursorAgent };
+  const denial = cursorDenial({ ...process.env, ...settings?.env });
+  if (denial !== null) return { what, state: 'warning', ...denial };
+  return { what, state: 'ok', detail: `${command}, version ${stdout.trim()}` };
+}
+
+/** The person's rules can keep the program from calling Substrat's tools. */
+function cursorDenial(env: Readonly<Record<string, string | undefined>>): Pick<Finding, 'detail' | 'mend'> | null {
+  const path = cursorConfigPlaces(env)
+    .map((place) => join(place, 'cli-config.json'))
+    .find(existsSync);
+  if (path === undefined) return null;
+  try {
+    const rules = rulesAgainstUs(permissionsOf(path, JSON.parse(readFileSync(path, 'utf8'))));
+    if (rules.length === 0) return null;
+    const mend = 'Remove the rules; a turn that calls a denied tool fails.';
+    return { detail: `${path} denies tools of Substrat in permissions.deny: ${rules.join(', ')}`, mend };
+  } catch {
+    return null;
+  }
 }
 
 async function diskSpace(place: string): Promise<Finding> {

@@ -1,4 +1,5 @@
 import type { Command } from '../core/command.ts';
+import { explainRejection } from '../core/cursor-permissions.ts';
 import { cursorVersionProblem, installCursorAgent } from '../core/cursor-version.ts';
 import { SubstratError } from '../core/errors.ts';
 import { cleanText } from '../core/text.ts';
@@ -6,7 +7,6 @@ import { classify } from './classify.ts';
 import type { CursorCall } from './cursor-calls.ts';
 import { type CursorAgentOptions, confine, permissionSources, placeFiles, turnArguments } from './cursor-command.ts';
 import { type CursorEvent, parseCursorEvent } from './cursor-events.ts';
-import { explainRejection } from './cursor-permissions.ts';
 import { createToolCounts } from './cursor-tools.ts';
 import { turnEnvironment } from './environment.ts';
 import { type ProcessEnd, processFailure, runProcess } from './process.ts';

@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path';
 import type { Command } from '../core/command.ts';
+import { type PermissionSource, refuseDenial, withOurs } from '../core/cursor-permissions.ts';
 import { personPermissions, prepareHome, trustWorkspace } from './cursor-config.ts';
 import { buildCursorDirectory, lendCursorFiles, promptFile, workspacePermissions } from './cursor-files.ts';
 import { cursorNeeds } from './cursor-needs.ts';
-import { type PermissionSource, refuseDenial, withOurs } from './cursor-permissions.ts';
 import { turnEnvironment } from './environment.ts';
 import type { Turn } from './provider.ts';
 

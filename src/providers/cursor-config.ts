@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { cursorConfigPlaces, type PermissionSource, permissionsOf, withOurs } from '../core/cursor-permissions.ts';
 import { replaceInHome } from './agent-home.ts';
-import { type PermissionSource, permissionsOf, withOurs } from './cursor-permissions.ts';
 import type { Turn } from './provider.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -53,9 +53,8 @@ function configFor(env: Environment): string {
 }
 
 function readOwn(env: Environment): { path: string; config: Record<string, unknown> } {
-  const home = join(env.HOME ?? '/', '.cursor');
-  const places = [env.CURSOR_CONFIG_DIR, env.XDG_CONFIG_HOME && join(env.XDG_CONFIG_HOME, 'cursor'), home];
-  for (const place of places.filter(Boolean) as string[]) {
+  const places = cursorConfigPlaces(env);
+  for (const place of places) {
     const path = join(place, 'cli-config.json');
     try {
       const config: unknown = JSON.parse(readFileSync(path, 'utf8'));
@@ -65,7 +64,7 @@ function readOwn(env: Environment): { path: string; config: Record<string, unkno
       // The next place, or none: the program makes a configuration of its own where it has none.
     }
   }
-  return { path: join(home, 'cli-config.json'), config: {} };
+  return { path: join(places.at(-1) ?? '/', 'cli-config.json'), config: {} };
 }
 
 /** By this file the program knows that a workspace is trusted; `--trust` alone is not reliable. Null where no name can hold the path. */

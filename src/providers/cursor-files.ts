@@ -1,10 +1,10 @@
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
+import { type PermissionSource, type Permissions, permissionsOf } from '../core/cursor-permissions.ts';
 import { SubstratError } from '../core/errors.ts';
 import { parseBounded } from '../core/json-bounds.ts';
 import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
-import { type PermissionSource, type Permissions, permissionsOf } from './cursor-permissions.ts';
 import { copyTree } from './tree-copy.ts';
 
 /** What the program shall find in the `.cursor` of its workspace. */

@@ -84,3 +84,24 @@ describeOnPostgres('doctor on PostgreSQL', () => {
     expect(JSON.stringify(finding)).not.toContain('secret');
   });
 });
+
+describe('doctor on cursor-agent', () => {
+  const program = join(import.meta.dirname, '../fixtures/cursor-agent');
+  const examine = async (deny: string[]) => {
+    mkdirSync(join(home, '.cursor'), { recursive: true });
+    writeFileSync(join(home, '.cursor/cli-config.json'), JSON.stringify({ permissions: { allow: [], deny } }));
+    const table = `[providers.cursor-agent]\ncommand = ${JSON.stringify(program)}\nenv = { HOME = ${JSON.stringify(home)} }\n`;
+    const config = join(home, 'config.toml');
+    writeFileSync(config, table);
+    const { stdout } = await runSubstrat(['doctor', '--json', '--config', config], { home });
+    const { findings } = JSON.parse(stdout) as { findings: { what: string }[] };
+    return findings.find(({ what }) => what === 'cursor-agent');
+  };
+
+  test("names the person's rules that deny tools of Substrat", async () => {
+    const detail = `${join(home, '.cursor/cli-config.json')} denies tools of Substrat in permissions.deny: Mcp(substrat:spawn_agent)`;
+    const finding = await examine(['Shell(rm)', 'Mcp(substrat:spawn_agent)', 'Mcp(other:*)']);
+    expect(finding).toMatchObject({ state: 'warning', detail });
+    expect(await examine(['Shell(rm)'])).toMatchObject({ state: 'ok' });
+  });
+});

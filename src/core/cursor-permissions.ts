@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { SubstratError } from '../core/errors.ts';
+import { SubstratError } from './errors.ts';
 
 /** What cursor-agent may do without asking. Without a terminal nobody can be asked, so it rejects everything else. */
 export interface Permissions {
@@ -30,6 +30,17 @@ export function withOurs(sources: readonly Permissions[]): Permissions {
   return { allow: [...new Set([...all('allow'), OUR_RULE])], deny: [...new Set(all('deny'))] };
 }
 
+/** The directories in which cursor-agent looks for the person's `cli-config.json`, in its order. */
+export function cursorConfigPlaces(env: Readonly<Record<string, string | undefined>>): string[] {
+  const { CURSOR_CONFIG_DIR: own, XDG_CONFIG_HOME: xdg, HOME: home = '/' } = env;
+  return [...(own ? [own] : []), ...(xdg ? [`${xdg}/cursor`] : []), `${home}/.cursor`];
+}
+
+/** The rules that deny some or all of our tools. */
+export function rulesAgainstUs({ deny }: Permissions): string[] {
+  return deny.filter((rule) => toolPatternOf(rule) !== null);
+}
+
 /** A rule that denies all our tools would make every turn useless. */
 export function refuseDenial(sources: readonly PermissionSource[]): void {
   for (const { path, deny } of sources) {
@@ -53,11 +64,17 @@ export function explainRejection(tool: string, reason: string, sources: readonly
 
 /** Whether a rule such as `Mcp(substrat:send_message)` hits the tool; null stands for all of ours. */
 function denies(rule: string, tool: string | null): boolean {
+  const pattern = toolPatternOf(rule);
+  if (pattern === null) return false;
+  return tool === null ? /^\*+$/.test(pattern) : matches(pattern, tool);
+}
+
+/** What a rule says of tools of ours; null where it is about something else. */
+function toolPatternOf(rule: string): string | null {
   const [, inside] = /^\s*mcp\((.*)\)\s*$/is.exec(rule) ?? [];
-  if (inside === undefined) return false;
-  const [server = '', name = '*'] = inside.split(/[:,]/).map((part) => part.trim());
-  if (!matches(server, SERVER)) return false;
-  return tool === null ? /^\*+$/.test(name) : matches(name, tool);
+  if (inside === undefined) return null;
+  const [server = '', pattern = '*'] = inside.split(/[:,]/).map((part) => part.trim());
+  return matches(server, SERVER) ? pattern : null;
 }
 
 /** Without a regular expression: a workspace's rules can be anybody's. */
