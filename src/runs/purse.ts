@@ -18,15 +18,15 @@ export async function spentPeople(tx: Tx, runsPerDay: (handle: string) => number
  * Of what is pending, what somebody pays for: the tree while it is below its cap, or a person with runs left. The rest waits, and
  * later messages of its authors may overtake it: they belong to other chains.
  */
-export async function payableOf(
+export async function payableOf<T extends Pick<DeliveryView, 'payer_id'>>(
   tx: Tx,
   run: RunRow,
-  pending: readonly DeliveryView[],
+  pending: readonly T[],
   { maxTreeRuns, spent }: Purse,
-): Promise<readonly DeliveryView[]> {
+): Promise<readonly T[]> {
   // The claim has counted this run already.
   const counted = (await tx.getTree({ id: run.tree_id }))?.runs_since_person ?? 0;
-  const pays = ({ payer_id }: DeliveryView) => (payer_id === null ? counted <= maxTreeRuns : !spent.includes(payer_id));
+  const pays = ({ payer_id }: T) => (payer_id === null ? counted <= maxTreeRuns : !spent.includes(payer_id));
   const payable = pending.filter(pays);
   // The claim found a payer; it stands behind more than one run carries.
   return payable.length > 0 ? payable : pending;

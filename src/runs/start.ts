@@ -138,7 +138,11 @@ export async function previewPrompt(tx: Tx, agent: AgentRow, persona: PersonaPro
   const scope = await tx.getScope({ id: agent.id });
   const tools = persona === null ? scope : JSON.stringify(withinScope(persona.tools, scope));
   const sections = instructionSections({ ...agent, tools }, ...(await known(tx, agent)), persona);
-  const pending = await tx.listPending({ agentId: agent.id, limit: MAX_CARRIED });
+  const sizes = await tx.listPendingSizes({ agentId: agent.id, limit: MAX_CARRIED });
+  const pending = (await tx.listPending({ agentId: agent.id, limit: readable(sizes) })).map((delivery) => ({
+    ...delivery,
+    size: delivery.text.length,
+  }));
   const { messages } = await withContext(tx, agent, withinReason(chooseCarried(pending)).deliveries);
   const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
   const text = buildPrompt({ conversation, messages, journal: [] });
@@ -147,12 +151,13 @@ export async function previewPrompt(tx: Tx, agent: AgentRow, persona: PersonaPro
 
 /** Chooses what the run carries and marks it; the run knows from then on what it serves, and who pays for it. */
 export async function inject(tx: Tx, run: RunRow, purse: Purse | null = null): Promise<readonly DeliveryView[]> {
-  const pending = await tx.listPending({ agentId: run.agent_id, limit: MAX_CARRIED });
+  const pending = await tx.listPendingSizes({ agentId: run.agent_id, limit: MAX_CARRIED });
   const payable = purse ? await payableOf(tx, run, pending, purse) : pending;
-  const { serves, deliveries } = withinReason(chooseCarried(payable));
-  for (const { message_id } of deliveries) {
+  const { serves, deliveries: chosen } = withinReason(chooseCarried(payable));
+  for (const { message_id } of chosen) {
     await tx.injectDelivery({ messageId: message_id, agentId: run.agent_id, runId: run.id });
   }
+  const deliveries = await tx.listCarried({ runId: run.id });
   const trigger = deliveries.find((delivery) => delivery.delivery_kind !== 'news') ?? deliveries[0];
   await tx.setRunStart({
     id: run.id,
@@ -164,12 +169,25 @@ export async function inject(tx: Tx, run: RunRow, purse: Purse | null = null): P
   return deliveries;
 }
 
+/** How many of them, from the first on, a preview reads: what is beyond would not be shown in it, with one exception. */
+function readable(sizes: readonly { readonly size: number }[]): number {
+  let [count, characters] = [0, 0];
+  for (const { size } of sizes) {
+    count += 1;
+    characters += size;
+    if (characters > MAX_CARRIED_TEXT) return count;
+  }
+  return MAX_CARRIED;
+}
+
+type Sized = Pick<DeliveryView, 'delivery_kind'> & { readonly size: number };
+
 /** The one that starts the run, and the others in order until there are enough; the rest stays pending. */
-function withinReason(chosen: Carried<DeliveryView>): Carried<DeliveryView> {
+function withinReason<T extends Sized>(chosen: Carried<T>): Carried<T> {
   const first = chosen.deliveries.find((delivery) => delivery.delivery_kind !== 'news') ?? chosen.deliveries[0];
   let size = 0;
   const deliveries = chosen.deliveries.filter((delivery) => {
-    size += delivery.text.length;
+    size += delivery.size;
     return delivery === first || size <= MAX_CARRIED_TEXT;
   });
   return { ...chosen, deliveries };

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Queries } from './query.ts';
 import type { DeliveryKind, DeliveryRow, MessageRow } from './schema.ts';
 
@@ -112,6 +113,23 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
     ),
     listPending: all((p: { agentId: string; limit: number }) =>
       views()
+        .where('deliveries.agent_id', '=', p.agentId)
+        .where('deliveries.state', '=', 'pending')
+        .where('deliveries.round', '<', 2)
+        .limit(p.limit),
+    ),
+    /** Without texts, which can be long: what decides which run carries them, and how many characters they have. */
+    listPendingSizes: all((p: { agentId: string; limit: number }) =>
+      views()
+        .clearSelect()
+        .select([
+          'deliveries.message_id',
+          'deliveries.kind as delivery_kind',
+          'messages.author_id',
+          'messages.payer_id',
+          'parent.message_id as parent_request',
+          sql<number>`length(messages.text)`.as('size'),
+        ])
         .where('deliveries.agent_id', '=', p.agentId)
         .where('deliveries.state', '=', 'pending')
         .where('deliveries.round', '<', 2)

@@ -30,6 +30,15 @@ export function recordQueries({ db, all, one, run }: Queries) {
     listRecords: all((p: { runId: string }) =>
       db.selectFrom('run_messages').selectAll().where('run_id', '=', p.runId).orderBy('n'),
     ),
+    listRecordsAfter: all((p: { runId: string; after: number; limit: number }) =>
+      db
+        .selectFrom('run_messages')
+        .selectAll()
+        .where('run_id', '=', p.runId)
+        .where('n', '>', p.after)
+        .orderBy('n')
+        .limit(p.limit),
+    ),
     /** The call that a return belongs to. */
     getCall: one((p: { runId: string; callId: string }) =>
       db

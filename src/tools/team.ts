@@ -95,10 +95,14 @@ export const checkInbox = defineTool({
   effect: false,
   run: async (context) => {
     const { tx, agent, run, attempt } = context;
-    const taken = onePage(attempt.external ? await takeEverything(context) : await takeNews(context));
-    for (const { message_id } of taken) {
+    if (attempt.external) await acknowledgeGiven(context);
+    const pending = await tx.listPendingSizes({ agentId: agent.id, limit: INBOX_PAGE });
+    const chosen = onePage(attempt.external ? pending : chooseNews(pending));
+    for (const { message_id } of chosen) {
       await tx.injectDelivery({ messageId: message_id, agentId: agent.id, runId: run.id });
     }
+    const ids = new Set(chosen.map(({ message_id }) => message_id));
+    const taken = (await tx.listCarried({ runId: run.id })).filter(({ message_id }) => ids.has(message_id));
     const given = taken.filter(({ request_state }) => request_state === 'open').map(({ message_id }) => message_id);
     return { result: { messages: taken.map(attempt.external ? fullEntry : entry) }, given };
   },
@@ -152,26 +156,21 @@ async function handOver(context: ToolContext, text: string): Promise<Answered | 
   return send(tx, settings.rules, { agent, run }, { recipient, text, sync: false }, now);
 }
 
-async function takeNews({ tx, agent }: ToolContext): Promise<DeliveryView[]> {
-  return chooseNews(await tx.listPending({ agentId: agent.id, limit: INBOX_PAGE }));
-}
-
 /** Whoever asks for more has got what was given before; requests stay until they are answered. */
-async function takeEverything({ tx, agent, run }: ToolContext): Promise<DeliveryView[]> {
+async function acknowledgeGiven({ tx, agent, run }: ToolContext): Promise<void> {
   for (const given of await tx.listCarried({ runId: run.id })) {
     if (given.request_state !== 'open') {
       await tx.acknowledgeDelivery({ messageId: given.message_id, agentId: agent.id });
     }
   }
-  return tx.listPending({ agentId: agent.id, limit: INBOX_PAGE });
 }
 
 /** Never empty when something is there, however long it is. */
-function onePage(deliveries: readonly DeliveryView[]): DeliveryView[] {
+function onePage<T extends { readonly size: number }>(deliveries: readonly T[]): T[] {
   let room = INBOX_CHARACTERS;
-  return deliveries.filter(({ text }) => {
+  return deliveries.filter(({ size }) => {
     const fits = room > 0;
-    room -= text.length;
+    room -= size;
     return fits;
   });
 }
