@@ -7,8 +7,8 @@ import type { AgentView, Tx } from '../../store/store.ts';
 import { type Caller, ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
-import { readMessagePage } from '../message-page.ts';
 import { keyParameter, once } from '../once.ts';
+import { readMessagePage, readPage } from '../page.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { Agent, AgentCreation, AgentProfile, Message, MessageCreation, pageOf, pageQuery, Sent } from '../schemas.ts';
 import { showAgent, showMessages, showProfile, showSent } from '../shown.ts';
@@ -126,12 +126,16 @@ export function agentRoutes(api: Api): Router {
     ownerOnly(c.get('caller'));
     const { cursor, limit, all } = c.req.valid('query');
     const [createdAt, id] = cursor === undefined ? [0, ''] : readCursor(cursor, ['number', 'string']);
-    const after = cursor === undefined ? null : { createdAt, id };
-    const rows = await api.store.read((tx) => tx.listAgentViews({ after, limit: limit + 1, all: all === 'true' }));
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
-    const nextCursor = rows.length > limit && last ? writeCursor(last.created_at, last.id) : null;
-    return c.json({ items: items.map(showAgent), nextCursor }, 200);
+    const start = cursor === undefined ? null : { createdAt, id };
+    const { rows, more } = await api.store.read((tx) =>
+      readPage({ limit, start }, (after, count) => tx.listAgentViews({ after, limit: count, all: all === 'true' }), {
+        placeOf: (row) => ({ createdAt: row.created_at, id: row.id }),
+        sizeOf: (row) => row.instructions.length,
+      }),
+    );
+    const last = rows.at(-1);
+    const nextCursor = more && last ? writeCursor(last.created_at, last.id) : null;
+    return c.json({ items: rows.map(showAgent), nextCursor }, 200);
   });
   routes.openapi(create, async (c) => {
     ownerOnly(c.get('caller'));

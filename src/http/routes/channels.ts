@@ -6,8 +6,8 @@ import type { ChannelRow, ChannelView, Tx } from '../../store/store.ts';
 import type { Caller } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
-import { readMessagePage } from '../message-page.ts';
 import { keyParameter, once } from '../once.ts';
+import { readMessagePage } from '../page.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import {
   Channel,

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
-import { readMessagePage } from '../message-page.ts';
+import { readMessagePage } from '../page.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { Message, Participant, pageOf, pageQuery } from '../schemas.ts';
 import { showMessages } from '../shown.ts';

@@ -5,9 +5,11 @@ import { resolveReference } from '../../messaging/reference.ts';
 import { ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { readPage } from '../page.ts';
 import { createRouter, describe, type Router } from '../router.ts';
+import { streamRun } from '../run-stream.ts';
 import { label, pageOf, pageQuery, Run, RunMessage, RunStep } from '../schemas.ts';
-import { showRun, showRunMessage, showSteps } from '../shown.ts';
+import { showRun } from '../shown.ts';
 
 const params = z.strictObject({ id: z.string() });
 const states = z.enum(['created', 'running', 'completed', 'failed', 'cancelled']);
@@ -41,36 +43,32 @@ export function runRoutes(api: Api): Router {
     ownerOnly(c.get('caller'));
     const { cursor, limit, agent, state } = c.req.valid('query');
     const [seq, id] = cursor === undefined ? [0, ''] : readCursor(cursor, ['number', 'string']);
-    const before = cursor === undefined ? null : { seq, id };
-    const rows = await api.store.read(async (tx) => {
+    const start = cursor === undefined ? null : { seq, id };
+    const { rows, more } = await api.store.read(async (tx) => {
       const agentId = agent === undefined ? null : (await resolveReference(tx, agent)).id;
-      return tx.listRuns({ agentId, state: state ?? null, before, limit: limit + 1 });
+      return readPage(
+        { limit, start },
+        (before, count) => tx.listRuns({ agentId, state: state ?? null, before, limit: count }),
+        {
+          placeOf: (row) => ({ seq: row.seq, id: row.id }),
+          sizeOf: (row) => (row.final_text?.length ?? 0) + (row.error?.length ?? 0),
+        },
+      );
     });
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
-    const nextCursor = rows.length > limit && last ? writeCursor(last.seq, last.id) : null;
-    return c.json({ items: items.map(showRun), nextCursor }, 200);
+    const last = rows.at(-1);
+    const nextCursor = more && last ? writeCursor(last.seq, last.id) : null;
+    return c.json({ items: rows.map(showRun), nextCursor }, 200);
   });
   routes.openapi(get, async (c) => {
     ownerOnly(c.get('caller'));
     const { id } = c.req.valid('param');
-    const { run, agent, records } = await api.store.read(async (tx) => {
+    const { run, agent } = await api.store.read(async (tx) => {
       const run = await tx.getRun({ id });
-      return {
-        run,
-        agent: run && (await tx.getAgent({ id: run.agent_id })),
-        records: await tx.listRecords({ runId: id }),
-      };
+      return { run, agent: run && (await tx.getAgent({ id: run.agent_id })) };
     });
     if (!run || !agent) throw new SubstratError('not_found', `There is no run ${shorten(id)}.`);
-    return c.json(
-      {
-        ...showRun({ ...run, handle: agent.handle }),
-        steps: showSteps(records),
-        messages: records.map(showRunMessage),
-      },
-      200,
-    );
+    const stream = streamRun(api.store, showRun({ ...run, handle: agent.handle }));
+    return c.body(stream, 200, { 'content-type': 'application/json' }) as never;
   });
   routes.openapi(cancel, async (c) => {
     ownerOnly(c.get('caller'));

@@ -1,0 +1,30 @@
+import { turnOfOthers } from '../core/turn-of-others.ts';
+import type { Store } from '../store/store.ts';
+import { showRunMessage, showSteps } from './shown.ts';
+
+/** How many messages of a run are read and written at a time: each may have a million characters. */
+const BATCH = 10;
+
+/** A run with all its messages and steps, as JSON in parts: it can be larger than what should be held or made at once. */
+export function streamRun(store: Store, run: { readonly id: string }): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const noted: Parameters<typeof showSteps>[0][number][] = [];
+  let after: number | null = null;
+  return new ReadableStream(
+    {
+      start: (stream) => stream.enqueue(encoder.encode(`${JSON.stringify(run).slice(0, -1)},"messages":[`)),
+      pull: async (stream) => {
+        const last = after ?? -1;
+        const records = await store.read((tx) => tx.listRecordsAfter({ runId: run.id, after: last, limit: BATCH }));
+        const messages = records.map((record) => JSON.stringify(showRunMessage(record))).join(',');
+        if (messages !== '') stream.enqueue(encoder.encode(after === null ? messages : `,${messages}`));
+        noted.push(...records.map((record) => ({ ...record, content: '' })));
+        after = records.at(-1)?.n ?? after;
+        if (records.length === BATCH) return turnOfOthers();
+        stream.enqueue(encoder.encode(`],"steps":${JSON.stringify(showSteps(noted))}}`));
+        stream.close();
+      },
+    },
+    { highWaterMark: 1 },
+  );
+}
