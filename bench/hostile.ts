@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import Database from 'better-sqlite3';
 import { type RunningDaemon, startDaemon } from './daemon.ts';
 import { json, texts } from './hostile-inputs.ts';
 import type { Bench, Row } from './measure.ts';
@@ -27,7 +28,15 @@ export default async function hostile({ scratch, defer }: Bench): Promise<Row[]>
   const document = `# Title\n\n${'some words of a document\n'.repeat(40_000)}`;
   writeFileSync(join(scratch, 'docs/large.md'), document);
   const source = `[connectors.filesystem.docs]\nroot = ${JSON.stringify(join(scratch, 'docs'))}\n`;
-  const daemon = await startDaemon(home, { NODE_OPTIONS: `--import ${PROBE}` }, `mode = "none"\n${source}`);
+  const script = (name: string, result: string) => {
+    const about = `tool = { name = "${name}", description = "x", parameters = {} }`;
+    writeFileSync(join(scratch, `${name}.lua`), `${about}\nfunction tool.execute() ${result} end\nreturn tool\n`);
+    return `[tools.script.${name}]\npath = ${JSON.stringify(join(scratch, `${name}.lua`))}\n`;
+  };
+  const numbers = script('numbers', 'local t = {} for i = 1, 190000 do t[i] = i end return t');
+  const text = script('text', 'return string.rep("x", 8000000)');
+  const config = `mode = "none"\n${source}${numbers}${text}`;
+  const daemon = await startDaemon(home, { NODE_OPTIONS: `--import ${PROBE}` }, config);
   defer(() => daemon.stop());
   const lead = await daemon.client.createAgent({ name: 'lead', provider: 'external' });
   const worker = await daemon.client.createAgent({ name: 'worker', provider: 'external', parent: lead.id });
@@ -119,6 +128,36 @@ export default async function hostile({ scratch, defer }: Bench): Promise<Row[]>
   const id = /\\?"id\\?":\\?"([0-9a-f-]{36})/.exec(found)?.[1] ?? '';
   await measure('document: search in one of 1 MB', () => seat.ask('"name":"search","arguments":{"query":"document"}'));
   await measure('document: one of 1 MB is read', () => seat.ask(`"name":"get","arguments":{"id":"${id}"}`));
+  await measure('page: a script gives 190,000 numbers of it', () => seat.ask('"name":"numbers","arguments":{}'));
+  await measure('page: a script gives a text of 8 MB of it', () => seat.ask('"name":"text","arguments":{}'));
+  const slow = join(scratch, 'slow-program.mjs');
+  writeFileSync(slow, `setTimeout(() => process.stdout.write('{"type":"done","text":"x"}\\n'), 3000);`);
+  const reader = await daemon.client.createAgent({ name: 'reader', program: slow, parent: lead.id });
+  const tell = () => seat.ask(`"name":"send_message","arguments":{"recipient":"reader","sync":false,"text":${large}}`);
+  await measure('agent: 30 messages of 1 MB in one prompt', async () => {
+    for (let n = 0; n < 30; n += 1) await tell();
+    await ended(daemon, reader.id, 2);
+  });
+  const long = JSON.stringify('x'.repeat(999_000));
+  for (let n = 0; n < 20; n += 1) {
+    await seat.ask(`"name":"spawn_agent","arguments":{"name":"c${n}","instructions":${long}}`);
+  }
+  await measure('agent: 20 children with instructions of 1 MB', () => daemon.client.listAgents());
+  const chatty = join(scratch, 'chatty-program.mjs');
+  writeFileSync(
+    chatty,
+    `const text = JSON.stringify({ type: 'text', text: 'y'.repeat(900_000) }) + '\\n';
+for (let n = 0; n < 30; n += 1) process.stdout.write(text);
+process.stdout.write(JSON.stringify({ type: 'done', text: 'z'.repeat(900_000) }) + '\\n');`,
+  );
+  const talker = await daemon.client.createAgent({ name: 'talker', program: chatty });
+  await measure('program: 30 texts of 1 MB', async () => {
+    for (let n = 0; n < 5; n += 1) await daemon.client.sendMessage(talker.id, { text: 'go' });
+    await ended(daemon, talker.id, 5);
+  });
+  const { items: runs } = await daemon.client.listRuns({ agent: talker.id });
+  await measure('program: its runs are listed', () => daemon.client.listRuns({ agent: talker.id }));
+  await measure('program: its run of 30 MB is shown', () => daemon.client.getRun(runs[0]?.id ?? ''));
   const program = join(scratch, 'hostile-program.mjs');
   for (const [name, make] of Object.entries(json)) {
     const event = make();
@@ -130,14 +169,20 @@ process.stdout.write('{"type":"done","text":"x"}\\n');`,
     const agent = await daemon.client.createAgent({ name: `p${rows.length}`, program });
     await measure(`program: ${name}`, async () => {
       await daemon.client.sendMessage(agent.id, { text: 'go' });
-      for (let turns = 0; turns < 200; turns += 1) {
-        const { items } = await daemon.client.listRuns({ agent: agent.id });
-        if (items.length > 0 && items.every(({ state }) => state !== 'running' && state !== 'created')) return;
-        await sleep(50);
-      }
+      await ended(daemon, agent.id, 1);
     });
   }
   return rows;
+}
+
+/** So many runs of an agent are over. */
+async function ended({ home }: RunningDaemon, agentId: string, count: number): Promise<void> {
+  const database = new Database(join(home, 'substrat.db'), { readonly: true });
+  const over = database.prepare("select count(*) from runs where agent_id = ? and state not in ('created', 'running')");
+  for (const giveUp = Date.now() + 30_000; Date.now() < giveUp; await sleep(50)) {
+    if ((over.pluck().get(agentId) as number) >= count) break;
+  }
+  database.close();
 }
 
 async function most({ pid, home }: RunningDaemon): Promise<number> {

@@ -90,7 +90,10 @@ describe("an agent's socket", () => {
       path,
       version: '1',
       agent: { id: 'agent' } as AgentRow,
-      tools: { settings: { onCustomToolsChange: () => () => {} } } as unknown as ToolDependencies,
+      tools: {
+        store: daemon.daemon.store,
+        settings: { onCustomToolsChange: () => () => {} },
+      } as unknown as ToolDependencies,
       join: async () => ({ external: true }) as Attempt,
       leave: async () => {
         left += 1;

@@ -5,6 +5,7 @@ import { Server } from 'node:net';
 import { pipeline, Readable, type Writable } from 'node:stream';
 import type { Command, SocketReceiver } from '../core/command.ts';
 import { type FailureKind, troubleOf } from '../core/failure.ts';
+import { turnOfOthers } from '../core/turn-of-others.ts';
 import { withUserUmask } from '../core/umask.ts';
 import { type Line, lineSplitter } from './lines.ts';
 import { tail, untilSilent } from './pipes.ts';
@@ -53,6 +54,7 @@ interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
+const LONG_LINE = 100_000;
 const MiB = 1024 * 1024;
 const longestTimerMs = 2 ** 31 - 1;
 const ignore = () => undefined;
@@ -82,7 +84,11 @@ export async function* runProcess(options: ProcessOptions): AsyncGenerator<Proce
         watch.stop('output_limit');
         break;
       }
-      for (const line of lines.push(chunk)) yield toOutput(line);
+      for (const line of lines.push(chunk)) {
+        // What its consumer does with a long line takes a while, and so did what was done with it here.
+        if (line !== null && line.length > LONG_LINE) await turnOfOthers();
+        yield toOutput(line);
+      }
     }
     for (const line of lines.flush()) yield toOutput(line);
     const exit = await watch.groupDead;

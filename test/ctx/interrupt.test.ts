@@ -28,7 +28,7 @@ test('SIGTERM ends a sync while a document hangs its parser', async () => {
   execFileSync('mkfifo', [join(directory, 'docs/.gitignore')]);
   const { child, said } = startCtx(directory, 'sync');
   const main = child.pid as number;
-  await until('a thread is at work', () => threadsOf(main).some(({ tid, ticks }) => tid !== main && ticks > 100));
+  await until('a thread is at work', () => threadsOf(main).some(({ tid, ticks }) => tid !== main && ticks > 15));
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([1, null]);
   expect(said()).toContain('The sync was interrupted');
