@@ -53,7 +53,9 @@ describe('a socket', () => {
       const first = messages.some(({ text }) => text === 'Leave one.');
       if (first) {
         const args = ['${survivor}', '${daemon.directory}', readFileSync(mcpConfig, 'utf8')];
-        spawn(process.execPath, args, { detached: true, stdio: 'ignore' }).unref();
+        // Without its environment, by which it would be found and ended.
+        const { SUBSTRAT_RUN_ID: LEFT_RUN, ...env } = process.env;
+        spawn(process.execPath, args, { detached: true, stdio: 'ignore', env: { ...env, LEFT_RUN } }).unref();
       } else {
         (await import('node:fs')).writeFileSync('${daemon.directory}/next-turn', '');
       }
@@ -87,6 +89,28 @@ describe('a socket', () => {
     await until('it is gone', () => runs?.every(({ id }) => processesOf(id).length === 0));
   });
 
+  test('of a turn without a sandbox is the end of all its processes, in whatever session', async () => {
+    await using daemon = await startDaemon();
+    const program = daemon.program(
+      'leaver',
+      `async () => {
+      const { spawn } = await import('node:child_process');
+      const left = spawn('sh', ['-c', 'trap "" TERM HUP; sleep 1000 & echo up; wait'], {
+        detached: true, stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      await new Promise((resolve) => left.stdout.once('data', resolve));
+      left.stdout.destroy();
+      left.unref();
+      return JSON.stringify([process.env.SUBSTRAT_RUN_ID, left.pid]);
+    }`,
+    );
+    await daemon.client.createAgent({ name: 'leaver', program });
+    const { messageId } = await daemon.client.sendMessage('leaver', { text: 'Leave one.' });
+    const [runId, pid] = JSON.parse((await daemon.client.awaitReply(messageId, 20))?.text ?? '');
+    expect(pid).toBeGreaterThan(0);
+    await until('all are gone', () => processesOf(runId).length === 0);
+  });
+
   test('of a cancelled run is closed; whoever joins again is in another run', async () => {
     await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
     const agentId = daemon.agent('lead').id;
@@ -112,7 +136,7 @@ describe('a socket', () => {
 });
 
 describe('the home', () => {
-  test('is readable by its owner only, every file of it', async () => {
+  test('is readable by its owner only, every file of it that is not an agent’s', async () => {
     await using daemon = await startDaemon({ members: { lead: {} } });
     const program = daemon.program(
       'spawner',
@@ -143,13 +167,23 @@ describe('the home', () => {
     ]) {
       expect(paths).toContain(expected);
     }
+    // What an agent made has the modes that it chose, in directories that are the owner's only.
+    const made = paths.filter((path) => /^(workspaces\/[^/]+|agents\/[^/]+\/home)\//.test(path));
     const open = paths.filter((path) => {
+      if (made.includes(path)) return false;
       const stats = lstatSync(join(daemon.home, path));
       const mode = stats.mode & 0o777;
       if (stats.isDirectory()) return mode !== 0o700;
       return stats.isSocket() ? (mode & 0o077) !== 0 : mode !== 0o600;
     });
     expect(open).toEqual([]);
+    const around = made.map((path) =>
+      path
+        .split('/')
+        .slice(0, path.startsWith('agents/') ? 3 : 2)
+        .join('/'),
+    );
+    expect(paths).toEqual(expect.arrayContaining(around));
     expect(lstatSync(join(daemon.home, 'daemon.sock')).mode & 0o777).toBe(0o600);
   });
 });

@@ -5,6 +5,7 @@ import { SubstratError } from '../core/errors.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import { under } from '../core/tracing.ts';
 import { type AgentSocket, type AgentSocketOptions, listenForAgent } from '../mcp/socket.ts';
+import { endRun } from '../providers/process.ts';
 import { type Attempt, scopeNow } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
 import type { Door } from '../runs/run-turn.ts';
@@ -82,6 +83,8 @@ export class AgentDoors {
       close: async () => {
         this.#attempts.delete(agent.id);
         await Promise.all([socket.close(), ...confined.map((wrapped) => wrapped.release())]);
+        // A sandbox ends with everything in it; without one, a process may have left its group.
+        if (sandbox.mode === 'none') await endRun(attempt.runId);
       },
     };
   };

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A process group as it is stored before the program gets its first input. */
@@ -18,19 +19,29 @@ export interface Survivor {
 }
 
 /**
- * Ends what a dead daemon left running. It kills only what is surely that group: the leader with the same start time,
- * or, when the leader is gone, a group of its number whose members carry the run's id in their environment. Of a group
- * that was not stored it kills what carries that id. Answers whether there was something to end.
+ * Ends what a dead daemon left running. It kills only what is surely of that run: the group whose leader has the same start
+ * time, and every process that carries the run's id in its environment. Returns whether there was something to end.
  */
 export async function endProcessGroup({ pid, startedAt, runId }: Survivor): Promise<boolean> {
-  if (pid === null || startedAt === null) {
-    const groups = groupsOf(runId);
+  const isLeader = pid !== null && startedAt !== null && processStartTime(pid) === startedAt;
+  if (isLeader) await killGroup(pid);
+  return (await endRun(runId)) || isLeader;
+}
+
+/**
+ * Ends the processes that carry the run's id in their environment, whatever session they are in, with their groups. A process
+ * that gave itself another environment is not found. Only on Linux. Returns whether there was something to end.
+ */
+export async function endRun(runId: string, patienceMs = 2_000): Promise<boolean> {
+  const deadline = Date.now() + patienceMs;
+  let found = false;
+  // Again, because a process may have started others meanwhile.
+  for (let groups = await groupsOf(runId); groups.length > 0; groups = await groupsOf(runId)) {
+    found = true;
     await Promise.all(groups.map((group) => killGroup(group)));
-    return groups.length > 0;
+    if (Date.now() > deadline) break;
   }
-  if (!isGroupOf({ pid, startedAt, runId })) return false;
-  await killGroup(pid);
-  return true;
+  return found;
 }
 
 /** SIGKILL to the group until nothing lives in it. Bounded: a process in an uninterruptible wait must not hold us. */
@@ -64,21 +75,18 @@ export function processStartTime(pid: number): string | null {
   return stdout?.trim() || null;
 }
 
-function isGroupOf({ pid, startedAt, runId }: ProcessGroup & { readonly runId: string }): boolean {
-  const leader = processStartTime(pid);
-  if (leader !== null) return leader === startedAt;
-  if (process.platform !== 'linux' || !startedAt.startsWith(`${bootId()} `)) return false;
-  return groupMembers(pid).some((member) => isOfRun(member, runId));
-}
-
-function groupsOf(runId: string): number[] {
+/** Not ours: whatever the daemon itself was started by, it does not end itself. */
+async function groupsOf(runId: string): Promise<number[]> {
   if (process.platform !== 'linux') return [];
-  const members = allProcesses().filter((pid) => isOfRun(pid, runId));
-  return [...new Set(members.map((pid) => readStat(pid)?.group).filter((group) => group !== undefined))];
-}
-
-function isOfRun(pid: number, runId: string): boolean {
-  return environment(pid).includes(`SUBSTRAT_RUN_ID=${runId}`);
+  const groups = new Set<number>();
+  for (const pid of allProcesses()) {
+    // Not in one go: a machine can have thousands of processes.
+    const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+    const group = environment.split('\0').includes(`SUBSTRAT_RUN_ID=${runId}`) && readStat(pid)?.group;
+    if (group) groups.add(group);
+  }
+  groups.delete(readStat(process.pid)?.group ?? 0);
+  return [...groups];
 }
 
 /** Zombies do not count: where pid 1 reaps nothing, as in many containers, they stay for ever. */
@@ -105,10 +113,6 @@ function readStat(pid: number): { state: string; group: number; startTime: strin
   // The second field is the program's name in parentheses and may hold anything; the third begins after the last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { state: fields[0] ?? '', group: Number(fields[2]), startTime: fields[19] ?? '' };
-}
-
-function environment(pid: number): string[] {
-  return read(`/proc/${pid}/environ`)?.split('\0') ?? [];
 }
 
 function bootId(): string {

@@ -256,27 +256,29 @@ describe('endProcessGroup()', () => {
     expect(await endProcessGroup({ pid: null, startedAt: null, runId })).toBe(false);
   });
 
+  test('ends what left the group, and what that starts meanwhile', async () => {
+    const { child, group } = await leave(
+      '(setsid sh -c "while :; do sleep 1000 & sleep 0.01; done") & sleep 0.1; echo 1',
+    );
+    if (child.exitCode === null) await once(child, 'exit');
+    expect(processesOf(runId).length).toBeGreaterThan(0);
+    expect(await endProcessGroup({ ...group, runId })).toBe(true);
+    expect(processesOf(runId)).toEqual([]);
+  });
+
   test('leaves alone another process with the same pid', async () => {
-    const { group } = await leave('sleep 1000 & echo $!; wait');
+    const { group } = await leave('sleep 1000 & echo $!; wait', {});
     expect(await endProcessGroup({ ...group, startedAt: `${group.startedAt}0`, runId })).toBe(false);
     expect(alive(group.pid)).toBe(true);
     await endProcessGroup({ ...group, runId });
   });
 
   test('leaves alone a group of that number that is not of the run', async () => {
-    const { child, group, printed } = await leave('sleep 1000 & echo $!', {});
+    const { child, group, printed } = await leave('sleep 1000 & echo $!', { SUBSTRAT_RUN_ID: `${runId}0` });
     if (child.exitCode === null) await once(child, 'exit');
     expect(await endProcessGroup({ ...group, runId })).toBe(false);
     expect(alive(printed)).toBe(true);
     process.kill(printed, 'SIGKILL');
-  });
-
-  test('leaves everything alone after a boot', async () => {
-    const { child, group, printed } = await leave('sleep 1000 & echo $!');
-    if (child.exitCode === null) await once(child, 'exit');
-    expect(await endProcessGroup({ ...group, startedAt: 'another-boot 1', runId })).toBe(false);
-    expect(alive(printed)).toBe(true);
-    await endProcessGroup({ ...group, runId });
   });
 
   test('answers false when nothing is left', async () => {
