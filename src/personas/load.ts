@@ -1,5 +1,3 @@
-import { stat } from 'node:fs/promises';
-import { pathToFileURL } from 'node:url';
 import type { Config } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
@@ -8,6 +6,7 @@ import { describeProblems } from '../core/validation.ts';
 import { type Environment, openScript, type ReadScript, shownPath } from '../scripting/open.ts';
 import type { Scripting, ScriptLog } from '../scripting/scripting.ts';
 import { Declaration } from './draft.ts';
+import { importText } from './module-text.ts';
 
 export type PersonaEntry = Config['agents'][number];
 type FileEntry = Exclude<PersonaEntry, { kind: 'toml' }>;
@@ -47,9 +46,10 @@ const LOAD_MS = 10_000;
 /** `last` comes back when nothing has changed. Throws when the file cannot be used. */
 export async function loadPersona(entry: PersonaEntry, last: Loaded | null, options: LoadOptions): Promise<Loaded> {
   if (entry.kind === 'toml') return loadText(entry, last);
-  const version = JSON.stringify([entry, await options.readScript(entry.path)]);
+  const text = await options.readScript(entry.path);
+  const version = JSON.stringify([entry, text]);
   if (last?.version === version) return last;
-  return entry.kind === 'lua' ? loadScript(entry, version, options) : loadModule(entry, version);
+  return entry.kind === 'lua' ? loadScript(entry, version, options) : loadModule(entry, text, version);
 }
 
 function loadText(entry: Extract<PersonaEntry, { kind: 'toml' }>, last: Loaded | null): Loaded {
@@ -88,12 +88,13 @@ async function loadScript(
   return { persona, timeoutMs, path, version, warnings };
 }
 
-async function loadModule(entry: Extract<PersonaEntry, { kind: 'ts' }>, version: string): Promise<Loaded> {
+async function loadModule(
+  entry: Extract<PersonaEntry, { kind: 'ts' }>,
+  text: string,
+  version: string,
+): Promise<Loaded> {
   const { path, timeoutMs } = entry;
-  // Node keeps every module by its address, so a changed file gets a new one.
-  const address = pathToFileURL(path);
-  address.hash = String((await stat(path)).mtimeMs);
-  const { default: given } = (await import(address.href)) as { default?: Partial<Persona> };
+  const { default: given } = (await importText(path, text)) as { default?: Partial<Persona> };
   if (typeof given?.resolve !== 'function') {
     throw wrong(entry, 'its default export must be a persona: export default definePersona({ … })');
   }

@@ -1,0 +1,31 @@
+import { hash } from 'node:crypto';
+import { registerHooks } from 'node:module';
+import { pathToFileURL } from 'node:url';
+
+/**
+ * Imports a module as it was read: the text that was looked at is executed, whatever the file has become since. What it
+ * imports is read by Node. Node keeps modules by their address, so another text gets another address.
+ */
+export async function importText(path: string, text: string): Promise<Readonly<Record<string, unknown>>> {
+  const address = pathToFileURL(path);
+  address.hash = hash('sha256', text);
+  const hooks = registerHooks({
+    load(url, context, next) {
+      const format = url === address.href ? formatOf(path, text, context.format) : null;
+      return format === null ? next(url, context) : { format, source: text, shortCircuit: true };
+    },
+  });
+  try {
+    return (await import(address.href)) as Record<string, unknown>;
+  } finally {
+    hooks.deregister();
+  }
+}
+
+/** Null for CommonJS, which Node loads itself. Where no package.json says what a file is, its text does. */
+function formatOf(path: string, text: string, known: string | null | undefined): string | null {
+  if (known?.startsWith('module')) return known;
+  const isCommon = known !== undefined && known !== null;
+  if (isCommon || !/^\s*export\b/m.test(text)) return null;
+  return path.endsWith('ts') ? 'module-typescript' : 'module';
+}
