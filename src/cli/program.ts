@@ -16,6 +16,7 @@ const commands: Commands = {
   token: async (context) => (await import('./commands/token.ts')).tokenCommand(context),
   backup: async (context) => (await import('./commands/backup.ts')).backupCommand(context),
   restore: async (context) => (await import('./commands/backup.ts')).restoreCommand(context),
+  store: async (context) => (await import('./commands/store.ts')).storeCommand(context),
   doctor: async (context) => (await import('./commands/doctor.ts')).doctorCommand(context),
   completions: async (context) => (await import('./commands/completions.ts')).completionsCommand(context),
 };

@@ -45,6 +45,7 @@ describe('loadConfig()', () => {
         maxLinks: 100,
       },
       events: { retentionMs: 30 * 86_400_000, heartbeatMs: 15_000, patienceMs: 30_000 },
+      retention: { messagesMs: null, runsMs: null, runMessagesMs: null, historyMs: null },
       backup: { maxFileBytes: 256 * 2 ** 20, maxHomeBytes: 4096 * 2 ** 20, maxEntries: 200_000 },
       sandbox: { mode: process.platform === 'linux' ? 'bwrap' : 'none', roots: [], network: [] },
       providers: {},

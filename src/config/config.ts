@@ -23,6 +23,7 @@ import { limits } from './sections/limits.ts';
 import { members } from './sections/members.ts';
 import { people } from './sections/people.ts';
 import { providers } from './sections/providers.ts';
+import { retention } from './sections/retention.ts';
 import { retrieval } from './sections/retrieval.ts';
 import { sandbox } from './sections/sandbox.ts';
 import { server } from './sections/server.ts';
@@ -36,6 +37,7 @@ export const sections = (place: Place) => ({
   limits,
   events,
   backup,
+  retention,
   sandbox: sandbox(place),
   providers: providers(place),
   members: members(place),

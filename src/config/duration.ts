@@ -1,19 +1,26 @@
 import * as z from 'zod';
+import { maybe } from './fields.ts';
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const form = 'must be a duration such as "30m" (units: ms, s, m, h, d)';
 
 /** A duration as a string with its unit, read as milliseconds. */
 export function duration({ fallback, min, max }: { fallback: string; min: string; max: string }) {
-  return z
-    .string(form)
-    .transform((text, context) => {
-      const ms = parseDuration(text);
-      if (ms !== null && ms >= (parseDuration(min) ?? 0) && ms <= (parseDuration(max) ?? 0)) return ms;
-      context.addIssue(ms === null ? form : `must be a duration from ${min} to ${max}`);
-      return z.NEVER;
-    })
-    .prefault(fallback);
+  return ranged({ min, max }).prefault(fallback);
+}
+
+/** The same for a key that may be left out, null then. */
+export function maybeDuration(range: { min: string; max: string }) {
+  return maybe(ranged(range));
+}
+
+function ranged({ min, max }: { min: string; max: string }) {
+  return z.string(form).transform((text, context) => {
+    const ms = parseDuration(text);
+    if (ms !== null && ms >= (parseDuration(min) ?? 0) && ms <= (parseDuration(max) ?? 0)) return ms;
+    context.addIssue(ms === null ? form : `must be a duration from ${min} to ${max}`);
+    return z.NEVER;
+  });
 }
 
 /** Milliseconds, or null for a text that is no duration. */

@@ -56,6 +56,7 @@ const JUDGE: Judge = {
   channels: nothing,
   people: nothing,
   backup: nothing,
+  retention: nothing,
   chunking: nothing,
   retrieval: nothing,
   db: (db, directory) => {

@@ -6,14 +6,18 @@ import { type Restored, restoreBackup } from '../backup/restore.ts';
 import { type Config, loadConfig } from '../config/config.ts';
 import { makeHome } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
+import { compactFile } from '../store/compact.ts';
 import { NEWEST_SCHEMA } from '../store/migrate.ts';
 import { lockHome } from './home.ts';
 import { checkRememberedStore, rememberStore } from './remembered-store.ts';
 
 /** What the command line does to a home without its daemon, or beside it. */
-interface HomeOptions {
+interface Place {
   readonly home: string;
   readonly configFile: string | null;
+}
+
+interface HomeOptions extends Place {
   readonly file: string;
   readonly onProgress: (line: string) => void;
 }
@@ -48,6 +52,24 @@ export async function restoreHome(options: HomeOptions & { readonly force: boole
   }
 }
 
-function configOf({ home, configFile }: HomeOptions): Config {
+/** Beside a daemon or without one. */
+export async function compactHome(place: Place): Promise<{ readonly before: number; readonly after: number }> {
+  const config = configOf(place);
+  checkRememberedStore(place.home, config);
+  if (!('path' in config.db)) {
+    const message =
+      'The store is a PostgreSQL database, which makes its space usable again by itself. To give space back to the disk, run VACUUM FULL with psql while no daemon runs.';
+    throw new SubstratError('unsupported', message);
+  }
+  if (!existsSync(config.db.path)) throw new SubstratError('not_found', `There is no store at ${config.db.path}.`);
+  try {
+    return compactFile(config.db.path);
+  } catch (error) {
+    const message = `The store could not be compacted: ${(error as Error).message}. Nothing was changed.`;
+    throw new SubstratError('store', message, { cause: error });
+  }
+}
+
+function configOf({ home, configFile }: Place): Config {
   return loadConfig({ ...(configFile && { file: configFile }), cwd: process.cwd(), home, env: process.env });
 }

@@ -40,9 +40,10 @@ import { readBoot } from './boot.ts';
 import { type Configured, createConfigured } from './configured.ts';
 import { AgentDoors } from './doors.ts';
 import { type Home, takeHome } from './home.ts';
+import { Housekeeping } from './housekeeping.ts';
 import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import type { Log } from './log.ts';
-import { adoptNode, HEARTBEAT_MS, leaveNode, listNodes, nodeNotices, seeNode } from './nodes.ts';
+import { adoptNode, leaveNode, listNodes, nodeNotices, seeNode } from './nodes.ts';
 import { askPersona, findPersona } from './personas.ts';
 import { checkTools, createProviders } from './providers.ts';
 import { openStoreOf } from './store-start.ts';
@@ -62,8 +63,6 @@ export interface DaemonOptions {
 
 const HEAD_START_MS = 25;
 const UNHURRIED_MS = 1_000;
-const HOUSEKEEPING_MS = 3_600_000;
-const KEEP_POSTS_MS = 24 * 3_600_000;
 
 /** One node: everything that runs, wired together. The rooms know nothing of each other beyond what is handed to them here. */
 export class Daemon {
@@ -101,10 +100,9 @@ export class Daemon {
   #configured: Configured | null = null;
   #extensions: Promise<Extensions> | null = null;
   readonly #toolListeners = new Set<() => void>();
-  #housekeeping: NodeJS.Timeout | null = null;
+  readonly #housekeeping = new Housekeeping(this);
   /** What the owner should know of this start. */
   #notices: readonly string[] = [];
-  #heartbeat: NodeJS.Timeout | null = null;
   #opening: NodeJS.Timeout | null = null;
 
   /** Takes the home, opens the store, ends and takes up what a dead daemon left, and starts to work. */
@@ -360,8 +358,7 @@ export class Daemon {
   }
 
   async stop(): Promise<void> {
-    if (this.#housekeeping) clearInterval(this.#housekeeping);
-    if (this.#heartbeat) clearInterval(this.#heartbeat);
+    await this.#housekeeping.stop();
     if (this.#opening) clearTimeout(this.#opening);
     await this.#configured?.close();
     await this.#api?.close();
@@ -442,8 +439,7 @@ export class Daemon {
         this.extensions().catch((error) => this.log.error({ error: error.message }, 'no persona can be used'));
       }, wait);
     }
-    this.#housekeeping = setInterval(() => void this.forget(), HOUSEKEEPING_MS);
-    this.#heartbeat = setInterval(() => void seeNode(this).catch(() => {}), HEARTBEAT_MS);
+    this.#housekeeping.start();
     for (const notice of await nodeNotices(this)) this.log.warn({}, notice);
     this.#begun = true;
     this.log.info({ home: home.path, engine: store.engine, url: this.#url }, 'the daemon is up');
@@ -467,16 +463,9 @@ export class Daemon {
 
   readonly #write: WriteOnce = async (effect) => ({ value: await this.store.write(effect), fresh: true });
 
-  /** Old events and the answers to old posts; messages and runs stay. */
-  async forget(): Promise<void> {
-    const now = this.clock();
-    const { retentionMs } = this.config.events;
-    await this.store
-      .write(async (tx) => {
-        await tx.deleteEvents({ before: now - retentionMs });
-        await tx.deletePosts({ before: now - KEEP_POSTS_MS });
-      })
-      .catch((error) => this.log.error({ error: error.message }, 'old events could not be removed'));
+  /** Removes what is older than the configuration keeps. */
+  forget(): Promise<void> {
+    return this.#housekeeping.forget();
   }
 }
 

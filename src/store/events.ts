@@ -23,13 +23,6 @@ export function eventQueries({ db, one, run, all }: Queries, batch: BatchState) 
       data: p.data,
     }),
   );
-  const setCounter = run((p: { value: number }) =>
-    db.updateTable('counters').set({ value: p.value }).where('name', '=', 'event'),
-  );
-  const firstSince = one((p: { at: number }) =>
-    db.selectFrom('events').select('seq').where('at', '>=', p.at).orderBy('seq').limit(1),
-  );
-  const deleteBelow = run((p: { seq: number }) => db.deleteFrom('events').where('seq', '<', p.seq));
   return {
     /** Numbered without gaps in commit order: writers are serial, and a writer that fails gives its numbers back. */
     appendEvent: async (event: NewEvent): Promise<number> => {
@@ -48,13 +41,6 @@ export function eventQueries({ db, one, run, all }: Queries, batch: BatchState) 
     getEventCounter: async (_: object): Promise<number> => (await last({}))?.seq ?? (await counter({}))?.value ?? 0,
     /** The number of the oldest event that is kept; null when none is. */
     getOldestEvent: one((_: object) => db.selectFrom('events').select((eb) => eb.fn.min('seq').as('seq'))),
-    /** From the oldest on, up to the first that is young enough. What the last number was stays known. */
-    deleteEvents: async (p: { before: number }): Promise<number> => {
-      const seq = (await last({}))?.seq;
-      if (seq === null || seq === undefined) return 0;
-      await setCounter({ value: seq });
-      return deleteBelow({ seq: (await firstSince({ at: p.before }))?.seq ?? seq + 1 });
-    },
     listEvents: all((p: { after: number; limit: number }) =>
       db.selectFrom('events').selectAll().where('seq', '>', p.after).orderBy('seq').limit(p.limit),
     ),

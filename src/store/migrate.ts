@@ -17,6 +17,7 @@ import { nodes } from './migrations/0015-nodes.ts';
 import { wideNumbers } from './migrations/0016-wide-numbers.ts';
 import { deaths } from './migrations/0017-deaths.ts';
 import { payers } from './migrations/0018-payers.ts';
+import { retention } from './migrations/0019-retention.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -39,6 +40,7 @@ const migrations: readonly string[] = [
   wideNumbers,
   deaths,
   payers,
+  retention,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

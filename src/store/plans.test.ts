@@ -78,6 +78,14 @@ describe.each([false, true])('with 100,000 old messages, statistics: %s', (stati
     ['findPassagesContaining', [], (q) => q.findPassagesContaining({ ...anything(), text: 'x', limit: 5 })],
     ['listEvents', [], (q) => q.listEvents({ after: 5, limit: 5 })],
     [
+      'pruneMessages',
+      ['runs_trigger', 'runs_serves', 'requests_reply', 'messages_thread', 'messages_reply', 'requests_parent'],
+      (q) => q.pruneMessages({ before: 1, after: 1_050, limit: 5 }),
+    ],
+    ['pruneRecords', [], (q) => q.pruneRecords({ before: 9e9, after: { seq: 1_050, id: '' }, limit: 5 })],
+    ['pruneRuns', ['deliveries_run'], (q) => q.pruneRuns({ before: 9e9, after: { seq: 1_050, id: '' }, limit: 5 })],
+    ['pruneHistory', [], (q) => q.pruneHistory({ before: 1, after: { blockId: '', version: 0 }, limit: 5 })],
+    [
       'listAgentViews',
       ['agents_created', 'runs_live', 'deliveries_pending'],
       (q) => q.listAgentViews({ after: { createdAt: 1, id: '' }, limit: 5, all: false }),

@@ -17,6 +17,5 @@ export function postQueries({ db, one, run }: Queries) {
         created_at: p.created_at,
       }),
     ),
-    deletePosts: run((p: { before: number }) => db.deleteFrom('posts').where('created_at', '<', p.before)),
   };
 }

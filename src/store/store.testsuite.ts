@@ -12,6 +12,7 @@ import { testMemory } from './memory.testsuite.ts';
 import { testNodes } from './nodes.testsuite.ts';
 import { testRecords } from './records.testsuite.ts';
 import { testRequests } from './requests.testsuite.ts';
+import { testRetention } from './retention.testsuite.ts';
 import { testRuns } from './runs.testsuite.ts';
 import { type StoreSubject, useStore } from './store.testkit.ts';
 import type { Tx } from './store.ts';
@@ -31,6 +32,7 @@ export function testStore(subject: StoreSubject): void {
     testChannels(kit);
     testWorkspaces(kit);
     testNodes(kit);
+    testRetention(kit);
     testMemory(kit);
     testKnowledge(kit);
     testChunkSearch(kit);

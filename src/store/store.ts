@@ -15,6 +15,7 @@ import type { Engine } from './query.ts';
 import type { reactionQueries } from './reactions.ts';
 import type { recordQueries } from './records.ts';
 import type { requestQueries } from './requests.ts';
+import type { retentionQueries } from './retention.ts';
 import type { runQueries } from './runs.ts';
 import type { tokenQueries } from './tokens.ts';
 import type { turnQueries } from './turns.ts';
@@ -72,6 +73,7 @@ export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof reactionQueries> &
   ReturnType<typeof recordQueries> &
   ReturnType<typeof requestQueries> &
+  ReturnType<typeof retentionQueries> &
   ReturnType<typeof runQueries> &
   ReturnType<typeof tokenQueries> &
   ReturnType<typeof turnQueries> &

@@ -16,6 +16,7 @@ import { createQueries, type Engine, type Execute } from './query.ts';
 import { reactionQueries } from './reactions.ts';
 import { recordQueries } from './records.ts';
 import { requestQueries } from './requests.ts';
+import { retentionQueries } from './retention.ts';
 import { runQueries } from './runs.ts';
 import type { Tx } from './store.ts';
 import { tokenQueries } from './tokens.ts';
@@ -43,6 +44,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     ...reactionQueries(queries),
     ...recordQueries(queries),
     ...requestQueries(queries),
+    ...retentionQueries(queries),
     ...runQueries(queries, batch),
     ...tokenQueries(queries),
     ...turnQueries(queries),

@@ -26,6 +26,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0016-wide-numbers.ts': '6b18ea61ff5ee02b',
   '0017-deaths.ts': '45b5fd84c3f96b8e',
   '0018-payers.ts': 'ce2f4a3f538b2c12',
+  '0019-retention.ts': 'a4c3099e0c04581c',
 };
 
 test('migrations that landed are never edited, and every one is listed here', async () => {

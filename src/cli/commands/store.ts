@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { Command, Option } from 'commander';
+import { createClient } from '../../client/client.ts';
+import { SubstratError } from '../../core/errors.ts';
+import type { Context, GlobalOptions } from '../context.ts';
+import { spin } from '../terminal.ts';
+
+/** Before writes of a daemon, which wait for 30 seconds, fail. */
+const PATIENCE_MS = 20_000;
+const PRELOAD = fileURLToPath(new URL('../../../bin/preload.cjs', import.meta.url));
+
+export function storeCommand(context: Context): Command {
+  return new Command('store').description('Look after the store.').addCommand(compactCommand(context));
+}
+
+interface CompactOptions extends GlobalOptions {
+  readonly here?: boolean;
+}
+
+function compactCommand(context: Context): Command {
+  return new Command('compact')
+    .description("Rewrite a SQLite store without its free space. A running daemon's writes wait meanwhile.")
+    .addOption(new Option('--here', 'in this process').hideHelp())
+    .addHelpText('after', '\nExample:\n  substrat store compact')
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<CompactOptions>();
+      const sizes = await (options.here ? compactHere(context, options) : compactBeside(context, options));
+      if (options.json) return context.print(JSON.stringify({ status: 'compacted', ...sizes }));
+      context.print(`Compacted the store: ${megabytes(sizes.before)} before, ${megabytes(sizes.after)} now.`);
+    });
+}
+
+async function compactHere(context: Context, { config }: CompactOptions): Promise<Sizes> {
+  const { compactHome } = await import('../../daemon/backups.ts');
+  return compactHome({ home: context.home(), configFile: config ?? null });
+}
+
+/** In a process of its own, which can be ended: SQLite undoes what it had begun. */
+async function compactBeside(context: Context, { config }: CompactOptions): Promise<Sizes> {
+  const status = await createClient({ home: context.home() })
+    .getStatus()
+    .catch(() => null);
+  const named = config ?? status?.config ?? null;
+  const args = ['store', 'compact', '--here', '--json', ...(named ? ['--config', named] : [])];
+  const child = spawn(process.execPath, ['--require', PRELOAD, process.argv[1] as string, ...args]);
+  const stopSpinning = spin('Compacting ...');
+  let late = false;
+  const timer = status && setTimeout(() => (late = child.kill('SIGKILL')), PATIENCE_MS);
+  const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
+  if (timer) clearTimeout(timer);
+  stopSpinning();
+  if (code === 0) return JSON.parse(stdout) as Sizes;
+  if (!late) throw new SubstratError('store', stderr.trim().replace(/^substrat: /, ''));
+  const message = `The store was not compacted within ${PATIENCE_MS / 1000} seconds, and the daemon waits to write. Nothing was changed. Stop the daemon, then try again.`;
+  throw new SubstratError('timeout', message);
+}
+
+interface Sizes {
+  readonly before: number;
+  readonly after: number;
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+}

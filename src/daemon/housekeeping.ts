@@ -1,0 +1,47 @@
+import type { Daemon } from './daemon.ts';
+import { HEARTBEAT_MS, seeNode } from './nodes.ts';
+import { forgetOld } from './retention.ts';
+
+/** What is old is removed soon after the start, and then again and again. */
+const FIRST_MS = 20_000;
+const NEXT_MS = 600_000;
+
+/** What a daemon does beside its work: it says that it is alive, and removes what is older than the configuration keeps. */
+export class Housekeeping {
+  readonly #daemon: Daemon;
+  readonly #stopping = new AbortController();
+  #heartbeat: NodeJS.Timeout | null = null;
+  #next: NodeJS.Timeout | null = null;
+  #forgetting: Promise<void> | null = null;
+
+  constructor(daemon: Daemon) {
+    this.#daemon = daemon;
+  }
+
+  start(): void {
+    this.#heartbeat = setInterval(() => void seeNode(this.#daemon).catch(() => {}), HEARTBEAT_MS);
+    this.#wait(FIRST_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    if (this.#heartbeat) clearInterval(this.#heartbeat);
+    if (this.#next) clearTimeout(this.#next);
+    await this.#forgetting;
+  }
+
+  async forget(): Promise<void> {
+    await forgetOld(this.#daemon, this.#stopping.signal).catch((error) => {
+      if (this.#stopping.signal.aborted) return;
+      this.#daemon.log.error({ error: error.message }, 'what is old could not be removed');
+    });
+  }
+
+  #wait(ms: number): void {
+    this.#next = setTimeout(() => {
+      this.#forgetting = this.forget().finally(() => {
+        if (!this.#stopping.signal.aborted) this.#wait(NEXT_MS);
+      });
+    }, ms);
+  }
+}

@@ -1,0 +1,6 @@
+/** What refers to a message is found when the message is removed; without these, every removal would read all runs and requests. */
+export const retention = `
+create index runs_trigger on runs (trigger_id) where trigger_id is not null;
+create index runs_serves on runs (serves) where serves is not null;
+create index requests_reply on requests (reply_id) where reply_id is not null;
+`;

@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { addAgent, answer, endRun, queueRun, type StoreKit, send, startRun } from './store.testkit.ts';
+import type { Tx } from './store.ts';
+
+/** When what is young was made. Messages of the kit are of the time 0. */
+const NOW = 1_000;
+
+export function testRetention({ read, write }: StoreKit): void {
+  const place = { seq: -1, id: '' };
+
+  /** Removes step by step, as the daemon does. */
+  async function pruneAll<Place>(
+    first: Place,
+    prune: (tx: Tx, after: Place) => Promise<{ removed: number; next: Place | null }>,
+  ): Promise<number> {
+    let removed = 0;
+    for (let after: Place | null = first; after !== null; ) {
+      const from: Place = after;
+      const done = await write((tx) => prune(tx, from));
+      removed += done.removed;
+      after = done.next;
+    }
+    return removed;
+  }
+  const exists = (id: string) => read(async (tx) => (await tx.getMessage({ id })) !== null);
+
+  describe('retention', () => {
+    test('of messages removes what is old and settled, with everything that hangs on it', async () => {
+      const made = await write(async (tx) => {
+        const [asker, recipient] = [await addAgent(tx), await addAgent(tx)];
+        const settled = await send(tx, { to: recipient, from: asker.id, kind: 'request' });
+        await tx.acknowledgeDelivery({ messageId: settled, agentId: recipient.id });
+        const child = await send(tx, { to: asker, from: recipient.id, kind: 'request', parent: settled });
+        await tx.acknowledgeDelivery({ messageId: child, agentId: asker.id });
+        const childReply = await answer(tx, child, recipient, asker);
+        await tx.acknowledgeDelivery({ messageId: childReply, agentId: recipient.id });
+        const reply = await answer(tx, settled, asker, recipient);
+        await tx.acknowledgeDelivery({ messageId: reply, agentId: asker.id });
+        await tx.insertReaction({ messageId: settled, emoji: '👍', participantId: asker.id, at: 1 });
+        const pending = await send(tx, { to: recipient });
+        const open = await send(tx, { to: recipient, kind: 'request' });
+        await tx.acknowledgeDelivery({ messageId: open, agentId: recipient.id });
+        return { settled, child, childReply, reply, pending, open };
+      });
+      const step = (tx: Tx, after: number) => tx.pruneMessages({ before: 1, after, limit: 200 });
+      const removed = await pruneAll(0, step);
+      expect(removed).toBeGreaterThanOrEqual(4);
+      expect(await Promise.all([made.settled, made.child, made.childReply, made.reply].map(exists))).toEqual([
+        false,
+        false,
+        false,
+        false,
+      ]);
+      expect(await Promise.all([made.pending, made.open].map(exists))).toEqual([true, true]);
+      expect(await pruneAll(0, step)).toBe(0);
+    });
+
+    test('of messages keeps what is young, what a live run is about, and what a thread hangs on', async () => {
+      const { triggered, root, run } = await write(async (tx) => {
+        const agent = await addAgent(tx);
+        const running = await startRun(tx, agent);
+        const [carried] = await tx.listPending({ agentId: agent.id, limit: 1 });
+        const first = (carried as { message_id: string }).message_id;
+        await tx.setRunStart({ id: running.id, serves: first, triggerId: first, chainDepth: 0, payerId: null });
+        await tx.acknowledgeDelivery({ messageId: first, agentId: agent.id });
+        await tx.closeRequest({ id: first, at: 1 });
+        const begun = await send(tx, { to: agent });
+        await tx.acknowledgeDelivery({ messageId: begun, agentId: agent.id });
+        const seq = await tx.appendEvent({ type: 'test', at: 0, data: {} });
+        await tx.insertMessage({
+          id: randomUUID(),
+          seq,
+          channel_id: `in-${agent.id}`,
+          author_id: 'user',
+          run_id: null,
+          kind: 'message',
+          text: 'in the thread',
+          in_reply_to: null,
+          late: 0,
+          chain_depth: 0,
+          created_at: NOW,
+          thread_id: begun,
+          trace: null,
+          payer_id: null,
+        });
+        return { triggered: first, root: begun, run: running };
+      });
+      const prune = () => pruneAll(0, (tx, after: number) => tx.pruneMessages({ before: 1, after, limit: 200 }));
+      await prune();
+      expect([await exists(triggered), await exists(root)]).toEqual([true, true]);
+      await write((tx) => endRun(tx, run));
+      await prune();
+      expect([await exists(triggered), await exists(root)]).toEqual([false, true]);
+      expect(await read((tx) => tx.getRun({ id: run.id }))).toMatchObject({ trigger_id: null, serves: null });
+    });
+
+    test('of runs and their records removes ended ones, records first, in steps', async () => {
+      const { ended, running, waiting } = await write(async (tx) => {
+        const record = async (runId: string) => {
+          for (let i = 0; i < 5; i++) {
+            await tx.insertRecord({
+              run_id: runId,
+              step: 1,
+              attempt: 1,
+              type: 'assistant_message',
+              tool: null,
+              call_id: null,
+              call_key: null,
+              content: 'x',
+              is_error: 0,
+              effect: 0,
+              created_at: 1,
+            });
+          }
+        };
+        const one = await startRun(tx, await addAgent(tx));
+        await record(one.id);
+        await endRun(tx, one);
+        await tx.endCarried({ runId: one.id, state: 'acknowledged' });
+        const two = await startRun(tx, await addAgent(tx));
+        await record(two.id);
+        return { ended: one, running: two, waiting: await queueRun(tx, await addAgent(tx)) };
+      });
+      const records = (id: string) => read(async (tx) => (await tx.listRecords({ runId: id })).length);
+      const runs = (before: number) => pruneAll(place, (tx, after) => tx.pruneRuns({ before, after, limit: 200 }));
+      // A run ends at 2000 in this kit.
+      expect(await records(ended.id)).toBe(5);
+      await pruneAll(place, (tx, after) => tx.pruneRecords({ before: 2000, after, limit: 200 }));
+      await runs(2001);
+      expect(await records(ended.id)).toBe(5);
+      expect(await read((tx) => tx.getRun({ id: ended.id }))).not.toBeNull();
+      await pruneAll(place, (tx, after) => tx.pruneRecords({ before: 2001, after, limit: 200 }));
+      expect([await records(ended.id), await records(running.id)]).toEqual([0, 5]);
+      await runs(2001);
+      expect(await read((tx) => tx.getRun({ id: ended.id }))).toBeNull();
+      for (const { id } of [running, waiting]) expect(await read((tx) => tx.getRun({ id }))).not.toBeNull();
+    });
+
+    test('of history removes earlier texts, never the last', async () => {
+      const ids = [randomUUID(), randomUUID()];
+      await write(async (tx) => {
+        for (const id of ids) {
+          const row = { id, owner_id: 'user', label: id, label_key: id, text: 'c', version: 3, open: 0 };
+          await tx.insertBlock({ ...row, created_at: 1, updated_at: 3, deleted_at: null });
+          for (const version of [1, 2, 3]) {
+            await tx.insertBlockChange({ block_id: id, version, text: 'x', changed_by: 'user', at: version });
+          }
+        }
+      });
+      const versions = (id: string) =>
+        read(async (tx) =>
+          (await tx.listBlockChanges({ blockId: id, before: 9, limit: 9 })).map(({ version }) => version),
+        );
+      const first = { blockId: '', version: 0 };
+      const prune = (before: number) => pruneAll(first, (tx, after) => tx.pruneHistory({ before, after, limit: 2 }));
+      await prune(2);
+      expect(await Promise.all(ids.map(versions))).toEqual([
+        [3, 2],
+        [3, 2],
+      ]);
+      await prune(9);
+      expect(await Promise.all(ids.map(versions))).toEqual([[3], [3]]);
+    });
+  });
+}

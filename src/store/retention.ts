@@ -1,0 +1,248 @@
+import { sql } from 'kysely';
+import { isOneOf, listOf } from './key-list.ts';
+import type { Queries } from './query.ts';
+
+/** A step looks at so many rows from a place on, and removes those that are older than `before` and that nothing needs any more. */
+export interface PruneStep<Place> {
+  readonly before: number;
+  readonly after: Place;
+  readonly limit: number;
+}
+
+export interface Pruned<Place> {
+  readonly removed: number;
+  /** Where the next step begins; null behind the last, or where nothing that was looked at is old. */
+  readonly next: Place | null;
+}
+
+export interface RunPlace {
+  readonly seq: number;
+  readonly id: string;
+}
+
+export interface ChangePlace {
+  readonly blockId: string;
+  readonly version: number;
+}
+
+/**
+ * Removing what is old, a step at a time: each is a transaction of its own, and short. Messages that somebody still has to get or to
+ * answer, and runs that have not ended, stay however old they are.
+ */
+export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
+  const oldEvents = all((p: { limit: number }) =>
+    db.selectFrom('events').select(['seq', 'at']).orderBy('seq').limit(p.limit),
+  );
+  const removeEvents = run((p: { seq: number }) => db.deleteFrom('events').where('seq', '<', p.seq));
+  const keepCounter = run((p: { seq: number }) =>
+    db.updateTable('counters').set({ value: p.seq }).where('name', '=', 'event').where('value', '<', p.seq),
+  );
+  const oldPosts = all((p: { before: number; limit: number }) =>
+    db
+      .selectFrom('posts')
+      .select(['participant_id', 'key'])
+      .where('created_at', '<', p.before)
+      .orderBy('created_at')
+      .limit(p.limit),
+  );
+  const removePost = run((p: { participant_id: string; key: string }) =>
+    db.deleteFrom('posts').where('participant_id', '=', p.participant_id).where('key', '=', p.key),
+  );
+
+  const runsFrom = all((p: { seq: number; id: string; limit: number }) =>
+    db
+      .selectFrom('runs')
+      .select(['id', 'seq', 'state', 'created_at', 'ended_at'])
+      .where((eb) => eb(eb.refTuple('seq', 'id'), '>', eb.tuple(p.seq, p.id)))
+      .orderBy('seq')
+      .orderBy('id')
+      .limit(p.limit),
+  );
+  /** The runs of a window that ended before, and where the next window begins. */
+  const endedRuns = async ({ before, after, limit }: PruneStep<RunPlace>) => {
+    const rows = await runsFrom({ ...after, limit });
+    const old = rows.filter((row) => row.created_at < before);
+    const ended = old.filter(
+      ({ state, ended_at }) => state !== 'created' && state !== 'running' && (ended_at ?? before) < before,
+    );
+    const last = rows.at(-1);
+    return {
+      ids: ended.map(({ id }) => id),
+      next: last && old.length > 0 ? { seq: last.seq, id: last.id } : null,
+    };
+  };
+  const removeRecords = run((p: { ids: unknown; limit: number }) => {
+    const key = sql.ref(engine === 'sqlite' ? 'rowid' : 'ctid');
+    return db
+      .deleteFrom('run_messages')
+      .where(
+        sql<boolean>`${key} in (select ${key} from run_messages where ${isOneOf(engine, 'run_id', p.ids, 'text')} limit ${p.limit})`,
+      );
+  });
+  const removeRuns = run((p: { ids: unknown }) =>
+    db
+      .deleteFrom('runs')
+      .where(isOneOf(engine, 'runs.id', p.ids, 'text'))
+      .where(({ not, exists, selectFrom }) =>
+        not(exists(selectFrom('run_messages').select('n').whereRef('run_messages.run_id', '=', 'runs.id'))),
+      )
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('deliveries')
+              .select('deliveries.message_id')
+              .whereRef('deliveries.run_id', '=', 'runs.id')
+              .where('deliveries.state', '=', 'injected'),
+          ),
+        ),
+      ),
+  );
+
+  const messagesFrom = all((p: { seq: number; limit: number }) =>
+    db.selectFrom('messages').select(['seq', 'created_at']).where('seq', '>', p.seq).orderBy('seq').limit(p.limit),
+  );
+  /** Nobody has still to get it or to answer it, no turn is about it, and no thread hangs on it. */
+  const settledMessages = all((p: { from: number; to: number; before: number }) =>
+    db
+      .selectFrom('messages')
+      .select('messages.id')
+      .where('messages.seq', '>', p.from)
+      .where('messages.seq', '<=', p.to)
+      .where('messages.created_at', '<', p.before)
+      .where(({ not, exists, selectFrom, and }) =>
+        and([
+          not(
+            exists(
+              selectFrom('deliveries')
+                .select('deliveries.seq')
+                .whereRef('deliveries.message_id', '=', 'messages.id')
+                .where('deliveries.state', 'in', ['pending', 'injected']),
+            ),
+          ),
+          not(
+            exists(
+              selectFrom('requests as own')
+                .select('own.seq')
+                .whereRef('own.message_id', '=', 'messages.id')
+                .where('own.state', '=', 'open'),
+            ),
+          ),
+          not(
+            exists(
+              selectFrom('requests as child')
+                .select('child.seq')
+                .whereRef('child.parent_id', '=', 'messages.id')
+                .where('child.state', '=', 'open'),
+            ),
+          ),
+          not(
+            exists(
+              selectFrom('runs as about')
+                .select('about.seq')
+                .whereRef('about.trigger_id', '=', 'messages.id')
+                .where('about.state', 'in', ['created', 'running']),
+            ),
+          ),
+          not(
+            exists(
+              selectFrom('runs as serving')
+                .select('serving.seq')
+                .whereRef('serving.serves', '=', 'messages.id')
+                .where('serving.state', 'in', ['created', 'running']),
+            ),
+          ),
+          not(
+            exists(selectFrom('messages as reply').select('reply.seq').whereRef('reply.thread_id', '=', 'messages.id')),
+          ),
+        ]),
+      ),
+  );
+  const list = (column: string, ids: unknown) => isOneOf(engine, column, ids, 'text');
+  const cut = [
+    run((p: { ids: unknown }) => db.deleteFrom('reactions').where(list('message_id', p.ids))),
+    run((p: { ids: unknown }) => db.deleteFrom('deliveries').where(list('message_id', p.ids))),
+    run((p: { ids: unknown }) => db.updateTable('requests').set({ parent_id: null }).where(list('parent_id', p.ids))),
+    run((p: { ids: unknown }) => db.updateTable('requests').set({ reply_id: null }).where(list('reply_id', p.ids))),
+    run((p: { ids: unknown }) => db.updateTable('runs').set({ trigger_id: null }).where(list('trigger_id', p.ids))),
+    run((p: { ids: unknown }) => db.updateTable('runs').set({ serves: null }).where(list('serves', p.ids))),
+    run((p: { ids: unknown }) => db.deleteFrom('requests').where(list('message_id', p.ids))),
+    run((p: { ids: unknown }) =>
+      db.updateTable('messages').set({ in_reply_to: null }).where(list('in_reply_to', p.ids)),
+    ),
+    run((p: { ids: unknown }) => db.deleteFrom('messages').where(list('id', p.ids))),
+  ];
+
+  const changesFrom = all((p: { blockId: string; version: number; limit: number }) =>
+    db
+      .selectFrom('block_changes')
+      .select(['block_id', 'version'])
+      .where((eb) => eb(eb.refTuple('block_id', 'version'), '>', eb.tuple(p.blockId, p.version)))
+      .orderBy('block_id')
+      .orderBy('version')
+      .limit(p.limit),
+  );
+  const removeChanges = (from: ChangePlace, to: ChangePlace, before: number) =>
+    fetch(
+      db
+        .deleteFrom('block_changes')
+        .where((eb) => eb(eb.refTuple('block_id', 'version'), '>', eb.tuple(from.blockId, from.version)))
+        .where((eb) => eb(eb.refTuple('block_id', 'version'), '<=', eb.tuple(to.blockId, to.version)))
+        .where('at', '<', before)
+        // What the block is now is the last thing in its history.
+        .where('version', '<', (eb) =>
+          eb.selectFrom('blocks').select('blocks.version').whereRef('blocks.id', '=', 'block_changes.block_id'),
+        )
+        .returning('version'),
+    );
+
+  return {
+    /** From the oldest on, up to the first that is young enough. What the last number was stays known. */
+    pruneEvents: async ({ before, limit }: { before: number; limit: number }): Promise<number> => {
+      const rows = await oldEvents({ limit });
+      const young = rows.findIndex(({ at }) => at >= before);
+      const count = young < 0 ? rows.length : young;
+      const last = rows[count - 1];
+      if (!last) return 0;
+      await keepCounter({ seq: last.seq });
+      return removeEvents({ seq: last.seq + 1 });
+    },
+    /** What old posts with a key were answered. */
+    prunePosts: async (p: { before: number; limit: number }): Promise<number> => {
+      const rows = await oldPosts(p);
+      for (const row of rows) await removePost(row);
+      return rows.length;
+    },
+    /** What ended runs did; a run with many records takes several steps. */
+    pruneRecords: async (step: PruneStep<RunPlace>): Promise<Pruned<RunPlace>> => {
+      const { ids, next } = await endedRuns(step);
+      const removed = ids.length === 0 ? 0 : await removeRecords({ ids: listOf(engine, ids), limit: step.limit });
+      return { removed, next: removed < step.limit ? next : step.after };
+    },
+    /** Runs that have ended and whose records are gone. */
+    pruneRuns: async (step: PruneStep<RunPlace>): Promise<Pruned<RunPlace>> => {
+      const { ids, next } = await endedRuns(step);
+      return { removed: ids.length === 0 ? 0 : await removeRuns({ ids: listOf(engine, ids) }), next };
+    },
+    pruneMessages: async ({ before, after, limit }: PruneStep<number>): Promise<Pruned<number>> => {
+      const rows = await messagesFrom({ seq: after, limit });
+      const old = rows.filter(({ created_at }) => created_at < before);
+      const to = rows.at(-1)?.seq;
+      if (to === undefined || old.length === 0) return { removed: 0, next: null };
+      const settled = await settledMessages({ from: after, to, before });
+      const ids = listOf(
+        engine,
+        settled.map(({ id }) => id),
+      );
+      if (settled.length > 0) for (const remove of cut) await remove({ ids });
+      return { removed: settled.length, next: to };
+    },
+    /** Earlier texts of blocks. */
+    pruneHistory: async ({ before, after, limit }: PruneStep<ChangePlace>): Promise<Pruned<ChangePlace>> => {
+      const rows = await changesFrom({ ...after, limit });
+      const last = rows.at(-1);
+      if (!last) return { removed: 0, next: null };
+      const next = { blockId: last.block_id, version: last.version };
+      return { removed: (await removeChanges(after, next, before)).length, next };
+    },
+  };
+}
