@@ -28,7 +28,8 @@ export async function probeBwrap(path: string): Promise<string | null> {
   const bwrap = findBwrap(path);
   if (bwrap === null) return `bwrap is not installed, so no agent can start. ${INSTALL} ${OR_NONE}`;
   const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--size', '1048576', '--tmpfs', '/tmp'];
-  const failure = await run(bwrap, [...namespaces, ...mounts, '--ro-bind-fd', '3', '/tmp', '--', 'true'], path);
+  const more = ['--ro-bind-fd', '3', '/tmp', '--remount-ro', '/proc'];
+  const failure = await run(bwrap, [...namespaces, ...mounts, ...more, '--', 'true'], path);
   return failure === null ? null : explain(failure);
 }
 
