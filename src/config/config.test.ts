@@ -32,6 +32,7 @@ describe('loadConfig()', () => {
         turnTimeoutMs: 1_800_000,
         requestDeadlineMs: 86_400_000,
         maxAttempts: 3,
+        maxDeaths: 3,
         leaseMs: 30_000,
       },
       limits: {
