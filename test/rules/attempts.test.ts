@@ -43,6 +43,27 @@ describe('a run that dies', () => {
     ]);
   });
 
+  test('gets what it had done already beyond the rate limit too, and nothing new', async () => {
+    const world = await createWorld({ toolCallsPerMinute: 2 });
+    await world.create('lead');
+    const results: unknown[] = [];
+    world.behave('lead', async (turn) => {
+      for (const content of turn.attempt === 1 ? ['a', 'b'] : ['a', 'b', 'c']) {
+        results.push(await turn.call('store_memory', { content }).catch((error: Error) => error.message));
+      }
+      return turn.attempt === 1 ? crash() : 'done';
+    });
+    await world.ask('lead', 'go');
+    await world.settle();
+    await world.pass(1000);
+    await world.settle();
+    const [a, b, again, once, refused] = results as { repeated?: boolean; id?: string }[];
+    expect([a?.repeated, b?.repeated]).toEqual([undefined, undefined]);
+    expect(again).toEqual({ ...a, repeated: true });
+    expect(once).toEqual({ ...b, repeated: true });
+    expect(JSON.stringify(refused)).toContain('Too many calls');
+  });
+
   test('repeats no call of a script: what ended is answered from the record, what was cut off has an unknown outcome', async () => {
     const made: string[] = [];
     const ticket: ToolDefinition = {
