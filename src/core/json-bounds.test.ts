@@ -24,6 +24,20 @@ describe('checkBounds()', () => {
     );
   });
 
+  test('finds the end of a long string, whatever is escaped in it', () => {
+    const piece = fc.constantFrom('x'.repeat(70), '\\\\', '\\"', '[', ',', '\\\\'.repeat(40), '\\"'.repeat(40));
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
+        const bytes = Buffer.from(`["${pieces.join('')}",{"a":["b"]}]`);
+        JSON.parse(bytes.toString());
+        checkBounds(bytes, { ...ANY, entries: 4, depth: 3 });
+        expect(() => checkBounds(bytes, { ...ANY, entries: 3 })).toThrow(/keys/);
+        expect(() => checkBounds(bytes, { ...ANY, depth: 2 })).toThrow(/nested/);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
   test('ends on any bytes', () => {
     const byte = fc.constantFrom(...Buffer.from('[]{}",:\\ 1a'), 0xff, 0);
     fc.assert(

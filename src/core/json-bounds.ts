@@ -18,7 +18,7 @@ export const JSON_LIMITS: JsonLimits = { bytes: 8 * 1024 * 1024, entries: 10_000
 export function parseBounded(source: Uint8Array | string, limits: JsonLimits = JSON_LIMITS): unknown {
   const bytes = typeof source === 'string' ? Buffer.from(source) : source;
   checkBounds(bytes, limits);
-  return JSON.parse(typeof source === 'string' ? source : textOf(bytes));
+  return JSON.parse(typeof source === 'string' ? source : viewOf(bytes).toString('utf8'));
 }
 
 /** Throws where the bytes of a JSON text exceed a limit. What is not JSON may pass: this only counts. */
@@ -27,11 +27,11 @@ export function checkBounds(bytes: Uint8Array, limits: JsonLimits = JSON_LIMITS)
   if (bytes.length > maxBytes) {
     throw new SubstratError('too_large', `JSON may have at most ${maxBytes} bytes; this has ${bytes.length}.`);
   }
-  const problem = shapeProblem(bytes, limits);
+  const problem = shapeProblem(viewOf(bytes), limits);
   if (problem !== null) throw new SubstratError('bad_request', problem);
 }
 
-function shapeProblem(bytes: Uint8Array, { entries: maxEntries, depth: maxDepth }: JsonLimits): string | null {
+function shapeProblem(bytes: Buffer, { entries: maxEntries, depth: maxDepth }: JsonLimits): string | null {
   let depth = 0;
   let entries = 0;
   const end = bytes.length;
@@ -58,11 +58,23 @@ function shapeProblem(bytes: Uint8Array, { entries: maxEntries, depth: maxDepth 
   return null;
 }
 
-/** Where the string ends whose first character is at `at`. */
-function endOfString(bytes: Uint8Array, at: number): number {
-  let here = at;
-  while (here < bytes.length && bytes[here] !== QUOTE) here += bytes[here] === BACKSLASH ? 2 : 1;
-  return here;
+/**
+ * Where the string ends whose first character is at `at`. A short one is looked through byte by byte; in a long one the next
+ * quote is searched for, which is several times as fast, but too slow where every second byte is one.
+ */
+function endOfString(bytes: Buffer, at: number): number {
+  for (let here = at; here < bytes.length; ) {
+    for (const stop = here + SHORT; here < stop; here += bytes[here] === BACKSLASH ? 2 : 1) {
+      if (bytes[here] === QUOTE || here >= bytes.length) return here;
+    }
+    const quote = bytes.indexOf(QUOTE, here);
+    if (quote === -1) return bytes.length;
+    let from = quote;
+    while (from > here && bytes[from - 1] === BACKSLASH) from -= 1;
+    if ((quote - from) % 2 === 0) return quote;
+    here = quote + 1;
+  }
+  return bytes.length;
 }
 
 function isWhiteSpace(byte: number | undefined): boolean {
@@ -73,8 +85,8 @@ function tooMany(maxEntries: number): string {
   return `JSON may have at most ${maxEntries} keys and elements.`;
 }
 
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+function viewOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 const QUOTE = 0x22;
@@ -82,3 +94,4 @@ const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
+const SHORT = 64;

@@ -13,12 +13,12 @@ const NAMED = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,300}$/;
 const NO_NUL = 'must not contain NUL characters';
 
 /** One line without hidden characters, perhaps empty. */
-export const line = (longest: number) => z.string().max(longest).superRefine(asLine);
+export const line = (longest: number) => z.string().max(longest, { abort: true }).superRefine(asLine);
 export const label = line(500).min(1);
 const path = z.string().min(1).max(4096).refine(plain, NO_NUL);
 const text = z
   .string()
-  .max(MAX_TEXT)
+  .max(MAX_TEXT, { abort: true })
   .refine((value) => value.trim() !== '', 'must not be empty')
   .refine(plain, NO_NUL);
 export const time = z.string().openapi({ format: 'date-time', example: '2026-01-31T12:00:00.000Z' });

@@ -16,7 +16,7 @@ import { asPlainCall, cancelledId, type PlainCall } from './plain-call.ts';
 /** A client that asks on and on without waiting is read no faster than it is answered. */
 const MAX_UNANSWERED = 64;
 /** After so many lines of one client, everybody else has a turn. */
-const LINES_AT_A_TIME = 16;
+const LINES_AT_A_TIME = 8;
 
 /** Executes a call; null where there is no such tool. */
 export type CallTool = (name: string, args: unknown) => Promise<ToolResult | null>;
