@@ -6,6 +6,9 @@ type Rows = Record<string, unknown[]>;
 
 const urls = new Map<string, string>();
 
+/** Records tell of refused calls too, and a node says every minute that it is alive. */
+const LEFT_OUT = new Set(['run_messages', 'nodes']);
+
 /** Where the store of a home is, when it is not a file in it. */
 export function noteStore(home: string, url: string): void {
   urls.set(home, url);
@@ -18,7 +21,7 @@ export async function storeRows(home: string): Promise<Rows> {
   try {
     const tables = (await query.all(query.tables)) as { name: string }[];
     const rows: Rows = {};
-    for (const { name } of tables) if (name !== 'run_messages') rows[name] = await query.all(`select * from ${name}`);
+    for (const { name } of tables) if (!LEFT_OUT.has(name)) rows[name] = await query.all(`select * from ${name}`);
     return rows;
   } finally {
     await query.close();

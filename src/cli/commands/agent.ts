@@ -210,6 +210,7 @@ function inspectCommand(context: Context): Command {
       if (instructions) context.print(`instructions:\n${instructions.replace(/^/gm, '  ')}`);
       for (const run of runs)
         context.print(`${paint('dim', run.createdAt)} ${run.state} ${run.finalText ?? run.error ?? ''}`);
+      for (const line of describeNotices(await client.getStatus())) context.print(line);
     });
 }
 
