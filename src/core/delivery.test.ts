@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chooseCarried, chooseNews, type Waiting } from './delivery.ts';
+import { answersBroadcasts, chooseCarried, chooseNews, type Waiting } from './delivery.ts';
 
 /** `a?1` is a request of `a`, `a!1` a reply of `a` (`a!1/r` for the request `r`), `a.1` news of `a`. */
 function pending(...notes: string[]): Waiting[] {
@@ -53,5 +53,23 @@ describe('chooseNews()', () => {
 
   test('gives no news that its author sent after a request or a reply', () => {
     expect(chosen('a.1', 'a?2', 'a.3', 'b.1', 'b!2', 'b.3', 'c.1')).toEqual(['a.1', 'b.1', 'c.1']);
+  });
+});
+
+describe('answersBroadcasts()', () => {
+  const broadcast = { broadcast: 'id', kind: 'message', delivery_kind: 'news' };
+  const notice = { broadcast: null, kind: 'notice', delivery_kind: 'news' };
+  const others = [
+    { broadcast: null, kind: 'message', delivery_kind: 'news' },
+    { broadcast: null, kind: 'message', delivery_kind: 'request' },
+    { broadcast: null, kind: 'reply', delivery_kind: 'reply' },
+  ];
+
+  test('is so for broadcasts, with or without notices, and for nothing else', () => {
+    expect(answersBroadcasts([broadcast])).toBe(true);
+    expect(answersBroadcasts([broadcast, notice, broadcast])).toBe(true);
+    expect(answersBroadcasts([notice])).toBe(false);
+    expect(answersBroadcasts([])).toBe(false);
+    for (const other of others) expect(answersBroadcasts([broadcast, other])).toBe(false);
   });
 });

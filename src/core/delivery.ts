@@ -38,6 +38,21 @@ function servedBy(delivery: Waiting): string | null {
   return delivery.delivery_kind === 'request' ? delivery.message_id : delivery.parent_request;
 }
 
+/**
+ * Whether the final text of a run that carries this is sent back to whoever broadcast: only when it carries nothing else but
+ * notices, so that nothing of another conversation gets there.
+ */
+export function answersBroadcasts(
+  carried: readonly { readonly broadcast: string | null; readonly kind: string; readonly delivery_kind: string }[],
+): boolean {
+  return (
+    carried.some(({ broadcast }) => broadcast !== null) &&
+    carried.every(
+      ({ broadcast, kind, delivery_kind }) => delivery_kind === 'news' && (broadcast !== null || kind === 'notice'),
+    )
+  );
+}
+
 /** The news that a busy agent may read now: all but what would overtake a request or reply of the same author. */
 export function chooseNews<T extends Pick<Waiting, 'author_id' | 'delivery_kind'>>(pending: readonly T[]): T[] {
   const heldBack = new Set<string>();

@@ -6,7 +6,7 @@ export function renderMessage(message: CarriedMessage): string {
   return `${headerOf(message)}\n${escapeHeaders(message.text)}`;
 }
 
-function headerOf({ kind, from, id, inReplyTo, channel }: CarriedMessage): string {
+function headerOf({ kind, from, id, inReplyTo, channel, broadcast }: CarriedMessage): string {
   const where = channel === undefined ? '' : ` in #${channel}`;
   switch (kind) {
     case 'reply':
@@ -17,6 +17,10 @@ function headerOf({ kind, from, id, inReplyTo, channel }: CarriedMessage): strin
     case 'request':
       return `Message from ${from} (message ${id}, reply expected):`;
     case 'news':
+      if (broadcast === 'heard') return `Message from ${from} (message ${id}, to all siblings):`;
+      if (broadcast === 'answered') {
+        return `Message from ${from} (message ${id}, to all siblings; your final text is sent back to ${from}, do_nothing prevents it):`;
+      }
       return `Message from ${from}${where} (message ${id}):`;
     case 'context':
       return `Also said by ${from}${where} (message ${id}):`;

@@ -30,6 +30,8 @@ export interface CarriedMessage {
   readonly inReplyTo?: string;
   /** Where it was said to everybody: the channel. */
   readonly channel?: string;
+  /** A broadcast, and whether the final text of the turn is sent back. */
+  readonly broadcast?: 'answered' | 'heard';
 }
 
 /** One thing that a broken attempt of the same run had already done. */

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { storeName } from '../config/store-name.ts';
-import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
@@ -9,14 +8,12 @@ import type { Tracer } from '../core/tracing.ts';
 import { keepOwnFilesPrivate } from '../core/umask.ts';
 import type { AgentWish, KnowledgeDoor, ShownNode, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
-import { answerServed, expireRequests, failServed, tellPayer, tellPerson } from '../messaging/replies.ts';
-import { endTurns, passStaleTurns, passTurns } from '../messaging/rounds.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import { terminateAgent } from '../messaging/tree.ts';
 import { endProcessGroup } from '../providers/process.ts';
 import type { Provider } from '../providers/provider.ts';
 import { clearSuspects } from '../runs/deaths.ts';
-import { type Correspondence, cancelRun } from '../runs/endings.ts';
+import { cancelRun } from '../runs/endings.ts';
 import { ExternalRuns } from '../runs/external.ts';
 import { resumeAgent } from '../runs/pause.ts';
 import { recoverRuns } from '../runs/recovery.ts';
@@ -36,8 +33,10 @@ import { createRateLimiter } from '../tools/rate.ts';
 import { openTracing, type Tracing } from '../tracing/tracing.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
+import { runsPerDayOf } from './allowances.ts';
 import { readBoot } from './boot.ts';
 import { type Configured, createConfigured } from './configured.ts';
+import { messagesOfRuns } from './correspondence.ts';
 import { AgentDoors } from './doors.ts';
 import { type Home, takeHome } from './home.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -80,17 +79,7 @@ export class Daemon {
   readonly #boot = readBoot();
   #begun = false;
   readonly #tidying = new Set<Promise<void>>();
-  readonly #correspondence: Correspondence = {
-    answerServed,
-    failServed,
-    tellPerson,
-    tellPayer,
-    expireRequests,
-    endTurns,
-    passTurns,
-    passStaleTurns,
-    terminateAgent,
-  };
+  readonly #correspondence = messagesOfRuns;
   readonly log: Log;
   readonly #tracing: Tracing | null;
   /** Number of the last event before this start. */
@@ -478,10 +467,4 @@ function openSandbox({ config, ownProgram }: DaemonOptions, home: Home): Sandbox
 function providerSlots(config: Config): Record<string, number> {
   const limited = Object.entries(config.providers).filter(([, { slots }]) => slots !== null);
   return Object.fromEntries(limited.map(([name, { slots }]) => [name, slots as number]));
-}
-
-/** How many runs a day each person other than the owner may start, by their handle. */
-function runsPerDayOf({ people, limits }: Config): (handle: string) => number {
-  const said = new Map(Object.entries(people).map(([name, { runsPerDay }]) => [keyOf(name), runsPerDay]));
-  return (handle) => said.get(keyOf(handle)) ?? limits.maxTreeRuns;
 }

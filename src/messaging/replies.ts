@@ -4,7 +4,7 @@ import { payerOf } from './allowance.ts';
 import { openDm, type Side } from './channels.ts';
 import { post } from './post.ts';
 
-const NO_REPLY = '(no reply)';
+export const NO_REPLY = '(no reply)';
 
 export interface Answer {
   /** Null for people and for the daemon. */

@@ -2,6 +2,7 @@ import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentRow, RequestRow, RunRow, Tx } from '../store/store.ts';
 import { countWord, payerOf } from './allowance.ts';
+import { broadcastOf, replyToBroadcast } from './broadcasts.ts';
 import { openDm } from './channels.ts';
 import { post } from './post.ts';
 import { type Answered, reply, type Unanswered } from './replies.ts';
@@ -37,6 +38,11 @@ export async function send(
     return { ...(await reply(tx, answered, { run, text: message.text }, now)), waiting: false };
   }
   const waiting = message.sync ?? (to.agent !== null && !(await tx.isCarrying({ runId: run.id, authorId: to.id })));
+  const collecting = !waiting && to.agent !== null ? await broadcastOf(tx, run, to.id) : null;
+  if (collecting) {
+    const words = { run, agent, text: message.text };
+    return { messageId: await replyToBroadcast(tx, collecting, words, now), answered: null, waiting };
+  }
   const parent = run.serves && waiting ? await tx.getRequest({ id: run.serves }) : null;
   const messageId = await post(
     tx,
@@ -110,39 +116,6 @@ async function questionMeant(
   if (named !== undefined) return requestBetween(tx, { asker: to.id, recipient: from.id }, named);
   const asked = await tx.listOpenRequestsBetween({ askerId: to.id, recipientId: from.id });
   return asked.length === 1 ? (asked[0] ?? null) : null;
-}
-
-/** News to all siblings, in the channel of the team. */
-export async function broadcast(
-  tx: Tx,
-  from: { readonly agent: AgentRow; readonly run: RunRow },
-  text: string,
-  now: number,
-): Promise<{ messageId: string; recipients: number }> {
-  const { agent, run } = from;
-  const team = agent.parent_id && (await tx.getTeamChannel({ teamOf: agent.parent_id }));
-  const siblings = agent.parent_id ? await tx.listSiblings({ id: agent.id, parentId: agent.parent_id }) : [];
-  if (!team || siblings.length === 0) {
-    throw new SubstratError(
-      'bad_request',
-      'You have no siblings, so nothing was sent; write to your parent or children with send_message.',
-    );
-  }
-  const messageId = await post(
-    tx,
-    {
-      channelId: team.id,
-      authorId: agent.id,
-      runId: run.id,
-      kind: 'message',
-      text,
-      chainDepth: run.chain_depth,
-      payerId: run.payer_id,
-      recipients: siblings.map(({ id }) => ({ agentId: id, kind: 'news' })),
-    },
-    now,
-  );
-  return { messageId, recipients: siblings.length };
 }
 
 function namedRequest(tx: Tx, agent: AgentRow, to: Recipient, id: string): Promise<RequestRow> {

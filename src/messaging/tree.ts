@@ -5,6 +5,7 @@ import { checkLine } from '../core/line.ts';
 import type { PersonaChoice } from '../core/persona.ts';
 import { isInScope, narrow, type Scope } from '../core/scope.ts';
 import type { AgentRow, Tx } from '../store/store.ts';
+import { settleBroadcasts } from './broadcasts.ts';
 import { joinTeam } from './channels.ts';
 import { answer } from './replies.ts';
 import { endTurns } from './rounds.ts';
@@ -116,6 +117,7 @@ export async function terminateAgent(tx: Tx, agent: AgentRow, reason: string, no
       const text = `${handle} was terminated before it answered.`;
       await answer(tx, request, { run: null, text, kind: 'error' }, now);
     }
+    await settleBroadcasts(tx, id, now);
   }
   return fenced;
 }

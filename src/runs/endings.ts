@@ -9,6 +9,11 @@ import { inject } from './start.ts';
 /** What the end of a run means for others; the daemon wires it to the messages. */
 export interface Correspondence {
   answerServed(tx: Tx, run: RunRow, finalText: string, now: number): Promise<void>;
+  /** Its final text goes to those whose broadcasts it carried. Returns whether anybody gets it. */
+  answerBroadcasts(tx: Tx, run: RunRow, finalText: string, now: number): Promise<boolean>;
+  /** Nobody need wait for the agent any more: broadcasts that waited for it alone are closed. */
+  settleBroadcasts(tx: Tx, agentId: string, now: number): Promise<void>;
+  closeDueBroadcasts(tx: Tx, now: number): Promise<void>;
   failServed(tx: Tx, run: RunRow, reason: string, now: number): Promise<void>;
   tellPerson(tx: Tx, agent: AgentRow, text: string, now: number): Promise<void>;
   tellPayer(tx: Tx, agent: AgentRow, personId: string, text: string, now: number): Promise<void>;
@@ -36,7 +41,8 @@ export async function completeRun(
   now: number,
 ): Promise<void> {
   const run = await tx.holdRun(attempt);
-  const why = stopReason ?? ((await wasIdle(tx, run, attempt)) ? 'no_tool_call' : 'end_turn');
+  const heard = await correspondence.answerBroadcasts(tx, run, finalText, now);
+  const why = stopReason ?? (!heard && (await wasIdle(tx, run, attempt)) ? 'no_tool_call' : 'end_turn');
   await tx.endRun({ id: run.id, state: 'completed', stopReason: why, error: null, finalText, now });
   if (attempt.external) await returnUnanswered(tx, run);
   await tx.endCarried({ runId: run.id, state: 'acknowledged' });
@@ -156,6 +162,7 @@ async function afterAttempt(tx: Tx, correspondence: Correspondence, run: RunRow,
   if (ended) await correspondence.endTurns(tx, run.agent_id, now);
   if (agent?.completing && ended) await correspondence.terminateAgent(tx, agent, 'it completed its work', now);
   else await tx.wakeAgent({ agentId: run.agent_id, now });
+  if (ended) await correspondence.settleBroadcasts(tx, run.agent_id, now);
 }
 
 /** Whoever joins an external agent next gets the requests that the last one left open. */

@@ -208,7 +208,8 @@ export class Scheduler {
       const [paused] = await tx.listNewlyPaused({ maxTreeRuns });
       const [stale] = await tx.listStaleTurns({ before: now - turnTimeoutMs });
       const [stalled] = await tx.listStalledRounds({ now });
-      return overdue ?? expired ?? paused ?? stale ?? stalled;
+      const [collected] = await tx.listDueBroadcasts({ now });
+      return overdue ?? expired ?? paused ?? stale ?? stalled ?? collected;
     });
     if (!due) return;
     const more = await store.write(async (tx) => {
@@ -220,6 +221,7 @@ export class Scheduler {
         if (root) await correspondence.tellPerson(tx, root, text, now);
       }
       await correspondence.passStaleTurns(tx, now - turnTimeoutMs, now);
+      await correspondence.closeDueBroadcasts(tx, now);
       return (await correspondence.expireRequests(tx, now)) > 0;
     });
     if (more) this.#again = true;
@@ -248,6 +250,7 @@ export class Scheduler {
       (await tx.getNextStart({ nodeId, now }))?.at ?? null,
       after((await tx.getOldestTurn({}))?.at, turnTimeoutMs),
       (await tx.getNextRested({ now }))?.at ?? null,
+      (await tx.getNextBroadcastEnd({}))?.at ?? null,
       (await spentPeople(tx, runsPerDay, now)).length > 0 ? (dayOf(now) + 1) * 86_400_000 : null,
     ]);
     if (pollMs !== null) times.push(now + pollMs);

@@ -1,5 +1,5 @@
 import { shorten, USER, USER_ID } from '../core/agent.ts';
-import { type Carried, chooseCarried } from '../core/delivery.ts';
+import { answersBroadcasts, type Carried, chooseCarried } from '../core/delivery.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
 import type { AgentRow, BlockView, ChannelRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
@@ -200,7 +200,11 @@ async function withContext(
   carried: readonly DeliveryView[],
 ): Promise<{ messages: CarriedMessage[]; shown: Map<string, number> }> {
   const shown = new Map<string, number>();
-  const all = carried.map((delivery) => ({ seq: delivery.seq, message: toCarriedMessage(delivery) }));
+  const broadcast = answersBroadcasts(carried) ? 'answered' : 'heard';
+  const all = carried.map((delivery) => ({
+    seq: delivery.seq,
+    message: { ...toCarriedMessage(delivery), ...(delivery.broadcast !== null && ({ broadcast } as const)) },
+  }));
   const ids = new Set(carried.map((delivery) => delivery.message_id));
   for (const channelId of new Set(carried.filter(isSaidToAll).map((delivery) => delivery.channel_id))) {
     const member = await tx.getMember({ channelId, participantId: agent.id });

@@ -51,6 +51,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
         text: 'Why?',
         trace,
         payer_id: null,
+        broadcast: null,
         in_reply_to: null,
         late: 0,
         chain_depth: 0,

@@ -20,6 +20,8 @@ export interface DeliveryView extends Pick<DeliveryRow, 'message_id' | 'seq' | '
   readonly author_kind: 'agent' | 'person' | 'system';
   readonly author_name: string | null;
   readonly author_handle: string;
+  /** Its own id, for a broadcast whose replies are collected. */
+  readonly broadcast: string | null;
   /** For a request: whether it still waits. */
   readonly request_state: 'open' | 'closed' | null;
   /** For a reply: the request that the asking run served, if that is still open. */
@@ -34,6 +36,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
       .innerJoin('channels', 'channels.id', 'messages.channel_id')
       .innerJoin('participants', 'participants.id', 'messages.author_id')
       .leftJoin('agents', 'agents.id', 'messages.author_id')
+      .leftJoin('broadcasts', 'broadcasts.message_id', 'messages.id')
       .leftJoin('requests as own', 'own.message_id', 'messages.id')
       .leftJoin('requests as answered', 'answered.message_id', 'messages.in_reply_to')
       .leftJoin('requests as parent', (join) =>
@@ -60,6 +63,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         'participants.kind as author_kind',
         'participants.handle as author_handle',
         'agents.name as author_name',
+        'broadcasts.message_id as broadcast',
         'own.state as request_state',
         'parent.message_id as parent_request',
       ])

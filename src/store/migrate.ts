@@ -18,6 +18,7 @@ import { wideNumbers } from './migrations/0016-wide-numbers.ts';
 import { deaths } from './migrations/0017-deaths.ts';
 import { payers } from './migrations/0018-payers.ts';
 import { retention } from './migrations/0019-retention.ts';
+import { broadcasts } from './migrations/0020-broadcasts.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -41,6 +42,7 @@ const migrations: readonly string[] = [
   deaths,
   payers,
   retention,
+  broadcasts,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

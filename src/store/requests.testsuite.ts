@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addAgent, answer, type StoreKit, send } from './store.testkit.ts';
+import { addAgent, answer, type StoreKit, send, startRun } from './store.testkit.ts';
 
 export function testRequests({ read, write, openAnother }: StoreKit): void {
   const addPair = () =>
@@ -44,6 +44,52 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
     expect(await open()).toEqual([first, second]);
     await write((tx) => tx.closeRequest({ id: first as string, at: 1 }));
     expect(await open()).toEqual([second]);
+  });
+
+  describe('broadcasts', () => {
+    test('collect what answers them, and are closed once', async () => {
+      const { lead, worker } = await addPair();
+      const other = await write((tx) => addAgent(tx, { parent: lead, name: 'aaa' }));
+      const { id, reply } = await write(async (tx) => {
+        const message = await send(tx, { to: worker, from: other.id });
+        const broadcast = { message_id: message, author_id: other.id, quiet: 0, closes_at: 500 };
+        await tx.insertBroadcast(broadcast);
+        const answering = { to: other, from: worker.id, messageKind: 'reply', inReplyTo: message, round: 2 } as const;
+        return { id: message, reply: await send(tx, answering) };
+      });
+      const open = () => read((tx) => tx.listOpenBroadcastsTo({ agentId: worker.id }));
+      const due = async (now: number) =>
+        (await read((tx) => tx.listDueBroadcasts({ now }))).some(({ message_id }) => message_id === id);
+      expect(await open()).toMatchObject([{ message_id: id, closed_at: null }]);
+      expect([await due(499), await due(500)]).toEqual([false, true]);
+      expect((await read((tx) => tx.getNextBroadcastEnd({})))?.at).toBeLessThanOrEqual(500);
+      expect(await read((tx) => tx.listRespondents({ id }))).toEqual([
+        { agent_id: worker.id, name: worker.name, provider: worker.provider, state: 'pending', live: 0, replies: 1 },
+      ]);
+      const [delivery] = await read((tx) => tx.listPending({ agentId: worker.id, limit: 9 }));
+      expect(delivery?.broadcast).toBe(id);
+
+      const pending = async () =>
+        (await read((tx) => tx.listPending({ agentId: other.id, limit: 9 }))).map(({ message_id }) => message_id);
+      expect(await pending()).toEqual([]);
+      await write((tx) => tx.releaseReplies({ id, agentId: other.id, round: -1 }));
+      expect(await pending()).toEqual([reply]);
+      // Quiet: it wakes nobody.
+      await write((tx) => tx.wakeAgent({ agentId: other.id, now: 0 }));
+      expect(await read((tx) => tx.getLiveRun({ agentId: other.id }))).toBeNull();
+      expect(await write((tx) => tx.closeBroadcast({ id, at: 7 }))).toMatchObject({ closed_at: 7 });
+      expect(await write((tx) => tx.closeBroadcast({ id, at: 8 }))).toBeNull();
+      expect(await open()).toEqual([]);
+      expect(await read((tx) => tx.getBroadcast({ id }))).toMatchObject({ quiet: 0, closed_at: 7 });
+    });
+
+    test('know what a run said where, and which tools it called', async () => {
+      const { worker } = await addPair();
+      const run = await write((tx) => startRun(tx, worker));
+      const channelId = `in-${worker.id}`;
+      expect(await read((tx) => tx.hasSpoken({ runId: run.id, channelId }))).toBe(false);
+      expect(await read((tx) => tx.countReturns({ runId: run.id, tool: 'do_nothing' }))).toEqual({ n: 0 });
+    });
   });
 
   describe('closeRequest()', () => {

@@ -38,6 +38,8 @@ export function testRetention({ read, write }: StoreKit): void {
         const reply = await answer(tx, settled, asker, recipient);
         await tx.acknowledgeDelivery({ messageId: reply, agentId: asker.id });
         await tx.insertReaction({ messageId: settled, emoji: '👍', participantId: asker.id, at: 1 });
+        await tx.insertBroadcast({ message_id: reply, author_id: recipient.id, quiet: 0, closes_at: 1 });
+        await tx.closeBroadcast({ id: reply, at: 1 });
         const pending = await send(tx, { to: recipient });
         const open = await send(tx, { to: recipient, kind: 'request' });
         await tx.acknowledgeDelivery({ messageId: open, agentId: recipient.id });

@@ -161,6 +161,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
   const cut = [
     run((p: { ids: unknown }) => db.deleteFrom('reactions').where(list('message_id', p.ids))),
     run((p: { ids: unknown }) => db.deleteFrom('deliveries').where(list('message_id', p.ids))),
+    run((p: { ids: unknown }) => db.deleteFrom('broadcasts').where(list('message_id', p.ids))),
     run((p: { ids: unknown }) => db.updateTable('requests').set({ parent_id: null }).where(list('parent_id', p.ids))),
     run((p: { ids: unknown }) => db.updateTable('requests').set({ reply_id: null }).where(list('reply_id', p.ids))),
     run((p: { ids: unknown }) => db.updateTable('runs').set({ trigger_id: null }).where(list('trigger_id', p.ids))),

@@ -410,6 +410,7 @@ function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
       .where('deliveries.state', '=', 'pending')
       .where('deliveries.round', '<', 2);
   const awaited = pending().where((d) => d.or([d('deliveries.kind', '<>', 'news'), d('deliveries.round', '=', 1)]));
+  const news = pending().where('deliveries.round', '>=', 0);
   const live = eb
     .selectFrom('runs')
     .select('runs.id')
@@ -427,7 +428,7 @@ function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
     eb('agents.provider', '<>', 'external'),
     eb('agents.paused_at', 'is', null),
     eb.not(eb.exists(live)),
-    eb.or([eb.exists(awaited), eb.and([eb.exists(pending()), eb.not(eb.exists(asking))])]),
+    eb.or([eb.exists(awaited), eb.and([eb.exists(news), eb.not(eb.exists(asking))])]),
   ]);
 }
 

@@ -11,6 +11,7 @@ export interface Schema {
   readonly members: MemberRow;
   readonly messages: MessageRow;
   readonly requests: RequestRow;
+  readonly broadcasts: BroadcastRow;
   readonly deliveries: DeliveryRow;
   readonly runs: RunRow;
   readonly run_messages: RunMessageRow;
@@ -170,6 +171,17 @@ export interface RequestRow {
   closed_at: number | null;
 }
 
+/** A broadcast whose replies are collected. */
+export interface BroadcastRow {
+  message_id: string;
+  author_id: string;
+  /** Its replies wake nobody: the chain is as deep as it may be. */
+  quiet: number;
+  /** When the broadcaster gets what is there by then. */
+  closes_at: number;
+  closed_at: number | null;
+}
+
 export type DeliveryKind = 'request' | 'reply' | 'news';
 
 export interface DeliveryRow {
@@ -179,7 +191,7 @@ export interface DeliveryRow {
   kind: DeliveryKind;
   state: 'pending' | 'injected' | 'acknowledged' | 'dead';
   run_id: string | null;
-  /** 0 outside of a channel's turns, 1 in the agent's turn, 2 held back for it. */
+  /** 0 outside of a channel's turns, 1 in the agent's turn, 2 held back for it or collected; -1: it wakes nobody. */
   round: number;
 }
 

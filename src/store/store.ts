@@ -1,5 +1,6 @@
 import type { agentQueries } from './agents.ts';
 import type { blockQueries } from './blocks.ts';
+import type { broadcastQueries } from './broadcasts.ts';
 import type { channelQueries } from './channels.ts';
 import type { chunkSearchQueries } from './chunk-search.ts';
 import type { chunkQueries } from './chunks.ts';
@@ -24,6 +25,7 @@ import type { workspaceQueries } from './workspaces.ts';
 
 export type { AgentCursor, AgentView } from './agents.ts';
 export type { BlockView } from './blocks.ts';
+export type { Respondent } from './broadcasts.ts';
 export type { ChannelView, MemberView } from './channels.ts';
 export type { ChunkFilter } from './chunk-query.ts';
 export type { ChunkView } from './chunk-search.ts';
@@ -38,6 +40,7 @@ export type {
   AgentRow,
   BlockChangeRow,
   BlockRow,
+  BroadcastRow,
   ChannelRow,
   DeliveryKind,
   DeliveryRow,
@@ -59,6 +62,7 @@ export type { WorkspaceView } from './workspaces.ts';
 /** What a transaction can do. `get…` answers null when there is none; a change that must match a row and does not, throws. */
 export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof blockQueries> &
+  ReturnType<typeof broadcastQueries> &
   ReturnType<typeof channelQueries> &
   ReturnType<typeof chunkQueries> &
   ReturnType<typeof chunkSearchQueries> &

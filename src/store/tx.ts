@@ -1,5 +1,6 @@
 import { agentQueries } from './agents.ts';
 import { blockQueries } from './blocks.ts';
+import { broadcastQueries } from './broadcasts.ts';
 import { channelQueries } from './channels.ts';
 import { chunkSearchQueries } from './chunk-search.ts';
 import { chunkQueries } from './chunks.ts';
@@ -30,6 +31,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
   return {
     ...agentQueries(queries),
     ...blockQueries(queries),
+    ...broadcastQueries(queries),
     ...channelQueries(queries),
     ...chunkQueries(queries),
     ...chunkSearchQueries(queries),

@@ -31,7 +31,9 @@ export const reactToMessage = defineTool({
 
 export const doNothing = defineTool({
   name: 'do_nothing',
-  description: 'Choose not to respond. Nothing is posted; whoever waits for your reply is told that there is none.',
+  description:
+    'Choose not to respond. Nothing is posted, and your final text is not sent back to a broadcast; whoever waits for your reply is ' +
+    'told that there is none.',
   input: z.strictObject({}),
   effect: true,
   mayReply: true,

@@ -3,9 +3,10 @@ import { agentState, USER, USER_ID } from '../core/agent.ts';
 import { chooseNews } from '../core/delivery.ts';
 import { SubstratError } from '../core/errors.ts';
 import { MAX_TEXT } from '../core/text.ts';
+import { broadcast } from '../messaging/broadcasts.ts';
 import { resolveChannel } from '../messaging/channels.ts';
 import { type Answered, reply, type Unanswered } from '../messaging/replies.ts';
-import { broadcast, send } from '../messaging/send.ts';
+import { send } from '../messaging/send.ts';
 import { speak } from '../messaging/speak.ts';
 import { toCarriedMessage } from '../runs/start.ts';
 import type { DeliveryView } from '../store/store.ts';
@@ -74,11 +75,13 @@ function outcomeOf(result: Record<string, unknown>, sent: Answered | Unanswered)
 
 export const broadcastTool = defineTool({
   name: 'broadcast',
-  description: 'Send a message to all your siblings. Replies arrive as separate messages, one per respondent.',
+  description:
+    'Send a message to all your siblings. Replies arrive as separate messages, one per respondent, all together when everybody has ' +
+    'ended their turn or after a minute; you are told who said nothing.',
   input: z.strictObject({ text: textField('Message body.') }),
   effect: true,
-  run: async ({ tx, agent, run, now }, { text }) => {
-    const { messageId, recipients } = await broadcast(tx, { agent, run }, text, now);
+  run: async ({ tx, agent, run, settings, now }, { text }) => {
+    const { messageId, recipients } = await broadcast(tx, settings.rules, { agent, run }, text, now);
     return { result: { status: 'sent', message_id: messageId, recipient_count: recipients } };
   },
 });

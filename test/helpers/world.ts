@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { FailureKind } from '../../src/core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
 import { createKnowledge } from '../../src/knowledge/knowledge.ts';
+import { answerBroadcasts, closeDueBroadcasts, settleBroadcasts } from '../../src/messaging/broadcasts.ts';
 import { createChannel, resolveChannel } from '../../src/messaging/channels.ts';
 import { resolveParticipant, setWake } from '../../src/messaging/members.ts';
 import { answerServed, expireRequests, failServed, tellPayer, tellPerson } from '../../src/messaging/replies.ts';
@@ -80,6 +81,9 @@ const RETRIEVAL = { mode: null, finalLimit: 12, candidates: 80, fusion: 'weighte
 const USER = { id: 'user', handle: 'user' };
 const correspondence = {
   answerServed,
+  answerBroadcasts,
+  settleBroadcasts,
+  closeDueBroadcasts,
   failServed,
   tellPerson,
   tellPayer,

@@ -160,6 +160,7 @@ describe('news', () => {
     }
     let result: unknown;
     world.behave('one', async (turn) => {
+      if (turn.messages[0]?.kind !== 'request') return '';
       result = await turn.call('broadcast', { text: 'to all' });
       return 'ok';
     });

@@ -27,6 +27,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0017-deaths.ts': '45b5fd84c3f96b8e',
   '0018-payers.ts': 'ce2f4a3f538b2c12',
   '0019-retention.ts': 'a4c3099e0c04581c',
+  '0020-broadcasts.ts': 'ef9ab76c49d69746',
 };
 
 test('migrations that landed are never edited, and every one is listed here', async () => {

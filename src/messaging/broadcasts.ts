@@ -1,0 +1,173 @@
+import { SYSTEM_ID } from '../core/agent.ts';
+import { answersBroadcasts } from '../core/delivery.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { AgentRow, BroadcastRow, MessageRow, Respondent, RunRow, Tx } from '../store/store.ts';
+import { openDm } from './channels.ts';
+import { post } from './post.ts';
+import { NO_REPLY } from './replies.ts';
+
+/** How long the replies to a broadcast are collected. */
+const COLLECT_MS = 60_000;
+/** Comes along with the next run and wakes nobody; collected until the broadcast is closed. */
+const [QUIET, WAKES, COLLECTED] = [-1, 0, 2] as const;
+
+/**
+ * News to all siblings, in the channel of the team. What they answer is collected: the broadcaster is woken once. Where the chain
+ * is as deep as it may be, a broadcast wakes nobody and collects nothing.
+ */
+export async function broadcast(
+  tx: Tx,
+  rules: { readonly maxChainDepth: number },
+  from: { readonly agent: AgentRow; readonly run: RunRow },
+  text: string,
+  now: number,
+): Promise<{ messageId: string; recipients: number }> {
+  const { agent, run } = from;
+  const team = agent.parent_id && (await tx.getTeamChannel({ teamOf: agent.parent_id }));
+  const siblings = agent.parent_id ? await tx.listSiblings({ id: agent.id, parentId: agent.parent_id }) : [];
+  if (!team || siblings.length === 0) {
+    throw new SubstratError(
+      'bad_request',
+      'You have no siblings, so nothing was sent; write to your parent or children with send_message.',
+    );
+  }
+  const wakes = run.chain_depth < rules.maxChainDepth;
+  const messageId = await post(
+    tx,
+    {
+      channelId: team.id,
+      authorId: agent.id,
+      runId: run.id,
+      kind: 'message',
+      text,
+      chainDepth: run.chain_depth,
+      payerId: run.payer_id,
+      recipients: siblings.map(({ id }) => ({ agentId: id, kind: 'news', round: wakes ? WAKES : QUIET })),
+    },
+    now,
+  );
+  if (wakes && siblings.some(({ provider }) => provider !== 'external')) {
+    const quiet = run.chain_depth + 1 >= rules.maxChainDepth ? 1 : 0;
+    const collection = { message_id: messageId, author_id: agent.id, quiet, closes_at: now + COLLECT_MS };
+    await tx.insertBroadcast(collection);
+  }
+  return { messageId, recipients: siblings.length };
+}
+
+/** The final text of a run that carries nothing but broadcasts goes to those who sent them. Returns whether anybody gets it. */
+export async function answerBroadcasts(tx: Tx, run: RunRow, finalText: string, now: number): Promise<boolean> {
+  if (run.serves !== null || !finalText.trim() || finalText.trim() === NO_REPLY) return false;
+  const carried = await tx.listDeliveriesOfRun({ runId: run.id });
+  if (!answersBroadcasts(carried) || (await tx.countReturns({ runId: run.id, tool: 'do_nothing' }))?.n) return false;
+  const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
+  let heard = false;
+  for (const { broadcast: id, author_id } of carried) {
+    const collection = id === null ? null : await tx.getBroadcast({ id });
+    const author = collection && (await tx.getAgent({ id: author_id }));
+    if (!author || author.terminated_at !== null) continue;
+    // What it wrote to the broadcaster itself was its reply.
+    const channelId = await openDm(tx, agent, author, now);
+    if (await tx.hasSpoken({ runId: run.id, channelId })) continue;
+    await replyToBroadcast(tx, collection, { run, agent, text: finalText }, now);
+    heard = true;
+  }
+  return heard;
+}
+
+/** The broadcast of somebody that a run answers by writing to them: it carries nothing but broadcasts. */
+export async function broadcastOf(tx: Tx, run: RunRow, authorId: string): Promise<BroadcastRow | null> {
+  if (run.serves !== null) return null;
+  const carried = await tx.listDeliveriesOfRun({ runId: run.id });
+  if (!answersBroadcasts(carried)) return null;
+  const id = carried.findLast(({ author_id, broadcast }) => author_id === authorId && broadcast !== null)?.broadcast;
+  return id ? tx.getBroadcast({ id }) : null;
+}
+
+/** One message of one respondent: kept for the others while they are awaited, a late one at once. */
+export async function replyToBroadcast(
+  tx: Tx,
+  { message_id: id, author_id: authorId, closed_at, quiet }: BroadcastRow,
+  { run, agent, text }: { readonly run: RunRow; readonly agent: AgentRow; readonly text: string },
+  now: number,
+): Promise<string> {
+  const author = (await tx.getAgent({ id: authorId })) as AgentRow;
+  return post(
+    tx,
+    {
+      channelId: await openDm(tx, agent, author, now),
+      authorId: agent.id,
+      runId: run.id,
+      kind: 'reply',
+      text,
+      inReplyTo: id,
+      late: closed_at !== null,
+      chainDepth: run.chain_depth,
+      payerId: run.payer_id,
+      recipients: [
+        { agentId: authorId, kind: 'news', round: closed_at === null ? COLLECTED : quiet === 1 ? QUIET : WAKES },
+      ],
+    },
+    now,
+  );
+}
+
+/** A run of the agent has ended, or the agent has: broadcasts for which nobody else is awaited are closed. */
+export async function settleBroadcasts(tx: Tx, agentId: string, now: number): Promise<void> {
+  for (const one of await tx.listOpenBroadcastsTo({ agentId })) {
+    const respondents = await tx.listRespondents({ id: one.message_id });
+    const awaited = respondents.some(
+      ({ state, live, provider }) =>
+        provider !== 'external' && live > 0 && (state === 'pending' || state === 'injected'),
+    );
+    if (!awaited) await close(tx, one, respondents, now);
+  }
+}
+
+/** Broadcasts whose time is over. */
+export async function closeDueBroadcasts(tx: Tx, now: number): Promise<void> {
+  for (const one of await tx.listDueBroadcasts({ now })) {
+    await close(tx, one, await tx.listRespondents({ id: one.message_id }), now);
+  }
+}
+
+/** The broadcaster gets all replies at once, with who said nothing. */
+async function close(tx: Tx, one: BroadcastRow, respondents: readonly Respondent[], now: number): Promise<void> {
+  const { message_id: id, author_id: agentId } = one;
+  if (!(await tx.closeBroadcast({ id, at: now }))) return;
+  const author = (await tx.getAgent({ id: agentId })) as AgentRow;
+  if (author.terminated_at !== null) return;
+  const round = one.quiet === 1 ? QUIET : WAKES;
+  await tx.releaseReplies({ id, agentId, round });
+  const message = (await tx.getMessage({ id })) as MessageRow;
+  const text = silenceOf(id, respondents);
+  if (text !== null) {
+    await post(
+      tx,
+      {
+        channelId: message.channel_id,
+        authorId: SYSTEM_ID,
+        runId: null,
+        kind: 'notice',
+        text,
+        chainDepth: message.chain_depth + 1,
+        payerId: message.payer_id,
+        recipients: [{ agentId, kind: 'news', round }],
+      },
+      now,
+    );
+  }
+  await tx.wakeAgent({ agentId, now });
+}
+
+/** Who said nothing to a broadcast; null where everybody replied. */
+function silenceOf(id: string, respondents: readonly Respondent[]): string | null {
+  const silent = respondents.filter(({ replies, provider }) => replies === 0 && provider !== 'external');
+  const names = (read: boolean) =>
+    silent.filter(({ state }) => (state === 'acknowledged' || state === 'dead') === read).map(({ name }) => name);
+  const [said, unread] = [names(true), names(false)];
+  const parts = [
+    ...(said.length > 0 ? [`${said.join(', ')} said nothing`] : []),
+    ...(unread.length > 0 ? [`${unread.join(', ')} did not answer yet`] : []),
+  ];
+  return parts.length === 0 ? null : `To your broadcast (message ${id}) ${parts.join('; ')}.`;
+}

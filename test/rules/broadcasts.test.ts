@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest';
+import { createWorld, type WorldTurn } from '../helpers/world.ts';
+
+/** `amy` broadcasts what a person says to her; her siblings answer by what the test has them do. */
+async function createTeam(siblings: readonly string[], options: Parameters<typeof createWorld>[0] = {}) {
+  const world = await createWorld({ slots: 8, ...options });
+  const lead = await world.create('lead');
+  await world.create('amy', lead);
+  for (const name of siblings) await world.create(name, lead);
+  const amys: WorldTurn[] = [];
+  let sent: Record<string, unknown> = {};
+  world.behave('amy', async (turn) => {
+    const [first] = turn.messages;
+    if (first?.kind === 'request') {
+      sent = await turn.call('broadcast', { text: first.text });
+      return 'asked everybody';
+    }
+    amys.push(turn);
+    return '';
+  });
+  return { world, lead, amys, id: () => sent.message_id as string };
+}
+
+const heard = (turn: WorldTurn | undefined) => turn?.messages.map(({ kind, from, text }) => `${kind} ${from}: ${text}`);
+
+describe('the replies to a broadcast', () => {
+  test('are the final texts, one message per respondent, and wake the broadcaster once, with who said nothing', async () => {
+    const { world, amys, id } = await createTeam(['bob', 'cal', 'dan', 'eve']);
+    const prompts: string[] = [];
+    world.behave('bob', (turn) => {
+      prompts.push(turn.prompt);
+      return 'bob can';
+    });
+    world.behave('cal', async (turn) => {
+      await turn.call('do_nothing');
+      return 'these words go nowhere';
+    });
+    const { promise: hold, resolve } = Promise.withResolvers<string>();
+    world.behave('dan', () => hold);
+    world.behave('eve', () => '   ');
+    await world.ask('amy', 'who can help?');
+    while ((await world.view('dan')).running === 0 || (await world.view('bob')).pending > 0) await world.tick();
+    await expect.poll(async () => (await world.view('bob')).running, { timeout: 10_000 }).toBe(0);
+    // Nothing reaches her while somebody has still to end.
+    expect(await world.view('amy')).toMatchObject({ running: 0, pending: 0 });
+    resolve('so can dan');
+    await world.settle();
+    expect(prompts).toEqual([
+      `Message from amy (message ${id()}, to all siblings; your final text is sent back to amy, do_nothing prevents it):\nwho can help?`,
+    ]);
+    expect(amys).toHaveLength(1);
+    expect(amys[0]?.prompt).toBe(
+      [
+        `Reply from bob (to message ${id()}):\nbob can`,
+        `Reply from dan (to message ${id()}):\nso can dan`,
+        `Notice from Substrat:\nTo your broadcast (message ${id()}) cal, eve said nothing.`,
+      ].join('\n\n'),
+    );
+  });
+
+  test('come after a minute without those who have not ended, whose reply is late', async () => {
+    const { world, amys } = await createTeam(['bob', 'cal']);
+    world.behave('bob', () => 'bob can');
+    const { promise: hold, resolve } = Promise.withResolvers<string>();
+    world.behave('cal', () => hold);
+    await world.ask('amy', 'who can help?');
+    while ((await world.view('cal')).running === 0) await world.tick();
+    await expect.poll(async () => (await world.view('bob')).running, { timeout: 10_000 }).toBe(0);
+    await world.pass(59_000);
+    expect(amys).toHaveLength(0);
+    await world.pass(2_000);
+    await expect.poll(() => amys.length, { timeout: 10_000 }).toBe(1);
+    expect(heard(amys[0])).toEqual([
+      'reply bob: bob can',
+      expect.stringMatching(/^notice system: To your broadcast \(message .*\) cal did not answer yet\.$/),
+    ]);
+    resolve('cal too');
+    await world.settle();
+    expect(amys.slice(1).map(heard)).toEqual([['late cal: cal too']]);
+  });
+
+  test('leave no other conversation: a run that carries more sends nothing back', async () => {
+    const { world, amys, lead } = await createTeam(['bob', 'cal']);
+    const prompts: string[] = [];
+    for (const name of ['bob', 'cal']) {
+      world.behave(name, (turn) => {
+        prompts.push(...turn.messages.map(({ broadcast }) => String(broadcast)));
+        return `a secret of ${name}`;
+      });
+    }
+    world.behave('lead', async (turn) => {
+      await turn.call('send_message', { recipient: 'bob', text: 'between us', sync: false });
+      return '';
+    });
+    // Both come to bob before he can run, and cal serves a person's request with it.
+    for (const name of ['bob', 'cal']) {
+      const { id } = await world.agentNamed(name);
+      await world.store.write((tx) => tx.restAgent({ id, until: world.clock() + 1000, rests: 1 }));
+    }
+    await world.ask('amy', 'who can help?');
+    await world.ask('lead', 'tell bob');
+    await world.settle();
+    const id = await world.ask('cal', 'for cal alone');
+    await world.pass(1001);
+    await world.settle();
+    expect(lead.name).toBe('lead');
+    expect(prompts.sort()).toEqual(['heard', 'heard', 'undefined', 'undefined']);
+    expect(await world.reply(id)).toMatchObject({ text: 'a secret of cal' });
+    expect(amys.map(heard)).toEqual([[expect.stringMatching(/^notice system: .* bob, cal said nothing\.$/)]]);
+  });
+
+  test('are what a respondent wrote to the broadcaster itself, instead of the final text', async () => {
+    const { world, amys } = await createTeam(['bob', 'cal']);
+    world.behave('bob', async (turn) => {
+      const sent = await turn.call('send_message', { recipient: 'amy', text: 'I can' });
+      expect(sent).toMatchObject({ waiting_for_reply: false });
+      return 'I told amy';
+    });
+    world.behave('cal', () => 'me too');
+    await world.ask('amy', 'who can help?');
+    await world.settle();
+    expect(amys).toHaveLength(1);
+    expect(heard(amys[0])?.sort()).toEqual(['reply bob: I can', 'reply cal: me too']);
+  });
+
+  test('are not awaited of one that fails, is cancelled or ends', async () => {
+    const { world, amys } = await createTeam(['bob', 'cal', 'dan'], { maxAttempts: 1 });
+    world.behave('bob', () => ({ failure: 'crash' }));
+    let runId = '';
+    world.behave('cal', (turn) => {
+      runId = turn.runId;
+      return new Promise(() => {});
+    });
+    world.behave('dan', () => new Promise(() => {}));
+    await world.ask('amy', 'who can help?');
+    while ((await world.view('dan')).running === 0 || runId === '') await world.tick();
+    await world.cancel(runId);
+    await expect.poll(async () => (await world.view('bob')).running, { timeout: 10_000 }).toBe(0);
+    await world.terminate('dan');
+    await world.settle();
+    expect(amys.map(heard)).toEqual([[expect.stringMatching(/^notice system: .* bob, cal, dan said nothing\.$/)]]);
+  });
+
+  test('end with the chain: at its greatest depth they and a broadcast wake nobody, and come with the next run', async () => {
+    const world = await createWorld({ slots: 8 });
+    const lead = await world.create('lead');
+    for (const name of ['amy', 'bob']) await world.create(name, lead);
+    const depths: string[] = [];
+    const all: string[] = [];
+    for (const name of ['amy', 'bob']) {
+      world.behave(name, async (turn) => {
+        const { chain_depth } = (await world.store.read((tx) => tx.getRun({ id: turn.runId }))) ?? {};
+        depths.push(`${name} ${chain_depth}`);
+        all.push(...turn.messages.map(({ text }) => `${name} hears ${text}`));
+        await turn.call('broadcast', { text: `thanks all, says ${name} at ${chain_depth}` });
+        return `noted by ${name} at ${chain_depth}`;
+      });
+    }
+    await world.ask('amy', 'go');
+    await world.settle();
+    await world.pass(61_000);
+    await world.settle();
+    const runs = depths.length;
+    expect(runs).toBeGreaterThan(3);
+    expect(runs).toBeLessThan(20);
+    const { id } = await world.agentNamed('amy');
+    const quiet = await world.store.read((tx) => tx.listPending({ agentId: id, limit: 99 }));
+    expect(quiet.length).toBeGreaterThan(0);
+    expect(quiet.every(({ round }) => round === -1)).toBe(true);
+    world.behave('amy', (turn) => {
+      all.push(...turn.messages.map(({ text }) => `amy hears ${text}`));
+      return 'done';
+    });
+    await world.ask('amy', 'what else?');
+    await world.settle();
+    expect(depths).toHaveLength(runs);
+    for (const { text } of quiet) expect(all).toContain(`amy hears ${text}`);
+  });
+});
