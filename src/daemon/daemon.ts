@@ -35,6 +35,7 @@ import type { WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
 import { runsPerDayOf } from './allowances.ts';
 import { readBoot } from './boot.ts';
+import { followClock } from './clock.ts';
 import { type Configured, createConfigured } from './configured.ts';
 import { messagesOfRuns } from './correspondence.ts';
 import { AgentDoors } from './doors.ts';
@@ -195,6 +196,8 @@ export class Daemon {
     this.#scheduler = new Scheduler({
       store,
       clock,
+      // A clock that a test drives passes like time.
+      monotonic: options.clock ?? (() => performance.now()),
       nodeId,
       slots: createSlots(slots, providerSlots(config)),
       leaseMs,
@@ -399,6 +402,7 @@ export class Daemon {
   async #begin(): Promise<void> {
     const { store, home, config } = this;
     this.startedAfter = await store.read((tx) => tx.getEventCounter({}));
+    await followClock(this);
     const recovered = await this.#recover(home.nodeId);
     await seeNode(this);
     await sweepWorkspaces(this);

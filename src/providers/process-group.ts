@@ -48,8 +48,8 @@ export async function endRun(runId: string, patienceMs = 2_000): Promise<boolean
 
 /** SIGKILL to the group until nothing lives in it. Bounded: a process in an uninterruptible wait must not hold us. */
 export async function killGroup(pid: number, patienceMs = 2_000): Promise<void> {
-  const deadline = Date.now() + patienceMs;
-  for (let wait = 1; isGroupAlive(pid) && Date.now() < deadline; wait = Math.min(50, wait * 2)) {
+  const deadline = performance.now() + patienceMs;
+  for (let wait = 1; isGroupAlive(pid) && performance.now() < deadline; wait = Math.min(50, wait * 2)) {
     signalGroup(pid, 'SIGKILL');
     await sleep(wait);
   }

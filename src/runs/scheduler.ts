@@ -1,9 +1,11 @@
 import { dayOf } from '../core/run.ts';
 import type { Tracer } from '../core/tracing.ts';
 import type { RunRow, Store, Tx } from '../store/store.ts';
+import { watchClock } from './clock-steps.ts';
 import { countDeath, setAside, suspectFrom } from './deaths.ts';
 import type { Correspondence } from './endings.ts';
 import { failAttempt } from './endings.ts';
+import { LeaseWatch } from './leases.ts';
 import { chargeRun, spentPeople } from './purse.ts';
 import type { Slots } from './slots.ts';
 import { openRunSpans } from './spans.ts';
@@ -12,6 +14,8 @@ import { type Started, startRun } from './start.ts';
 export interface SchedulerOptions {
   readonly store: Store;
   readonly clock: () => number;
+  /** Milliseconds by a clock that nobody sets. */
+  readonly monotonic: () => number;
   readonly nodeId: string;
   readonly slots: Slots;
   readonly leaseMs: number;
@@ -40,6 +44,9 @@ interface LiveTurn {
   readonly done: Promise<void>;
 }
 
+/** A clock that is set is noticed within this time. */
+const LONGEST_NAP_MS = 60_000;
+
 /**
  * Starts runs while slots are free. Which run is next, and whether one is due at all, is asked of the store each time;
  * here are only the turns under way and one timer for the next thing that time alone will bring.
@@ -53,9 +60,15 @@ export class Scheduler {
   #pumping: Promise<void> | null = null;
   #again = false;
   #stopping = false;
+  readonly #leases: LeaseWatch;
+  readonly #stepBack: () => number;
+  /** How far the clock was set back, until what waits is told. */
+  #behind = 0;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
+    this.#leases = new LeaseWatch(options);
+    this.#stepBack = watchClock(options.clock, options.monotonic);
   }
 
   start(): void {
@@ -112,6 +125,7 @@ export class Scheduler {
     while (this.#again && !this.#stopping) {
       this.#again = false;
       try {
+        await this.#followClock();
         await this.#expire();
         while (!this.#stopping && this.#options.slots.hasFree() && (await this.#startNext()));
         await this.#arm();
@@ -200,11 +214,13 @@ export class Scheduler {
   async #expire(): Promise<void> {
     const { store, clock, correspondence, maxTreeRuns, turnTimeoutMs } = this.#options;
     const now = clock();
-    // After a long sleep of the machine our own leases have passed, too; their turns go on and the next renewal mends them.
-    const lost = (runs: RunRow[]) => runs.filter((run) => !this.#live.has(run.id));
+    // After a long sleep of the machine our own leases have passed, too. Their turns continue, and the next renewal extends them.
+    const leased = await store.read((tx) => tx.listLeased({}));
+    const elsewhere = leased.filter((run) => !this.#live.has(run.id));
+    const lost = new Map(this.#leases.look(elsewhere, now).map((run) => [run.id, run.lease_until]));
     const due = await store.read(async (tx) => {
       const [overdue] = await tx.listOverdueRequests({ now, limit: 1 });
-      const [expired] = lost(await tx.listExpired({ now }));
+      const [expired] = lost.keys();
       const [paused] = await tx.listNewlyPaused({ maxTreeRuns });
       const [stale] = await tx.listStaleTurns({ before: now - turnTimeoutMs });
       const [stalled] = await tx.listStalledRounds({ now });
@@ -213,7 +229,9 @@ export class Scheduler {
     });
     if (!due) return;
     const more = await store.write(async (tx) => {
-      await this.#giveBack(tx, lost(await tx.listExpired({ now })), now);
+      // Renewed or taken meanwhile, it is not lost.
+      const runs = (await tx.listLeased({})).filter(({ id, lease_until }) => lost.get(id) === lease_until);
+      await this.#giveBack(tx, runs, now);
       for (const { id } of await tx.listNewlyPaused({ maxTreeRuns })) {
         const root = await tx.getAgent({ id });
         await tx.setToldPaused({ treeId: id });
@@ -225,6 +243,15 @@ export class Scheduler {
       return (await correspondence.expireRequests(tx, now)) > 0;
     });
     if (more) this.#again = true;
+  }
+
+  /** When the clock is set back, what waits by it must not wait for as much longer. */
+  async #followClock(): Promise<void> {
+    const { store, clock, nodeId } = this.#options;
+    this.#behind += this.#stepBack();
+    if (this.#behind === 0) return;
+    await store.write((tx) => tx.shiftWaits({ nodeId, by: this.#behind, now: clock() }));
+    this.#behind = 0;
   }
 
   /** Runs of a node that is not heard of are tried again. For another node's runs that counts like its death. */
@@ -243,7 +270,7 @@ export class Scheduler {
 
   /** One timer for the earliest thing that only time will bring. */
   async #arm(): Promise<void> {
-    const { store, clock, nodeId, pollMs, turnTimeoutMs, runsPerDay } = this.#options;
+    const { store, clock, nodeId, pollMs, leaseMs, turnTimeoutMs, runsPerDay } = this.#options;
     const now = clock();
     const times = await store.read(async (tx) => [
       (await tx.getNextDeadline({}))?.at ?? null,
@@ -254,13 +281,14 @@ export class Scheduler {
       (await spentPeople(tx, runsPerDay, now)).length > 0 ? (dayOf(now) + 1) * 86_400_000 : null,
     ]);
     if (pollMs !== null) times.push(now + pollMs);
+    else if (this.#leases.watches()) times.push(now + leaseMs / 2);
     const next = Math.min(...times.filter((at) => at !== null));
     if (Number.isFinite(next)) this.#wakeAt(next);
   }
 
   #wakeAt(at: number): void {
     if (this.#timer) clearTimeout(this.#timer);
-    const wait = Math.min(Math.max(at - this.#options.clock(), 1), 2 ** 31 - 1);
+    const wait = Math.min(Math.max(at - this.#options.clock(), 1), LONGEST_NAP_MS);
     this.#timer = setTimeout(() => this.poke(), wait);
   }
 }

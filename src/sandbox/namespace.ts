@@ -16,8 +16,8 @@ const PATIENCE_MS = 5_000;
 export async function endNamespace(informationFile: string): Promise<void> {
   const information = read(informationFile);
   if (information === null) return;
-  const deadline = Date.now() + PATIENCE_MS;
-  for (let wait = 1; isAlive(information) && Date.now() < deadline; wait = Math.min(50, wait * 2)) {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (let wait = 1; isAlive(information) && performance.now() < deadline; wait = Math.min(50, wait * 2)) {
     kill(information['child-pid']);
     await sleep(wait);
   }

@@ -54,7 +54,7 @@ describe.each([false, true])('with 100,000 old messages, statistics: %s', (stati
     ['getLiveRun', ['runs_live'], (q) => q.getLiveRun({ agentId: ids.agent })],
     ['getNextStart', ['runs_queue'], (q) => q.getNextStart({ nodeId: ids.node, now: 1 })],
     ['listRunning', ['runs_running'], (q) => q.listRunning({ nodeId: ids.node })],
-    ['listExpired', ['runs_running'], (q) => q.listExpired({ now: 1 })],
+    ['listLeased', ['runs_running'], (q) => q.listLeased({})],
     ['renewLeases', ['runs_running'], (q) => q.renewLeases({ nodeId: ids.node, leaseUntil: 1 })],
     ['listNewlyPaused', ['runs_queue'], (q) => q.listNewlyPaused({ maxTreeRuns: 0 })],
     ['listOverdueRequests', ['requests_deadline'], (q) => q.listOverdueRequests({ now: 1, limit: 10 })],

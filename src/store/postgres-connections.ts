@@ -85,9 +85,9 @@ export class PostgresConnections {
     { xid, pid }: { readonly xid: string; readonly pid: number },
     giveUpAt: number,
   ): Promise<CommitOutcome> {
-    for (let wait = 20; Date.now() < giveUpAt && !this.#closed; wait = Math.min(wait * 2, 500)) {
+    for (let wait = 20; performance.now() < giveUpAt && !this.#closed; wait = Math.min(wait * 2, 500)) {
       const probe = this.#create('probe');
-      const overdue = setTimeout(() => probe.cut('no answer in time'), giveUpAt - Date.now());
+      const overdue = setTimeout(() => probe.cut('no answer in time'), giveUpAt - performance.now());
       try {
         await probe.connect();
         const { rows } = await probe.execute('select pg_xact_status($1::xid8) as status', [xid]);
@@ -105,7 +105,7 @@ export class PostgresConnections {
         clearTimeout(overdue);
         probe.leave();
       }
-      await sleep(Math.min(wait, Math.max(giveUpAt - Date.now(), 0)));
+      await sleep(Math.min(wait, Math.max(giveUpAt - performance.now(), 0)));
     }
     return 'unknown';
   }
@@ -145,7 +145,7 @@ export class PostgresConnections {
     }
     if (!this.#closed && this.#outage === null && !isAnswer(error)) {
       this.#log.warn({ error: reasonOf(error) }, 'PostgreSQL cannot be reached');
-      this.#outage = { reason: reasonOf(error), over: this.#recover(Date.now()) };
+      this.#outage = { reason: reasonOf(error), over: this.#recover(performance.now()) };
     }
     return unavailable(error);
   }
@@ -163,7 +163,7 @@ export class PostgresConnections {
         probe.leave();
       }
       this.#outage = null;
-      this.#log.info({ afterMs: Date.now() - since }, 'PostgreSQL can be reached again');
+      this.#log.info({ afterMs: performance.now() - since }, 'PostgreSQL can be reached again');
       return;
     }
   }

@@ -46,7 +46,7 @@ export class PostgresWriter implements WriteConnection {
     const connection = this.#connected();
     const xid = this.#xid as string;
     const { doubtMs } = this.#connections.limits;
-    const silentUntil = Date.now() + doubtMs;
+    const silentUntil = performance.now() + doubtMs;
     const overdue = setTimeout(() => connection.cut(NO_ANSWER), doubtMs);
     this.#xid = null;
     try {
@@ -57,7 +57,7 @@ export class PostgresWriter implements WriteConnection {
         throw error;
       }
       // After a long silence the time for an answer is already used up; after a cut it begins now.
-      const giveUpAt = wasSilent(connection.lost) ? silentUntil : Date.now() + doubtMs;
+      const giveUpAt = wasSilent(connection.lost) ? silentUntil : performance.now() + doubtMs;
       throw new CommitInDoubt(this.#connections.outcomeOf({ xid, pid: connection.pid }, giveUpAt), error);
     } finally {
       clearTimeout(overdue);

@@ -199,19 +199,34 @@ export function testRuns(kit: StoreKit): void {
   });
 
   describe('leases', () => {
-    const expired = async (now: number, { node_id }: RunRow) =>
-      (await read((tx) => tx.listExpired({ now }))).filter((run) => run.node_id === node_id).map(({ id }) => id);
+    const leased = async ({ node_id }: RunRow) => {
+      const runs = await read((tx) => tx.listLeased({}));
+      return runs.filter((run) => run.node_id === node_id).map(({ id, lease_until }) => [id, lease_until]);
+    };
 
-    test('end when they are not renewed', async () => {
-      const run = await startNew();
-      expect(run.lease_until).toBe(1100);
-      expect(await expired(1100, run)).toEqual([]);
-      expect(await expired(1101, run)).toEqual([run.id]);
-      const other = await startNew();
+    test('are renewed for the runs of one node, until they end', async () => {
+      const [run, other] = [await startNew(), await startNew()];
+      expect(await leased(run)).toEqual([[run.id, 1100]]);
       await write((tx) => tx.renewLeases({ nodeId: run.node_id, leaseUntil: 1200 }));
-      expect(await expired(1101, run)).toEqual([]);
-      expect(await expired(1201, run)).toEqual([run.id]);
-      expect((await getRun(other.id)).lease_until).toBe(1100);
+      expect(await leased(run)).toEqual([[run.id, 1200]]);
+      expect(await leased(other)).toEqual([[other.id, 1100]]);
+      await write((tx) => endRun(tx, run));
+      expect(await leased(run)).toEqual([]);
+    });
+
+    test('and rests are shifted when the clock is set back, on one node', async () => {
+      const [run, other] = [await startNew(), await startNew()];
+      for (const { id, agent_id } of [run, other]) {
+        await write((tx) => tx.retryRun({ id, failures: 0, error: '', notBefore: 5000 }));
+        await write((tx) => tx.restAgent({ id: agent_id, until: 6000, rests: 1 }));
+      }
+      await write((tx) => tx.shiftWaits({ nodeId: run.node_id, by: -3000, now: 1000 }));
+      const waits = async ({ id, agent_id }: RunRow) => [
+        (await getRun(id)).not_before,
+        (await read((tx) => tx.getAgent({ id: agent_id })))?.rest_until,
+      ];
+      expect(await waits(run)).toEqual([2000, 3000]);
+      expect(await waits(other)).toEqual([5000, 6000]);
     });
 
     test('an open run of an external agent has none and gets none', async () => {
@@ -223,7 +238,7 @@ export function testRuns(kit: StoreKit): void {
       expect(await getRun(run.id)).toEqual(run);
       expect(await read((tx) => tx.holdRun({ runId: run.id, fence: run.fence }))).toEqual(run);
       await write((tx) => tx.renewLeases({ nodeId: run.node_id, leaseUntil: 1 }));
-      expect(await expired(10 ** 12, run)).toEqual([]);
+      expect(await leased(run)).toEqual([]);
       expect(await read((tx) => tx.listRunning({ nodeId: run.node_id }))).toEqual([run]);
     });
   });

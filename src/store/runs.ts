@@ -315,34 +315,8 @@ export function runQueries(queries: Queries, batch: BatchState) {
       await retry(p);
       batch.runnable = true;
     },
-    setDeaths: run((p: { id: string; deaths: number; deathsEver: number; records: number }) =>
-      db
-        .updateTable('runs')
-        .set({ deaths: p.deaths, deaths_ever: p.deathsEver, records_at_death: p.records })
-        .where('id', '=', p.id),
-    ),
-    /** None of the node's runs is suspected any more. */
-    clearDeaths: run((p: { nodeId: string }) =>
-      db
-        .updateTable('runs')
-        .set({ deaths: 0, deaths_ever: 0, records_at_death: 0 })
-        .where('node_id', '=', p.nodeId)
-        .where('state', 'in', ['created', 'running'])
-        .where('deaths', '>', 0),
-    ),
-    renewLeases: run((p: { nodeId: string; leaseUntil: number }) =>
-      db
-        .updateTable('runs')
-        .set({ lease_until: p.leaseUntil })
-        .where('state', '=', 'running')
-        .where('node_id', '=', p.nodeId)
-        .where('lease_until', 'is not', null),
-    ),
     listRunning: all((p: { nodeId: string }) =>
       db.selectFrom('runs').selectAll().where('state', '=', 'running').where('node_id', '=', p.nodeId),
-    ),
-    listExpired: all((p: { now: number }) =>
-      db.selectFrom('runs').selectAll().where('state', '=', 'running').where('lease_until', '<', p.now),
     ),
     /** When the next run that rests may start. */
     getNextStart: one((p: { nodeId: string; now: number }) =>

@@ -161,13 +161,13 @@ function committedReader(database: Database.Database, reader: Database.Database)
 }
 
 async function retryBusy(action: () => unknown): Promise<void> {
-  const giveUp = Date.now() + BUSY_LIMIT_MS;
+  const giveUp = performance.now() + BUSY_LIMIT_MS;
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
     try {
       action();
       return;
     } catch (error) {
-      if (!isBusy(error) || Date.now() > giveUp) throw error;
+      if (!isBusy(error) || performance.now() > giveUp) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, pause));
   }

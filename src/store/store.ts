@@ -7,6 +7,7 @@ import type { chunkQueries } from './chunks.ts';
 import type { deliveryQueries } from './deliveries.ts';
 import type { documentQueries } from './documents.ts';
 import type { eventQueries } from './events.ts';
+import type { leaseQueries } from './leases.ts';
 import type { messageQueries } from './messages.ts';
 import type { nodeQueries } from './nodes.ts';
 import type { passageQueries } from './passages.ts';
@@ -69,6 +70,7 @@ export type Tx = ReturnType<typeof agentQueries> &
   ReturnType<typeof deliveryQueries> &
   ReturnType<typeof documentQueries> &
   ReturnType<typeof eventQueries> &
+  ReturnType<typeof leaseQueries> &
   ReturnType<typeof messageQueries> &
   ReturnType<typeof nodeQueries> &
   ReturnType<typeof passageQueries> &

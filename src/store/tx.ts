@@ -8,6 +8,7 @@ import type { BatchState } from './commits.ts';
 import { deliveryQueries } from './deliveries.ts';
 import { documentQueries } from './documents.ts';
 import { eventQueries } from './events.ts';
+import { leaseQueries } from './leases.ts';
 import { messageQueries } from './messages.ts';
 import { nodeQueries } from './nodes.ts';
 import { passageQueries } from './passages.ts';
@@ -38,6 +39,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     ...deliveryQueries(queries),
     ...documentQueries(queries),
     ...eventQueries(queries, batch),
+    ...leaseQueries(queries, batch),
     ...messageQueries(queries),
     ...nodeQueries(queries),
     ...passageQueries(queries),

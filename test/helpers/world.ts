@@ -103,6 +103,7 @@ export async function createWorld(options: WorldOptions = {}) {
   const opened = options.store ?? (await openStore(database ?? { path: ':memory:' }));
   const store = process.env.SUBSTRAT_TEST_WRITES === 'twice' ? writingTwice(opened) : opened;
   let now = 1_800_000_000_000;
+  let passed = 0;
   const clock = () => now;
   let boot = 'a boot';
   const log = { warn: () => {}, error: (details: object) => console.error(details), info: () => {} };
@@ -206,6 +207,7 @@ export async function createWorld(options: WorldOptions = {}) {
     new Scheduler({
       store,
       clock,
+      monotonic: () => passed,
       nodeId: NODE,
       slots: createSlots(options.slots ?? 4, options.providerSlots ?? {}),
       leaseMs: 30_000,
@@ -369,6 +371,12 @@ export async function createWorld(options: WorldOptions = {}) {
     },
     tick: () => scheduler.tick(),
     pass: async (ms: number) => {
+      now += ms;
+      passed += ms;
+      await scheduler.tick();
+    },
+    /** Somebody sets the clock; no time passes. */
+    setClock: async (ms: number) => {
       now += ms;
       await scheduler.tick();
     },

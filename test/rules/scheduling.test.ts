@@ -153,7 +153,7 @@ describe('leases', () => {
     world.restart();
     await world.settle();
     expect((await world.reply(id)).state).toBe('open');
-    await world.pass(1001);
+    await world.pass(15_000);
     await world.settle();
     expect(await world.reply(id)).toMatchObject({ text: 'attempt 2' });
   });

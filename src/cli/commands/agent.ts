@@ -160,9 +160,9 @@ interface SendOptions {
 }
 
 async function waitForReply(client: Client, messageId: string, timeoutS: number): Promise<Message> {
-  const giveUp = Date.now() + timeoutS * 1000;
+  const giveUp = performance.now() + timeoutS * 1000;
   for (;;) {
-    const left = (giveUp - Date.now()) / 1000;
+    const left = (giveUp - performance.now()) / 1000;
     if (left <= 0) {
       throw new SubstratError(
         'timeout',

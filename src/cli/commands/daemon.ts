@@ -73,9 +73,9 @@ async function startInBackground(context: Context, { config, switchStore }: Star
   // A daemon that first backs up its store says so in its log, again and again.
   const log = join(home, 'daemon.log');
   let known = sizeOf(log);
-  for (let giveUp = Date.now() + PATIENCE_MS; Date.now() < giveUp && exit === null; await sleep(20)) {
+  for (let giveUp = performance.now() + PATIENCE_MS; performance.now() < giveUp && exit === null; await sleep(20)) {
     const size = sizeOf(log);
-    if (size !== known) giveUp = Date.now() + PATIENCE_MS;
+    if (size !== known) giveUp = performance.now() + PATIENCE_MS;
     known = size;
     const status = await statusOf(context);
     if (status?.pid !== child.pid || !status?.url) continue;
@@ -111,8 +111,8 @@ function stopCommand(context: Context): Command {
       if (!status) throw new SubstratError('not_running', 'No daemon runs on this home.');
       process.kill(status.pid, 'SIGTERM');
       const stopSpinning = spin('Stopping ...');
-      for (const giveUp = Date.now() + PATIENCE_MS; isAlive(status.pid); await sleep(20)) {
-        if (Date.now() < giveUp) continue;
+      for (const giveUp = performance.now() + PATIENCE_MS; isAlive(status.pid); await sleep(20)) {
+        if (performance.now() < giveUp) continue;
         stopSpinning();
         const message = `The daemon (process ${status.pid}) does not stop; kill -9 is safe, nothing is lost.`;
         throw new SubstratError('timeout', message);

@@ -1,0 +1,10 @@
+import type { Daemon } from './daemon.ts';
+
+/** The clock was set back while no daemon ran: what waits here must not wait for as much longer. */
+export async function followClock({ store, home, clock }: Pick<Daemon, 'store' | 'home' | 'clock'>): Promise<void> {
+  const now = clock();
+  const { nodeId } = home;
+  const node = (await store.read((tx) => tx.listNodes({}))).find(({ id }) => id === nodeId);
+  const by = now - (node?.seen_at ?? now);
+  if (by < 0) await store.write((tx) => tx.shiftWaits({ nodeId, by, now }));
+}

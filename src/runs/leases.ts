@@ -1,0 +1,36 @@
+import type { RunRow } from '../store/store.ts';
+
+/**
+ * Tells which runs have lost their lease. Clocks of nodes differ and can be set: a lease that looks expired is lost only if
+ * nobody has renewed it for half its length since we first saw it, and one that was not renewed for twice its length is
+ * lost whatever the clocks say. Time is measured here, by a clock that nobody sets.
+ */
+export class LeaseWatch {
+  readonly #leaseMs: number;
+  readonly #monotonic: () => number;
+  #seen = new Map<string, { readonly until: number | null; readonly since: number }>();
+
+  constructor({ leaseMs, monotonic }: { readonly leaseMs: number; readonly monotonic: () => number }) {
+    this.#leaseMs = leaseMs;
+    this.#monotonic = monotonic;
+  }
+
+  /** Whether there is a run to look at again. */
+  watches(): boolean {
+    return this.#seen.size > 0;
+  }
+
+  /** Of the runs that are under way elsewhere, those whose lease is lost. */
+  look(runs: readonly RunRow[], now: number): RunRow[] {
+    const at = this.#monotonic();
+    const seen = runs.map(({ id, lease_until: until }) => {
+      const before = this.#seen.get(id);
+      return [id, before?.until === until ? before : { until, since: at }] as const;
+    });
+    this.#seen = new Map(seen);
+    return runs.filter(({ id, lease_until: until }) => {
+      const unrenewed = at - (this.#seen.get(id)?.since ?? at);
+      return unrenewed >= (until !== null && until < now ? this.#leaseMs / 2 : this.#leaseMs * 2);
+    });
+  }
+}
