@@ -69,7 +69,7 @@ describe('workspace_subdir', () => {
     ['a/../../x', 'forbidden'],
     ['/etc', 'forbidden'],
     ['/', 'forbidden'],
-    ['x\0y', 'forbidden'],
+    ['x\0y', 'bad_request'],
     ['out', 'forbidden'],
     ['out/new', 'forbidden'],
     ['out/inner', 'forbidden'],

@@ -20,30 +20,46 @@ export function writingTwice(store: Store): Store {
   };
 }
 
-/** A store whose next write that `fails` accepts is executed, and then its commit fails; while it is down, all fail. */
+/**
+ * A store whose commit fails once, after the write was executed: that of the next write that adds to a run's record, or of the
+ * first one that `fails` accepts. While it is down, all fail.
+ */
 export function failingAtCommit(store: Store): Store & { failNext(fails?: () => boolean): void; down: boolean } {
-  let failing: (() => boolean) | null = null;
+  let failing: (() => boolean) | 'record' | null = null;
   const failed = () => new SubstratError('store', 'The store could not write: the commit failed.');
   const failingStore = {
     ...store,
     down: false,
-    failNext: (fails = () => true) => {
-      failing = fails;
+    failNext: (fails?: () => boolean) => {
+      failing = fails ?? 'record';
     },
     write: async <T>(work: Work<T>): Promise<T> => {
-      if (!failingStore.down && !failing?.()) return store.write(work);
-      if (!failingStore.down) failing = null;
-      await rollBack(store, work);
+      if (failingStore.down) {
+        await rollBack(store, work);
+        throw failed();
+      }
+      if (failing === null || (failing !== 'record' && !failing())) return store.write(work);
+      const recorded = await rollBack(store, work);
+      // The scheduler writes at the same time, and is not meant.
+      if (failing === 'record' && !recorded) return store.write(work);
+      failing = null;
       throw failed();
     },
   };
   return failingStore;
 }
 
-async function rollBack<T>(store: Store, work: Work<T>): Promise<void> {
+/** Whether the work added to a run's record. */
+async function rollBack<T>(store: Store, work: Work<T>): Promise<boolean> {
+  let recorded = false;
   const rolledBack = store.write(async (tx) => {
-    await work(tx);
+    const insertRecord: Tx['insertRecord'] = (record) => {
+      recorded = true;
+      return tx.insertRecord(record);
+    };
+    await work({ ...tx, insertRecord });
     throw new RolledBack();
   });
   await rolledBack.catch(() => {});
+  return recorded;
 }
