@@ -1,14 +1,12 @@
 import { createRequire } from 'node:module';
 import { defineConfig } from 'vitest/config';
 
-/** Run on PostgreSQL besides: the rules, and what comes in over HTTP and MCP. */
+/** Run on PostgreSQL besides: the rules, and what comes in over HTTP and MCP. Those that only look at input run once. */
 const ON_POSTGRES = [
-  'src/http/*.test.ts',
   'src/mcp/{server,socket}.test.ts',
   'src/tools/{bound,call,inspect,memory,spawn,workspaces}.test.ts',
-  'test/bad-input.test.ts',
   'test/door/{channels,events,memory,openapi}.test.ts',
-  'test/personas/{agent-tools,agents,rest}.test.ts',
+  'test/personas/rest.test.ts',
   'test/rules/*.test.ts',
 ];
 /** It has scenarios for both engines itself. */

@@ -53,7 +53,7 @@ export class ExternalRuns {
     try {
       return await joined.attempt;
     } catch (error) {
-      if (this.#joined.get(agentId) === joined) this.#joined.delete(agentId);
+      this.#forget(agentId, joined);
       throw error;
     }
   }
@@ -82,7 +82,7 @@ export class ExternalRuns {
       if (joined.connections > 0) return;
       const closing = this.#close(attempt);
       joined.closing = closing.then(
-        () => this.#joined.delete(agentId),
+        () => this.#forget(agentId, joined),
         () => false,
       );
       await closing.finally(() => {
@@ -94,8 +94,13 @@ export class ExternalRuns {
       await untilStored(close, { signal: this.#stopping.signal, onFailure });
     } catch (error) {
       log.error({ agentId, error: (error as Error).message }, 'leaving failed; the next to join ends the run');
-      if (joined.connections === 0) this.#joined.delete(agentId);
+      if (joined.connections === 0) this.#forget(agentId, joined);
     }
+  }
+
+  /** Unless somebody has opened another run meanwhile: two may leave at once, and the second one's end takes longer. */
+  #forget(agentId: string, joined: Joined): boolean {
+    return this.#joined.get(agentId) === joined && this.#joined.delete(agentId);
   }
 
   async #close(attempt: Attempt): Promise<void> {
