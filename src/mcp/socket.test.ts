@@ -110,6 +110,36 @@ describe("an agent's socket", () => {
     await socket.close();
   });
 
+  test('notices a client that leaves before it is served', async () => {
+    const path = join(daemon.directory, 'left.sock');
+    const [joined, gate, left] = [0, 0, 0].map(() => Promise.withResolvers<void>());
+    const socket = await listenForAgent({
+      path,
+      version: '1',
+      agent: { id: 'agent' } as AgentRow,
+      tools: {
+        store: daemon.daemon.store,
+        settings: { onCustomToolsChange: () => () => {} },
+      } as unknown as ToolDependencies,
+      join: async () => ({ external: true }) as Attempt,
+      leave: async () => left?.resolve(),
+      instructions: async () => {
+        joined?.resolve();
+        await gate?.promise;
+        return '';
+      },
+    });
+    const client = connect(path);
+    client.write(helloOf('agent'));
+    await joined?.promise;
+    client.destroy();
+    // The end of the connection comes here before anybody reads from it.
+    for (let i = 0; i < 200; i += 1) await new Promise((resolve) => setImmediate(resolve));
+    gate?.resolve();
+    await left?.promise;
+    await socket.close();
+  });
+
   test('serves what came together with the first line', async () => {
     const connection = await connectRaw({ ...lead, hello: false });
     await connection.send(helloOf(lead.agentId) + line(initialize) + line(list));

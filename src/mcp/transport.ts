@@ -90,6 +90,11 @@ export class SocketTransport implements Transport {
     this.#socket.on('error', (error) => this.onerror?.(error));
     this.#socket.on('close', () => void this.close());
     this.#socket.resume();
+    // A client that left before this was told so to nobody: the event does not come again.
+    if (this.#socket.readableEnded) {
+      this.#ended = true;
+      this.#flow();
+    }
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
