@@ -5,6 +5,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { verifyBackup } from '../../src/backup/verify.ts';
 import { migrate, NEWEST_SCHEMA } from '../../src/store/migrate.ts';
+import { ctxLauncher } from '../helpers/ctx.ts';
 import { runSubstrat, startDaemonProcess } from '../helpers/substrat.ts';
 
 let home: string;
@@ -17,9 +18,8 @@ beforeEach(() => {
 
 afterEach(() => rmSync(home, { recursive: true }));
 
-const backups = () => readdirSync(home).filter((name) => name.endsWith('.backup.tar.gz'));
-
-test('a SQLite store is backed up before its schema is brought up to date, once, and the daemon says where', async () => {
+/** As the version before would have left it. */
+async function makeOlderStore(): Promise<void> {
   const database = new Database(path);
   await migrate(
     (sql, parameters) => {
@@ -33,6 +33,12 @@ test('a SQLite store is backed up before its schema is brought up to date, once,
   );
   database.exec(`insert into participants values ('p', 'person', 'Ann', 'ann', 7)`);
   database.close();
+}
+
+const backups = () => readdirSync(home).filter((name) => name.endsWith('.backup.tar.gz'));
+
+test('a SQLite store is backed up before its schema is brought up to date, once, and the daemon says where', async () => {
+  await makeOlderStore();
   mkdirSync(join(home, 'agents', '01a1e775-c5d3-7cc6-9eaa-e31a15200b88', 'home'), { recursive: true });
   writeFileSync(join(home, 'agents', '01a1e775-c5d3-7cc6-9eaa-e31a15200b88', 'home', 'x'), 'x');
 
@@ -81,4 +87,12 @@ test('a damaged log is told at the start and kept; a store that is new or was ki
   ]);
   expect(readdirSync(home).filter((name) => name.includes('-wal.damaged-'))).toHaveLength(1);
   expect(await damaged.stop()).toBe(0);
+});
+
+test('ctx, which may be the first to open an older store, backs it up as well', async () => {
+  await makeOlderStore();
+  const { code, stderr } = await runSubstrat(['stats'], { home, program: ctxLauncher });
+  const [name] = backups();
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`backed up to ${join(home, name as string)} before`)]);
+  expect(await verifyBackup(join(home, name as string))).toMatchObject({ schemaVersion: NEWEST_SCHEMA - 1 });
 });
