@@ -27,6 +27,11 @@ export function testDeliveries({ read, write }: StoreKit): void {
         { author_id: lead.id, delivery_kind: 'news' },
         { author_id: 'user', delivery_kind: 'request' },
       ]);
+      const sizes = await read((tx) => tx.listPendingSizes({ agentId: worker.id, limit: 2 }));
+      const texts = await read((tx) => tx.listPending({ agentId: worker.id, limit: 2 }));
+      expect(sizes.map(({ message_id, size }) => [message_id, size])).toEqual(
+        texts.map(({ message_id, text }) => [message_id, text.length]),
+      );
       expect(await read((tx) => tx.countPendingNews({ agentId: worker.id }))).toEqual({ n: 2 });
     });
 

@@ -26,6 +26,8 @@ export function testRecords({ read, write }: StoreKit): void {
       });
       const rows = await read((tx) => tx.listRecords({ runId: run.id }));
       expect(rows).toEqual(['"a"', '"b"', '"c"'].map((content, i) => ({ ...record(run, { content }), n: i + 1 })));
+      const listFrom = (n: number) => read((tx) => tx.listRecordsAfter({ runId: run.id, after: n, limit: 1 }));
+      expect([await listFrom(0), await listFrom(2), await listFrom(3)]).toEqual([[rows[0]], [rows[2]], []]);
     });
 
     test('gives the effects of identical calls in order', async () => {

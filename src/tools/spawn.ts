@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { NAME } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import { asLine } from '../core/line.ts';
+import { checkLine } from '../core/line.ts';
 import { withinScope } from '../core/persona.ts';
 import { createAgent } from '../messaging/tree.ts';
 import { scopeNow } from '../runs/attempt.ts';
@@ -28,7 +28,6 @@ export const spawnAgent = defineTool({
     workspace_subdir: z
       .string()
       .max(500)
-      .superRefine(asLine)
       .nullable()
       .optional()
       .describe('Subdirectory of your workspace for it to work in; without one it shares yours.'),
@@ -45,7 +44,9 @@ export const spawnAgent = defineTool({
   }),
   effect: true,
   prepare: async ({ agent: parent }, { workspace_subdir }) => {
-    return workspace_subdir ? makeSubdirectory(parent.workspace, workspace_subdir) : undefined;
+    if (!workspace_subdir) return undefined;
+    checkLine('The subdirectory', workspace_subdir);
+    return makeSubdirectory(parent.workspace, workspace_subdir);
   },
   look: async ({ settings }, input) => {
     const persona = choiceOf(input);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { NAME } from '../core/agent.ts';
-import { asLine } from '../core/line.ts';
+import { checkLine } from '../core/line.ts';
 import type { AgentRow } from '../store/store.ts';
 import type { Caller } from '../workspaces/access.ts';
 import { checkWorkspace, createWorkspace } from '../workspaces/create.ts';
@@ -43,11 +43,12 @@ export const linkDir = defineTool({
   input: z.strictObject({
     workspace,
     source: path('The directory: an absolute path, or one relative to your own workspace.'),
-    target: target.superRefine(asLine),
+    target,
     mode: mode.describe('Read-only, or read-write where you have it so.'),
   }),
   effect: true,
   prepare: async ({ agent, store, settings }, input) => {
+    checkLine('The target', input.target);
     await store.read((tx) => checkLink(tx, settings.workspaces, callerOf(agent), input));
   },
   run: async ({ tx, agent, settings, now }, input) => {
