@@ -65,6 +65,8 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
     problem: () => file?.problem ?? null,
     close: async () => {
       await commits.close();
+      // Closed before: a descriptor that is closed twice may be somebody else's by then.
+      if (!database.open) return;
       file?.stop();
       // SQLite would remove the log by its name, which may be another store's by now.
       if (file?.problem) return file.rescue(database);

@@ -131,9 +131,9 @@ describe('leases', () => {
     const world = await createWorld({ maxAttempts: 1 });
     const x = await world.create('x');
     world.behave('x', (turn) => `attempt ${turn.attempt}`);
-    const id = await world.ask('x', 'go');
     // Another process of the same node claims it and is not heard of again.
     await world.scheduler().stop();
+    const id = await world.ask('x', 'go');
     const dead = {
       nodeId: 'node-1',
       now: world.clock(),
