@@ -68,7 +68,7 @@ function exactlyThePlan(rows: Rows, errands: readonly Errand[]): string[] {
       left join deliveries d on d.message_id = m.id
       left join participants recipient on recipient.id = d.agent_id
       left join messages asked on asked.id = m.in_reply_to
-    where m.text not like '${SIDE}%'`);
+    where m.text not like '${SIDE}%' and m.kind <> 'notice'`);
   const asked = new Set(found.filter(({ from }) => from === 'user').map(({ text }) => text));
   const tasks = errands.filter(({ task, to, messageId }) => messageId !== null || asked.has(askOf(task, to)));
   const expected = tasks.flatMap(({ task, to }) => linesOf(task, to));
@@ -149,6 +149,9 @@ function brokenRules(rows: Rows): string[] {
     'a run ended badly': `
       select runs.id, runs.state, runs.error from runs left join messages on messages.id = trigger_id
       where state <> 'completed' and text not like '%/doom'`,
+    'a broadcast has more than one notice of who said nothing': `
+      select id from messages m where text like 'broadcast %' and (select count(*) from messages n
+        where n.kind = 'notice' and n.text like '%' || m.id || '%') > 1`,
     'an effect is recorded twice':
       'select run_id, call_key from run_messages where effect = 1 group by 1, 2 having count(*) > 1',
     'a number of an event is missing': `
