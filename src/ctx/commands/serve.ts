@@ -26,7 +26,7 @@ export function serveCommand(context: CtxContext): Command {
     .option('--bind <address>', 'where, instead of [server] bind; port 0 picks a free one')
     .option(
       '--token-file <file>',
-      'a file with the bearer token that clients must send; $CTX_TOKEN sets it too; without one, whoever can reach the address may ask',
+      'a file with the bearer token that clients must send; $CTX_TOKEN sets it too; without a token, every client that reaches the address may ask',
     )
     .option('--token <token>', 'the bearer token itself, which every user of this machine can see in the process list')
     .option('--stdio', 'speak MCP on standard input and output instead')

@@ -29,7 +29,7 @@ export function trustCommand(context: CtxContext): Command {
     .option('--yes', 'do not ask')
     .option('--list', 'list what is trusted')
     .option('--remove', 'trust it no longer')
-    .addHelpText('after', '\nExample:\n  ctx trust\n  ctx trust --list\n  ctx trust --remove ~/work/repo/ctx.toml')
+    .addHelpText('after', '\nExample:\n  ctx trust\n  ctx trust --list\n  ctx trust --remove ~/project/ctx.toml')
     .action(async (given: string | undefined, flags: TrustFlags, command: Command) => {
       const home = context.home();
       if (flags.list) return list(context, command, home);
