@@ -165,6 +165,18 @@ describe('a home that cannot be used', () => {
   }
 });
 
+describe('up', () => {
+  test('ends with 0 however often Ctrl-C is pressed', async () => {
+    const daemon = await startDaemonProcess({ home });
+    const presses = setInterval(() => process.kill(daemon.pid, 'SIGINT'), 1);
+    try {
+      expect(await daemon.ended).toBe(0);
+    } finally {
+      clearInterval(presses);
+    }
+  });
+});
+
 describe('one home', () => {
   test('has one daemon: a second one is refused and harms nothing', async () => {
     const daemon = await startDaemonProcess({ home });

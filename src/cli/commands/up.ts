@@ -33,7 +33,16 @@ export function upCommand(context: Context): Command {
         },
       });
       if (!options.quiet && !options.json) context.print('Stopped. Nothing is left running.');
+      endAtOnce();
     });
+}
+
+/**
+ * Ends the process once its output is written. A process that ends by itself has no signal handlers in its last moments,
+ * and npm may pass on Ctrl-C just then: `npm start` would fail with 130 although everything ended well.
+ */
+function endAtOnce(): void {
+  process.stdout.write('', () => process.exit());
 }
 
 /** Says on stderr which file of the current directory is not read, where nobody named another. */
