@@ -71,6 +71,14 @@ export async function up({
   }
 }
 
+/**
+ * Ends the process once its output is written. A process that ends by itself has no signal handlers in its last moments,
+ * and npm may pass on Ctrl-C just then: `npm start` would fail with 130 although everything ended well.
+ */
+export function endAtOnce(): void {
+  process.stdout.write('', () => process.exit());
+}
+
 /** Without closing the store, which SQLite would do to whatever has its name now. */
 function endInDoubt(problem: string | null): void {
   if (problem === null) return;

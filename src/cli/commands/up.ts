@@ -15,7 +15,7 @@ export function upCommand(context: Context): Command {
       const options = command.optsWithGlobals<
         GlobalOptions & { demo?: boolean; quiet?: boolean; switchStore?: boolean }
       >();
-      const { up } = await import('../../daemon/main.ts');
+      const { endAtOnce, up } = await import('../../daemon/main.ts');
       const home = context.home();
       if (!options.quiet) await warnOfUnread(home, options.config, 'substrat up');
       await up({
@@ -35,14 +35,6 @@ export function upCommand(context: Context): Command {
       if (!options.quiet && !options.json) context.print('Stopped. Nothing is left running.');
       endAtOnce();
     });
-}
-
-/**
- * Ends the process once its output is written. A process that ends by itself has no signal handlers in its last moments,
- * and npm may pass on Ctrl-C just then: `npm start` would fail with 130 although everything ended well.
- */
-function endAtOnce(): void {
-  process.stdout.write('', () => process.exit());
 }
 
 /** Says on stderr which file of the current directory is not read, where nobody named another. */
