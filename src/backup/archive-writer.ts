@@ -21,7 +21,7 @@ export interface ArchiveWriter {
 /** A compressed archive that grows beside its final place. Only its owner can read it: it holds secrets. */
 export async function createArchive(file: string): Promise<ArchiveWriter> {
   const partial = `${file}.partial-${process.pid}`;
-  const handle = await open(partial, 'wx', 0o600).catch((error) => {
+  const handle = await open(partial, 'wx', 0o600).catch((error: unknown) => {
     throw new SubstratError('bad_request', `The backup cannot be written: ${(error as Error).message}.`);
   });
   const output = createWriteStream('', { fd: handle.fd, autoClose: false });

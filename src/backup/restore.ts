@@ -207,7 +207,7 @@ function rowOf(line: string, path: string, columns: ReadonlySet<string>): Row {
   const row: unknown = JSON.parse(line);
   if (typeof row !== 'object' || row === null || Array.isArray(row))
     throw new Error(`${path} has a line that is not a row`);
-  const values = Object.entries(row).map(([column, value]): [string, Row[string]] => {
+  const values = Object.entries(row).map(([column, value]: [string, unknown]): [string, Row[string]] => {
     if (!columns.has(column)) throw new Error(`${path} has a column that its schema does not have (${column})`);
     if (value === null || typeof value === 'string' || typeof value === 'number') return [column, value];
     const { base64 } = value as { base64?: unknown };

@@ -49,7 +49,7 @@ export async function verifyBackup(file: string): Promise<Manifest> {
   return manifest;
 }
 
-async function textOf(content: AsyncIterable<Buffer>): Promise<string> {
+async function textOf(content: AsyncIterable<Buffer, void>): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of content) pieces.push(piece);
   return Buffer.concat(pieces).toString();

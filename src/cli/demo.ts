@@ -16,7 +16,7 @@ export async function playDemo(home: string): Promise<string> {
     provider: 'scripted',
     program: PROGRAM,
   };
-  await client.createAgent(creation).catch((error) => {
+  await client.createAgent(creation).catch((error: unknown) => {
     if (!(error instanceof SubstratError && error.code === 'name_taken')) throw error;
   });
   const { messageId } = await client.sendMessage(NAME, { text: 'What is this machine, and how busy is it?' });

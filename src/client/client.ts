@@ -226,8 +226,8 @@ function conditionHeaders({ ifVersion }: BlockCondition = {}): Record<string, st
 }
 
 function search(query: object): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const given = Object.entries(query).filter((entry: [string, unknown]) => entry[1] !== undefined);
   return given.length === 0
     ? ''
-    : `?${new URLSearchParams(given.map(([key, value]): [string, string] => [key, String(value)]))}`;
+    : `?${new URLSearchParams(given.map(([key, value]: [string, unknown]): [string, string] => [key, String(value)]))}`;
 }

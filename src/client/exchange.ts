@@ -18,7 +18,9 @@ export function createExchange(address: Address): Exchange {
       const outgoing = openRequest(address, method, path, { ...headers, ...type });
       outgoing.on('error', (error) => reject(unreachable(error, address)));
       outgoing.on('response', (response) => {
-        readAnswer(response).then(resolve as (value: unknown) => void, (error) => reject(unreachable(error, address)));
+        readAnswer(response).then(resolve as (value: unknown) => void, (error: Error) =>
+          reject(unreachable(error, address)),
+        );
       });
       outgoing.end(body && JSON.stringify(body));
     });

@@ -138,6 +138,7 @@ export function displayName(file: string, cwd: string): string {
 }
 
 function deepFreeze<T extends object>(value: T): T {
-  for (const child of Object.values(value)) if (typeof child === 'object' && child !== null) deepFreeze(child);
+  for (const child of Object.values(value) as unknown[])
+    if (typeof child === 'object' && child !== null) deepFreeze(child);
   return Object.freeze(value);
 }

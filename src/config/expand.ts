@@ -18,7 +18,7 @@ export function variablesOf(document: Record<string, unknown>): { readonly name:
         if (name !== undefined && !found.has(name)) found.set(name, `[${path.slice(0, -1).map(String).join('.')}]`);
       }
     } else if (typeof value === 'object' && value !== null && path.length <= maxDepth) {
-      for (const [key, item] of Object.entries(value)) visit(item, [...path, key]);
+      for (const [key, item] of Object.entries(value) as [string, unknown][]) visit(item, [...path, key]);
     }
   };
   visit(document, []);
@@ -42,7 +42,7 @@ export function expand(
       fail('is nested too deep');
       return null;
     }
-    if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
+    if (Array.isArray(value)) return value.map((item: unknown, index) => visit(item, [...path, index]));
     if (Object.hasOwn(value, '__proto__')) fail('must not have a key "__proto__"');
     return mapEntries(value, (item, key) => visit(item, [...path, key]));
   }
@@ -67,5 +67,5 @@ function expandText(text: string, env: Env, unset: Unset, fail: (text: string) =
 }
 
 function mapEntries(table: object, change: (value: unknown, key: string) => unknown): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(table).map(([key, value]) => [key, change(value, key)]));
+  return Object.fromEntries(Object.entries(table).map(([key, value]: [string, unknown]) => [key, change(value, key)]));
 }

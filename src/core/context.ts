@@ -51,7 +51,8 @@ export function knowledgeContext(knowledge: Knowledge | null | undefined): Knowl
 }
 
 function searchRequest(first: unknown, second: unknown): SearchRequest {
-  const { query, ...given } = typeof first === 'string' ? { query: first, ...Object(second) } : Object(first);
+  const { query, ...given }: { query?: unknown } =
+    typeof first === 'string' ? { query: first, ...Object(second) } : Object(first);
   if (typeof query !== 'string') throw new SubstratError('bad_request', 'context.search needs a query');
   const parsed = Options.safeParse(given);
   if (!parsed.success) {
@@ -64,7 +65,7 @@ function searchRequest(first: unknown, second: unknown): SearchRequest {
 /** An empty table of Lua is an object, whichever it was meant to be. */
 function withoutEmpty(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => !isEmpty(item)));
+  return Object.fromEntries(Object.entries(value).filter(([, item]: [string, unknown]) => !isEmpty(item)));
 }
 
 function isEmpty(value: unknown): boolean {

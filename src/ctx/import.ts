@@ -127,7 +127,7 @@ async function readPersona(
   if (system === '') return 'it has no text';
   const name = typeof about.name === 'string' ? about.name : defaultName(file);
   if (!NAME.test(name)) return `${JSON.stringify(shorten(name))} cannot be a name`;
-  const listed =
+  const listed: readonly unknown[] =
     typeof about.tools === 'string' ? about.tools.split(',') : Array.isArray(about.tools) ? about.tools : [];
   const wanted = listed.map((tool) =>
     String(tool)

@@ -56,7 +56,7 @@ export async function openSubstrat(options: SubstratOptions): Promise<Substrat> 
     env: process.env,
     code,
     log,
-  }).catch(async (error) => {
+  }).catch(async (error: unknown) => {
     await close();
     throw error;
   });

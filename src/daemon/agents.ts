@@ -69,7 +69,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
     await daemon.tools.settings.checkTools(view, custom);
     return view;
   });
-  const { value: agent, fresh } = await made.catch(async (error) => {
+  const { value: agent, fresh } = await made.catch(async (error: unknown) => {
     await ground.undo();
     throw error;
   });

@@ -31,7 +31,7 @@ export class Housekeeping {
   }
 
   async forget(): Promise<void> {
-    await forgetOld(this.#daemon, this.#stopping.signal).catch((error) => {
+    await forgetOld(this.#daemon, this.#stopping.signal).catch((error: Error) => {
       if (this.#stopping.signal.aborted) return;
       this.#daemon.log.error({ error: error.message }, 'what is old could not be removed');
     });

@@ -34,7 +34,7 @@ export function workspaceRules(
 /** What a daemon that died had begun to delete, or had made for an agent that did not come to be. */
 export async function sweepWorkspaces({ store, home, log }: Daemon): Promise<void> {
   for (const workspace of await store.read((tx) => tx.listDeletedWorkspaces({ nodeId: home.nodeId }))) {
-    await settleWorkspace(store, workspace).catch((error) => {
+    await settleWorkspace(store, workspace).catch((error: Error) => {
       log.error({ workspace: workspace.path, error: error.message }, 'a workspace could not be removed');
     });
   }

@@ -37,7 +37,7 @@ export async function makeWorktree(
   const row = unclaimed(workspaces, id, clock(), { repository, network });
   await store.write((tx) => tx.insertWorkspace(row));
   const undoRow = () => settleWorkspace(store, row);
-  const undoTree = await addWorktree(row, handle).catch(async (error) => {
+  const undoTree = await addWorktree(row, handle).catch(async (error: unknown) => {
     await undoRow();
     throw error;
   });

@@ -34,7 +34,7 @@ export interface Env {
 }
 
 /** On TCP, exact `Host` and `Origin`, and a token for everything but /health. */
-export async function checkAccess(c: Context<Env>, store: Store, door: Door): Promise<void> {
+export async function checkAccess(c: Context<Env, string>, store: Store, door: Door): Promise<void> {
   if (door.kind === 'trusted') return c.set('caller', OWNER);
   const { headers } = c.env.incoming;
   checkHost(headers, door);

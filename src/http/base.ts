@@ -1,8 +1,9 @@
+import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { shorten } from '../core/agent.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
-import { checkAccess, type Door } from './access.ts';
+import { checkAccess, type Door, type Env } from './access.ts';
 import { boundBody } from './body.ts';
 import { createRouter, type Router } from './router.ts';
 
@@ -37,7 +38,7 @@ export function createBase(
   door: Door,
 ): Router {
   const app = createRouter();
-  app.onError((error, c) => {
+  app.onError((error, c: Context<Env, string>) => {
     const known = toSubstratError(error);
     // Whoever left in the middle of a request has broken it off.
     if (known.code === 'internal' && !c.req.raw.signal.aborted) {
@@ -45,7 +46,7 @@ export function createBase(
     }
     return c.json({ error: { code: known.code, message: known.message } }, STATUS[known.code] ?? 500);
   });
-  app.notFound((c) =>
+  app.notFound((c: Context<Env, string>) =>
     c.json({ error: { code: 'not_found', message: `There is no ${c.req.method} ${shorten(c.req.path)}.` } }, 404),
   );
   app.use(async (c, next) => {

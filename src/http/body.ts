@@ -14,7 +14,7 @@ const countBody = bodyLimit({
 });
 
 /** Reads the body of a request and refuses it where it is larger than JSON may be, before anything parses it. */
-export async function boundBody(c: Context<Env>): Promise<void> {
+export async function boundBody(c: Context<Env, string>): Promise<void> {
   const { headers, method } = c.env.incoming;
   if (method === 'GET' || method === 'HEAD') return;
   // To count a body costs time, and most say how long they are.
@@ -28,7 +28,7 @@ export async function boundBody(c: Context<Env>): Promise<void> {
 }
 
 /** The request once more, with its body as it was read. */
-export async function rereadRequest(c: Context<Env>): Promise<Request> {
+export async function rereadRequest(c: Context<Env, string>): Promise<Request> {
   if (c.req.bodyCache.text === undefined) return c.req.raw;
   const { url, method, headers, signal } = c.req.raw;
   return new Request(url, { method, headers, signal, body: await c.req.text() });

@@ -20,8 +20,8 @@ export function readCursor<const T extends readonly ('string' | 'number')[]>(
   const fits =
     Array.isArray(parts) &&
     parts.length === types.length &&
-    parts.every((part, i) => typeof part === types[i] && part !== null && !String(part).includes('\0')) &&
-    parts.every((part) => typeof part !== 'number' || Number.isSafeInteger(part));
+    parts.every((part: unknown, i) => typeof part === types[i] && part !== null && !String(part).includes('\0')) &&
+    parts.every((part: unknown) => typeof part !== 'number' || Number.isSafeInteger(part));
   if (!fits) throw new SubstratError('bad_request', 'That cursor is not one of ours; start without.');
   return parts as never;
 }

@@ -66,7 +66,7 @@ export class EventHub {
     if (!this.#filled) {
       this.#filling = true;
       this.#filled = this.#fill()
-        .catch((error) => {
+        .catch((error: unknown) => {
           this.#filled = null;
           throw error;
         })

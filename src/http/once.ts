@@ -22,7 +22,7 @@ export const keyParameter = {
  */
 export async function once<T>(
   api: Api,
-  c: Context<Env>,
+  c: Context<Env, string>,
   args: unknown,
   effect: (tx: Tx) => Promise<T>,
 ): Promise<Posted<T>> {

@@ -35,7 +35,7 @@ export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServ
     let names: readonly string[] | undefined;
     const hosts = () => (names ??= hostNames(host, port()));
     const tcp = createServer(createApp(api, hub, { kind: 'tcp', hosts, token }));
-    await listen(tcp, options.bind).catch(async (error) => {
+    await listen(tcp, options.bind).catch(async (error: unknown) => {
       await close();
       throw error;
     });
@@ -47,7 +47,7 @@ export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServ
   const local = createServer(createApp(api, hub, { kind: 'trusted', hosts: () => [], token }));
   // The caller holds the home: a socket that is there belongs to a daemon that is dead.
   await rm(options.socketPath, { force: true });
-  await listen(local, { path: options.socketPath }).catch(async (error) => {
+  await listen(local, { path: options.socketPath }).catch(async (error: unknown) => {
     await close();
     throw error;
   });

@@ -8,7 +8,7 @@ import type { Caller } from './access.ts';
 
 /** The owner sees everyone; others see roots, and those with whom they share a channel. For them, the rest does not exist. */
 export async function visibleAgent(tx: Tx, caller: Caller, reference: string): Promise<AgentRow> {
-  const agent = await resolveReference(tx, reference).catch((error) => {
+  const agent = await resolveReference(tx, reference).catch((error: unknown) => {
     if (!caller.owner && error instanceof SubstratError) throw notThere(reference);
     throw error;
   });

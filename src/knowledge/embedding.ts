@@ -41,7 +41,7 @@ export function createEmbedder(settings: EmbeddingSettings, place: EmbeddingPlac
       model: settings.path === null ? 'local:all-MiniLM-L6-v2-q8' : `local:${settings.path}`,
       embed: async (texts) => {
         loading ??= load();
-        const embedOne = await loading.catch((error) => {
+        const embedOne = await loading.catch((error: unknown) => {
           loading = null;
           throw error;
         });

@@ -7,7 +7,7 @@ export interface VectorCache {
   /** The nearest chunks by exact cosine, best first. Some of them may be gone: `forget` those. */
   nearest(vector: Float32Array, limit: number, allowed?: ReadonlySet<number> | null): Promise<Near[]>;
   vectorsOf(keys: readonly number[]): Promise<ReadonlyMap<number, Float32Array>>;
-  forget(keys: Iterable<number>): void;
+  forget(keys: Iterable<number, unknown>): void;
   size(): Promise<number>;
 }
 

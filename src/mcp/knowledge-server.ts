@@ -39,7 +39,7 @@ export function createKnowledgeServer(options: KnowledgeServerOptions) {
   };
   return {
     fetch: async (request: Request) => {
-      following ??= followChanges(options, changes).catch((error) => {
+      following ??= followChanges(options, changes).catch((error: unknown) => {
         following = null;
         throw error;
       });

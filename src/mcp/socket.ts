@@ -55,7 +55,7 @@ export async function listenForAgent(options: AgentSocketOptions): Promise<Agent
     greet(socket, options).then(
       (error) => error && refuse(socket, error),
       // For example a store that cannot be reached; the program may connect again.
-      (error) => refuse(socket, `The daemon could not serve this connection: ${(error as Error).message}`),
+      (error: unknown) => refuse(socket, `The daemon could not serve this connection: ${(error as Error).message}`),
     );
   });
   rmSync(options.path, { force: true });
@@ -116,7 +116,7 @@ async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptio
   socket.on('close', () => {
     unfollow();
     unwatch();
-    leave().catch((error) => tools.log.error({ error: (error as Error).message }, 'leaving failed'));
+    leave().catch((error: unknown) => tools.log.error({ error: (error as Error).message }, 'leaving failed'));
   });
   const [{ serveStdio }, { createAgentServer, createToolCaller }, { SocketTransport }, instructions] =
     await Promise.all([

@@ -222,7 +222,7 @@ export class SocketTransport implements Transport {
     const call = this.#agreed ? asPlainCall(message) : null;
     // Nothing overtakes what the library is still busy with.
     if (call && this.#callTool && this.#waiting === this.#executing) {
-      this.#execute(this.#callTool, call, message as JSONRPCMessage).catch((error) => this.onerror?.(error));
+      this.#execute(this.#callTool, call, message as JSONRPCMessage).catch((error: Error) => this.onerror?.(error));
       return;
     }
     if (isJSONRPCRequest(message)) {

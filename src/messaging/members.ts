@@ -74,7 +74,7 @@ export async function setTopic(tx: Tx, channel: ChannelRow, by: string, topic: s
 export async function resolveParticipant(tx: Tx, reference: string): Promise<Side> {
   const participant = await tx.getParticipant({ handleKey: keyOf(reference) });
   if (participant?.kind === 'person') return participant;
-  return resolveReference(tx, reference).catch((error) => {
+  return resolveReference(tx, reference).catch((error: unknown) => {
     if (!(error instanceof SubstratError) || error.code !== 'not_found') throw error;
     throw new SubstratError('not_found', `There is no agent and no person "${shorten(reference)}".`);
   });

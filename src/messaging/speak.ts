@@ -160,7 +160,7 @@ async function threadOf(tx: Tx, channel: ChannelRow, id: string): Promise<string
 }
 
 async function treesOf(tx: Tx, members: readonly MemberView[]): Promise<string[]> {
-  const trees = [];
+  const trees: string[] = [];
   for (const { id } of members) trees.push(((await tx.getAgent({ id })) as AgentRow).tree_id);
   return trees;
 }

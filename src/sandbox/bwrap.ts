@@ -41,7 +41,7 @@ export function createBwrap(options: BwrapOptions): Sandbox {
   let prepared: Promise<Common> | null = null;
   /** Tried again each time until bwrap works: it can be installed while the daemon runs. */
   const ready = (): Promise<Common> => {
-    prepared ??= prepare(options).catch((error) => {
+    prepared ??= prepare(options).catch((error: unknown) => {
       prepared = null;
       throw error;
     });

@@ -59,7 +59,7 @@ function run(file: string, args: readonly string[], path: string): Promise<strin
   closeSync(root);
   return new Promise((resolve) => {
     let said = '';
-    child.stderr?.on('data', (chunk) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
       said += chunk;
     });
     child.on('error', (error) => resolve(error.message));

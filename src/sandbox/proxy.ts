@@ -86,13 +86,13 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptio
 
   server.on('connection', keep);
   server.on('connect', (request, client, head) => {
-    tunnel(request, client, head).catch((error) => {
+    tunnel(request, client, head).catch((error: unknown) => {
       const { status, message } = asRefusal(error);
       client.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n${message}\n`);
     });
   });
   server.on('request', (request, response) => {
-    answer(request, response).catch((error) => refuse(response, error));
+    answer(request, response).catch((error: unknown) => refuse(response, error));
   });
   // A connection that cannot be accepted, for example for want of descriptors, is lost; the server goes on.
   server.on('error', () => {});

@@ -35,6 +35,13 @@ export class ToolError extends Error {
   }
 }
 
+interface Received {
+  readonly id: number;
+  readonly method?: string;
+  readonly result?: unknown;
+  readonly error?: { readonly message: string };
+}
+
 export interface McpClient {
   callTool(name: string, args: unknown): Promise<ToolResult>;
   listTools(): Promise<Tool[]>;
@@ -88,7 +95,7 @@ export function connectMcp(entry: McpServerEntry): McpClient {
   }
 
   function receive(line: string): void {
-    const { id, method, result, error } = JSON.parse(line);
+    const { id, method, result, error }: Received = JSON.parse(line);
     const waiting = method === undefined ? pending.get(id) : undefined;
     if (method === 'ping') send({ id, result: {} });
     if (!waiting) return;

@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs';
 import { text as readAll } from 'node:stream/consumers';
 import type { FailureKind } from '../core/failure.ts';
 import type { ScriptedTurn } from '../core/scripted-turn.ts';
-import { connectMcp, type McpClient, type Tool, ToolError, type ToolResult } from './mcp-client.ts';
+import {
+  connectMcp,
+  type McpClient,
+  type McpServerEntry,
+  type Tool,
+  ToolError,
+  type ToolResult,
+} from './mcp-client.ts';
 
 export type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
 export type { FailureKind, ScriptedTurn, Tool, ToolResult };
@@ -103,7 +110,8 @@ function parseText(text: string): unknown {
 }
 
 function readEntry(path: string) {
-  const entry = JSON.parse(readFileSync(path, 'utf8')).mcpServers?.substrat;
+  const read: { mcpServers?: { substrat?: McpServerEntry } } = JSON.parse(readFileSync(path, 'utf8'));
+  const entry = read.mcpServers?.substrat;
   if (!entry) throw new Error(`${path} has no mcpServers.substrat.`);
   return entry;
 }

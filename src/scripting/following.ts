@@ -75,7 +75,7 @@ export async function follow<Entry extends { readonly name: string; readonly pat
       if (await loadAll()) for (const listener of listeners) tell(listener);
     });
     // What fails once is tried again at the next change.
-    reloading = reloading.catch((error) => report(`The files could not be read again: ${messageOf(error)}`));
+    reloading = reloading.catch((error: unknown) => report(`The files could not be read again: ${messageOf(error)}`));
     return reloading;
   }
 

@@ -42,7 +42,7 @@ export function startThread({ memoryBytes, resultBytes }: Omit<ThreadData, 'sign
     usable = false;
     current?.end({ ok: false, message });
   };
-  worker.on('error', (error) => fail(`the script broke its thread (${error.message})`));
+  worker.on('error', (error: Error) => fail(`the script broke its thread (${error.message})`));
   worker.on('exit', () => fail('the thread of the script has ended'));
   worker.on('message', (message: FromThread) => {
     if (message.type === 'ready') ready = true;
@@ -61,7 +61,7 @@ export function startThread({ memoryBytes, resultBytes }: Omit<ThreadData, 'sign
       : consult(call?.knowledge, operation, args)
     ).then(
       (value): Outcome => ({ ok: true, value }),
-      (error): Outcome => ({ ok: false, message: error instanceof Error ? error.message : String(error) }),
+      (error: unknown): Outcome => ({ ok: false, message: error instanceof Error ? error.message : String(error) }),
     );
     try {
       worker.postMessage(outcome);

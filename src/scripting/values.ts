@@ -121,12 +121,12 @@ export function createValues(lua: Lua, mostBytes: () => number): Values {
     else if (value instanceof Uint8Array) pushBytes(state, value);
     else if (Array.isArray(value)) {
       raw._lua_createtable(state, value.length, 0);
-      for (const [index, item] of value.entries()) {
+      for (const [index, item] of (value as unknown[]).entries()) {
         push(state, item);
         raw._lua_rawseti(state, -2, BigInt(index + 1));
       }
     } else {
-      const entries = Object.entries(value);
+      const entries: [string, unknown][] = Object.entries(value);
       raw._lua_createtable(state, 0, entries.length);
       for (const [key, item] of entries) {
         push(state, key);

@@ -103,6 +103,6 @@ export function chunkSearchQueries(queries: Queries) {
 
 /** FTS5's language for it. */
 function matchOf({ words, phrases }: Required<ChunkWords>): string {
-  const repeated = phrases.flatMap((phrase) => Array(PHRASE_WEIGHT).fill(`"${phrase.join(' ')}"`));
+  const repeated = phrases.flatMap((phrase) => Array<string>(PHRASE_WEIGHT).fill(`"${phrase.join(' ')}"`));
   return [...words.map((word) => `"${word}"`), ...repeated].join(' OR ');
 }

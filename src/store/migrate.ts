@@ -79,7 +79,7 @@ export async function migrate(execute: Execute, engine: Engine, target = NEWEST_
  * the other. Every index that this saves is a page less that each message writes.
  */
 function inDialect(migration: string, engine: Engine): string {
-  const said = migration.replaceAll(/\/\* (sqlite|postgres): (.*?) \*\//g, (_, to, text) =>
+  const said = migration.replaceAll(/\/\* (sqlite|postgres): (.*?) \*\//g, (_, to: string, text: string) =>
     to === engine ? text : '',
   );
   return engine === 'postgres' ? said : said.replaceAll('bigint', 'integer');

@@ -20,10 +20,12 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
   try {
     await client.query('begin isolation level repeatable read read only');
     const tables = await tablesOf(client);
-    const versions = tables.has(VERSION) ? (await client.query(`select version from ${VERSION}`)).rows : [];
+    const versions = tables.has(VERSION)
+      ? (await client.query<{ version: number }>(`select version from ${VERSION}`)).rows
+      : [];
     return {
       engine: 'postgres',
-      version: (versions[0] as { version: number } | undefined)?.version ?? 0,
+      version: versions[0]?.version ?? 0,
       tables: [...tables.keys()].filter((name) => name !== VERSION),
       counters: await countersOf(client),
       rows: (table) => pagesOf(client, table),
@@ -41,7 +43,7 @@ export async function openPostgresLoad(
 ): Promise<Load> {
   const client = await connect(url);
   const execute: Execute = async (text, values) => {
-    const result = await client.query({ text, values: values as unknown[] });
+    const result = await client.query<Row>({ text, values: values as unknown[] });
     return { rows: result.rows, changes: result.rowCount ?? 0 };
   };
   const abort = async () => {
@@ -92,14 +94,14 @@ async function connect(url: string): Promise<pg.Client> {
 }
 
 async function tablesOf(client: pg.Client): Promise<Map<string, Set<string>>> {
-  const { rows } = await client.query(
+  const { rows } = await client.query<{ table: string; column: string }>(
     `select c.table_name as "table", c.column_name as "column"
      from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
      where c.table_schema = current_schema() and t.table_type = 'BASE TABLE' order by 1, c.ordinal_position`,
   );
   const tables = new Map<string, Set<string>>();
   const known = knownTables();
-  for (const { table, column } of rows as { table: string; column: string }[]) {
+  for (const { table, column } of rows) {
     if (DERIVED.includes(table) || (table !== VERSION && !known.has(table))) continue;
     tables.set(table, (tables.get(table) ?? new Set()).add(column));
   }
@@ -107,16 +109,18 @@ async function tablesOf(client: pg.Client): Promise<Map<string, Set<string>>> {
 }
 
 async function countersOf(client: pg.Client): Promise<Counter[]> {
-  const { rows } = await client.query(
+  const { rows } = await client.query<{ table: string; name: string }>(
     `select table_name as "table", pg_get_serial_sequence(table_name, column_name) as name
      from information_schema.columns where table_schema = current_schema() and is_identity = 'YES'`,
   );
   const counters: Counter[] = [];
   const known = knownTables();
-  for (const { table, name } of rows as { table: string; name: string }[]) {
+  for (const { table, name } of rows) {
     if (!known.has(table)) continue;
-    const found = await client.query(`select case when is_called then last_value else 0 end as value from ${name}`);
-    counters.push({ table, value: (found.rows[0] as { value: number }).value });
+    const found = await client.query<{ value: number }>(
+      `select case when is_called then last_value else 0 end as value from ${name}`,
+    );
+    counters.push({ table, value: found.rows[0]?.value ?? 0 });
   }
   return counters;
 }
@@ -124,10 +128,10 @@ async function countersOf(client: pg.Client): Promise<Counter[]> {
 async function* pagesOf(client: pg.Client, table: string): AsyncGenerator<readonly Row[]> {
   await client.query(`declare dump no scroll cursor for select * from ${quoted(table)}`);
   for (let count = 20; ; ) {
-    const { rows } = await client.query(`fetch ${count} from dump`);
+    const { rows } = await client.query<Row>(`fetch ${count} from dump`);
     if (rows.length === 0) break;
-    yield rows as Row[];
-    const bytes = rows.reduce((sum, row) => sum + sizeOf(row as Row), 0);
+    yield rows;
+    const bytes = rows.reduce((sum, row) => sum + sizeOf(row), 0);
     count = Math.max(1, Math.min(MOST_ROWS, Math.floor((PAGE * rows.length) / Math.max(bytes, 1))));
   }
   await client.query('close dump');
@@ -170,12 +174,12 @@ async function clear(client: pg.Client, replace: boolean): Promise<void> {
 
 /** Returns the statements that make them again. */
 async function dropReferences(client: pg.Client): Promise<string[]> {
-  const { rows } = await client.query(
+  const { rows } = await client.query<{ table: string; name: string; definition: string }>(
     `select conrelid::regclass::text as "table", quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
      from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`,
   );
   const known = knownTables();
-  const found = (rows as { table: string; name: string; definition: string }[]).filter(({ table }) => known.has(table));
+  const found = rows.filter(({ table }) => known.has(table));
   for (const { table, name } of found) await client.query(`alter table ${table} drop constraint ${name}`);
   return found.map(({ table, name, definition }) => `alter table ${table} add constraint ${name} ${definition}`);
 }

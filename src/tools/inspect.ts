@@ -81,7 +81,7 @@ async function seesIt(tx: Tx, caller: AgentRow, channelId: string): Promise<bool
 }
 
 async function promptFor(tx: Tx, caller: AgentRow, runId: string): Promise<string> {
-  const lines = [];
+  const lines: string[] = [];
   for (const delivery of await tx.listDeliveriesOfRun({ runId })) {
     const { from, text } = toCarriedMessage(delivery);
     const visible = await seesIt(tx, caller, delivery.channel_id);
@@ -126,7 +126,7 @@ async function toolText(
   if (row.tool === 'check_inbox' && row.type === 'tool_return_message' && !row.is_error) {
     return inboxFor(tx, caller, content);
   }
-  return JSON.stringify(content, function (this: Record<string, unknown>, key, value) {
+  return JSON.stringify(content, function (this: Record<string, unknown>, key, value: unknown) {
     const { recipient } = this;
     const withCaller =
       row.tool === 'send_message' && typeof recipient === 'string' && keyOf(recipient) === caller.name_key;
@@ -143,7 +143,7 @@ async function inSeenChannel(
   content: unknown,
 ): Promise<boolean> {
   if (row.tool !== 'send_message' && row.tool !== 'read_channel') return false;
-  const call =
+  const call: unknown =
     row.type === 'tool_call_message'
       ? content
       : JSON.parse((await tx.getCall({ runId: row.run_id, callId: row.call_id ?? '' }))?.content ?? 'null');

@@ -94,7 +94,7 @@ function excerpt(args: unknown): unknown {
   const brief = (value: unknown): unknown =>
     typeof value === 'string' ? shorten(value, 1000) : typeof value === 'object' && value !== null ? '[…]' : value;
   if (typeof args !== 'object' || args === null) return brief(args);
-  const entries = Object.entries(args).slice(0, 20);
+  const entries: [string, unknown][] = Object.entries(args).slice(0, 20);
   return Object.fromEntries(entries.map(([key, value]) => [shorten(key), brief(value)]));
 }
 

@@ -57,7 +57,7 @@ function later(sentry: Promise<Sentry>): SpanExporter {
     export: (spans, done) => {
       exporter.then(
         (ready) => ready.export(spans, done),
-        (error) => done({ code: 1, error }),
+        (error: Error) => done({ code: 1, error }),
       );
     },
     shutdown: () => exporter.then((ready) => ready.shutdown()).catch(() => {}),

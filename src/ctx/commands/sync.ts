@@ -55,7 +55,7 @@ export function syncCommand(context: CtxContext): Command {
             await watchSources(sources, interrupted, async (source) => {
               await sync.run(source, { onlyNews: true });
               await embed(opened, interrupted);
-            }).catch((error) => {
+            }).catch((error: unknown) => {
               // Whoever ends a watch in the middle of a sync has ended it as it should be ended.
               if (!interrupted.aborted) throw error;
             });

@@ -129,7 +129,7 @@ export function channelRoutes(api: Api): Router {
     const wish = c.req.valid('json');
     const caller = c.get('caller');
     const { value } = await once(api, c, wish, async (tx) => {
-      const others = [];
+      const others: string[] = [];
       for (const reference of wish.members) others.push((await visibleParticipant(tx, caller, reference)).id);
       const memberIds = [...new Set([caller.id, ...others])];
       const { id } = await createChannel(tx, { ...wish, memberIds }, caller.id, api.clock());

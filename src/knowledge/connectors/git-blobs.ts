@@ -8,7 +8,7 @@ export interface BlobReader {
 /** Blobs by their ids, from one git process that answers one after another. */
 export function openBlobs(git: Git): BlobReader {
   const child = git.spawn(['cat-file', '--batch']);
-  const chunks = child.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const chunks = child.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   let held: Buffer = Buffer.alloc(0);
   let last: Promise<unknown> = Promise.resolve();
 

@@ -80,7 +80,7 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv) {
   return { stdin: child.stdin, stdout: child.stdout, ended, kill: () => child.kill('SIGKILL') };
 }
 
-async function* cut(stream: AsyncIterable<Buffer>): AsyncIterable<string> {
+async function* cut(stream: AsyncIterable<Buffer, unknown>): AsyncIterable<string> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of stream) {
     let data = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);

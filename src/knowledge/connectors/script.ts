@@ -153,7 +153,7 @@ export function checkItems(given: readonly unknown[]): Scan {
 }
 
 function nameOf(value: unknown, index: number): string {
-  const id = Object(value).source_id;
+  const { source_id: id }: { source_id?: unknown } = Object(value);
   return typeof id === 'string' && id !== '' ? id.slice(0, 200) : `item ${index + 1}`;
 }
 

@@ -75,6 +75,6 @@ function asTime(value: unknown): number | null {
 }
 
 function asTags(value: unknown): string[] {
-  const list = Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [];
+  const list: readonly unknown[] = Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [];
   return [...new Set(list.map((tag) => String(tag).trim()).filter((tag) => TAG.test(tag)))].slice(0, 20);
 }
