@@ -43,10 +43,13 @@ export async function readAnswer(response: IncomingMessage): Promise<unknown> {
   const value = parseAnswer(Buffer.concat(chunks).toString());
   if ((response.statusCode ?? 500) < 400) return value;
   const error = (value as { error?: { code?: ErrorCode; message?: string } } | null)?.error;
-  throw new SubstratError(
-    error?.code ?? 'internal',
-    error?.message ?? `The daemon answered ${response.statusCode}, in a form that is none of ours.`,
-  );
+  if (error?.message === undefined) throw notOurs(response, error?.code);
+  throw new SubstratError(error.code ?? 'internal', error.message);
+}
+
+/** The error for an answer that no daemon gives: something else listens there. */
+export function notOurs({ statusCode }: IncomingMessage, code: ErrorCode = 'internal'): SubstratError {
+  return new SubstratError(code, `The daemon answered ${statusCode}, in a form that is none of ours.`);
 }
 
 export function unreachable(error: Error, address: Address): SubstratError {

@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { turnOfOthers } from '../core/turn-of-others.ts';
 import { createClient } from './client.ts';
 
 /** A peer on a home's socket that answers one request after another. */
@@ -45,4 +46,49 @@ test('a reader is told of a refusal that time does not change', async () => {
     for await (const _ of createClient({ home }).followEvents());
   };
   await expect(follow()).rejects.toMatchObject({ code: 'gone' });
+});
+
+test.each([204, 302, 304])('a reader does not wait for the events of an answer with status %i', async (status) => {
+  const home = await serve((response) => response.writeHead(status).end());
+  const next = createClient({ home }).followEvents().next();
+  await expect(next).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining(String(status)) });
+});
+
+test('a reader does not wait for the events of another protocol', async () => {
+  const home = await serve((response) => {
+    response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n');
+  });
+  await expect(createClient({ home }).followEvents().next()).rejects.toThrow('101');
+});
+
+test('a reader whose refusal breaks off goes on', async () => {
+  const broken = (response: ServerResponse) => {
+    response.writeHead(410, { 'content-length': '100' }).flushHeaders();
+    response.socket?.end();
+  };
+  const home = await serve(event(1), broken, event(2));
+  const events = createClient({ home }).followEvents();
+  expect([(await events.next()).value, (await events.next()).value]).toMatchObject([{ seq: 1 }, { seq: 2 }]);
+  await events.return(undefined);
+});
+
+test('a reader understands a stream in pieces, and asks for what follows the last number that it has read', async () => {
+  const asked: (string | undefined)[] = [];
+  const bytes = Buffer.from(
+    `retry: 1000\n: 6\n\n: hello\n\nid: 7\nevent: test\ndata: ${JSON.stringify({ seq: 7, name: 'Zoë' })}\n\n: 9\n\n`,
+  );
+  const pieces = async (response: ServerResponse) => {
+    asked.push(response.req.headers['last-event-id'] as string | undefined);
+    for (const byte of bytes) {
+      response.write(Buffer.of(byte));
+      await turnOfOthers();
+    }
+    response.end();
+  };
+  const home = await serve(pieces, pieces);
+  const events = createClient({ home }).followEvents();
+  expect((await events.next()).value).toEqual({ seq: 7, name: 'Zoë' });
+  await events.next();
+  expect(asked).toEqual([undefined, '9']);
+  await events.return(undefined);
 });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SubstratError } from '../core/errors.ts';
 import type { SubstratEvent } from './client.ts';
-import { type Address, openRequest, readAnswer, unreachable } from './exchange.ts';
+import { type Address, notOurs, openRequest, readAnswer, unreachable } from './exchange.ts';
 
 const RETRY_MS = 500;
 
@@ -45,42 +45,44 @@ function openStream(
     outgoing.on('close', () => signal?.removeEventListener('abort', abort));
     outgoing.on('error', (error) => reject(unreachable(error, address)));
     outgoing.on('response', (response) => {
-      if (response.statusCode === 200) resolve(response);
-      else readAnswer(response).catch(reject);
+      if (response.statusCode === 200) return resolve(response);
+      const refused = readAnswer(response).then(() => Promise.reject(notOurs(response)));
+      refused.catch((error: Error) => reject(unreachable(error, address)));
+    });
+    outgoing.on('upgrade', (response, socket) => {
+      socket.destroy();
+      reject(notOurs(response));
     });
     outgoing.end();
   });
 }
 
+interface Frame {
+  readonly seq: number;
+  readonly event: SubstratEvent | null;
+}
+
 /** The events of the stream, and the numbers of those that the filter left out, so that nothing is asked for twice. */
-async function* readFrames(response: IncomingMessage): AsyncGenerator<{ seq: number; event: SubstratEvent | null }> {
+async function* readFrames(response: IncomingMessage): AsyncGenerator<Frame> {
+  // Imported here: most commands follow nothing.
+  const { createParser } = await import('eventsource-parser');
+  const frames: Frame[] = [];
+  const parser = createParser({
+    onEvent({ data }) {
+      const event = JSON.parse(data) as SubstratEvent;
+      frames.push({ seq: event.seq, event });
+    },
+    onComment(mark) {
+      if (/^\d+$/.test(mark)) frames.push({ seq: Number(mark), event: null });
+    },
+  });
   response.setEncoding('utf8');
-  let buffer = '';
   try {
     for await (const chunk of response) {
-      buffer += chunk as string;
-      for (let end = buffer.indexOf('\n\n'); end !== -1; end = buffer.indexOf('\n\n')) {
-        const frame = parseFrame(buffer.slice(0, end));
-        buffer = buffer.slice(end + 2);
-        if (frame) yield frame;
-      }
+      parser.feed(chunk as string);
+      yield* frames.splice(0);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
   }
-}
-
-function parseFrame(frame: string): { seq: number; event: SubstratEvent | null } | null {
-  const line = (prefix: string) =>
-    frame
-      .split('\n')
-      .find((one) => one.startsWith(prefix))
-      ?.slice(prefix.length);
-  const data = line('data: ');
-  if (data !== undefined) {
-    const event = JSON.parse(data) as SubstratEvent;
-    return { seq: event.seq, event };
-  }
-  const mark = line(': ');
-  return mark && /^\d+$/.test(mark) ? { seq: Number(mark), event: null } : null;
 }
