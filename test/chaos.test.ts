@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { audit, type Findings } from './chaos/audit.ts';
+import { audit, type Findings, RESTS } from './chaos/audit.ts';
 import { createBackups } from './chaos/companions/backups.ts';
 import type { Companion } from './chaos/companions/companion.ts';
 import { createExternal } from './chaos/companions/external.ts';
@@ -141,7 +141,7 @@ function watchStore({ home }: DaemonProcess) {
   const unfinished = read(`
     select (select count(*) from requests where state = 'open')
       + (select count(*) from runs where state in ('created', 'running'))
-      + (select count(*) from deliveries where state in ('pending', 'injected'))`);
+      + (select count(*) from deliveries d where state in ('pending', 'injected') and not (${RESTS}))`);
   return {
     progress: () => progress.get() as number,
     isQuiet: () => unfinished.get() === 0,

@@ -8,6 +8,12 @@ import type { Errand } from './person.ts';
 import { type Line, linesOf, rootToken } from './plan.ts';
 import { standing } from './standing.ts';
 
+/** As the configuration has it by default. */
+const MAX_CHAIN_DEPTH = 3;
+
+/** A delivery that wakes nobody, because the chain is as deep as it may be: it waits for the next run, which need not come. */
+export const RESTS = "d.state = 'pending' and d.round = -1";
+
 export interface Findings {
   /** One sentence each; empty when all is right. */
   readonly faults: readonly string[];
@@ -62,7 +68,7 @@ function exactlyThePlan(rows: Rows, errands: readonly Errand[]): string[] {
     select author.handle as "from", coalesce(recipient.handle, 'USER') as "to",
       case when m.kind in ('reply', 'error') then m.kind else coalesce(d.kind, m.kind) end as kind,
       case when m.kind = 'error' then replace(asked.text, 'ask ', 'failed ') else m.text end as text,
-      coalesce(d.state, 'acknowledged') as state
+      case when ${RESTS} then 'acknowledged' else coalesce(d.state, 'acknowledged') end as state
     from messages m
       join participants author on author.id = m.author_id
       left join deliveries d on d.message_id = m.id
@@ -144,14 +150,18 @@ function brokenRules(rows: Rows): string[] {
         or (select count(*) from messages m where m.in_reply_to = r.message_id and m.late = 0) <> 1
         or reply_id <> (select id from messages m where m.in_reply_to = r.message_id and m.late = 0)`,
     'a reply is late': 'select id from messages where late <> 0',
-    'a delivery is not at its end': `select * from deliveries where state not in ('acknowledged', 'dead')`,
+    'a delivery is not at its end': `
+      select * from deliveries d where state not in ('acknowledged', 'dead') and not (${RESTS})`,
     'a run is not at its end': `select id, state from runs where state in ('created', 'running') or ended_at is null`,
     'a run ended badly': `
       select runs.id, runs.state, runs.error from runs left join messages on messages.id = trigger_id
       where state <> 'completed' and text not like '%/doom'`,
-    'a broadcast has more than one notice of who said nothing': `
-      select id from messages m where text like 'broadcast %' and (select count(*) from messages n
-        where n.kind = 'notice' and n.text like '%' || m.id || '%') > 1`,
+    // Nobody replies to a broadcast, so each that wakes the siblings has its notice. One at `max_chain_depth` wakes nobody and
+    // collects nothing; runs get that deep here, because they carry the news of others along.
+    'a broadcast that wakes has not one notice of who said nothing, or one that does not wake has one': `
+      select id, chain_depth from messages m where text like 'broadcast %' and (select count(*) from messages n
+        where n.kind = 'notice' and n.text like '%' || m.id || '%') <> (chain_depth < ${MAX_CHAIN_DEPTH})`,
+    'a broadcast is still collected': 'select message_id from broadcasts where closed_at is null',
     'an effect is recorded twice':
       'select run_id, call_key from run_messages where effect = 1 group by 1, 2 having count(*) > 1',
     'a number of an event is missing': `
