@@ -19,9 +19,10 @@ export class EventBatch {
   #characters = 0;
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
-  /** The last write failed: whoever adds has to see to it. */
-  #failed = false;
+  /** What the last write failed to store, as far as it knows: whoever adds has to see to it. */
+  #failed: readonly Told[] | null = null;
 
+  /** A list that could not be written is given to `keep` again, the very same one, before all else. */
   constructor(keep: (events: readonly Told[]) => Promise<void>) {
     this.#keep = keep;
   }
@@ -50,16 +51,20 @@ export class EventBatch {
   }
 
   async #write(): Promise<void> {
+    if (this.#failed) await this.#store(this.#failed);
     if (this.#waiting.length === 0) return;
     const events = this.#waiting;
     this.#waiting = [];
     this.#characters = 0;
+    await this.#store(events);
+  }
+
+  async #store(events: readonly Told[]): Promise<void> {
     try {
       await this.#keep(events);
-      this.#failed = false;
+      this.#failed = null;
     } catch (error) {
-      this.#failed = true;
-      this.#waiting = [...events, ...this.#waiting];
+      this.#failed = events;
       throw error;
     }
   }

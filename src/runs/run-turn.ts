@@ -4,10 +4,11 @@ import type { PersonaPrompt } from '../core/persona.ts';
 import { cleanText } from '../core/text.ts';
 import { errorCode, inSpan, under } from '../core/tracing.ts';
 import type { Provider, ProviderEvent, Turn } from '../providers/provider.ts';
-import type { AgentRow, Store, Tx } from '../store/store.ts';
-import { type Attempt, advance, type Entry, type Progress, record, takePersona } from './attempt.ts';
+import type { AgentRow, RunRow, Store, Tx } from '../store/store.ts';
+import { type Attempt, advance, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun, type Failure, failAttempt } from './endings.ts';
 import { EventBatch, type Told } from './event-batch.ts';
+import { createKeeper } from './keep-told.ts';
 import { type Started, writePrompt } from './start.ts';
 import { type Patience, untilStored } from './until-stored.ts';
 
@@ -123,11 +124,8 @@ async function execute(
     const message = `There is no provider "${agent.provider}"; see [providers] and \`substrat agent create --help\`.`;
     return { failure: { kind: 'invalid_request', message } };
   }
-  const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-    deps.store.write(async (tx) => {
-      await tx.holdRun(attempt);
-      return work(tx);
-    });
+  const write = <T>(work: (tx: Tx, run: RunRow) => Promise<T>): Promise<T> =>
+    deps.store.write(async (tx) => work(tx, await tx.holdRun(attempt)));
   const events = provider.runTurn({
     runId: attempt.runId,
     agentId: agent.id,
@@ -150,8 +148,9 @@ async function execute(
       await write((tx) => tx.setRunProcess({ id: attempt.runId, pid, startedAt }));
     },
   });
+  const keep = createKeeper(attempt);
   const batch = new EventBatch(async (told) => {
-    const progress = await write((tx) => keep(tx, attempt, told, deps.clock()));
+    const progress = await write((tx, run) => keep(tx, run, told, deps.clock()));
     advance(attempt, progress);
     for (const event of told) trace(attempt, event);
   });
@@ -181,38 +180,6 @@ function withCost<E extends ProviderEvent>(event: E, prices: Prices | null): E {
   if (event.type !== 'usage' || event.costUsd !== undefined || prices === null) return event;
   const costUsd = (event.inputTokens * prices.input + event.outputTokens * prices.output) / 1_000_000;
   return { ...event, costUsd };
-}
-
-async function keep(tx: Tx, attempt: Attempt, events: readonly Told[], now: number): Promise<Progress | null> {
-  for (const event of events) await keepBeside(tx, attempt, event);
-  const entries = events.flatMap(entriesOf);
-  return entries.length > 0 ? record(tx, attempt, entries, now) : null;
-}
-
-/** What is not in the record, but on the agent or the run. */
-async function keepBeside(tx: Tx, attempt: Attempt, event: Told): Promise<void> {
-  if (event.type === 'session') await tx.setSession({ id: attempt.agentId, session: event.session });
-  if (event.type === 'usage') {
-    const { inputTokens, outputTokens, costUsd = 0 } = event;
-    await tx.addUsage({ id: attempt.runId, inputTokens, outputTokens, costUsd });
-  }
-}
-
-function entriesOf(event: Told): Entry[] {
-  switch (event.type) {
-    case 'text':
-      return [{ type: 'assistant_message', content: event.text }];
-    case 'tool_call': {
-      const { name, id, arguments: given } = event;
-      return [{ type: 'tool_call_message', tool: name, callId: id, content: given ?? null }];
-    }
-    case 'tool_result': {
-      const { id, result, isError } = event;
-      return [{ type: 'tool_return_message', callId: id, content: result ?? null, isError }];
-    }
-    default:
-      return [];
-  }
 }
 
 function trace({ spans, progress }: Attempt, event: Told): void {

@@ -49,6 +49,21 @@ export function failingAtCommit(store: Store): Store & { failNext(fails?: () => 
   return failingStore;
 }
 
+/** A store of which some writes are committed although their writer hears that nobody knows: as many as `doubts` says. */
+export function committingInDoubt<S extends Store>(store: S): S & { doubts: number } {
+  const doubting = {
+    ...store,
+    doubts: 0,
+    write: async <T>(work: Work<T>): Promise<T> => {
+      const value = await store.write(work);
+      if (doubting.doubts === 0) return value;
+      doubting.doubts -= 1;
+      throw new SubstratError('outcome_unknown', 'The connection to the store was lost during the commit.');
+    },
+  };
+  return doubting;
+}
+
 /** Whether the work added to a run's record. */
 async function rollBack<T>(store: Store, work: Work<T>): Promise<boolean> {
   let recorded = false;

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { openStore } from '../../src/store/open.ts';
+import { committingInDoubt, failingAtCommit } from '../helpers/repeating-store.ts';
+import { until } from '../helpers/until.ts';
 import { createWorld } from '../helpers/world.ts';
 
 test('texts that a program tells are recorded before the calls that come after them', async () => {
@@ -63,5 +66,39 @@ test('many texts share a commit, and a text is stored soon though nothing follow
   expect(await texts()).toEqual([...Array.from({ length: 3_000 }, (_, n) => `text ${n}`), 'the last for now']);
   expect(commits).toBeLessThan(300);
   goOn();
+  await world.settle();
+});
+
+test('what a program tells is stored once, though nobody knows whether its commit took effect', async () => {
+  const failing = failingAtCommit(await openStore({ path: ':memory:' }));
+  onTestFinished(() => failing.close());
+  const store = committingInDoubt(failing);
+  const world = await createWorld({ store });
+  await world.create('x');
+  let runId = '';
+  world.behave('x', async (turn) => {
+    runId = turn.runId;
+    const say = (text: string) => turn.tell({ type: 'text', text });
+    const shell = (id: string) => turn.tell({ type: 'tool_call', id, name: 'shell', arguments: {} });
+    await say('.');
+    await say('.');
+    await turn.tell({ type: 'usage', inputTokens: 7, outputTokens: 3 });
+    store.doubts = 2;
+    await shell('in doubt');
+    await say('.');
+    failing.failNext();
+    store.doubts = 1;
+    await shell('failed, then in doubt');
+    await turn.tell({ type: 'usage', inputTokens: 10, outputTokens: 20 });
+    store.doubts = 2;
+    return 'done';
+  });
+  const id = await world.ask('x', 'go');
+  await until('the reply', async () => (await world.reply(id)).text === 'done');
+  expect(store.doubts).toBe(0);
+  const records = await store.read((tx) => tx.listRecords({ runId }));
+  const told = records.slice(2).map(({ call_id, content }) => call_id ?? JSON.parse(content));
+  expect(told).toEqual(['.', '.', 'in doubt', '.', 'failed, then in doubt']);
+  expect(await store.read((tx) => tx.getRun({ id: runId }))).toMatchObject({ input_tokens: 17, output_tokens: 23 });
   await world.settle();
 });

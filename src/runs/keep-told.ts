@@ -1,0 +1,90 @@
+import type { RunRow, Tx } from '../store/store.ts';
+import { type Attempt, type Entry, type Progress, record } from './attempt.ts';
+import type { Told } from './event-batch.ts';
+
+/** What the last execution met, for the case that it took effect although its writer heard of a failure. */
+interface Tried {
+  readonly events: readonly Told[];
+  readonly at: number;
+  /** The number of the run's last record. */
+  readonly last: number;
+  readonly run: RunRow;
+}
+
+/**
+ * Stores what a provider tells, each list once. A list that is given again may have been stored (`outcome_unknown`); the record tells,
+ * because its numbers go on where the first try found them.
+ */
+export function createKeeper(attempt: Attempt) {
+  let tried: Tried | null = null;
+  return async (tx: Tx, run: RunRow, events: readonly Told[], now: number): Promise<Progress | null> => {
+    const entries = events.flatMap(entriesOf);
+    const before = tried?.events === events ? tried : null;
+    if (before) {
+      if (entries.length === 0 && hasChanged(before.run, run)) return null;
+      const stored = entries.length > 0 && (await findStored(tx, attempt, before, entries));
+      if (stored) return stored;
+    }
+    const at = before?.at ?? now;
+    // Not a fact before the commit: the next execution compares it with what is there.
+    tried = { events, at, run, last: (await tx.getLastRecord({ runId: attempt.runId }))?.n ?? 0 };
+    for (const event of events) await keepBeside(tx, attempt, event);
+    return entries.length > 0 ? record(tx, attempt, entries, at) : null;
+  };
+}
+
+/** How far the record has come with the entries, where they are what follows the last one that the try before met. */
+async function findStored(
+  tx: Tx,
+  { runId, number, progress }: Attempt,
+  { last, at }: Tried,
+  entries: readonly Entry[],
+): Promise<Progress | null> {
+  const rows = await tx.listRecordsAfter({ runId, after: last, limit: entries.length });
+  const same = entries.every((entry, i) => {
+    const row = rows[i];
+    return (
+      row?.type === entry.type &&
+      row.attempt === number &&
+      row.created_at === at &&
+      row.call_id === (entry.callId ?? null) &&
+      row.content === JSON.stringify(entry.content)
+    );
+  });
+  const end = rows.at(-1);
+  if (!same || !end) return null;
+  const called = progress.called || rows.some(({ type }) => type === 'tool_call_message');
+  return { step: end.step, lastType: end.type, called };
+}
+
+/** Nobody else changes what a run has used. */
+function hasChanged(before: RunRow, now: RunRow): boolean {
+  const { input_tokens, output_tokens, cost_usd } = before;
+  return now.input_tokens !== input_tokens || now.output_tokens !== output_tokens || now.cost_usd !== cost_usd;
+}
+
+/** What is not in the record, but on the agent or the run. */
+async function keepBeside(tx: Tx, attempt: Attempt, event: Told): Promise<void> {
+  if (event.type === 'session') await tx.setSession({ id: attempt.agentId, session: event.session });
+  if (event.type === 'usage') {
+    const { inputTokens, outputTokens, costUsd = 0 } = event;
+    await tx.addUsage({ id: attempt.runId, inputTokens, outputTokens, costUsd });
+  }
+}
+
+function entriesOf(event: Told): Entry[] {
+  switch (event.type) {
+    case 'text':
+      return [{ type: 'assistant_message', content: event.text }];
+    case 'tool_call': {
+      const { name, id, arguments: given } = event;
+      return [{ type: 'tool_call_message', tool: name, callId: id, content: given ?? null }];
+    }
+    case 'tool_result': {
+      const { id, result, isError } = event;
+      return [{ type: 'tool_return_message', callId: id, content: result ?? null, isError }];
+    }
+    default:
+      return [];
+  }
+}
