@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Import, parseSource, readSources, type Source } from './helpers/source.ts';
@@ -29,35 +30,77 @@ const SEES_TYPES_OF: typeof SEES = { client: ['http'], cli: ['http'], scripted: 
 /** Single files that a room may import from a room which it does not see. */
 const SEES_FILES: typeof SEES = {
   // Personas are the configuration's: with a daemon or without, the same commands show them.
-  cli: ['src/daemon/main.ts', 'src/daemon/backups.ts', 'src/sandbox/probe.ts', 'src/ctx/commands/agent.ts'],
+  cli: [
+    'src/daemon/main.ts',
+    'src/daemon/backups.ts',
+    'src/sandbox/probe.ts',
+    'src/ctx/commands/agent.ts',
+    'src/demo/team.ts',
+  ],
   // The two command lines look and behave alike.
   ctx: ['src/cli/command-line.ts', 'src/cli/context.ts', 'src/cli/terminal.ts', 'src/cli/commands/completions.ts'],
 };
 
-/** What a room shows to others besides the file that carries its name. A room that is not listed shows all its files. */
-const CONTRACTS: typeof SEES = {
-  store: ['open.ts', 'snapshot.ts'],
-  providers: ['provider.ts'],
-  sandbox: [],
-  search: [],
-  scripting: ['following.ts', 'open.ts'],
-  tracing: [],
-  scripted: [],
-  tools: ['tool.ts', 'catalog.ts', 'call.ts', 'bound.ts', 'served.ts', 'knowledge.ts', 'custom.ts', 'extensions.ts'],
-  http: ['api.ts', 'app.ts', 'schemas.ts'],
-  mcp: ['server.ts', 'socket.ts', 'knowledge-server.ts'],
-};
+/** What a room shows to others, as ARCHITECTURE.md has it. Null for all its files. */
+const CONTRACTS = readContracts(readFileSync(new URL('../ARCHITECTURE.md', import.meta.url), 'utf8'));
 
 /** Those that put the others together see their insides. */
 const COMPOSITION_ROOTS = ['daemon', 'ctx'];
 
+/** Files that import what a person names, which is not ours. */
+const IMPORTS_OTHERS = ['src/personas/module-text.ts'];
+
+/** Files that need each other, types included. This list may only become shorter. */
+const CYCLES: readonly (readonly string[])[] = [
+  ['src/client/client.ts', 'src/client/follow.ts'],
+  ['src/ctx/library.ts', 'src/ctx/substrat.ts'],
+  [
+    'src/daemon/agents.ts',
+    'src/daemon/channels.ts',
+    'src/daemon/clock.ts',
+    'src/daemon/configured.ts',
+    'src/daemon/daemon.ts',
+    'src/daemon/housekeeping.ts',
+    'src/daemon/members.ts',
+    'src/daemon/nodes.ts',
+    'src/daemon/store-start.ts',
+    'src/daemon/workspaces.ts',
+    'src/daemon/worktrees.ts',
+  ],
+  ['src/knowledge/embedding.ts', 'src/knowledge/remote-model.ts'],
+  ['src/messaging/allowance.ts', 'src/messaging/broadcasts.ts', 'src/messaging/replies.ts', 'src/messaging/send.ts'],
+  ['src/personas/personas.ts', 'src/personas/registry.ts'],
+  [
+    'src/scripting/machine.ts',
+    'src/scripting/operations.ts',
+    'src/scripting/pool.ts',
+    'src/scripting/protocol.ts',
+    'src/scripting/scripting.ts',
+    'src/scripting/thread.ts',
+    'src/scripting/worker.ts',
+  ],
+  ['src/store/commits.ts', 'src/store/events.ts', 'src/store/leases.ts', 'src/store/runs.ts', 'src/store/store.ts'],
+  ['src/store/finish-load.ts', 'src/store/postgres-dump.ts', 'src/store/snapshot.ts', 'src/store/sqlite-dump.ts'],
+  ['src/tools/call.ts', 'src/tools/custom-call.ts', 'src/tools/recorded.ts'],
+  ['src/tracing/export.ts', 'src/tracing/start.ts', 'src/tracing/tracing.ts'],
+];
+
+const SOURCES = readSources('src');
 const NAMELESS = ['utils', 'util', 'helpers', 'helper', 'manager', 'common', 'misc'];
 const MOST_LINES = 500;
 
 test('the house is in order', () => {
-  const sources = readSources('src');
-  expect(sources).not.toEqual([]);
-  expect(faults(sources)).toEqual([]);
+  expect(SOURCES).not.toEqual([]);
+  expect(faults(SOURCES)).toEqual([]);
+});
+
+test('no other files need each other than those that are listed, and a cycle that is gone is not listed', () => {
+  expect(cyclesOf(SOURCES)).toEqual(CYCLES);
+});
+
+test('ARCHITECTURE.md lists the contract of every room: files that exist and that another room imports', () => {
+  expect([...CONTRACTS.keys()].sort()).toEqual(Object.keys(SEES).sort());
+  expect(contractFaults(CONTRACTS, SOURCES)).toEqual([]);
 });
 
 test('files are small and named for a thing', () => {
@@ -65,6 +108,8 @@ test('files are small and named for a thing', () => {
 });
 
 describe('the rules', () => {
+  const REQUIRE = 'const load = createRequire(import.meta.url)';
+  const ENDING = `\${import.meta.filename.slice(-3)}`;
   const faultsOf = (path: string, text: string) => faults([{ path, text }]);
 
   test.each([
@@ -75,12 +120,35 @@ describe('the rules', () => {
     ['a named re-export counts', 'src/core/run.ts', "export { open } from '../store/store.ts'"],
     ['a dynamic import counts', 'src/core/run.ts', "await import('../store/store.ts')"],
     ['a worker counts', 'src/core/run.ts', "new Worker(new URL('../store/store.ts', import.meta.url))"],
+    ["the package's own name counts", 'src/core/run.ts', "import { startDaemon } from 'substrat/daemon'"],
+    ["the package's own bare name counts", 'src/core/run.ts', "import { openSubstrat } from 'substrat'"],
+    ['an absolute path is refused', 'src/core/run.ts', "import '/src/store/store.ts'"],
+    ['a template without holes counts', 'src/core/run.ts', 'await import(`../store/store.ts`)'],
+    ['a template with holes is refused', 'src/core/run.ts', `await import(\`./\${name}.ts\`)`],
+    ['a computed import is refused', 'src/core/run.ts', 'await import(name)'],
+    ['createRequire counts', 'src/core/run.ts', "createRequire(import.meta.url)('../store/store.ts')"],
+    ['what createRequire returned counts', 'src/core/run.ts', `${REQUIRE}; load('../store/store.ts')`],
+    ['what it resolves counts', 'src/core/run.ts', `${REQUIRE}; load.resolve('../store/store.ts')`],
+    ['what it loads is not computed', 'src/core/run.ts', `${REQUIRE}; load(name)`],
+    ['createRequire keeps its name', 'src/core/run.ts', "import { createRequire as load } from 'node:module'"],
+    ['createRequire is not handed on', 'src/core/run.ts', 'use(createRequire)'],
+    ['createRequire is not taken from a namespace', 'src/core/run.ts', 'module.createRequire(place)'],
+    [
+      "a worker with the file's own ending counts",
+      'src/core/run.ts',
+      `new Worker(new URL(\`../store/a${ENDING}\`, import.meta.url))`,
+    ],
+    ['the URL of a worker is not computed', 'src/core/run.ts', 'new Worker(new URL(name, import.meta.url))'],
+    ['a worker has a URL', 'src/core/run.ts', "new Worker('src/store/store.ts')"],
+    ['a URL of a file is not computed', 'src/core/run.ts', `read(new URL(\`./\${name}.ts\`, import.meta.url))`],
+    ["the file's own place is not computed with", 'src/core/run.ts', "join(import.meta.dirname, '../store/store.ts')"],
+    ["the file's own URL is not handed on", 'src/core/run.ts', 'use(import.meta.url)'],
     ['require counts', 'src/mcp/bridge.cjs', "require('../daemon/main.ts')"],
     ['an adapter does not import another', 'src/store/store.ts', "import '../config/config.ts'"],
-    ['a domain does not import another', 'src/messaging/post.ts', "import '../runs/scheduler.ts'"],
-    ['tools do not import http', 'src/tools/tool.ts', "import '../http/app.ts'"],
-    ['http does not import mcp', 'src/http/app.ts', "import '../mcp/server.ts'"],
-    ['the cli imports types of http only', 'src/cli/main.ts', "import { app } from '../http/app.ts'"],
+    ['a domain does not import another', 'src/messaging/post.ts', "import '../runs/attempt.ts'"],
+    ['tools do not import http', 'src/tools/tool.ts', "import '../http/schemas.ts'"],
+    ['http does not import mcp', 'src/http/app.ts', "import '../mcp/socket.ts'"],
+    ['the cli imports types of http only', 'src/cli/main.ts', "import { page } from '../http/schemas.ts'"],
     ['the cli does not see insides of the daemon', 'src/cli/main.ts', "import '../daemon/daemon.ts'"],
     ['scripted imports types of core only', 'src/scripted/scripted.ts', "import '../core/run.ts'"],
     ['a room shows its contract only', 'src/runs/slots.ts', "import '../store/sqlite.ts'"],
@@ -99,11 +167,43 @@ describe('the rules', () => {
     ['src/messaging/post.ts', "import '../store/store.ts'"],
     ['src/daemon/daemon.ts', "import '../store/sqlite.ts'; import '../runs/slots.ts'"],
     ['src/daemon/main.ts', 'process.exit(1)'],
-    ['src/cli/main.ts', "import type { App } from '../http/app.ts'; await import('../daemon/main.ts')"],
+    ['src/cli/main.ts', "import type { App } from '../http/schemas.ts'; await import('../daemon/main.ts')"],
     ['src/cli/main.ts', "new URL('../../package.json', import.meta.url); process.exitCode = 1; process.exit(2)"],
+    ['src/daemon/log.ts', "import { createRequire } from 'node:module'; createRequire(import.meta.url)('pino')"],
+    ['src/daemon/log.ts', `${REQUIRE}; load('pino'); load.resolve('./log.ts')`],
+    ['src/scripting/thread.ts', `const at = new URL(\`./worker${ENDING}\`, import.meta.url); new Worker(at)`],
+    ['src/http/serve.ts', 'new URL(request.url, base)'],
+    ['src/personas/module-text.ts', 'await import(address.href)'],
     ['src/store/store.test.ts', "import '../../test/helpers/postgres.ts'; import './store.testsuite.ts'"],
   ])('%s may have: %s', (path, text) => {
     expect(faultsOf(path, text)).toEqual([]);
+  });
+
+  test('files that need each other are found, through types and through others', () => {
+    const files = {
+      'src/core/a.ts': "import type { B } from './b.ts'",
+      'src/core/b.ts': "export * from './c.ts'; import './d.ts'",
+      'src/core/c.ts': "await import('./a.ts')",
+      'src/core/d.ts': "import 'node:fs'",
+      'src/core/d.test.ts': "import './d.ts'; import './d.test.ts'",
+    };
+    const sources = Object.entries(files).map(([path, text]) => ({ path, text }));
+    expect(cyclesOf(sources)).toEqual([['src/core/a.ts', 'src/core/b.ts', 'src/core/c.ts']]);
+    expect(cyclesOf(sources.filter(({ path }) => path !== 'src/core/c.ts'))).toEqual([]);
+  });
+
+  test('a contract without its file, and one that no other room imports, are faults', () => {
+    const contracts = readContracts('| `store` | `store.ts`, `gone.ts`, `inside.ts` |\n| `core` | every file |\n');
+    const sources = [
+      { path: 'src/store/store.ts', text: "import './inside.ts'" },
+      { path: 'src/store/inside.ts', text: '' },
+      { path: 'src/runs/slots.ts', text: "import '../store/store.ts'" },
+    ];
+    expect(contracts.get('core')).toBeNull();
+    expect(contractFaults(contracts, sources)).toEqual([
+      'no other room imports src/store/gone.ts',
+      'no other room imports src/store/inside.ts',
+    ]);
   });
 
   test('a long file and a nameless one are faults', () => {
@@ -122,8 +222,9 @@ function faults(sources: readonly Source[]): string[] {
       const room = roomOf(path);
       if (room === undefined || SEES[room] === undefined)
         return [`${path} is in no room that test/layering.test.ts knows`];
-      const { imports, exits } = parseSource(source);
+      const { imports, unclear, exits } = parseSource(source);
       return [
+        ...(IMPORTS_OTHERS.includes(path) ? [] : unclear.map((what) => `${path} hides what it needs: ${what}`)),
         ...(exits && !/(^|\/)(main\.ts|bridge\.cjs|scripted\/scripted\.ts)$/.test(path)
           ? [`${path} calls process.exit`]
           : []),
@@ -132,17 +233,61 @@ function faults(sources: readonly Source[]): string[] {
     });
 }
 
+/** Groups of files that reach each other, in the order of their names. */
+function cyclesOf(sources: readonly Source[]): string[][] {
+  const needs = new Map(
+    sources
+      .filter(({ path }) => !isTest(path))
+      .map((source) => [source.path, parseSource(source).imports.map(({ path }) => path)]),
+  );
+  const reached = new Map([...needs.keys()].sort().map((path) => [path, reachable(path, needs)]));
+  const groups = [...reached].map(([path, all]) =>
+    [...reached.keys()].filter((other) => all.has(other) && reached.get(other)?.has(path)),
+  );
+  return groups.filter((group, i) => group[0] === [...reached.keys()][i]);
+}
+
+function reachable(path: string, needs: ReadonlyMap<string, readonly string[]>): Set<string> {
+  const found = new Set<string>();
+  const waiting = [...(needs.get(path) ?? [])];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (found.has(next)) continue;
+    found.add(next);
+    waiting.push(...(needs.get(next) ?? []));
+  }
+  return found;
+}
+
+/** The rows "| `room` | `file.ts`, … |" of a table; "every file" is null. */
+function readContracts(text: string): Map<string, readonly string[] | null> {
+  const rows = text.matchAll(/^\| `(\w+)` \| (every file|`[^|]+`) \|$/gm);
+  return new Map(
+    [...rows].map(([, room = '', files = '']) => [
+      room,
+      files === 'every file' ? null : [...files.matchAll(/`([^`]+)`/g)].map(([, file = '']) => file),
+    ]),
+  );
+}
+
+function contractFaults(contracts: typeof CONTRACTS, sources: readonly Source[]): string[] {
+  const paths = new Set(sources.map(({ path }) => path));
+  const imported = sources
+    .filter(({ path }) => !isTest(path))
+    .flatMap((source) => parseSource(source).imports.filter(({ path }) => roomOf(path) !== roomOf(source.path)));
+  const shown = new Set(imported.map(({ path }) => path));
+  return [...contracts]
+    .flatMap(([room, files]) => (files ?? []).map((file) => `src/${room}/${file}`))
+    .filter((path) => !paths.has(path) || !shown.has(path))
+    .map((path) => `no other room imports ${path}`);
+}
+
 function maySee(room: string, { path, typeOnly }: Import): boolean {
-  if (isTest(path) || /^(test|bench)\//.test(path)) return false;
+  if (isTest(path) || /^(test|bench|build|\/|#|file:|substrat)/.test(path)) return false;
   const other = roomOf(path);
   if (other === undefined || other === room || SEES_FILES[room]?.includes(path)) return true;
   if (!SEES[room]?.includes(other) && !(typeOnly && SEES_TYPES_OF[room]?.includes(other))) return false;
-  const shown = CONTRACTS[other];
-  return (
-    shown === undefined ||
-    COMPOSITION_ROOTS.includes(room) ||
-    [`${other}.ts`, ...shown].includes(path.slice(`src/${other}/`.length))
-  );
+  const shown = CONTRACTS.get(other);
+  return !shown || COMPOSITION_ROOTS.includes(room) || shown.includes(path.slice(`src/${other}/`.length));
 }
 
 function shapeFaults({ path, text }: Source): string[] {

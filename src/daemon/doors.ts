@@ -18,11 +18,11 @@ import type { Home } from './home.ts';
 import type { Log } from './log.ts';
 
 /** Without links on the way: the sandbox follows none. */
-const ours = (path: string) => realpathSync(fileURLToPath(new URL(path, import.meta.url)));
-const BRIDGE = ours('../mcp/bridge.cjs');
+const ours = (url: URL) => realpathSync(fileURLToPath(url));
+const BRIDGE = ours(new URL('../mcp/bridge.cjs', import.meta.url));
 /** What programs that are agents import, wherever they are themselves, and what tells Node how to read it. */
-const LIBRARY = ours('../scripted');
-const PACKAGE = ours('../../package.json');
+const LIBRARY = ours(new URL('../scripted', import.meta.url));
+const PACKAGE = ours(new URL('../../package.json', import.meta.url));
 
 export interface DoorOptions {
   readonly home: Home;

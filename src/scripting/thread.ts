@@ -26,8 +26,7 @@ interface Current {
 export function startThread({ memoryBytes, resultBytes }: Omit<ThreadData, 'signal'>): Thread {
   const signal = new Int32Array(new SharedArrayBuffer(4));
   const data: ThreadData = { signal, memoryBytes, resultBytes };
-  const file = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
-  const worker = new Worker(new URL(file, import.meta.url), {
+  const worker = new Worker(new URL(`./worker${import.meta.filename.slice(-3)}`, import.meta.url), {
     workerData: data,
     env: {},
     execArgv: [],
