@@ -29,11 +29,14 @@ const SEES_TYPES_OF: typeof SEES = { client: ['http'], cli: ['http'], scripted: 
 
 /** Single files that a room may import from a room which it does not see. */
 const SEES_FILES: typeof SEES = {
+  // What is known of the providers without running them: the keys of their tables, and what help and `doctor` say.
+  config: ['src/providers/described.ts'],
   // Personas are the configuration's: with a daemon or without, the same commands show them.
   cli: [
     'src/daemon/main.ts',
     'src/daemon/backups.ts',
     'src/sandbox/probe.ts',
+    'src/providers/described.ts',
     'src/ctx/commands/agent.ts',
     'src/demo/team.ts',
   ],
@@ -105,6 +108,20 @@ test('ARCHITECTURE.md lists the contract of every room: files that exist and tha
 
 test('files are small and named for a thing', () => {
   expect(readSources('src', 'test', 'bench').flatMap(shapeFaults)).toEqual([]);
+});
+
+test('what is known of the providers without running them loads none of them', () => {
+  const sources = new Map(readSources('src').map((source) => [source.path, source]));
+  const reached = new Set<string>();
+  const visit = (path: string) => {
+    const source = sources.get(path);
+    if (!source || reached.has(path)) return;
+    reached.add(path);
+    for (const needed of parseSource(source).imports) if (!needed.typeOnly) visit(needed.path);
+  };
+  visit('src/providers/described.ts');
+  expect([...reached].filter((path) => /\/(cli|process|provider)\.ts$/.test(path))).toEqual([]);
+  expect([...reached]).toContain('src/providers/cursor-agent/describe.ts');
 });
 
 describe('the rules', () => {

@@ -5,9 +5,8 @@ import { dirname, join } from 'node:path';
 import { createClient } from '../client/client.ts';
 import { type Config, loadConfig } from '../config/config.ts';
 import { storeName } from '../config/store-name.ts';
-import { cursorConfigPlaces, permissionsOf, rulesAgainstUs } from '../core/cursor-permissions.ts';
-import { cursorVersionProblem, installCursorAgent } from '../core/cursor-version.ts';
 import { SubstratError } from '../core/errors.ts';
+import { described, type InstalledProgram } from '../providers/described.ts';
 import { probeBwrap } from '../sandbox/probe.ts';
 
 export interface Finding {
@@ -36,7 +35,7 @@ export async function examine(home: string, named: string | null): Promise<Findi
     finding,
     await store(home, configFile, finding.detail === STOPPED),
     await sandbox(home, configFile),
-    cursorAgent(home, configFile),
+    ...(await programs(home, configFile)),
     await diskSpace(place),
     clock(place),
   ];
@@ -190,37 +189,32 @@ function configuration(home: string, file: string | null): Config | null {
   }
 }
 
-/** `scripted` and `external` need nothing more. */
-function cursorAgent(home: string, file: string | null): Finding {
-  const what = 'cursor-agent';
-  const settings = configuration(home, file)?.providers['cursor-agent'];
-  const { command, args } = { command: settings?.command ?? 'cursor-agent', args: settings?.args ?? [] };
-  const { error, status, stdout } = spawnSync(command, [...args, '--version'], { encoding: 'utf8', timeout: 10_000 });
-  if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') {
-    const detail = `${command} is not there; agents of this provider cannot run, others can`;
-    return { what, state: 'warning', detail, mend: installCursorAgent };
-  }
-  const problem = status === 0 ? cursorVersionProblem(stdout) : `It does not answer: ${error?.message ?? 'it failed'}.`;
-  if (problem !== null) return { what, state: 'problem', detail: `${command}: ${problem}`, mend: installCursorAgent };
-  const denial = cursorDenial({ ...process.env, ...settings?.env });
-  if (denial !== null) return { what, state: 'warning', ...denial };
-  return { what, state: 'ok', detail: `${command}, version ${stdout.trim()}` };
+/** The programs of the providers that need one installed. */
+function programs(home: string, file: string | null): Promise<Finding[]> {
+  const settings = configuration(home, file)?.providers;
+  const installed = described.flatMap((about) =>
+    'program' in about ? [program(about.name, about.program, settings?.[about.name] ?? {})] : [],
+  );
+  return Promise.all(installed);
 }
 
-/** The person's rules can keep the program from calling Substrat's tools. */
-function cursorDenial(env: Readonly<Record<string, string | undefined>>): Pick<Finding, 'detail' | 'mend'> | null {
-  const path = cursorConfigPlaces(env)
-    .map((place) => join(place, 'cli-config.json'))
-    .find(existsSync);
-  if (path === undefined) return null;
-  try {
-    const rules = rulesAgainstUs(permissionsOf(path, JSON.parse(readFileSync(path, 'utf8'))));
-    if (rules.length === 0) return null;
-    const mend = 'Remove the rules; a turn that calls a denied tool fails.';
-    return { detail: `${path} denies tools of Substrat in permissions.deny: ${rules.join(', ')}`, mend };
-  } catch {
-    return null;
+async function program(
+  what: string,
+  about: InstalledProgram,
+  settings: { command?: string | null; args?: readonly string[]; env?: Readonly<Record<string, string>> },
+): Promise<Finding> {
+  const command = settings.command ?? about.command;
+  const args = [...(settings.args ?? []), '--version'];
+  const { error, status, stdout } = spawnSync(command, args, { encoding: 'utf8', timeout: 10_000 });
+  if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') {
+    const detail = `${command} is not there; agents of this provider cannot run, others can`;
+    return { what, state: 'warning', detail, mend: about.install };
   }
+  const problem = status === 0 ? about.versionProblem(stdout) : `It does not answer: ${error?.message ?? 'it failed'}.`;
+  if (problem !== null) return { what, state: 'problem', detail: `${command}: ${problem}`, mend: about.install };
+  const caution = await about.examine?.({ ...process.env, ...settings.env });
+  if (caution) return { what, state: 'warning', ...caution };
+  return { what, state: 'ok', detail: `${command}, version ${stdout.trim()}` };
 }
 
 async function diskSpace(place: string): Promise<Finding> {

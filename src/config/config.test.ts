@@ -121,7 +121,7 @@ describe('loadConfig()', () => {
   test('freezes everything, defaults and values alike', () => {
     const config = loadConfig({ cwd, home: cwd, env: {} });
     expect(unfrozen(config)).toEqual([]);
-    writeFileSync(join(cwd, 'substrat.toml'), '[providers.x]\nenv = { A = "b" }\n[members.a]\ntools = ["b"]\n');
+    writeFileSync(join(cwd, 'substrat.toml'), '[providers.scripted]\nenv = { A = "b" }\n[members.a]\ntools = ["b"]\n');
     expect(unfrozen(loadHere('substrat.toml'))).toEqual([]);
   });
 });

@@ -33,18 +33,18 @@ describe('expand()', () => {
   });
 
   test('fails with the line for a variable that is not set, even one that every object has', () => {
-    const source = '[providers.x]\nargs = [\n  "${HOST}",\n  "${constructor}",\n]\n[server]\nbind = "${"\n';
+    const source = '[providers.scripted]\nargs = [\n  "${HOST}",\n  "${constructor}",\n]\n[server]\nbind = "${"\n';
     expect(failureText(source).split('\n')).toEqual([
-      'substrat.toml:3: [providers.x] args[0] needs the environment variable HOST, which is not set',
-      'substrat.toml:4: [providers.x] args[1] needs the environment variable constructor, which is not set',
+      'substrat.toml:3: [providers.scripted] args[0] needs the environment variable HOST, which is not set',
+      'substrat.toml:4: [providers.scripted] args[1] needs the environment variable constructor, which is not set',
       'substrat.toml:7: [server] bind has no variable after its "${"; write "$${" where the text itself is meant',
     ]);
   });
 
   test('reaches every string of a section', () => {
-    const source = '[providers.x]\nargs = ["${A}"]\nenv = { K = "${A}" }\n[members.m]\nmodel = "${A}"';
+    const source = '[providers.scripted]\nargs = ["${A}"]\nenv = { K = "${A}" }\n[members.m]\nmodel = "${A}"';
     expect(load(source, { A: 'x' })).toMatchObject({
-      providers: { x: { args: ['x'], env: { K: 'x' } } },
+      providers: { scripted: { args: ['x'], env: { K: 'x' } } },
       members: [{ model: 'x' }],
     });
   });

@@ -22,6 +22,8 @@ export function explainConfig(options: LoadOptions): { file: string | null; sett
   const find = locate(source);
 
   const visit = (at: z.core.$ZodType, written: unknown, path: readonly string[]): void => {
+    // A table without which nothing is in force.
+    if (at instanceof z.ZodOptional && written === undefined) return;
     const { inner, fallback } = unwrap(at);
     const given = isTable(written) ? written : null;
     const keys = keysOf(inner, given);

@@ -26,7 +26,7 @@ describe('errors', () => {
   });
 
   test('give the line of a syntax error and nothing of the source', () => {
-    const error = failure('[providers.x]\nenv = { KEY = "sk-secret }\n');
+    const error = failure('[providers.scripted]\nenv = { KEY = "sk-secret }\n');
     expect(error).toMatchObject({ code: 'config' });
     expect(error).not.toHaveProperty('cause');
     expect(String(error)).toMatch(/substrat\.toml:2: /);
@@ -43,13 +43,13 @@ describe('errors', () => {
   });
 
   test('refuse __proto__ wherever it stands', () => {
-    for (const table of ['', 'daemon.', 'providers.', 'providers.x.env.', 'members.']) {
+    for (const table of ['', 'daemon.', 'providers.', 'providers.scripted.env.', 'members.']) {
       expect(failureText(`[${table}__proto__]`)).toMatch(/^substrat\.toml:1: .*__proto__/);
     }
   });
 
   test('give file and line for a wrong key at every level', () => {
-    const levels = [...sectionNames.slice(0, 5), 'providers.x', 'providers.x.prices', 'members.a'];
+    const levels = [...sectionNames.slice(0, 5), 'providers', 'providers.scripted', 'members.a'];
     const key = fc.stringMatching(/^[a-z_0-9-]{1,12}$/).map((text) => `zz_${text}`);
     const header = fc.constantFrom(...levels);
     fc.assert(
@@ -128,9 +128,9 @@ describe('secrets', () => {
     const secret = 'hunter2hunter2';
     const keys = ['daemon.slots', 'daemon.lease', 'server.bind', 'db.url', 'db.path', 'sandbox.mode', 'sandbox.roots'];
     const perName = [
-      'providers.x.env',
-      'providers.x.slots',
-      'providers.x.prices',
+      'providers.scripted.env',
+      'providers.scripted.slots',
+      'providers.scripted.prices',
       'members.a.parent',
       'members.a',
       'limits',
@@ -154,8 +154,8 @@ describe('secrets', () => {
       `{ A = "${secret}", "" = "${secret}" }`,
       `["${secret}"]`,
     ]) {
-      expect(failureText(`[providers.x]\nenv = ${env}`)).toMatch(/^substrat\.toml:2: /);
-      expect(failureText(`[providers.x]\nenv = ${env}`)).not.toContain(secret);
+      expect(failureText(`[providers.scripted]\nenv = ${env}`)).toMatch(/^substrat\.toml:2: /);
+      expect(failureText(`[providers.scripted]\nenv = ${env}`)).not.toContain(secret);
     }
   });
 });

@@ -24,9 +24,8 @@ function schemasAlong(schema: z.core.$ZodType, path: Path): z.core.$ZodType[] {
 /** What a schema that only wraps another one wraps. */
 export function innerSchema(schema: z.core.$ZodType): z.core.$ZodType | undefined {
   if (schema instanceof z.ZodPipe) return schema.in;
-  if (schema instanceof z.ZodPrefault || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable) {
-    return schema.unwrap();
-  }
+  const wraps = [z.ZodPrefault, z.ZodDefault, z.ZodNullable, z.ZodOptional].find((kind) => schema instanceof kind);
+  if (wraps) return (schema as InstanceType<typeof wraps>).unwrap();
   return undefined;
 }
 

@@ -76,9 +76,9 @@ const JUDGE: Judge = {
     ];
   },
   providers: (providers) =>
-    Object.entries(providers).map(([name, { command }]) => ({
+    Object.entries(providers).map(([name, settings]) => ({
       table: `[providers.${name}]`,
-      text: command === null ? `set how ${name} is run` : `run the program ${command}`,
+      text: settings?.command ? `run the program ${settings.command}` : `set how ${name} is run`,
     })),
   members: (members, directory) =>
     members.flatMap(({ name, program, workspace, instructionsFile }) => {

@@ -3,16 +3,20 @@ import { isAbsolute } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import { withinScope } from '../core/persona.ts';
-import { EXTERNAL, PROVIDER_NAMES } from '../core/provider-names.ts';
+import { EXTERNAL } from '../core/provider-names.ts';
 import type { AgentWish, WriteOnce } from '../http/api.ts';
 import { resolveReference } from '../messaging/reference.ts';
 import { createAgent } from '../messaging/tree.ts';
+import { described, PROVIDER_NAMES } from '../providers/described.ts';
 import type { AgentView } from '../store/store.ts';
 import { checkScope } from '../tools/catalog.ts';
 import { makeWorkspace } from '../workspaces/directories.ts';
 import { ownSeat, type Seat, takeSeat } from '../workspaces/seat.ts';
 import type { Daemon } from './daemon.ts';
 import { makeWorktree } from './worktrees.ts';
+
+/** What runs an agent that is a program of the person's own. */
+const runnerOfPrograms = described.find((about) => 'runsOwnProgram' in about)?.name ?? null;
 
 /** Makes an agent for a person: what is not said comes from the parent, then from the configuration. */
 export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce): Promise<AgentView> {
@@ -34,7 +38,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
       throw new SubstratError('terminated', `${parent.handle} is terminated; it cannot have children.`);
     }
     // Whoever names a program wants it to run, whatever runs the parent.
-    const said = wish.provider ?? (wish.program === null ? null : 'scripted');
+    const said = wish.provider ?? (wish.program === null ? null : runnerOfPrograms);
     const provider = said ?? parent?.provider ?? config.daemon.defaultProvider;
     const named = wish.program ?? parent?.program ?? null;
     checkProvider(daemon, provider, named);
@@ -113,10 +117,10 @@ function checkProvider(daemon: Daemon, provider: string | null, program: string 
     const known = [...daemon.providers.keys(), EXTERNAL].join(', ');
     throw new SubstratError('unsupported', `There is no provider "${provider}"; there are ${known}.`);
   }
-  if (provider !== 'scripted') return;
-  const command = program ?? daemon.config.providers.scripted?.command ?? null;
+  if (provider !== runnerOfPrograms) return;
+  const command = program ?? daemon.config.providers[provider]?.command ?? null;
   if (command === null) {
-    throw new SubstratError('bad_request', 'A scripted agent is a program: name it with --program FILE.');
+    throw new SubstratError('bad_request', `A ${provider} agent is a program: name it with --program FILE.`);
   }
   if (program !== null && !existsSync(program)) {
     throw new SubstratError('bad_request', `There is no program ${program}.`);

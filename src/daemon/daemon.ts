@@ -45,7 +45,7 @@ import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import type { Log } from './log.ts';
 import { adoptNode, leaveNode, listNodes, nodeNotices, seeNode } from './nodes.ts';
 import { askPersona, findPersona } from './personas.ts';
-import { checkTools, createProviders } from './providers.ts';
+import { checkTools, createProviders, pricesOf, providerSlots } from './providers.ts';
 import { openStoreOf } from './store-start.ts';
 import { sweepWorkspaces, tidyWorktree, workspaceRules } from './workspaces.ts';
 
@@ -186,7 +186,7 @@ export class Daemon {
       clock,
       correspondence,
       provider: (name: string) => this.providers.get(name) ?? null,
-      prices: (name: string) => config.providers[name]?.prices ?? null,
+      prices: (name: string, model: string | null) => pricesOf(config, name, model),
       openDoor: this.#doors.open,
       askPersona: ask,
       maxAttempts,
@@ -466,9 +466,4 @@ function openSandbox({ config, ownProgram }: DaemonOptions, home: Home): Sandbox
   if (config.sandbox.mode === 'none') return noSandbox;
   const bwrap = createBwrap({ home: home.path, path: process.env.PATH ?? '' });
   return ownProgram === undefined ? bwrap : exceptFor(ownProgram, bwrap);
-}
-
-function providerSlots(config: Config): Record<string, number> {
-  const limited = Object.entries(config.providers).filter(([, { slots }]) => slots !== null);
-  return Object.fromEntries(limited.map(([name, { slots }]) => [name, slots as number]));
 }

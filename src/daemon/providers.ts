@@ -1,31 +1,64 @@
 import type { Config } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
-import { cursorAgent } from '../providers/cursor-agent.ts';
+import { cursorAgent } from '../providers/cursor-agent/cursor-agent.ts';
+import { type Describes, described, type InstalledProgram, type ProviderName } from '../providers/described.ts';
 import type { Provider } from '../providers/provider.ts';
-import { scripted } from '../providers/scripted.ts';
+import { scripted } from '../providers/scripted/scripted.ts';
+import type { Prices } from '../runs/run-turn.ts';
 import type { AgentRow } from '../store/store.ts';
 
-/** The providers that this daemon can execute. `external` is none of them: somebody else runs those agents. */
-export function createProviders(config: Config, daemonEnv: NodeJS.ProcessEnv): ReadonlyMap<string, Provider> {
-  const env = daemonEnv as Record<string, string>;
-  const { scripted: script, 'cursor-agent': cursor } = config.providers;
-  const providers = [
+type Settings = Config['providers'];
+
+/** What every provider is given. */
+interface Place {
+  readonly env: Readonly<Record<string, string>>;
+  readonly confined: boolean;
+}
+
+type Makers = {
+  readonly [Name in ProviderName]: (place: Place, settings: Settings[Name], about: Describes<Name>) => Provider;
+};
+
+/** A provider that is described and not made here does not compile. */
+const makers: Makers = {
+  scripted: ({ env }, settings) =>
     scripted({
       nodePath: process.execPath,
       env,
-      extraEnv: script?.env ?? {},
-      ...(script?.command && { command: script.command, args: script.args }),
+      extraEnv: settings?.env ?? {},
+      ...(settings?.command && { command: settings.command, args: settings.args }),
     }),
-    cursorAgent({
-      command: cursor?.command ?? 'cursor-agent',
-      args: cursor?.args ?? [],
-      force: cursor?.force ?? false,
-      env,
-      extraEnv: cursor?.env ?? {},
-      confined: config.sandbox.mode !== 'none',
-    }),
-  ];
-  return new Map(providers.map((provider) => [provider.name, provider]));
+  'cursor-agent': (place, settings, { program }) =>
+    cursorAgent({ ...place, ...started(program, settings), force: settings?.force ?? false }),
+};
+
+/** The providers that this daemon can execute. `external` is none of them: somebody else runs those agents. */
+export function createProviders(config: Config, daemonEnv: NodeJS.ProcessEnv): ReadonlyMap<string, Provider> {
+  const place = { env: daemonEnv as Record<string, string>, confined: config.sandbox.mode !== 'none' };
+  const make = <Name extends ProviderName>(about: Describes<Name>): Provider =>
+    makers[about.name as Name](place, config.providers[about.name as Name], about);
+  return new Map(described.map((about) => [about.name, make(about)]));
+}
+
+function started(
+  { command }: InstalledProgram,
+  settings: Settings['cursor-agent'],
+): { command: string; args: readonly string[]; extraEnv: Readonly<Record<string, string>> } {
+  return { command: settings?.command ?? command, args: settings?.args ?? [], extraEnv: settings?.env ?? {} };
+}
+
+/** The slots of the providers that have some of their own. */
+export function providerSlots({ providers }: Config): Record<string, number> {
+  const limited = Object.entries(providers).map(([name, settings]) => [name, settings?.slots ?? null] as const);
+  return Object.fromEntries(limited.filter((entry): entry is [string, number] => entry[1] !== null));
+}
+
+/** Per million tokens: those of the model, or those that the provider has for every model. */
+export function pricesOf(config: Config, provider: string, model: string | null): Prices | null {
+  const settings: Readonly<Record<string, Settings[ProviderName]>> = config.providers;
+  const prices = settings[provider]?.prices;
+  if (!prices) return null;
+  return model !== null && Object.hasOwn(prices.models, model) ? (prices.models[model] ?? null) : prices.every;
 }
 
 /** Whether a provider's program takes all the tools that an agent would have. */
@@ -34,14 +67,16 @@ export async function checkTools(
   agent: Pick<AgentRow, 'workspace' | 'tools'>,
   custom: readonly { readonly name: string }[],
 ): Promise<void> {
-  if (provider?.maxTools === undefined) return;
+  if (provider?.about.maxTools === undefined) return;
+  const { name, maxTools, toolServers } = provider.about;
   // Whoever makes an agent has them loaded; a daemon that starts has not.
   const { countTools } = await import('../tools/catalog.ts');
   const ours = countTools(agent.tools, custom);
   const others = provider.otherTools?.(agent.workspace) ?? 0;
-  if (ours + others <= provider.maxTools) return;
+  if (ours + others <= maxTools) return;
+  const servers = toolServers === undefined ? '' : `, or take servers out of ${toolServers}`;
   throw new SubstratError(
     'cap_reached',
-    `${provider.name} takes ${provider.maxTools} tools: ${ours} are in the agent's scope, and the MCP servers of its workspace have at least ${others}. Give it fewer (--tools), or take servers out of .cursor/mcp.json.`,
+    `${name} takes ${maxTools} tools: ${ours} are in the agent's scope, and the MCP servers of its workspace have at least ${others}. Give it fewer (--tools)${servers}.`,
   );
 }

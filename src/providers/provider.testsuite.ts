@@ -221,5 +221,5 @@ export async function collect(stream: AsyncIterable<ProviderEvent>): Promise<Pro
 
 /** Programs differ in when they tell their session, and whether they tell their use of tokens. */
 function told(events: readonly ProviderEvent[]): ProviderEvent[] {
-  return events.filter((event) => event.type !== 'usage' && event.type !== 'session');
+  return events.filter((event) => event.type !== 'usage' && event.type !== 'session' && event.type !== 'delta');
 }

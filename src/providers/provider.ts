@@ -1,14 +1,37 @@
 import type { Command, Needs } from '../core/command.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
+import type { Description } from './description.ts';
 
 /** What a turn tells while it runs. A stream ends with exactly one `done` or `error`, whatever the program did. */
 export type ProviderEvent =
   | { readonly type: 'session'; readonly session: string }
+  /** A piece of a text that is being written. It is never stored: the whole text follows, or the turn breaks off. */
+  | { readonly type: 'delta'; readonly text: string }
   | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: unknown }
-  | { readonly type: 'tool_result'; readonly id: string; readonly result: unknown; readonly isError: boolean }
-  | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number; readonly costUsd?: number }
+  | {
+      readonly type: 'tool_call';
+      readonly id: string;
+      readonly name: string;
+      readonly arguments: unknown;
+      /** A tool of Substrat's, and the call reached the daemon, which records it itself (`runs/told.ts`). */
+      readonly ours?: true;
+    }
+  | {
+      readonly type: 'tool_result';
+      readonly id: string;
+      readonly result: unknown;
+      readonly isError: boolean;
+      readonly ours?: true;
+    }
+  | {
+      readonly type: 'usage';
+      readonly inputTokens: number;
+      readonly outputTokens: number;
+      readonly costUsd?: number;
+      /** Where it is not the agent's: a turn may use several. */
+      readonly model?: string;
+    }
   /** `max_steps`: the program ended the turn because it had taken as many steps as it may. */
   | { readonly type: 'done'; readonly text: string; readonly stopReason?: 'max_steps' }
   | {
@@ -50,9 +73,7 @@ export interface Turn {
 
 /** What executes a turn. It never throws for a failure of the program or its model: the stream says so. */
 export interface Provider {
-  readonly name: string;
-  /** How many tools its program takes, those of all MCP servers together. */
-  readonly maxTools?: number;
+  readonly about: Description;
   /** How many of those come from elsewhere in a workspace, as far as that is known without starting anything. */
   otherTools?(workspace: string): number;
   runTurn(turn: Turn): AsyncIterable<ProviderEvent>;

@@ -1,7 +1,9 @@
+import { classify } from './classify.ts';
 import { type ProcessEnd, processFailure } from './process.ts';
 import type { ProviderEvent } from './provider.ts';
 
 export type Final = Extract<ProviderEvent, { type: 'done' | 'error' }>;
+export type Failed = Extract<Final, { type: 'error' }>;
 
 /** The longest text may take up to six times its length in JSON. */
 export const maxLineBytes = 8 * 1024 * 1024;
@@ -16,4 +18,9 @@ export function conclude(end: ProcessEnd, final: Final | null, oversized: number
   const dropped = oversized > 0 ? ` Lines longer than ${maxLineBytes / 1024 ** 2} MiB were dropped: ${oversized}.` : '';
   const message = `${end.message} It told ${final ? 'its result before' : 'no result'}.${dropped}`;
   return processFailure({ ...end, message });
+}
+
+/** A failure as the program words it. */
+export function failed(message: string): Failed {
+  return { type: 'error', message, ...classify(message) };
 }

@@ -1,7 +1,4 @@
-import type { ProviderEvent } from '../providers/provider.ts';
-
-/** What a provider tells during a turn. */
-export type Told = Exclude<ProviderEvent, { type: 'done' | 'error' }>;
+import type { Told } from './told.ts';
 
 /** So much may wait to be written; the program that tells more waits, by its pipe. */
 const MOST_EVENTS = 1_000;

@@ -1,6 +1,6 @@
 import type { RunRow, Tx } from '../store/store.ts';
 import { type Attempt, type Entry, type Progress, record } from './attempt.ts';
-import type { Told } from './event-batch.ts';
+import type { Told } from './told.ts';
 
 /** What the last execution met, for the case that it took effect although its writer heard of a failure. */
 interface Tried {

@@ -7,9 +7,10 @@ import type { Provider, ProviderEvent, Turn } from '../providers/provider.ts';
 import type { AgentRow, RunRow, Store, Tx } from '../store/store.ts';
 import { type Attempt, advance, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun, type Failure, failAttempt } from './endings.ts';
-import { EventBatch, type Told } from './event-batch.ts';
+import { EventBatch } from './event-batch.ts';
 import { createKeeper } from './keep-told.ts';
 import { type Started, writePrompt } from './start.ts';
+import { isStored, type Told } from './told.ts';
 import { type Patience, untilStored } from './until-stored.ts';
 
 export interface TurnDependencies {
@@ -22,7 +23,7 @@ export interface TurnDependencies {
   /** What the agent's persona says now; null where it has none. Throws where it cannot say it. */
   readonly askPersona: AskPersona;
   /** Per million tokens, where the provider tells no cost. */
-  readonly prices: (provider: string) => Prices | null;
+  readonly prices: (provider: string, model: string | null) => Prices | null;
   readonly maxAttempts: number;
   readonly turnTimeoutMs: number;
   readonly log: { warn(details: object, message: string): void };
@@ -162,7 +163,8 @@ async function execute(
       if (event.type === 'done' || event.type === 'error') await flush();
       if (event.type === 'done') return { finalText: cleanText(event.text), stopReason: event.stopReason };
       if (event.type === 'error') return failureOf(event, agent.session);
-      if (batch.add(withCost(event, deps.prices(agent.provider)))) await flush();
+      if (isStored(event) && batch.add(withCost(event, (model) => deps.prices(agent.provider, model ?? agent.model))))
+        await flush();
     }
     await flush();
   } finally {
@@ -176,8 +178,10 @@ function patienceFor({ log }: TurnDependencies, { runId }: Attempt, signal: Abor
 }
 
 /** What a provider does not tell is reckoned from its prices, per million tokens. */
-function withCost<E extends ProviderEvent>(event: E, prices: Prices | null): E {
-  if (event.type !== 'usage' || event.costUsd !== undefined || prices === null) return event;
+function withCost<E extends ProviderEvent>(event: E, pricesOf: (model: string | undefined) => Prices | null): E {
+  if (event.type !== 'usage' || event.costUsd !== undefined) return event;
+  const prices = pricesOf(event.model);
+  if (prices === null) return event;
   const costUsd = (event.inputTokens * prices.input + event.outputTokens * prices.output) / 1_000_000;
   return { ...event, costUsd };
 }

@@ -16,7 +16,6 @@ import { createAgent, terminateAgent } from '../../src/messaging/tree.ts';
 import type { Provider, ProviderEvent, Turn } from '../../src/providers/provider.ts';
 import type { Attempt } from '../../src/runs/attempt.ts';
 import { cancelRun } from '../../src/runs/endings.ts';
-import type { Told } from '../../src/runs/event-batch.ts';
 import { ExternalRuns } from '../../src/runs/external.ts';
 import { resumeAgent } from '../../src/runs/pause.ts';
 import { recoverRuns } from '../../src/runs/recovery.ts';
@@ -46,7 +45,7 @@ export interface WorldTurn {
   call(tool: string, args?: object): Promise<Record<string, unknown>>;
   callRaw(tool: string, args?: unknown): Promise<CallResult | null>;
   /** Tells something as a program does; resolves when the daemon asks for more. */
-  tell(event: Told): Promise<void>;
+  tell(event: ProviderEvent): Promise<void>;
 }
 
 /** What an agent does in a turn: its final text, or a failure. */
@@ -175,9 +174,9 @@ export async function createWorld(options: WorldOptions = {}) {
     const view = { name, prompt, messages, journal, session, runId, signal, attempt: attempt.number };
     const { promise: aborted, resolve } = Promise.withResolvers<Failing>();
     signal.addEventListener('abort', () => resolve({ failure: 'cancelled' }));
-    const told: { event: Told; taken: () => void }[] = [];
+    const told: { event: ProviderEvent; taken: () => void }[] = [];
     let heard = Promise.withResolvers<void>();
-    const tell = (event: Told) =>
+    const tell = (event: ProviderEvent) =>
       new Promise<void>((taken) => {
         told.push({ event, taken });
         heard.resolve();
@@ -201,7 +200,7 @@ export async function createWorld(options: WorldOptions = {}) {
     const { failure, message, retryAfterMs } = said;
     yield { type: 'error', kind: failure, message: message ?? failure, ...(retryAfterMs && { retryAfterMs }) };
   }
-  const provider: Provider = { name: 'test', runTurn: play };
+  const provider: Provider = { about: { name: 'test', settings: () => ({}) }, runTurn: play };
 
   const createScheduler = () =>
     new Scheduler({
@@ -230,7 +229,7 @@ export async function createWorld(options: WorldOptions = {}) {
             correspondence,
             provider: () => provider,
             askPersona: async () => null,
-            prices: () => ({ input: 1, output: 2 }),
+            prices: (_, model) => (model === 'dear' ? { input: 10, output: 20 } : { input: 1, output: 2 }),
             openDoor: async () => {
               options.beforeTurn?.();
               return {

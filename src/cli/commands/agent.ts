@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { allPages, type Client, createClient, type Message } from '../../client/client.ts';
 import { SubstratError } from '../../core/errors.ts';
-import { PROVIDER_NAMES } from '../../core/provider-names.ts';
+import { PROVIDER_NAMES } from '../../providers/described.ts';
 import { type Context, collectArgument, type GlobalOptions, readArgument, readText, UsageError } from '../context.ts';
 import { describeNotices } from '../describe.ts';
 import { paint, spin, table } from '../terminal.ts';

@@ -74,28 +74,56 @@ describe('[sandbox]', () => {
 
 describe('[providers]', () => {
   test('fill in what is not given', () => {
-    const { providers } = load('[providers.claude]');
-    const expected = { command: null, args: [], env: {}, slots: null, force: false, prices: null };
-    expect(providers).toEqual({ claude: expected });
+    const program = { command: null, args: [], env: {}, slots: null, prices: null };
+    expect(load('[providers.scripted]').providers).toEqual({ scripted: program });
+    expect(load('[providers.cursor-agent]').providers).toEqual({ 'cursor-agent': { ...program, force: false } });
   });
 
   test('look a bare command up in PATH and any other beside the file', () => {
-    const config = load('providers.a.command = "claude"\nproviders.b.command = "./bin/b"');
-    expect(config.providers.a?.command).toBe('claude');
-    expect(config.providers.b?.command).toBe(join(config.cwd, 'bin/b'));
+    const { providers, cwd } = load('providers.scripted.command = "agent"\nproviders.cursor-agent.command = "./bin/b"');
+    expect(providers.scripted?.command).toBe('agent');
+    expect(providers['cursor-agent']?.command).toBe(join(cwd, 'bin/b'));
   });
 
   test('have no entry that nobody wrote', () => {
-    expect(load('').providers.constructor).toBeUndefined();
-    expect(load('[providers.constructor]\nforce = true').providers.constructor).toMatchObject({ force: true });
+    expect(load('').providers).not.toHaveProperty('constructor');
+  });
+
+  test('have prices for every model, for some, or both', () => {
+    const pricesIn = (source: string) => load(`[providers.scripted]\nprices = ${source}`).providers.scripted?.prices;
+    const own = { 'gpt-5.1': { input: 1, output: 8 } };
+    expect(pricesIn('{ input = 3, output = 15 }')).toEqual({ every: { input: 3, output: 15 }, models: {} });
+    expect(pricesIn('{ "gpt-5.1" = { input = 1, output = 8 } }')).toEqual({ every: null, models: own });
+    expect(pricesIn('{ input = 3, output = 15, "gpt-5.1" = { input = 1, output = 8 } }')).toEqual({
+      every: { input: 3, output: 15 },
+      models: own,
+    });
   });
 
   test.each([
-    ['[providers."a b"]', '1: [providers."a b"]: a name has'],
-    ['[providers.a]\nprices = { input = 1 }', '2: [providers.a.prices] output is missing'],
-    ['[providers.a.prices]\ninput = inf\noutput = 1', '2: [providers.a.prices] input must be a number; got inf'],
-    ['[providers.a]\nforce = "yes"', '2: [providers.a] force must be true or false; got "yes"'],
-    ['[providers.a]\nenv = { "A=B" = "x" }', '2: [providers.a.env."A=B"]: this cannot be the name of'],
+    ['[providers.cursr-agent]', '1: unknown key "cursr-agent" in [providers]; did you mean "cursor-agent"?'],
+    ['[providers.external]\nslots = 1', '1: unknown key "external" in [providers]'],
+    ['[providers.scripted]\nforce = true', '2: unknown key "force" in [providers.scripted]'],
+    [
+      '[providers.cursor-agent]\nargs = []\nforces = true',
+      '3: unknown key "forces" in [providers.cursor-agent]; did you mean "force"?',
+    ],
+    ['[providers.scripted]\nprices = { input = 1 }', '2: [providers.scripted.prices] output is missing'],
+    ['[providers.scripted]\nprices = {}', '2: [providers.scripted.prices] input is missing'],
+    [
+      '[providers.scripted.prices]\ninptu = 3\noutput = 15',
+      '2: [providers.scripted.prices] inptu must be a table with the "input" and "output" of the model of that name; got 3',
+    ],
+    [
+      '[providers.scripted.prices.m]\ninput = 3\noutptu = 15',
+      '3: unknown key "outptu" in [providers.scripted.prices.m]; did you mean "output"?',
+    ],
+    [
+      '[providers.scripted.prices]\ninput = inf\noutput = 1',
+      '2: [providers.scripted.prices] input must be a number; got inf',
+    ],
+    ['[providers.cursor-agent]\nforce = "yes"', '2: [providers.cursor-agent] force must be true or false; got "yes"'],
+    ['[providers.scripted]\nenv = { "A=B" = "x" }', '2: [providers.scripted.env."A=B"]: this cannot be the name of'],
   ])('refuse %j', (source, message) => {
     expect(failureText(source)).toContain(`substrat.toml:${message}`);
   });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bind, Needs } from '../core/command.ts';
-import type { Turn } from './provider.ts';
+import type { Bind, Needs } from '../../core/command.ts';
+import type { Turn } from '../provider.ts';
 
 /** Cursor's API, by which models are reached; the program has no other way to them. */
 const hosts = ['api2.cursor.sh', '*.cursor.sh'];

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { cursorConfigPlaces, type PermissionSource, permissionsOf, withOurs } from '../core/cursor-permissions.ts';
-import { replaceInHome } from './agent-home.ts';
-import type { Turn } from './provider.ts';
+import { replaceInHome } from '../agent-home.ts';
+import type { Turn } from '../provider.ts';
+import { cursorConfigPlaces, type PermissionSource, permissionsOf, withOurs } from './permissions.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
-import type { Command } from '../core/command.ts';
-import type { ScriptedTurn } from '../core/scripted-turn.ts';
-import { cleanText } from '../core/text.ts';
-import { turnEnvironment } from './environment.ts';
-import { readEvent } from './lines.ts';
-import { runProcess } from './process.ts';
-import type { Provider, ProviderEvent, Turn } from './provider.ts';
-import { conclude, type Final, maxLineBytes } from './verdict.ts';
+import type { Command } from '../../core/command.ts';
+import type { ScriptedTurn } from '../../core/scripted-turn.ts';
+import { cleanText } from '../../core/text.ts';
+import { turnEnvironment } from '../environment.ts';
+import { readEvent } from '../lines.ts';
+import { runProcess } from '../process.ts';
+import type { Provider, ProviderEvent, Turn } from '../provider.ts';
+import { conclude, type Final, maxLineBytes } from '../verdict.ts';
+import { scripted as about } from './describe.ts';
 
 export interface ScriptedOptions {
   /** Runs programs that are JavaScript or TypeScript. */
@@ -60,7 +61,7 @@ const event = z.discriminatedUnion('type', [
  * believed only if the program then exits with 0 on its own. A `done` without text means the last `text`.
  */
 export function scripted(options: ScriptedOptions): Provider {
-  return { name: 'scripted', runTurn: (turn) => runTurn(options, turn) };
+  return { about, runTurn: (turn) => runTurn(options, turn) };
 }
 
 async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<ProviderEvent> {

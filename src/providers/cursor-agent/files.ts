@@ -1,11 +1,11 @@
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { type PermissionSource, type Permissions, permissionsOf } from '../core/cursor-permissions.ts';
-import { SubstratError } from '../core/errors.ts';
-import { parseBounded } from '../core/json-bounds.ts';
-import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
-import { copyTree } from './tree-copy.ts';
+import { SubstratError } from '../../core/errors.ts';
+import { parseBounded } from '../../core/json-bounds.ts';
+import { readRegularText, UnreadableFile } from '../../core/regular-file.ts';
+import { copyTree } from '../tree-copy.ts';
+import { type PermissionSource, type Permissions, permissionsOf } from './permissions.ts';
 
 /** What the program shall find in the `.cursor` of its workspace. */
 export interface CursorFiles {

@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import type { Command } from '../core/command.ts';
-import { serversOf } from './cursor-files.ts';
-import { countTools } from './mcp-tools.ts';
-import type { Turn } from './provider.ts';
+import type { CliProgram } from '../cli.ts';
+import { countTools } from '../mcp-tools.ts';
+import { serversOf } from './files.ts';
 
 type Server = Record<string, unknown>;
 
@@ -16,7 +15,7 @@ const startable = z.object({
  * How many tools the MCP servers have that a workspace has of its own. Only a turn starts them to ask, where the turn's
  * program would start them, and what they said is kept; one that was not asked, or did not say, has at least one.
  */
-export function createToolCounts() {
+export function createToolCounts(): NonNullable<CliProgram['otherTools']> {
   const known = new Map<string, number>();
   const keyOf = (server: Server) => JSON.stringify(server);
   const count = (servers: readonly Server[]) =>
@@ -27,11 +26,8 @@ export function createToolCounts() {
   };
 
   return {
-    known: (workspace: string): number => count(othersIn(workspace)),
-    ask: async (
-      turn: Turn,
-      confine: (command: Pick<Command, 'file' | 'args' | 'env'>) => Promise<Command>,
-    ): Promise<number> => {
+    known: (workspace) => count(othersIn(workspace)),
+    ask: async (turn, confine) => {
       const servers = othersIn(turn.workspace);
       for (const server of servers) {
         const { data } = startable.safeParse(server);

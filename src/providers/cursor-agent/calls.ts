@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import { shorten } from '../core/agent.ts';
-import { toLine } from '../core/line.ts';
-import { cleanText, isTooDeep } from '../core/text.ts';
+import { shorten } from '../../core/agent.ts';
+import { toLine } from '../../core/line.ts';
+import { callId, keptValue, SERVER, toolName } from '../calls.ts';
 
 /** A call of a tool as cursor-agent tells it. */
 export interface CursorCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: unknown;
-  /** For a tool of ours, which the daemon records itself, its name; null for all others. */
+  /** For a tool of ours its name; null for all others. */
   readonly ours: string | null;
 }
 
@@ -18,11 +18,6 @@ export interface CursorReturn {
   /** Why it was not executed; null where it was. */
   readonly rejection: string | null;
 }
-
-const SERVER = 'substrat';
-const MAX_NAME = 200;
-/** What is kept of the arguments and of the result of one call, in characters of JSON. */
-const MAX_KEPT = 100_000;
 
 const body = z.looseObject({ args: z.unknown().optional(), result: z.record(z.string(), z.unknown()).optional() });
 const mcp = z.object({
@@ -38,31 +33,32 @@ export function readCall(id: string, call: Readonly<Record<string, unknown>>): C
   const found = kindOf(call);
   if (found === null) return null;
   const { kind, args } = found;
-  const told = { id: cleanText(id.slice(0, MAX_NAME)), ours: null };
+  const told = { id: callId(id), ours: null };
   if (kind === 'mcp') {
     const { data } = mcp.safeParse(args);
     const [server, tool] = data ? addressOf(data) : ['', ''];
     return {
       ...told,
-      name: nameFrom(`${server}:${tool}`),
-      arguments: kept(data?.args),
-      ours: server === SERVER ? nameFrom(tool) : null,
+      name: toolName(`${server}:${tool}`),
+      arguments: keptValue(data?.args),
+      ours: server === SERVER ? toolName(tool) : null,
     };
   }
   if (kind === 'function') {
     const { data } = named.safeParse(call.function);
-    return { ...told, name: nameFrom(data?.name ?? kind), arguments: kept(data?.arguments) };
+    return { ...told, name: toolName(data?.name ?? kind), arguments: keptValue(data?.arguments) };
   }
-  return { ...told, name: nameFrom(kind), arguments: kept(args) };
+  return { ...told, name: toolName(kind), arguments: keptValue(args) };
 }
 
 /** What is not a `success` is an error; of these `rejected` and `permissionDenied` were not executed. */
 export function readReturn(call: Readonly<Record<string, unknown>>): CursorReturn {
   const result = kindOf(call)?.result ?? {};
-  if ('success' in result) return { result: kept(result.success), isError: isFailed(result.success), rejection: null };
+  if ('success' in result)
+    return { result: keptValue(result.success), isError: isFailed(result.success), rejection: null };
   const refusal = result.rejected ?? result.permissionDenied;
   const rejection = refusal === undefined ? null : reasonOf(refusal);
-  return { result: kept(result), isError: Object.keys(result).length > 0, rejection };
+  return { result: keptValue(result), isError: Object.keys(result).length > 0, rejection };
 }
 
 function kindOf(call: Readonly<Record<string, unknown>>) {
@@ -89,16 +85,4 @@ function isFailed(success: unknown): boolean {
 function reasonOf(refusal: unknown): string {
   const { data } = z.looseObject({ reason: z.string().optional(), error: z.string().optional() }).safeParse(refusal);
   return shorten(toLine((data?.reason ?? data?.error ?? '').slice(0, 2_000)).replace(/[.\s]+$/, ''), 300);
-}
-
-function nameFrom(text: string): string {
-  return shorten(toLine(text.slice(0, MAX_NAME)), MAX_NAME) || 'unknown';
-}
-
-/** A long or deep value is kept as the beginning of its text. */
-function kept(value: unknown): unknown {
-  if (value === undefined) return null;
-  if (isTooDeep(value)) return '[nested too deeply]';
-  const text = JSON.stringify(value);
-  return text.length <= MAX_KEPT ? value : `${text.slice(0, MAX_KEPT)}\n[cut: too long]`;
 }

@@ -1,5 +1,9 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import * as z from 'zod';
-import { SubstratError } from './errors.ts';
+import { SubstratError } from '../../core/errors.ts';
+import { SERVER } from '../calls.ts';
+import type { Caution } from '../description.ts';
 
 /** What cursor-agent may do without asking. Without a terminal nobody can be asked, so it rejects everything else. */
 export interface Permissions {
@@ -12,7 +16,6 @@ export interface PermissionSource extends Permissions {
   readonly path: string;
 }
 
-const SERVER = 'substrat';
 /** Allows the calls of our tools. `--approve-mcps` approves the server only. */
 const OUR_RULE = `Mcp(${SERVER}:*)`;
 
@@ -36,9 +39,21 @@ export function cursorConfigPlaces(env: Readonly<Record<string, string | undefin
   return [...(own ? [own] : []), ...(xdg ? [`${xdg}/cursor`] : []), `${home}/.cursor`];
 }
 
-/** The rules that deny some or all of our tools. */
-export function rulesAgainstUs({ deny }: Permissions): string[] {
-  return deny.filter((rule) => toolPatternOf(rule) !== null);
+/** For `doctor`: the person's rules can keep the program from calling Substrat's tools. */
+export function examinePermissions(env: Readonly<Record<string, string | undefined>>): Caution | null {
+  const path = cursorConfigPlaces(env)
+    .map((place) => join(place, 'cli-config.json'))
+    .find(existsSync);
+  if (path === undefined) return null;
+  try {
+    const { deny } = permissionsOf(path, JSON.parse(readFileSync(path, 'utf8')));
+    const rules = deny.filter((rule) => toolPatternOf(rule) !== null);
+    if (rules.length === 0) return null;
+    const mend = 'Remove the rules; a turn that calls a denied tool fails.';
+    return { detail: `${path} denies tools of Substrat in permissions.deny: ${rules.join(', ')}`, mend };
+  } catch {
+    return null;
+  }
 }
 
 /** A rule that denies all our tools would make every turn useless. */

@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { collect, makeTurn, testProvider } from './provider.testsuite.ts';
-import type { Turn } from './provider.ts';
+import { collect, makeTurn, testProvider } from '../provider.testsuite.ts';
+import type { Turn } from '../provider.ts';
 import { scripted } from './scripted.ts';
 
 const options = { nodePath: process.execPath, env: { ...process.env } as Record<string, string> };
-const program = join(import.meta.dirname, '../../test/fixtures/scripted-program.mjs');
+const program = join(import.meta.dirname, '../../../test/fixtures/scripted-program.mjs');
 
 testProvider({
   name: 'scripted',

@@ -1,0 +1,24 @@
+import * as z from 'zod';
+
+const price = z.number().min(0, 'must not be negative');
+const ofModel = z.strictObject(
+  { input: price, output: price },
+  {
+    error: ({ code }) =>
+      code === 'invalid_type' ? 'must be a table with the "input" and "output" of the model of that name' : undefined,
+  },
+);
+
+/** `input` and `output` are for every model; any other key is a model with prices of its own. */
+export const prices = z
+  .object({ input: price.optional(), output: price.optional() })
+  .catchall(ofModel)
+  .superRefine(({ input, output, ...models }, context) => {
+    if (input === undefined && output === undefined && Object.keys(models).length > 0) return;
+    const missing = Object.entries({ input, output }).filter(([, value]) => value === undefined);
+    for (const [key] of missing) context.addIssue({ code: 'custom', path: [key], message: 'is missing' });
+  })
+  .transform(({ input, output, ...models }) => ({
+    every: input === undefined || output === undefined ? null : { input, output },
+    models: models as Record<string, z.output<typeof ofModel>>,
+  }));

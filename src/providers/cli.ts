@@ -1,0 +1,228 @@
+import type { Command, Needs } from '../core/command.ts';
+import { SubstratError } from '../core/errors.ts';
+import { cleanText } from '../core/text.ts';
+import { classify } from './classify.ts';
+import type { Description, InstalledProgram } from './description.ts';
+import { turnEnvironment } from './environment.ts';
+import { type ProcessEnd, processFailure, runProcess } from './process.ts';
+import type { Provider, ProviderEvent, Turn } from './provider.ts';
+import { createTurnstile } from './turnstile.ts';
+import { conclude, type Failed, type Final, failed, maxLineBytes } from './verdict.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+/** What a program prints, in our words. Nothing after a `done` or `error` counts. `stop` ends the program and the turn. */
+export type Said = ProviderEvent | { readonly type: 'stop'; readonly message: string };
+
+/** What is started for a turn: the program itself, or something else that it would start. */
+export interface Started {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env?: Environment;
+}
+
+/** How and where the program is run. */
+export interface CliOptions {
+  readonly command: string;
+  /** Before ours. */
+  readonly args: readonly string[];
+  /** The daemon's environment, of which the program gets the harmless part. */
+  readonly env: Environment;
+  /** Given to the program as it is. */
+  readonly extraEnv: Environment;
+  /** In a sandbox. */
+  readonly confined: boolean;
+}
+
+/** What differs between the programs. A method may throw a `SubstratError` for what a person has to put right. */
+export interface CliProgram {
+  readonly about: Description & { readonly program: InstalledProgram };
+  /** Its files lie in the workspace: without a sandbox, its agents in one workspace take turns. */
+  readonly filesInWorkspace: boolean;
+  /** Lays out the files that it reads in a turn; returns what puts back what was there. */
+  files(turn: Turn): () => void;
+  /** For itself in a sandbox; what the configuration sets goes first. */
+  readonly env: Environment;
+  /** What it needs in a sandbox. */
+  needs(turn: Turn): Needs;
+  /** Makes a session, which is stored before its first turn starts. Without it, a `session` event tells the session. */
+  readonly createSession?: { readonly args: readonly string[]; read(lines: readonly string[]): string | null };
+  /** The command line of a turn. */
+  args(turn: Turn, session: string | null): readonly string[];
+  /** Made for each turn: what a line says may depend on lines before it. */
+  parser(turn: Turn): (line: string) => readonly Said[];
+  /** The tools that it has beside ours, where their number is limited: as far as they are known, and by asking their servers. */
+  readonly otherTools?: {
+    known(workspace: string): number;
+    ask(turn: Turn, confine: (server: Started) => Promise<Command>): Promise<number>;
+  };
+}
+
+const ASIDE_MS = 60_000;
+
+/**
+ * Turns of an agent program on the command line, a fresh process each. The version is asked once. A session is stored before
+ * its first turn where the program lets us choose or make it, and every later turn resumes it. The final event decides: a
+ * program that exits without one has crashed, whatever its exit code. A text is told when it is complete; of one that
+ * broke off, what had come of it.
+ */
+export function cliProvider(options: CliOptions, cli: CliProgram): Provider {
+  const { about } = cli;
+  const turnstile = createTurnstile();
+  let versionKnown = false;
+
+  async function* runTurn(turn: Turn): AsyncGenerator<ProviderEvent> {
+    if (!versionKnown) {
+      const problem = await checkVersion(options, cli, turn);
+      if (problem) return yield problem;
+      versionKnown = true;
+    }
+    const alone = cli.filesInWorkspace && !options.confined;
+    const leave = alone ? await turnstile(turn.workspace, turn.signal) : () => {};
+    if (!leave) return yield { type: 'error', kind: 'cancelled', message: 'The turn was cancelled.' };
+    let putBack = () => {};
+    try {
+      putBack = cli.files(turn);
+      await checkTools(options, cli, turn);
+      yield* converse(options, cli, turn);
+    } catch (error) {
+      // What a person has in the workspace; whatever else was thrown is not ours to explain.
+      if (!(error instanceof SubstratError && ['bad_request', 'cap_reached', 'too_large'].includes(error.code)))
+        throw error;
+      yield { type: 'error', kind: 'invalid_request', message: error.message };
+    } finally {
+      putBack();
+      leave();
+    }
+  }
+
+  return { about, runTurn, ...(cli.otherTools && { otherTools: cli.otherTools.known }) };
+}
+
+async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): AsyncGenerator<ProviderEvent> {
+  let { session } = turn;
+  if (session === null && cli.createSession) {
+    const made = await createSession(options, cli, turn);
+    if (typeof made !== 'string') return yield made;
+    session = made;
+    yield { type: 'session', session };
+  }
+  const command = await confine(options, cli, turn, ours(options, cli.args(turn, session)));
+  const { timeoutMs, signal, onSpawn } = turn;
+  const parse = cli.parser(turn);
+  let final: Final | null = null;
+  let unfinished = '';
+  let oversized = 0;
+  const begun = new Set<string>();
+  for await (const output of runProcess({ command, input: '', timeoutMs, signal, onSpawn, maxLineBytes })) {
+    if (output.type === 'end') {
+      if (unfinished) yield { type: 'text', text: cleanText(unfinished) };
+      return yield explained(conclude(output, final, oversized), output);
+    }
+    if (output.type === 'oversized') oversized++;
+    if (output.type !== 'line' || final) continue;
+    for (const said of parse(output.text)) {
+      switch (said.type) {
+        case 'session':
+          if (session !== null && said.session !== session) return yield unknownSession(cli, session);
+          if (session === null) yield said;
+          session = said.session;
+          break;
+        case 'delta':
+          if (unfinished.length < maxLineBytes) unfinished += said.text;
+          yield said;
+          break;
+        case 'text':
+          unfinished = '';
+          if (said.text) yield said;
+          break;
+        case 'tool_call':
+          // Some programs tell a call when it starts and again, with its result, when it ends.
+          if (!said.ours && begun.has(said.id)) break;
+          if (!said.ours) begun.add(said.id);
+          yield said;
+          break;
+        case 'stop':
+          return yield { type: 'error', kind: 'invalid_request', message: said.message };
+        case 'done':
+        case 'error':
+          if (said.type === 'done') unfinished = '';
+          final = said;
+          break;
+        default:
+          if (said.type === 'tool_result') begun.delete(said.id);
+          yield said;
+      }
+    }
+  }
+}
+
+/** A program of the turn in its place. */
+function confine(options: CliOptions, cli: CliProgram, turn: Turn, started: Started): Promise<Command> {
+  const own = options.confined ? cli.env : {};
+  const env = { ...own, ...turnEnvironment(turn, options.env, options.extraEnv), ...started.env };
+  const command = { file: started.file, args: started.args, cwd: turn.workspace, env };
+  if (!options.confined) return turn.confine(command);
+  // A server of the workspace is named in a file that agents can write.
+  const installed = started.file === options.command;
+  return turn.confine(command, { ...cli.needs(turn), installed });
+}
+
+function ours({ command, args }: CliOptions, more: readonly string[]): Started {
+  return { file: command, args: [...args, ...more] };
+}
+
+async function createSession(options: CliOptions, cli: CliProgram, turn: Turn): Promise<string | Failed> {
+  const { args = [], read = () => null } = cli.createSession ?? {};
+  const { lines, end } = await runAside(await confine(options, cli, turn, ours(options, args)), turn, turn.onSpawn);
+  if (end.reason !== 'exit' || end.exitCode !== 0) return explained(processFailure(end), end);
+  return read(lines) ?? failed(`${cli.about.name} ${args.join(' ')} did not answer the id of a session.`);
+}
+
+/** On the machine itself, because nothing of an agent's is in it. */
+async function checkVersion(options: CliOptions, { about }: CliProgram, turn: Turn): Promise<Failed | null> {
+  const env = turnEnvironment(turn, options.env, options.extraEnv);
+  const command = { ...ours(options, ['--version']), cwd: '/', env };
+  const { lines, end } = await runAside(command, turn, async () => {});
+  if (end.reason === 'spawn_failed' && end.message.includes('no such file')) {
+    return processFailure({ ...end, message: `${end.message} ${about.program.install}` });
+  }
+  if (end.reason !== 'exit' || end.exitCode !== 0) return processFailure(end);
+  const problem = about.program.versionProblem(lines.join('\n'));
+  if (problem === null) return null;
+  return { type: 'error', kind: 'invalid_request', message: `${options.command} cannot be used. ${problem}` };
+}
+
+async function checkTools(options: CliOptions, cli: CliProgram, turn: Turn): Promise<void> {
+  const { name, maxTools, toolServers } = cli.about;
+  if (maxTools === undefined) return;
+  const own = await turn.countTools();
+  const others = await cli.otherTools?.ask(turn, (server) => confine(options, cli, turn, server));
+  const tools = own + (others ?? 0);
+  if (tools <= maxTools) return;
+  const message = `${name} takes ${maxTools} tools; Substrat's and those of the workspace's ${toolServers} are ${tools}.`;
+  throw new SubstratError('cap_reached', message);
+}
+
+async function runAside(command: Command, { timeoutMs, signal }: Turn, onSpawn: Turn['onSpawn']) {
+  const lines: string[] = [];
+  const limits = { timeoutMs: Math.min(timeoutMs, ASIDE_MS), maxOutputBytes: maxLineBytes };
+  for await (const output of runProcess({ command, input: '', signal, onSpawn, ...limits })) {
+    if (output.type === 'end') return { lines, end: output };
+    if (output.type === 'line') lines.push(output.text);
+  }
+  throw new Error('A process has ended without an end.');
+}
+
+/** A program that tells no result has often told on stderr why not. */
+function explained<F extends Final>(final: F, end: ProcessEnd): F {
+  return final.type === 'error' && final.kind === 'crash' && end.stderr ? { ...final, ...classify(end.stderr) } : final;
+}
+
+function unknownSession({ about }: CliProgram, session: string): Failed {
+  return {
+    type: 'error',
+    kind: 'bad_session',
+    message: `${about.name} does not know the session ${session} any more.`,
+  };
+}

@@ -1,0 +1,61 @@
+import { dirname, join } from 'node:path';
+import { type CliOptions, cliProvider } from '../cli.ts';
+import { turnEnvironment } from '../environment.ts';
+import type { Provider, Turn } from '../provider.ts';
+import { isLong, turnArguments } from './args.ts';
+import { cursorAgent as about } from './describe.ts';
+import { buildCursorDirectory, lendCursorFiles, workspacePermissions } from './files.ts';
+import { personPermissions, prepareHome, trustWorkspace } from './home.ts';
+import { cursorNeeds } from './needs.ts';
+import { createParser } from './parse.ts';
+import { explainRejection, type PermissionSource, refuseDenial, withOurs } from './permissions.ts';
+import { createToolCounts } from './tools.ts';
+
+export interface CursorAgentOptions extends CliOptions {
+  /** Its own tools need no approval. */
+  readonly force: boolean;
+}
+
+const CHAT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Turns of Cursor's program. A directory of ours takes the place of the workspace's `.cursor` in a sandbox. */
+export function cursorAgent(options: CursorAgentOptions): Provider {
+  return cliProvider(options, {
+    about,
+    filesInWorkspace: true,
+    files: (turn) => placeFiles(options, turn),
+    env: { NODE_USE_ENV_PROXY: '1' },
+    needs: (turn) => cursorNeeds(turn, options.env, cursorDirectory(turn)),
+    createSession: {
+      args: ['create-chat'],
+      read: (lines) => lines.map((line) => line.trim()).findLast((line) => CHAT.test(line)) ?? null,
+    },
+    args: (turn, session) => turnArguments(options, turn, session),
+    parser: (turn) => createParser((tool, reason) => explainRejection(tool, reason, permissionSources(options, turn))),
+    otherTools: createToolCounts(),
+  });
+}
+
+function placeFiles(options: CursorAgentOptions, turn: Turn): () => void {
+  const { workspace, mcpConfig, instructions, prompt } = turn;
+  const longPrompt = isLong(prompt) ? prompt : null;
+  const permissions = permissionSources(options, turn);
+  refuseDenial(permissions);
+  const files = { workspace, mcpConfig, instructions, longPrompt, permissions: withOurs(permissions) };
+  if (!options.confined) {
+    trustWorkspace(workspace, turnEnvironment(turn, options.env, options.extraEnv).HOME ?? '/');
+    return lendCursorFiles(files);
+  }
+  prepareHome(turn, { ...options.env, ...options.extraEnv });
+  buildCursorDirectory(files, cursorDirectory(turn));
+  return () => {};
+}
+
+/** Whose rules decide what the program may do: the person's for every workspace, then the workspace's. */
+function permissionSources({ env, extraEnv }: CursorAgentOptions, { workspace }: Turn): PermissionSource[] {
+  return [personPermissions({ ...env, ...extraEnv }), workspacePermissions(workspace)];
+}
+
+function cursorDirectory({ mcpConfig }: Turn): string {
+  return join(dirname(mcpConfig), 'cursor');
+}

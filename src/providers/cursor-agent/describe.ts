@@ -1,0 +1,29 @@
+import type { Description, Fields } from '../description.ts';
+
+/** The first release of cursor-agent whose command line and events are known to be these. */
+const OLDEST = '2026.02.13';
+
+export const cursorAgent = {
+  name: 'cursor-agent',
+  settings: ({ z, program }: Fields) => ({
+    ...program,
+    /** Its own tools need no approval. */
+    force: z.boolean().default(false),
+  }),
+  program: {
+    command: 'cursor-agent',
+    install:
+      'Install it (curl https://cursor.com/install -fsS | bash), or name it in [providers.cursor-agent] command.',
+    versionProblem,
+    examine: async (env) => (await import('./permissions.ts')).examinePermissions(env),
+  },
+  maxTools: 40,
+  toolServers: '.cursor/mcp.json',
+} as const satisfies Description;
+
+function versionProblem(answer: string): string | null {
+  const version = /^\d{4}\.\d{2}\.\d{2}/m.exec(answer)?.[0];
+  if (version === undefined) return `It does not tell its version; ${OLDEST} or newer is needed.`;
+  if (version < OLDEST) return `It has version ${version}; ${OLDEST} or newer is needed (cursor-agent update).`;
+  return null;
+}

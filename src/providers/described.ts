@@ -1,0 +1,16 @@
+import { EXTERNAL } from '../core/provider-names.ts';
+import { cursorAgent } from './cursor-agent/describe.ts';
+import { scripted } from './scripted/describe.ts';
+
+export type { Description, Fields, InstalledProgram } from './description.ts';
+
+/** Every provider. `config` and `cli` may import this file, and nothing else of the room. */
+export const described = [scripted, cursorAgent] as const;
+
+type Described = (typeof described)[number];
+export type ProviderName = Described['name'];
+/** The description of the provider of that name. */
+export type Describes<Name extends ProviderName> = Extract<Described, { readonly name: Name }>;
+
+/** What can run an agent, for help and errors. */
+export const PROVIDER_NAMES: readonly string[] = [...described.map(({ name }) => name), EXTERNAL];

@@ -1,0 +1,7 @@
+import type { Description, Fields, ProgramFields } from '../description.ts';
+
+export const scripted = {
+  name: 'scripted',
+  settings: ({ program }: Fields): ProgramFields => program,
+  runsOwnProgram: true,
+} as const satisfies Description;
