@@ -64,7 +64,7 @@ function addAgent(tx: Tx, nodeId: string, name: string, parent: AgentRow | null)
 
 async function exchange(tx: Tx, asker: AgentRow, answerer: AgentRow, n: number): Promise<void> {
   const now = Date.now();
-  const { id: agentId, tree_id: treeId, node_id: nodeId } = answerer;
+  const { id: agentId, treeId, nodeId } = answerer;
   // Not woken by its question: its run is there before.
   const run = await tx.insertOpenRun({ agentId, treeId, nodeId, now });
   const messageId = await post(
@@ -78,7 +78,7 @@ async function exchange(tx: Tx, asker: AgentRow, answerer: AgentRow, n: number):
       chainDepth: 0,
       payerId: null,
       recipients: [{ agentId, kind: 'request' }],
-      request: { recipient_id: agentId, parent_id: null, deadline_at: now + 86_400_000 },
+      request: { recipientId: agentId, parentId: null, deadlineAt: now + 86_400_000 },
     },
     now,
   );

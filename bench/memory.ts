@@ -106,7 +106,7 @@ async function fill(store: Store, path: string): Promise<AgentRow> {
 }
 
 async function caller(store: Store, agent: AgentRow): Promise<(query: string) => Promise<unknown>> {
-  const { id: agentId, tree_id: treeId, node_id: nodeId } = agent;
+  const { id: agentId, treeId, nodeId } = agent;
   const run = await store.write((tx) => tx.insertOpenRun({ agentId, treeId, nodeId, now: 1 }));
   const attempt = createAttempt(run, agent);
   const deps: ToolDependencies = {

@@ -20,10 +20,10 @@ import { type Quality, qualityOf, type Ranker } from './rankings.ts';
 const GOALS: Readonly<Record<string, number>> = { keyword: 1, hybrid: 1.08 };
 
 const REST = {
-  content_type: 'text/plain',
-  created_at: 0,
-  updated_at: 0,
-  indexed_at: 0,
+  contentType: 'text/plain',
+  createdAt: 0,
+  updatedAt: 0,
+  indexedAt: 0,
   author: null,
   url: null,
   tags: '[]',
@@ -93,7 +93,7 @@ async function fill(store: Store, { documents }: Collection): Promise<void> {
       const row = {
         id: `cranfield-${id}`,
         source: 'bench:cranfield',
-        source_id: id,
+        sourceId: id,
         version: '1',
         hash: '1',
         title,

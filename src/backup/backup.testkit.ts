@@ -41,22 +41,22 @@ export function makeHome(directory: string, name = 'home'): string {
 /** Something of everything: messages, runs, memory, documents with words and vectors. Answers whose passages there are. */
 export async function fillStore(store: Store, home: string): Promise<{ agentId: string }> {
   return store.write(async (tx) => {
-    const agent = await addAgent(tx, { node_id: NODE, workspace: join(home, 'workspaces/w/inside') });
+    const agent = await addAgent(tx, { nodeId: NODE, workspace: join(home, 'workspaces/w/inside') });
     const child = await addAgent(tx, { parent: agent });
     await tx.insertWorkspace({
       id: randomUUID(),
       name: 'w',
-      name_key: 'w',
-      owner_id: agent.id,
+      nameKey: 'w',
+      ownerId: agent.id,
       path: join(home, 'workspaces/w'),
       made: 1,
-      node_id: NODE,
-      view_of: null,
+      nodeId: NODE,
+      viewOf: null,
       mode: 'rw',
       network: null,
       repository: null,
-      created_at: 1,
-      deleted_at: null,
+      createdAt: 1,
+      deletedAt: null,
     });
     await endRun(tx, await startRun(tx, agent));
     const running = await startRun(tx, child);
@@ -71,13 +71,13 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
       {
         id: randomUUID(),
         source: 'filesystem:docs',
-        source_id: 'handbook.md',
+        sourceId: 'handbook.md',
         version: 'v',
         hash: 'h',
-        content_type: 'text/markdown',
-        created_at: 1,
-        updated_at: 2,
-        indexed_at: 3,
+        contentType: 'text/markdown',
+        createdAt: 1,
+        updatedAt: 2,
+        indexedAt: 3,
         title,
         author: null,
         url: null,
@@ -90,7 +90,7 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
     const [pending] = await tx.listUnembedded({ model: 'm', after: 0, limit: 1 });
     if (!pending) throw new Error('There is no chunk.');
     const vector = Buffer.from([0, 1, 2, 250, 255, 10, 13, 0]);
-    await tx.putVectors({ model: 'm', dimension: 2, vectors: [{ chunk_id: pending.id, hash: 'c', vector }] });
+    await tx.putVectors({ model: 'm', dimension: 2, vectors: [{ chunkId: pending.id, hash: 'c', vector }] });
     return { agentId: agent.id };
   });
 }

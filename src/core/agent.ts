@@ -16,8 +16,8 @@ const RESERVED = new Set(['user', 'system', 'substrat']);
  * waiting: it asked and not all answers are there. While it waits for an agent, news does not wake it.
  * idle: none of these.
  */
-export function agentState(agent: { terminated_at: number | null; running: number; asking: number }): AgentState {
-  if (agent.terminated_at !== null) return 'terminated';
+export function agentState(agent: { terminatedAt: number | null; running: number; asking: number }): AgentState {
+  if (agent.terminatedAt !== null) return 'terminated';
   if (agent.running > 0) return 'busy';
   return agent.asking > 0 ? 'waiting' : 'idle';
 }

@@ -6,13 +6,13 @@ function pending(...notes: string[]): Waiting[] {
   return notes.map((note) => {
     const [, author = '', mark, , parent] = /^(\w)([?!.])(\d)(?:\/(.+))?$/.exec(note) ?? [];
     const kind = mark === '?' ? 'request' : mark === '!' ? 'reply' : 'news';
-    return { message_id: note, author_id: author, delivery_kind: kind, parent_request: parent ?? null };
+    return { messageId: note, authorId: author, deliveryKind: kind, parentRequest: parent ?? null };
   });
 }
 
 function carried(...notes: string[]) {
   const { serves, deliveries } = chooseCarried(pending(...notes));
-  return { serves, carries: deliveries.map(({ message_id }) => message_id) };
+  return { serves, carries: deliveries.map(({ messageId }) => messageId) };
 }
 
 describe('chooseCarried()', () => {
@@ -45,7 +45,7 @@ describe('chooseCarried()', () => {
 });
 
 describe('chooseNews()', () => {
-  const chosen = (...notes: string[]) => chooseNews(pending(...notes)).map(({ message_id }) => message_id);
+  const chosen = (...notes: string[]) => chooseNews(pending(...notes)).map(({ messageId }) => messageId);
 
   test('gives no request and no reply', () => {
     expect(chosen('a?1', 'b!1', 'c.1')).toEqual(['c.1']);
@@ -57,12 +57,12 @@ describe('chooseNews()', () => {
 });
 
 describe('answersBroadcasts()', () => {
-  const broadcast = { broadcast: 'id', kind: 'message', delivery_kind: 'news' };
-  const notice = { broadcast: null, kind: 'notice', delivery_kind: 'news' };
+  const broadcast = { broadcast: 'id', kind: 'message', deliveryKind: 'news' };
+  const notice = { broadcast: null, kind: 'notice', deliveryKind: 'news' };
   const others = [
-    { broadcast: null, kind: 'message', delivery_kind: 'news' },
-    { broadcast: null, kind: 'message', delivery_kind: 'request' },
-    { broadcast: null, kind: 'reply', delivery_kind: 'reply' },
+    { broadcast: null, kind: 'message', deliveryKind: 'news' },
+    { broadcast: null, kind: 'message', deliveryKind: 'request' },
+    { broadcast: null, kind: 'reply', deliveryKind: 'reply' },
   ];
 
   test('is so for broadcasts, with or without notices, and for nothing else', () => {

@@ -1,9 +1,9 @@
 /** What decides which run carries a delivery. */
 export interface Waiting {
-  readonly message_id: string;
-  readonly author_id: string;
-  readonly delivery_kind: 'request' | 'reply' | 'news';
-  readonly parent_request: string | null;
+  readonly messageId: string;
+  readonly authorId: string;
+  readonly deliveryKind: 'request' | 'reply' | 'news';
+  readonly parentRequest: string | null;
 }
 
 export interface Carried<T> {
@@ -19,23 +19,23 @@ export interface Carried<T> {
  * between two participants is the order of posting; only requests and replies may overtake news.
  */
 export function chooseCarried<T extends Waiting>(pending: readonly T[]): Carried<T> {
-  const first = pending.find((delivery) => delivery.delivery_kind !== 'news');
+  const first = pending.find((delivery) => delivery.deliveryKind !== 'news');
   const serves = first ? servedBy(first) : null;
   const heldBack = new Set<string>();
   const deliveries = pending.filter((delivery) => {
     const fits =
       delivery === first ||
-      delivery.delivery_kind === 'news' ||
-      (delivery.delivery_kind === 'reply' && first?.delivery_kind === 'reply' && servedBy(delivery) === serves);
-    if (fits && !heldBack.has(delivery.author_id)) return true;
-    heldBack.add(delivery.author_id);
+      delivery.deliveryKind === 'news' ||
+      (delivery.deliveryKind === 'reply' && first?.deliveryKind === 'reply' && servedBy(delivery) === serves);
+    if (fits && !heldBack.has(delivery.authorId)) return true;
+    heldBack.add(delivery.authorId);
     return false;
   });
   return { serves, deliveries };
 }
 
 function servedBy(delivery: Waiting): string | null {
-  return delivery.delivery_kind === 'request' ? delivery.message_id : delivery.parent_request;
+  return delivery.deliveryKind === 'request' ? delivery.messageId : delivery.parentRequest;
 }
 
 /**
@@ -43,21 +43,21 @@ function servedBy(delivery: Waiting): string | null {
  * notices, so that nothing of another conversation gets there.
  */
 export function answersBroadcasts(
-  carried: readonly { readonly broadcast: string | null; readonly kind: string; readonly delivery_kind: string }[],
+  carried: readonly { readonly broadcast: string | null; readonly kind: string; readonly deliveryKind: string }[],
 ): boolean {
   return (
     carried.some(({ broadcast }) => broadcast !== null) &&
     carried.every(
-      ({ broadcast, kind, delivery_kind }) => delivery_kind === 'news' && (broadcast !== null || kind === 'notice'),
+      ({ broadcast, kind, deliveryKind }) => deliveryKind === 'news' && (broadcast !== null || kind === 'notice'),
     )
   );
 }
 
 /** The news that a busy agent may read now: all but what would overtake a request or reply of the same author. */
-export function chooseNews<T extends Pick<Waiting, 'author_id' | 'delivery_kind'>>(pending: readonly T[]): T[] {
+export function chooseNews<T extends Pick<Waiting, 'authorId' | 'deliveryKind'>>(pending: readonly T[]): T[] {
   const heldBack = new Set<string>();
   return pending.filter((delivery) => {
-    if (delivery.delivery_kind !== 'news') heldBack.add(delivery.author_id);
-    return delivery.delivery_kind === 'news' && !heldBack.has(delivery.author_id);
+    if (delivery.deliveryKind !== 'news') heldBack.add(delivery.authorId);
+    return delivery.deliveryKind === 'news' && !heldBack.has(delivery.authorId);
   });
 }

@@ -34,7 +34,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
   const ground = await prepareGround(daemon, wish, id);
   const made = write(async (tx) => {
     const parent = wish.parent === null ? null : await resolveReference(tx, wish.parent);
-    if (parent && parent.terminated_at !== null) {
+    if (parent && parent.terminatedAt !== null) {
       throw new SubstratError('terminated', `${parent.handle} is terminated; it cannot have children.`);
     }
     // Whoever names a program wants it to run, whatever runs the parent.
@@ -81,9 +81,8 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
     if (ground.seat) await ground.undo();
     return agent;
   }
-  const { workspace_id } = agent;
-  const workspace =
-    workspace_id === null ? null : await daemon.store.read((tx) => tx.getWorkspace({ id: workspace_id }));
+  const { workspaceId } = agent;
+  const workspace = workspaceId === null ? null : await daemon.store.read((tx) => tx.getWorkspace({ id: workspaceId }));
   if (workspace) await daemon.settleWorkspace(workspace);
   await daemon.prepareAgent(agent);
   return agent;

@@ -13,7 +13,7 @@ export async function createChannels(daemon: Daemon, { made, missing }: Members)
   for (const { id, kind, topic, members, wake } of daemon.config.channels) {
     await daemon.store.write(async (tx) => {
       const existing = await tx.getChannel({ id });
-      const open = existing?.kind !== 'dm' && existing?.team_of == null;
+      const open = existing?.kind !== 'dm' && existing?.teamOf == null;
       if (existing && (made.size === 0 || !open)) return;
       const ids = new Map<string, string>();
       for (const name of members) {

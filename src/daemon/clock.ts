@@ -5,6 +5,6 @@ export async function followClock({ store, home, clock }: Pick<Daemon, 'store' |
   const now = clock();
   const { nodeId } = home;
   const node = (await store.read((tx) => tx.listNodes({}))).find(({ id }) => id === nodeId);
-  const by = now - (node?.seen_at ?? now);
+  const by = now - (node?.seenAt ?? now);
   if (by < 0) await store.write((tx) => tx.shiftWaits({ nodeId, by, now }));
 }

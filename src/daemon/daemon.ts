@@ -306,7 +306,7 @@ export class Daemon {
   async cancelRun(runId: string, reason: string): Promise<void> {
     const agent = await this.store.write(async (tx) => {
       await cancelRun(tx, this.#correspondence, runId, reason, this.clock());
-      return tx.getAgent({ id: (await tx.getRun({ id: runId }))?.agent_id ?? '' });
+      return tx.getAgent({ id: (await tx.getRun({ id: runId }))?.agentId ?? '' });
     });
     this.#scheduler.abort(runId);
     if (agent) this.#tidy(agent.id);
@@ -321,7 +321,7 @@ export class Daemon {
     const { fenced, ended } = await this.store.write(async (tx) => {
       const agent = await tx.getAgent({ id: agentId });
       if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
-      if (agent.terminated_at !== null) throw new SubstratError('conflict', `${agent.handle} is terminated already.`);
+      if (agent.terminatedAt !== null) throw new SubstratError('conflict', `${agent.handle} is terminated already.`);
       const ended = await tx.listSubtree({ id: agentId });
       return { ended, fenced: await terminateAgent(tx, agent, reason, this.clock()) };
     });
@@ -338,7 +338,7 @@ export class Daemon {
     return this.store.write(async (tx) => {
       const agent = await tx.getAgent({ id: agentId });
       if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
-      if (agent.paused_at === null) throw new SubstratError('conflict', `${agent.handle} is not paused.`);
+      if (agent.pausedAt === null) throw new SubstratError('conflict', `${agent.handle} is not paused.`);
       await resumeAgent(tx, this.#correspondence, agent, { turnTimeoutMs }, this.clock());
       return (await tx.getAgentView({ id: agentId })) as AgentView;
     });

@@ -145,7 +145,7 @@ export class AgentDoors {
       await external.leave(agentId);
       const agent = await tools.store.read((tx) => tx.getAgent({ id: agentId }));
       // It completed its work, and with its run it ended.
-      if (!agent?.terminated_at) return;
+      if (!agent?.terminatedAt) return;
       await this.closeExternal(agentId);
       onEnded(agentId);
     } catch (error) {

@@ -45,7 +45,7 @@ export async function createMembers(daemon: Daemon): Promise<Members> {
     const existing = await daemon.store.read(async (tx) =>
       parentId === null
         ? tx.getRootByName({ nameKey })
-        : ((await tx.listChildren({ id: parentId })).find((child) => child.name_key === nameKey) ?? null),
+        : ((await tx.listChildren({ id: parentId })).find((child) => child.nameKey === nameKey) ?? null),
     );
     const problem = existing ? null : await problemOf(daemon, member);
     if (problem !== null) {

@@ -10,21 +10,21 @@ export const HEARTBEAT_MS = 60_000;
 const SILENCE_MS = 3 * HEARTBEAT_MS;
 
 export async function seeNode({ store, home, clock }: Daemon): Promise<void> {
-  await store.write((tx) => tx.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seen_at: clock() }));
+  await store.write((tx) => tx.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seenAt: clock() }));
 }
 
 /** A daemon that stops in good order counts as gone at once. */
 export async function leaveNode({ store, home, clock }: Daemon): Promise<void> {
-  const seen_at = clock() - SILENCE_MS;
-  await store.write((tx) => tx.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seen_at }));
+  const seenAt = clock() - SILENCE_MS;
+  await store.write((tx) => tx.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seenAt }));
 }
 
 export async function listNodes({ store, home, clock }: Daemon): Promise<ShownNode[]> {
   const nodes = await store.read((tx) => tx.listNodes({}));
-  return nodes.map(({ seen_at, ...node }) => {
-    const alive = seen_at !== null && clock() - seen_at < SILENCE_MS;
+  return nodes.map(({ seenAt, ...node }) => {
+    const alive = seenAt !== null && clock() - seenAt < SILENCE_MS;
     const state = node.id === home.nodeId ? 'this' : alive ? 'alive' : 'gone';
-    return { ...node, state, seenAt: seen_at };
+    return { ...node, state, seenAt };
   });
 }
 

@@ -17,9 +17,9 @@ export async function askPersona(
   agent: AgentRow,
   { timeoutMs }: { readonly timeoutMs?: number } = {},
 ): Promise<PersonaPrompt | null> {
-  const { persona: name, persona_args } = agent;
+  const { persona: name, personaArgs } = agent;
   if (name === null) return null;
-  const args = JSON.parse(persona_args ?? '{}') as Record<string, string>;
+  const args = JSON.parse(personaArgs ?? '{}') as Record<string, string>;
   const personas = await open();
   const { system, tools, messages } = await saying(name, () => personas.resolve(name, args, { timeoutMs }));
   return {

@@ -75,11 +75,11 @@ test('without settings nothing but old events and answers to posts is removed', 
   const run = await store.write(async (tx) => {
     const started = await startRun(tx, await addAgent(tx));
     await endRun(tx, started);
-    await tx.insertPost({ participant_id: 'user', key: 'k', request: 'r', status: 1, response: '', created_at: 1 });
+    await tx.insertPost({ participantId: 'user', key: 'k', request: 'r', status: 1, response: '', createdAt: 1 });
     return started;
   });
   const messages = () =>
-    store.read((tx) => tx.listChannelMessages({ channelId: `in-${run.agent_id}`, before: 9e9, limit: 9 }));
+    store.read((tx) => tx.listChannelMessages({ channelId: `in-${run.agentId}`, before: 9e9, limit: 9 }));
   expect(await forgetOld({ store, config: defaults, clock: () => NOW })).toBe(3);
   expect(await messages()).toHaveLength(1);
   expect(await store.read((tx) => tx.getRun({ id: run.id }))).not.toBeNull();

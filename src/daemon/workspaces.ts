@@ -45,11 +45,11 @@ export async function tidyWorktree(daemon: Daemon, agentId: string): Promise<voi
   const { store, clock, log } = daemon;
   const found = await store.read(async (tx) => {
     const agent = await tx.getAgent({ id: agentId });
-    if (!agent?.terminated_at || agent.workspace_id === null) return null;
-    const worktree = await tx.getWorkspace({ id: agent.workspace_id });
+    if (!agent?.terminatedAt || agent.workspaceId === null) return null;
+    const worktree = await tx.getWorkspace({ id: agent.workspaceId });
     if (!worktree || worktree.repository === null) return null;
     const inhabitants = await tx.listInhabitants({ workspaceId: worktree.id });
-    return inhabitants.some(({ terminated_at }) => terminated_at === null) ? null : { agent, worktree };
+    return inhabitants.some(({ terminatedAt }) => terminatedAt === null) ? null : { agent, worktree };
   });
   if (!found) return;
   const { agent, worktree } = found;

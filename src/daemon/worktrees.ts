@@ -31,7 +31,7 @@ export async function makeWorktree(
     const parent = wish.parent === null ? null : await resolveReference(tx, wish.parent);
     return {
       handle: await freeHandle(tx, parent, wish.name),
-      network: await ownNetwork(tx, parent?.workspace_id ?? null),
+      network: await ownNetwork(tx, parent?.workspaceId ?? null),
     };
   });
   const row = unclaimed(workspaces, id, clock(), { repository, network });

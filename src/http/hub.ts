@@ -190,12 +190,12 @@ async function tell(tx: Tx, event: EventRow): Promise<Told> {
     ? { message: (await showMessages(tx, [message]))[0], to: await readers(tx, message, data.recipients ?? []) }
     : await named(tx, data);
   const body = { seq: event.seq, type: event.type, at: showTime(event.at), data: shown };
-  const involved = [data.authorId, data.agentId, event.agent_id, ...(data.recipients ?? [])];
+  const involved = [data.authorId, data.agentId, event.agentId, ...(data.recipients ?? [])];
   return {
     seq: event.seq,
     type: event.type,
     agents: involved.filter((id) => id !== undefined && id !== null),
-    channelId: event.channel_id,
+    channelId: event.channelId,
     frame: Buffer.from(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(body)}\n\n`),
   };
 }
@@ -226,8 +226,8 @@ interface EventData {
 /** Those to whom it is delivered; for what is delivered to nobody, the others in the channel. */
 async function readers(tx: Tx, message: MessageView, recipients: readonly string[]): Promise<string[]> {
   if (recipients.length > 0) return Promise.all(recipients.map((id) => handleOf(tx, id)));
-  const members = await tx.listMembers({ channelId: message.channel_id });
-  return members.filter(({ id }) => id !== message.author_id).map(({ handle }) => handle);
+  const members = await tx.listMembers({ channelId: message.channelId });
+  return members.filter(({ id }) => id !== message.authorId).map(({ handle }) => handle);
 }
 
 async function handleOf(tx: Tx, id: string): Promise<string> {

@@ -31,18 +31,18 @@ export async function once<T>(
   if (key === '' || key.length > MAX_KEY) {
     throw new SubstratError('bad_request', `An Idempotency-Key has 1 to ${MAX_KEY} characters.`);
   }
-  const participant_id = c.get('caller').id;
+  const participantId = c.get('caller').id;
   const what = `${c.req.method} ${c.req.path} ${canonicalJson(args)}`;
   const request = createHash('sha256').update(what).digest('base64url');
   return api.store.write(async (tx) => {
-    const earlier = await tx.getPost({ participantId: participant_id, key });
+    const earlier = await tx.getPost({ participantId, key });
     if (earlier && earlier.request !== request) {
       throw new SubstratError('conflict', 'That Idempotency-Key was used for another request; take a new one.');
     }
     if (earlier) return { value: JSON.parse(earlier.response) as T, fresh: false };
     const value = await effect(tx);
     const response = JSON.stringify(value);
-    await tx.insertPost({ participant_id, key, request, status: 200, response, created_at: api.clock() });
+    await tx.insertPost({ participantId, key, request, status: 200, response, createdAt: api.clock() });
     return { value, fresh: true };
   });
 }

@@ -23,7 +23,7 @@ export function showAgent(view: AgentView) {
     handle: view.handle,
     role: view.role,
     state: agentState(view),
-    parentId: view.parent_id,
+    parentId: view.parentId,
     provider: view.provider,
     model: view.model,
     program: view.program,
@@ -31,16 +31,16 @@ export function showAgent(view: AgentView) {
     instructions: view.instructions,
     tools: view.tools === null ? null : (JSON.parse(view.tools) as string[]),
     persona: view.persona,
-    arguments: JSON.parse(view.persona_args ?? '{}') as Record<string, string>,
+    arguments: JSON.parse(view.personaArgs ?? '{}') as Record<string, string>,
     pending: view.pending,
-    paused: view.paused_at === null ? null : { at: showTime(view.paused_at), reason: view.paused_reason ?? '' },
-    createdAt: showTime(view.created_at),
+    paused: view.pausedAt === null ? null : { at: showTime(view.pausedAt), reason: view.pausedReason ?? '' },
+    createdAt: showTime(view.createdAt),
   };
 }
 
 /** What people other than the owner see: neither what it was told nor where and how it runs. */
-export function showProfile(view: AgentView, shared: readonly { readonly channel_id: string }[]) {
-  const channels = shared.map(({ channel_id }) => channel_id);
+export function showProfile(view: AgentView, shared: readonly { readonly channelId: string }[]) {
+  const channels = shared.map(({ channelId }) => channelId);
   return { name: view.name, handle: view.handle, role: view.role, state: agentState(view), channels };
 }
 
@@ -53,18 +53,18 @@ export async function showMessages(tx: Tx, views: readonly MessageView[]) {
 function showMessage(view: MessageView, reactions: readonly ReactionView[]) {
   return {
     messageId: view.id,
-    channelId: view.channel_id,
+    channelId: view.channelId,
     from: view.handle,
     text: view.text,
     kind: view.kind,
-    inReplyTo: view.in_reply_to,
+    inReplyTo: view.inReplyTo,
     late: view.late === 1,
-    request: view.request_state,
-    parentMessageId: view.thread_id,
-    reactions: tally(reactions.filter(({ message_id }) => message_id === view.id)),
-    createdAt: showTime(view.created_at),
-    editedAt: view.edited_at === null ? null : showTime(view.edited_at),
-    deletedAt: view.deleted_at === null ? null : showTime(view.deleted_at),
+    request: view.requestState,
+    parentMessageId: view.threadId,
+    reactions: tally(reactions.filter(({ messageId }) => messageId === view.id)),
+    createdAt: showTime(view.createdAt),
+    editedAt: view.editedAt === null ? null : showTime(view.editedAt),
+    deletedAt: view.deletedAt === null ? null : showTime(view.deletedAt),
   };
 }
 
@@ -75,20 +75,20 @@ export function showSent({ messageId, answered }: { readonly messageId: string; 
 export function showRun(run: RunRow & { readonly handle: string }) {
   return {
     id: run.id,
-    agentId: run.agent_id,
+    agentId: run.agentId,
     agent: run.handle,
     state: run.state,
     attempt: run.attempt,
     serves: run.serves,
-    triggerId: run.trigger_id,
-    chainDepth: run.chain_depth,
-    stopReason: run.stop_reason,
+    triggerId: run.triggerId,
+    chainDepth: run.chainDepth,
+    stopReason: run.stopReason,
     error: run.error,
-    finalText: run.final_text,
-    usage: { inputTokens: run.input_tokens, outputTokens: run.output_tokens, costUsd: run.cost_usd },
-    createdAt: showTime(run.created_at),
-    startedAt: run.started_at === null ? null : showTime(run.started_at),
-    endedAt: run.ended_at === null ? null : showTime(run.ended_at),
+    finalText: run.finalText,
+    usage: { inputTokens: run.inputTokens, outputTokens: run.outputTokens, costUsd: run.costUsd },
+    createdAt: showTime(run.createdAt),
+    startedAt: run.startedAt === null ? null : showTime(run.startedAt),
+    endedAt: run.endedAt === null ? null : showTime(run.endedAt),
   };
 }
 
@@ -98,7 +98,7 @@ export function showSteps(records: readonly RunMessageRow[]) {
   return [...steps.values()].map((rows) => ({
     step: rows[0]?.step ?? 0,
     attempt: rows[0]?.attempt ?? 0,
-    startedAt: showTime(rows[0]?.created_at ?? 0),
+    startedAt: showTime(rows[0]?.createdAt ?? 0),
     tools: rows.filter(({ type }) => type === 'tool_call_message').map(({ tool }) => tool ?? ''),
   }));
 }
@@ -110,10 +110,10 @@ export function showRunMessage(row: RunMessageRow) {
     attempt: row.attempt,
     type: row.type,
     tool: row.tool,
-    callId: row.call_id,
+    callId: row.callId,
     content: JSON.parse(row.content) as unknown,
-    isError: row.is_error === 1,
-    createdAt: showTime(row.created_at),
+    isError: row.isError === 1,
+    createdAt: showTime(row.createdAt),
   };
 }
 
@@ -122,9 +122,9 @@ export function showChannel(view: ChannelView) {
     id: view.id,
     kind: view.kind,
     topic: view.topic,
-    member: view.read_seq !== null,
+    member: view.readSeq !== null,
     unread: Number(view.unread),
-    createdAt: showTime(view.created_at),
+    createdAt: showTime(view.createdAt),
   };
 }
 
@@ -140,8 +140,8 @@ export function showBlock(block: BlockView, readers: readonly { readonly handle:
     owner: block.owner,
     sharedWith: readers.map(({ handle }) => handle),
     open: block.open === 1,
-    createdAt: showTime(block.created_at),
-    updatedAt: showTime(block.updated_at),
+    createdAt: showTime(block.createdAt),
+    updatedAt: showTime(block.updatedAt),
   };
 }
 
@@ -154,7 +154,7 @@ export function showPassage(row: PassageRow) {
     id: row.id,
     content: row.content,
     tags: JSON.parse(row.tags) as string[],
-    createdAt: showTime(row.created_at),
+    createdAt: showTime(row.createdAt),
   };
 }
 

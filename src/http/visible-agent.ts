@@ -12,7 +12,7 @@ export async function visibleAgent(tx: Tx, caller: Caller, reference: string): P
     if (!caller.owner && error instanceof SubstratError) throw notThere(reference);
     throw error;
   });
-  if (caller.owner || agent.parent_id === null) return agent;
+  if (caller.owner || agent.parentId === null) return agent;
   if (await tx.shareChannel({ a: caller.id, b: agent.id })) return agent;
   throw notThere(reference);
 }

@@ -24,7 +24,7 @@ export async function embedPending({ store, embedder, batch, onProgress, signal 
     if (chunks.length === 0) break;
     const made = await embedder.embed(chunks.map(embeddedText));
     const vectors = chunks.map(({ id, hash }, i) => ({
-      chunk_id: id,
+      chunkId: id,
       hash,
       vector: toBytes(made[i] as Float32Array),
     }));

@@ -48,8 +48,8 @@ export async function indexDocument(
   const updatedAt = Math.floor(extracted.updatedAt ?? raw.updatedAt ?? item.updatedAt ?? now);
   const described = {
     source,
-    source_id: item.sourceId,
-    content_type: format.contentType,
+    sourceId: item.sourceId,
+    contentType: format.contentType,
     title: clean(raw.title ?? extracted.title ?? basename(item.sourceId)),
     author: clean(extracted.author ?? raw.author),
     url: raw.url,
@@ -62,12 +62,25 @@ export async function indexDocument(
     body,
     id: newId(),
     version: `${raw.version ?? item.version}|${recipeOf(limits)}`,
-    hash: digest(recipeOf(limits), JSON.stringify(described), body),
-    created_at: Math.floor(extracted.createdAt ?? raw.createdAt ?? updatedAt),
-    updated_at: updatedAt,
-    indexed_at: now,
+    hash: digest(recipeOf(limits), hashedForm(described), body),
+    createdAt: Math.floor(extracted.createdAt ?? raw.createdAt ?? updatedAt),
+    updatedAt,
+    indexedAt: now,
   };
   return { row, chunks: () => chunksOf(extracted.structure, row, limits) };
+}
+
+/** Stores keep these hashes: another form would index every document again. */
+function hashedForm({
+  source,
+  sourceId,
+  contentType,
+  ...rest
+}: Pick<
+  DocumentRow,
+  'source' | 'sourceId' | 'contentType' | 'title' | 'author' | 'url' | 'tags' | 'metadata'
+>): string {
+  return JSON.stringify({ source, source_id: sourceId, content_type: contentType, ...rest });
 }
 
 function chunksOf(structure: Extracted['structure'], { body, title }: DocumentRow, limits: ChunkLimits): NewChunk[] {

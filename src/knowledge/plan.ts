@@ -91,9 +91,9 @@ interface Known {
   seen: boolean;
 }
 
-function toMap(rows: readonly { readonly source_id: string; readonly version: string }[]): Map<string, Known> {
+function toMap(rows: readonly { readonly sourceId: string; readonly version: string }[]): Map<string, Known> {
   const map = new Map<string, Known>();
-  for (const { source_id, version } of rows) map.set(source_id, { version, seen: false });
+  for (const { sourceId, version } of rows) map.set(sourceId, { version, seen: false });
   return map;
 }
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
   keyword = createKnowledge({ store, configured: [], retrieval, embedder: null });
   knowledge = createKnowledge({ store, configured: [], retrieval, embedder });
   await add('vehicles.md', 'Vehicles', ['A vehicle has wheels.', 'The engine of an automobile is loud.']);
-  await add('health.md', 'Health', ['Ask your physician about it.'], { tags: '["medical"]', updated_at: 200 });
+  await add('health.md', 'Health', ['Ask your physician about it.'], { tags: '["medical"]', updatedAt: 200 });
   await add('coast.md', 'Coast', ['The ocean is deep, and a loaf floats on water.'], { source: 'git:notes' });
   await add('cpp.md', 'Languages', ['Templates of C++ are a language of their own.']);
   await add('c.md', 'Old languages', ['C is older than its children. C, C and C again.']);
@@ -47,8 +47,8 @@ afterAll(async () => {
 
 async function add(name: string, title: string, texts: readonly string[], change: object = {}): Promise<void> {
   const row = {
-    ...{ id: newId(), source: 'filesystem:docs', source_id: name, version: '1', hash: '1', content_type: 'text/plain' },
-    ...{ created_at: 1, updated_at: 100, indexed_at: 1, title, author: null, url: `https://x/${name}`, tags: '[]' },
+    ...{ id: newId(), source: 'filesystem:docs', sourceId: name, version: '1', hash: '1', contentType: 'text/plain' },
+    ...{ createdAt: 1, updatedAt: 100, indexedAt: 1, title, author: null, url: `https://x/${name}`, tags: '[]' },
     ...{ metadata: '{}', body: texts.join('\n'), ...change },
   };
   const chunks = texts.map((text, i) => ({
@@ -106,8 +106,8 @@ describe('by keyword', () => {
         score: 1,
         title: 'Vehicles',
         source: 'filesystem:docs',
-        source_id: 'vehicles.md',
-        updated_at: '1970-01-01T00:00:00.100Z',
+        sourceId: 'vehicles.md',
+        updatedAt: '1970-01-01T00:00:00.100Z',
         snippet: 'A vehicle has wheels.',
         source_url: 'https://x/vehicles.md',
       },

@@ -140,7 +140,7 @@ function breadth({ deps, limit }: Asked): number {
 
 async function byWords({ deps, words, filter }: Asked, limit: number): Promise<Hit[]> {
   const found = await deps.store.read((tx) => tx.findChunks({ ...words, limit, ...(filter ? { filter } : {}) }));
-  return found.map(({ chunk_id, score }) => ({ key: chunk_id, score }));
+  return found.map(({ chunkId, score }) => ({ key: chunkId, score }));
 }
 
 async function byMeaning({ deps, filter }: Asked, vector: Float32Array, limit: number): Promise<Hit[]> {
@@ -168,7 +168,7 @@ async function firstDocuments({ deps, limit }: Asked, merged: readonly Merged[])
     for (const hit of hits) {
       const view = byKey.get(hit.key);
       if (!view) deps.meaning?.cache.forget([hit.key]);
-      else if (!shown.has(view.document_id) && shown.size < limit) shown.set(view.document_id, { view, hit });
+      else if (!shown.has(view.documentId) && shown.size < limit) shown.set(view.documentId, { view, hit });
     }
   }
   return [...shown.values()];
@@ -182,12 +182,12 @@ function show(
 ): SearchResult {
   const { headings = [], from = null, to = null } = JSON.parse(view.place);
   return {
-    id: view.document_id,
+    id: view.documentId,
     score: rounded(hit.score),
     title: view.title,
     source: view.source,
-    source_id: view.source_id,
-    updated_at: new Date(view.updated_at).toISOString(),
+    source_id: view.sourceId,
+    updated_at: new Date(view.updatedAt).toISOString(),
     snippet: snippetOf(view.text, words.words, SNIPPET),
     source_url: view.url,
     ...(explain && {

@@ -55,15 +55,15 @@ function sync(change: Partial<SyncOptions> = {}, maxTokens = 100) {
   return syncSource({ store, connector: connect(), indexer, ...rest, ...change });
 }
 
-const ids = async () => (await store.read((tx) => tx.listVersions({ source }))).map((row) => row.source_id);
+const ids = async () => (await store.read((tx) => tx.listVersions({ source }))).map((row) => row.sourceId);
 const find = async (...words: string[]) => {
   const { words: stems } = chunkQuery(words.join(' '));
   const found = await store.read((tx) => tx.findChunks({ words: stems, limit: 20 }));
-  const wanted = new Set(found.map(({ chunk_id }) => chunk_id));
+  const wanted = new Set(found.map(({ chunkId }) => chunkId));
   const names: string[] = [];
   for (const row of await store.read((tx) => tx.listDocuments({ source, afterSource: '', afterId: '', limit: 500 }))) {
     const chunks = await store.read((tx) => tx.listChunks({ documentId: row.id }));
-    if (chunks.some(({ id }) => wanted.has(id))) names.push(row.source_id);
+    if (chunks.some(({ id }) => wanted.has(id))) names.push(row.sourceId);
   }
   return names;
 };
@@ -77,8 +77,8 @@ describe('a sync', () => {
     expect(row).toMatchObject({
       title: 'Guide',
       tags: '["t","x"]',
-      content_type: 'text/markdown',
-      updated_at: Date.parse('2026-01-02'),
+      contentType: 'text/markdown',
+      updatedAt: Date.parse('2026-01-02'),
     });
     const [chunk] = await store.read((tx) => tx.listChunks({ documentId: row?.id as string }));
     expect(JSON.parse(chunk?.place as string)).toEqual({ headings: ['Guide'], from: 1, to: 6 });

@@ -53,8 +53,8 @@ export async function syncSource(options: SyncOptions): Promise<SyncCounts> {
     state: 'syncing',
     checkpoint: before?.checkpoint ?? null,
     notes: before?.notes ?? null,
-    started_at: indexer.clock(),
-    synced_at: before?.synced_at ?? null,
+    startedAt: indexer.clock(),
+    syncedAt: before?.syncedAt ?? null,
   };
   const put = async (change: Partial<SourceRow>): Promise<void> => {
     if (!dryRun) await store.write((tx) => tx.putSource({ ...source, ...change }));
@@ -62,7 +62,7 @@ export async function syncSource(options: SyncOptions): Promise<SyncCounts> {
   await put({});
   try {
     const { counts, plan } = await new Sync(options).run(source.checkpoint);
-    const ended = plan.complete ? { checkpoint: connector.checkpoint(), synced_at: indexer.clock() } : {};
+    const ended = plan.complete ? { checkpoint: connector.checkpoint(), syncedAt: indexer.clock() } : {};
     await put({ state: 'synced', notes: notesOf(counts, plan), ...ended });
     return counts;
   } catch (error) {
@@ -134,7 +134,7 @@ class Sync {
 
   async #write(row: DocumentRow, chunks: () => NewChunk[], { isKnown, wasSkipped }: PendingItem): Promise<void> {
     const { store, scope } = this.#options;
-    const { source, source_id: sourceId, version } = row;
+    const { source, sourceId, version } = row;
     const old = isKnown && !scope.full ? await store.read((tx) => tx.getDocumentHash({ source, sourceId })) : null;
     if (old?.hash === row.hash) {
       await store.write((tx) => tx.setDocumentVersion({ source, sourceId, version }));
@@ -152,7 +152,7 @@ class Sync {
     const { store, indexer, onSkip } = this.#options;
     const source = this.#source;
     const { sourceId } = item;
-    const row = { source, source_id: sourceId, version, reason: reason.slice(0, MOST_REASON), at: indexer.clock() };
+    const row = { source, sourceId, version, reason: reason.slice(0, MOST_REASON), at: indexer.clock() };
     await store.write(async (tx) => {
       await tx.putSkipped(row);
       await tx.deleteDocument({ source, sourceId });

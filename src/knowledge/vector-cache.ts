@@ -31,10 +31,10 @@ export function createVectorCache(store: Store, model: string): VectorCache {
     for (;;) {
       // A page at a time, so that others get their turn between.
       const rows = await store.read(readPage);
-      for (const { chunk_id, vector } of rows) {
+      for (const { chunkId, vector } of rows) {
         const numbers = fromBytes(vector);
         index ??= new VectorIndex(numbers.length);
-        index.set(chunk_id, numbers);
+        index.set(chunkId, numbers);
       }
       seen = rows.at(-1)?.seq ?? Math.max(seen, newest);
       if (rows.length < PAGE) break;
@@ -57,7 +57,7 @@ export function createVectorCache(store: Store, model: string): VectorCache {
   };
   const vectorsOf = async (keys: readonly number[]) => {
     const rows = await store.read((tx) => tx.getVectors({ ids: keys, model }));
-    return new Map(rows.map(({ chunk_id, vector }) => [chunk_id, fromBytes(vector)]));
+    return new Map(rows.map(({ chunkId, vector }) => [chunkId, fromBytes(vector)]));
   };
 
   return {

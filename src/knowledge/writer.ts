@@ -68,7 +68,7 @@ export class DocumentWriter {
   #commit(batch: readonly ReadyDocument[]): Promise<void> {
     return this.#store.write(async (tx) => {
       for (const { row, wasSkipped } of batch) {
-        if (wasSkipped) await tx.deleteSkipped({ source: row.source, sourceId: row.source_id });
+        if (wasSkipped) await tx.deleteSkipped({ source: row.source, sourceId: row.sourceId });
       }
       await tx.replaceDocuments(batch);
     });

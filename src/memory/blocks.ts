@@ -30,15 +30,15 @@ export async function writeBlock(tx: Tx, change: Change, text: string, now: numb
   const id = newId();
   await tx.insertBlock({
     id,
-    owner_id: readerId,
+    ownerId: readerId,
     label,
-    label_key: keyOf(label),
+    labelKey: keyOf(label),
     text,
     version: 0,
     open: 0,
-    created_at: now,
-    updated_at: now,
-    deleted_at: null,
+    createdAt: now,
+    updatedAt: now,
+    deletedAt: null,
   });
   return put(tx, await ownBlock(tx, readerId, label), text, change.by, now);
 }
@@ -54,7 +54,7 @@ export async function deleteBlock(tx: Tx, change: Change, now: number): Promise<
 /** Makes an earlier text the newest one: a change like any other. */
 export async function restoreBlock(tx: Tx, change: Change, version: number, now: number): Promise<BlockView> {
   const block = await knownBlock(tx, change.readerId, change.label);
-  checkExpected(change.expected, change.label, block.deleted_at === null ? block.version : null);
+  checkExpected(change.expected, change.label, block.deletedAt === null ? block.version : null);
   checkMayChange(block, change.by);
   const earlier = await tx.getBlockChange({ blockId: block.id, version });
   if (!earlier) throw new SubstratError('not_found', `"${block.label}" never had a version ${version}.`);
@@ -74,11 +74,11 @@ export async function shareBlock(
   { agentIds, open }: { readonly agentIds: readonly string[]; readonly open: boolean },
   now: number,
 ): Promise<BlockView> {
-  const readers = [...new Set(agentIds)].filter((id) => id !== block.owner_id);
+  const readers = [...new Set(agentIds)].filter((id) => id !== block.ownerId);
   const before = await tx.listBlockReaders({ blockId: block.id });
   await tx.deleteBlockReaders({ blockId: block.id });
   for (const agentId of readers) {
-    if (await tx.getSeenBlock({ readerId: agentId, labelKey: block.label_key })) {
+    if (await tx.getSeenBlock({ readerId: agentId, labelKey: block.labelKey })) {
       throw new SubstratError('conflict', `One of these agents sees another block "${block.label}" already.`);
     }
     await tx.insertBlockReader({ blockId: block.id, agentId });
@@ -106,7 +106,7 @@ export async function knownBlock(tx: Tx, readerId: string, label: string): Promi
 
 /** Its owner, those to whom the owner has opened it, and the owner of the daemon, who may do everything. */
 function checkMayChange(block: BlockView, by: string): void {
-  if (by === block.owner_id || by === USER_ID || block.open === 1) return;
+  if (by === block.ownerId || by === USER_ID || block.open === 1) return;
   throw new SubstratError('forbidden', `"${block.label}" belongs to ${block.owner}, who alone may change it.`);
 }
 
@@ -118,12 +118,12 @@ async function put(tx: Tx, block: BlockView, text: string | null, by: string, no
   if ((await tx.updateBlock(changed)) !== 1) {
     throw new SubstratError('conflict', `The block "${block.label}" was changed at the same time.`);
   }
-  await tx.insertBlockChange({ block_id: block.id, version, text, changed_by: by, at: now });
+  await tx.insertBlockChange({ blockId: block.id, version, text, changedBy: by, at: now });
   const readers = (await tx.listBlockReaders({ blockId: block.id })).map(({ id }) => id);
   if (text === null) await tx.deleteBlockReaders({ blockId: block.id });
-  else await checkRoom(tx, [block.owner_id, ...readers]);
+  else await checkRoom(tx, [block.ownerId, ...readers]);
   await tell(tx, text === null ? 'memory_deleted' : 'memory_updated', block, readers, { version, changedBy: by }, now);
-  return { ...block, version, text: text ?? '', updated_at: now, deleted_at: deletedAt };
+  return { ...block, version, text: text ?? '', updatedAt: now, deletedAt: deletedAt };
 }
 
 async function checkRoom(tx: Tx, readerIds: readonly string[]): Promise<void> {
@@ -152,7 +152,7 @@ async function tell(
   more: object,
   now: number,
 ): Promise<void> {
-  const agentId = block.owner_id === USER_ID ? null : block.owner_id;
+  const agentId = block.ownerId === USER_ID ? null : block.ownerId;
   const data = { ...(agentId && { agentId }), owner: block.owner, label: block.label, recipients, ...more };
   await tx.appendEvent({ type, at: now, agentId, data });
 }

@@ -24,13 +24,13 @@ export async function storePassage(
     data: { agentId, passageId: id },
   });
   await tx.insertPassage({
-    agent_id: agentId,
+    agentId: agentId,
     seq,
     id,
     content,
     folded: foldedByUs(content),
     tags: JSON.stringify(tags),
-    created_at: now,
+    createdAt: now,
     words: passageWords({ content, tags }),
   });
   return id;

@@ -22,7 +22,7 @@ export async function countWord(
     return;
   }
   if (treeIds.length === 0) return;
-  const runs = (await tx.listPersonRuns({ day: dayOf(now) })).find((one) => one.person_id === from.id)?.runs ?? 0;
+  const runs = (await tx.listPersonRuns({ day: dayOf(now) })).find((one) => one.personId === from.id)?.runs ?? 0;
   const most = rules.runsPerDay(from.handle);
   if (runs < most) return;
   throw new SubstratError(

@@ -23,15 +23,15 @@ export async function broadcast(
   now: number,
 ): Promise<{ messageId: string; recipients: number }> {
   const { agent, run } = from;
-  const team = agent.parent_id && (await tx.getTeamChannel({ teamOf: agent.parent_id }));
-  const siblings = agent.parent_id ? await tx.listSiblings({ id: agent.id, parentId: agent.parent_id }) : [];
+  const team = agent.parentId && (await tx.getTeamChannel({ teamOf: agent.parentId }));
+  const siblings = agent.parentId ? await tx.listSiblings({ id: agent.id, parentId: agent.parentId }) : [];
   if (!team || siblings.length === 0) {
     throw new SubstratError(
       'bad_request',
       'You have no siblings, so nothing was sent; write to your parent or children with send_message.',
     );
   }
-  const wakes = run.chain_depth < rules.maxChainDepth;
+  const wakes = run.chainDepth < rules.maxChainDepth;
   const messageId = await post(
     tx,
     {
@@ -40,15 +40,15 @@ export async function broadcast(
       runId: run.id,
       kind: 'message',
       text,
-      chainDepth: run.chain_depth,
-      payerId: run.payer_id,
+      chainDepth: run.chainDepth,
+      payerId: run.payerId,
       recipients: siblings.map(({ id }) => ({ agentId: id, kind: 'news', round: wakes ? WAKES : QUIET })),
     },
     now,
   );
   if (wakes && siblings.some(({ provider }) => provider !== 'external')) {
-    const quiet = run.chain_depth + 1 >= rules.maxChainDepth ? 1 : 0;
-    const collection = { message_id: messageId, author_id: agent.id, quiet, closes_at: now + COLLECT_MS };
+    const quiet = run.chainDepth + 1 >= rules.maxChainDepth ? 1 : 0;
+    const collection = { messageId, authorId: agent.id, quiet, closesAt: now + COLLECT_MS };
     await tx.insertBroadcast(collection);
   }
   return { messageId, recipients: siblings.length };
@@ -59,12 +59,12 @@ export async function answerBroadcasts(tx: Tx, run: RunRow, finalText: string, n
   if (run.serves !== null || !finalText.trim() || finalText.trim() === NO_REPLY) return false;
   const carried = await tx.listDeliveriesOfRun({ runId: run.id });
   if (!answersBroadcasts(carried) || (await tx.countReturns({ runId: run.id, tool: 'do_nothing' }))?.n) return false;
-  const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
+  const agent = (await tx.getAgent({ id: run.agentId })) as AgentRow;
   let heard = false;
-  for (const { broadcast: id, author_id } of carried) {
+  for (const { broadcast: id, authorId } of carried) {
     const collection = id === null ? null : await tx.getBroadcast({ id });
-    const author = collection && (await tx.getAgent({ id: author_id }));
-    if (!author || author.terminated_at !== null) continue;
+    const author = collection && (await tx.getAgent({ id: authorId }));
+    if (!author || author.terminatedAt !== null) continue;
     // What it wrote to the broadcaster itself was its reply.
     const channelId = await openDm(tx, agent, author, now);
     if (await tx.hasSpoken({ runId: run.id, channelId })) continue;
@@ -79,14 +79,14 @@ export async function broadcastOf(tx: Tx, run: RunRow, authorId: string): Promis
   if (run.serves !== null) return null;
   const carried = await tx.listDeliveriesOfRun({ runId: run.id });
   if (!answersBroadcasts(carried)) return null;
-  const id = carried.findLast(({ author_id, broadcast }) => author_id === authorId && broadcast !== null)?.broadcast;
+  const id = carried.findLast((one) => one.authorId === authorId && one.broadcast !== null)?.broadcast;
   return id ? tx.getBroadcast({ id }) : null;
 }
 
 /** One message of one respondent: kept for the others while they are awaited, a late one at once. */
 export async function replyToBroadcast(
   tx: Tx,
-  { message_id: id, author_id: authorId, closed_at, quiet }: BroadcastRow,
+  { messageId: id, authorId, closedAt, quiet }: BroadcastRow,
   { run, agent, text }: { readonly run: RunRow; readonly agent: AgentRow; readonly text: string },
   now: number,
 ): Promise<string> {
@@ -100,11 +100,11 @@ export async function replyToBroadcast(
       kind: 'reply',
       text,
       inReplyTo: id,
-      late: closed_at !== null,
-      chainDepth: run.chain_depth,
-      payerId: run.payer_id,
+      late: closedAt !== null,
+      chainDepth: run.chainDepth,
+      payerId: run.payerId,
       recipients: [
-        { agentId: authorId, kind: 'news', round: closed_at === null ? COLLECTED : quiet === 1 ? QUIET : WAKES },
+        { agentId: authorId, kind: 'news', round: closedAt === null ? COLLECTED : quiet === 1 ? QUIET : WAKES },
       ],
     },
     now,
@@ -114,7 +114,7 @@ export async function replyToBroadcast(
 /** A run of the agent has ended, or the agent has: broadcasts for which nobody else is awaited are closed. */
 export async function settleBroadcasts(tx: Tx, agentId: string, now: number): Promise<void> {
   for (const one of await tx.listOpenBroadcastsTo({ agentId })) {
-    const respondents = await tx.listRespondents({ id: one.message_id });
+    const respondents = await tx.listRespondents({ id: one.messageId });
     const awaited = respondents.some(
       ({ state, live, provider }) =>
         provider !== 'external' && live > 0 && (state === 'pending' || state === 'injected'),
@@ -126,16 +126,16 @@ export async function settleBroadcasts(tx: Tx, agentId: string, now: number): Pr
 /** Broadcasts whose time is over. */
 export async function closeDueBroadcasts(tx: Tx, now: number): Promise<void> {
   for (const one of await tx.listDueBroadcasts({ now })) {
-    await close(tx, one, await tx.listRespondents({ id: one.message_id }), now);
+    await close(tx, one, await tx.listRespondents({ id: one.messageId }), now);
   }
 }
 
 /** The broadcaster gets all replies at once, with who said nothing. */
 async function close(tx: Tx, one: BroadcastRow, respondents: readonly Respondent[], now: number): Promise<void> {
-  const { message_id: id, author_id: agentId } = one;
+  const { messageId: id, authorId: agentId } = one;
   if (!(await tx.closeBroadcast({ id, at: now }))) return;
   const author = (await tx.getAgent({ id: agentId })) as AgentRow;
-  if (author.terminated_at !== null) return;
+  if (author.terminatedAt !== null) return;
   const round = one.quiet === 1 ? QUIET : WAKES;
   await tx.releaseReplies({ id, agentId, round });
   const message = (await tx.getMessage({ id })) as MessageRow;
@@ -144,13 +144,13 @@ async function close(tx: Tx, one: BroadcastRow, respondents: readonly Respondent
     await post(
       tx,
       {
-        channelId: message.channel_id,
+        channelId: message.channelId,
         authorId: SYSTEM_ID,
         runId: null,
         kind: 'notice',
         text,
-        chainDepth: message.chain_depth + 1,
-        payerId: message.payer_id,
+        chainDepth: message.chainDepth + 1,
+        payerId: message.payerId,
         recipients: [{ agentId, kind: 'news', round }],
       },
       now,

@@ -29,7 +29,7 @@ export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now:
   }
   checkLine('The topic', topic);
   if (await tx.getChannel({ id })) throw new SubstratError('name_taken', `There is a channel "${id}" already.`);
-  const channel: ChannelRow = { id, kind, topic, pair: null, team_of: null, created_at: now, created_by: by };
+  const channel: ChannelRow = { id, kind, topic, pair: null, teamOf: null, createdAt: now, createdBy: by };
   await makeChannel(tx, channel, memberIds);
   await tx.appendEvent({ type: 'channel_created', at: now, channelId: id, data: { channelId: id, by } });
   return channel;
@@ -42,7 +42,7 @@ export async function openDm(tx: Tx, a: Side, b: Side, now: number): Promise<str
   if (dm) return dm.id;
   const [x, y] = [a.handle, b.handle].sort();
   const id = await freeId(tx, `dm-${x}-${y}`.toLowerCase());
-  const channel: ChannelRow = { id, kind: 'dm', topic: '', pair, team_of: null, created_at: now, created_by: null };
+  const channel: ChannelRow = { id, kind: 'dm', topic: '', pair, teamOf: null, createdAt: now, createdBy: null };
   await makeChannel(tx, channel, [a.id, b.id]);
   return id;
 }
@@ -56,7 +56,7 @@ export async function joinTeam(tx: Tx, parent: AgentRow, childId: string, now: n
   }
   const id = await freeId(tx, `team-${parent.handle}`.toLowerCase());
   const topic = `The team of ${parent.handle}`;
-  const made = { pair: null, team_of: parent.id, created_at: now, created_by: null };
+  const made = { pair: null, teamOf: parent.id, createdAt: now, createdBy: null };
   await makeChannel(tx, { id, kind: 'private', topic, ...made }, [parent.id, childId]);
 }
 
@@ -146,10 +146,10 @@ async function othersNamed(tx: Tx, who: Side, pair: string): Promise<Side[]> {
 async function mayOpenDm(tx: Tx, id: string, otherId: string): Promise<boolean> {
   if (id === USER_ID) return true;
   const [me, other] = [await tx.getAgent({ id }), await tx.getAgent({ id: otherId })];
-  if (other?.terminated_at) return false;
-  if (me && otherId === USER_ID && me.parent_id === null) return true;
-  if (me && other && (me.parent_id === otherId || other.parent_id === id)) return true;
-  if (me?.parent_id && me.parent_id === other?.parent_id) return true;
+  if (other?.terminatedAt) return false;
+  if (me && otherId === USER_ID && me.parentId === null) return true;
+  if (me && other && (me.parentId === otherId || other.parentId === id)) return true;
+  if (me?.parentId && me.parentId === other?.parentId) return true;
   return tx.shareChannel({ a: id, b: otherId });
 }
 

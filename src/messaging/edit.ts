@@ -17,20 +17,20 @@ export async function deleteMessage(tx: Tx, who: string, id: string, now: number
   await tx.deleteMessage({ id, at: now });
   if (recipients.length > 0) await tx.closeRequest({ id, at: now });
   await tx.killPendingDelivery({ messageId: id });
-  for (const { agent_id } of recipients) await endTurns(tx, agent_id, now);
+  for (const { agentId } of recipients) await endTurns(tx, agentId, now);
   await tell(tx, 'message_deleted', message, now);
 }
 
 async function ownMessage(tx: Tx, who: string, id: string): Promise<MessageRow> {
   const message = await visibleMessage(tx, who, id);
-  if (message.author_id !== who) {
+  if (message.authorId !== who) {
     throw new SubstratError('forbidden', 'Only the author of a message may edit or delete it.');
   }
-  if (message.deleted_at !== null) throw new SubstratError('gone', 'That message was deleted.');
+  if (message.deletedAt !== null) throw new SubstratError('gone', 'That message was deleted.');
   return message;
 }
 
 async function tell(tx: Tx, type: string, message: MessageRow, now: number): Promise<void> {
-  const { id: messageId, channel_id: channelId, author_id: authorId } = message;
+  const { id: messageId, channelId, authorId } = message;
   await tx.appendEvent({ type, at: now, channelId, data: { messageId, channelId, authorId } });
 }

@@ -30,7 +30,7 @@ export async function removeMember(
   now: number,
 ): Promise<void> {
   refuseFixed(channel);
-  if (participantId !== by && by !== USER_ID && by !== channel.created_by) {
+  if (participantId !== by && by !== USER_ID && by !== channel.createdBy) {
     throw new SubstratError('forbidden', `Only the owner and whoever made ${channel.id} may send others away.`);
   }
   // Told while the one who leaves can still hear it.
@@ -49,7 +49,7 @@ export async function setWake(
   now: number,
 ): Promise<void> {
   refuseFixed(channel);
-  if (by !== USER_ID && by !== channel.created_by) {
+  if (by !== USER_ID && by !== channel.createdBy) {
     throw new SubstratError(
       'forbidden',
       `Only the owner and whoever made ${channel.id} may say what wakes its agents.`,
@@ -87,7 +87,7 @@ async function insiderOnly(tx: Tx, channel: ChannelRow, by: string): Promise<voi
 
 function refuseFixed(channel: ChannelRow): void {
   if (channel.kind === 'dm') throw new SubstratError('conflict', `${channel.id} is a DM: it is for the two in it.`);
-  if (channel.team_of !== null) {
+  if (channel.teamOf !== null) {
     throw new SubstratError('conflict', `${channel.id} is the channel of a team: whoever is in the team is in it.`);
   }
 }

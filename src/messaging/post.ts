@@ -18,7 +18,7 @@ export interface Draft {
   /** Agents that get it; people read the channel. */
   readonly recipients: readonly Recipient[];
   /** What makes it a request. */
-  readonly request?: Pick<RequestRow, 'recipient_id' | 'parent_id' | 'deadline_at'>;
+  readonly request?: Pick<RequestRow, 'recipientId' | 'parentId' | 'deadlineAt'>;
 }
 
 export interface Recipient {
@@ -57,22 +57,22 @@ async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now
   await tx.insertMessage({
     id,
     seq,
-    channel_id: draft.channelId,
-    author_id: draft.authorId,
-    run_id: draft.runId,
+    channelId: draft.channelId,
+    authorId: draft.authorId,
+    runId: draft.runId,
     kind: draft.kind,
     text: draft.text,
-    in_reply_to: draft.inReplyTo ?? null,
+    inReplyTo: draft.inReplyTo ?? null,
     late: draft.late ? 1 : 0,
-    chain_depth: draft.chainDepth,
-    created_at: now,
-    thread_id: draft.threadId ?? null,
+    chainDepth: draft.chainDepth,
+    createdAt: now,
+    threadId: draft.threadId ?? null,
     trace,
-    payer_id: draft.payerId,
+    payerId: draft.payerId,
   });
-  if (draft.request) await tx.insertRequest({ message_id: id, seq, asker_id: draft.authorId, ...draft.request });
+  if (draft.request) await tx.insertRequest({ messageId: id, seq, askerId: draft.authorId, ...draft.request });
   for (const { agentId, kind, round } of draft.recipients) {
-    await tx.insertDelivery({ message_id: id, agent_id: agentId, seq, kind, round: round ?? 0 });
+    await tx.insertDelivery({ messageId: id, agentId, seq, kind, round: round ?? 0 });
     await tx.wakeAgent({ agentId, now });
   }
   return id;

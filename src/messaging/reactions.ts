@@ -10,7 +10,7 @@ export async function react(tx: Tx, who: string, messageId: string, emoji: strin
   checkLine('A reaction', emoji);
   if (!isEmoji(emoji)) throw new SubstratError('bad_request', `A reaction ${EMOJI_RULE}.`);
   const message = await visibleMessage(tx, who, messageId);
-  if (message.deleted_at !== null) throw new SubstratError('gone', 'That message was deleted.');
+  if (message.deletedAt !== null) throw new SubstratError('gone', 'That message was deleted.');
   const added = await tx.insertReaction({ messageId, emoji, participantId: who, at: now });
   if (added > 0) await tell(tx, 'reaction_added', message, who, emoji, now);
 }
@@ -24,7 +24,7 @@ export async function unreact(tx: Tx, who: string, messageId: string, emoji: str
 /** What a participant may not see does not exist for it. */
 export async function visibleMessage(tx: Tx, who: string, id: string): Promise<MessageRow> {
   const message = await tx.getMessage({ id });
-  const channel = message && (await tx.getChannel({ id: message.channel_id }));
+  const channel = message && (await tx.getChannel({ id: message.channelId }));
   if (message && (await seesChannel(tx, who, channel as ChannelRow))) return message;
   throw new SubstratError('not_found', `There is no message ${shorten(id)} for you.`);
 }
@@ -36,6 +36,6 @@ export function tally(reactions: readonly ReactionView[]): { emoji: string; user
 }
 
 async function tell(tx: Tx, type: string, message: MessageRow, by: string, emoji: string, now: number): Promise<void> {
-  const { id: messageId, channel_id: channelId } = message;
+  const { id: messageId, channelId } = message;
   await tx.appendEvent({ type, at: now, channelId, data: { messageId, channelId, by, emoji } });
 }

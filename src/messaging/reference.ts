@@ -35,7 +35,7 @@ async function byPath(tx: Tx, [first, ...rest]: string[]): Promise<AgentRow[]> {
   let agent = first === undefined ? null : await tx.getRootByName({ nameKey: keyOf(first) });
   for (const name of rest) {
     const children = agent ? await tx.listChildren({ id: agent.id }) : [];
-    agent = children.find((child) => child.name_key === keyOf(name)) ?? null;
+    agent = children.find((child) => child.nameKey === keyOf(name)) ?? null;
   }
   return agent ? [agent] : [];
 }

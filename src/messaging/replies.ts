@@ -8,7 +8,7 @@ export const NO_REPLY = '(no reply)';
 
 export interface Answer {
   /** Null for people and for the daemon. */
-  readonly run: Pick<RunRow, 'id' | 'chain_depth' | 'payer_id'> | null;
+  readonly run: Pick<RunRow, 'id' | 'chainDepth' | 'payerId'> | null;
   readonly text: string;
   readonly kind: 'reply' | 'error';
 }
@@ -32,11 +32,11 @@ export interface Unanswered {
  * news, marked late, and an error is dropped: the asker has an answer. Returns what was sent, or null when nothing was.
  */
 export async function answer(tx: Tx, request: RequestRow, reply: Answer, now: number): Promise<Answered | null> {
-  const closed = await tx.closeRequest({ id: request.message_id, at: now });
+  const closed = await tx.closeRequest({ id: request.messageId, at: now });
   if (!closed && reply.kind === 'error') return null;
-  await tx.acknowledgePending({ messageId: request.message_id, agentId: request.recipient_id });
+  await tx.acknowledgePending({ messageId: request.messageId, agentId: request.recipientId });
 
-  const [from, to] = [await sideOf(tx, request.recipient_id), await sideOf(tx, request.asker_id)];
+  const [from, to] = [await sideOf(tx, request.recipientId), await sideOf(tx, request.askerId)];
   const id = await post(
     tx,
     {
@@ -45,23 +45,23 @@ export async function answer(tx: Tx, request: RequestRow, reply: Answer, now: nu
       runId: reply.run?.id ?? null,
       kind: reply.kind,
       text: reply.text,
-      inReplyTo: request.message_id,
+      inReplyTo: request.messageId,
       late: !closed,
-      chainDepth: reply.run?.chain_depth ?? 0,
+      chainDepth: reply.run?.chainDepth ?? 0,
       payerId: await payerFor(tx, request, reply),
       recipients: to.live ? [{ agentId: to.id, kind: closed ? 'reply' : 'news' }] : [],
     },
     now,
   );
-  if (closed) await tx.setRequestReply({ id: request.message_id, replyId: id });
-  return { messageId: id, answered: request.message_id, late: !closed };
+  if (closed) await tx.setRequestReply({ id: request.messageId, replyId: id });
+  return { messageId: id, answered: request.messageId, late: !closed };
 }
 
 /** A person's words begin a chain; those of a run, and errors of the daemon, go on with one. */
 async function payerFor(tx: Tx, request: RequestRow, { run, kind }: Answer): Promise<string | null> {
-  if (run) return run.payer_id;
-  if (kind === 'reply') return payerOf({ id: request.recipient_id });
-  return (await tx.getMessage({ id: request.message_id }))?.payer_id ?? null;
+  if (run) return run.payerId;
+  if (kind === 'reply') return payerOf({ id: request.recipientId });
+  return (await tx.getMessage({ id: request.messageId }))?.payerId ?? null;
 }
 
 /** `answer` for words of a participant, which are always sent. */
@@ -78,7 +78,7 @@ export async function reply(
 export async function answerServed(tx: Tx, run: RunRow, finalText: string, now: number): Promise<void> {
   const request = await openServed(tx, run);
   if (!request) return;
-  const children = await tx.countOpenChildren({ id: request.message_id, askerId: run.agent_id });
+  const children = await tx.countOpenChildren({ id: request.messageId, askerId: run.agentId });
   if (children && children.n > 0) return;
   await answer(tx, request, { run, text: finalText.trim() ? finalText : NO_REPLY, kind: 'reply' }, now);
 }
@@ -94,9 +94,9 @@ export async function declineServed(tx: Tx, run: RunRow, now: number): Promise<b
 export async function failServed(tx: Tx, run: RunRow, reason: string, now: number): Promise<void> {
   const request = await openServed(tx, run);
   if (!request) return;
-  const text = (await mayKnowWhy(tx, request.asker_id))
+  const text = (await mayKnowWhy(tx, request.askerId))
     ? reason
-    : `${(await sideOf(tx, run.agent_id)).handle} failed and cannot answer. Only the owner of this daemon sees why.`;
+    : `${(await sideOf(tx, run.agentId)).handle} failed and cannot answer. Only the owner of this daemon sees why.`;
   await answer(tx, request, { run, text, kind: 'error' }, now);
 }
 
@@ -109,8 +109,8 @@ async function mayKnowWhy(tx: Tx, askerId: string): Promise<boolean> {
 export async function expireRequests(tx: Tx, now: number): Promise<number> {
   const overdue = await tx.listOverdueRequests({ now, limit: 100 });
   for (const request of overdue) {
-    await tx.killPendingDelivery({ messageId: request.message_id });
-    const { handle } = await sideOf(tx, request.recipient_id);
+    await tx.killPendingDelivery({ messageId: request.messageId });
+    const { handle } = await sideOf(tx, request.recipientId);
     await answer(tx, request, { run: null, text: `${handle} did not answer before the deadline.`, kind: 'error' }, now);
   }
   return overdue.length;
@@ -118,7 +118,7 @@ export async function expireRequests(tx: Tx, now: number): Promise<number> {
 
 /** Tells the owner something about a tree, in the DM with its root. Nothing answers it, so it never bounces. */
 export async function tellPerson(tx: Tx, agent: AgentRow, text: string, now: number): Promise<void> {
-  await notify(tx, await sideOf(tx, agent.tree_id), { id: USER_ID, handle: USER_ID }, text, now);
+  await notify(tx, await sideOf(tx, agent.treeId), { id: USER_ID, handle: USER_ID }, text, now);
 }
 
 /** Tells a person something about their own work, in the DM with the agent. */
@@ -142,5 +142,5 @@ async function openServed(tx: Tx, run: RunRow): Promise<RequestRow | null> {
 
 async function sideOf(tx: Tx, id: string): Promise<{ id: string; handle: string; live: boolean }> {
   const [participant, agent] = [await tx.getParticipantById({ id }), await tx.getAgent({ id })];
-  return { id, handle: participant?.handle ?? id, live: agent !== null && agent.terminated_at === null };
+  return { id, handle: participant?.handle ?? id, live: agent !== null && agent.terminatedAt === null };
 }

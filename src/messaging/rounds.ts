@@ -31,14 +31,14 @@ export async function advance(tx: Tx, channelId: string, now: number): Promise<v
   const next = able.find((turn) => turn.running === 0) ?? able[0];
   if (!next) return;
   const unable = waiting.filter((turn) => turn.able === 0 && turn.position < next.position);
-  for (const { agent_id: agentId } of unable) await tx.queueTurn({ channelId, agentId });
-  await tx.releaseTurn({ channelId, agentId: next.agent_id, now });
-  await tx.wakeAgent({ agentId: next.agent_id, now });
+  for (const { agentId } of unable) await tx.queueTurn({ channelId, agentId });
+  await tx.releaseTurn({ channelId, agentId: next.agentId, now });
+  await tx.wakeAgent({ agentId: next.agentId, now });
 }
 
 /** A run of the agent has ended, or what it was to read is gone: the turns in which nothing is left are over. */
 export async function endTurns(tx: Tx, agentId: string, now: number): Promise<void> {
-  for (const { channel_id: channelId, state } of await tx.listTurnsOf({ agentId })) {
+  for (const { channelId, state } of await tx.listTurnsOf({ agentId })) {
     const left = await tx.leftInTurn({ channelId, agentId });
     if (left === null) await tx.deleteTurn({ channelId, agentId });
     else if (left === 'held' && state !== 'waiting') await tx.queueTurn({ channelId, agentId });
@@ -49,16 +49,16 @@ export async function endTurns(tx: Tx, agentId: string, now: number): Promise<vo
 
 /** The agent will be a while: nobody waits for it, and it goes on when it can. */
 export async function passTurns(tx: Tx, agentId: string, now: number): Promise<void> {
-  for (const { channel_id: channelId } of await tx.listTurnsOf({ agentId })) {
+  for (const { channelId } of await tx.listTurnsOf({ agentId })) {
     if ((await tx.passTurn({ channelId, agentId })) > 0) await advance(tx, channelId, now);
   }
 }
 
 /** What time alone brings: turns that began before `before` are passed, and agents that can run again take theirs. */
 export async function passStaleTurns(tx: Tx, before: number, now: number): Promise<void> {
-  for (const { channel_id: channelId, agent_id: agentId } of await tx.listStaleTurns({ before })) {
+  for (const { channelId, agentId } of await tx.listStaleTurns({ before })) {
     await tx.passTurn({ channelId, agentId });
     await advance(tx, channelId, now);
   }
-  for (const { channel_id: channelId } of await tx.listStalledRounds({ now })) await advance(tx, channelId, now);
+  for (const { channelId } of await tx.listStalledRounds({ now })) await advance(tx, channelId, now);
 }

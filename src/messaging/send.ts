@@ -52,15 +52,15 @@ export async function send(
       runId: run.id,
       kind: 'message',
       text: message.text,
-      chainDepth: run.chain_depth,
-      payerId: run.payer_id,
+      chainDepth: run.chainDepth,
+      payerId: run.payerId,
       recipients: to.agent ? [{ agentId: to.id, kind: waiting ? 'request' : 'news' }] : [],
       ...(waiting && {
         request: {
-          recipient_id: to.id,
-          parent_id: parent?.state === 'open' ? parent.message_id : null,
+          recipientId: to.id,
+          parentId: parent?.state === 'open' ? parent.messageId : null,
           // People answer when they come back.
-          deadline_at: to.agent ? now + rules.requestDeadlineMs : null,
+          deadlineAt: to.agent ? now + rules.requestDeadlineMs : null,
         },
       }),
     },
@@ -81,9 +81,8 @@ export async function sendAsPerson(
   message: { text: string; inReplyTo?: string | null | undefined; threadId?: string | null },
   now: number,
 ): Promise<Answered | Unanswered> {
-  if (to.terminated_at !== null)
-    throw new SubstratError('terminated', `${to.handle} is terminated; it answers nobody.`);
-  await countWord(tx, rules, from, [to.tree_id], now);
+  if (to.terminatedAt !== null) throw new SubstratError('terminated', `${to.handle} is terminated; it answers nobody.`);
+  await countWord(tx, rules, from, [to.treeId], now);
   const question = message.threadId ? null : await questionMeant(tx, from, to, message.inReplyTo);
   if (question) return reply(tx, question, { run: null, text: message.text }, now);
   const messageId = await post(
@@ -98,7 +97,7 @@ export async function sendAsPerson(
       chainDepth: 0,
       payerId: payerOf(from),
       recipients: [{ agentId: to.id, kind: 'request' }],
-      request: { recipient_id: to.id, parent_id: null, deadline_at: now + rules.requestDeadlineMs },
+      request: { recipientId: to.id, parentId: null, deadlineAt: now + rules.requestDeadlineMs },
     },
     now,
   );
@@ -124,7 +123,7 @@ function namedRequest(tx: Tx, agent: AgentRow, to: Recipient, id: string): Promi
 
 async function requestBetween(tx: Tx, sides: { asker: string; recipient: string }, id: string): Promise<RequestRow> {
   const request = await tx.getRequest({ id });
-  if (request && request.asker_id === sides.asker && request.recipient_id === sides.recipient) return request;
+  if (request && request.askerId === sides.asker && request.recipientId === sides.recipient) return request;
   throw new SubstratError(
     'not_found',
     `in_reply_to "${shorten(id)}" is no request from that recipient to you; leave it out or name the message that asked.`,
@@ -157,14 +156,14 @@ async function heldRequest(
   const [open, failed]: [RequestRow[], RequestRow[]] = [[], []];
   for (const id of held) {
     const request = await tx.getRequest({ id });
-    if (request?.asker_id !== to.id) continue;
+    if (request?.askerId !== to.id) continue;
     if (request.state === 'open') open.push(request);
     else if (await closedByError(tx, request)) failed.push(request);
   }
   const candidates = open.length > 0 ? open : failed;
   if (candidates.length <= 1) return candidates[0] ?? null;
   if (news) return null;
-  const ids = candidates.map(({ message_id }) => message_id).join(', ');
+  const ids = candidates.map(({ messageId }) => messageId).join(', ');
   throw new SubstratError(
     'conflict',
     `You hold several requests of ${to.handle}: ${ids}. Say with in_reply_to which one this answers; \`sync: true\` asks, \`sync: false\` only tells.`,
@@ -177,10 +176,10 @@ async function heldRequest(
  */
 async function servedRequest(tx: Tx, run: RunRow, to: Pick<Recipient, 'id'>): Promise<RequestRow | null> {
   const request = run.serves === null ? null : await tx.getRequest({ id: run.serves });
-  if (!request || request.asker_id !== to.id) return null;
+  if (!request || request.askerId !== to.id) return null;
   return request.state === 'open' || (await closedByError(tx, request)) ? request : null;
 }
 
-async function closedByError(tx: Tx, { reply_id: id }: RequestRow): Promise<boolean> {
+async function closedByError(tx: Tx, { replyId: id }: RequestRow): Promise<boolean> {
   return id !== null && (await tx.getMessage({ id }))?.kind === 'error';
 }

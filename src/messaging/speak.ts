@@ -55,7 +55,7 @@ async function speakToAll(
 ): Promise<string> {
   const { id, run } = speaker;
   const others = (await tx.listMembers({ channelId: channel.id })).filter(
-    (member) => member.id !== id && member.kind === 'agent' && member.terminated_at === null,
+    (member) => member.id !== id && member.kind === 'agent' && member.terminatedAt === null,
   );
   const names = new Set(
     mentioned(
@@ -65,7 +65,7 @@ async function speakToAll(
   );
   const woken = others.filter(({ wake, handle }) => wake !== 'none' && (names.has(handle) || (!run && wake === 'all')));
   const recipients = run
-    ? run.chain_depth < rules.maxChainDepth
+    ? run.chainDepth < rules.maxChainDepth
       ? await called(tx, channel.id, woken)
       : []
     : await inTurns(tx, channel.id, woken);
@@ -79,8 +79,8 @@ async function speakToAll(
       kind: 'message',
       text,
       threadId,
-      chainDepth: run?.chain_depth ?? 0,
-      payerId: run ? run.payer_id : payerOf(speaker),
+      chainDepth: run?.chainDepth ?? 0,
+      payerId: run ? run.payerId : payerOf(speaker),
       recipients,
     },
     now,
@@ -125,13 +125,13 @@ async function speakInDm(
   const { run } = speaker;
   const other = await otherSide(tx, channel, speaker.id);
   const agent = await tx.getAgent({ id: other.id });
-  if (agent?.terminated_at) throw new SubstratError('terminated', `${agent.handle} is terminated; it answers nobody.`);
+  if (agent?.terminatedAt) throw new SubstratError('terminated', `${agent.handle} is terminated; it answers nobody.`);
   if (!run && agent) {
     return sendAsPerson(tx, rules, speaker, agent, { text, threadId }, now);
   }
   const request = run && (await requestMeant(tx, { run, held: speaker.held ?? null }, other));
   if (request) return reply(tx, request, { run, text }, now);
-  const wakes = agent !== null && run !== null && run.chain_depth < rules.maxChainDepth;
+  const wakes = agent !== null && run !== null && run.chainDepth < rules.maxChainDepth;
   const messageId = await post(
     tx,
     {
@@ -141,8 +141,8 @@ async function speakInDm(
       kind: 'message',
       text,
       threadId,
-      chainDepth: run?.chain_depth ?? 0,
-      payerId: run ? run.payer_id : payerOf(speaker),
+      chainDepth: run?.chainDepth ?? 0,
+      payerId: run ? run.payerId : payerOf(speaker),
       recipients: wakes ? [{ agentId: agent.id, kind: 'news' }] : [],
     },
     now,
@@ -153,14 +153,14 @@ async function speakInDm(
 /** A thread has one beginning: whatever in it is named, that is meant. */
 async function threadOf(tx: Tx, channel: ChannelRow, id: string): Promise<string> {
   const parent = await tx.getMessage({ id });
-  if (parent?.channel_id !== channel.id || parent.deleted_at !== null) {
+  if (parent?.channelId !== channel.id || parent.deletedAt !== null) {
     throw new SubstratError('not_found', `There is no message ${shorten(id)} in ${channel.id} to answer in a thread.`);
   }
-  return parent.thread_id ?? parent.id;
+  return parent.threadId ?? parent.id;
 }
 
 async function treesOf(tx: Tx, members: readonly MemberView[]): Promise<string[]> {
-  const trees: string[] = [];
-  for (const { id } of members) trees.push(((await tx.getAgent({ id })) as AgentRow).tree_id);
+  const trees = [];
+  for (const { id } of members) trees.push(((await tx.getAgent({ id })) as AgentRow).treeId);
   return trees;
 }

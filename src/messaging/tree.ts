@@ -49,11 +49,11 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
   if (parent) await checkCaps(tx, limits, parent);
   const agent: AgentRow = {
     id,
-    tree_id: parent?.tree_id ?? id,
-    parent_id: parent?.id ?? null,
+    treeId: parent?.treeId ?? id,
+    parentId: parent?.id ?? null,
     depth: parent ? parent.depth + 1 : 0,
     name,
-    name_key: keyOf(name),
+    nameKey: keyOf(name),
     handle: await freeHandle(tx, parent, name),
     role: wanted.role,
     instructions: wanted.instructions,
@@ -61,22 +61,22 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
     model: wanted.model,
     program: wanted.program,
     workspace: wanted.workspace,
-    workspace_id: wanted.workspaceId,
+    workspaceId: wanted.workspaceId,
     tools: await scopeWithin(tx, parent, wanted.tools),
     persona: wanted.persona?.name ?? null,
-    persona_args: wanted.persona ? JSON.stringify(wanted.persona.arguments) : null,
+    personaArgs: wanted.persona ? JSON.stringify(wanted.persona.arguments) : null,
     session: null,
-    lost_session: 0,
-    node_id: wanted.nodeId,
-    spawned_by: wanted.spawnedBy,
+    lostSession: 0,
+    nodeId: wanted.nodeId,
+    spawnedBy: wanted.spawnedBy,
     ready: wanted.spawnedBy === null ? 1 : 0,
     completing: 0,
-    rest_until: 0,
+    restUntil: 0,
     rests: 0,
-    paused_at: null,
-    paused_reason: null,
-    created_at: now,
-    terminated_at: null,
+    pausedAt: null,
+    pausedReason: null,
+    createdAt: now,
+    terminatedAt: null,
   };
   await tx.insertAgent(agent);
   if (parent) await joinTeam(tx, parent, id, now);
@@ -84,7 +84,7 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
     type: 'agent_created',
     at: now,
     agentId: id,
-    data: { agentId: id, name, handle: agent.handle, parentId: agent.parent_id },
+    data: { agentId: id, name, handle: agent.handle, parentId: agent.parentId },
   });
   return agent;
 }
@@ -110,8 +110,8 @@ export async function terminateAgent(tx: Tx, agent: AgentRow, reason: string, no
   }
   for (const { id, handle } of doomed) {
     for (const request of await tx.listOpenRequestsFrom({ askerId: id })) {
-      await tx.closeRequest({ id: request.message_id, at: now });
-      await tx.killPendingDelivery({ messageId: request.message_id });
+      await tx.closeRequest({ id: request.messageId, at: now });
+      await tx.killPendingDelivery({ messageId: request.messageId });
     }
     for (const request of await tx.listOpenRequestsTo({ recipientId: id })) {
       const text = `${handle} was terminated before it answered.`;
@@ -136,8 +136,8 @@ async function scopeWithin(tx: Tx, parent: AgentRow | null, tools: readonly stri
 /** Whoever has that name where the new agent, or its parent, would meet it. */
 async function nameOwner(tx: Tx, parent: AgentRow | null, nameKey: string): Promise<AgentRow | null> {
   if (!parent) return tx.getRootByName({ nameKey });
-  if (parent.name_key === nameKey) return parent;
-  return tx.getNeighbour({ id: parent.id, parentId: parent.parent_id ?? '', nameKey });
+  if (parent.nameKey === nameKey) return parent;
+  return tx.getNeighbour({ id: parent.id, parentId: parent.parentId ?? '', nameKey });
 }
 
 export async function freeHandle(tx: Tx, parent: AgentRow | null, name: string): Promise<string> {
@@ -158,7 +158,7 @@ async function checkCaps(tx: Tx, limits: TreeLimits, parent: AgentRow): Promise<
   if ((await tx.countChildren({ id: parent.id })) >= limits.maxChildren) {
     refuse(`${parent.handle} may not have more children`, 'max_children', limits.maxChildren);
   }
-  if ((await tx.countTree({ treeId: parent.tree_id })) >= limits.maxAgents) {
+  if ((await tx.countTree({ treeId: parent.treeId })) >= limits.maxAgents) {
     refuse('The tree may not have more agents', 'max_agents', limits.maxAgents);
   }
 }

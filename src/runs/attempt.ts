@@ -105,17 +105,17 @@ export async function record(tx: Tx, attempt: Attempt, entries: readonly Entry[]
       called: progress.called || entry.type === 'tool_call_message',
     };
     await tx.insertRecord({
-      run_id: attempt.runId,
+      runId: attempt.runId,
       step: progress.step,
       attempt: attempt.number,
       type: entry.type,
       tool: entry.tool ?? null,
-      call_id: entry.callId ?? null,
-      call_key: entry.callKey ?? null,
+      callId: entry.callId ?? null,
+      callKey: entry.callKey ?? null,
       content: JSON.stringify(entry.content),
-      is_error: entry.isError ? 1 : 0,
+      isError: entry.isError ? 1 : 0,
       effect: entry.effect ? 1 : 0,
-      created_at: now,
+      createdAt: now,
     });
   }
   return progress;

@@ -36,10 +36,10 @@ export async function countDeath(tx: Tx, runs: readonly RunRow[], rules: DeathRu
       continue;
     }
     const made = (await tx.countRecords({ runId: run.id, attempt: run.attempt }))?.n ?? 0;
-    const cleared = Number(made) > run.records_at_death && run.deaths_ever < CLEARINGS * maxDeaths;
+    const cleared = Number(made) > run.recordsAtDeath && run.deathsEver < CLEARINGS * maxDeaths;
     const before = cleared ? 0 : run.deaths;
-    const counted = { deaths: before + 1, deathsEver: run.deaths_ever + 1 };
-    await tx.setDeaths({ id: run.id, ...counted, records: Math.max(Number(made), run.records_at_death) });
+    const counted = { deaths: before + 1, deathsEver: run.deathsEver + 1 };
+    await tx.setDeaths({ id: run.id, ...counted, records: Math.max(Number(made), run.recordsAtDeath) });
     if (before >= maxDeaths - 1) suspects.push(run);
   }
   return suspects.length === 1 ? (suspects[0] as RunRow) : null;
@@ -47,7 +47,7 @@ export async function countDeath(tx: Tx, runs: readonly RunRow[], rules: DeathRu
 
 /** Ends a run for good that has killed the daemon too often, pauses its agent and tells the person why. */
 export async function setAside(tx: Tx, correspondence: Correspondence, run: RunRow, now: number): Promise<void> {
-  const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
+  const agent = (await tx.getAgent({ id: run.agentId })) as AgentRow;
   const { deaths } = (await tx.getRun({ id: run.id })) as RunRow;
   const times = deaths === 1 ? 'once' : `${deaths} times in a row`;
   const reason = `The daemon died ${times} while the run ${run.id} was under way.`;
@@ -67,7 +67,7 @@ export async function clearSuspects(store: Store, nodeId: string): Promise<void>
 }
 
 async function evidence(tx: Tx, run: RunRow): Promise<string> {
-  const trigger = run.trigger_id === null ? null : await tx.getMessage({ id: run.trigger_id });
+  const trigger = run.triggerId === null ? null : await tx.getMessage({ id: run.triggerId });
   const last = await tx.getLastRecord({ runId: run.id });
   const started = trigger ? `It was started by the message ${trigger.id}: "${shorten(trigger.text, 200)}".` : '';
   const did = last

@@ -47,17 +47,17 @@ export async function completeRun(
   if (attempt.external) await returnUnanswered(tx, run);
   await tx.endCarried({ runId: run.id, state: 'acknowledged' });
   await correspondence.answerServed(tx, run, finalText, now);
-  for (const [channelId, seq] of attempt.shown) await tx.setRead({ channelId, participantId: run.agent_id, seq });
-  await tx.settleAgent({ id: run.agent_id });
+  for (const [channelId, seq] of attempt.shown) await tx.setRead({ channelId, participantId: run.agentId, seq });
+  await tx.settleAgent({ id: run.agentId });
   await tellEnded(tx, run, 'completed', null, now);
   await afterAttempt(tx, correspondence, run, now);
 }
 
 /** A run of a channel that called no tool and owed nobody a reply: nobody has heard of it. */
 async function wasIdle(tx: Tx, run: RunRow, attempt: Attempt): Promise<boolean> {
-  if (attempt.progress.called || run.serves !== null || run.trigger_id === null) return false;
-  const trigger = await tx.getMessage({ id: run.trigger_id });
-  const channel = trigger && (await tx.getChannel({ id: trigger.channel_id }));
+  if (attempt.progress.called || run.serves !== null || run.triggerId === null) return false;
+  const trigger = await tx.getMessage({ id: run.triggerId });
+  const channel = trigger && (await tx.getChannel({ id: trigger.channelId }));
   return channel !== null && channel.kind !== 'dm';
 }
 
@@ -70,7 +70,7 @@ export async function failAttempt(
   limits: { readonly maxAttempts: number },
   now: number,
 ): Promise<void> {
-  const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
+  const agent = (await tx.getAgent({ id: run.agentId })) as AgentRow;
   if (failure.kind === 'bad_session') await dropSession(tx, correspondence, agent, now);
   const rule = retryRules[failure.kind];
   const failures = run.failures + (rule.counts ? 1 : 0);
@@ -85,8 +85,8 @@ export async function failAttempt(
   await tx.appendEvent({
     type: 'run_retried',
     at: now,
-    agentId: run.agent_id,
-    data: { runId: run.id, agentId: run.agent_id, kind: failure.kind, error: failure.message, notBefore },
+    agentId: run.agentId,
+    data: { runId: run.id, agentId: run.agentId, kind: failure.kind, error: failure.message, notBefore },
   });
   if (failure.kind === 'timeout' || (!rule.counts && notBefore > now)) {
     await correspondence.passTurns(tx, agent.id, now);
@@ -104,7 +104,7 @@ export async function failAttempt(
 /** The provider does not know the session: the next attempt begins a new one with the journal of the conversation. */
 async function dropSession(tx: Tx, correspondence: Correspondence, agent: AgentRow, now: number): Promise<void> {
   await tx.loseSession({ id: agent.id });
-  if (agent.lost_session) return;
+  if (agent.lostSession) return;
   const text = `${agent.handle} begins a new session: ${agent.provider} does not know the old one any more. It is told what was said before, but not what it did and thought on the way.`;
   await correspondence.tellPerson(tx, agent, text, now);
 }
@@ -157,30 +157,30 @@ async function endBadly(
 /** However an attempt ends: the children that it spawned may run, and the agent does what is left to do. */
 async function afterAttempt(tx: Tx, correspondence: Correspondence, run: RunRow, now: number): Promise<void> {
   for (const { id } of await tx.readySpawned({ runId: run.id })) await tx.wakeAgent({ agentId: id, now });
-  const agent = await tx.getAgent({ id: run.agent_id });
-  const ended = (await tx.getRun({ id: run.id }))?.ended_at !== null;
-  if (ended) await correspondence.endTurns(tx, run.agent_id, now);
+  const agent = await tx.getAgent({ id: run.agentId });
+  const ended = (await tx.getRun({ id: run.id }))?.endedAt !== null;
+  if (ended) await correspondence.endTurns(tx, run.agentId, now);
   if (agent?.completing && ended) await correspondence.terminateAgent(tx, agent, 'it completed its work', now);
-  else await tx.wakeAgent({ agentId: run.agent_id, now });
-  if (ended) await correspondence.settleBroadcasts(tx, run.agent_id, now);
+  else await tx.wakeAgent({ agentId: run.agentId, now });
+  if (ended) await correspondence.settleBroadcasts(tx, run.agentId, now);
 }
 
 /** Whoever joins an external agent next gets the requests that the last one left open. */
 async function returnUnanswered(tx: Tx, run: RunRow): Promise<void> {
   for (const delivery of await tx.listCarried({ runId: run.id })) {
-    if (delivery.delivery_kind === 'request' && delivery.request_state === 'open') {
-      await tx.returnDelivery({ messageId: delivery.message_id, agentId: run.agent_id });
+    if (delivery.deliveryKind === 'request' && delivery.requestState === 'open') {
+      await tx.returnDelivery({ messageId: delivery.messageId, agentId: run.agentId });
     }
   }
 }
 
 async function tellEnded(tx: Tx, run: RunRow, state: string, error: string | null, now: number): Promise<void> {
-  const { id: runId, agent_id: agentId } = run;
+  const { id: runId, agentId } = run;
   const deliveries = state === 'completed' ? 'acknowledged' : 'dead';
   await tx.appendEvent({ type: 'delivery_updated', at: now, agentId, data: { agentId, runId, state: deliveries } });
   await tx.appendEvent({ type: 'run_ended', at: now, agentId, data: { runId, agentId, state, error } });
-  const trigger = run.trigger_id === null ? null : await tx.getMessage({ id: run.trigger_id });
-  const channelId = trigger?.channel_id;
+  const trigger = run.triggerId === null ? null : await tx.getMessage({ id: run.triggerId });
+  const channelId = trigger?.channelId;
   if (!channelId) return;
   await tx.appendEvent({ type: 'agent_done', at: now, agentId, channelId, data: { agentId, runId, channelId } });
 }

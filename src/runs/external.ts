@@ -124,11 +124,11 @@ export class ExternalRuns {
     const persona = await askPersona(joining, { timeoutMs: turnTimeoutMs });
     const { run, agent, scope } = await store.write(async (tx) => {
       const agent = (await tx.getAgent({ id: agentId })) as AgentRow;
-      if (agent.terminated_at !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
+      if (agent.terminatedAt !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
       // A run whose end could not be stored, or of which nobody knows that it was opened.
       const open = await tx.getLiveRun({ agentId });
       if (open) await completeRun(tx, correspondence, createAttempt(open, agent), { finalText: '' }, clock());
-      const run = await tx.insertOpenRun({ agentId, treeId: agent.tree_id, nodeId, now: clock() });
+      const run = await tx.insertOpenRun({ agentId, treeId: agent.treeId, nodeId, now: clock() });
       await tx.appendEvent({ type: 'run_started', at: clock(), agentId, data: { runId: run.id, agentId, attempt: 1 } });
       return { run, agent, scope: await tx.getScope({ id: agentId }) };
     });

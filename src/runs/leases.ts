@@ -23,12 +23,12 @@ export class LeaseWatch {
   /** Of the runs that are under way elsewhere, those whose lease is lost. */
   look(runs: readonly RunRow[], now: number): RunRow[] {
     const at = this.#monotonic();
-    const seen = runs.map(({ id, lease_until: until }) => {
+    const seen = runs.map(({ id, leaseUntil: until }) => {
       const before = this.#seen.get(id);
       return [id, before?.until === until ? before : { until, since: at }] as const;
     });
     this.#seen = new Map(seen);
-    return runs.filter(({ id, lease_until: until }) => {
+    return runs.filter(({ id, leaseUntil: until }) => {
       const unrenewed = at - (this.#seen.get(id)?.since ?? at);
       return unrenewed >= (until !== null && until < now ? this.#leaseMs / 2 : this.#leaseMs * 2);
     });

@@ -11,22 +11,22 @@ export interface Purse {
 /** People whose runs of today are used up. */
 export async function spentPeople(tx: Tx, runsPerDay: (handle: string) => number, now: number): Promise<string[]> {
   const runs = await tx.listPersonRuns({ day: dayOf(now) });
-  return runs.filter((one) => one.runs >= runsPerDay(one.handle)).map(({ person_id }) => person_id);
+  return runs.filter((one) => one.runs >= runsPerDay(one.handle)).map(({ personId }) => personId);
 }
 
 /**
  * Of what is pending, what somebody pays for: the tree while it is below its cap, or a person with runs left. The rest waits, and
  * later messages of its authors may overtake it: they belong to other chains.
  */
-export async function payableOf<T extends Pick<DeliveryView, 'payer_id'>>(
+export async function payableOf<T extends Pick<DeliveryView, 'payerId'>>(
   tx: Tx,
   run: RunRow,
   pending: readonly T[],
   { maxTreeRuns, spent }: Purse,
 ): Promise<readonly T[]> {
   // The claim has counted this run already.
-  const counted = (await tx.getTree({ id: run.tree_id }))?.runs_since_person ?? 0;
-  const pays = ({ payer_id }: T) => (payer_id === null ? counted <= maxTreeRuns : !spent.includes(payer_id));
+  const counted = (await tx.getTree({ id: run.treeId }))?.runsSincePerson ?? 0;
+  const pays = ({ payerId }: T) => (payerId === null ? counted <= maxTreeRuns : !spent.includes(payerId));
   const payable = pending.filter(pays);
   // The claim found a payer; it stands behind more than one run carries.
   return payable.length > 0 ? payable : pending;
@@ -40,9 +40,9 @@ export async function chargeRun(
   runsPerDay: (handle: string) => number,
   now: number,
 ): Promise<{ readonly personId: string; readonly text: string } | null> {
-  const personId = (await tx.getRun({ id: run.id }))?.payer_id;
+  const personId = (await tx.getRun({ id: run.id }))?.payerId;
   if (!personId) return null;
-  const runs = await tx.chargePerson({ treeId: run.tree_id, personId, day: dayOf(now) });
+  const runs = await tx.chargePerson({ treeId: run.treeId, personId, day: dayOf(now) });
   const handle = (await tx.getParticipantById({ id: personId }))?.handle ?? '';
   if (runs !== runsPerDay(handle)) return null;
   const text = `That was the last of your ${runs} runs of today ([people.${handle}] runs_per_day). What ${agent.handle} and its team still have to do for you goes on at 00:00 UTC.`;

@@ -27,13 +27,13 @@ export async function recoverRuns(options: RecoveryOptions): Promise<string[]> {
   const { store, clock, nodeId, correspondence, maxAttempts, deaths, died, endProcessGroup } = options;
   const orphans = await store.read((tx) => tx.listRunning({ nodeId }));
   await Promise.all(
-    orphans.map(({ id, pid, pid_started }) => endProcessGroup({ pid, startedAt: pid_started, runId: id })),
+    orphans.map(({ id, pid, pidStarted }) => endProcessGroup({ pid, startedAt: pidStarted, runId: id })),
   );
   await store.write(async (tx) => {
     const now = clock();
     const turns: RunRow[] = [];
     for (const run of orphans) {
-      const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
+      const agent = (await tx.getAgent({ id: run.agentId })) as AgentRow;
       if (agent.provider !== 'external') turns.push(run);
       else await completeRun(tx, correspondence, createAttempt(run, agent), { finalText: '' }, now);
     }
@@ -48,5 +48,5 @@ export async function recoverRuns(options: RecoveryOptions): Promise<string[]> {
     }
     await tx.wakeAllAgents({ nodeId, now });
   });
-  return orphans.map((run) => run.agent_id);
+  return orphans.map((run) => run.agentId);
 }

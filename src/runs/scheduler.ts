@@ -217,7 +217,7 @@ export class Scheduler {
     // After a long sleep of the machine our own leases have passed, too. Their turns continue, and the next renewal extends them.
     const leased = await store.read((tx) => tx.listLeased({}));
     const elsewhere = leased.filter((run) => !this.#live.has(run.id));
-    const lost = new Map(this.#leases.look(elsewhere, now).map((run) => [run.id, run.lease_until]));
+    const lost = new Map(this.#leases.look(elsewhere, now).map((run) => [run.id, run.leaseUntil]));
     const due = await store.read(async (tx) => {
       const [overdue] = await tx.listOverdueRequests({ now, limit: 1 });
       const [expired] = lost.keys();
@@ -230,7 +230,7 @@ export class Scheduler {
     if (!due) return;
     const more = await store.write(async (tx) => {
       // Renewed or taken meanwhile, it is not lost.
-      const runs = (await tx.listLeased({})).filter(({ id, lease_until }) => lost.get(id) === lease_until);
+      const runs = (await tx.listLeased({})).filter(({ id, leaseUntil }) => lost.get(id) === leaseUntil);
       await this.#giveBack(tx, runs, now);
       for (const { id } of await tx.listNewlyPaused({ maxTreeRuns })) {
         const root = await tx.getAgent({ id });
@@ -257,7 +257,7 @@ export class Scheduler {
   /** Runs of a node that is not heard of are tried again. For another node's runs that counts like its death. */
   async #giveBack(tx: Tx, runs: readonly RunRow[], now: number): Promise<void> {
     const { nodeId, correspondence, maxAttempts, maxDeaths } = this.#options;
-    const byNode = Map.groupBy(runs, (run) => run.node_id);
+    const byNode = Map.groupBy(runs, (run) => run.nodeId);
     for (const [node, lost] of byNode) {
       const guilty = node === nodeId ? null : await countDeath(tx, lost, { maxDeaths, boot: null });
       for (const run of lost) {

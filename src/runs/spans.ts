@@ -20,9 +20,9 @@ export async function traceOf(
   carried: readonly DeliveryView[],
   built: ClaimTrace['built'],
 ): Promise<ClaimTrace> {
-  const trigger = carried.find((delivery) => delivery.delivery_kind !== 'news') ?? carried[0];
+  const trigger = carried.find((delivery) => delivery.deliveryKind !== 'news') ?? carried[0];
   // What the daemon answers in somebody's place, such as at a deadline, goes on where the question was.
-  const asked = trigger?.in_reply_to && !trigger.trace ? await tx.getMessage({ id: trigger.in_reply_to }) : null;
+  const asked = trigger?.inReplyTo && !trigger.trace ? await tx.getMessage({ id: trigger.inReplyTo }) : null;
   const parent = trigger?.trace ?? asked?.trace ?? null;
   const others = new Set(carried.map(({ trace }) => trace).filter((trace) => trace !== null && trace !== parent));
   return { parent, links: [...others] as string[], messages: carried.length, built };
@@ -37,7 +37,7 @@ export function openRunSpans(
   since: number,
 ): RunSpans {
   const span = startRunSpan(tracer, run, agent, { parent, links, at: since });
-  span.child('claim', { 'substrat.run.id': run.id, 'substrat.node.id': run.node_id }, since).end();
+  span.child('claim', { 'substrat.run.id': run.id, 'substrat.node.id': run.nodeId }, since).end();
   span.child('build_prompt', { 'substrat.prompt.messages': messages }, built.from).end(built.to);
   return new RunSpans(span);
 }
@@ -51,7 +51,7 @@ export function startRunSpan(tracer: Tracer, run: RunRow, agent: AgentRow, from:
     'gen_ai.request.model': agent.model,
     'substrat.run.id': run.id,
     'substrat.run.attempt': run.attempt,
-    'substrat.tree.id': run.tree_id,
+    'substrat.tree.id': run.treeId,
   };
   return tracer.start(`invoke_agent ${agent.handle}`, attributes, from);
 }

@@ -50,7 +50,7 @@ export async function startRun(
   now: number,
   { traced = false, purse = null }: { readonly traced?: boolean; readonly purse?: Purse | null } = {},
 ): Promise<Started | null> {
-  const agent = (await tx.getAgent({ id: run.agent_id })) as AgentRow;
+  const agent = (await tx.getAgent({ id: run.agentId })) as AgentRow;
   const carried = run.attempt === 1 ? await inject(tx, run, purse) : await tx.listCarried({ runId: run.id });
   if (carried.length === 0) return null;
 
@@ -72,14 +72,14 @@ export async function startRun(
     agentId: agent.id,
     data: { runId: run.id, agentId: agent.id, attempt: run.attempt },
   });
-  const messageIds = carried.map((delivery) => delivery.message_id);
+  const messageIds = carried.map((delivery) => delivery.messageId);
   await tx.appendEvent({
     type: 'delivery_updated',
     at: now,
     agentId: agent.id,
     data: { agentId: agent.id, runId: run.id, state: 'injected', messageIds },
   });
-  const channelId = (carried.find((delivery) => delivery.delivery_kind !== 'news') ?? carried[0])?.channel_id;
+  const channelId = (carried.find((delivery) => delivery.deliveryKind !== 'news') ?? carried[0])?.channelId;
   await tx.appendEvent({
     type: 'agent_typing',
     at: now,
@@ -123,14 +123,14 @@ async function build(
   journal: readonly JournalEntry[],
 ): Promise<Pick<Started, 'messages' | 'prompt'> & { shown: Map<string, number> }> {
   const { messages, shown } = await withContext(tx, agent, carried);
-  const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
+  const conversation = agent.lostSession ? await conversationOf(tx, agent.id) : [];
   return { messages, shown, prompt: buildPrompt({ conversation, messages, journal }) };
 }
 
 /** What stands in an agent's system prompt beside its instructions: its memory, and where it can be heard. */
 async function known(tx: Tx, agent: AgentRow): Promise<[BlockView[], ChannelRow[]]> {
   const joined = await tx.listJoined({ participantId: agent.id, limit: MAX_CHANNELS });
-  return [await tx.listSeenBlocks({ readerId: agent.id }), joined.filter(({ team_of }) => team_of === null)];
+  return [await tx.listSeenBlocks({ readerId: agent.id }), joined.filter(({ teamOf }) => teamOf === null)];
 }
 
 /** The prompt that a turn would begin with now, section by section: what is known of it before it is there. */
@@ -144,27 +144,27 @@ export async function previewPrompt(tx: Tx, agent: AgentRow, persona: PersonaPro
     size: delivery.text.length,
   }));
   const { messages } = await withContext(tx, agent, withinReason(chooseCarried(pending)).deliveries);
-  const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
+  const conversation = agent.lostSession ? await conversationOf(tx, agent.id) : [];
   const text = buildPrompt({ conversation, messages, journal: [] });
   return text === '' ? sections : [...sections, { name: 'messages', text }];
 }
 
 /** Chooses what the run carries and marks it; the run knows from then on what it serves, and who pays for it. */
 export async function inject(tx: Tx, run: RunRow, purse: Purse | null = null): Promise<readonly DeliveryView[]> {
-  const pending = await tx.listPendingSizes({ agentId: run.agent_id, limit: MAX_CARRIED });
+  const pending = await tx.listPendingSizes({ agentId: run.agentId, limit: MAX_CARRIED });
   const payable = purse ? await payableOf(tx, run, pending, purse) : pending;
   const { serves, deliveries: chosen } = withinReason(chooseCarried(payable));
-  for (const { message_id } of chosen) {
-    await tx.injectDelivery({ messageId: message_id, agentId: run.agent_id, runId: run.id });
+  for (const { messageId } of chosen) {
+    await tx.injectDelivery({ messageId, agentId: run.agentId, runId: run.id });
   }
   const deliveries = await tx.listCarried({ runId: run.id });
-  const trigger = deliveries.find((delivery) => delivery.delivery_kind !== 'news') ?? deliveries[0];
+  const trigger = deliveries.find((delivery) => delivery.deliveryKind !== 'news') ?? deliveries[0];
   await tx.setRunStart({
     id: run.id,
     serves,
-    triggerId: trigger?.message_id ?? null,
+    triggerId: trigger?.messageId ?? null,
     chainDepth: chainDepth(deliveries),
-    payerId: trigger?.payer_id ?? null,
+    payerId: trigger?.payerId ?? null,
   });
   return deliveries;
 }
@@ -180,11 +180,11 @@ function readable(sizes: readonly { readonly size: number }[]): number {
   return MAX_CARRIED;
 }
 
-type Sized = Pick<DeliveryView, 'delivery_kind'> & { readonly size: number };
+type Sized = Pick<DeliveryView, 'deliveryKind'> & { readonly size: number };
 
 /** The one that starts the run, and the others in order until there are enough; the rest stays pending. */
 function withinReason<T extends Sized>(chosen: Carried<T>): Carried<T> {
-  const first = chosen.deliveries.find((delivery) => delivery.delivery_kind !== 'news') ?? chosen.deliveries[0];
+  const first = chosen.deliveries.find((delivery) => delivery.deliveryKind !== 'news') ?? chosen.deliveries[0];
   let size = 0;
   const deliveries = chosen.deliveries.filter((delivery) => {
     size += delivery.size;
@@ -205,12 +205,12 @@ async function withContext(
     seq: delivery.seq,
     message: { ...toCarriedMessage(delivery), ...(delivery.broadcast !== null && ({ broadcast } as const)) },
   }));
-  const ids = new Set(carried.map((delivery) => delivery.message_id));
-  for (const channelId of new Set(carried.filter(isSaidToAll).map((delivery) => delivery.channel_id))) {
+  const ids = new Set(carried.map((delivery) => delivery.messageId));
+  for (const channelId of new Set(carried.filter(isSaidToAll).map((delivery) => delivery.channelId))) {
     const member = await tx.getMember({ channelId, participantId: agent.id });
     if (!member) continue;
-    const said = await tx.listSaid({ channelId, readerId: agent.id, after: member.read_seq, limit: MAX_CONTEXT });
-    shown.set(channelId, said[0]?.seq ?? member.read_seq);
+    const said = await tx.listSaid({ channelId, readerId: agent.id, after: member.readSeq, limit: MAX_CONTEXT });
+    shown.set(channelId, said[0]?.seq ?? member.readSeq);
     for (const { id, seq, handle, text: whole } of said) {
       if (ids.has(id)) continue;
       const text = shorten(whole, MAX_CONTEXT_TEXT);
@@ -223,39 +223,39 @@ async function withContext(
 }
 
 /** In a channel that people made; a team's is its own business. */
-function isSaidToAll({ channel_kind, team_of }: DeliveryView): boolean {
-  return channel_kind !== 'dm' && team_of === null;
+function isSaidToAll({ channelKind, teamOf }: DeliveryView): boolean {
+  return channelKind !== 'dm' && teamOf === null;
 }
 
 /** 0 where a person's message is carried, else one more than the deepest that is. */
 function chainDepth(carried: readonly DeliveryView[]): number {
-  if (carried.some((delivery) => delivery.author_kind === 'person')) return 0;
-  return Math.max(0, ...carried.map((delivery) => delivery.chain_depth)) + 1;
+  if (carried.some((delivery) => delivery.authorKind === 'person')) return 0;
+  return Math.max(0, ...carried.map((delivery) => delivery.chainDepth)) + 1;
 }
 
 export function toCarriedMessage(delivery: DeliveryView): CarriedMessage {
   const message = {
-    id: delivery.message_id,
+    id: delivery.messageId,
     from: authorOf(delivery),
-    channelId: delivery.channel_id,
+    channelId: delivery.channelId,
     text: delivery.text,
     kind: kindOf(delivery),
-    ...(isSaidToAll(delivery) && { channel: delivery.channel_id }),
+    ...(isSaidToAll(delivery) && { channel: delivery.channelId }),
   };
-  return delivery.in_reply_to === null ? message : { ...message, inReplyTo: delivery.in_reply_to };
+  return delivery.inReplyTo === null ? message : { ...message, inReplyTo: delivery.inReplyTo };
 }
 
 /** Neighbours call each other by their names; in a channel there are others, and handles are what mentions them. */
 function authorOf(delivery: DeliveryView): string {
-  const { author_kind, author_handle, author_name } = delivery;
-  if (author_handle === USER_ID) return USER;
-  return author_kind === 'person' || isSaidToAll(delivery) ? author_handle : (author_name ?? author_handle);
+  const { authorKind, authorHandle, authorName } = delivery;
+  if (authorHandle === USER_ID) return USER;
+  return authorKind === 'person' || isSaidToAll(delivery) ? authorHandle : (authorName ?? authorHandle);
 }
 
 function kindOf(delivery: DeliveryView): CarriedKind {
   if (delivery.late) return 'late';
   if (delivery.kind === 'reply' || delivery.kind === 'error' || delivery.kind === 'notice') return delivery.kind;
-  return delivery.delivery_kind === 'request' ? 'request' : 'news';
+  return delivery.deliveryKind === 'request' ? 'request' : 'news';
 }
 
 /** What was said in earlier turns, oldest first, as much of the newest as there is room for. */
@@ -264,7 +264,7 @@ async function conversationOf(tx: Tx, agentId: string): Promise<string[]> {
   let room = MAX_CONVERSATION;
   for (const run of await tx.listRuns({ agentId, state: 'completed', before: null, limit: MAX_PAST_TURNS })) {
     const carried = await tx.listDeliveriesOfRun({ runId: run.id });
-    const turn = renderPastTurn(carried.map(toCarriedMessage), run.final_text ?? '');
+    const turn = renderPastTurn(carried.map(toCarriedMessage), run.finalText ?? '');
     room -= turn.length;
     if (room < 0) break;
     turns.unshift(turn);
@@ -276,19 +276,19 @@ async function conversationOf(tx: Tx, agentId: string): Promise<string[]> {
 function journalOf(records: readonly RunMessageRow[]): JournalEntry[] {
   const calls = new Map<string, RunMessageRow>();
   const journal: JournalEntry[] = [];
-  const ended = new Set(records.flatMap((row) => (row.type === 'tool_return_message' ? (row.call_id ?? []) : [])));
+  const ended = new Set(records.flatMap((row) => (row.type === 'tool_return_message' ? (row.callId ?? []) : [])));
   for (const row of records) {
     if (row.type === 'assistant_message') journal.push({ type: 'text', text: JSON.parse(row.content) as string });
-    if (row.type === 'tool_call_message' && row.call_id) {
-      calls.set(row.call_id, row);
+    if (row.type === 'tool_call_message' && row.callId) {
+      calls.set(row.callId, row);
       // Only what was written down before it began has a key.
-      if (row.call_key && row.tool && !ended.has(row.call_id)) {
+      if (row.callKey && row.tool && !ended.has(row.callId)) {
         const result = { outcome: 'unknown' };
         journal.push({ type: 'call', tool: row.tool, arguments: JSON.parse(row.content), result });
       }
     }
-    if (row.type !== 'tool_return_message' || row.is_error || !row.call_id) continue;
-    const call = calls.get(row.call_id);
+    if (row.type !== 'tool_return_message' || row.isError || !row.callId) continue;
+    const call = calls.get(row.callId);
     if (!call?.tool) continue;
     journal.push({
       type: 'call',

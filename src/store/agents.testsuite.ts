@@ -78,8 +78,8 @@ export function testAgents({ read, write }: StoreKit): void {
 
     test('a neighbour is found by its name, one hop away and not further', async () => {
       const { lead, one, two, below } = await addTeam();
-      const find = async ({ id, parent_id }: AgentRow, { name_key }: AgentRow) =>
-        (await read((tx) => tx.getNeighbour({ id, parentId: parent_id ?? '', nameKey: name_key })))?.id;
+      const find = async ({ id, parentId }: AgentRow, { nameKey }: AgentRow) =>
+        (await read((tx) => tx.getNeighbour({ id, parentId: parentId ?? '', nameKey })))?.id;
       expect(await find(one, lead)).toBe(lead.id);
       expect(await find(one, two)).toBe(two.id);
       expect(await find(one, below)).toBe(below.id);
@@ -112,9 +112,9 @@ export function testAgents({ read, write }: StoreKit): void {
       const { lead } = await addTeam();
       const name = `x-${lead.id}`;
       const [old, young] = await write(async (tx) => [
-        await addAgent(tx, { parent: lead, name, created_at: 20 }),
-        await addAgent(tx, { name, created_at: 30 }),
-        await addAgent(tx, { name, created_at: 10, terminated_at: 40 }),
+        await addAgent(tx, { parent: lead, name, createdAt: 20 }),
+        await addAgent(tx, { name, createdAt: 30 }),
+        await addAgent(tx, { name, createdAt: 10, terminatedAt: 40 }),
       ]);
       expect((await read((tx) => tx.getRootByName({ nameKey: name })))?.id).toBe(young?.id);
       expect(idsOf(await read((tx) => tx.listAgentsNamed({ nameKey: name })))).toEqual([old?.id, young?.id]);
@@ -124,7 +124,7 @@ export function testAgents({ read, write }: StoreKit): void {
       const at = 1_000_000_000;
       const made = await write(async (tx) => {
         const agents = [];
-        for (let i = 0; i < 7; i++) agents.push(await addAgent(tx, { created_at: at + Math.floor(i / 3) }));
+        for (let i = 0; i < 7; i++) agents.push(await addAgent(tx, { createdAt: at + Math.floor(i / 3) }));
         return agents;
       });
       await write((tx) => tx.setTerminated({ id: (made[0] as AgentRow).id, at: 5 }));
@@ -135,11 +135,11 @@ export function testAgents({ read, write }: StoreKit): void {
           const views = await read((tx) => tx.listAgentViews({ after, limit: 2, all }));
           found.push(...idsOf(views));
           const last = views.at(-1);
-          after = last ? { createdAt: last.created_at, id: last.id } : null;
+          after = last ? { createdAt: last.createdAt, id: last.id } : null;
         }
         return found;
       };
-      const inOrder = made.toSorted((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
+      const inOrder = made.toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
       expect(await page(true)).toEqual(idsOf(inOrder));
       expect(await page(false)).toEqual(idsOf(inOrder).filter((id) => id !== made[0]?.id));
       expect(await read((tx) => tx.listAgentViews({ after: null, limit: 3, all: true }))).toHaveLength(3);
@@ -171,21 +171,21 @@ export function testAgents({ read, write }: StoreKit): void {
         await tx.setCompleting({ id });
         await tx.restAgent({ id, until: 4_000_000_000_000, rests: 2 });
       });
-      const rested = { session: 's', completing: 1, rest_until: 4_000_000_000_000, rests: 2, terminated_at: null };
+      const rested = { session: 's', completing: 1, restUntil: 4_000_000_000_000, rests: 2, terminatedAt: null };
       expect(await now()).toMatchObject(rested);
       await write((tx) => tx.loseSession({ id }));
-      expect(await now()).toMatchObject({ session: null, lost_session: 1, rests: 2 });
+      expect(await now()).toMatchObject({ session: null, lostSession: 1, rests: 2 });
       await write((tx) => tx.settleAgent({ id }));
-      expect(await now()).toMatchObject({ lost_session: 0, rests: 0, rest_until: 0 });
+      expect(await now()).toMatchObject({ lostSession: 0, rests: 0, restUntil: 0 });
       await write((tx) => tx.setTerminated({ id, at: 7 }));
-      expect(await now()).toMatchObject({ completing: 0, terminated_at: 7 });
+      expect(await now()).toMatchObject({ completing: 0, terminatedAt: 7 });
       const nobody = write((tx) => tx.restAgent({ id: 'nobody', until: 1, rests: 1 }));
       await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
     });
 
     test('what a run spawned becomes ready once', async () => {
       const { lead } = await addTeam();
-      const child = await write((tx) => addAgent(tx, { parent: lead, ready: 0, spawned_by: `run-${lead.id}` }));
+      const child = await write((tx) => addAgent(tx, { parent: lead, ready: 0, spawnedBy: `run-${lead.id}` }));
       expect(await write((tx) => tx.readySpawned({ runId: `run-${lead.id}` }))).toEqual([{ id: child.id }]);
       expect(await read((tx) => tx.getAgent({ id: child.id }))).toMatchObject({ ready: 1 });
       expect(await write((tx) => tx.readySpawned({ runId: `run-${lead.id}` }))).toEqual([]);
@@ -197,15 +197,15 @@ export function testAgents({ read, write }: StoreKit): void {
         return [root, await addAgent(tx, { parent: root, provider: 'external' }), await addAgent(tx, { parent: root })];
       });
       await write((tx) => tx.setTerminated({ id: (gone as AgentRow).id, at: 1 }));
-      expect(idsOf(await read((tx) => tx.listExternalAgents({ nodeId: here?.node_id as string })))).toEqual([here?.id]);
+      expect(idsOf(await read((tx) => tx.listExternalAgents({ nodeId: here?.nodeId as string })))).toEqual([here?.id]);
     });
   });
 
   describe('channels', () => {
     test('are found by id, by pair and by team', async () => {
       const { lead } = await addTeam();
-      const base = { kind: 'private', topic: 'Ü', pair: null, team_of: null, created_at: 3, created_by: null } as const;
-      const team = { ...base, id: `team-${lead.id}`, team_of: lead.id };
+      const base = { kind: 'private', topic: 'Ü', pair: null, teamOf: null, createdAt: 3, createdBy: null } as const;
+      const team = { ...base, id: `team-${lead.id}`, teamOf: lead.id };
       const dm = { ...base, kind: 'dm' as const, id: `dm-${lead.id}`, pair: `${lead.id}:user` };
       await write(async (tx) => {
         await tx.insertChannel(team);

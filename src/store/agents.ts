@@ -13,17 +13,17 @@ export interface AgentView extends AgentRow {
 }
 
 export function agentQueries({ db, all, one, run, fetch }: Queries) {
-  const insertParticipant = run((p: { id: string; handle: string; handle_key: string; created_at: number }) =>
+  const insertParticipant = run((p: { id: string; handle: string; handleKey: string; createdAt: number }) =>
     db.insertInto('participants').values({
       id: p.id,
       kind: 'agent',
       handle: p.handle,
-      handle_key: p.handle_key,
-      created_at: p.created_at,
+      handleKey: p.handleKey,
+      createdAt: p.createdAt,
     }),
   );
   const insertTree = run((p: { id: string }) =>
-    db.insertInto('trees').values({ id: p.id, runs_since_person: 0, last_claim: 0, told_paused: 0 }),
+    db.insertInto('trees').values({ id: p.id, runsSincePerson: 0, lastClaim: 0, toldPaused: 0 }),
   );
   const insertAgent = (agent: AgentRow) => fetch(db.insertInto('agents').values(agent));
   const views = () =>
@@ -34,7 +34,7 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
         eb
           .selectFrom('runs')
           .select(eb.fn.countAll<number>().as('n'))
-          .whereRef('runs.agent_id', '=', 'agents.id')
+          .whereRef('runs.agentId', '=', 'agents.id')
           // The condition of the index of live runs, without which all runs of the agent would be read.
           .where('runs.state', 'in', [sql.lit<RunState>('created'), sql.lit<RunState>('running')])
           .where('runs.state', '=', sql.lit('running'))
@@ -42,22 +42,22 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
         eb
           .selectFrom('requests')
           .select(eb.fn.countAll<number>().as('n'))
-          .whereRef('requests.asker_id', '=', 'agents.id')
+          .whereRef('requests.askerId', '=', 'agents.id')
           .where('requests.state', '=', sql.lit('open'))
           .as('asking'),
         eb
           .selectFrom('deliveries')
           .select(eb.fn.countAll<number>().as('n'))
-          .whereRef('deliveries.agent_id', '=', 'agents.id')
+          .whereRef('deliveries.agentId', '=', 'agents.id')
           .where('deliveries.state', '=', sql.lit('pending'))
           .where('deliveries.round', '<', sql.lit(2))
           .as('pending'),
       ]);
   const pause = run((p: { id: string; at: number | null; reason: string | null }) =>
-    db.updateTable('agents').set({ paused_at: p.at, paused_reason: p.reason }).where('id', '=', p.id),
+    db.updateTable('agents').set({ pausedAt: p.at, pausedReason: p.reason }).where('id', '=', p.id),
   );
-  const rest = run((p: { id: string; rest_until: number; rests: number }) =>
-    db.updateTable('agents').set({ rest_until: p.rest_until, rests: p.rests }).where('id', '=', p.id),
+  const rest = run((p: { id: string; restUntil: number; rests: number }) =>
+    db.updateTable('agents').set({ restUntil: p.restUntil, rests: p.rests }).where('id', '=', p.id),
   );
 
   const scopes = all((p: { id: string }) =>
@@ -65,13 +65,13 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
       .withRecursive('above', (q) =>
         q
           .selectFrom('agents')
-          .select(['id', 'parent_id', 'tools'])
+          .select(['id', 'parentId', 'tools'])
           .where('id', '=', p.id)
           .unionAll(
             q
               .selectFrom('agents')
-              .innerJoin('above', 'agents.id', 'above.parent_id')
-              .select(['agents.id', 'agents.parent_id', 'agents.tools']),
+              .innerJoin('above', 'agents.id', 'above.parentId')
+              .select(['agents.id', 'agents.parentId', 'agents.tools']),
           ),
       )
       .selectFrom('above')
@@ -82,46 +82,46 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
     db
       .selectFrom('agents')
       .select((eb) => eb.fn.countAll<number>().as('n'))
-      .where('tree_id', '=', p.treeId)
-      .where('terminated_at', 'is', null),
+      .where('treeId', '=', p.treeId)
+      .where('terminatedAt', 'is', null),
   );
   const childCount = one((p: { id: string }) =>
     db
       .selectFrom('agents')
       .select((eb) => eb.fn.countAll<number>().as('n'))
-      .where('parent_id', '=', p.id)
-      .where('terminated_at', 'is', null),
+      .where('parentId', '=', p.id)
+      .where('terminatedAt', 'is', null),
   );
 
   return {
     insertAgent: async (agent: AgentRow): Promise<void> => {
-      const handle_key = agent.handle.toLowerCase();
-      await insertParticipant({ id: agent.id, handle: agent.handle, handle_key, created_at: agent.created_at });
-      if (agent.parent_id === null) await insertTree({ id: agent.id });
+      const handleKey = agent.handle.toLowerCase();
+      await insertParticipant({ id: agent.id, handle: agent.handle, handleKey, createdAt: agent.createdAt });
+      if (agent.parentId === null) await insertTree({ id: agent.id });
       await insertAgent(agent);
     },
     getAgent: one((p: { id: string }) => db.selectFrom('agents').selectAll().where('id', '=', p.id)),
     getParticipant: one((p: { handleKey: string }) =>
-      db.selectFrom('participants').selectAll().where('handle_key', '=', p.handleKey),
+      db.selectFrom('participants').selectAll().where('handleKey', '=', p.handleKey),
     ),
     getParticipantById: one((p: { id: string }) => db.selectFrom('participants').selectAll().where('id', '=', p.id)),
     getAgentView: one((p: { id: string }) => views().where('agents.id', '=', p.id)) as (p: {
       id: string;
     }) => Promise<AgentView | null>,
     /** Parent, children and siblings that live, oldest first. */
-    listNeighbours: (agent: Pick<AgentRow, 'id' | 'parent_id'>) =>
+    listNeighbours: (agent: Pick<AgentRow, 'id' | 'parentId'>) =>
       fetch(
         views()
-          .where('terminated_at', 'is', null)
+          .where('terminatedAt', 'is', null)
           .where('agents.id', '<>', agent.id)
           .where((eb) =>
             eb.or([
-              eb('agents.id', '=', agent.parent_id),
-              eb('parent_id', '=', agent.parent_id),
-              eb('parent_id', '=', agent.id),
+              eb('agents.id', '=', agent.parentId),
+              eb('parentId', '=', agent.parentId),
+              eb('parentId', '=', agent.id),
             ]),
           )
-          .orderBy('created_at')
+          .orderBy('createdAt')
           .orderBy('agents.id'),
       ) as Promise<AgentView[]>,
     /** One hop away by name; a root has no siblings. */
@@ -129,40 +129,38 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
       db
         .selectFrom('agents')
         .selectAll()
-        .where('name_key', '=', p.nameKey)
-        .where('terminated_at', 'is', null)
+        .where('nameKey', '=', p.nameKey)
+        .where('terminatedAt', 'is', null)
         .where('id', '<>', p.id)
-        .where((eb) =>
-          eb.or([eb('parent_id', '=', p.id), eb('parent_id', '=', p.parentId), eb('id', '=', p.parentId)]),
-        ),
+        .where((eb) => eb.or([eb('parentId', '=', p.id), eb('parentId', '=', p.parentId), eb('id', '=', p.parentId)])),
     ),
     /** Live siblings; roots have none. */
     listSiblings: all((p: { id: string; parentId: string }) =>
       db
         .selectFrom('agents')
         .selectAll()
-        .where('parent_id', '=', p.parentId)
+        .where('parentId', '=', p.parentId)
         .where('id', '<>', p.id)
-        .where('terminated_at', 'is', null)
-        .orderBy('created_at')
+        .where('terminatedAt', 'is', null)
+        .orderBy('createdAt')
         .orderBy('id'),
     ),
     listChildren: all((p: { id: string }) =>
       db
         .selectFrom('agents')
         .selectAll()
-        .where('parent_id', '=', p.id)
-        .where('terminated_at', 'is', null)
-        .orderBy('created_at')
+        .where('parentId', '=', p.id)
+        .where('terminatedAt', 'is', null)
+        .orderBy('createdAt')
         .orderBy('id'),
     ),
     getRootByName: one((p: { nameKey: string }) =>
       db
         .selectFrom('agents')
         .selectAll()
-        .where('name_key', '=', p.nameKey)
-        .where('parent_id', 'is', null)
-        .where('terminated_at', 'is', null),
+        .where('nameKey', '=', p.nameKey)
+        .where('parentId', 'is', null)
+        .where('terminatedAt', 'is', null),
     ),
     countTree: async (p: { treeId: string }): Promise<number> => (await treeSize(p))?.n ?? 0,
     countChildren: async (p: { id: string }): Promise<number> => (await childCount(p))?.n ?? 0,
@@ -171,23 +169,23 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
       db
         .selectFrom('agents')
         .selectAll()
-        .where('name_key', '=', p.nameKey)
-        .where('terminated_at', 'is', null)
-        .orderBy('created_at')
+        .where('nameKey', '=', p.nameKey)
+        .where('terminatedAt', 'is', null)
+        .orderBy('createdAt')
         .orderBy('id'),
     ),
     listAgentViews: ({ after, limit, all: everyone }: { after: AgentCursor | null; limit: number; all: boolean }) =>
       fetch(
         views()
-          .$if(!everyone, (q) => q.where('terminated_at', 'is', null))
+          .$if(!everyone, (q) => q.where('terminatedAt', 'is', null))
           .$if(after !== null, (q) =>
             q
-              .where('created_at', '>=', after?.createdAt ?? 0) // where the index starts
+              .where('createdAt', '>=', after?.createdAt ?? 0) // where the index starts
               .where((eb) =>
-                eb.or([eb('created_at', '>', after?.createdAt ?? 0), eb('agents.id', '>', after?.id ?? '')]),
+                eb.or([eb('createdAt', '>', after?.createdAt ?? 0), eb('agents.id', '>', after?.id ?? '')]),
               ),
           )
-          .orderBy('created_at')
+          .orderBy('createdAt')
           .orderBy('agents.id')
           .limit(limit),
       ) as Promise<AgentView[]>,
@@ -199,12 +197,12 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
             .selectFrom('agents')
             .select('id')
             .where('id', '=', p.id)
-            .unionAll(q.selectFrom('agents').innerJoin('below', 'agents.parent_id', 'below.id').select('agents.id')),
+            .unionAll(q.selectFrom('agents').innerJoin('below', 'agents.parentId', 'below.id').select('agents.id')),
         )
         .selectFrom('agents')
         .innerJoin('below', 'below.id', 'agents.id')
         .selectAll('agents')
-        .where('terminated_at', 'is', null),
+        .where('terminatedAt', 'is', null),
     ),
     /** What holds for an agent: its own scope within those of all its ancestors. */
     getScope: async (p: { id: string }): Promise<Scope> =>
@@ -215,17 +213,17 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
         .withRecursive('above', (q) =>
           q
             .selectFrom('agents')
-            .select(['parent_id', 'depth'])
+            .select(['parentId', 'depth'])
             .where('id', '=', p.id)
             .unionAll(
               q
                 .selectFrom('agents')
-                .innerJoin('above', 'agents.id', 'above.parent_id')
-                .select(['agents.parent_id', 'agents.depth']),
+                .innerJoin('above', 'agents.id', 'above.parentId')
+                .select(['agents.parentId', 'agents.depth']),
             ),
         )
         .selectFrom('agents')
-        .innerJoin('above', 'above.parent_id', 'agents.id')
+        .innerJoin('above', 'above.parentId', 'agents.id')
         .selectAll('agents')
         .orderBy('agents.depth', 'desc'),
     ),
@@ -238,11 +236,11 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
         .selectFrom('agents')
         .selectAll()
         .where('provider', '=', 'external')
-        .where('node_id', '=', p.nodeId)
-        .where('terminated_at', 'is', null),
+        .where('nodeId', '=', p.nodeId)
+        .where('terminatedAt', 'is', null),
     ),
     setTerminated: run((p: { id: string; at: number }) =>
-      db.updateTable('agents').set({ terminated_at: p.at, completing: 0 }).where('id', '=', p.id),
+      db.updateTable('agents').set({ terminatedAt: p.at, completing: 0 }).where('id', '=', p.id),
     ),
     setPaused: async (p: { id: string; at: number | null; reason: string | null }): Promise<void> => {
       if ((await pause(p)) !== 1) throw new SubstratError('not_found', `There is no agent ${p.id}.`);
@@ -253,23 +251,23 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
     ),
     /** The provider does not know it: the next one begins with the journal of the conversation. */
     loseSession: run((p: { id: string }) =>
-      db.updateTable('agents').set({ session: null, lost_session: 1 }).where('id', '=', p.id),
+      db.updateTable('agents').set({ session: null, lostSession: 1 }).where('id', '=', p.id),
     ),
     /** The children that a run spawned and that waited for its attempt to end. */
     readySpawned: all((p: { runId: string }) =>
       db
         .updateTable('agents')
         .set({ ready: 1 })
-        .where('spawned_by', '=', p.runId)
+        .where('spawnedBy', '=', p.runId)
         .where('ready', '=', 0)
         .returning('id'),
     ),
     /** A turn has ended well: nothing puts the agent off, and its session knows what was said. */
     settleAgent: run((p: { id: string }) =>
-      db.updateTable('agents').set({ rest_until: 0, rests: 0, lost_session: 0 }).where('id', '=', p.id),
+      db.updateTable('agents').set({ restUntil: 0, rests: 0, lostSession: 0 }).where('id', '=', p.id),
     ),
     restAgent: async (p: { id: string; until: number; rests: number }): Promise<void> => {
-      const changed = await rest({ id: p.id, rest_until: p.until, rests: p.rests });
+      const changed = await rest({ id: p.id, restUntil: p.until, rests: p.rests });
       if (changed !== 1) throw new SubstratError('not_found', `There is no agent ${p.id}.`);
     },
   };

@@ -11,19 +11,19 @@ export function blockQueries({ db, all, one, run }: Queries) {
   const views = () =>
     db
       .selectFrom('blocks')
-      .innerJoin('participants', 'participants.id', 'owner_id')
+      .innerJoin('participants', 'participants.id', 'ownerId')
       .selectAll('blocks')
       .select('participants.handle as owner');
   const seen = (p: { readerId: string }) =>
     views()
-      .where('blocks.deleted_at', 'is', null)
+      .where('blocks.deletedAt', 'is', null)
       .where((eb) =>
         eb.or([
-          eb('blocks.owner_id', '=', p.readerId),
+          eb('blocks.ownerId', '=', p.readerId),
           eb(
             'blocks.id',
             'in',
-            db.selectFrom('block_readers').select('block_id').where('block_readers.agent_id', '=', p.readerId),
+            db.selectFrom('block_readers').select('blockId').where('block_readers.agentId', '=', p.readerId),
           ),
         ]),
       );
@@ -32,15 +32,15 @@ export function blockQueries({ db, all, one, run }: Queries) {
     insertBlock: run((p: BlockRow) =>
       db.insertInto('blocks').values({
         id: p.id,
-        owner_id: p.owner_id,
+        ownerId: p.ownerId,
         label: p.label,
-        label_key: p.label_key,
+        labelKey: p.labelKey,
         text: p.text,
         version: p.version,
         open: p.open,
-        created_at: p.created_at,
-        updated_at: p.updated_at,
-        deleted_at: p.deleted_at,
+        createdAt: p.createdAt,
+        updatedAt: p.updatedAt,
+        deletedAt: p.deletedAt,
       }),
     ),
     /** Changes it if it is still at the version before; answers how many rows that were. */
@@ -48,55 +48,53 @@ export function blockQueries({ db, all, one, run }: Queries) {
       (p: { id: string; before: number; version: number; text: string; at: number; deletedAt: number | null }) =>
         db
           .updateTable('blocks')
-          .set({ text: p.text, version: p.version, updated_at: p.at, deleted_at: p.deletedAt })
+          .set({ text: p.text, version: p.version, updatedAt: p.at, deletedAt: p.deletedAt })
           .where('id', '=', p.id)
           .where('version', '=', p.before),
     ),
     /** The owner's own of that label, also when it is deleted. */
     getBlockOf: one((p: { ownerId: string; labelKey: string }) =>
-      views().where('blocks.owner_id', '=', p.ownerId).where('blocks.label_key', '=', p.labelKey),
+      views().where('blocks.ownerId', '=', p.ownerId).where('blocks.labelKey', '=', p.labelKey),
     ),
     /** Its own, or one that it may see. */
-    getSeenBlock: one((p: { readerId: string; labelKey: string }) =>
-      seen(p).where('blocks.label_key', '=', p.labelKey),
-    ),
+    getSeenBlock: one((p: { readerId: string; labelKey: string }) => seen(p).where('blocks.labelKey', '=', p.labelKey)),
     /** In the order in which they came to be. */
     listSeenBlocks: all((p: { readerId: string }) =>
-      seen(p).orderBy('blocks.created_at').orderBy('blocks.label_key').orderBy('blocks.id'),
+      seen(p).orderBy('blocks.createdAt').orderBy('blocks.labelKey').orderBy('blocks.id'),
     ),
     setBlockOpen: run((p: { id: string; open: number }) =>
       db.updateTable('blocks').set({ open: p.open }).where('id', '=', p.id),
     ),
     insertBlockReader: run((p: { blockId: string; agentId: string }) =>
-      db.insertInto('block_readers').values({ block_id: p.blockId, agent_id: p.agentId }),
+      db.insertInto('block_readers').values({ blockId: p.blockId, agentId: p.agentId }),
     ),
     deleteBlockReaders: run((p: { blockId: string }) =>
-      db.deleteFrom('block_readers').where('block_id', '=', p.blockId),
+      db.deleteFrom('block_readers').where('blockId', '=', p.blockId),
     ),
     listBlockReaders: all((p: { blockId: string }) =>
       db
         .selectFrom('block_readers')
-        .innerJoin('agents', 'agents.id', 'block_readers.agent_id')
+        .innerJoin('agents', 'agents.id', 'block_readers.agentId')
         .select(['agents.id', 'agents.handle'])
-        .where('block_readers.block_id', '=', p.blockId)
+        .where('block_readers.blockId', '=', p.blockId)
         .orderBy('agents.handle'),
     ),
     insertBlockChange: run((p: BlockChangeRow) =>
       db
         .insertInto('block_changes')
-        .values({ block_id: p.block_id, version: p.version, text: p.text, changed_by: p.changed_by, at: p.at }),
+        .values({ blockId: p.blockId, version: p.version, text: p.text, changedBy: p.changedBy, at: p.at }),
     ),
     getBlockChange: one((p: { blockId: string; version: number }) =>
-      db.selectFrom('block_changes').selectAll().where('block_id', '=', p.blockId).where('version', '=', p.version),
+      db.selectFrom('block_changes').selectAll().where('blockId', '=', p.blockId).where('version', '=', p.version),
     ),
     /** Newest first, with the handle of who made each. */
     listBlockChanges: all((p: { blockId: string; before: number; limit: number }) =>
       db
         .selectFrom('block_changes')
-        .innerJoin('participants', 'participants.id', 'block_changes.changed_by')
+        .innerJoin('participants', 'participants.id', 'block_changes.changedBy')
         .selectAll('block_changes')
         .select('participants.handle as by')
-        .where('block_changes.block_id', '=', p.blockId)
+        .where('block_changes.blockId', '=', p.blockId)
         .where('block_changes.version', '<', p.before)
         .orderBy('block_changes.version', 'desc')
         .limit(p.limit),

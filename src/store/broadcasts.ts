@@ -3,7 +3,7 @@ import type { BroadcastRow } from './schema.ts';
 
 /** One of those whom a broadcast reached. */
 export interface Respondent {
-  readonly agent_id: string;
+  readonly agentId: string;
   readonly name: string;
   readonly provider: string;
   readonly state: 'pending' | 'injected' | 'acknowledged' | 'dead';
@@ -13,79 +13,79 @@ export interface Respondent {
 }
 
 export function broadcastQueries({ db, all, one, run }: Queries) {
-  const open = () => db.selectFrom('broadcasts').selectAll('broadcasts').where('broadcasts.closed_at', 'is', null);
+  const open = () => db.selectFrom('broadcasts').selectAll('broadcasts').where('broadcasts.closedAt', 'is', null);
   const spoken = one((p: { runId: string; channelId: string }) =>
-    db.selectFrom('messages').select('id').where('channel_id', '=', p.channelId).where('run_id', '=', p.runId).limit(1),
+    db.selectFrom('messages').select('id').where('channelId', '=', p.channelId).where('runId', '=', p.runId).limit(1),
   );
   return {
-    insertBroadcast: run((p: Omit<BroadcastRow, 'closed_at'>) =>
+    insertBroadcast: run((p: Omit<BroadcastRow, 'closedAt'>) =>
       db.insertInto('broadcasts').values({
-        message_id: p.message_id,
-        author_id: p.author_id,
+        messageId: p.messageId,
+        authorId: p.authorId,
         quiet: p.quiet,
-        closes_at: p.closes_at,
-        closed_at: null,
+        closesAt: p.closesAt,
+        closedAt: null,
       }),
     ),
-    getBroadcast: one((p: { id: string }) => db.selectFrom('broadcasts').selectAll().where('message_id', '=', p.id)),
+    getBroadcast: one((p: { id: string }) => db.selectFrom('broadcasts').selectAll().where('messageId', '=', p.id)),
     /** Compare and set, as for requests. */
     closeBroadcast: one((p: { id: string; at: number }) =>
       db
         .updateTable('broadcasts')
-        .set({ closed_at: p.at })
-        .where('message_id', '=', p.id)
-        .where('closed_at', 'is', null)
+        .set({ closedAt: p.at })
+        .where('messageId', '=', p.id)
+        .where('closedAt', 'is', null)
         .returningAll(),
     ),
     /** Those that still collect and that reached the agent. */
     listOpenBroadcastsTo: all((p: { agentId: string }) =>
       open()
-        .innerJoin('deliveries', 'deliveries.message_id', 'broadcasts.message_id')
-        .where('deliveries.agent_id', '=', p.agentId),
+        .innerJoin('deliveries', 'deliveries.messageId', 'broadcasts.messageId')
+        .where('deliveries.agentId', '=', p.agentId),
     ),
-    listDueBroadcasts: all((p: { now: number }) => open().where('broadcasts.closes_at', '<=', p.now)),
+    listDueBroadcasts: all((p: { now: number }) => open().where('broadcasts.closesAt', '<=', p.now)),
     getNextBroadcastEnd: one((_: object) =>
       db
         .selectFrom('broadcasts')
-        .select((eb) => eb.fn.min('closes_at').as('at'))
-        .where('closed_at', 'is', null),
+        .select((eb) => eb.fn.min('closesAt').as('at'))
+        .where('closedAt', 'is', null),
     ),
     /** Whom it reached, by name. */
     listRespondents: all((p: { id: string }) =>
       db
         .selectFrom('deliveries')
-        .innerJoin('agents', 'agents.id', 'deliveries.agent_id')
+        .innerJoin('agents', 'agents.id', 'deliveries.agentId')
         .select((eb) => [
-          'deliveries.agent_id',
+          'deliveries.agentId',
           'agents.name',
           'agents.provider',
           'deliveries.state',
           eb
             .selectFrom('runs')
             .select(eb.fn.countAll<number>().as('n'))
-            .whereRef('runs.agent_id', '=', 'agents.id')
+            .whereRef('runs.agentId', '=', 'agents.id')
             .where('runs.state', 'in', ['created', 'running'])
             .as('live'),
           eb
             .selectFrom('messages')
             .select(eb.fn.countAll<number>().as('n'))
-            .where('messages.in_reply_to', '=', p.id)
-            .whereRef('messages.author_id', '=', 'agents.id')
+            .where('messages.inReplyTo', '=', p.id)
+            .whereRef('messages.authorId', '=', 'agents.id')
             .as('replies'),
         ])
-        .where('deliveries.message_id', '=', p.id)
-        .orderBy('agents.name_key'),
+        .where('deliveries.messageId', '=', p.id)
+        .orderBy('agents.nameKey'),
     ) as (p: { id: string }) => Promise<Respondent[]>,
     /** What was collected may be carried. */
     releaseReplies: run((p: { id: string; agentId: string; round: number }) =>
       db
         .updateTable('deliveries')
         .set({ round: p.round })
-        .where('agent_id', '=', p.agentId)
+        .where('agentId', '=', p.agentId)
         .where('state', '=', 'pending')
         .where('round', '=', 2)
-        .where('message_id', 'in', (eb) =>
-          eb.selectFrom('messages').select('messages.id').where('messages.in_reply_to', '=', p.id),
+        .where('messageId', 'in', (eb) =>
+          eb.selectFrom('messages').select('messages.id').where('messages.inReplyTo', '=', p.id),
         ),
     ),
     /** Whether a run has said something in a channel. */
@@ -95,10 +95,10 @@ export function broadcastQueries({ db, all, one, run }: Queries) {
       db
         .selectFrom('run_messages')
         .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('run_id', '=', p.runId)
+        .where('runId', '=', p.runId)
         .where('tool', '=', p.tool)
         .where('type', '=', 'tool_return_message')
-        .where('is_error', '=', 0),
+        .where('isError', '=', 0),
     ),
   };
 }

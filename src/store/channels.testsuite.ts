@@ -12,9 +12,9 @@ export function testChannels({ read, write }: StoreKit): void {
       kind: 'private',
       topic: '',
       pair: null,
-      team_of: null,
-      created_at: 1,
-      created_by: 'user',
+      teamOf: null,
+      createdAt: 1,
+      createdBy: 'user',
     } as const;
     await tx.insertChannel({ ...row, ...change });
     for (const participantId of members) await tx.joinChannel({ channelId: id, participantId });
@@ -26,23 +26,23 @@ export function testChannels({ read, write }: StoreKit): void {
     await tx.insertMessage({
       id,
       seq,
-      channel_id: channelId,
-      author_id: author,
-      run_id: null,
+      channelId,
+      authorId: author,
+      runId: null,
       kind: 'message',
       text: change.text ?? 'hello',
-      in_reply_to: null,
+      inReplyTo: null,
       late: 0,
-      chain_depth: 0,
-      created_at: 1,
-      thread_id: change.thread ?? null,
+      chainDepth: 0,
+      createdAt: 1,
+      threadId: change.thread ?? null,
       trace: null,
-      payer_id: null,
+      payerId: null,
     });
     return { id, seq };
   };
   const give = (tx: Tx, agent: AgentRow, message: { id: string; seq: number }, round: number) =>
-    tx.insertDelivery({ message_id: message.id, agent_id: agent.id, seq: message.seq, kind: 'news', round });
+    tx.insertDelivery({ messageId: message.id, agentId: agent.id, seq: message.seq, kind: 'news', round });
 
   describe('a channel', () => {
     test('is seen by its members and, if it is public, by all', async () => {
@@ -81,11 +81,11 @@ export function testChannels({ read, write }: StoreKit): void {
         await say(tx, channelId, 'user'),
         await say(tx, channelId, agent.id),
       ]);
-      expect(await view()).toMatchObject({ unread: 2, read_seq: 0 });
+      expect(await view()).toMatchObject({ unread: 2, readSeq: 0 });
       const p = { channelId, participantId: agent.id };
       await write((tx) => tx.setRead({ ...p, seq: second?.seq ?? 0 }));
       await write((tx) => tx.setRead({ ...p, seq: 1 }));
-      expect(await view()).toMatchObject({ unread: 0, read_seq: second?.seq });
+      expect(await view()).toMatchObject({ unread: 0, readSeq: second?.seq });
       await write((tx) => tx.setWake({ ...p, wake: 'none' }));
       expect(await read((tx) => tx.getMember(p))).toMatchObject({ wake: 'none', position: 1 });
       await write((tx) => tx.setTopic({ id: channelId, topic: 'tea' }));
@@ -111,18 +111,18 @@ export function testChannels({ read, write }: StoreKit): void {
       expect(thread.map(({ id }) => id)).toEqual([inThread.id, first.id]);
 
       await write((tx) => tx.editMessage({ id: first.id, text: 'hi', at: 5 }));
-      expect(await read((tx) => tx.getMessage({ id: first.id }))).toMatchObject({ text: 'hi', edited_at: 5 });
+      expect(await read((tx) => tx.getMessage({ id: first.id }))).toMatchObject({ text: 'hi', editedAt: 5 });
       const said = () => read((tx) => tx.listSaid({ channelId, readerId: agent.id, after: 0, limit: 9 }));
       expect(await said()).toHaveLength(2);
       await write((tx) => tx.deleteMessage({ id: first.id, at: 6 }));
       expect(await said()).toHaveLength(1);
-      expect(await read((tx) => tx.getMessage({ id: first.id }))).toMatchObject({ text: '', deleted_at: 6 });
+      expect(await read((tx) => tx.getMessage({ id: first.id }))).toMatchObject({ text: '', deletedAt: 6 });
 
       const reaction = { messageId: inThread.id, emoji: '👍', participantId: 'user' };
       expect(await write((tx) => tx.insertReaction({ ...reaction, at: 1 }))).toBe(1);
       expect(await write((tx) => tx.insertReaction({ ...reaction, at: 2 }))).toBe(0);
       const reactions = () => read((tx) => tx.listReactions({ messageIds: [first.id, inThread.id] }));
-      expect(await reactions()).toEqual([{ message_id: inThread.id, emoji: '👍', handle: 'user' }]);
+      expect(await reactions()).toEqual([{ messageId: inThread.id, emoji: '👍', handle: 'user' }]);
       expect(await write((tx) => tx.deleteReaction(reaction))).toBe(1);
       expect(await reactions()).toEqual([]);
       expect(await read((tx) => tx.listReactions({ messageIds: [] }))).toEqual([]);
@@ -152,20 +152,19 @@ export function testChannels({ read, write }: StoreKit): void {
       expect(await read((tx) => tx.getLiveRun({ agentId: one.id }))).toBeNull();
 
       await write((tx) => tx.releaseTurn({ channelId, agentId: one.id, now: 7 }));
-      expect(await pending()).toMatchObject([{ round: 1, channel_id: channelId, channel_kind: 'private' }]);
+      expect(await pending()).toMatchObject([{ round: 1, channelId, channelKind: 'private' }]);
       await write((tx) => tx.wakeAgent({ agentId: one.id, now: 1 }));
       expect(await read((tx) => tx.getLiveRun({ agentId: one.id }))).toMatchObject({ state: 'created' });
       expect(await read((tx) => tx.getOldestTurn({}))).toEqual({ at: expect.any(Number) });
       const stale = await read((tx) => tx.listStaleTurns({ before: 7 }));
-      expect(stale.filter((turn) => turn.channel_id === channelId)).toMatchObject([{ agent_id: one.id }]);
+      expect(stale.filter((turn) => turn.channelId === channelId)).toMatchObject([{ agentId: one.id }]);
       expect(await write((tx) => tx.passTurn({ channelId, agentId: one.id }))).toBe(1);
       expect(await write((tx) => tx.passTurn({ channelId, agentId: two.id }))).toBe(0);
     });
 
     test('come in order, a second time at the end, and know what is left of them', async () => {
       const { one, two, channelId, message } = await setUp();
-      const order = async () =>
-        (await read((tx) => tx.listTurns({ channelId, now: 1 }))).map(({ agent_id }) => agent_id);
+      const order = async () => (await read((tx) => tx.listTurns({ channelId, now: 1 }))).map(({ agentId }) => agentId);
       expect(await order()).toEqual([one.id, two.id]);
       await write((tx) => tx.queueTurn({ channelId, agentId: one.id }));
       expect(await order()).toEqual([two.id, one.id]);
@@ -176,7 +175,7 @@ export function testChannels({ read, write }: StoreKit): void {
       expect(await left(two)).toBe('open');
       expect(await read((tx) => tx.getTurn({ channelId, agentId: two.id }))).toMatchObject({ state: 'released' });
       await write((tx) => tx.wakeAgent({ agentId: two.id, now: 1 }));
-      const run = await write((tx) => claim(tx, two.node_id));
+      const run = await write((tx) => claim(tx, two.nodeId));
       await write((tx) => tx.injectDelivery({ messageId: message.id, agentId: two.id, runId: run?.id ?? '' }));
       expect(await left(two)).toBe('carried');
       expect(await read((tx) => tx.listTurns({ channelId, now: 1 }))).toMatchObject([{ running: 1 }, { running: 0 }]);
@@ -190,7 +189,7 @@ export function testChannels({ read, write }: StoreKit): void {
       const { one, two, channelId } = await setUp();
       for (const { id } of [one, two]) await write((tx) => tx.restAgent({ id, until: 500, rests: 1 }));
       const stalled = async (now: number) =>
-        (await read((tx) => tx.listStalledRounds({ now }))).some((round) => round.channel_id === channelId);
+        (await read((tx) => tx.listStalledRounds({ now }))).some((round) => round.channelId === channelId);
       const able = async (now: number) =>
         (await read((tx) => tx.listTurns({ channelId, now }))).map((turn) => turn.able);
       expect([await stalled(499), await able(499)]).toEqual([false, [0, 0]]);
@@ -203,7 +202,7 @@ export function testChannels({ read, write }: StoreKit): void {
     test('end with the message, with the membership or with the agent', async () => {
       const { one, two, channelId, message } = await setUp();
       const recipients = async () =>
-        (await read((tx) => tx.listPendingRecipients({ messageId: message.id }))).map(({ agent_id }) => agent_id);
+        (await read((tx) => tx.listPendingRecipients({ messageId: message.id }))).map(({ agentId }) => agentId);
       expect((await recipients()).sort()).toEqual([one.id, two.id].sort());
       await write((tx) => tx.killDeliveriesIn({ agentId: one.id, channelId }));
       expect(await recipients()).toEqual([two.id]);
@@ -223,7 +222,7 @@ export function testChannels({ read, write }: StoreKit): void {
       [worker, 20_001],
     ] as const) {
       await write(async (tx) => {
-        const place = { agentId: agent.id, treeId: agent.tree_id, nodeId: agent.node_id, now: day * 86_400_000 + 5 };
+        const place = { agentId: agent.id, treeId: agent.treeId, nodeId: agent.nodeId, now: day * 86_400_000 + 5 };
         const run = await tx.insertOpenRun(place);
         await tx.addUsage({ id: run.id, inputTokens: 10, outputTokens: 1, costUsd: 0.5 });
         await tx.endRun({ id: run.id, state: 'completed', stopReason: 'end_turn', error: null, finalText: '', now: 1 });
@@ -252,11 +251,11 @@ export function testChannels({ read, write }: StoreKit): void {
   });
 
   test('a return finds its call', async () => {
-    const record = { step: 1, attempt: 1, call_key: null, is_error: 0, effect: 0, created_at: 1, tool: 'x' };
+    const record = { step: 1, attempt: 1, callKey: null, isError: 0, effect: 0, createdAt: 1, tool: 'x' };
     const runId = await write(async (tx) => {
       const agent = await addAgent(tx);
-      const run = await tx.insertOpenRun({ agentId: agent.id, treeId: agent.tree_id, nodeId: agent.node_id, now: 1 });
-      const entry = { ...record, run_id: run.id, call_id: 'c' };
+      const run = await tx.insertOpenRun({ agentId: agent.id, treeId: agent.treeId, nodeId: agent.nodeId, now: 1 });
+      const entry = { ...record, runId: run.id, callId: 'c' };
       await tx.insertRecord({ ...entry, type: 'tool_call_message', content: '1' });
       await tx.insertRecord({ ...entry, type: 'tool_return_message', content: '2' });
       return run.id;

@@ -5,16 +5,16 @@ import type { ChannelRow, MemberRow, Wake } from './schema.ts';
 /** A channel as one participant sees it. */
 export interface ChannelView extends ChannelRow {
   /** Null where the participant is no member. */
-  readonly read_seq: number | null;
+  readonly readSeq: number | null;
   readonly unread: number | null;
 }
 
-export interface MemberView extends Pick<MemberRow, 'position' | 'wake' | 'read_seq'> {
+export interface MemberView extends Pick<MemberRow, 'position' | 'wake' | 'readSeq'> {
   readonly id: string;
   readonly kind: 'agent' | 'person' | 'system';
   readonly handle: string;
   readonly provider: string | null;
-  readonly terminated_at: number | null;
+  readonly terminatedAt: number | null;
 }
 
 export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
@@ -22,11 +22,11 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
     db
       .insertInto('members')
       .values({
-        channel_id: p.channelId,
-        participant_id: p.participantId,
+        channelId: p.channelId,
+        participantId: p.participantId,
         position: p.position,
         wake: p.wake,
-        read_seq: 0,
+        readSeq: 0,
       })
       .onConflict((oc) => oc.doNothing()),
   );
@@ -34,56 +34,56 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
     db
       .selectFrom('members')
       .select((eb) => eb.fn.max('position').as('position'))
-      .where('channel_id', '=', p.channelId),
+      .where('channelId', '=', p.channelId),
   );
   const member = one((p: { channelId: string; participantId: string }) =>
     db
       .selectFrom('members')
       .selectAll()
-      .where('channel_id', '=', p.channelId)
-      .where('participant_id', '=', p.participantId),
+      .where('channelId', '=', p.channelId)
+      .where('participantId', '=', p.participantId),
   );
   const sharedChannels = (p: { a: string; b: string }) =>
     db
       .selectFrom('members as mine')
-      .innerJoin('members as theirs', 'theirs.channel_id', 'mine.channel_id')
-      .select('mine.channel_id')
-      .where('mine.participant_id', '=', p.a)
-      .where('theirs.participant_id', '=', p.b);
+      .innerJoin('members as theirs', 'theirs.channelId', 'mine.channelId')
+      .select('mine.channelId')
+      .where('mine.participantId', '=', p.a)
+      .where('theirs.participantId', '=', p.b);
   const shared = one((p: { a: string; b: string }) => sharedChannels(p).limit(1));
   const seen = all((p: { participantId: string; ids: unknown }) =>
     db
       .selectFrom('channels')
       .leftJoin('members as mine', (join) =>
-        join.onRef('mine.channel_id', '=', 'channels.id').on('mine.participant_id', '=', p.participantId),
+        join.onRef('mine.channelId', '=', 'channels.id').on('mine.participantId', '=', p.participantId),
       )
       .select('channels.id')
       .where(isOneOf(engine, 'channels.id', p.ids, 'text'))
-      .where((eb) => eb.or([eb('channels.kind', '=', 'public'), eb('mine.participant_id', 'is not', null)])),
+      .where((eb) => eb.or([eb('channels.kind', '=', 'public'), eb('mine.participantId', 'is not', null)])),
   );
   const views = (participantId: string) =>
     db
       .selectFrom('channels')
       .leftJoin('members as mine', (join) =>
-        join.onRef('mine.channel_id', '=', 'channels.id').on('mine.participant_id', '=', participantId),
+        join.onRef('mine.channelId', '=', 'channels.id').on('mine.participantId', '=', participantId),
       )
       .selectAll('channels')
       .select((eb) => [
-        'mine.read_seq',
+        'mine.readSeq',
         eb
           .selectFrom('messages')
           .select(eb.fn.countAll<number>().as('n'))
-          .whereRef('messages.channel_id', '=', 'channels.id')
-          .whereRef('messages.seq', '>', 'mine.read_seq')
-          .where('messages.author_id', '<>', participantId)
-          .where('messages.deleted_at', 'is', null)
+          .whereRef('messages.channelId', '=', 'channels.id')
+          .whereRef('messages.seq', '>', 'mine.readSeq')
+          .where('messages.authorId', '<>', participantId)
+          .where('messages.deletedAt', 'is', null)
           .as('unread'),
       ]);
   return {
     getChannel: one((p: { id: string }) => db.selectFrom('channels').selectAll().where('id', '=', p.id)),
     getDm: one((p: { pair: string }) => db.selectFrom('channels').selectAll().where('pair', '=', p.pair)),
     getTeamChannel: one((p: { teamOf: string }) =>
-      db.selectFrom('channels').selectAll().where('team_of', '=', p.teamOf),
+      db.selectFrom('channels').selectAll().where('teamOf', '=', p.teamOf),
     ),
     insertChannel: (channel: ChannelRow) => fetch(db.insertInto('channels').values(channel)),
     /** Joining twice is joining once; the order of joining is kept. */
@@ -92,24 +92,24 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
       return insertMember({ wake: 'all', ...p, position: (last?.position ?? 0) + 1 });
     },
     leaveChannel: run((p: { channelId: string; participantId: string }) =>
-      db.deleteFrom('members').where('channel_id', '=', p.channelId).where('participant_id', '=', p.participantId),
+      db.deleteFrom('members').where('channelId', '=', p.channelId).where('participantId', '=', p.participantId),
     ),
     getMember: member,
     setWake: run((p: { channelId: string; participantId: string; wake: Wake }) =>
       db
         .updateTable('members')
         .set({ wake: p.wake })
-        .where('channel_id', '=', p.channelId)
-        .where('participant_id', '=', p.participantId),
+        .where('channelId', '=', p.channelId)
+        .where('participantId', '=', p.participantId),
     ),
     /** It never moves back. */
     setRead: run((p: { channelId: string; participantId: string; seq: number }) =>
       db
         .updateTable('members')
-        .set({ read_seq: p.seq })
-        .where('channel_id', '=', p.channelId)
-        .where('participant_id', '=', p.participantId)
-        .where('read_seq', '<', p.seq),
+        .set({ readSeq: p.seq })
+        .where('channelId', '=', p.channelId)
+        .where('participantId', '=', p.participantId)
+        .where('readSeq', '<', p.seq),
     ),
     setTopic: run((p: { id: string; topic: string }) =>
       db.updateTable('channels').set({ topic: p.topic }).where('id', '=', p.id),
@@ -118,16 +118,16 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
     listJoined: all((p: { participantId: string; limit: number }) =>
       db
         .selectFrom('members')
-        .innerJoin('channels', 'channels.id', 'members.channel_id')
+        .innerJoin('channels', 'channels.id', 'members.channelId')
         .selectAll('channels')
-        .where('members.participant_id', '=', p.participantId)
+        .where('members.participantId', '=', p.participantId)
         .where('channels.kind', '<>', 'dm')
         .orderBy('channels.id')
         .limit(p.limit),
     ),
     shareChannel: async (p: { a: string; b: string }): Promise<boolean> => (await shared(p)) !== null,
     /** The channels that both are in, by id. */
-    listSharedChannels: all((p: { a: string; b: string }) => sharedChannels(p).orderBy('mine.channel_id')),
+    listSharedChannels: all((p: { a: string; b: string }) => sharedChannels(p).orderBy('mine.channelId')),
     isMember: async (p: { channelId: string; participantId: string }): Promise<boolean> => (await member(p)) !== null,
     /** Of these channels, those that the participant sees: its own and the public ones. */
     listSeen: ({ participantId, channelIds }: { participantId: string; channelIds: readonly string[] }) =>
@@ -141,7 +141,7 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
         views(p.participantId)
           .where('channels.id', '>', p.after)
           .$if(!p.all, (q) =>
-            q.where((eb) => eb.or([eb('channels.kind', '=', 'public'), eb('mine.participant_id', 'is not', null)])),
+            q.where((eb) => eb.or([eb('channels.kind', '=', 'public'), eb('mine.participantId', 'is not', null)])),
           )
           .orderBy('channels.id')
           .limit(p.limit),
@@ -151,8 +151,8 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
         .selectFrom('participants')
         .selectAll()
         .where('kind', '<>', 'system')
-        .where('handle_key', '>', p.after)
-        .orderBy('handle_key')
+        .where('handleKey', '>', p.after)
+        .orderBy('handleKey')
         .limit(p.limit),
     ),
     /** Those who share a channel with somebody, by handle. */
@@ -160,34 +160,34 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
       db
         .selectFrom('participants')
         .selectAll()
-        .where('handle_key', '>', p.after)
+        .where('handleKey', '>', p.after)
         .where('id', 'in', (eb) =>
           eb
             .selectFrom('members as mine')
-            .innerJoin('members as theirs', 'theirs.channel_id', 'mine.channel_id')
-            .select('theirs.participant_id')
-            .where('mine.participant_id', '=', p.participantId),
+            .innerJoin('members as theirs', 'theirs.channelId', 'mine.channelId')
+            .select('theirs.participantId')
+            .where('mine.participantId', '=', p.participantId),
         )
-        .orderBy('handle_key')
+        .orderBy('handleKey')
         .limit(p.limit),
     ),
     /** In the order of joining. */
     listMembers: all((p: { channelId: string }) =>
       db
         .selectFrom('members')
-        .innerJoin('participants', 'participants.id', 'members.participant_id')
-        .leftJoin('agents', 'agents.id', 'members.participant_id')
+        .innerJoin('participants', 'participants.id', 'members.participantId')
+        .leftJoin('agents', 'agents.id', 'members.participantId')
         .select([
           'participants.id',
           'participants.kind',
           'participants.handle',
           'members.position',
           'members.wake',
-          'members.read_seq',
+          'members.readSeq',
           'agents.provider',
-          'agents.terminated_at',
+          'agents.terminatedAt',
         ])
-        .where('members.channel_id', '=', p.channelId)
+        .where('members.channelId', '=', p.channelId)
         .orderBy('members.position'),
     ),
   };

@@ -9,7 +9,7 @@ export interface ChunkWords {
 
 /** Best first; the higher the score, the better. */
 export interface FoundChunk {
-  readonly chunk_id: number;
+  readonly chunkId: number;
   readonly score: number;
 }
 

@@ -16,13 +16,13 @@ export function testChunkSearch({ read, write }: StoreKit): void {
         const row: DocumentRow = {
           id: randomUUID(),
           source: 'git:docs',
-          source_id: randomUUID(),
+          sourceId: randomUUID(),
           version: '1',
           hash: '1',
-          content_type: 'text/plain',
-          created_at: 1,
-          updated_at: 5,
-          indexed_at: 1,
+          contentType: 'text/plain',
+          createdAt: 1,
+          updatedAt: 5,
+          indexedAt: 1,
           title: 'A title',
           author: null,
           url: 'https://x/y',
@@ -38,7 +38,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
       return keys;
     });
   const find = async (words: string[], more: { phrases?: string[][]; filter?: ChunkFilter; limit?: number } = {}) =>
-    (await read((tx) => tx.findChunks({ words, limit: 9, ...more }))).map(({ chunk_id }) => chunk_id);
+    (await read((tx) => tx.findChunks({ words, limit: 9, ...more }))).map(({ chunkId }) => chunkId);
 
   test('findChunks() ranks more words above fewer, and rare ones in a short text above the rest', async () => {
     const [rare, common] = [newWord(), newWord()];
@@ -73,9 +73,9 @@ export function testChunkSearch({ read, write }: StoreKit): void {
   test('findChunks() and listChunkKeys() let through what the filter wants', async () => {
     const word = newWord();
     const name = newWord();
-    const [here] = await add([`${word} here`], { source: `git:${name}`, tags: '["a","b"]', updated_at: 100 });
-    const [there] = await add([`${word} there`], { source: `s3:${name}`, tags: '["b","c"]', updated_at: 200 });
-    const [away] = await add([`${word} away`], { source: 'git:other', tags: '[]', updated_at: 300 });
+    const [here] = await add([`${word} here`], { source: `git:${name}`, tags: '["a","b"]', updatedAt: 100 });
+    const [there] = await add([`${word} there`], { source: `s3:${name}`, tags: '["b","c"]', updatedAt: 200 });
+    const [away] = await add([`${word} away`], { source: 'git:other', tags: '[]', updatedAt: 300 });
     const cases: [Partial<ChunkFilter>, (number | undefined)[]][] = [
       [{}, [here, there, away]],
       [{ source: name }, [here, there]],
@@ -107,7 +107,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     const [key] = (await add(['a text'])) as [number];
     expect(await read((tx) => tx.listChunkViews({ ids: [] }))).toEqual([]);
     expect(await read((tx) => tx.listChunkViews({ ids: [key, 999_999_999, key] }))).toMatchObject([
-      { id: key, idx: 0, text: 'a text', title: 'A title', source: 'git:docs', url: 'https://x/y', updated_at: 5 },
+      { id: key, idx: 0, text: 'a text', title: 'A title', source: 'git:docs', url: 'https://x/y', updatedAt: 5 },
     ]);
   });
 
@@ -120,7 +120,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
         tx.putVectors({
           model,
           dimension: 2,
-          vectors: [{ chunk_id: id, hash: `h${text}`, vector: vector(...values) }],
+          vectors: [{ chunkId: id, hash: `h${text}`, vector: vector(...values) }],
         }),
       );
     const state = async () => (await read((tx) => tx.getVectorState({})))?.seq as number;
@@ -132,10 +132,10 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     expect(await state()).toBe(before + 4);
 
     const list = (after: number) => read((tx) => tx.listVectors({ model, after, limit: 9 }));
-    expect((await list(0)).map(({ chunk_id }) => chunk_id)).toEqual([two, one]);
-    expect((await list(before + 1)).map(({ chunk_id }) => chunk_id)).toEqual([one]);
+    expect((await list(0)).map(({ chunkId }) => chunkId)).toEqual([two, one]);
+    expect((await list(before + 1)).map(({ chunkId }) => chunkId)).toEqual([one]);
     await put(two, 'second text', 0.6, 0.8);
-    expect((await list(before + 2)).map((row) => [row.chunk_id, row.vector])).toEqual([[two, vector(0.6, 0.8)]]);
+    expect((await list(before + 2)).map((row) => [row.chunkId, row.vector])).toEqual([[two, vector(0.6, 0.8)]]);
     expect((await read((tx) => tx.getVectors({ ids: [one, 999_999_999], model }))).map((row) => row.vector)).toEqual([
       vector(1, 0),
     ]);
@@ -152,7 +152,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.listUnembedded({ model, after: key - 1, limit: 1 }))).toEqual([
       { id: key, hash: 'hto embed', place: '{}', text: 'to embed', title: 'A title' },
     ]);
-    const vectors = [{ chunk_id: key, hash: 'hto embed', vector: Buffer.alloc(4) }];
+    const vectors = [{ chunkId: key, hash: 'hto embed', vector: Buffer.alloc(4) }];
     await write((tx) => tx.putVectors({ model, dimension: 1, vectors }));
     expect(await lacks(model)).toEqual([]);
     expect(await lacks(other)).toEqual([key]);

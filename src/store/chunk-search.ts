@@ -14,15 +14,15 @@ import type { Queries } from './query.ts';
 /** A chunk as a result shows it. */
 export interface ChunkView {
   readonly id: number;
-  readonly document_id: string;
+  readonly documentId: string;
   readonly idx: number;
   readonly place: string;
   readonly text: string;
   readonly title: string | null;
   readonly source: string;
-  readonly source_id: string;
+  readonly sourceId: string;
   readonly url: string | null;
-  readonly updated_at: number;
+  readonly updatedAt: number;
 }
 
 export function chunkSearchQueries(queries: Queries) {
@@ -31,7 +31,7 @@ export function chunkSearchQueries(queries: Queries) {
   const findAll = all((p: { query: string; limit: number }) =>
     db
       .selectFrom('chunk_words')
-      .select(['rowid as chunk_id', ranked.as('score')])
+      .select(['rowid as chunkId', ranked.as('score')])
       .where(sql<boolean>`chunk_words match ${p.query}`)
       .orderBy('score', 'desc')
       .orderBy('rowid')
@@ -51,9 +51,9 @@ export function chunkSearchQueries(queries: Queries) {
         // SQLite takes the tables of a cross join in this order, and so looks up what was found.
         .crossJoin('chunks')
         .crossJoin('documents')
-        .select(['found.rowid as chunk_id', 'found.score'])
+        .select(['found.rowid as chunkId', 'found.score'])
         .whereRef('chunks.id', '=', 'found.rowid')
-        .whereRef('documents.id', '=', 'chunks.document_id')
+        .whereRef('documents.id', '=', 'chunks.documentId')
         .where(condition as NonNullable<typeof condition>)
         .orderBy('found.score', 'desc')
         .orderBy('found.rowid')
@@ -63,10 +63,10 @@ export function chunkSearchQueries(queries: Queries) {
   const listViews = all((p: { ids: unknown }) =>
     db
       .selectFrom('chunks')
-      .innerJoin('documents', 'documents.id', 'chunks.document_id')
-      .select(['chunks.id', 'chunks.document_id', 'chunks.idx', 'chunks.place', 'chunks.text'])
-      .select(['documents.title', 'documents.source', 'documents.source_id', 'documents.url'])
-      .select('documents.updated_at')
+      .innerJoin('documents', 'documents.id', 'chunks.documentId')
+      .select(['chunks.id', 'chunks.documentId', 'chunks.idx', 'chunks.place', 'chunks.text'])
+      .select(['documents.title', 'documents.source', 'documents.sourceId', 'documents.url'])
+      .select('documents.updatedAt')
       .where(isOneOf(engine, 'chunks.id', p.ids)),
   );
 
@@ -89,7 +89,7 @@ export function chunkSearchQueries(queries: Queries) {
       const condition = filterOf(engine, filter) ?? sql<boolean>`1 = 1`;
       const query = db
         .selectFrom('documents')
-        .innerJoin('chunks', 'chunks.document_id', 'documents.id')
+        .innerJoin('chunks', 'chunks.documentId', 'documents.id')
         .select('chunks.id')
         .where(condition)
         .orderBy('chunks.id');

@@ -28,19 +28,19 @@ interface LaterWords {
 export function chunkQueries({ engine, db, all, one, run }: Queries) {
   const earlier = sql.raw(engine === 'sqlite' ? 'min' : 'least');
   const getId = one((p: { source: string; sourceId: string }) =>
-    db.selectFrom('documents').select('id').where('source', '=', p.source).where('source_id', '=', p.sourceId),
+    db.selectFrom('documents').select('id').where('source', '=', p.source).where('sourceId', '=', p.sourceId),
   );
   const insertDocument = run((p: DocumentRow) =>
     db.insertInto('documents').values({
       id: p.id,
       source: p.source,
-      source_id: p.source_id,
+      sourceId: p.sourceId,
       version: p.version,
       hash: p.hash,
-      content_type: p.content_type,
-      created_at: p.created_at,
-      updated_at: p.updated_at,
-      indexed_at: p.indexed_at,
+      contentType: p.contentType,
+      createdAt: p.createdAt,
+      updatedAt: p.updatedAt,
+      indexedAt: p.indexedAt,
       title: p.title,
       author: p.author,
       url: p.url,
@@ -55,11 +55,11 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
       .set({
         version: p.version,
         hash: p.hash,
-        content_type: p.content_type,
+        contentType: p.contentType,
         // It does not become younger: a source may know only its last changes.
-        created_at: sql<number>`${earlier}(created_at, ${p.created_at})`,
-        updated_at: p.updated_at,
-        indexed_at: p.indexed_at,
+        createdAt: sql<number>`${earlier}(created_at, ${p.createdAt})`,
+        updatedAt: p.updatedAt,
+        indexedAt: p.indexedAt,
         title: p.title,
         author: p.author,
         url: p.url,
@@ -71,22 +71,22 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
   );
   const removeDocument = run((p: { id: string }) => db.deleteFrom('documents').where('id', '=', p.id));
   const listChunks = all((p: { documentId: string }) =>
-    db.selectFrom('chunks').selectAll().where('document_id', '=', p.documentId).orderBy('idx'),
+    db.selectFrom('chunks').selectAll().where('documentId', '=', p.documentId).orderBy('idx'),
   );
   const listKeys = all((p: { documentId: string }) =>
-    db.selectFrom('chunks').select(['id', 'hash']).where('document_id', '=', p.documentId).orderBy('idx'),
+    db.selectFrom('chunks').select(['id', 'hash']).where('documentId', '=', p.documentId).orderBy('idx'),
   );
   const insertChunk = one((p: Omit<ChunkRow, 'id'>) =>
     db
       .insertInto('chunks')
-      .values({ document_id: p.document_id, idx: p.idx, hash: p.hash, place: p.place, text: p.text })
+      .values({ documentId: p.documentId, idx: p.idx, hash: p.hash, place: p.place, text: p.text })
       .returning('id'),
   );
   const moveChunk = run((p: { id: number; idx: number; place: string }) =>
     db.updateTable('chunks').set({ idx: p.idx, place: p.place }).where('id', '=', p.id),
   );
   const removeChunk = run((p: { id: number }) => db.deleteFrom('chunks').where('id', '=', p.id));
-  const removeVector = run((p: { id: number }) => db.deleteFrom('chunk_vectors').where('chunk_id', '=', p.id));
+  const removeVector = run((p: { id: number }) => db.deleteFrom('chunk_vectors').where('chunkId', '=', p.id));
   const removeWords = run((p: { id: number }) => db.deleteFrom('chunk_words').where('rowid', '=', p.id));
   const insertWords =
     engine === 'sqlite'
@@ -100,7 +100,7 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
 
   /** Writes everything of a document but words, and adds to `later` what is to be done about these. */
   const putRows = async (row: DocumentRow, chunks: readonly NewChunk[], later: LaterWords): Promise<string> => {
-    const before = await getId({ source: row.source, sourceId: row.source_id });
+    const before = await getId({ source: row.source, sourceId: row.sourceId });
     const documentId = before?.id ?? row.id;
     if (before) await updateDocument({ ...row, id: documentId });
     else await insertDocument(row);
@@ -109,7 +109,7 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
       const kept = same.get(hash)?.shift();
       if (kept) await moveChunk({ id: kept.id, idx, place });
       else {
-        const made = await insertChunk({ document_id: documentId, idx, hash, place, text });
+        const made = await insertChunk({ documentId, idx, hash, place, text });
         later.inserted.push({ rowid: (made as { id: number }).id, words });
       }
     }

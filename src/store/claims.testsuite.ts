@@ -8,10 +8,10 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
     write(async (tx) => {
       const first = await addAgent(tx, change);
       const agents = [first];
-      while (agents.length < count) agents.push(await addAgent(tx, { ...change, node_id: first.node_id }));
+      while (agents.length < count) agents.push(await addAgent(tx, { ...change, nodeId: first.nodeId }));
       const runs: RunRow[] = [];
       for (const agent of agents) runs.push(await queueRun(tx, agent));
-      return { node: first.node_id, agents, runs };
+      return { node: first.nodeId, agents, runs };
     });
   const claimOn = (node: string, change: Parameters<typeof claim>[2] = {}) => write((tx) => claim(tx, node, change));
 
@@ -23,7 +23,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
     test('starts the run: first attempt, a lease, a fence', async () => {
       const { node, runs } = await queueTrees(1);
       const run = await claimOn(node, { now: 500, leaseMs: 30 });
-      const started = { state: 'running', attempt: 1, fence: 1, lease_until: 530, started_at: 500, boot: 'boot' };
+      const started = { state: 'running', attempt: 1, fence: 1, leaseUntil: 530, startedAt: 500, boot: 'boot' };
       expect(run).toEqual({ ...runs[0], ...started });
       expect(await read((tx) => tx.getRun({ id: run?.id as string }))).toEqual(run);
       expect(await claimOn(node)).toBeNull();
@@ -34,13 +34,13 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       const addTrees = async () => {
         const agents = await write(async (tx) => {
           const a = await addAgent(tx, { name: 'a1' });
-          const b = await addAgent(tx, { name: 'b1', node_id: a.node_id });
+          const b = await addAgent(tx, { name: 'b1', nodeId: a.nodeId });
           const children = [];
           for (const name of ['a2', 'a3']) children.push(await addAgent(tx, { name, parent: a }));
           for (const name of ['b2', 'b3']) children.push(await addAgent(tx, { name, parent: b }));
           return [a, b, ...children];
         });
-        const node = agents[0]?.node_id as string;
+        const node = agents[0]?.nodeId as string;
         const queue = (...names: string[]) =>
           write(async (tx) => {
             for (const name of names) await queueRun(tx, agents.find((agent) => agent.name === name) as AgentRow);
@@ -50,7 +50,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
           const order: (string | undefined)[] = [];
           for (let run = await claimOn(node); run; run = await claimOn(node)) {
             running.push(run);
-            order.push(agents.find(({ id }) => id === run?.agent_id)?.name);
+            order.push(agents.find(({ id }) => id === run?.agentId)?.name);
           }
           return order;
         };
@@ -85,22 +85,22 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       const { node, agents } = await queueTrees(1);
       const agent = agents[0] as AgentRow;
       const run = await claimOn(node);
-      const { id, tree_id, node_id } = agent;
-      const second = write((tx) => tx.insertOpenRun({ agentId: id, treeId: tree_id, nodeId: node_id, now: 1 }));
+      const { id, treeId, nodeId } = agent;
+      const second = write((tx) => tx.insertOpenRun({ agentId: id, treeId, nodeId, now: 1 }));
       await expect(second).rejects.toThrow(/unique/i);
       expect(await read((tx) => tx.getLiveRun({ agentId: id }))).toEqual(run);
       await write((tx) => endRun(tx, run as RunRow));
-      expect(await write((tx) => startRun(tx, agent))).toMatchObject({ agent_id: id, attempt: 1 });
+      expect(await write((tx) => startRun(tx, agent))).toMatchObject({ agentId: id, attempt: 1 });
     });
 
     test('leaves what may not start yet, and getNextStart() tells when it may', async () => {
-      const { node, agents } = await queueTrees(2, { rest_until: 2000 });
+      const { node, agents } = await queueTrees(2, { restUntil: 2000 });
       const run = await claimOn(node, { now: 2000 });
       await write((tx) => tx.retryRun({ id: run?.id as string, failures: 1, error: '', notBefore: 3000 }));
       const next = () => read((tx) => tx.getNextStart({ nodeId: node, now: 1999 }));
       expect(await claimOn(node, { now: 1999 })).toBeNull();
       expect(await next()).toEqual({ at: 2000 });
-      expect(await claimOn(node, { now: 2999 })).toMatchObject({ agent_id: agents[1]?.id });
+      expect(await claimOn(node, { now: 2999 })).toMatchObject({ agentId: agents[1]?.id });
       expect(await next()).toEqual({ at: 3000 });
       expect(await claimOn(node, { now: 2999 })).toBeNull();
       expect(await claimOn(node, { now: 3000 })).toMatchObject({ id: run?.id, attempt: 2 });
@@ -138,7 +138,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       expect(await paused()).toBe(false);
 
       await write((tx) => tx.resetTreeRuns({ treeId }));
-      expect(await claimOn(node, capped)).toMatchObject({ agent_id: treeId, attempt: 1 });
+      expect(await claimOn(node, capped)).toMatchObject({ agentId: treeId, attempt: 1 });
     });
 
     test('of an exhausted tree runs what a person pays for who has runs left, and nothing of one who has not', async () => {
@@ -150,12 +150,12 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       await write((tx) => send(tx, { to: agent, payer: 'user' }));
       expect(await claimOn(node, { ...before, spent: ['user'] })).toBeNull();
       expect(await claimOn(node, { ...before, spent: ['somebody'] })).toMatchObject({ id: runs[0]?.id });
-      const used = async () => (await read((tx) => tx.getTree({ id: agent.tree_id })))?.runs_since_person;
+      const used = async () => (await read((tx) => tx.getTree({ id: agent.treeId })))?.runsSincePerson;
       expect(await used()).toBe(1);
-      const charge = () => write((tx) => tx.chargePerson({ treeId: agent.tree_id, personId: 'user', day }));
+      const charge = () => write((tx) => tx.chargePerson({ treeId: agent.treeId, personId: 'user', day }));
       expect([await charge(), await charge()]).toEqual([1, 2]);
       expect(await used()).toBe(-1);
-      expect(await read((tx) => tx.listPersonRuns({ day }))).toEqual([{ person_id: 'user', handle: 'user', runs: 2 }]);
+      expect(await read((tx) => tx.listPersonRuns({ day }))).toEqual([{ personId: 'user', handle: 'user', runs: 2 }]);
       expect(await read((tx) => tx.listPersonRuns({ day: day + 1 }))).toEqual([]);
     });
 
@@ -165,8 +165,8 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
         await send(tx, { to: agent, kind: 'request', payer: 'user' });
         await tx.wakeAgent({ agentId: agent.id, now: 0 });
       });
-      expect(await claimOn(agent.node_id, { spent: ['user'] })).toBeNull();
-      expect(await claimOn(agent.node_id)).toMatchObject({ agent_id: agent.id });
+      expect(await claimOn(agent.nodeId, { spent: ['user'] })).toBeNull();
+      expect(await claimOn(agent.nodeId)).toMatchObject({ agentId: agent.id });
     });
 
     test('two who claim at the same time never get the same run', async () => {

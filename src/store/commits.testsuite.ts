@@ -68,7 +68,7 @@ export function testCommits(kit: StoreKit): void {
       const before = await lastEvent();
       const breaking = write(async (tx) => {
         await append(tx, 'broken');
-        await tx.insertDelivery({ message_id: 'none', agent_id: 'nobody', seq: 1, kind: 'news', round: 0 });
+        await tx.insertDelivery({ messageId: 'none', agentId: 'nobody', seq: 1, kind: 'news', round: 0 });
       });
       const outcomes = await Promise.allSettled([
         write((tx) => append(tx, 'one')),
@@ -209,7 +209,7 @@ export function testCommits(kit: StoreKit): void {
       await append(tx, 'more');
     });
     expect(await read((tx) => tx.listEvents({ after: before, limit: 1 }))).toEqual([
-      { seq: before + 1, type: 'x', at: 4, agent_id: 'a', channel_id: 'c', data: '{"text":"Ü"}' },
+      { seq: before + 1, type: 'x', at: 4, agentId: 'a', channelId: 'c', data: '{"text":"Ü"}' },
     ]);
   });
 }

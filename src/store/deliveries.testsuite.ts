@@ -9,7 +9,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
       return { lead, worker: await addAgent(tx, { parent: lead }) };
     });
   const pendingOf = async ({ id }: AgentRow) =>
-    (await read((tx) => tx.listPending({ agentId: id, limit: 100 }))).map(({ message_id }) => message_id);
+    (await read((tx) => tx.listPending({ agentId: id, limit: 100 }))).map(({ messageId }) => messageId);
 
   describe('listPending()', () => {
     test('gives what waits, in order, at most so many', async () => {
@@ -24,13 +24,13 @@ export function testDeliveries({ read, write }: StoreKit): void {
       expect(await read((tx) => tx.listPending({ agentId: worker.id, limit: 2 }))).toHaveLength(2);
       const heads = await read((tx) => tx.listPendingHeads({ agentId: worker.id, limit: 2 }));
       expect(heads).toEqual([
-        { author_id: lead.id, delivery_kind: 'news' },
-        { author_id: 'user', delivery_kind: 'request' },
+        { authorId: lead.id, deliveryKind: 'news' },
+        { authorId: 'user', deliveryKind: 'request' },
       ]);
       const sizes = await read((tx) => tx.listPendingSizes({ agentId: worker.id, limit: 2 }));
       const texts = await read((tx) => tx.listPending({ agentId: worker.id, limit: 2 }));
-      expect(sizes.map(({ message_id, size }) => [message_id, size])).toEqual(
-        texts.map(({ message_id, text }) => [message_id, text.length]),
+      expect(sizes.map(({ messageId, size }) => [messageId, size])).toEqual(
+        texts.map(({ messageId, text }) => [messageId, text.length]),
       );
       expect(await read((tx) => tx.countPendingNews({ agentId: worker.id }))).toEqual({ n: 2 });
     });
@@ -42,32 +42,32 @@ export function testDeliveries({ read, write }: StoreKit): void {
       expect((await read((tx) => tx.getMessage({ id })))?.trace).toBe(trace);
       const view = async () => (await read((tx) => tx.listPending({ agentId: worker.id, limit: 1 })))[0];
       expect(await view()).toEqual({
-        message_id: id,
+        messageId: id,
         seq: expect.any(Number),
         state: 'pending',
-        delivery_kind: 'request',
+        deliveryKind: 'request',
         kind: 'message',
-        channel_id: `in-${worker.id}`,
-        channel_kind: 'dm',
-        team_of: null,
-        thread_id: null,
+        channelId: `in-${worker.id}`,
+        channelKind: 'dm',
+        teamOf: null,
+        threadId: null,
         round: 0,
-        author_id: lead.id,
+        authorId: lead.id,
         text: 'Why?',
         trace,
-        payer_id: null,
+        payerId: null,
         broadcast: null,
-        in_reply_to: null,
+        inReplyTo: null,
         late: 0,
-        chain_depth: 0,
-        author_kind: 'agent',
-        author_handle: lead.handle,
-        author_name: lead.name,
-        request_state: 'open',
-        parent_request: null,
+        chainDepth: 0,
+        authorKind: 'agent',
+        authorHandle: lead.handle,
+        authorName: lead.name,
+        requestState: 'open',
+        parentRequest: null,
       });
       await write((tx) => tx.closeRequest({ id, at: 1 }));
-      expect(await view()).toMatchObject({ request_state: 'closed' });
+      expect(await view()).toMatchObject({ requestState: 'closed' });
     });
 
     test('tells for a reply what its question was asked for, while that is open', async () => {
@@ -79,9 +79,9 @@ export function testDeliveries({ read, write }: StoreKit): void {
         return served;
       });
       const reply = async () => (await read((tx) => tx.listPending({ agentId: lead.id, limit: 9 })))[1];
-      expect(await reply()).toMatchObject({ delivery_kind: 'reply', kind: 'reply', parent_request: parent });
+      expect(await reply()).toMatchObject({ deliveryKind: 'reply', kind: 'reply', parentRequest: parent });
       await write((tx) => tx.closeRequest({ id: parent, at: 1 }));
-      expect(await reply()).toMatchObject({ parent_request: null });
+      expect(await reply()).toMatchObject({ parentRequest: null });
     });
   });
 
@@ -91,11 +91,11 @@ export function testDeliveries({ read, write }: StoreKit): void {
       const { run, request, news } = await write(async (tx) => {
         const started = await startRun(tx, worker);
         const [first] = await tx.listPending({ agentId: worker.id, limit: 1 });
-        return { run: started, request: first?.message_id as string, news: await send(tx, { to: worker }) };
+        return { run: started, request: first?.messageId as string, news: await send(tx, { to: worker }) };
       });
       const change = { messageId: news, agentId: worker.id, runId: run.id };
       const stateOf = async (id: string): Promise<DeliveryRow['state'] | undefined> =>
-        (await read((tx) => tx.listDeliveriesOfRun({ runId: run.id }))).find(({ message_id }) => message_id === id)
+        (await read((tx) => tx.listDeliveriesOfRun({ runId: run.id }))).find(({ messageId }) => messageId === id)
           ?.state;
       await write(async (tx) => {
         expect(await tx.injectDelivery({ ...change, messageId: request })).toBe(1);
@@ -108,7 +108,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
       const { worker, run, request, news, change } = await inject();
       expect(await pendingOf(worker)).toEqual([]);
       const carried = await read((tx) => tx.listCarried({ runId: run.id }));
-      expect(carried.map(({ message_id, state }) => [message_id, state])).toEqual([
+      expect(carried.map(({ messageId, state }) => [messageId, state])).toEqual([
         [request, 'injected'],
         [news, 'injected'],
       ]);
@@ -178,8 +178,8 @@ export function testDeliveries({ read, write }: StoreKit): void {
 
   test('one message reaches one agent once', async () => {
     const { worker } = await addPair();
-    const message_id = await write((tx) => send(tx, { to: worker }));
-    const twice = write((tx) => tx.insertDelivery({ message_id, agent_id: worker.id, seq: 1, kind: 'news', round: 0 }));
+    const messageId = await write((tx) => send(tx, { to: worker }));
+    const twice = write((tx) => tx.insertDelivery({ messageId, agentId: worker.id, seq: 1, kind: 'news', round: 0 }));
     await expect(twice).rejects.toThrow(/unique/i);
   });
 }

@@ -7,9 +7,9 @@ export function documentQueries({ db, all, one, run }: Queries) {
   const putSkipped = run((p: SkippedRow) =>
     db
       .insertInto('skipped')
-      .values({ source: p.source, source_id: p.source_id, version: p.version, reason: p.reason, at: p.at })
+      .values({ source: p.source, sourceId: p.sourceId, version: p.version, reason: p.reason, at: p.at })
       .onConflict((conflict) =>
-        conflict.columns(['source', 'source_id']).doUpdateSet((row) => ({
+        conflict.columns(['source', 'sourceId']).doUpdateSet((row) => ({
           version: row.ref('excluded.version'),
           reason: row.ref('excluded.reason'),
           at: row.ref('excluded.at'),
@@ -20,14 +20,14 @@ export function documentQueries({ db, all, one, run }: Queries) {
   return {
     getDocument: one((p: { id: string }) => db.selectFrom('documents').selectAll().where('id', '=', p.id)),
     getDocumentOf: one((p: { source: string; sourceId: string }) =>
-      db.selectFrom('documents').selectAll().where('source', '=', p.source).where('source_id', '=', p.sourceId),
+      db.selectFrom('documents').selectAll().where('source', '=', p.source).where('sourceId', '=', p.sourceId),
     ),
     getDocumentHash: one((p: { source: string; sourceId: string }) =>
-      db.selectFrom('documents').select('hash').where('source', '=', p.source).where('source_id', '=', p.sourceId),
+      db.selectFrom('documents').select('hash').where('source', '=', p.source).where('sourceId', '=', p.sourceId),
     ),
     /** What a sync compares with what is there, in the order of the names. */
     listVersions: all((p: { source: string }) =>
-      db.selectFrom('documents').select(['source_id', 'version']).where('source', '=', p.source).orderBy('source_id'),
+      db.selectFrom('documents').select(['sourceId', 'version']).where('source', '=', p.source).orderBy('sourceId'),
     ),
     /** Its content is the same, only what told so has changed. */
     setDocumentVersion: run((p: { source: string; sourceId: string; version: string }) =>
@@ -35,7 +35,7 @@ export function documentQueries({ db, all, one, run }: Queries) {
         .updateTable('documents')
         .set({ version: p.version })
         .where('source', '=', p.source)
-        .where('source_id', '=', p.sourceId),
+        .where('sourceId', '=', p.sourceId),
     ),
     /** Every document in the order of its source and name, from the one after `after`; of one source, or with '' of all. */
     listDocuments: all((p: { source: string; afterSource: string; afterId: string; limit: number }) =>
@@ -45,7 +45,7 @@ export function documentQueries({ db, all, one, run }: Queries) {
         .where(sql<boolean>`(source, source_id) > (${p.afterSource}, ${p.afterId})`)
         .where(sql<boolean>`(${p.source} = '' or source = ${p.source})`)
         .orderBy('source')
-        .orderBy('source_id')
+        .orderBy('sourceId')
         .limit(p.limit),
     ),
     listSourceCounts: all((_: object) =>
@@ -57,10 +57,10 @@ export function documentQueries({ db, all, one, run }: Queries) {
     ),
     putSkipped,
     deleteSkipped: run((p: { source: string; sourceId: string }) =>
-      db.deleteFrom('skipped').where('source', '=', p.source).where('source_id', '=', p.sourceId),
+      db.deleteFrom('skipped').where('source', '=', p.source).where('sourceId', '=', p.sourceId),
     ),
     listSkipped: all((p: { source: string }) =>
-      db.selectFrom('skipped').selectAll().where('source', '=', p.source).orderBy('source_id'),
+      db.selectFrom('skipped').selectAll().where('source', '=', p.source).orderBy('sourceId'),
     ),
     getSource: one((p: { name: string }) => db.selectFrom('sources').selectAll().where('name', '=', p.name)),
     listSources: all((_: object) => db.selectFrom('sources').selectAll().orderBy('name')),
@@ -72,16 +72,16 @@ export function documentQueries({ db, all, one, run }: Queries) {
           state: p.state,
           checkpoint: p.checkpoint,
           notes: p.notes,
-          started_at: p.started_at,
-          synced_at: p.synced_at,
+          startedAt: p.startedAt,
+          syncedAt: p.syncedAt,
         })
         .onConflict((conflict) =>
           conflict.column('name').doUpdateSet((row) => ({
             state: row.ref('excluded.state'),
             checkpoint: row.ref('excluded.checkpoint'),
             notes: row.ref('excluded.notes'),
-            started_at: row.ref('excluded.started_at'),
-            synced_at: row.ref('excluded.synced_at'),
+            startedAt: row.ref('excluded.startedAt'),
+            syncedAt: row.ref('excluded.syncedAt'),
           })),
         ),
     ),

@@ -55,10 +55,10 @@ export function testDoor({ read, write }: StoreKit): void {
     expect(all).toEqual(expect.arrayContaining(['user', person.id]));
     expect(all).not.toContain('system');
     const before = all[all.indexOf(person.id) - 1] as string;
-    const { handle_key } = (await read((tx) => tx.listParticipants({ after: '', limit: 10_000 }))).find(
+    const { handleKey } = (await read((tx) => tx.listParticipants({ after: '', limit: 10_000 }))).find(
       ({ id }) => id === before,
-    ) as { handle_key: string };
-    expect(await read((tx) => tx.listParticipants({ after: handle_key, limit: 1 }))).toMatchObject([{ id: person.id }]);
+    ) as { handleKey: string };
+    expect(await read((tx) => tx.listParticipants({ after: handleKey, limit: 1 }))).toMatchObject([{ id: person.id }]);
   });
 
   describe('messages as people read them', () => {
@@ -71,9 +71,9 @@ export function testDoor({ read, write }: StoreKit): void {
       const page = (before: number) =>
         read((tx) => tx.listChannelMessages({ channelId: `in-${agent.id}`, before, limit: 1 }));
       const [newest] = await page(FIRST);
-      const open = { id: request, handle: 'user', request_state: 'open', recipient_id: agent.id };
+      const open = { id: request, handle: 'user', requestState: 'open', recipientId: agent.id };
       expect(newest).toMatchObject(open);
-      expect(await page(newest?.seq as number)).toMatchObject([{ id: news, request_state: null, recipient_id: null }]);
+      expect(await page(newest?.seq as number)).toMatchObject([{ id: news, requestState: null, recipientId: null }]);
       expect(await read((tx) => tx.getMessageView({ id: request as string }))).toEqual(newest);
     });
 
@@ -137,8 +137,8 @@ export function testDoor({ read, write }: StoreKit): void {
   test('a token leads to its owner until it is revoked', async () => {
     const { person, token } = await write(async (tx) => {
       const somebody = await addPerson(tx, await addAgent(tx));
-      const made = { id: `t-${somebody.id}`, hash: `h-${somebody.id}`, participant_id: somebody.id, label: 'laptop' };
-      await tx.insertToken({ ...made, created_at: 5 });
+      const made = { id: `t-${somebody.id}`, hash: `h-${somebody.id}`, participantId: somebody.id, label: 'laptop' };
+      await tx.insertToken({ ...made, createdAt: 5 });
       return { person: somebody, token: made };
     });
     const owner = () => read((tx) => tx.getTokenOwner({ hash: token.hash }));
@@ -148,17 +148,17 @@ export function testDoor({ read, write }: StoreKit): void {
       id: token.id,
       label: 'laptop',
       handle: person.handle,
-      created_at: 5,
-      revoked_at: null,
+      createdAt: 5,
+      revokedAt: null,
     });
     expect(await write((tx) => tx.revokeToken({ id: token.id, at: 9 }))).toBe(1);
     expect(await write((tx) => tx.revokeToken({ id: token.id, at: 10 }))).toBe(0);
     expect(await owner()).toBeNull();
-    expect(await listed()).toMatchObject({ revoked_at: 9 });
+    expect(await listed()).toMatchObject({ revokedAt: 9 });
   });
 
   test('what a post was answered is kept once, until it is old', async () => {
-    const post = { participant_id: 'user', key: 'k', request: 'r', status: 201, response: '{}', created_at: 10 };
+    const post = { participantId: 'user', key: 'k', request: 'r', status: 201, response: '{}', createdAt: 10 };
     await write((tx) => tx.insertPost(post));
     await expect(write((tx) => tx.insertPost(post))).rejects.toThrow(/unique/i);
     const get = () => read((tx) => tx.getPost({ participantId: 'user', key: 'k' }));

@@ -18,8 +18,8 @@ export function eventQueries({ db, one, run, all }: Queries, batch: BatchState) 
       seq: p.seq,
       type: p.type,
       at: p.at,
-      agent_id: p.agent_id,
-      channel_id: p.channel_id,
+      agentId: p.agentId,
+      channelId: p.channelId,
       data: p.data,
     }),
   );
@@ -32,8 +32,8 @@ export function eventQueries({ db, one, run, all }: Queries, batch: BatchState) 
         seq,
         type: event.type,
         at: event.at,
-        agent_id: event.agentId ?? null,
-        channel_id: event.channelId ?? null,
+        agentId: event.agentId ?? null,
+        channelId: event.channelId ?? null,
         data: JSON.stringify(event.data),
       });
       return seq;

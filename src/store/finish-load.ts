@@ -33,19 +33,19 @@ async function indexPassages({ db, all, run, engine }: Queries, { passageWords }
   const page = all((p: { agentId: string; seq: number; limit: number }) =>
     db
       .selectFrom('passages')
-      .select(['agent_id', 'seq', 'content', 'tags'])
-      .where((eb) => eb(eb.refTuple('agent_id', 'seq'), '>', eb.tuple(p.agentId, p.seq)))
-      .orderBy('agent_id')
+      .select(['agentId', 'seq', 'content', 'tags'])
+      .where((eb) => eb(eb.refTuple('agentId', 'seq'), '>', eb.tuple(p.agentId, p.seq)))
+      .orderBy('agentId')
       .orderBy('seq')
       .limit(p.limit),
   );
   const insert = run((p: { rowid: number; words: string }) =>
     db.insertInto('passage_words').values({ rowid: p.rowid, words: p.words }),
   );
-  for (let last = { agent_id: '', seq: 0 }; ; ) {
-    const rows = await page({ agentId: last.agent_id, seq: last.seq, limit: BATCH });
+  for (let last = { agentId: '', seq: 0 }; ; ) {
+    const rows = await page({ agentId: last.agentId, seq: last.seq, limit: BATCH });
     for (const row of rows) {
-      await insert({ rowid: row.seq, words: indexedWords(engine, scoped(row.agent_id, passageWords(row))) });
+      await insert({ rowid: row.seq, words: indexedWords(engine, scoped(row.agentId, passageWords(row))) });
     }
     const end = rows.at(-1);
     if (!end) return;
@@ -57,7 +57,7 @@ async function indexChunks({ db, all, engine, fetch }: Queries, { chunkWords }: 
   const page = all((p: { id: number; limit: number }) =>
     db
       .selectFrom('chunks')
-      .innerJoin('documents', 'documents.id', 'chunks.document_id')
+      .innerJoin('documents', 'documents.id', 'chunks.documentId')
       .select(['chunks.id', 'documents.title', 'chunks.place', 'chunks.text'])
       .where('chunks.id', '>', p.id)
       .orderBy('chunks.id')

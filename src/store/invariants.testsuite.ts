@@ -81,7 +81,7 @@ export function testInvariants({ read, write, shared }: StoreKit): void {
         await tx.listPending({ agentId, limit: ITEMS }),
         await tx.listCarried({ runId }),
         await tx.listDeliveriesOfRun({ runId }),
-      ].map((views) => views.find(({ message_id }) => message_id === messageId));
+      ].map((views) => views.find((view) => view.messageId === messageId));
       expect(pending?.state).toBe(state === 'pending' ? state : undefined);
       expect(carried?.state).toBe(state === 'injected' ? state : undefined);
       if (ofRun) expect(ofRun.state).toBe(state);
@@ -95,7 +95,7 @@ async function createItems(tx: Tx): Promise<Item[]> {
   const items: Item[] = [];
   for (let i = 0; i < 2; i++) {
     const agent: AgentRow = await addAgent(tx);
-    const { id: agentId, tree_id: treeId, node_id: nodeId } = agent;
+    const { id: agentId, treeId, nodeId } = agent;
     const run: RunRow = await tx.insertOpenRun({ agentId, treeId, nodeId, now: 0 });
     for (let n = 0; n < ITEMS / 2; n++) {
       const messageId = await send(tx, { to: agent, kind: 'request' });

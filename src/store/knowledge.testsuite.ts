@@ -5,16 +5,16 @@ import type { DocumentRow, NewChunk, SourceRow } from './store.ts';
 
 export function testKnowledge({ read, write }: StoreKit): void {
   const newSource = () => `filesystem:${randomUUID()}`;
-  const document = (source: string, source_id: string, change: Partial<DocumentRow> = {}): DocumentRow => ({
+  const document = (source: string, sourceId: string, change: Partial<DocumentRow> = {}): DocumentRow => ({
     id: randomUUID(),
     source,
-    source_id,
+    sourceId,
     version: 'v1',
     hash: 'h1',
-    content_type: 'text/plain',
-    created_at: 1,
-    updated_at: 2,
-    indexed_at: 3,
+    contentType: 'text/plain',
+    createdAt: 1,
+    updatedAt: 2,
+    indexedAt: 3,
     title: 'Title',
     author: null,
     url: null,
@@ -32,9 +32,9 @@ export function testKnowledge({ read, write }: StoreKit): void {
   const chunksOf = (documentId: string) => read((tx) => tx.listChunks({ documentId }));
   const foundBy = (...words: string[]) =>
     read(async (tx) => {
-      const found = (await tx.findChunks({ words, limit: 9 })).map(({ chunk_id }) => chunk_id);
+      const found = (await tx.findChunks({ words, limit: 9 })).map(({ chunkId }) => chunkId);
       const views = await tx.listChunkViews({ ids: found });
-      return found.map((id) => views.find((view) => view.id === id)?.document_id);
+      return found.map((id) => views.find((view) => view.id === id)?.documentId);
     });
 
   test('a document is read as it was written, by its id and by what its source calls it', async () => {
@@ -45,7 +45,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.getDocument({ id: 'none' }))).toBeNull();
     expect(await read((tx) => tx.getDocumentHash({ source: row.source, sourceId: 'a/b.md' }))).toEqual({ hash: 'h1' });
     expect(await chunksOf(row.id)).toMatchObject([
-      { idx: 0, text: 'one', place: '{"from":1,"to":2}', document_id: row.id },
+      { idx: 0, text: 'one', place: '{"from":1,"to":2}', documentId: row.id },
       { idx: 1, text: 'two' },
     ]);
   });
@@ -60,7 +60,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
       ),
     );
     const before = await chunksOf(row.id);
-    const changed = { ...row, id: randomUUID(), hash: 'h2', body: 'new', title: null, created_at: 9 };
+    const changed = { ...row, id: randomUUID(), hash: 'h2', body: 'new', title: null, createdAt: 9 };
     const texts = ['new', 'same', 'one', 'same', 'same'];
     expect(
       await write((tx) =>
@@ -70,7 +70,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
         ),
       ),
     ).toBe(row.id);
-    expect(await read((tx) => tx.getDocument({ id: row.id }))).toEqual({ ...changed, id: row.id, created_at: 1 });
+    expect(await read((tx) => tx.getDocument({ id: row.id }))).toEqual({ ...changed, id: row.id, createdAt: 1 });
     const after = await chunksOf(row.id);
     expect(after.map(({ text }) => text)).toEqual(texts);
     expect(after.map(({ idx }) => idx)).toEqual([0, 1, 2, 3, 4]);
@@ -129,12 +129,12 @@ export function testKnowledge({ read, write }: StoreKit): void {
     });
     await write((tx) => tx.setDocumentVersion({ source, sourceId: 'b', version: 'v2' }));
     expect(await read((tx) => tx.listVersions({ source }))).toEqual([
-      { source_id: 'a', version: 'v1' },
-      { source_id: 'b', version: 'v2' },
-      { source_id: 'c', version: 'v1' },
+      { sourceId: 'a', version: 'v1' },
+      { sourceId: 'b', version: 'v2' },
+      { sourceId: 'c', version: 'v1' },
     ]);
     const page = async (of: string, afterSource: string, afterId: string, limit = 9) =>
-      (await read((tx) => tx.listDocuments({ source: of, afterSource, afterId, limit }))).map((row) => row.source_id);
+      (await read((tx) => tx.listDocuments({ source: of, afterSource, afterId, limit }))).map((row) => row.sourceId);
     expect(await page(source, '', '', 2)).toEqual(['a', 'b']);
     expect(await page(source, source, 'b')).toEqual(['c']);
     expect((await page('', source, 'b', 2))[0]).toBe('c');
@@ -144,7 +144,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
 
   test('what was skipped is kept with its reason until it is forgotten', async () => {
     const source = newSource();
-    const row = { source, source_id: 'a', version: 'v1', reason: 'broken', at: 1 };
+    const row = { source, sourceId: 'a', version: 'v1', reason: 'broken', at: 1 };
     await write((tx) => tx.putSkipped(row));
     await write((tx) => tx.putSkipped({ ...row, version: 'v2', reason: 'too large', at: 2 }));
     const list = () => read((tx) => tx.listSkipped({ source }));
@@ -155,8 +155,8 @@ export function testKnowledge({ read, write }: StoreKit): void {
 
   test('a source is put, changed and deleted', async () => {
     const name = newSource();
-    const row: SourceRow = { name, state: 'syncing', checkpoint: null, notes: null, started_at: 1, synced_at: null };
-    const done: SourceRow = { ...row, state: 'synced', checkpoint: '{"at":1}', notes: '2 skipped', synced_at: 2 };
+    const row: SourceRow = { name, state: 'syncing', checkpoint: null, notes: null, startedAt: 1, syncedAt: null };
+    const done: SourceRow = { ...row, state: 'synced', checkpoint: '{"at":1}', notes: '2 skipped', syncedAt: 2 };
     await write((tx) => tx.putSource(row));
     expect(await read((tx) => tx.getSource({ name }))).toEqual(row);
     await write((tx) => tx.putSource(done));

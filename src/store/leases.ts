@@ -6,49 +6,49 @@ export function leaseQueries({ db, all, run }: Queries, batch: BatchState) {
   const shiftRests = run((p: { nodeId: string; by: number; now: number }) =>
     db
       .updateTable('agents')
-      .set((eb) => ({ rest_until: eb('rest_until', '+', p.by) }))
-      .where('node_id', '=', p.nodeId)
-      .where('rest_until', '>', p.now),
+      .set((eb) => ({ restUntil: eb('restUntil', '+', p.by) }))
+      .where('nodeId', '=', p.nodeId)
+      .where('restUntil', '>', p.now),
   );
   const shiftStarts = run((p: { nodeId: string; by: number; now: number }) =>
     db
       .updateTable('runs')
-      .set((eb) => ({ not_before: eb('not_before', '+', p.by) }))
+      .set((eb) => ({ notBefore: eb('notBefore', '+', p.by) }))
       .where('state', '=', 'created')
-      .where('node_id', '=', p.nodeId)
-      .where('not_before', '>', p.now),
+      .where('nodeId', '=', p.nodeId)
+      .where('notBefore', '>', p.now),
   );
   const clampTurns = run((p: { now: number }) =>
-    db.updateTable('turns').set({ released_at: p.now }).where('released_at', '>', p.now),
+    db.updateTable('turns').set({ releasedAt: p.now }).where('releasedAt', '>', p.now),
   );
 
   return {
     setDeaths: run((p: { id: string; deaths: number; deathsEver: number; records: number }) =>
       db
         .updateTable('runs')
-        .set({ deaths: p.deaths, deaths_ever: p.deathsEver, records_at_death: p.records })
+        .set({ deaths: p.deaths, deathsEver: p.deathsEver, recordsAtDeath: p.records })
         .where('id', '=', p.id),
     ),
     /** None of the node's runs is suspected any more. */
     clearDeaths: run((p: { nodeId: string }) =>
       db
         .updateTable('runs')
-        .set({ deaths: 0, deaths_ever: 0, records_at_death: 0 })
-        .where('node_id', '=', p.nodeId)
+        .set({ deaths: 0, deathsEver: 0, recordsAtDeath: 0 })
+        .where('nodeId', '=', p.nodeId)
         .where('state', 'in', ['created', 'running'])
         .where('deaths', '>', 0),
     ),
     renewLeases: run((p: { nodeId: string; leaseUntil: number }) =>
       db
         .updateTable('runs')
-        .set({ lease_until: p.leaseUntil })
+        .set({ leaseUntil: p.leaseUntil })
         .where('state', '=', 'running')
-        .where('node_id', '=', p.nodeId)
-        .where('lease_until', 'is not', null),
+        .where('nodeId', '=', p.nodeId)
+        .where('leaseUntil', 'is not', null),
     ),
     /** Every run under way that has a lease, on any node. */
     listLeased: all((_: object) =>
-      db.selectFrom('runs').selectAll().where('state', '=', 'running').where('lease_until', 'is not', null),
+      db.selectFrom('runs').selectAll().where('state', '=', 'running').where('leaseUntil', 'is not', null),
     ),
     /** The clock was set back: what waits on the node waits as long as before, and no turn of a channel begins in the future. */
     shiftWaits: async (p: { nodeId: string; by: number; now: number }): Promise<void> => {

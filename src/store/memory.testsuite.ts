@@ -6,12 +6,12 @@ import type { AgentRow, BlockRow, Tx } from './store.ts';
 export function testMemory({ read, write }: StoreKit): void {
   const EVER = { tag: null, since: 0, until: Number.MAX_SAFE_INTEGER };
 
-  const addBlock = async (tx: Tx, owner_id: string, label: string, change: Partial<BlockRow> = {}) => {
+  const addBlock = async (tx: Tx, ownerId: string, label: string, change: Partial<BlockRow> = {}) => {
     const id = randomUUID();
-    const row = { id, owner_id, label, label_key: label.toLowerCase(), text: 'old', version: 1, open: 0 };
-    const block: BlockRow = { ...row, created_at: 1, updated_at: 1, deleted_at: null, ...change };
+    const row = { id, ownerId, label, labelKey: label.toLowerCase(), text: 'old', version: 1, open: 0 };
+    const block: BlockRow = { ...row, createdAt: 1, updatedAt: 1, deletedAt: null, ...change };
     await tx.insertBlock(block);
-    await tx.insertBlockChange({ block_id: id, version: 1, text: block.text, changed_by: owner_id, at: 1 });
+    await tx.insertBlockChange({ blockId: id, version: 1, text: block.text, changedBy: ownerId, at: 1 });
     return block;
   };
 
@@ -25,13 +25,13 @@ export function testMemory({ read, write }: StoreKit): void {
     const seq = await tx.appendEvent({ type: 'passage_stored', at: 1, data: {} });
     const small = content.toLowerCase();
     await tx.insertPassage({
-      agent_id: agent.id,
+      agentId: agent.id,
       seq,
       id,
       content,
       folded: /[^\0-\x7f]/.test(content) ? small : null,
       tags: JSON.stringify(change.tags ?? []),
-      created_at: change.at ?? 1,
+      createdAt: change.at ?? 1,
       words: small.split(' ').map((word) => word.replace(/[^a-z0-9]/g, 'x')),
     });
     return id;
@@ -44,11 +44,11 @@ export function testMemory({ read, write }: StoreKit): void {
     expect(await write((tx) => tx.updateBlock({ ...change, before: 1, version: 2 }))).toBe(1);
     expect(await write((tx) => tx.updateBlock({ ...change, before: 1, version: 2 }))).toBe(0);
     const get = () => read((tx) => tx.getBlockOf({ ownerId: agent.id, labelKey: 'mood' }));
-    expect(await get()).toEqual({ ...block, text: 'new', version: 2, updated_at: 2, owner: agent.handle });
+    expect(await get()).toEqual({ ...block, text: 'new', version: 2, updatedAt: 2, owner: agent.handle });
     await expect(write((tx) => addBlock(tx, agent.id, 'MOOD'))).rejects.toThrow(/unique/i);
 
     await write((tx) => tx.updateBlock({ id: block.id, before: 2, version: 3, text: '', at: 3, deletedAt: 3 }));
-    expect(await get()).toMatchObject({ deleted_at: 3, version: 3 });
+    expect(await get()).toMatchObject({ deletedAt: 3, version: 3 });
     expect(await read((tx) => tx.getSeenBlock({ readerId: agent.id, labelKey: 'mood' }))).toBeNull();
     expect(await read((tx) => tx.listSeenBlocks({ readerId: agent.id }))).toEqual([]);
   });
@@ -58,7 +58,7 @@ export function testMemory({ read, write }: StoreKit): void {
       async (tx) => [await addAgent(tx), await addAgent(tx), await addAgent(tx)] as const,
     );
     const [own, shared] = await write(async (tx) => {
-      const blocks = [await addBlock(tx, reader.id, 'own'), await addBlock(tx, owner.id, 'plan', { created_at: 2 })];
+      const blocks = [await addBlock(tx, reader.id, 'own'), await addBlock(tx, owner.id, 'plan', { createdAt: 2 })];
       await tx.insertBlockReader({ blockId: blocks[1]?.id as string, agentId: reader.id });
       await tx.setBlockOpen({ id: blocks[1]?.id as string, open: 1 });
       return blocks as [BlockRow, BlockRow];
@@ -85,10 +85,10 @@ export function testMemory({ read, write }: StoreKit): void {
   test('every change of a block is kept', async () => {
     const agent = await write((tx) => addAgent(tx));
     const { id } = await write((tx) => addBlock(tx, agent.id, 'mood'));
-    await write((tx) => tx.insertBlockChange({ block_id: id, version: 2, text: null, changed_by: 'user', at: 5 }));
+    await write((tx) => tx.insertBlockChange({ blockId: id, version: 2, text: null, changedBy: 'user', at: 5 }));
     const list = (before: number, limit: number) => read((tx) => tx.listBlockChanges({ blockId: id, before, limit }));
-    const first = { block_id: id, version: 1, text: 'old', changed_by: agent.id, at: 1, by: agent.handle };
-    const second = { block_id: id, version: 2, text: null, changed_by: 'user', at: 5, by: 'user' };
+    const first = { blockId: id, version: 1, text: 'old', changedBy: agent.id, at: 1, by: agent.handle };
+    const second = { blockId: id, version: 2, text: null, changedBy: 'user', at: 5, by: 'user' };
     expect(await list(Number.MAX_SAFE_INTEGER, 9)).toEqual([second, first]);
     expect(await list(2, 9)).toEqual([first]);
     expect(await list(99, 1)).toEqual([second]);

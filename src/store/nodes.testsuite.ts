@@ -7,47 +7,47 @@ export function testNodes({ read, write }: StoreKit): void {
   const workspace = (id: string, change: Partial<WorkspaceRow>): WorkspaceRow => ({
     id,
     name: id,
-    name_key: id,
-    owner_id: 'user',
+    nameKey: id,
+    ownerId: 'user',
     path: `/old/workspaces/${id}`,
     made: 1,
-    node_id: 'node',
-    view_of: null,
+    nodeId: 'node',
+    viewOf: null,
     mode: 'rw',
     network: null,
     repository: null,
-    created_at: 1,
-    deleted_at: null,
+    createdAt: 1,
+    deletedAt: null,
     ...change,
   });
 
   test('a node registers once and is seen again; agents of a node that never registered are listed too', async () => {
     const [id, stranger] = [randomUUID(), randomUUID()];
     await write(async (tx) => {
-      await tx.seeNode({ id, name: 'host', home: '/a', seen_at: 1 });
-      await tx.seeNode({ id, name: 'host-2', home: '/b', seen_at: 2 });
-      await addAgent(tx, { node_id: id });
-      await addAgent(tx, { node_id: stranger });
-      await addAgent(tx, { node_id: stranger, terminated_at: 1 });
+      await tx.seeNode({ id, name: 'host', home: '/a', seenAt: 1 });
+      await tx.seeNode({ id, name: 'host-2', home: '/b', seenAt: 2 });
+      await addAgent(tx, { nodeId: id });
+      await addAgent(tx, { nodeId: stranger });
+      await addAgent(tx, { nodeId: stranger, terminatedAt: 1 });
     });
-    expect(await read((tx) => tx.getNode({ id }))).toEqual({ id, name: 'host-2', home: '/b', seen_at: 2 });
+    expect(await read((tx) => tx.getNode({ id }))).toEqual({ id, name: 'host-2', home: '/b', seenAt: 2 });
     expect(await read((tx) => tx.getNode({ id: stranger }))).toBeNull();
     const nodes = (await read((tx) => tx.listNodes({}))).filter((node) => node.id === id || node.id === stranger);
     expect(nodes).toEqual([
-      { id, name: 'host-2', home: '/b', seen_at: 2, agents: 1 },
-      { id: stranger, name: null, home: null, seen_at: null, agents: 1 },
+      { id, name: 'host-2', home: '/b', seenAt: 2, agents: 1 },
+      { id: stranger, name: null, home: null, seenAt: null, agents: 1 },
     ]);
   });
 
   test('adoptNode() gives agents, workspaces and waiting runs to another node and forgets the first', async () => {
     const [from, to, other] = [randomUUID(), randomUUID(), randomUUID()];
     const { agent, stays, run } = await write(async (tx) => {
-      await tx.seeNode({ id: from, name: 'host', home: '/old', seen_at: 1 });
-      const first = await addAgent(tx, { node_id: from });
-      await tx.insertWorkspace(workspace(randomUUID(), { node_id: from, owner_id: first.id }));
+      await tx.seeNode({ id: from, name: 'host', home: '/old', seenAt: 1 });
+      const first = await addAgent(tx, { nodeId: from });
+      await tx.insertWorkspace(workspace(randomUUID(), { nodeId: from, ownerId: first.id }));
       return {
         agent: first,
-        stays: await addAgent(tx, { node_id: other }),
+        stays: await addAgent(tx, { nodeId: other }),
         run: await queueRun(tx, first),
       };
     });
@@ -55,7 +55,7 @@ export function testNodes({ read, write }: StoreKit): void {
     expect((await read((tx) => tx.listAgentsOn({ nodeId: to }))).map(({ id }) => id)).toEqual([agent.id]);
     expect((await read((tx) => tx.listAgentsOn({ nodeId: other }))).map(({ id }) => id)).toEqual([stays.id]);
     expect(await read((tx) => tx.listMadeWorkspaces({ nodeId: to }))).toHaveLength(1);
-    expect(await read((tx) => tx.getRun({ id: run.id }))).toMatchObject({ node_id: to, state: 'created' });
+    expect(await read((tx) => tx.getRun({ id: run.id }))).toMatchObject({ nodeId: to, state: 'created' });
     expect(await read((tx) => tx.getNode({ id: from }))).toBeNull();
   });
 
@@ -63,16 +63,16 @@ export function testNodes({ read, write }: StoreKit): void {
     const nodeId = randomUUID();
     const [a, b] = [randomUUID(), randomUUID()];
     await write(async (tx) => {
-      await tx.insertWorkspace(workspace(a, { node_id: nodeId, path: '/old/w' }));
-      await tx.insertWorkspace(workspace(b, { node_id: nodeId, path: '/old/w2' }));
-      await addAgent(tx, { node_id: nodeId, workspace: '/old/w/inside', workspace_id: a });
+      await tx.insertWorkspace(workspace(a, { nodeId, path: '/old/w' }));
+      await tx.insertWorkspace(workspace(b, { nodeId, path: '/old/w2' }));
+      await addAgent(tx, { nodeId, workspace: '/old/w/inside', workspaceId: a });
       await tx.insertLink({
-        workspace_id: b,
+        workspaceId: b,
         target: 'x',
         source: '/old/w/docs',
         mode: 'ro',
-        made_by: 'user',
-        created_at: 1,
+        madeBy: 'user',
+        createdAt: 1,
       });
       await tx.moveDirectory({ nodeId, from: '/old/w', to: '/new/place' });
     });

@@ -7,7 +7,7 @@ export interface NodeView {
   readonly id: string;
   readonly name: string | null;
   readonly home: string | null;
-  readonly seen_at: number | null;
+  readonly seenAt: number | null;
   /** Living agents. */
   readonly agents: number;
 }
@@ -23,20 +23,20 @@ export function nodeQueries({ db, all, one, run }: Queries) {
   const countByNode = all((_: object) =>
     db
       .selectFrom('agents')
-      .select(['node_id', (eb) => eb.fn.countAll<number>().as('n')])
-      .where('terminated_at', 'is', null)
-      .groupBy('node_id')
-      .orderBy('node_id'),
+      .select(['nodeId', (eb) => eb.fn.countAll<number>().as('n')])
+      .where('terminatedAt', 'is', null)
+      .groupBy('nodeId')
+      .orderBy('nodeId'),
   );
   const adopt = {
     agents: run((p: { from: string; to: string }) =>
-      db.updateTable('agents').set({ node_id: p.to }).where('node_id', '=', p.from),
+      db.updateTable('agents').set({ nodeId: p.to }).where('nodeId', '=', p.from),
     ),
     workspaces: run((p: { from: string; to: string }) =>
-      db.updateTable('workspaces').set({ node_id: p.to }).where('node_id', '=', p.from),
+      db.updateTable('workspaces').set({ nodeId: p.to }).where('nodeId', '=', p.from),
     ),
     runs: run((p: { from: string; to: string }) =>
-      db.updateTable('runs').set({ node_id: p.to }).where('node_id', '=', p.from).where('state', '=', 'created'),
+      db.updateTable('runs').set({ nodeId: p.to }).where('nodeId', '=', p.from).where('state', '=', 'created'),
     ),
     forget: run((p: { id: string }) => db.deleteFrom('nodes').where('id', '=', p.id)),
   };
@@ -49,22 +49,22 @@ export function nodeQueries({ db, all, one, run }: Queries) {
     db
       .updateTable('workspaces')
       .set({ path: moved('path', p).value })
-      .where('node_id', '=', p.nodeId)
+      .where('nodeId', '=', p.nodeId)
       .where(moved('path', p).inside),
   );
   const moveAgents = run((p: Move & { nodeId: string }) =>
     db
       .updateTable('agents')
       .set({ workspace: moved('workspace', p).value })
-      .where('node_id', '=', p.nodeId)
+      .where('nodeId', '=', p.nodeId)
       .where(moved('workspace', p).inside),
   );
   const moveLinks = run((p: Move & { nodeId: string }) =>
     db
       .updateTable('links')
       .set({ source: moved('source', p).value })
-      .where('workspace_id', 'in', (eb) =>
-        eb.selectFrom('workspaces').select('workspaces.id').where('node_id', '=', p.nodeId),
+      .where('workspaceId', 'in', (eb) =>
+        eb.selectFrom('workspaces').select('workspaces.id').where('nodeId', '=', p.nodeId),
       )
       .where(moved('source', p).inside),
   );
@@ -74,39 +74,39 @@ export function nodeQueries({ db, all, one, run }: Queries) {
     seeNode: run((p: NodeRow) =>
       db
         .insertInto('nodes')
-        .values({ id: p.id, name: p.name, home: p.home, seen_at: p.seen_at })
+        .values({ id: p.id, name: p.name, home: p.home, seenAt: p.seenAt })
         .onConflict((conflict) =>
           conflict.column('id').doUpdateSet((eb) => ({
             name: eb.ref('excluded.name'),
             home: eb.ref('excluded.home'),
-            seen_at: eb.ref('excluded.seen_at'),
+            seenAt: eb.ref('excluded.seenAt'),
           })),
         ),
     ),
     getNode: one((p: { id: string }) => db.selectFrom('nodes').selectAll().where('id', '=', p.id)),
     /** Every node that registered, and every one that living agents belong to. */
     listNodes: async (_: object): Promise<NodeView[]> => {
-      const counts = new Map((await countByNode({})).map(({ node_id, n }) => [node_id, n]));
+      const counts = new Map((await countByNode({})).map(({ nodeId, n }) => [nodeId, n]));
       const registered = await listRegistered({});
       const ids = new Set(registered.map(({ id }) => id));
       const strangers = [...counts.keys()].filter((id) => !ids.has(id));
       return [
         ...registered.map((row) => ({ ...row, agents: counts.get(row.id) ?? 0 })),
-        ...strangers.map((id) => ({ id, name: null, home: null, seen_at: null, agents: counts.get(id) ?? 0 })),
+        ...strangers.map((id) => ({ id, name: null, home: null, seenAt: null, agents: counts.get(id) ?? 0 })),
       ];
     },
     listAgentsOn: all((p: { nodeId: string }) =>
-      db.selectFrom('agents').selectAll().where('node_id', '=', p.nodeId).where('terminated_at', 'is', null),
+      db.selectFrom('agents').selectAll().where('nodeId', '=', p.nodeId).where('terminatedAt', 'is', null),
     ),
     /** The workspaces of a node whose directories Substrat made in the node's home. */
     listMadeWorkspaces: all((p: { nodeId: string }) =>
       db
         .selectFrom('workspaces')
         .select(['id', 'path'])
-        .where('node_id', '=', p.nodeId)
+        .where('nodeId', '=', p.nodeId)
         .where('made', '=', 1)
-        .where('view_of', 'is', null)
-        .where('deleted_at', 'is', null)
+        .where('viewOf', 'is', null)
+        .where('deletedAt', 'is', null)
         .orderBy('path')
         .$castTo<Pick<WorkspaceRow, 'id' | 'path'>>(),
     ),

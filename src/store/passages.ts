@@ -22,23 +22,23 @@ interface Holes {
 export function passageQueries({ engine, db, all, one, run }: Queries) {
   const insert = run((p: PassageRow) =>
     db.insertInto('passages').values({
-      agent_id: p.agent_id,
+      agentId: p.agentId,
       seq: p.seq,
       id: p.id,
       content: p.content,
       folded: p.folded,
       tags: p.tags,
-      created_at: p.created_at,
+      createdAt: p.createdAt,
     }),
   );
   const insertWords = run((p: { rowid: number; words: string }) =>
     db.insertInto('passage_words').values({ rowid: p.rowid, words: p.words }),
   );
   const get = one((p: { agentId: string; id: string }) =>
-    db.selectFrom('passages').selectAll().where('id', '=', p.id).where('agent_id', '=', p.agentId),
+    db.selectFrom('passages').selectAll().where('id', '=', p.id).where('agentId', '=', p.agentId),
   );
   const remove = run((p: { agentId: string; seq: number }) =>
-    db.deleteFrom('passages').where('agent_id', '=', p.agentId).where('seq', '=', p.seq),
+    db.deleteFrom('passages').where('agentId', '=', p.agentId).where('seq', '=', p.seq),
   );
   const removeWords = run((p: { rowid: number }) => db.deleteFrom('passage_words').where('rowid', '=', p.rowid));
 
@@ -89,7 +89,7 @@ export function passageQueries({ engine, db, all, one, run }: Queries) {
   return {
     insertPassage: async ({ words, ...row }: PassageRow & { readonly words: readonly string[] }): Promise<void> => {
       await insert(row);
-      await insertWords({ rowid: row.seq, words: indexedWords(engine, scoped(row.agent_id, words)) });
+      await insertWords({ rowid: row.seq, words: indexedWords(engine, scoped(row.agentId, words)) });
     },
     getPassage: get,
     deletePassage: async (p: { agentId: string; id: string }): Promise<number> => {

@@ -7,15 +7,15 @@ export function payerQueries({ db, all, one, run }: Queries) {
   const uncount = run((p: { treeId: string }) =>
     db
       .updateTable('trees')
-      .set((eb) => ({ runs_since_person: eb('runs_since_person', '-', 1) }))
+      .set((eb) => ({ runsSincePerson: eb('runsSincePerson', '-', 1) }))
       .where('id', '=', p.treeId),
   );
   const charge = one((p: { personId: string; day: number }) =>
     db
       .insertInto('person_runs')
-      .values({ person_id: p.personId, day: p.day, runs: 1 })
+      .values({ personId: p.personId, day: p.day, runs: 1 })
       .onConflict((oc) =>
-        oc.columns(['person_id', 'day']).doUpdateSet((eb) => ({ runs: eb('person_runs.runs', '+', 1) })),
+        oc.columns(['personId', 'day']).doUpdateSet((eb) => ({ runs: eb('person_runs.runs', '+', 1) })),
       )
       .returning('runs'),
   );
@@ -29,8 +29,8 @@ export function payerQueries({ db, all, one, run }: Queries) {
     listPersonRuns: all((p: { day: number }) =>
       db
         .selectFrom('person_runs')
-        .innerJoin('participants', 'participants.id', 'person_runs.person_id')
-        .select(['person_runs.person_id', 'person_runs.runs', 'participants.handle'])
+        .innerJoin('participants', 'participants.id', 'person_runs.personId')
+        .select(['person_runs.personId', 'person_runs.runs', 'participants.handle'])
         .where('person_runs.day', '=', p.day),
     ),
   };
@@ -44,15 +44,15 @@ export function mayBegin(
   const pending = () =>
     eb
       .selectFrom('deliveries')
-      .innerJoin('messages', 'messages.id', 'deliveries.message_id')
+      .innerJoin('messages', 'messages.id', 'deliveries.messageId')
       .select('messages.id')
-      .whereRef('deliveries.agent_id', '=', 'runs.agent_id')
+      .whereRef('deliveries.agentId', '=', 'runs.agentId')
       .where('deliveries.state', '=', 'pending')
       .where('deliveries.round', '<', 2);
-  const room = eb('trees.runs_since_person', '<', maxTreeRuns);
-  if (spent.length === 0) return eb.or([room, eb.exists(pending().where('messages.payer_id', 'is not', null))]);
+  const room = eb('trees.runsSincePerson', '<', maxTreeRuns);
+  if (spent.length === 0) return eb.or([room, eb.exists(pending().where('messages.payerId', 'is not', null))]);
   return eb.or([
-    eb.and([room, eb.exists(pending().where('messages.payer_id', 'is', null))]),
-    eb.exists(pending().where('messages.payer_id', 'not in', [...spent])),
+    eb.and([room, eb.exists(pending().where('messages.payerId', 'is', null))]),
+    eb.exists(pending().where('messages.payerId', 'not in', [...spent])),
   ]);
 }

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await fillWithPast(agent);
   const run = await startRun(tx, await addAgent(tx, { parent: agent }));
   await queueRun(tx, agent);
-  ids = { agent: agent.id, node: agent.node_id, run: run.id, fence: run.fence, message: 'm7' };
+  ids = { agent: agent.id, node: agent.nodeId, run: run.id, fence: run.fence, message: 'm7' };
 });
 
 const anything = () => ({ agentId: ids.agent, tag: null, since: 0, until: Number.MAX_SAFE_INTEGER });

@@ -80,6 +80,6 @@ function bestOf(rows: readonly Weighed[], words: readonly string[]): FoundChunk[
     return phrases.reduce((sum, is, i) => sum + (is ? (weights[words.length + i] as number) * gain(1) : 0), ofWords);
   };
   return rows
-    .map((row) => ({ chunk_id: row.rowid, score: score(row) }))
-    .sort((a, b) => b.score - a.score || a.chunk_id - b.chunk_id);
+    .map((row) => ({ chunkId: row.rowid, score: score(row) }))
+    .sort((a, b) => b.score - a.score || a.chunkId - b.chunkId);
 }

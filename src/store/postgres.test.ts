@@ -50,7 +50,7 @@ describeOnPostgres('PostgreSQL', () => {
     await add('rare:1 common:2', 12_301, 12_301);
     const words = ['rare', 'common'];
     const found = await store.read((tx) => tx.findChunks({ words, limit: 3 }));
-    expect(found.map(({ chunk_id }) => chunk_id)).toEqual([12_301, 12_001, 12_002]);
+    expect(found.map(({ chunkId }) => chunkId)).toEqual([12_301, 12_001, 12_002]);
   });
 
   test('a newer schema is refused', async () => {
@@ -124,8 +124,8 @@ describeOnPostgres('PostgreSQL', () => {
   test("a claim passes by a run that somebody's prompt has locked", async () => {
     const store = await open();
     const [first, second] = await store.write(async (tx) => {
-      const root = await addAgent(tx, { node_id: 'n' });
-      return [await queueRun(tx, root), await queueRun(tx, await addAgent(tx, { node_id: 'n' }))];
+      const root = await addAgent(tx, { nodeId: 'n' });
+      return [await queueRun(tx, root), await queueRun(tx, await addAgent(tx, { nodeId: 'n' }))];
     });
     await prompt.query('begin');
     await prompt.query('select from runs where id = $1 for update', [first?.id]);

@@ -5,16 +5,16 @@ import type { PostRow } from './schema.ts';
 export function postQueries({ db, one, run }: Queries) {
   return {
     getPost: one((p: { participantId: string; key: string }) =>
-      db.selectFrom('posts').selectAll().where('participant_id', '=', p.participantId).where('key', '=', p.key),
+      db.selectFrom('posts').selectAll().where('participantId', '=', p.participantId).where('key', '=', p.key),
     ),
     insertPost: run((p: PostRow) =>
       db.insertInto('posts').values({
-        participant_id: p.participant_id,
+        participantId: p.participantId,
         key: p.key,
         request: p.request,
         status: p.status,
         response: p.response,
-        created_at: p.created_at,
+        createdAt: p.createdAt,
       }),
     ),
   };

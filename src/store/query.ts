@@ -64,11 +64,11 @@ export function createQueries(engine: Engine, execute: Execute): Queries {
     db,
     all: <P extends object, R>(build: (p: P) => Compilable<R>) => {
       const query = prepare<P>(build);
-      return async (params: P) => (await query(params)).rows as R[];
+      return async (params: P) => recordsOf<R>(await query(params));
     },
     one: <P extends object, R>(build: (p: P) => Compilable<R>) => {
       const query = prepare<P>(build);
-      return async (params: P) => ((await query(params)).rows[0] as R | undefined) ?? null;
+      return async (params: P) => recordsOf<R>(await query(params))[0] ?? null;
     },
     run: (build) => {
       const query = prepare(build);
@@ -76,9 +76,29 @@ export function createQueries(engine: Engine, execute: Execute): Queries {
     },
     fetch: async <R>(query: Compilable<R>) => {
       const { sql, parameters } = query.compile();
-      return (await execute(sql, parameters)).rows as R[];
+      return recordsOf<R>(await execute(sql, parameters));
     },
   };
+}
+
+/** Rows as the rest of the house knows them: columns are snake_case in the database and camelCase here. */
+function recordsOf<R>({ rows }: Result): R[] {
+  return rows.map((row) => {
+    const record: Record<string, unknown> = {};
+    for (const column in row as object) record[camelCase(column)] = (row as Record<string, unknown>)[column];
+    return record as R;
+  });
+}
+
+const columns = new Map<string, string>();
+
+function camelCase(column: string): string {
+  let name = columns.get(column);
+  if (name === undefined) {
+    name = column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    columns.set(column, name);
+  }
+  return name;
 }
 
 class Hole {
@@ -98,6 +118,10 @@ function fill(parameters: readonly unknown[], params: object): unknown[] {
     if (given === undefined) throw new TypeError(`the query needs "${value.name}"`);
     return given;
   });
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** In a prepared query what is no hole is a constant of ours, and stands in the text: a partial index needs to see it. */
@@ -133,6 +157,9 @@ class SqliteCompiler extends SqliteQueryCompiler {
     super();
     this.#mode = mode;
   }
+  protected override sanitizeIdentifier(identifier: string): string {
+    return super.sanitizeIdentifier(snakeCase(identifier));
+  }
   protected override appendValue(value: unknown): void {
     if (this.#mode.literal && !(value instanceof Hole)) this.appendImmediateValue(value);
     else super.appendValue(value);
@@ -144,6 +171,9 @@ class PostgresCompiler extends PostgresQueryCompiler {
   constructor(mode: CompileMode) {
     super();
     this.#mode = mode;
+  }
+  protected override sanitizeIdentifier(identifier: string): string {
+    return super.sanitizeIdentifier(snakeCase(identifier));
   }
   protected override appendValue(value: unknown): void {
     if (this.#mode.literal && !(value instanceof Hole)) this.appendImmediateValue(value);

@@ -1,7 +1,7 @@
 import type { Queries } from './query.ts';
 
 export interface ReactionView {
-  readonly message_id: string;
+  readonly messageId: string;
   readonly emoji: string;
   readonly handle: string;
 }
@@ -12,15 +12,15 @@ export function reactionQueries({ db, run, fetch }: Queries) {
     insertReaction: run((p: { messageId: string; emoji: string; participantId: string; at: number }) =>
       db
         .insertInto('reactions')
-        .values({ message_id: p.messageId, emoji: p.emoji, participant_id: p.participantId, at: p.at })
+        .values({ messageId: p.messageId, emoji: p.emoji, participantId: p.participantId, at: p.at })
         .onConflict((oc) => oc.doNothing()),
     ),
     deleteReaction: run((p: { messageId: string; emoji: string; participantId: string }) =>
       db
         .deleteFrom('reactions')
-        .where('message_id', '=', p.messageId)
+        .where('messageId', '=', p.messageId)
         .where('emoji', '=', p.emoji)
-        .where('participant_id', '=', p.participantId),
+        .where('participantId', '=', p.participantId),
     ),
     /** In the order in which they came. */
     listReactions: async (p: { messageIds: readonly string[] }): Promise<ReactionView[]> =>
@@ -29,11 +29,11 @@ export function reactionQueries({ db, run, fetch }: Queries) {
         : fetch(
             db
               .selectFrom('reactions')
-              .innerJoin('participants', 'participants.id', 'reactions.participant_id')
-              .select(['reactions.message_id', 'reactions.emoji', 'participants.handle'])
-              .where('reactions.message_id', 'in', [...p.messageIds])
+              .innerJoin('participants', 'participants.id', 'reactions.participantId')
+              .select(['reactions.messageId', 'reactions.emoji', 'participants.handle'])
+              .where('reactions.messageId', 'in', [...p.messageIds])
               .orderBy('reactions.at')
-              .orderBy('participants.handle_key'),
+              .orderBy('participants.handleKey'),
           ),
   };
 }

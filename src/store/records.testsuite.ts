@@ -5,17 +5,17 @@ import type { RunRow } from './store.ts';
 export function testRecords({ read, write }: StoreKit): void {
   describe('the record of a run', () => {
     const record = (run: RunRow, change: object = {}) => ({
-      run_id: run.id,
+      runId: run.id,
       step: 1,
       attempt: 1,
       type: 'assistant_message' as const,
       tool: null,
-      call_id: null,
-      call_key: null,
+      callId: null,
+      callKey: null,
       content: '""',
-      is_error: 0,
+      isError: 0,
       effect: 0,
-      created_at: 1,
+      createdAt: 1,
       ...change,
     });
 
@@ -32,8 +32,8 @@ export function testRecords({ read, write }: StoreKit): void {
 
     test('gives the effects of identical calls in order', async () => {
       const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
-      const add = (call_key: string, content: string, effect: number) =>
-        write((tx) => tx.insertRecord(record(run, { type: 'tool_return_message', call_key, content, effect })));
+      const add = (callKey: string, content: string, effect: number) =>
+        write((tx) => tx.insertRecord(record(run, { type: 'tool_return_message', callKey, content, effect })));
       await add('k', '1', 1);
       await add('k', '2', 0);
       await add('other', '3', 1);
@@ -44,15 +44,15 @@ export function testRecords({ read, write }: StoreKit): void {
 
     test('counts the identical calls of one attempt, each once', async () => {
       const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
-      const add = (type: string, call_id: string, change: object = {}) =>
-        write((tx) => tx.insertRecord(record(run, { type, call_id, call_key: 'k', attempt: 2, ...change })));
+      const add = (type: string, callId: string, change: object = {}) =>
+        write((tx) => tx.insertRecord(record(run, { type, callId, callKey: 'k', attempt: 2, ...change })));
       await add('tool_call_message', 'started and ended');
       await add('tool_return_message', 'started and ended', { effect: 1 });
       await add('tool_call_message', 'started');
       await add('tool_return_message', 'repeated');
       await add('tool_return_message', 'of another attempt', { attempt: 1 });
-      await add('tool_return_message', 'of another key', { call_key: 'other' });
-      await add('tool_return_message', 'failed', { call_key: null });
+      await add('tool_return_message', 'of another key', { callKey: 'other' });
+      await add('tool_return_message', 'failed', { callKey: null });
       const counted = await read((tx) => tx.countCalls({ runId: run.id, callKey: 'k', attempt: 2 }));
       expect(Number(counted?.n)).toBe(3);
     });
@@ -74,21 +74,21 @@ export function testRecords({ read, write }: StoreKit): void {
     test('gives what came of the starts of identical calls in earlier attempts', async () => {
       const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
       const add = (change: object) => write((tx) => tx.insertRecord(record(run, change)));
-      const start = (call_id: string, change: object = {}) =>
-        add({ type: 'tool_call_message', call_id, call_key: 'k', ...change });
+      const start = (callId: string, change: object = {}) =>
+        add({ type: 'tool_call_message', callId, callKey: 'k', ...change });
       await start('done');
       await start('cut off');
-      await start('of another key', { call_key: 'other' });
-      await start('no start', { call_key: null });
-      await add({ type: 'tool_return_message', call_id: 'done', call_key: 'k', content: '1', effect: 1 });
+      await start('of another key', { callKey: 'other' });
+      await start('no start', { callKey: null });
+      await add({ type: 'tool_return_message', callId: 'done', callKey: 'k', content: '1', effect: 1 });
       await start('failed', { attempt: 2 });
-      await add({ type: 'tool_return_message', call_id: 'failed', content: '2', is_error: 1, attempt: 2 });
+      await add({ type: 'tool_return_message', callId: 'failed', content: '2', isError: 1, attempt: 2 });
       await start('of this attempt', { attempt: 3 });
       const starts = await read((tx) => tx.listStarts({ runId: run.id, callKey: 'k', attempt: 3 }));
       expect(starts).toEqual([
-        { content: '1', is_error: 0 },
-        { content: null, is_error: null },
-        { content: '2', is_error: 1 },
+        { content: '1', isError: 0 },
+        { content: null, isError: null },
+        { content: '2', isError: 1 },
       ]);
     });
 

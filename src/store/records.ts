@@ -10,31 +10,31 @@ export function recordQueries({ db, all, one, run }: Queries) {
   return {
     insertRecord: run((p: NewRecord) =>
       db.insertInto('run_messages').values((eb) => ({
-        run_id: p.run_id,
+        runId: p.runId,
         n: eb
           .selectFrom('run_messages')
           .select((q) => q(q.fn.coalesce(q.fn.max('n'), q.lit(0)), '+', q.lit(1)).as('n'))
-          .where('run_id', '=', p.run_id),
+          .where('runId', '=', p.runId),
         step: p.step,
         attempt: p.attempt,
         type: p.type,
         tool: p.tool,
-        call_id: p.call_id,
-        call_key: p.call_key,
+        callId: p.callId,
+        callKey: p.callKey,
         content: p.content,
-        is_error: p.is_error,
+        isError: p.isError,
         effect: p.effect,
-        created_at: p.created_at,
+        createdAt: p.createdAt,
       })),
     ),
     listRecords: all((p: { runId: string }) =>
-      db.selectFrom('run_messages').selectAll().where('run_id', '=', p.runId).orderBy('n'),
+      db.selectFrom('run_messages').selectAll().where('runId', '=', p.runId).orderBy('n'),
     ),
     listRecordsAfter: all((p: { runId: string; after: number; limit: number }) =>
       db
         .selectFrom('run_messages')
         .selectAll()
-        .where('run_id', '=', p.runId)
+        .where('runId', '=', p.runId)
         .where('n', '>', p.after)
         .orderBy('n')
         .limit(p.limit),
@@ -44,8 +44,8 @@ export function recordQueries({ db, all, one, run }: Queries) {
       db
         .selectFrom('run_messages')
         .selectAll()
-        .where('run_id', '=', p.runId)
-        .where('call_id', '=', p.callId)
+        .where('runId', '=', p.runId)
+        .where('callId', '=', p.callId)
         .where('type', '=', 'tool_call_message'),
     ),
     /** The effects of a run, in order: the k-th identical call of a later attempt gets the k-th of these. */
@@ -53,8 +53,8 @@ export function recordQueries({ db, all, one, run }: Queries) {
       db
         .selectFrom('run_messages')
         .select('content')
-        .where('run_id', '=', p.runId)
-        .where('call_key', '=', p.callKey)
+        .where('runId', '=', p.runId)
+        .where('callKey', '=', p.callKey)
         .where('effect', '=', 1)
         .orderBy('n'),
     ),
@@ -62,9 +62,9 @@ export function recordQueries({ db, all, one, run }: Queries) {
     countCalls: one((p: { runId: string; callKey: string; attempt: number }) =>
       db
         .selectFrom('run_messages')
-        .select((eb) => eb.fn.count<number>('call_id').distinct().as('n'))
-        .where('run_id', '=', p.runId)
-        .where('call_key', '=', p.callKey)
+        .select((eb) => eb.fn.count<number>('callId').distinct().as('n'))
+        .where('runId', '=', p.runId)
+        .where('callKey', '=', p.callKey)
         .where('attempt', '=', p.attempt),
     ),
     /** How many an attempt has made. */
@@ -72,11 +72,11 @@ export function recordQueries({ db, all, one, run }: Queries) {
       db
         .selectFrom('run_messages')
         .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('run_id', '=', p.runId)
+        .where('runId', '=', p.runId)
         .where('attempt', '=', p.attempt),
     ),
     getLastRecord: one((p: { runId: string }) =>
-      db.selectFrom('run_messages').selectAll().where('run_id', '=', p.runId).orderBy('n', 'desc').limit(1),
+      db.selectFrom('run_messages').selectAll().where('runId', '=', p.runId).orderBy('n', 'desc').limit(1),
     ),
     /** The calls of earlier attempts that were written down before they began, in order, and what came of each: null where nothing did. */
     listStarts: all((p: { runId: string; callKey: string; attempt: number }) =>
@@ -84,13 +84,13 @@ export function recordQueries({ db, all, one, run }: Queries) {
         .selectFrom('run_messages as start')
         .leftJoin('run_messages as finish', (join) =>
           join
-            .onRef('finish.run_id', '=', 'start.run_id')
-            .onRef('finish.call_id', '=', 'start.call_id')
+            .onRef('finish.runId', '=', 'start.runId')
+            .onRef('finish.callId', '=', 'start.callId')
             .on('finish.type', '=', sql.lit<RunMessageType>('tool_return_message')),
         )
-        .select(['finish.content', 'finish.is_error'])
-        .where('start.run_id', '=', p.runId)
-        .where('start.call_key', '=', p.callKey)
+        .select(['finish.content', 'finish.isError'])
+        .where('start.runId', '=', p.runId)
+        .where('start.callKey', '=', p.callKey)
         .where('start.attempt', '<', p.attempt)
         .where('start.type', '=', sql.lit<RunMessageType>('tool_call_message'))
         .orderBy('start.n'),
@@ -98,9 +98,9 @@ export function recordQueries({ db, all, one, run }: Queries) {
     listRecentRecords: all((p: { agentId: string; limit: number }) =>
       db
         .selectFrom('run_messages')
-        .innerJoin('runs', 'runs.id', 'run_messages.run_id')
+        .innerJoin('runs', 'runs.id', 'run_messages.runId')
         .selectAll('run_messages')
-        .where('runs.agent_id', '=', p.agentId)
+        .where('runs.agentId', '=', p.agentId)
         .orderBy('runs.seq', 'desc')
         .orderBy('runs.id', 'desc')
         .orderBy('run_messages.n', 'desc')

@@ -15,7 +15,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       const id = await write((tx) => send(tx, { to: worker, text }));
       const message = await read((tx) => tx.getMessage({ id }));
       expect(message?.text === text).toBe(true);
-      expect(message).toMatchObject({ kind: 'message', author_id: 'user', in_reply_to: null, late: 0, run_id: null });
+      expect(message).toMatchObject({ kind: 'message', authorId: 'user', inReplyTo: null, late: 0, runId: null });
       expect(await read((tx) => tx.getMessage({ id: 'none' }))).toBeNull();
     });
 
@@ -39,7 +39,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
     });
     const open = async () =>
       (await read((tx) => tx.listOpenRequestsBetween({ askerId: lead.id, recipientId: worker.id }))).map(
-        ({ message_id }) => message_id,
+        ({ messageId }) => messageId,
       );
     expect(await open()).toEqual([first, second]);
     await write((tx) => tx.closeRequest({ id: first as string, at: 1 }));
@@ -52,35 +52,35 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       const other = await write((tx) => addAgent(tx, { parent: lead, name: 'aaa' }));
       const { id, reply } = await write(async (tx) => {
         const message = await send(tx, { to: worker, from: other.id });
-        const broadcast = { message_id: message, author_id: other.id, quiet: 0, closes_at: 500 };
+        const broadcast = { messageId: message, authorId: other.id, quiet: 0, closesAt: 500 };
         await tx.insertBroadcast(broadcast);
         const answering = { to: other, from: worker.id, messageKind: 'reply', inReplyTo: message, round: 2 } as const;
         return { id: message, reply: await send(tx, answering) };
       });
       const open = () => read((tx) => tx.listOpenBroadcastsTo({ agentId: worker.id }));
       const due = async (now: number) =>
-        (await read((tx) => tx.listDueBroadcasts({ now }))).some(({ message_id }) => message_id === id);
-      expect(await open()).toMatchObject([{ message_id: id, closed_at: null }]);
+        (await read((tx) => tx.listDueBroadcasts({ now }))).some(({ messageId }) => messageId === id);
+      expect(await open()).toMatchObject([{ messageId: id, closedAt: null }]);
       expect([await due(499), await due(500)]).toEqual([false, true]);
       expect((await read((tx) => tx.getNextBroadcastEnd({})))?.at).toBeLessThanOrEqual(500);
       expect(await read((tx) => tx.listRespondents({ id }))).toEqual([
-        { agent_id: worker.id, name: worker.name, provider: worker.provider, state: 'pending', live: 0, replies: 1 },
+        { agentId: worker.id, name: worker.name, provider: worker.provider, state: 'pending', live: 0, replies: 1 },
       ]);
       const [delivery] = await read((tx) => tx.listPending({ agentId: worker.id, limit: 9 }));
       expect(delivery?.broadcast).toBe(id);
 
       const pending = async () =>
-        (await read((tx) => tx.listPending({ agentId: other.id, limit: 9 }))).map(({ message_id }) => message_id);
+        (await read((tx) => tx.listPending({ agentId: other.id, limit: 9 }))).map(({ messageId }) => messageId);
       expect(await pending()).toEqual([]);
       await write((tx) => tx.releaseReplies({ id, agentId: other.id, round: -1 }));
       expect(await pending()).toEqual([reply]);
       // Quiet: it wakes nobody.
       await write((tx) => tx.wakeAgent({ agentId: other.id, now: 0 }));
       expect(await read((tx) => tx.getLiveRun({ agentId: other.id }))).toBeNull();
-      expect(await write((tx) => tx.closeBroadcast({ id, at: 7 }))).toMatchObject({ closed_at: 7 });
+      expect(await write((tx) => tx.closeBroadcast({ id, at: 7 }))).toMatchObject({ closedAt: 7 });
       expect(await write((tx) => tx.closeBroadcast({ id, at: 8 }))).toBeNull();
       expect(await open()).toEqual([]);
-      expect(await read((tx) => tx.getBroadcast({ id }))).toMatchObject({ quiet: 0, closed_at: 7 });
+      expect(await read((tx) => tx.getBroadcast({ id }))).toMatchObject({ quiet: 0, closedAt: 7 });
     });
 
     test('know what a run said where, and which tools it called', async () => {
@@ -103,7 +103,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       const won = (await Promise.all(closers)).filter((request) => request !== null);
       expect(won).toHaveLength(1);
       const closed = await read((tx) => tx.getRequest({ id }));
-      expect(closed).toMatchObject({ state: 'closed', asker_id: lead.id, recipient_id: worker.id, reply_id: null });
+      expect(closed).toMatchObject({ state: 'closed', askerId: lead.id, recipientId: worker.id, replyId: null });
       expect(closed).toEqual(won[0]);
     });
 
@@ -122,7 +122,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
         throw new Error('no reply after all');
       });
       await expect(failing).rejects.toThrow('no reply after all');
-      expect(await write((tx) => tx.closeRequest({ id, at: 2 }))).toMatchObject({ closed_at: 2 });
+      expect(await write((tx) => tx.closeRequest({ id, at: 2 }))).toMatchObject({ closedAt: 2 });
     });
   });
 
@@ -132,7 +132,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       const request = await send(tx, { to: worker, from: lead.id, kind: 'request' });
       return { id: request, reply: await answer(tx, request, lead, worker) };
     });
-    expect(await read((tx) => tx.getRequest({ id }))).toMatchObject({ state: 'closed', reply_id: reply });
+    expect(await read((tx) => tx.getRequest({ id }))).toMatchObject({ state: 'closed', replyId: reply });
   });
 
   describe('countOpenChildren()', () => {
@@ -177,7 +177,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
     });
     await write((tx) => tx.closeRequest({ id: closed as string, at: 1 }));
     const from = await read((tx) => tx.listOpenRequestsFrom({ askerId: lead.id }));
-    expect(from.map(({ message_id }) => message_id)).toEqual(open);
+    expect(from.map(({ messageId }) => messageId)).toEqual(open);
     expect(await read((tx) => tx.listOpenRequestsTo({ recipientId: worker.id }))).toEqual(from);
     expect(await read((tx) => tx.listOpenRequestsTo({ recipientId: lead.id }))).toEqual([]);
   });
@@ -195,7 +195,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
     });
     await write((tx) => tx.closeRequest({ id: closed as string, at: 1 }));
     const overdue = async (now: number, limit = 9) =>
-      (await read((tx) => tx.listOverdueRequests({ now, limit }))).map(({ message_id }) => message_id);
+      (await read((tx) => tx.listOverdueRequests({ now, limit }))).map(({ messageId }) => messageId);
     expect(await read((tx) => tx.getNextDeadline({}))).toEqual({ at: 10 });
     expect(await overdue(9)).toEqual([]);
     expect(await overdue(10)).toEqual([early]);

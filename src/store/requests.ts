@@ -4,48 +4,48 @@ import type { RequestRow } from './schema.ts';
 export function requestQueries({ db, all, one, run }: Queries) {
   return {
     insertRequest: run(
-      (p: Pick<RequestRow, 'message_id' | 'seq' | 'asker_id' | 'recipient_id' | 'parent_id' | 'deadline_at'>) =>
+      (p: Pick<RequestRow, 'messageId' | 'seq' | 'askerId' | 'recipientId' | 'parentId' | 'deadlineAt'>) =>
         db.insertInto('requests').values({
-          message_id: p.message_id,
+          messageId: p.messageId,
           seq: p.seq,
-          asker_id: p.asker_id,
-          recipient_id: p.recipient_id,
-          parent_id: p.parent_id,
+          askerId: p.askerId,
+          recipientId: p.recipientId,
+          parentId: p.parentId,
           state: 'open',
-          deadline_at: p.deadline_at,
-          reply_id: null,
-          closed_at: null,
+          deadlineAt: p.deadlineAt,
+          replyId: null,
+          closedAt: null,
         }),
     ),
-    getRequest: one((p: { id: string }) => db.selectFrom('requests').selectAll().where('message_id', '=', p.id)),
+    getRequest: one((p: { id: string }) => db.selectFrom('requests').selectAll().where('messageId', '=', p.id)),
     /** Compare and set: the request as it was if this call closed it, null if it was closed before. */
     closeRequest: one((p: { id: string; at: number }) =>
       db
         .updateTable('requests')
-        .set({ state: 'closed', closed_at: p.at })
-        .where('message_id', '=', p.id)
+        .set({ state: 'closed', closedAt: p.at })
+        .where('messageId', '=', p.id)
         .where('state', '=', 'open')
         .returningAll(),
     ),
     setRequestReply: run((p: { id: string; replyId: string }) =>
-      db.updateTable('requests').set({ reply_id: p.replyId }).where('message_id', '=', p.id),
+      db.updateTable('requests').set({ replyId: p.replyId }).where('messageId', '=', p.id),
     ),
     /** A child counts as open until its reply has reached the asker: a turn that did not see it cannot have used it. */
     countOpenChildren: one((p: { id: string; askerId: string }) =>
       db
         .selectFrom('requests')
         .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('parent_id', '=', p.id)
-        .where('asker_id', '=', p.askerId)
+        .where('parentId', '=', p.id)
+        .where('askerId', '=', p.askerId)
         .where((eb) =>
           eb.or([
             eb('state', '=', 'open'),
             eb.exists(
               eb
                 .selectFrom('deliveries')
-                .select('deliveries.message_id')
-                .whereRef('deliveries.message_id', '=', 'requests.reply_id')
-                .where('deliveries.agent_id', '=', p.askerId)
+                .select('deliveries.messageId')
+                .whereRef('deliveries.messageId', '=', 'requests.replyId')
+                .where('deliveries.agentId', '=', p.askerId)
                 .where('deliveries.state', '=', 'pending'),
             ),
           ]),
@@ -55,24 +55,19 @@ export function requestQueries({ db, all, one, run }: Queries) {
       db
         .selectFrom('requests')
         .selectAll()
-        .where('recipient_id', '=', p.recipientId)
+        .where('recipientId', '=', p.recipientId)
         .where('state', '=', 'open')
         .orderBy('seq'),
     ),
     listOpenRequestsFrom: all((p: { askerId: string }) =>
-      db
-        .selectFrom('requests')
-        .selectAll()
-        .where('asker_id', '=', p.askerId)
-        .where('state', '=', 'open')
-        .orderBy('seq'),
+      db.selectFrom('requests').selectAll().where('askerId', '=', p.askerId).where('state', '=', 'open').orderBy('seq'),
     ),
     listOpenRequestsBetween: all((p: { askerId: string; recipientId: string }) =>
       db
         .selectFrom('requests')
         .selectAll()
-        .where('asker_id', '=', p.askerId)
-        .where('recipient_id', '=', p.recipientId)
+        .where('askerId', '=', p.askerId)
+        .where('recipientId', '=', p.recipientId)
         .where('state', '=', 'open')
         .orderBy('seq'),
     ),
@@ -81,16 +76,16 @@ export function requestQueries({ db, all, one, run }: Queries) {
         .selectFrom('requests')
         .selectAll()
         .where('state', '=', 'open')
-        .where('deadline_at', '<=', p.now)
-        .orderBy('deadline_at')
+        .where('deadlineAt', '<=', p.now)
+        .orderBy('deadlineAt')
         .limit(p.limit),
     ),
     getNextDeadline: one((_: object) =>
       db
         .selectFrom('requests')
-        .select((eb) => eb.fn.min('deadline_at').as('at'))
+        .select((eb) => eb.fn.min('deadlineAt').as('at'))
         .where('state', '=', 'open')
-        .where('deadline_at', 'is not', null),
+        .where('deadlineAt', 'is not', null),
     ),
   };
 }

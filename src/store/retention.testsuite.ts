@@ -38,7 +38,7 @@ export function testRetention({ read, write }: StoreKit): void {
         const reply = await answer(tx, settled, asker, recipient);
         await tx.acknowledgeDelivery({ messageId: reply, agentId: asker.id });
         await tx.insertReaction({ messageId: settled, emoji: '👍', participantId: asker.id, at: 1 });
-        await tx.insertBroadcast({ message_id: reply, author_id: recipient.id, quiet: 0, closes_at: 1 });
+        await tx.insertBroadcast({ messageId: reply, authorId: recipient.id, quiet: 0, closesAt: 1 });
         await tx.closeBroadcast({ id: reply, at: 1 });
         const pending = await send(tx, { to: recipient });
         const open = await send(tx, { to: recipient, kind: 'request' });
@@ -63,7 +63,7 @@ export function testRetention({ read, write }: StoreKit): void {
         const agent = await addAgent(tx);
         const running = await startRun(tx, agent);
         const [carried] = await tx.listPending({ agentId: agent.id, limit: 1 });
-        const first = (carried as { message_id: string }).message_id;
+        const first = (carried as { messageId: string }).messageId;
         await tx.setRunStart({ id: running.id, serves: first, triggerId: first, chainDepth: 0, payerId: null });
         await tx.acknowledgeDelivery({ messageId: first, agentId: agent.id });
         await tx.closeRequest({ id: first, at: 1 });
@@ -73,18 +73,18 @@ export function testRetention({ read, write }: StoreKit): void {
         await tx.insertMessage({
           id: randomUUID(),
           seq,
-          channel_id: `in-${agent.id}`,
-          author_id: 'user',
-          run_id: null,
+          channelId: `in-${agent.id}`,
+          authorId: 'user',
+          runId: null,
           kind: 'message',
           text: 'in the thread',
-          in_reply_to: null,
+          inReplyTo: null,
           late: 0,
-          chain_depth: 0,
-          created_at: NOW,
-          thread_id: begun,
+          chainDepth: 0,
+          createdAt: NOW,
+          threadId: begun,
           trace: null,
-          payer_id: null,
+          payerId: null,
         });
         return { triggered: first, root: begun, run: running };
       });
@@ -94,7 +94,7 @@ export function testRetention({ read, write }: StoreKit): void {
       await write((tx) => endRun(tx, run));
       await prune();
       expect([await exists(triggered), await exists(root)]).toEqual([false, true]);
-      expect(await read((tx) => tx.getRun({ id: run.id }))).toMatchObject({ trigger_id: null, serves: null });
+      expect(await read((tx) => tx.getRun({ id: run.id }))).toMatchObject({ triggerId: null, serves: null });
     });
 
     test('of runs and their records removes ended ones, records first, in steps', async () => {
@@ -102,17 +102,17 @@ export function testRetention({ read, write }: StoreKit): void {
         const record = async (runId: string) => {
           for (let i = 0; i < 5; i++) {
             await tx.insertRecord({
-              run_id: runId,
+              runId,
               step: 1,
               attempt: 1,
               type: 'assistant_message',
               tool: null,
-              call_id: null,
-              call_key: null,
+              callId: null,
+              callKey: null,
               content: 'x',
-              is_error: 0,
+              isError: 0,
               effect: 0,
-              created_at: 1,
+              createdAt: 1,
             });
           }
         };
@@ -143,10 +143,10 @@ export function testRetention({ read, write }: StoreKit): void {
       const ids = [randomUUID(), randomUUID()];
       await write(async (tx) => {
         for (const id of ids) {
-          const row = { id, owner_id: 'user', label: id, label_key: id, text: 'c', version: 3, open: 0 };
-          await tx.insertBlock({ ...row, created_at: 1, updated_at: 3, deleted_at: null });
+          const row = { id, ownerId: 'user', label: id, labelKey: id, text: 'c', version: 3, open: 0 };
+          await tx.insertBlock({ ...row, createdAt: 1, updatedAt: 3, deletedAt: null });
           for (const version of [1, 2, 3]) {
-            await tx.insertBlockChange({ block_id: id, version, text: 'x', changed_by: 'user', at: version });
+            await tx.insertBlockChange({ blockId: id, version, text: 'x', changedBy: 'user', at: version });
           }
         }
       });

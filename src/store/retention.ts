@@ -40,19 +40,19 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
   const oldPosts = all((p: { before: number; limit: number }) =>
     db
       .selectFrom('posts')
-      .select(['participant_id', 'key'])
-      .where('created_at', '<', p.before)
-      .orderBy('created_at')
+      .select(['participantId', 'key'])
+      .where('createdAt', '<', p.before)
+      .orderBy('createdAt')
       .limit(p.limit),
   );
-  const removePost = run((p: { participant_id: string; key: string }) =>
-    db.deleteFrom('posts').where('participant_id', '=', p.participant_id).where('key', '=', p.key),
+  const removePost = run((p: { participantId: string; key: string }) =>
+    db.deleteFrom('posts').where('participantId', '=', p.participantId).where('key', '=', p.key),
   );
 
   const runsFrom = all((p: { seq: number; id: string; limit: number }) =>
     db
       .selectFrom('runs')
-      .select(['id', 'seq', 'state', 'created_at', 'ended_at'])
+      .select(['id', 'seq', 'state', 'createdAt', 'endedAt'])
       .where((eb) => eb(eb.refTuple('seq', 'id'), '>', eb.tuple(p.seq, p.id)))
       .orderBy('seq')
       .orderBy('id')
@@ -61,9 +61,9 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
   /** The runs of a window that ended before, and where the next window begins. */
   const endedRuns = async ({ before, after, limit }: PruneStep<RunPlace>) => {
     const rows = await runsFrom({ ...after, limit });
-    const old = rows.filter((row) => row.created_at < before);
+    const old = rows.filter((row) => row.createdAt < before);
     const ended = old.filter(
-      ({ state, ended_at }) => state !== 'created' && state !== 'running' && (ended_at ?? before) < before,
+      ({ state, endedAt }) => state !== 'created' && state !== 'running' && (endedAt ?? before) < before,
     );
     const last = rows.at(-1);
     return {
@@ -76,7 +76,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
     return db
       .deleteFrom('run_messages')
       .where(
-        sql<boolean>`${key} in (select ${key} from run_messages where ${isOneOf(engine, 'run_id', p.ids, 'text')} limit ${p.limit})`,
+        sql<boolean>`${key} in (select ${key} from run_messages where ${isOneOf(engine, 'runId', p.ids, 'text')} limit ${p.limit})`,
       );
   });
   const removeRuns = run((p: { ids: unknown }) =>
@@ -84,14 +84,14 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
       .deleteFrom('runs')
       .where(isOneOf(engine, 'runs.id', p.ids, 'text'))
       .where(({ not, exists, selectFrom }) =>
-        not(exists(selectFrom('run_messages').select('n').whereRef('run_messages.run_id', '=', 'runs.id'))),
+        not(exists(selectFrom('run_messages').select('n').whereRef('run_messages.runId', '=', 'runs.id'))),
       )
       .where(({ not, exists, selectFrom }) =>
         not(
           exists(
             selectFrom('deliveries')
-              .select('deliveries.message_id')
-              .whereRef('deliveries.run_id', '=', 'runs.id')
+              .select('deliveries.messageId')
+              .whereRef('deliveries.runId', '=', 'runs.id')
               .where('deliveries.state', '=', 'injected'),
           ),
         ),
@@ -99,7 +99,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
   );
 
   const messagesFrom = all((p: { seq: number; limit: number }) =>
-    db.selectFrom('messages').select(['seq', 'created_at']).where('seq', '>', p.seq).orderBy('seq').limit(p.limit),
+    db.selectFrom('messages').select(['seq', 'createdAt']).where('seq', '>', p.seq).orderBy('seq').limit(p.limit),
   );
   /** Nobody has still to get it or to answer it, no turn is about it, and no thread hangs on it. */
   const settledMessages = all((p: { from: number; to: number; before: number }) =>
@@ -108,14 +108,14 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
       .select('messages.id')
       .where('messages.seq', '>', p.from)
       .where('messages.seq', '<=', p.to)
-      .where('messages.created_at', '<', p.before)
+      .where('messages.createdAt', '<', p.before)
       .where(({ not, exists, selectFrom, and }) =>
         and([
           not(
             exists(
               selectFrom('deliveries')
                 .select('deliveries.seq')
-                .whereRef('deliveries.message_id', '=', 'messages.id')
+                .whereRef('deliveries.messageId', '=', 'messages.id')
                 .where('deliveries.state', 'in', ['pending', 'injected']),
             ),
           ),
@@ -123,7 +123,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
             exists(
               selectFrom('requests as own')
                 .select('own.seq')
-                .whereRef('own.message_id', '=', 'messages.id')
+                .whereRef('own.messageId', '=', 'messages.id')
                 .where('own.state', '=', 'open'),
             ),
           ),
@@ -131,7 +131,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
             exists(
               selectFrom('requests as child')
                 .select('child.seq')
-                .whereRef('child.parent_id', '=', 'messages.id')
+                .whereRef('child.parentId', '=', 'messages.id')
                 .where('child.state', '=', 'open'),
             ),
           ),
@@ -139,7 +139,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
             exists(
               selectFrom('runs as about')
                 .select('about.seq')
-                .whereRef('about.trigger_id', '=', 'messages.id')
+                .whereRef('about.triggerId', '=', 'messages.id')
                 .where('about.state', 'in', ['created', 'running']),
             ),
           ),
@@ -152,33 +152,31 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
             ),
           ),
           not(
-            exists(selectFrom('messages as reply').select('reply.seq').whereRef('reply.thread_id', '=', 'messages.id')),
+            exists(selectFrom('messages as reply').select('reply.seq').whereRef('reply.threadId', '=', 'messages.id')),
           ),
         ]),
       ),
   );
   const list = (column: string, ids: unknown) => isOneOf(engine, column, ids, 'text');
   const cut = [
-    run((p: { ids: unknown }) => db.deleteFrom('reactions').where(list('message_id', p.ids))),
-    run((p: { ids: unknown }) => db.deleteFrom('deliveries').where(list('message_id', p.ids))),
-    run((p: { ids: unknown }) => db.deleteFrom('broadcasts').where(list('message_id', p.ids))),
-    run((p: { ids: unknown }) => db.updateTable('requests').set({ parent_id: null }).where(list('parent_id', p.ids))),
-    run((p: { ids: unknown }) => db.updateTable('requests').set({ reply_id: null }).where(list('reply_id', p.ids))),
-    run((p: { ids: unknown }) => db.updateTable('runs').set({ trigger_id: null }).where(list('trigger_id', p.ids))),
+    run((p: { ids: unknown }) => db.deleteFrom('reactions').where(list('messageId', p.ids))),
+    run((p: { ids: unknown }) => db.deleteFrom('deliveries').where(list('messageId', p.ids))),
+    run((p: { ids: unknown }) => db.deleteFrom('broadcasts').where(list('messageId', p.ids))),
+    run((p: { ids: unknown }) => db.updateTable('requests').set({ parentId: null }).where(list('parentId', p.ids))),
+    run((p: { ids: unknown }) => db.updateTable('requests').set({ replyId: null }).where(list('replyId', p.ids))),
+    run((p: { ids: unknown }) => db.updateTable('runs').set({ triggerId: null }).where(list('triggerId', p.ids))),
     run((p: { ids: unknown }) => db.updateTable('runs').set({ serves: null }).where(list('serves', p.ids))),
-    run((p: { ids: unknown }) => db.deleteFrom('requests').where(list('message_id', p.ids))),
-    run((p: { ids: unknown }) =>
-      db.updateTable('messages').set({ in_reply_to: null }).where(list('in_reply_to', p.ids)),
-    ),
+    run((p: { ids: unknown }) => db.deleteFrom('requests').where(list('messageId', p.ids))),
+    run((p: { ids: unknown }) => db.updateTable('messages').set({ inReplyTo: null }).where(list('inReplyTo', p.ids))),
     run((p: { ids: unknown }) => db.deleteFrom('messages').where(list('id', p.ids))),
   ];
 
   const changesFrom = all((p: { blockId: string; version: number; limit: number }) =>
     db
       .selectFrom('block_changes')
-      .select(['block_id', 'version'])
-      .where((eb) => eb(eb.refTuple('block_id', 'version'), '>', eb.tuple(p.blockId, p.version)))
-      .orderBy('block_id')
+      .select(['blockId', 'version'])
+      .where((eb) => eb(eb.refTuple('blockId', 'version'), '>', eb.tuple(p.blockId, p.version)))
+      .orderBy('blockId')
       .orderBy('version')
       .limit(p.limit),
   );
@@ -186,12 +184,12 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
     fetch(
       db
         .deleteFrom('block_changes')
-        .where((eb) => eb(eb.refTuple('block_id', 'version'), '>', eb.tuple(from.blockId, from.version)))
-        .where((eb) => eb(eb.refTuple('block_id', 'version'), '<=', eb.tuple(to.blockId, to.version)))
+        .where((eb) => eb(eb.refTuple('blockId', 'version'), '>', eb.tuple(from.blockId, from.version)))
+        .where((eb) => eb(eb.refTuple('blockId', 'version'), '<=', eb.tuple(to.blockId, to.version)))
         .where('at', '<', before)
         // What the block is now is the last thing in its history.
         .where('version', '<', (eb) =>
-          eb.selectFrom('blocks').select('blocks.version').whereRef('blocks.id', '=', 'block_changes.block_id'),
+          eb.selectFrom('blocks').select('blocks.version').whereRef('blocks.id', '=', 'block_changes.blockId'),
         )
         .returning('version'),
     );
@@ -226,7 +224,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
     },
     pruneMessages: async ({ before, after, limit }: PruneStep<number>): Promise<Pruned<number>> => {
       const rows = await messagesFrom({ seq: after, limit });
-      const old = rows.filter(({ created_at }) => created_at < before);
+      const old = rows.filter(({ createdAt }) => createdAt < before);
       const to = rows.at(-1)?.seq;
       if (to === undefined || old.length === 0) return { removed: 0, next: null };
       const settled = await settledMessages({ from: after, to, before });
@@ -242,7 +240,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
       const rows = await changesFrom({ ...after, limit });
       const last = rows.at(-1);
       if (!last) return { removed: 0, next: null };
-      const next = { blockId: last.block_id, version: last.version };
+      const next = { blockId: last.blockId, version: last.version };
       return { removed: (await removeChanges(after, next, before)).length, next };
     },
   };

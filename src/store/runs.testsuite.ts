@@ -24,8 +24,8 @@ export function testRuns(kit: StoreKit): void {
       await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 7 }));
       const run = await read((tx) => tx.getLiveRun({ agentId: agent.id }));
       if (!run || run.id === before) return false;
-      const { tree_id, node_id } = agent;
-      expect(run).toMatchObject({ agent_id: agent.id, tree_id, node_id, state: 'created', attempt: 0, created_at: 7 });
+      const { treeId, nodeId } = agent;
+      expect(run).toMatchObject({ agentId: agent.id, treeId, nodeId, state: 'created', attempt: 0, createdAt: 7 });
       return true;
     }
 
@@ -46,9 +46,9 @@ export function testRuns(kit: StoreKit): void {
       ['a request while it waits for an answer', true, [asking, request]],
       ['a reply while it waits for another answer', true, [asking, reply]],
       ['a request before it is ready', false, [request], { ready: 0 }],
-      ['a request to a terminated agent', false, [request], { terminated_at: 5 }],
+      ['a request to a terminated agent', false, [request], { terminatedAt: 5 }],
       ['a request to an external agent', false, [request], { provider: 'external' }],
-      ['a request while it rests', true, [request], { rest_until: 10 ** 12 }],
+      ['a request while it rests', true, [request], { restUntil: 10 ** 12 }],
       ['a request while a run is on its way', false, [queueRun, request]],
       ['a request while a run is running', false, [startRun, request]],
       ['a request after the last run has ended', true, [async (tx, agent) => endRun(tx, await startRun(tx, agent))]],
@@ -74,7 +74,7 @@ export function testRuns(kit: StoreKit): void {
         for (const agent of [agents[0], agents[2]]) await send(tx, { to: agent });
         return agents;
       });
-      await write((tx) => tx.wakeAllAgents({ nodeId: busy.node_id, now: 0 }));
+      await write((tx) => tx.wakeAllAgents({ nodeId: busy.nodeId, now: 0 }));
       const woken = async ({ id }: AgentRow) => (await read((tx) => tx.getLiveRun({ agentId: id }))) !== null;
       expect([await woken(busy), await woken(idle), await woken(elsewhere)]).toEqual([true, false, false]);
     });
@@ -99,21 +99,21 @@ export function testRuns(kit: StoreKit): void {
     test('endRun() raises the fence, clears what the attempt held, and works once', async () => {
       const run = await startNew();
       await write((tx) => tx.setRunProcess({ id: run.id, pid: 42, startedAt: '99' }));
-      expect(await getRun(run.id)).toMatchObject({ pid: 42, pid_started: '99' });
+      expect(await getRun(run.id)).toMatchObject({ pid: 42, pidStarted: '99' });
       const end = { id: run.id, state: 'failed', stopReason: 'timeout', error: 'slow', finalText: null } as const;
       expect(await write((tx) => tx.endRun({ ...end, now: 9 }))).toBe(1);
       await expect(hold(run.id, run.fence)).rejects.toMatchObject({ code: 'fenced' });
       expect(await write((tx) => endRun(tx, run))).toBe(0);
       expect(await getRun(run.id)).toMatchObject({
         state: 'failed',
-        stop_reason: 'timeout',
+        stopReason: 'timeout',
         error: 'slow',
-        final_text: null,
-        ended_at: 9,
+        finalText: null,
+        endedAt: 9,
         fence: run.fence + 1,
-        lease_until: null,
+        leaseUntil: null,
         pid: null,
-        pid_started: null,
+        pidStarted: null,
       });
     });
 
@@ -121,10 +121,10 @@ export function testRuns(kit: StoreKit): void {
       const run = await startNew();
       await write((tx) => tx.retryRun({ id: run.id, failures: 1, error: 'crashed', notBefore: 50 }));
       await expect(hold(run.id, run.fence)).rejects.toMatchObject({ code: 'fenced' });
-      const waiting = { state: 'created', failures: 1, error: 'crashed', not_before: 50, lease_until: null };
+      const waiting = { state: 'created', failures: 1, error: 'crashed', notBefore: 50, leaseUntil: null };
       expect(await getRun(run.id)).toMatchObject({ ...waiting, fence: run.fence + 1 });
-      const again = await write((tx) => claim(tx, run.node_id));
-      expect(again).toMatchObject({ id: run.id, attempt: 2, started_at: run.started_at });
+      const again = await write((tx) => claim(tx, run.nodeId));
+      expect(again).toMatchObject({ id: run.id, attempt: 2, startedAt: run.startedAt });
       expect(again?.fence).toBeGreaterThan(run.fence + 1);
     });
 
@@ -144,10 +144,8 @@ export function testRuns(kit: StoreKit): void {
       await write((tx) => tx.setDeaths({ id: run.id, ...deaths }));
       const again = async (boot: string) => {
         await write((tx) => tx.retryRun({ id: run.id, failures: 0, error: '', notBefore: 0 }));
-        const { deaths, deaths_ever, records_at_death } = (await write((tx) =>
-          claim(tx, run.node_id, { boot }),
-        )) as RunRow;
-        return [deaths, deaths_ever, records_at_death];
+        const { deaths, deathsEver, recordsAtDeath } = (await write((tx) => claim(tx, run.nodeId, { boot }))) as RunRow;
+        return [deaths, deathsEver, recordsAtDeath];
       };
       expect(await again('boot')).toEqual([2, 5, 7]);
       expect(await again('another')).toEqual([0, 0, 0]);
@@ -162,12 +160,12 @@ export function testRuns(kit: StoreKit): void {
       const innocent = await write(async (tx) => queueRun(tx, await addAgent(tx, { parent: one })));
       const [first, second] = runs as [RunRow, RunRow];
       // They were claimed on this boot before.
-      while (await write((tx) => claim(tx, one.node_id)));
+      while (await write((tx) => claim(tx, one.nodeId)));
       for (const { id } of [...runs, innocent]) {
         await write((tx) => tx.retryRun({ id, failures: 0, error: '', notBefore: 0 }));
         await write((tx) => tx.setDeaths({ id, ...deaths, deaths: id === innocent.id ? 1 : 2 }));
       }
-      const next = () => write((tx) => claim(tx, one.node_id, { suspectFrom: 2 }));
+      const next = () => write((tx) => claim(tx, one.nodeId, { suspectFrom: 2 }));
       expect([(await next())?.id, (await next())?.id, await next()]).toEqual([first.id, innocent.id, null]);
       await write((tx) => endRun(tx, first));
       expect((await next())?.id).toBe(second.id);
@@ -176,8 +174,8 @@ export function testRuns(kit: StoreKit): void {
     test('of the runs of one node are cleared', async () => {
       const [run, other] = [await startNew(), await startNew()];
       for (const { id } of [run, other]) await write((tx) => tx.setDeaths({ id, ...deaths }));
-      await write((tx) => tx.clearDeaths({ nodeId: run.node_id }));
-      expect(await getRun(run.id)).toMatchObject({ deaths: 0, deaths_ever: 0, records_at_death: 0 });
+      await write((tx) => tx.clearDeaths({ nodeId: run.nodeId }));
+      expect(await getRun(run.id)).toMatchObject({ deaths: 0, deathsEver: 0, recordsAtDeath: 0 });
       expect(await getRun(other.id)).toMatchObject({ deaths: 2 });
     });
   });
@@ -187,27 +185,27 @@ export function testRuns(kit: StoreKit): void {
       const agent = await write((tx) => addAgent(tx));
       const run = await write((tx) => queueRun(tx, agent));
       await write((tx) => tx.setPaused({ id: agent.id, at: 5, reason: 'why' }));
-      expect(await write((tx) => claim(tx, agent.node_id))).toBeNull();
+      expect(await write((tx) => claim(tx, agent.nodeId))).toBeNull();
       await write((tx) => endRun(tx, run));
       await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 0 }));
       expect(await read((tx) => tx.getLiveRun({ agentId: agent.id }))).toBeNull();
-      expect(await read((tx) => tx.getAgent({ id: agent.id }))).toMatchObject({ paused_at: 5, paused_reason: 'why' });
+      expect(await read((tx) => tx.getAgent({ id: agent.id }))).toMatchObject({ pausedAt: 5, pausedReason: 'why' });
       await write((tx) => tx.setPaused({ id: agent.id, at: null, reason: null }));
       await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 0 }));
-      expect(await write((tx) => claim(tx, agent.node_id))).not.toBeNull();
+      expect(await write((tx) => claim(tx, agent.nodeId))).not.toBeNull();
     });
   });
 
   describe('leases', () => {
-    const leased = async ({ node_id }: RunRow) => {
+    const leased = async ({ nodeId }: RunRow) => {
       const runs = await read((tx) => tx.listLeased({}));
-      return runs.filter((run) => run.node_id === node_id).map(({ id, lease_until }) => [id, lease_until]);
+      return runs.filter((run) => run.nodeId === nodeId).map(({ id, leaseUntil }) => [id, leaseUntil]);
     };
 
     test('are renewed for the runs of one node, until they end', async () => {
       const [run, other] = [await startNew(), await startNew()];
       expect(await leased(run)).toEqual([[run.id, 1100]]);
-      await write((tx) => tx.renewLeases({ nodeId: run.node_id, leaseUntil: 1200 }));
+      await write((tx) => tx.renewLeases({ nodeId: run.nodeId, leaseUntil: 1200 }));
       expect(await leased(run)).toEqual([[run.id, 1200]]);
       expect(await leased(other)).toEqual([[other.id, 1100]]);
       await write((tx) => endRun(tx, run));
@@ -216,14 +214,14 @@ export function testRuns(kit: StoreKit): void {
 
     test('and rests are shifted when the clock is set back, on one node', async () => {
       const [run, other] = [await startNew(), await startNew()];
-      for (const { id, agent_id } of [run, other]) {
+      for (const { id, agentId } of [run, other]) {
         await write((tx) => tx.retryRun({ id, failures: 0, error: '', notBefore: 5000 }));
-        await write((tx) => tx.restAgent({ id: agent_id, until: 6000, rests: 1 }));
+        await write((tx) => tx.restAgent({ id: agentId, until: 6000, rests: 1 }));
       }
-      await write((tx) => tx.shiftWaits({ nodeId: run.node_id, by: -3000, now: 1000 }));
-      const waits = async ({ id, agent_id }: RunRow) => [
-        (await getRun(id)).not_before,
-        (await read((tx) => tx.getAgent({ id: agent_id })))?.rest_until,
+      await write((tx) => tx.shiftWaits({ nodeId: run.nodeId, by: -3000, now: 1000 }));
+      const waits = async ({ id, agentId }: RunRow) => [
+        (await getRun(id)).notBefore,
+        (await read((tx) => tx.getAgent({ id: agentId })))?.restUntil,
       ];
       expect(await waits(run)).toEqual([2000, 3000]);
       expect(await waits(other)).toEqual([5000, 6000]);
@@ -231,35 +229,35 @@ export function testRuns(kit: StoreKit): void {
 
     test('an open run of an external agent has none and gets none', async () => {
       const run = await write(async (tx) => {
-        const { id, tree_id, node_id } = await addAgent(tx, { provider: 'external' });
-        return tx.insertOpenRun({ agentId: id, treeId: tree_id, nodeId: node_id, now: 5 });
+        const { id, treeId, nodeId } = await addAgent(tx, { provider: 'external' });
+        return tx.insertOpenRun({ agentId: id, treeId, nodeId, now: 5 });
       });
-      expect(run).toMatchObject({ state: 'running', attempt: 1, started_at: 5, lease_until: null });
+      expect(run).toMatchObject({ state: 'running', attempt: 1, startedAt: 5, leaseUntil: null });
       expect(await getRun(run.id)).toEqual(run);
       expect(await read((tx) => tx.holdRun({ runId: run.id, fence: run.fence }))).toEqual(run);
-      await write((tx) => tx.renewLeases({ nodeId: run.node_id, leaseUntil: 1 }));
+      await write((tx) => tx.renewLeases({ nodeId: run.nodeId, leaseUntil: 1 }));
       expect(await leased(run)).toEqual([]);
-      expect(await read((tx) => tx.listRunning({ nodeId: run.node_id }))).toEqual([run]);
+      expect(await read((tx) => tx.listRunning({ nodeId: run.nodeId }))).toEqual([run]);
     });
   });
 
   test('a run knows what it serves and what started it', async () => {
     const run = await startNew();
-    const [carried] = await read((tx) => tx.listPending({ agentId: run.agent_id, limit: 1 }));
-    const [serves, triggerId] = [carried?.message_id as string, carried?.message_id as string];
+    const [carried] = await read((tx) => tx.listPending({ agentId: run.agentId, limit: 1 }));
+    const [serves, triggerId] = [carried?.messageId as string, carried?.messageId as string];
     await write((tx) => tx.setRunStart({ id: run.id, serves, triggerId, chainDepth: 2, payerId: 'user' }));
-    expect(await getRun(run.id)).toMatchObject({ serves, trigger_id: triggerId, chain_depth: 2, payer_id: 'user' });
+    expect(await getRun(run.id)).toMatchObject({ serves, triggerId, chainDepth: 2, payerId: 'user' });
     expect(await read((tx) => tx.getRun({ id: 'none' }))).toBeNull();
   });
 
   test('usage adds up over the runs of an agent', async () => {
     const run = await startNew();
-    const usage = () => read((tx) => tx.getUsage({ agentId: run.agent_id }));
+    const usage = () => read((tx) => tx.getUsage({ agentId: run.agentId }));
     expect(await usage()).toEqual({ runs: 1, inputTokens: 0, outputTokens: 0, costUsd: 0 });
     await write((tx) => tx.addUsage({ id: run.id, inputTokens: 10, outputTokens: 1, costUsd: 0.25 }));
     const next = await write(async (tx) => {
       await endRun(tx, run);
-      return startRun(tx, (await tx.getAgent({ id: run.agent_id })) as AgentRow);
+      return startRun(tx, (await tx.getAgent({ id: run.agentId })) as AgentRow);
     });
     await write((tx) => tx.addUsage({ id: next.id, inputTokens: 20, outputTokens: 2, costUsd: 0.5 }));
     expect(await usage()).toEqual({ runs: 2, inputTokens: 30, outputTokens: 3, costUsd: 0.75 });

@@ -20,23 +20,23 @@ export function runQueries(queries: Queries, batch: BatchState) {
     db.insertInto('runs').values({
       id: p.id,
       seq: p.seq,
-      agent_id: p.agent_id,
-      tree_id: p.tree_id,
-      node_id: p.node_id,
+      agentId: p.agentId,
+      treeId: p.treeId,
+      nodeId: p.nodeId,
       state: p.state,
       attempt: p.attempt,
       failures: 0,
       fence: p.fence,
-      chain_depth: 0,
-      input_tokens: 0,
-      output_tokens: 0,
-      cost_usd: 0,
-      not_before: 0,
+      chainDepth: 0,
+      inputTokens: 0,
+      outputTokens: 0,
+      costUsd: 0,
+      notBefore: 0,
       deaths: 0,
-      deaths_ever: 0,
-      records_at_death: 0,
-      created_at: p.created_at,
-      started_at: p.started_at,
+      deathsEver: 0,
+      recordsAtDeath: 0,
+      createdAt: p.createdAt,
+      startedAt: p.startedAt,
     }),
   );
   const retry = run((p: { id: string; failures: number; error: string; notBefore: number }) =>
@@ -46,11 +46,11 @@ export function runQueries(queries: Queries, batch: BatchState) {
         state: 'created',
         failures: p.failures,
         error: p.error,
-        not_before: p.notBefore,
+        notBefore: p.notBefore,
         fence: eb('fence', '+', 1),
-        lease_until: null,
+        leaseUntil: null,
         pid: null,
-        pid_started: null,
+        pidStarted: null,
       }))
       .where('id', '=', p.id)
       .where('state', '=', 'running'),
@@ -58,50 +58,50 @@ export function runQueries(queries: Queries, batch: BatchState) {
   const resetTree = run((p: { treeId: string }) =>
     db
       .updateTable('trees')
-      .set({ runs_since_person: 0, told_paused: 0 })
+      .set({ runsSincePerson: 0, toldPaused: 0 })
       .where('id', '=', p.treeId)
-      .where('runs_since_person', '>', 0),
+      .where('runsSincePerson', '>', 0),
   );
   const wakeable = one((p: { agentId: string }) =>
     db
       .selectFrom('agents')
-      .select(['agents.id', 'agents.tree_id', 'agents.node_id'])
+      .select(['agents.id', 'agents.treeId', 'agents.nodeId'])
       .where('agents.id', '=', p.agentId)
       .where(hasWork),
   );
   const wakeableAgents = all((p: { nodeId: string }) =>
     db
       .selectFrom('agents')
-      .select(['agents.id', 'agents.tree_id', 'agents.node_id'])
-      .where('agents.node_id', '=', p.nodeId)
+      .select(['agents.id', 'agents.treeId', 'agents.nodeId'])
+      .where('agents.nodeId', '=', p.nodeId)
       .where(hasWork),
   );
   const nextRun = (p: ClaimFilter) =>
     db
       .selectFrom('runs')
-      .innerJoin('agents', 'agents.id', 'runs.agent_id')
-      .innerJoin('trees', 'trees.id', 'runs.tree_id')
+      .innerJoin('agents', 'agents.id', 'runs.agentId')
+      .innerJoin('trees', 'trees.id', 'runs.treeId')
       .selectAll('runs')
       .where('runs.state', '=', sql.lit('created'))
-      .where('runs.node_id', '=', p.nodeId)
-      .where('runs.not_before', '<=', p.now)
-      .where('agents.rest_until', '<=', p.now)
-      .where('agents.paused_at', 'is', null)
+      .where('runs.nodeId', '=', p.nodeId)
+      .where('runs.notBefore', '<=', p.now)
+      .where('agents.restUntil', '<=', p.now)
+      .where('agents.pausedAt', 'is', null)
       // A run that has started once may end, whatever the cap: its requests wait for it.
       .where((eb) => eb.or([eb('runs.attempt', '>', 0), mayBegin(eb, p)]))
       .$if(p.suspectFrom !== null, (q) => q.where((eb) => isAllowed(eb, p)))
-      .$if(p.busyAgents.length > 0, (q) => q.where('runs.agent_id', 'not in', [...p.busyAgents]))
+      .$if(p.busyAgents.length > 0, (q) => q.where('runs.agentId', 'not in', [...p.busyAgents]))
       .$if(p.fullProviders.length > 0, (q) => q.where('agents.provider', 'not in', [...p.fullProviders]))
       // The tree with the fewest turns under way, then the one that has waited longest.
       .orderBy((eb) =>
         eb
           .selectFrom('runs as busy')
           .select((q) => q.fn.countAll().as('n'))
-          .whereRef('busy.tree_id', '=', 'runs.tree_id')
+          .whereRef('busy.treeId', '=', 'runs.treeId')
           .where('busy.state', '=', sql.lit('running'))
-          .where('busy.node_id', '=', p.nodeId),
+          .where('busy.nodeId', '=', p.nodeId),
       )
-      .orderBy('trees.last_claim')
+      .orderBy('trees.lastClaim')
       .orderBy('runs.seq')
       .orderBy('runs.id')
       .limit(1)
@@ -114,13 +114,13 @@ export function runQueries(queries: Queries, batch: BatchState) {
         state: 'running',
         attempt: eb('attempt', '+', 1),
         fence: eb('fence', '+', 1),
-        lease_until: p.leaseUntil,
-        started_at: eb.fn.coalesce('started_at', sql<number>`${p.now}`),
+        leaseUntil: p.leaseUntil,
+        startedAt: eb.fn.coalesce('startedAt', sql<number>`${p.now}`),
         pid: null,
-        pid_started: null,
+        pidStarted: null,
         deaths: sql<number>`case when boot = ${p.boot} then deaths else 0 end`,
-        deaths_ever: sql<number>`case when boot = ${p.boot} then deaths_ever else 0 end`,
-        records_at_death: sql<number>`case when boot = ${p.boot} then records_at_death else 0 end`,
+        deathsEver: sql<number>`case when boot = ${p.boot} then deaths_ever else 0 end`,
+        recordsAtDeath: sql<number>`case when boot = ${p.boot} then records_at_death else 0 end`,
         boot: p.boot,
       }))
       .where('id', '=', p.id)
@@ -130,7 +130,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
   const countClaim = run((p: { treeId: string; seq: number; started: number }) =>
     db
       .updateTable('trees')
-      .set((eb) => ({ last_claim: p.seq, runs_since_person: eb('runs_since_person', '+', p.started) }))
+      .set((eb) => ({ lastClaim: p.seq, runsSincePerson: eb('runsSincePerson', '+', p.started) }))
       .where('id', '=', p.treeId),
   );
   const usage = one((p: { agentId: string }) =>
@@ -138,11 +138,11 @@ export function runQueries(queries: Queries, batch: BatchState) {
       .selectFrom('runs')
       .select((eb) => [
         eb.fn.countAll<number>().as('runs'),
-        eb.fn.sum<number>('input_tokens').as('input'),
-        eb.fn.sum<number>('output_tokens').as('output'),
-        eb.fn.sum<number>('cost_usd').as('cost'),
+        eb.fn.sum<number>('inputTokens').as('input'),
+        eb.fn.sum<number>('outputTokens').as('output'),
+        eb.fn.sum<number>('costUsd').as('cost'),
       ])
-      .where('agent_id', '=', p.agentId),
+      .where('agentId', '=', p.agentId),
   );
   const held = one((p: RunHold) =>
     db
@@ -152,8 +152,8 @@ export function runQueries(queries: Queries, batch: BatchState) {
       .where('fence', '=', p.fence)
       .where('state', '=', 'running'),
   );
-  const enqueue = async (agent: { id: string; tree_id: string; node_id: string }, now: number): Promise<void> => {
-    await insertRun(newRun({ agentId: agent.id, treeId: agent.tree_id, nodeId: agent.node_id, seq: batch.seq, now }));
+  const enqueue = async (agent: { id: string; treeId: string; nodeId: string }, now: number): Promise<void> => {
+    await insertRun(newRun({ agentId: agent.id, treeId: agent.treeId, nodeId: agent.nodeId, seq: batch.seq, now }));
     batch.runnable = true;
   };
 
@@ -174,7 +174,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
       const [next] = await fetch(nextRun(p));
       if (!next) return null;
       const claimed = await startClaimed({ id: next.id, now: p.now, leaseUntil: p.now + p.leaseMs, boot: p.boot });
-      await countClaim({ treeId: next.tree_id, seq: batch.seq + 1, started: next.attempt === 0 ? 1 : 0 });
+      await countClaim({ treeId: next.treeId, seq: batch.seq + 1, started: next.attempt === 0 ? 1 : 0 });
       return claimed;
     },
     /** An external agent's open-ended run: running from the start, without slot or lease. */
@@ -184,7 +184,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
         state: 'running',
         attempt: 1,
         fence: 1,
-        started_at: p.now,
+        startedAt: p.now,
       };
       await insertRun(open);
       return open;
@@ -195,10 +195,10 @@ export function runQueries(queries: Queries, batch: BatchState) {
       fetch(
         db
           .selectFrom('runs')
-          .innerJoin('agents', 'agents.id', 'runs.agent_id')
+          .innerJoin('agents', 'agents.id', 'runs.agentId')
           .selectAll('runs')
           .select('agents.handle')
-          .$if(p.agentId !== null, (q) => q.where('runs.agent_id', '=', p.agentId ?? ''))
+          .$if(p.agentId !== null, (q) => q.where('runs.agentId', '=', p.agentId ?? ''))
           .$if(p.state !== null, (q) => q.where('runs.state', '=', p.state as RunState))
           .$if(p.before !== null, (q) =>
             q
@@ -210,7 +210,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
           .limit(p.limit),
       ),
     getLiveRun: one((p: { agentId: string }) =>
-      db.selectFrom('runs').selectAll().where('agent_id', '=', p.agentId).where('state', 'in', ['created', 'running']),
+      db.selectFrom('runs').selectAll().where('agentId', '=', p.agentId).where('state', 'in', ['created', 'running']),
     ),
     /** The run if the attempt still holds it; the one check that every write of an attempt makes. */
     holdRun: async (hold: RunHold): Promise<RunRow> => {
@@ -228,19 +228,19 @@ export function runQueries(queries: Queries, batch: BatchState) {
       }) =>
         db
           .updateTable('runs')
-          .set({ serves: p.serves, trigger_id: p.triggerId, chain_depth: p.chainDepth, payer_id: p.payerId })
+          .set({ serves: p.serves, triggerId: p.triggerId, chainDepth: p.chainDepth, payerId: p.payerId })
           .where('id', '=', p.id),
     ),
     setRunProcess: run((p: { id: string; pid: number; startedAt: string }) =>
-      db.updateTable('runs').set({ pid: p.pid, pid_started: p.startedAt }).where('id', '=', p.id),
+      db.updateTable('runs').set({ pid: p.pid, pidStarted: p.startedAt }).where('id', '=', p.id),
     ),
     addUsage: run((p: { id: string; inputTokens: number; outputTokens: number; costUsd: number }) =>
       db
         .updateTable('runs')
         .set((eb) => ({
-          input_tokens: eb('input_tokens', '+', p.inputTokens),
-          output_tokens: eb('output_tokens', '+', p.outputTokens),
-          cost_usd: eb('cost_usd', '+', p.costUsd),
+          inputTokens: eb('inputTokens', '+', p.inputTokens),
+          outputTokens: eb('outputTokens', '+', p.outputTokens),
+          costUsd: eb('costUsd', '+', p.costUsd),
         }))
         .where('id', '=', p.id),
     ),
@@ -249,18 +249,18 @@ export function runQueries(queries: Queries, batch: BatchState) {
       const rows = await fetch(
         db
           .selectFrom('runs')
-          .innerJoin('agents', 'agents.id', p.by === 'tree' ? 'runs.tree_id' : 'runs.agent_id')
+          .innerJoin('agents', 'agents.id', p.by === 'tree' ? 'runs.treeId' : 'runs.agentId')
           .select((eb) => [
             (p.by === 'day' ? sql<string>`cast(runs.created_at / 86400000 as text)` : sql<string>`agents.handle`).as(
               'key',
             ),
             eb.fn.countAll<number>().as('runs'),
-            eb.fn.sum<number>('runs.input_tokens').as('input'),
-            eb.fn.sum<number>('runs.output_tokens').as('output'),
-            eb.fn.sum<number>('runs.cost_usd').as('cost'),
+            eb.fn.sum<number>('runs.inputTokens').as('input'),
+            eb.fn.sum<number>('runs.outputTokens').as('output'),
+            eb.fn.sum<number>('runs.costUsd').as('cost'),
           ])
-          .where('runs.created_at', '>=', p.since)
-          .where('runs.created_at', '<', p.until)
+          .where('runs.createdAt', '>=', p.since)
+          .where('runs.createdAt', '<', p.until)
           .groupBy(p.by === 'day' ? sql`runs.created_at / 86400000` : 'agents.handle')
           .orderBy(p.by === 'day' ? sql`runs.created_at / 86400000` : 'cost', 'desc')
           .limit(p.limit),
@@ -298,14 +298,14 @@ export function runQueries(queries: Queries, batch: BatchState) {
           .updateTable('runs')
           .set((eb) => ({
             state: p.state,
-            stop_reason: p.stopReason,
+            stopReason: p.stopReason,
             error: p.error,
-            final_text: p.finalText,
+            finalText: p.finalText,
             fence: eb('fence', '+', 1),
-            lease_until: null,
+            leaseUntil: null,
             pid: null,
-            pid_started: null,
-            ended_at: p.now,
+            pidStarted: null,
+            endedAt: p.now,
           }))
           .where('id', '=', p.id)
           .where('state', 'in', ['created', 'running']),
@@ -316,28 +316,28 @@ export function runQueries(queries: Queries, batch: BatchState) {
       batch.runnable = true;
     },
     listRunning: all((p: { nodeId: string }) =>
-      db.selectFrom('runs').selectAll().where('state', '=', 'running').where('node_id', '=', p.nodeId),
+      db.selectFrom('runs').selectAll().where('state', '=', 'running').where('nodeId', '=', p.nodeId),
     ),
     /** When the next run that rests may start. */
     getNextStart: one((p: { nodeId: string; now: number }) =>
       db
         .selectFrom('runs')
-        .innerJoin('agents', 'agents.id', 'runs.agent_id')
+        .innerJoin('agents', 'agents.id', 'runs.agentId')
         .select((eb) =>
           eb.fn
             .min(
               eb
                 .case()
-                .when('runs.not_before', '>', eb.ref('agents.rest_until'))
-                .then(eb.ref('runs.not_before'))
-                .else(eb.ref('agents.rest_until'))
+                .when('runs.notBefore', '>', eb.ref('agents.restUntil'))
+                .then(eb.ref('runs.notBefore'))
+                .else(eb.ref('agents.restUntil'))
                 .end(),
             )
             .as('at'),
         )
         .where('runs.state', '=', 'created')
-        .where('runs.node_id', '=', p.nodeId)
-        .where((eb) => eb.or([eb('runs.not_before', '>', p.now), eb('agents.rest_until', '>', p.now)])),
+        .where('runs.nodeId', '=', p.nodeId)
+        .where((eb) => eb.or([eb('runs.notBefore', '>', p.now), eb('agents.restUntil', '>', p.now)])),
     ),
     /** The owner has spoken: the tree may run again. */
     resetTreeRuns: async (p: { treeId: string }): Promise<void> => {
@@ -347,18 +347,14 @@ export function runQueries(queries: Queries, batch: BatchState) {
       db
         .selectFrom('trees')
         .select('id')
-        .where('told_paused', '=', 0)
-        .where('runs_since_person', '>=', p.maxTreeRuns)
+        .where('toldPaused', '=', 0)
+        .where('runsSincePerson', '>=', p.maxTreeRuns)
         .where('id', 'in', (eb) =>
-          eb
-            .selectFrom('runs')
-            .select('runs.tree_id')
-            .where('runs.state', '=', 'created')
-            .where('runs.attempt', '=', 0),
+          eb.selectFrom('runs').select('runs.treeId').where('runs.state', '=', 'created').where('runs.attempt', '=', 0),
         ),
     ),
     setToldPaused: run((p: { treeId: string }) =>
-      db.updateTable('trees').set({ told_paused: 1 }).where('id', '=', p.treeId),
+      db.updateTable('trees').set({ toldPaused: 1 }).where('id', '=', p.treeId),
     ),
   };
 }
@@ -369,7 +365,7 @@ function isAllowed(eb: ExpressionBuilder<Schema, 'runs'>, p: ClaimFilter) {
     .selectFrom('runs as suspects')
     .select('suspects.id')
     .where('suspects.state', '=', sql.lit('running'))
-    .where('suspects.node_id', '=', p.nodeId)
+    .where('suspects.nodeId', '=', p.nodeId)
     .where('suspects.deaths', '>=', p.suspectFrom ?? 0);
   return eb.or([eb('runs.deaths', '<', p.suspectFrom ?? 0), eb.not(eb.exists(suspects))]);
 }
@@ -379,8 +375,8 @@ function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
   const pending = () =>
     eb
       .selectFrom('deliveries')
-      .select('deliveries.message_id')
-      .whereRef('deliveries.agent_id', '=', 'agents.id')
+      .select('deliveries.messageId')
+      .whereRef('deliveries.agentId', '=', 'agents.id')
       .where('deliveries.state', '=', 'pending')
       .where('deliveries.round', '<', 2);
   const awaited = pending().where((d) => d.or([d('deliveries.kind', '<>', 'news'), d('deliveries.round', '=', 1)]));
@@ -388,19 +384,19 @@ function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
   const live = eb
     .selectFrom('runs')
     .select('runs.id')
-    .whereRef('runs.agent_id', '=', 'agents.id')
+    .whereRef('runs.agentId', '=', 'agents.id')
     .where('runs.state', 'in', ['created', 'running']);
   const asking = eb
     .selectFrom('requests')
-    .innerJoin('agents as asked', 'asked.id', 'requests.recipient_id')
-    .select('requests.message_id')
-    .whereRef('requests.asker_id', '=', 'agents.id')
+    .innerJoin('agents as asked', 'asked.id', 'requests.recipientId')
+    .select('requests.messageId')
+    .whereRef('requests.askerId', '=', 'agents.id')
     .where('requests.state', '=', 'open');
   return eb.and([
     eb('agents.ready', '=', 1),
-    eb('agents.terminated_at', 'is', null),
+    eb('agents.terminatedAt', 'is', null),
     eb('agents.provider', '<>', 'external'),
-    eb('agents.paused_at', 'is', null),
+    eb('agents.pausedAt', 'is', null),
     eb.not(eb.exists(live)),
     eb.or([eb.exists(awaited), eb.and([eb.exists(news), eb.not(eb.exists(asking))])]),
   ]);
@@ -410,34 +406,34 @@ function newRun(p: { agentId: string; treeId: string; nodeId: string; seq: numbe
   return {
     id: newId(),
     seq: p.seq,
-    agent_id: p.agentId,
-    tree_id: p.treeId,
-    node_id: p.nodeId,
+    agentId: p.agentId,
+    treeId: p.treeId,
+    nodeId: p.nodeId,
     state: 'created',
     attempt: 0,
     failures: 0,
     fence: 0,
     serves: null,
-    trigger_id: null,
-    chain_depth: 0,
-    payer_id: null,
-    stop_reason: null,
+    triggerId: null,
+    chainDepth: 0,
+    payerId: null,
+    stopReason: null,
     error: null,
-    final_text: null,
-    input_tokens: 0,
-    output_tokens: 0,
-    cost_usd: 0,
-    not_before: 0,
-    lease_until: null,
+    finalText: null,
+    inputTokens: 0,
+    outputTokens: 0,
+    costUsd: 0,
+    notBefore: 0,
+    leaseUntil: null,
     pid: null,
-    pid_started: null,
+    pidStarted: null,
     deaths: 0,
-    deaths_ever: 0,
-    records_at_death: 0,
+    deathsEver: 0,
+    recordsAtDeath: 0,
     boot: null,
-    created_at: p.now,
-    started_at: null,
-    ended_at: null,
+    createdAt: p.now,
+    startedAt: null,
+    endedAt: null,
   };
 }
 

@@ -72,11 +72,11 @@ export async function addAgent(tx: Tx, change: Partial<AgentRow> & { parent?: Ag
   const name = rest.name ?? `Agent-${count}`;
   const agent: AgentRow = {
     id,
-    tree_id: parent?.tree_id ?? id,
-    parent_id: parent?.id ?? null,
+    treeId: parent?.treeId ?? id,
+    parentId: parent?.id ?? null,
     depth: (parent?.depth ?? -1) + 1,
     name,
-    name_key: name.toLowerCase(),
+    nameKey: name.toLowerCase(),
     handle: `${name}.${count}`,
     role: 'worker',
     instructions: '',
@@ -84,22 +84,22 @@ export async function addAgent(tx: Tx, change: Partial<AgentRow> & { parent?: Ag
     model: null,
     program: null,
     workspace: '/nowhere',
-    workspace_id: null,
+    workspaceId: null,
     tools: null,
     session: null,
-    lost_session: 0,
+    lostSession: 0,
     persona: null,
-    persona_args: null,
-    node_id: parent?.node_id ?? `node-${id}`,
-    spawned_by: null,
+    personaArgs: null,
+    nodeId: parent?.nodeId ?? `node-${id}`,
+    spawnedBy: null,
     ready: 1,
     completing: 0,
-    rest_until: 0,
+    restUntil: 0,
     rests: 0,
-    paused_at: null,
-    paused_reason: null,
-    created_at: count,
-    terminated_at: null,
+    pausedAt: null,
+    pausedReason: null,
+    createdAt: count,
+    terminatedAt: null,
     ...rest,
   };
   await tx.insertAgent(agent);
@@ -108,9 +108,9 @@ export async function addAgent(tx: Tx, change: Partial<AgentRow> & { parent?: Ag
     kind: 'dm',
     topic: '',
     pair: null,
-    team_of: null,
-    created_by: null,
-    created_at: count,
+    teamOf: null,
+    createdBy: null,
+    createdAt: count,
   });
   return agent;
 }
@@ -140,24 +140,24 @@ export async function send(tx: Tx, mail: Mail): Promise<string> {
   await tx.insertMessage({
     id,
     seq,
-    channel_id: `in-${to.id}`,
-    author_id: from,
-    run_id: null,
+    channelId: `in-${to.id}`,
+    authorId: from,
+    runId: null,
     kind: mail.messageKind ?? (kind === 'reply' ? 'reply' : 'message'),
     text: mail.text ?? '',
-    in_reply_to: mail.inReplyTo ?? null,
+    inReplyTo: mail.inReplyTo ?? null,
     late: 0,
-    chain_depth: 0,
-    created_at: 0,
-    thread_id: null,
+    chainDepth: 0,
+    createdAt: 0,
+    threadId: null,
     trace: mail.trace ?? null,
-    payer_id: mail.payer ?? null,
+    payerId: mail.payer ?? null,
   });
   if (kind === 'request') {
-    const [parent_id, deadline_at] = [mail.parent ?? null, mail.deadlineAt ?? null];
-    await tx.insertRequest({ message_id: id, seq, asker_id: from, recipient_id: to.id, parent_id, deadline_at });
+    const [parentId, deadlineAt] = [mail.parent ?? null, mail.deadlineAt ?? null];
+    await tx.insertRequest({ messageId: id, seq, askerId: from, recipientId: to.id, parentId, deadlineAt });
   }
-  await tx.insertDelivery({ message_id: id, agent_id: to.id, seq, kind, round: mail.round ?? 0 });
+  await tx.insertDelivery({ messageId: id, agentId: to.id, seq, kind, round: mail.round ?? 0 });
   return id;
 }
 
@@ -200,7 +200,7 @@ export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {})
 /** A run of the agent that is running. */
 export async function startRun(tx: Tx, agent: AgentRow): Promise<RunRow> {
   await queueRun(tx, agent);
-  return (await claim(tx, agent.node_id)) as RunRow;
+  return (await claim(tx, agent.nodeId)) as RunRow;
 }
 
 export function endRun(tx: Tx, run: RunRow): Promise<number> {

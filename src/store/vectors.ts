@@ -4,7 +4,7 @@ import type { Queries } from './query.ts';
 
 /** A vector that is about to be stored: little-endian Float32 of length 1, of the chunk with that hash. */
 export interface NewVector {
-  readonly chunk_id: number;
+  readonly chunkId: number;
   readonly hash: string;
   readonly vector: Buffer;
 }
@@ -29,24 +29,24 @@ export function vectorQueries({ engine, db, all, one, run }: Queries) {
   const put = run((p: NewVector & { model: string; dimension: number; seq: number }) =>
     db
       .insertInto('chunk_vectors')
-      .columns(['chunk_id', 'hash', 'model', 'dimension', 'vector', 'seq'])
+      .columns(['chunkId', 'hash', 'model', 'dimension', 'vector', 'seq'])
       // A chunk that changed or went away meanwhile gets none.
       .expression(
         db
           .selectFrom('chunks')
           .select((row) => [
-            row.ref('chunks.id').as('chunk_id'),
+            row.ref('chunks.id').as('chunkId'),
             'chunks.hash',
             sql<string>`cast(${p.model} as text)`.as('model'),
             sql<number>`cast(${p.dimension} as integer)`.as('dimension'),
             sql<Buffer>`${p.vector}`.as('vector'),
             sql<number>`cast(${p.seq} as bigint)`.as('seq'),
           ])
-          .where('chunks.id', '=', p.chunk_id)
+          .where('chunks.id', '=', p.chunkId)
           .where('chunks.hash', '=', p.hash),
       )
       .onConflict((conflict) =>
-        conflict.column('chunk_id').doUpdateSet((row) => ({
+        conflict.column('chunkId').doUpdateSet((row) => ({
           hash: row.ref('excluded.hash'),
           model: row.ref('excluded.model'),
           dimension: row.ref('excluded.dimension'),
@@ -58,10 +58,10 @@ export function vectorQueries({ engine, db, all, one, run }: Queries) {
   const getOf = all((p: { ids: unknown; model: string }) =>
     db
       .selectFrom('chunk_vectors')
-      .select(['chunk_id', 'vector'])
+      .select(['chunkId', 'vector'])
       // The model is no index to begin with: all vectors have it.
       .where(sql<boolean>`model || '' = ${p.model}`)
-      .where(isOneOf(engine, 'chunk_id', p.ids)),
+      .where(isOneOf(engine, 'chunkId', p.ids)),
   );
   return {
     /** Answers how many were stored: those whose chunks are still the same. */
@@ -80,7 +80,7 @@ export function vectorQueries({ engine, db, all, one, run }: Queries) {
     listVectors: all((p: { model: string; after: number; limit: number }) =>
       db
         .selectFrom('chunk_vectors')
-        .select(['chunk_id', 'seq', 'vector'])
+        .select(['chunkId', 'seq', 'vector'])
         .where('model', '=', p.model)
         .where('seq', '>', p.after)
         .orderBy('seq')
@@ -92,15 +92,15 @@ export function vectorQueries({ engine, db, all, one, run }: Queries) {
     listUnembedded: all((p: { model: string; after: number; limit: number }) =>
       db
         .selectFrom('chunks')
-        .innerJoin('documents', 'documents.id', 'chunks.document_id')
+        .innerJoin('documents', 'documents.id', 'chunks.documentId')
         .select(['chunks.id', 'chunks.hash', 'chunks.place', 'chunks.text', 'documents.title'])
         .where('chunks.id', '>', p.after)
         .where(({ not, exists, selectFrom }) =>
           not(
             exists(
               selectFrom('chunk_vectors')
-                .select('chunk_vectors.chunk_id')
-                .whereRef('chunk_vectors.chunk_id', '=', 'chunks.id')
+                .select('chunk_vectors.chunkId')
+                .whereRef('chunk_vectors.chunkId', '=', 'chunks.id')
                 .whereRef('chunk_vectors.hash', '=', 'chunks.hash')
                 .where('chunk_vectors.model', '=', p.model),
             ),

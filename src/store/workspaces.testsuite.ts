@@ -9,17 +9,17 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     const row: WorkspaceRow = {
       id,
       name: `W-${id}`,
-      name_key: `w-${id}`,
-      owner_id: 'user',
+      nameKey: `w-${id}`,
+      ownerId: 'user',
       path: `/w/${id}`,
       made: 1,
-      node_id: `node-${id}`,
-      view_of: null,
+      nodeId: `node-${id}`,
+      viewOf: null,
       mode: 'rw',
       network: null,
       repository: null,
-      created_at: 1,
-      deleted_at: null,
+      createdAt: 1,
+      deletedAt: null,
       ...change,
     };
     await tx.insertWorkspace(row);
@@ -30,35 +30,35 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     const { base, view, agent } = await write(async (tx) => {
       const owner = await addAgent(tx);
       const first = await add(tx);
-      const change = { owner_id: owner.id, view_of: first.id, path: first.path, node_id: first.node_id };
+      const change = { ownerId: owner.id, viewOf: first.id, path: first.path, nodeId: first.nodeId };
       return { agent: owner, base: first, view: await add(tx, { ...change, mode: 'ro' }) };
     });
     expect(await read((tx) => tx.getWorkspace({ id: base.id }))).toEqual({ ...base, owner: 'user' });
-    const nameKey = view.name_key as string;
+    const nameKey = view.nameKey as string;
     expect(await read((tx) => tx.getWorkspaceNamed({ nameKey }))).toEqual({ ...view, owner: agent.handle });
-    const at = { nodeId: base.node_id, path: base.path };
+    const at = { nodeId: base.nodeId, path: base.path };
     expect(await read((tx) => tx.getWorkspaceAt(at))).toEqual(base);
     expect(await read((tx) => tx.getWorkspaceAt({ ...at, nodeId: 'another' }))).toBeNull();
     expect(await read((tx) => tx.listViewsOf({ id: base.id }))).toEqual([view]);
     expect(await read((tx) => tx.listWorkspacesOf({ ownerId: agent.id }))).toMatchObject([{ id: view.id }]);
-    expect(await read((tx) => tx.listWorkspacePaths({ nodeId: base.node_id }))).toHaveLength(2);
+    expect(await read((tx) => tx.listWorkspacePaths({ nodeId: base.nodeId }))).toHaveLength(2);
     expect(await read((tx) => tx.getWorkspace({ id: 'none' }))).toBeNull();
   });
 
   test('names are unique, and workspaces page by them', async () => {
     const rows = await write(async (tx) => [await add(tx), await add(tx)]);
-    const keys = rows.map(({ name_key }) => name_key as string).sort();
-    await expect(write((tx) => add(tx, { name_key: keys[0] as string }))).rejects.toThrow(/unique/i);
+    const keys = rows.map(({ nameKey }) => nameKey as string).sort();
+    await expect(write((tx) => add(tx, { nameKey: keys[0] as string }))).rejects.toThrow(/unique/i);
     const after = async (name: string, limit: number) =>
-      (await read((tx) => tx.listWorkspaces({ after: name, limit }))).map(({ name_key }) => name_key);
+      (await read((tx) => tx.listWorkspaces({ after: name, limit }))).map(({ nameKey }) => nameKey);
     expect(await after('', 10_000)).toEqual(expect.arrayContaining(keys));
     expect((await after(keys[0] as string, 10_000)).includes(keys[0] as string)).toBe(false);
     expect(await after(keys[0] as string, 1)).toHaveLength(1);
   });
 
   test('links belong to a workspace, one at each place', async () => {
-    const { id, node_id, name } = await write((tx) => add(tx));
-    const link = { workspace_id: id, source: '/data', mode: 'ro', made_by: 'user', created_at: 1 } as const;
+    const { id, nodeId, name } = await write((tx) => add(tx));
+    const link = { workspaceId: id, source: '/data', mode: 'ro', madeBy: 'user', createdAt: 1 } as const;
     await write(async (tx) => {
       await tx.insertLink({ ...link, target: 'b' });
       await tx.insertLink({ ...link, target: 'a' });
@@ -66,7 +66,7 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     await expect(write((tx) => tx.insertLink({ ...link, target: 'a' }))).rejects.toThrow(/unique/i);
     const targets = async () => (await read((tx) => tx.listLinks({ workspaceId: id }))).map(({ target }) => target);
     expect(await targets()).toEqual(['a', 'b']);
-    const onNode = await read((tx) => tx.listLinksOn({ nodeId: node_id }));
+    const onNode = await read((tx) => tx.listLinksOn({ nodeId }));
     expect(onNode.map(({ workspace, source }) => [workspace, source])).toEqual([
       [name, '/data'],
       [name, '/data'],
@@ -80,21 +80,21 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     const { row, agent } = await write(async (tx) => {
       const made = await add(tx);
       await tx.insertLink({
-        workspace_id: made.id,
+        workspaceId: made.id,
         target: 't',
         source: '/s',
         mode: 'rw',
-        made_by: 'user',
-        created_at: 1,
+        madeBy: 'user',
+        createdAt: 1,
       });
-      return { row: made, agent: await addAgent(tx, { workspace_id: made.id, terminated_at: 5 }) };
+      return { row: made, agent: await addAgent(tx, { workspaceId: made.id, terminatedAt: 5 }) };
     });
-    const [id, nodeId, nameKey] = [row.id, row.node_id, row.name_key as string];
+    const [id, nodeId, nameKey] = [row.id, row.nodeId, row.nameKey as string];
     await write((tx) => tx.deleteWorkspace({ id, at: 9 }));
     await expect(write((tx) => tx.deleteWorkspace({ id: 'none', at: 9 }))).rejects.toMatchObject({ code: 'not_found' });
     expect(await read((tx) => tx.getWorkspace({ id }))).toBeNull();
     expect(await read((tx) => tx.listLinks({ workspaceId: id }))).toEqual([]);
-    expect(await read((tx) => tx.listDeletedWorkspaces({ nodeId }))).toMatchObject([{ id, deleted_at: 9 }]);
+    expect(await read((tx) => tx.listDeletedWorkspaces({ nodeId }))).toMatchObject([{ id, deletedAt: 9 }]);
 
     await write((tx) => tx.reviveWorkspace({ id, ownerId: agent.id, name: 'Again', nameKey }));
     expect(await read((tx) => tx.getWorkspaceNamed({ nameKey }))).toMatchObject({ id, owner: agent.handle });
@@ -104,18 +104,18 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     await write((tx) => tx.deleteWorkspace({ id, at: 9 }));
     await write((tx) => tx.removeWorkspace({ id }));
     expect(await read((tx) => tx.listDeletedWorkspaces({ nodeId }))).toEqual([]);
-    expect(await read((tx) => tx.getAgent({ id: agent.id }))).toMatchObject({ workspace_id: null });
+    expect(await read((tx) => tx.getAgent({ id: agent.id }))).toMatchObject({ workspaceId: null });
   });
 
   test('those who work in it are listed, living and ended', async () => {
     const { workspaceId, living, ended } = await write(async (tx) => {
       const { id } = await add(tx);
-      const first = await addAgent(tx, { workspace_id: id });
-      return { workspaceId: id, living: first, ended: await addAgent(tx, { workspace_id: id, terminated_at: 5 }) };
+      const first = await addAgent(tx, { workspaceId: id });
+      return { workspaceId: id, living: first, ended: await addAgent(tx, { workspaceId: id, terminatedAt: 5 }) };
     });
     expect(await read((tx) => tx.listInhabitants({ workspaceId }))).toEqual([
-      { id: living.id, handle: living.handle, terminated_at: null },
-      { id: ended.id, handle: ended.handle, terminated_at: 5 },
+      { id: living.id, handle: living.handle, terminatedAt: null },
+      { id: ended.id, handle: ended.handle, terminatedAt: 5 },
     ]);
   });
 }

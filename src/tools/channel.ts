@@ -67,10 +67,10 @@ export const readChannel = defineTool({
         messages: messages.map((message) => ({
           messageId: message.id,
           from: message.handle,
-          text: message.deleted_at === null ? message.text : '(deleted)',
-          createdAt: new Date(message.created_at).toISOString(),
-          parentMessageId: message.thread_id,
-          reactions: tally(reactions.filter(({ message_id }) => message_id === message.id)),
+          text: message.deletedAt === null ? message.text : '(deleted)',
+          createdAt: new Date(message.createdAt).toISOString(),
+          parentMessageId: message.threadId,
+          reactions: tally(reactions.filter(({ messageId }) => messageId === message.id)),
         })),
       },
     };
@@ -83,12 +83,12 @@ async function seqOf(tx: Tx, channel: ChannelRow, id: string): Promise<number> {
 
 async function beginningOf(tx: Tx, channel: ChannelRow, id: string): Promise<string> {
   const message = await messageIn(tx, channel, id);
-  return message.thread_id ?? message.id;
+  return message.threadId ?? message.id;
 }
 
 async function messageIn(tx: Tx, channel: ChannelRow, id: string) {
   const message = await tx.getMessage({ id });
-  if (message?.channel_id === channel.id) return message;
+  if (message?.channelId === channel.id) return message;
   throw new SubstratError('not_found', `There is no message ${shorten(id)} in ${channel.id}.`);
 }
 

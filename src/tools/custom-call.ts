@@ -78,7 +78,7 @@ export async function callCustom(
 async function earlierCall(tx: Tx, attempt: Attempt, key: string): Promise<{ readonly content: string | null } | null> {
   if (attempt.number === 1) return null;
   const starts = await tx.listStarts({ runId: attempt.runId, callKey: key, attempt: attempt.number });
-  return starts.filter(({ is_error }) => is_error !== 1)[await callsMade(tx, attempt, key)] ?? null;
+  return starts.filter(({ isError }) => isError !== 1)[await callsMade(tx, attempt, key)] ?? null;
 }
 
 function unknownOutcome(name: string): SubstratError {

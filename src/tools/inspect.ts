@@ -40,12 +40,12 @@ export const inspectAgent = defineTool({
 async function currentRun(tx: Tx, agentId: string, records: readonly RunMessageRow[]) {
   const run = await tx.getLiveRun({ agentId });
   if (run?.state !== 'running') return null;
-  const own = records.filter((row) => row.run_id === run.id);
+  const own = records.filter((row) => row.runId === run.id);
   return {
     run: run.id,
     step: own.at(-1)?.step ?? 0,
     last_tool: own.findLast((row) => row.tool !== null)?.tool ?? null,
-    since: new Date(run.started_at ?? run.created_at).toISOString(),
+    since: new Date(run.startedAt ?? run.createdAt).toISOString(),
   };
 }
 
@@ -56,7 +56,7 @@ async function shown(tx: Tx, caller: AgentRow, inspected: AgentRow, row: RunMess
     type: row.type,
     ...(row.tool && { tool: row.tool }),
     text: shorten(text, SHORT),
-    at: new Date(row.created_at).toISOString(),
+    at: new Date(row.createdAt).toISOString(),
   };
 }
 
@@ -64,7 +64,7 @@ async function textOf(tx: Tx, caller: AgentRow, inspected: AgentRow, row: RunMes
   const content = JSON.parse(row.content) as unknown;
   switch (row.type) {
     case 'user_message':
-      return promptFor(tx, caller, row.run_id);
+      return promptFor(tx, caller, row.runId);
     case 'assistant_message':
       return (await isPosted(tx, caller, row, content)) ? BLANK : String(content);
     // Its memory stands in the whole of it.
@@ -84,7 +84,7 @@ async function promptFor(tx: Tx, caller: AgentRow, runId: string): Promise<strin
   const lines: string[] = [];
   for (const delivery of await tx.listDeliveriesOfRun({ runId })) {
     const { from, text } = toCarriedMessage(delivery);
-    const visible = await seesIt(tx, caller, delivery.channel_id);
+    const visible = await seesIt(tx, caller, delivery.channelId);
     lines.push(`${from}: ${visible ? text : BLANK}`);
   }
   return lines.join('\n');
@@ -92,10 +92,10 @@ async function promptFor(tx: Tx, caller: AgentRow, runId: string): Promise<strin
 
 /** Whether it is the final text that answered somebody in a conversation of which the caller is no part. */
 async function isPosted(tx: Tx, caller: AgentRow, row: RunMessageRow, content: unknown): Promise<boolean> {
-  const run = await tx.getRun({ id: row.run_id });
-  if (!run?.serves || run.final_text !== content) return false;
+  const run = await tx.getRun({ id: row.runId });
+  if (!run?.serves || run.finalText !== content) return false;
   const request = await tx.getMessage({ id: run.serves });
-  return request !== null && !(await seesIt(tx, caller, request.channel_id));
+  return request !== null && !(await seesIt(tx, caller, request.channelId));
 }
 
 /** What the inbox gave, by the messages themselves: a name or a handle in it can be that of somebody else. */
@@ -103,7 +103,7 @@ async function inboxFor(tx: Tx, caller: AgentRow, content: unknown): Promise<str
   const { messages } = content as { messages: readonly { readonly message_id: string }[] };
   const shownTo = messages.map(async (entry) => {
     const message = await tx.getMessage({ id: entry.message_id });
-    return message && (await seesIt(tx, caller, message.channel_id)) ? entry : { ...entry, text: BLANK };
+    return message && (await seesIt(tx, caller, message.channelId)) ? entry : { ...entry, text: BLANK };
   });
   return JSON.stringify({ messages: await Promise.all(shownTo) });
 }
@@ -123,13 +123,13 @@ async function toolText(
   if (row.tool === 'broadcast' || (await inSeenChannel(tx, caller, inspected, row, content))) {
     return JSON.stringify(content);
   }
-  if (row.tool === 'check_inbox' && row.type === 'tool_return_message' && !row.is_error) {
+  if (row.tool === 'check_inbox' && row.type === 'tool_return_message' && !row.isError) {
     return inboxFor(tx, caller, content);
   }
   return JSON.stringify(content, function (this: Record<string, unknown>, key, value: unknown) {
     const { recipient } = this;
     const withCaller =
-      row.tool === 'send_message' && typeof recipient === 'string' && keyOf(recipient) === caller.name_key;
+      row.tool === 'send_message' && typeof recipient === 'string' && keyOf(recipient) === caller.nameKey;
     return key === 'text' && typeof value === 'string' && !withCaller ? BLANK : value;
   });
 }
@@ -146,7 +146,7 @@ async function inSeenChannel(
   const call: unknown =
     row.type === 'tool_call_message'
       ? content
-      : JSON.parse((await tx.getCall({ runId: row.run_id, callId: row.call_id ?? '' }))?.content ?? 'null');
+      : JSON.parse((await tx.getCall({ runId: row.runId, callId: row.callId ?? '' }))?.content ?? 'null');
   const channelId = (call as { channelId?: unknown } | null)?.channelId;
   if (typeof channelId !== 'string') return false;
   const channel = await resolveChannel(tx, inspected, channelId, null).catch(() => null);

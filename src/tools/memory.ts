@@ -67,6 +67,6 @@ function withinReason(found: readonly PassageRow[]): PassageRow[] {
   });
 }
 
-function shown({ id, content, tags, created_at }: PassageRow) {
-  return { id, content, tags: JSON.parse(tags) as string[], createdAt: new Date(created_at).toISOString() };
+function shown({ id, content, tags, createdAt }: PassageRow) {
+  return { id, content, tags: JSON.parse(tags) as string[], createdAt: new Date(createdAt).toISOString() };
 }

@@ -55,7 +55,7 @@ export async function refuse(
 
 async function wasLimited(tx: Tx, { runId }: Attempt): Promise<boolean> {
   const last = await tx.getLastRecord({ runId });
-  if (last?.type !== 'tool_return_message' || !last.is_error) return false;
+  if (last?.type !== 'tool_return_message' || !last.isError) return false;
   return (JSON.parse(last.content) as { error?: { code?: string } } | null)?.error?.code === 'rate_limited';
 }
 

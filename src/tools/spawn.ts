@@ -67,10 +67,10 @@ export const spawnAgent = defineTool({
         instructions: input.instructions,
         ...heir,
         workspace: input.workspace_subdir ? join(parent.workspace, input.workspace_subdir) : parent.workspace,
-        workspaceId: parent.workspace_id,
+        workspaceId: parent.workspaceId,
         tools: declared ? withinScope(declared.tools, parent.tools) : null,
         persona: persona && { ...persona, name: declared?.name ?? persona.name },
-        nodeId: parent.node_id,
+        nodeId: parent.nodeId,
         // An external agent's run is open-ended and never tried again: its children need not wait for its end.
         spawnedBy: attempt.external ? null : attempt.runId,
       },

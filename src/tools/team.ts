@@ -101,12 +101,12 @@ export const checkInbox = defineTool({
     if (attempt.external) await acknowledgeGiven(context);
     const pending = await tx.listPendingSizes({ agentId: agent.id, limit: INBOX_PAGE });
     const chosen = onePage(attempt.external ? pending : chooseNews(pending));
-    for (const { message_id } of chosen) {
-      await tx.injectDelivery({ messageId: message_id, agentId: agent.id, runId: run.id });
+    for (const { messageId } of chosen) {
+      await tx.injectDelivery({ messageId: messageId, agentId: agent.id, runId: run.id });
     }
-    const ids = new Set(chosen.map(({ message_id }) => message_id));
-    const taken = (await tx.listCarried({ runId: run.id })).filter(({ message_id }) => ids.has(message_id));
-    const given = taken.filter(({ request_state }) => request_state === 'open').map(({ message_id }) => message_id);
+    const ids = new Set(chosen.map(({ messageId }) => messageId));
+    const taken = (await tx.listCarried({ runId: run.id })).filter(({ messageId }) => ids.has(messageId));
+    const given = taken.filter(({ requestState }) => requestState === 'open').map(({ messageId }) => messageId);
     return { result: { messages: taken.map(attempt.external ? fullEntry : entry) }, given };
   },
 });
@@ -122,7 +122,7 @@ export const listAgents = defineTool({
       agent_id: neighbour.id,
       role: neighbour.role,
       state: agentState(neighbour),
-      relation: neighbour.id === agent.parent_id ? 'parent' : neighbour.parent_id === agent.id ? 'child' : 'sibling',
+      relation: neighbour.id === agent.parentId ? 'parent' : neighbour.parentId === agent.id ? 'child' : 'sibling',
       pending: neighbour.pending,
     }));
     return { result: { agents } };
@@ -151,10 +151,10 @@ export const complete = defineTool({
 async function handOver(context: ToolContext, text: string): Promise<Answered | Unanswered> {
   const { tx, agent, run, now, settings } = context;
   const asked = await tx.listOpenRequestsTo({ recipientId: agent.id });
-  const byParent = asked.filter((request) => request.asker_id === (agent.parent_id ?? USER_ID));
-  const request = byParent.find((one) => one.message_id === run.serves) ?? byParent[0];
+  const byParent = asked.filter((request) => request.askerId === (agent.parentId ?? USER_ID));
+  const request = byParent.find((one) => one.messageId === run.serves) ?? byParent[0];
   if (request) return reply(tx, request, { run, text }, now);
-  const parent = agent.parent_id && (await tx.getAgent({ id: agent.parent_id }));
+  const parent = agent.parentId && (await tx.getAgent({ id: agent.parentId }));
   const recipient = parent ? parent.name : USER;
   return send(tx, settings.rules, { agent, run }, { recipient, text, sync: false }, now);
 }
@@ -162,8 +162,8 @@ async function handOver(context: ToolContext, text: string): Promise<Answered | 
 /** Whoever asks for more has got what was given before; requests stay until they are answered. */
 async function acknowledgeGiven({ tx, agent, run }: ToolContext): Promise<void> {
   for (const given of await tx.listCarried({ runId: run.id })) {
-    if (given.request_state !== 'open') {
-      await tx.acknowledgeDelivery({ messageId: given.message_id, agentId: agent.id });
+    if (given.requestState !== 'open') {
+      await tx.acknowledgeDelivery({ messageId: given.messageId, agentId: agent.id });
     }
   }
 }

@@ -75,10 +75,10 @@ export const listWorkspaces = defineTool({
   effect: false,
   run: async ({ tx, agent }) => {
     const own = await tx.listWorkspacesOf({ ownerId: agent.id });
-    const current = agent.workspace_id === null ? null : await tx.getWorkspace({ id: agent.workspace_id });
-    const shared = current && current.owner_id !== agent.id ? [current] : [];
-    const workspaces = [...shared, ...own].map(({ name, owner, owner_id }) => {
-      return { name, owner, mutable: owner_id === agent.id };
+    const current = agent.workspaceId === null ? null : await tx.getWorkspace({ id: agent.workspaceId });
+    const shared = current && current.ownerId !== agent.id ? [current] : [];
+    const workspaces = [...shared, ...own].map(({ name, owner, ownerId }) => {
+      return { name, owner, mutable: ownerId === agent.id };
     });
     return { result: { workspaces } };
   },

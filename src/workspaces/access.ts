@@ -44,7 +44,7 @@ export async function findWorkspace(tx: Tx, caller: Caller, reference: string): 
   const found =
     (await tx.getWorkspaceNamed({ nameKey: keyOf(reference) })) ?? (await tx.getWorkspace({ id: reference }));
   const { agent } = caller;
-  if (found && (!agent || found.owner_id === agent.id || found.id === agent.workspace_id)) return found;
+  if (found && (!agent || found.ownerId === agent.id || found.id === agent.workspaceId)) return found;
   const tip = agent ? 'list_workspaces shows yours' : '`substrat workspace list` shows all';
   throw new SubstratError('not_found', `There is no workspace "${shorten(reference)}"; ${tip}.`);
 }
@@ -52,14 +52,14 @@ export async function findWorkspace(tx: Tx, caller: Caller, reference: string): 
 /** One that the caller may change. Whoever shares the workspace of another does not own it. */
 export async function findOwnWorkspace(tx: Tx, caller: Caller, reference: string): Promise<WorkspaceView> {
   const workspace = await findWorkspace(tx, caller, reference);
-  if (!caller.agent || workspace.owner_id === caller.agent.id) return workspace;
+  if (!caller.agent || workspace.ownerId === caller.agent.id) return workspace;
   throw new SubstratError('forbidden', `The workspace ${workspace.name} belongs to ${workspace.owner}, not to you.`);
 }
 
 /** What an agent has: the workspaces that it owns, and the directory that it works in. */
 export async function grantsOf(tx: Tx, agent: AgentRow): Promise<Grant[]> {
   const own = await tx.listWorkspacesOf({ ownerId: agent.id });
-  const current = agent.workspace_id === null ? null : await tx.getWorkspace({ id: agent.workspace_id });
+  const current = agent.workspaceId === null ? null : await tx.getWorkspace({ id: agent.workspaceId });
   return [
     { directory: agent.workspace, mode: current?.mode ?? 'rw' },
     ...own.map(({ path, mode }) => ({ directory: path, mode })),
@@ -127,7 +127,7 @@ export async function networkOf(tx: Tx, rules: WorkspaceRules, workspaceId: stri
 export async function ownNetwork(tx: Tx, workspaceId: string | null): Promise<string | null> {
   const workspace = workspaceId === null ? null : await tx.getWorkspace({ id: workspaceId });
   if (!workspace) return null;
-  return workspace.network ?? ownNetwork(tx, workspace.view_of);
+  return workspace.network ?? ownNetwork(tx, workspace.viewOf);
 }
 
 function outside(source: string): SubstratError {

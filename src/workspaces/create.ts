@@ -53,8 +53,8 @@ export async function createWorkspace(
 ): Promise<WorkspaceView> {
   checkName(wish.name);
   await checkCap(tx, rules, caller);
-  const name_key = keyOf(wish.name);
-  const taken = await tx.getWorkspaceNamed({ nameKey: name_key });
+  const nameKey = keyOf(wish.name);
+  const taken = await tx.getWorkspaceNamed({ nameKey });
   if (taken) throw new SubstratError('name_taken', `The name "${wish.name}" is taken by the workspace ${taken.id}.`);
   if (wish.viewOf === null && wish.subdir !== null) {
     throw new SubstratError('bad_request', 'A subdirectory is of a view: say of which workspace (view_of).');
@@ -64,17 +64,17 @@ export async function createWorkspace(
   const row: WorkspaceRow = {
     id,
     name: wish.name,
-    name_key,
-    owner_id: caller.id,
+    nameKey,
+    ownerId: caller.id,
     path: shown?.path ?? wish.path ?? rules.directory(id),
     made: shown || wish.path !== null ? 0 : 1,
-    node_id: shown?.base.node_id ?? rules.nodeId,
-    view_of: shown?.base.id ?? null,
+    nodeId: shown?.base.nodeId ?? rules.nodeId,
+    viewOf: shown?.base.id ?? null,
     mode: shown ? wish.mode : 'rw',
     network: await networkFor(tx, caller, wish),
     repository: null,
-    created_at: now,
-    deleted_at: null,
+    createdAt: now,
+    deletedAt: null,
   };
   await tx.insertWorkspace(row);
   return (await tx.getWorkspace({ id })) as WorkspaceView;
@@ -107,8 +107,8 @@ async function shownBy(
 /** An agent's workspace reaches what the one that it works in reaches; a view, what is shown. */
 async function networkFor(tx: Tx, { agent }: Caller, wish: WorkspaceWish): Promise<string | null> {
   if (!agent) return wish.network === null ? null : JSON.stringify(wish.network);
-  if (wish.viewOf !== null || agent.workspace_id === null) return null;
-  return ownNetwork(tx, agent.workspace_id);
+  if (wish.viewOf !== null || agent.workspaceId === null) return null;
+  return ownNetwork(tx, agent.workspaceId);
 }
 
 /** A child reaches no host that its parent does not reach. */

@@ -53,12 +53,12 @@ export async function addLink(
     throw new SubstratError('conflict', `There is a link at ${taken}; unlink it first.`);
   }
   const link = {
-    workspace_id: workspace.id,
+    workspaceId: workspace.id,
     target,
     source: sourceOf(caller, wish.source),
     mode: wish.mode,
-    made_by: caller.id,
-    created_at: now,
+    madeBy: caller.id,
+    createdAt: now,
   };
   await tx.insertLink(link);
   return link;
@@ -87,7 +87,7 @@ function readTarget(target: string): string {
 /** Where links are mounted in what this workspace shows, in what it is a view of, and in the views of it. */
 async function placesAround(tx: Tx, workspace: WorkspaceRow): Promise<string[]> {
   let root: WorkspaceRow = workspace;
-  while (root.view_of !== null) root = (await tx.getWorkspace({ id: root.view_of })) as WorkspaceView;
+  while (root.viewOf !== null) root = (await tx.getWorkspace({ id: root.viewOf })) as WorkspaceView;
   const family = [root];
   for (const { id } of family) family.push(...(await tx.listViewsOf({ id })));
   const places: string[] = [];

@@ -23,9 +23,9 @@ test.each([
 test('an agent reaches no host that an ancestor no longer reaches', async () => {
   const world = await createWorld();
   const workspace = async (id: string, network: string[]) => {
-    const place = { owner_id: 'user', path: '/tmp', made: 0, node_id: 'node-1', view_of: null, mode: 'rw' } as const;
-    const rest = { network: JSON.stringify(network), repository: null, created_at: 0, deleted_at: null };
-    await world.store.write((tx) => tx.insertWorkspace({ id, name: id, name_key: id, ...place, ...rest }));
+    const place = { ownerId: 'user', path: '/tmp', made: 0, nodeId: 'node-1', viewOf: null, mode: 'rw' } as const;
+    const rest = { network: JSON.stringify(network), repository: null, createdAt: 0, deletedAt: null };
+    await world.store.write((tx) => tx.insertWorkspace({ id, name: id, nameKey: id, ...place, ...rest }));
     return { workspaceId: id };
   };
   const lead = await world.create('lead', null, await workspace('narrowed', ['b.com']));
@@ -35,5 +35,5 @@ test('an agent reaches no host that an ancestor no longer reaches', async () => 
   expect(await hosts(lead)).toEqual(['b.com']);
   expect(await hosts(middle)).toEqual(['b.com']);
   expect(await hosts(end)).toEqual(['b.com']);
-  expect(await hosts({ ...end, parent_id: null, id: 'root' })).toEqual(['a.com', 'b.com']);
+  expect(await hosts({ ...end, parentId: null, id: 'root' })).toEqual(['a.com', 'b.com']);
 });

@@ -4,10 +4,10 @@ import { networkOf, type WorkspaceRules } from './access.ts';
 
 /** The hosts that an agent reaches: those of its workspace, within those that its ancestors reach now. */
 export async function hostsOf(tx: Tx, rules: WorkspaceRules, agent: AgentRow): Promise<readonly string[]> {
-  let hosts = await networkOf(tx, rules, agent.workspace_id);
-  const others = (await tx.listAncestors({ id: agent.id })).map((ancestor) => ancestor.workspace_id);
+  let hosts = await networkOf(tx, rules, agent.workspaceId);
+  const others = (await tx.listAncestors({ id: agent.id })).map((ancestor) => ancestor.workspaceId);
   for (const id of new Set(others)) {
-    if (id !== agent.workspace_id) hosts = reachedByBoth(hosts, await networkOf(tx, rules, id));
+    if (id !== agent.workspaceId) hosts = reachedByBoth(hosts, await networkOf(tx, rules, id));
   }
   return hosts;
 }

@@ -16,7 +16,7 @@ export interface Place {
 /** The place of an agent's next turn, with everything checked anew: since the last one, directories can have become links. */
 export async function placeOf(tx: Tx, rules: WorkspaceRules, agent: AgentRow): Promise<Place> {
   const hosts = await hostsOf(tx, rules, agent);
-  const chain = await chainOf(tx, agent.workspace_id);
+  const chain = await chainOf(tx, agent.workspaceId);
   const [workspace] = chain;
   makeWhereItWorks(chain.at(-1), agent.workspace);
   if (!workspace || !rules.inForce) return { binds: [], hosts };
@@ -44,7 +44,7 @@ function makeWhereItWorks(base: WorkspaceRow | undefined, directory: string): vo
 /** The workspace, the one that it is a view of, and so on. */
 async function chainOf(tx: Tx, id: string | null): Promise<WorkspaceRow[]> {
   const workspace = id === null ? null : await tx.getWorkspace({ id });
-  return workspace ? [workspace, ...(await chainOf(tx, workspace.view_of))] : [];
+  return workspace ? [workspace, ...(await chainOf(tx, workspace.viewOf))] : [];
 }
 
 /** Its own links, and those of what it shows, which in a read-only view are read-only. */
@@ -70,8 +70,8 @@ function bindFor(directory: string, { source, target, mode }: Bind): Bind | null
 /** Roots can have been taken from the configuration, and workspaces from whoever made the link. */
 async function checkAgain(tx: Tx, rules: WorkspaceRules, link: LinkRow): Promise<void> {
   try {
-    const agent = await tx.getAgent({ id: link.made_by });
-    await checkSource(tx, rules, { id: link.made_by, agent }, link);
+    const agent = await tx.getAgent({ id: link.madeBy });
+    await checkSource(tx, rules, { id: link.madeBy, agent }, link);
   } catch (error) {
     if (!(error instanceof SubstratError)) throw error;
     throw new SubstratError(error.code, `The link ${link.target} does not hold any more: ${error.message}`);

@@ -9,7 +9,7 @@ import { isKept, refuseWritten, removeWorktree, uncommitted } from './worktree.t
 export async function checkRemoval(store: Store, caller: Caller, reference: string): Promise<void> {
   const workspace = await store.read(async (tx) => {
     const found = await findOwnWorkspace(tx, caller, reference);
-    if (found.repository !== null) await refuseWritten(tx, found.node_id, found.repository);
+    if (found.repository !== null) await refuseWritten(tx, found.nodeId, found.repository);
     return found;
   });
   const work = await uncommitted(workspace);
@@ -27,7 +27,7 @@ export async function deleteWorkspace(
   const workspace = await findOwnWorkspace(tx, caller, reference);
   await refuseUsed(tx, rules, workspace);
   await tx.deleteWorkspace({ id: workspace.id, at: now });
-  return { ...workspace, deleted_at: now };
+  return { ...workspace, deletedAt: now };
 }
 
 /**
@@ -36,7 +36,7 @@ export async function deleteWorkspace(
  */
 export async function settleWorkspace(store: Store, workspace: WorkspaceRow): Promise<void> {
   const { id, made, path, repository } = workspace;
-  if (workspace.deleted_at === null) {
+  if (workspace.deletedAt === null) {
     if (made && repository === null) makeInside(parentOf(path), path, 0o700);
     return;
   }
@@ -49,17 +49,17 @@ async function refuseUsed(tx: Tx, rules: WorkspaceRules, workspace: WorkspaceVie
   const refuse = (how: string) => {
     throw new SubstratError('conflict', `The workspace ${workspace.name} is in use: ${how}.`);
   };
-  for (const { id, handle, terminated_at } of await tx.listInhabitants({ workspaceId: workspace.id })) {
-    if (terminated_at === null) refuse(`${handle} works in it`);
+  for (const { id, handle, terminatedAt } of await tx.listInhabitants({ workspaceId: workspace.id })) {
+    if (terminatedAt === null) refuse(`${handle} works in it`);
     if (rules.isLive(id)) refuse(`the last turn of ${handle} is still ending; try again in a moment`);
   }
   for (const { name } of await tx.listViewsOf({ id: workspace.id })) refuse(`${name} is a view of it`);
   if (!workspace.made) return;
-  for (const link of await tx.listLinksOn({ nodeId: workspace.node_id })) {
-    const own = link.workspace_id === workspace.id;
+  for (const link of await tx.listLinksOn({ nodeId: workspace.nodeId })) {
+    const own = link.workspaceId === workspace.id;
     if (!own && isInside(workspace.path, link.source)) refuse(`${link.workspace} has a link to it`);
   }
-  for (const { id, path } of await tx.listWorkspacePaths({ nodeId: workspace.node_id })) {
+  for (const { id, path } of await tx.listWorkspacePaths({ nodeId: workspace.nodeId })) {
     if (id !== workspace.id && isInside(workspace.path, path)) refuse(`another workspace is inside of it (${path})`);
   }
 }

@@ -23,23 +23,23 @@ export interface SeatWish {
 /** The workspace for an agent that a person makes: one that is there, or a new one that is nobody's until the agent is there. */
 export async function takeSeat(tx: Tx, rules: WorkspaceRules, wish: SeatWish, now: number): Promise<Seat> {
   const { parent, workspace: wanted } = wish;
-  if (parent?.workspace_id && (wanted === null || isWithin(parent.workspace, wanted))) {
-    return { path: wanted ?? parent.workspace, workspaceId: parent.workspace_id, own: false };
+  if (parent?.workspaceId && (wanted === null || isWithin(parent.workspace, wanted))) {
+    return { path: wanted ?? parent.workspace, workspaceId: parent.workspaceId, own: false };
   }
   if (wanted !== null && !isAbsolute(wanted)) {
     const { id, path } = await findWorkspace(tx, { id: '', agent: null }, wanted);
-    if (parent) await checkNetwork(tx, rules, parent.workspace_id, id);
+    if (parent) await checkNetwork(tx, rules, parent.workspaceId, id);
     return { path, workspaceId: id, own: false };
   }
   if (wanted !== null) {
     await refuseHome(tx, rules, wanted);
     const there = await tx.getWorkspaceAt({ nodeId: rules.nodeId, path: wanted });
-    if (there && parent) await checkNetwork(tx, rules, parent.workspace_id, there.id);
+    if (there && parent) await checkNetwork(tx, rules, parent.workspaceId, there.id);
     if (there) return { path: there.path, workspaceId: there.id, own: false };
   }
   const row = unclaimed(rules, wish.agentId, now, {
     ...(wanted !== null && { path: wanted, made: 0 }),
-    network: await ownNetwork(tx, parent?.workspace_id ?? null),
+    network: await ownNetwork(tx, parent?.workspaceId ?? null),
   });
   await tx.insertWorkspace(row);
   return { path: row.path, workspaceId: row.id, own: true };
@@ -67,17 +67,17 @@ export function unclaimed(
   return {
     id,
     name: id,
-    name_key: null,
-    owner_id: 'user',
+    nameKey: null,
+    ownerId: 'user',
     path: rules.directory(id),
     made: 1,
-    node_id: rules.nodeId,
-    view_of: null,
+    nodeId: rules.nodeId,
+    viewOf: null,
     mode: 'rw',
     network: null,
     repository: null,
-    created_at: now,
-    deleted_at: now,
+    createdAt: now,
+    deletedAt: now,
     ...change,
   };
 }

@@ -181,6 +181,6 @@ test('others than the owner see no memory, not in events either, and events have
   }
   expect(JSON.stringify(events)).not.toContain('SECRET');
   expect(
-    events.filter(({ type }) => /^(memory|passage)_/.test(type)).every(({ channel_id }) => channel_id === null),
+    events.filter(({ type }) => /^(memory|passage)_/.test(type)).every(({ channelId }) => channelId === null),
   ).toBe(true);
 });

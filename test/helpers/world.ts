@@ -382,7 +382,7 @@ export async function createWorld(options: WorldOptions = {}) {
     reply: async (id: string) => {
       const replies = await store.read((tx) => tx.listReplies({ id }));
       const request = await store.read((tx) => tx.getRequest({ id }));
-      const closing = replies.find((reply) => reply.id === request?.reply_id);
+      const closing = replies.find((reply) => reply.id === request?.replyId);
       return { state: request?.state, text: closing?.text, kind: closing?.kind, count: replies.length };
     },
     view: async (name: string) => {

@@ -13,7 +13,7 @@ describe("a tree's cap of runs", () => {
       turns.push(turn.messages.map(({ text }) => text).join(', '));
       return 'ok';
     });
-    const used = async () => (await world.store.read((tx) => tx.getTree({ id: root.id })))?.runs_since_person;
+    const used = async () => (await world.store.read((tx) => tx.getTree({ id: root.id })))?.runsSincePerson;
     return { world, root, turns, used, anna: await world.person('anna') };
   }
 

@@ -149,11 +149,11 @@ describe('the replies to a broadcast', () => {
     const all: string[] = [];
     for (const name of ['amy', 'bob']) {
       world.behave(name, async (turn) => {
-        const { chain_depth } = (await world.store.read((tx) => tx.getRun({ id: turn.runId }))) ?? {};
-        depths.push(`${name} ${chain_depth}`);
+        const { chainDepth } = (await world.store.read((tx) => tx.getRun({ id: turn.runId }))) ?? {};
+        depths.push(`${name} ${chainDepth}`);
         all.push(...turn.messages.map(({ text }) => `${name} hears ${text}`));
-        await turn.call('broadcast', { text: `thanks all, says ${name} at ${chain_depth}` });
-        return `noted by ${name} at ${chain_depth}`;
+        await turn.call('broadcast', { text: `thanks all, says ${name} at ${chainDepth}` });
+        return `noted by ${name} at ${chainDepth}`;
       });
     }
     await world.ask('amy', 'go');

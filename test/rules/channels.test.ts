@@ -299,7 +299,7 @@ describe('the stop reason of a run', () => {
     await world.say('general', 'and now?');
     await world.settle();
     const runs = await world.store.read((tx) => tx.listRuns({ agentId: null, state: null, before: null, limit: 9 }));
-    expect(runs.map(({ stop_reason, state }) => [stop_reason, state])).toEqual([
+    expect(runs.map(({ stopReason, state }) => [stopReason, state])).toEqual([
       ['end_turn', 'completed'],
       ['end_turn', 'completed'],
       ['no_tool_call', 'completed'],

@@ -64,7 +64,7 @@ describe('a write whose commit fails changes nothing in memory', () => {
     await world.say('general', 'hello');
     await world.settle();
     const [run] = await store.read((tx) => tx.listRuns({ agentId: null, state: 'completed', before: null, limit: 9 }));
-    expect(run?.stop_reason).toBe('no_tool_call');
+    expect(run?.stopReason).toBe('no_tool_call');
     const records = await store.read((tx) => tx.listRecords({ runId: run?.id ?? '' }));
     expect(records.map(({ type, step }) => [type, step])).toEqual([
       ['system_message', 1],
@@ -134,5 +134,5 @@ describe('identical calls at the same time', () => {
 async function errorsIn({ store }: Awaited<ReturnType<typeof createWorld>>): Promise<string[]> {
   const [run] = await store.read((tx) => tx.listRuns({ agentId: null, state: null, before: null, limit: 1 }));
   const records = await store.read((tx) => tx.listRecords({ runId: run?.id ?? '' }));
-  return records.filter(({ is_error }) => is_error).map(({ content }) => JSON.parse(content).error.code);
+  return records.filter(({ isError }) => isError).map(({ content }) => JSON.parse(content).error.code);
 }

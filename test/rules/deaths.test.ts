@@ -72,7 +72,7 @@ describe('a run that kills the daemon', () => {
       expect(text).toMatch(
         bad ? /^Set aside: The daemon died 3 times in a row while the run .* was under way\./ : 'answers',
       );
-      expect((await world.view(name)).paused_at !== null).toBe(bad);
+      expect((await world.view(name)).pausedAt !== null).toBe(bad);
     }
     const notices = await noticesIn(world);
     expect(notices).toHaveLength(1);
@@ -93,7 +93,7 @@ describe('a run that kills the daemon', () => {
     const id = await world.ask('x', 'go');
     expect(await die(world, 'x', 9)).toBe(3);
     expect(await world.reply(id)).toMatchObject({ kind: 'error', count: 1 });
-    expect(await world.view('x')).toMatchObject({ running: 0, paused_reason: expect.stringContaining('3 times') });
+    expect(await world.view('x')).toMatchObject({ running: 0, pausedReason: expect.stringContaining('3 times') });
   });
 
   test('is set aside in the end though it says a little more each time', async () => {
@@ -105,7 +105,7 @@ describe('a run that kills the daemon', () => {
     });
     await world.ask('x', 'go');
     let deaths = 0;
-    for (; deaths < 40 && (await world.view('x')).paused_at === null; deaths += 1) {
+    for (; deaths < 40 && (await world.view('x')).pausedAt === null; deaths += 1) {
       await until('its calls', async () => {
         await world.tick();
         const [run] = await world.store.read((tx) =>
@@ -157,7 +157,7 @@ describe('a run that is under way when the daemon dies', () => {
     expect(await die(world, 'x', 2)).toBe(2);
     await clear(world);
     expect(await die(world, 'x', 9)).toBe(3);
-    expect((await world.view('x')).paused_at).not.toBeNull();
+    expect((await world.view('x')).pausedAt).not.toBeNull();
   });
 
   test('is not set aside while another could be at fault; then they run one after the other', async () => {
@@ -172,7 +172,7 @@ describe('a run that is under way when the daemon dies', () => {
       return world.scheduler().liveRuns().length === 2;
     });
     await world.crash();
-    const paused = async () => [(await world.view('x')).paused_at !== null, (await world.view('y')).paused_at !== null];
+    const paused = async () => [(await world.view('x')).pausedAt !== null, (await world.view('y')).pausedAt !== null];
     expect(await paused()).toEqual([false, false]);
     await world.tick();
     expect(world.scheduler().liveRuns()).toHaveLength(1);
@@ -190,7 +190,7 @@ describe('a run that is under way when the daemon dies', () => {
       world.behave('x', () => new Promise(() => {}));
       await world.ask('x', 'go');
       expect(await die(world, 'x', 9, { died })).toBe(9);
-      expect((await world.view('x')).paused_at).toBeNull();
+      expect((await world.view('x')).pausedAt).toBeNull();
     }
   });
 });

@@ -156,7 +156,7 @@ describe('complete()', () => {
     let result: unknown;
     world.behave('temp', async (turn) => {
       result = await turn.call('complete', { result: 'all done' });
-      expect((await world.view('temp')).terminated_at).toBeNull();
+      expect((await world.view('temp')).terminatedAt).toBeNull();
       return 'ignored';
     });
     world.behave('lead', async (turn) => {
@@ -214,7 +214,7 @@ describe('complete()', () => {
     });
     await world.ask('temp', 'go');
     await world.settle();
-    expect((await world.view('temp')).terminated_at).toBeNull();
+    expect((await world.view('temp')).terminatedAt).toBeNull();
     await world.pass(10_000);
     await world.settle();
     await expect(world.agentNamed('temp')).rejects.toThrow();

@@ -20,7 +20,7 @@ test('what a provider tells after its run was ended by another process is not st
   await world.store.read(async (tx) => {
     expect((await tx.listRecords({ runId })).map(({ type }) => type)).toEqual(['system_message', 'user_message']);
     expect(await tx.getAgent({ id: agentId })).toMatchObject({ session: null });
-    expect(await tx.getRun({ id: runId })).toMatchObject({ input_tokens: 0, output_tokens: 0 });
+    expect(await tx.getRun({ id: runId })).toMatchObject({ inputTokens: 0, outputTokens: 0 });
   });
 });
 

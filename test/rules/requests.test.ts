@@ -172,7 +172,7 @@ describe('closing', () => {
     await world.settle();
     expect((await world.reply(id)).state).toBe('open');
     const request = await world.store.read((tx) => tx.getRequest({ id: asked }));
-    expect(request?.deadline_at).toBeNull();
+    expect(request?.deadlineAt).toBeNull();
     await world.ask('root', 'the red one', asked);
     await world.settle();
     expect(await world.reply(id)).toMatchObject({ text: 'thanks for the red one' });

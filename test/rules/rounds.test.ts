@@ -168,7 +168,7 @@ describe("a person's post", () => {
 
   test('goes past members whose node is unknown', async () => {
     const { world, order } = await createOffice(['ann', 'ben', 'cleo'], { lost: ['ann', 'ben'] });
-    const node = { name: 'here', home: '/home', seen_at: world.clock() };
+    const node = { name: 'here', home: '/home', seenAt: world.clock() };
     await world.store.write((tx) => tx.seeNode({ id: 'node-1', ...node }));
     await postPastTheUnable(world, order);
     await world.store.write((tx) => tx.adoptNode({ from: 'lost', to: 'node-1' }));

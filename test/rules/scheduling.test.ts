@@ -180,7 +180,7 @@ describe(`${MANY} idle agents`, () => {
       for (const agent of page) seen.add(agent.id);
       const last = page.at(-1);
       if (!last || page.length < 500) break;
-      after = { createdAt: last.created_at, id: last.id };
+      after = { createdAt: last.createdAt, id: last.id };
     }
     expect(seen.size).toBe(MANY + 1);
   }, 120_000);

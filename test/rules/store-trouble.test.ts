@@ -106,7 +106,7 @@ describe('an external agent whose leave cannot be stored', () => {
 
   test('is joined though a run of it is open of which nobody knows any more', async () => {
     const { store, world } = await troubledWorld();
-    const { id: agentId, tree_id: treeId } = await world.create('me', null, { provider: 'external' });
+    const { id: agentId, treeId } = await world.create('me', null, { provider: 'external' });
     const lost = await store.write((tx) => tx.insertOpenRun({ agentId, treeId, nodeId: 'node-1', now: world.clock() }));
     const seat = await world.join('me');
     await seat.call('check_inbox');

@@ -44,6 +44,6 @@ async function* documentLines(store: Store, source: string): AsyncIterable<strin
     }
     const last = rows.at(-1);
     if (!last) return;
-    after = { afterSource: last.source, afterId: last.source_id };
+    after = { afterSource: last.source, afterId: last.sourceId };
   }
 }

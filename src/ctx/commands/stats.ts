@@ -26,9 +26,9 @@ function readStats(store: Store) {
   return store.read(async (tx) => {
     const counts = new Map((await tx.listSourceCounts({})).map((row) => [row.source, row.documents]));
     const sources = [];
-    for (const { name, synced_at } of await tx.listSources({})) {
+    for (const { name, syncedAt } of await tx.listSources({})) {
       const skipped = (await tx.listSkipped({ source: name })).length;
-      const at = synced_at === null ? null : new Date(synced_at).toISOString();
+      const at = syncedAt === null ? null : new Date(syncedAt).toISOString();
       sources.push({ name, documents: counts.get(name) ?? 0, skipped, synced_at: at });
     }
     const documents = [...counts.values()].reduce((sum, count) => sum + count, 0);

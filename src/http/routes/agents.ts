@@ -129,12 +129,12 @@ export function agentRoutes(api: Api): Router {
     const start = cursor === undefined ? null : { createdAt, id };
     const { rows, more } = await api.store.read((tx) =>
       readPage({ limit, start }, (after, count) => tx.listAgentViews({ after, limit: count, all: all === 'true' }), {
-        placeOf: (row) => ({ createdAt: row.created_at, id: row.id }),
+        placeOf: (row) => ({ createdAt: row.createdAt, id: row.id }),
         sizeOf: (row) => row.instructions.length,
       }),
     );
     const last = rows.at(-1);
-    const nextCursor = more && last ? writeCursor(last.created_at, last.id) : null;
+    const nextCursor = more && last ? writeCursor(last.createdAt, last.id) : null;
     return c.json({ items: rows.map(showAgent), nextCursor }, 200);
   });
   routes.openapi(create, async (c) => {

@@ -154,7 +154,7 @@ export function channelRoutes(api: Api): Router {
           ? tx.listChannelMessages({ channelId: id, ...part })
           : tx.listThreadMessages({ id: thread, ...part }),
       );
-      const shown = thread === undefined ? rows : rows.filter((row) => row.channel_id === id);
+      const shown = thread === undefined ? rows : rows.filter((row) => row.channelId === id);
       return { items: await showMessages(tx, shown), nextCursor };
     });
     return c.json(page, 200);

@@ -109,7 +109,7 @@ export function memoryRoutes(api: Api, whose: 'agent' | 'owner'): Router {
   const readerOf = async (tx: Tx, ref: string | undefined, change = false): Promise<string> => {
     if (whose === 'owner') return USER_ID;
     const agent: AgentRow = await resolveReference(tx, ref ?? '');
-    if (change && agent.terminated_at !== null) {
+    if (change && agent.terminatedAt !== null) {
       throw new SubstratError('terminated', `${agent.handle} is terminated; its memory can only be read.`);
     }
     return agent.id;

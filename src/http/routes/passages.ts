@@ -92,7 +92,7 @@ export function passageRoutes(api: Api): Router {
     const passage = c.req.valid('json');
     const { value } = await once(api, c, passage, async (tx) => {
       const agent = await resolveReference(tx, c.req.valid('param').id);
-      if (agent.terminated_at !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
+      if (agent.terminatedAt !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
       return { passageId: await storePassage(tx, agent.id, passage, api.clock()) };
     });
     return c.json(value, 201);

@@ -48,7 +48,7 @@ export function peopleRoutes(api: Api): Router {
     );
     const page = rows.slice(0, limit);
     const items = page.map(({ id, kind, handle }) => ({ id, kind: kind as 'agent' | 'person', handle }));
-    const nextCursor = rows.length > limit ? writeCursor(page.at(-1)?.handle_key ?? '') : null;
+    const nextCursor = rows.length > limit ? writeCursor(page.at(-1)?.handleKey ?? '') : null;
     return c.json({ items, nextCursor }, 200);
   });
   return routes;

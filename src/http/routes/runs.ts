@@ -51,7 +51,7 @@ export function runRoutes(api: Api): Router {
         (before, count) => tx.listRuns({ agentId, state: state ?? null, before, limit: count }),
         {
           placeOf: (row) => ({ seq: row.seq, id: row.id }),
-          sizeOf: (row) => (row.final_text?.length ?? 0) + (row.error?.length ?? 0),
+          sizeOf: (row) => (row.finalText?.length ?? 0) + (row.error?.length ?? 0),
         },
       );
     });
@@ -64,7 +64,7 @@ export function runRoutes(api: Api): Router {
     const { id } = c.req.valid('param');
     const { run, agent } = await api.store.read(async (tx) => {
       const run = await tx.getRun({ id });
-      return { run, agent: run && (await tx.getAgent({ id: run.agent_id })) };
+      return { run, agent: run && (await tx.getAgent({ id: run.agentId })) };
     });
     if (!run || !agent) throw new SubstratError('not_found', `There is no run ${shorten(id)}.`);
     const stream = streamRun(api.store, showRun({ ...run, handle: agent.handle }));

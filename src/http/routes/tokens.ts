@@ -51,8 +51,8 @@ export function tokenRoutes(api: Api): Router {
       id: row.id,
       as: row.handle,
       label: row.label,
-      createdAt: showTime(row.created_at),
-      revokedAt: row.revoked_at === null ? null : showTime(row.revoked_at),
+      createdAt: showTime(row.createdAt),
+      revokedAt: row.revokedAt === null ? null : showTime(row.revokedAt),
     }));
     return c.json({ items, nextCursor: null }, 200);
   });
@@ -67,9 +67,9 @@ export function tokenRoutes(api: Api): Router {
       await tx.insertToken({
         id,
         hash: hashToken(token),
-        participant_id: person.id,
+        participantId: person.id,
         label: wish.label,
-        created_at: at,
+        createdAt: at,
       });
       return person.handle;
     });

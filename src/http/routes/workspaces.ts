@@ -79,7 +79,7 @@ export function workspaceRoutes(api: Api): Router {
       const rows = await tx.listWorkspaces({ after, limit: limit + 1 });
       const items = [];
       for (const row of rows.slice(0, limit)) items.push(await showWorkspace(tx, rules, row));
-      return { items, nextCursor: rows.length > limit ? writeCursor(rows[limit - 1]?.name_key ?? '') : null };
+      return { items, nextCursor: rows.length > limit ? writeCursor(rows[limit - 1]?.nameKey ?? '') : null };
     });
     return c.json(page, 200);
   });
@@ -132,7 +132,7 @@ function callerOf(id: string): Caller {
 }
 
 async function showWorkspace(tx: Tx, rules: WorkspaceRules, row: WorkspaceView) {
-  const base = row.view_of === null ? null : await tx.getWorkspace({ id: row.view_of });
+  const base = row.viewOf === null ? null : await tx.getWorkspace({ id: row.viewOf });
   const inhabitants = await tx.listInhabitants({ workspaceId: row.id });
   return {
     id: row.id,
@@ -145,9 +145,9 @@ async function showWorkspace(tx: Tx, rules: WorkspaceRules, row: WorkspaceView) 
     network: [...(await networkOf(tx, rules, row.id))],
     repository: row.repository,
     links: (await tx.listLinks({ workspaceId: row.id })).map((one) => showLink(rules, one)),
-    agents: inhabitants.filter(({ terminated_at }) => terminated_at === null).map(({ handle }) => handle),
+    agents: inhabitants.filter(({ terminatedAt }) => terminatedAt === null).map(({ handle }) => handle),
     inForce: rules.inForce,
-    createdAt: showTime(row.created_at),
+    createdAt: showTime(row.createdAt),
   };
 }
 

@@ -161,7 +161,7 @@ test('content_type decides how an item is read, through a sync', async () => {
       const row = await tx.getDocumentOf({ source: 'script:c', sourceId });
       const chunks = row ? await tx.listChunks({ documentId: row.id }) : [];
       return {
-        type: row?.content_type,
+        type: row?.contentType,
         title: row?.title,
         body: row?.body,
         places: chunks.map(({ place }) => JSON.parse(place).headings),

@@ -44,7 +44,7 @@ async function expectWorkspaces(store: Store): Promise<void> {
     ['site', 'site', '/site', 0],
   ]);
   const seats: [string, string | null | undefined][] = [];
-  for (const [id] of agents) seats.push([id, (await store.read((tx) => tx.getAgent({ id })))?.workspace_id]);
+  for (const [id] of agents) seats.push([id, (await store.read((tx) => tx.getAgent({ id })))?.workspaceId]);
   expect(seats).toEqual([
     ['lead', 'lead'],
     ['same', 'lead'],
