@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Agent } from '../src/core/agent.ts';
+import type { Request } from '../src/core/message.ts';
 import { openDm } from '../src/messaging/channels.ts';
 import { post } from '../src/messaging/post.ts';
 import { reply } from '../src/messaging/replies.ts';
 import { createAgent } from '../src/messaging/tree.ts';
 import { openStore } from '../src/store/open.ts';
-import type { AgentRow, RequestRow, Store, Tx } from '../src/store/store.ts';
+import type { Store, Tx } from '../src/store/store.ts';
 
 const LIMITS = { maxChildren: 1_000_000, maxDepth: 10, maxAgents: 1_000_000 };
 const BATCH = 1_000;
@@ -44,7 +46,7 @@ async function withStore(home: string, work: (store: Store, nodeId: string) => P
   await store.close();
 }
 
-function addAgent(tx: Tx, nodeId: string, name: string, parent: AgentRow | null): Promise<AgentRow> {
+function addAgent(tx: Tx, nodeId: string, name: string, parent: Agent | null): Promise<Agent> {
   const wanted = {
     name,
     parent,
@@ -62,7 +64,7 @@ function addAgent(tx: Tx, nodeId: string, name: string, parent: AgentRow | null)
   return createAgent(tx, LIMITS, wanted, Date.now());
 }
 
-async function exchange(tx: Tx, asker: AgentRow, answerer: AgentRow, n: number): Promise<void> {
+async function exchange(tx: Tx, asker: Agent, answerer: Agent, n: number): Promise<void> {
   const now = Date.now();
   const { id: agentId, treeId, nodeId } = answerer;
   // Not woken by its question: its run is there before.
@@ -84,7 +86,7 @@ async function exchange(tx: Tx, asker: AgentRow, answerer: AgentRow, n: number):
   );
   await tx.injectDelivery({ messageId, agentId, runId: run.id });
   await tx.endRun({ id: run.id, state: 'completed', stopReason: 'end_turn', error: null, finalText: '', now });
-  const request = (await tx.getRequest({ id: messageId })) as RequestRow;
+  const request = (await tx.getRequest({ id: messageId })) as Request;
   const answered = await reply(tx, request, { run, text: `Answer ${n}: nothing much.` }, now);
   await tx.acknowledgeDelivery({ messageId: answered.messageId, agentId: asker.id });
   const woken = await tx.getLiveRun({ agentId: asker.id });

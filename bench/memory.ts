@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import type { Agent } from '../src/core/agent.ts';
 import { createAgent } from '../src/messaging/tree.ts';
 import { createAttempt } from '../src/runs/attempt.ts';
 import { passageQuery } from '../src/search/search.ts';
 import { openStore } from '../src/store/open.ts';
 import { scoped } from '../src/store/passages.ts';
-import type { AgentRow, Store } from '../src/store/store.ts';
+import type { Store } from '../src/store/store.ts';
 import { callTool, type ToolDependencies } from '../src/tools/call.ts';
 import { createRateLimiter } from '../src/tools/rate.ts';
 import { alternate, type Bench, median, type Row } from './measure.ts';
@@ -79,9 +80,9 @@ async function compare(
 }
 
 /** Every tenth passage is the agent's, the rest are others'. One transaction by hand: a million calls would take long. */
-async function fill(store: Store, path: string): Promise<AgentRow> {
+async function fill(store: Store, path: string): Promise<Agent> {
   const agents = await store.write(async (tx) => {
-    const made: AgentRow[] = [];
+    const made: Agent[] = [];
     for (let n = 0; n <= OTHERS; n += 1) made.push(await createAgent(tx, LIMITS, describeAgent(n), 1));
     return made;
   });
@@ -94,7 +95,7 @@ async function fill(store: Store, path: string): Promise<AgentRow> {
   database.transaction(() => {
     hashSize.run(64n * 1024n * 1024n);
     for (let n = 1; n <= PASSAGES; n += 1) {
-      const { id } = agents[n % 10 === 0 ? 0 : 1 + (n % OTHERS)] as AgentRow;
+      const { id } = agents[n % 10 === 0 ? 0 : 1 + (n % OTHERS)] as Agent;
       const words = Array.from({ length: LENGTH }, word);
       insert.run(id, n, `p${n}`, words.join(' '), n);
       index.run(n, scoped(id, words).join(' '));
@@ -102,10 +103,10 @@ async function fill(store: Store, path: string): Promise<AgentRow> {
     hashSize.run(1024n * 1024n);
   })();
   database.close();
-  return agents[0] as AgentRow;
+  return agents[0] as Agent;
 }
 
-async function caller(store: Store, agent: AgentRow): Promise<(query: string) => Promise<unknown>> {
+async function caller(store: Store, agent: Agent): Promise<(query: string) => Promise<unknown>> {
   const { id: agentId, treeId, nodeId } = agent;
   const run = await store.write((tx) => tx.insertOpenRun({ agentId, treeId, nodeId, now: 1 }));
   const attempt = createAttempt(run, agent);

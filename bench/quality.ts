@@ -26,8 +26,8 @@ const REST = {
   indexedAt: 0,
   author: null,
   url: null,
-  tags: '[]',
-  metadata: '{}',
+  tags: [],
+  metadata: {},
 };
 
 const collection = readCranfield();
@@ -99,7 +99,7 @@ async function fill(store: Store, { documents }: Collection): Promise<void> {
         title,
         body,
       };
-      const chunk = { hash: hash('sha256', text), place: '{}', text, words: chunkWords({ title, headings: [], text }) };
+      const chunk = { hash: hash('sha256', text), place: {}, text, words: chunkWords({ title, headings: [], text }) };
       await tx.replaceDocument({ ...row, ...REST }, [chunk]);
     }
   });

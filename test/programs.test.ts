@@ -30,7 +30,7 @@ process.stdout.write(out + JSON.stringify({ type: 'done', text: 'that was all' }
       tx.listRuns({ agentId: null, state: 'completed', before: null, limit: 1 }),
     );
     const records = await daemon.daemon.store.read((tx) => tx.listRecords({ runId: run?.id ?? '' }));
-    const texts = records.filter(({ type }) => type === 'assistant_message').map(({ content }) => JSON.parse(content));
+    const texts = records.filter(({ type }) => type === 'assistant_message').map(({ content }) => content);
     expect(texts).toEqual(Array.from({ length: 30_000 }, (_, n) => `text ${n}`));
   }, 60_000);
 });

@@ -66,7 +66,7 @@ async function roundTrip(from: Where, to: Where, directory: string, oldHome: str
     // A key is never given twice: the next chunk has a new one.
     const [{ id: used }] = after.chunks as unknown as [{ id: number }];
     const document = (await store.read((tx) => tx.getDocument({ id: String(after.documents?.[0]?.id) }))) as never;
-    const chunk = { hash: 'new', place: '{"headings":[]}', text: 'x', words: { title: '', words: 'x' } };
+    const chunk = { hash: 'new', place: { headings: [] }, text: 'x', words: { title: '', words: 'x' } };
     await store.write((tx) => tx.replaceDocument(document, [chunk]));
     const [next] = await store.read((tx) => tx.listChunks({ documentId: String(after.documents?.[0]?.id) }));
     expect(next?.id).toBeGreaterThan(used);

@@ -49,7 +49,7 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
       nameKey: 'w',
       ownerId: agent.id,
       path: join(home, 'workspaces/w'),
-      made: 1,
+      made: true,
       nodeId: NODE,
       viewOf: null,
       mode: 'rw',
@@ -65,7 +65,7 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
     await storePassage(tx, agent.id, { content: 'The deployment failed on Tuesday', tags: ['ops'] }, 5);
     const title = 'Handbook';
     const text = 'Deploying with care';
-    const place = JSON.stringify({ headings: ['Releases'], from: 1, to: 2 });
+    const place = { headings: ['Releases'], from: 1, to: 2 };
     const words = chunkWords({ title, headings: ['Releases'], text });
     await tx.replaceDocument(
       {
@@ -81,8 +81,8 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
         title,
         author: null,
         url: null,
-        tags: '[]',
-        metadata: '{}',
+        tags: [],
+        metadata: {},
         body: text,
       },
       [{ hash: 'c', place, text, words }],

@@ -96,9 +96,8 @@ class Stage {
     await this.#loadTables(load);
     await load.finish({
       counters: this.#manifest.counters,
-      passageWords: ({ content, tags }) => passageWords({ content, tags: JSON.parse(tags) as string[] }),
-      chunkWords: ({ title, place, text }) =>
-        chunkWords({ title, headings: (JSON.parse(place) as { headings: string[] }).headings, text }),
+      passageWords,
+      chunkWords: ({ title, place, text }) => chunkWords({ title, headings: place.headings ?? [], text }),
       move:
         this.#manifest.home === home ? null : { nodeId: this.#manifest.nodeId, from: this.#manifest.home, to: home },
     });

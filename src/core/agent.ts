@@ -1,4 +1,49 @@
 import { SubstratError } from './errors.ts';
+import type { AgentId, NodeId, RunId, WorkspaceId } from './ids.ts';
+import type { Scope } from './scope.ts';
+
+export interface Agent {
+  readonly id: AgentId;
+  /** The root of its tree. */
+  readonly treeId: AgentId;
+  readonly parentId: AgentId | null;
+  readonly depth: number;
+  readonly name: string;
+  readonly nameKey: string;
+  readonly handle: string;
+  readonly role: string;
+  readonly instructions: string;
+  readonly provider: string;
+  readonly model: string | null;
+  readonly program: string | null;
+  /** The directory that it works in: its workspace's, or one inside it. */
+  readonly workspace: string;
+  readonly workspaceId: WorkspaceId | null;
+  /** The scope that it was given; what holds is the intersection with those of its ancestors. */
+  readonly tools: Scope;
+  /** The persona that it was created from; null for instructions alone. */
+  readonly persona: string | null;
+  readonly personaArgs: Readonly<Record<string, string>> | null;
+  /** The provider's handle to the conversation. */
+  readonly session: string | null;
+  /** The provider lost the session, and no turn has ended well since. */
+  readonly lostSession: boolean;
+  readonly nodeId: NodeId;
+  /** The run that spawned it. */
+  readonly spawnedBy: RunId | null;
+  /** The attempt that spawned it has ended, so it may run. */
+  readonly ready: boolean;
+  /** Terminates when its turn ends. */
+  readonly completing: boolean;
+  /** No attempt starts before; `rests` counts how often in a row it was put off. */
+  readonly restUntil: number;
+  readonly rests: number;
+  /** Paused: no attempt starts until a person resumes it. */
+  readonly pausedAt: number | null;
+  readonly pausedReason: string | null;
+  readonly createdAt: number;
+  readonly terminatedAt: number | null;
+}
 
 export type AgentState = 'idle' | 'busy' | 'waiting' | 'terminated';
 

@@ -1,14 +1,39 @@
+import type { AgentId, MessageId, ParticipantId, RunId } from './ids.ts';
+
+export type DeliveryKind = 'request' | 'reply' | 'news';
+export type DeliveryState = 'pending' | 'injected' | 'acknowledged' | 'dead';
+
+/**
+ * Whether the next run of its agent carries a delivery, and whether it wakes the agent.
+ * free: as its kind says.
+ * turn: said by a person in a channel where it is the agent's turn; wakes it even while it waits for somebody.
+ * held: waits for the agent's turn, or for the other replies to a broadcast. Nobody sees it yet.
+ * quiet: comes along with the next run and wakes nobody.
+ */
+export type Round = 'free' | 'turn' | 'held' | 'quiet';
+
+/** A message on its way to one agent. */
+export interface Delivery {
+  readonly messageId: MessageId;
+  readonly agentId: AgentId;
+  readonly seq: number;
+  readonly kind: DeliveryKind;
+  readonly state: DeliveryState;
+  readonly runId: RunId | null;
+  readonly round: Round;
+}
+
 /** What decides which run carries a delivery. */
 export interface Waiting {
-  readonly messageId: string;
-  readonly authorId: string;
-  readonly deliveryKind: 'request' | 'reply' | 'news';
-  readonly parentRequest: string | null;
+  readonly messageId: MessageId;
+  readonly authorId: ParticipantId;
+  readonly deliveryKind: DeliveryKind;
+  readonly parentRequest: MessageId | null;
 }
 
 export interface Carried<T> {
   /** The request that the run serves. */
-  readonly serves: string | null;
+  readonly serves: MessageId | null;
   readonly deliveries: readonly T[];
 }
 
@@ -21,7 +46,7 @@ export interface Carried<T> {
 export function chooseCarried<T extends Waiting>(pending: readonly T[]): Carried<T> {
   const first = pending.find((delivery) => delivery.deliveryKind !== 'news');
   const serves = first ? servedBy(first) : null;
-  const heldBack = new Set<string>();
+  const heldBack = new Set<ParticipantId>();
   const deliveries = pending.filter((delivery) => {
     const fits =
       delivery === first ||
@@ -34,7 +59,7 @@ export function chooseCarried<T extends Waiting>(pending: readonly T[]): Carried
   return { serves, deliveries };
 }
 
-function servedBy(delivery: Waiting): string | null {
+function servedBy(delivery: Waiting): MessageId | null {
   return delivery.deliveryKind === 'request' ? delivery.messageId : delivery.parentRequest;
 }
 
@@ -55,7 +80,7 @@ export function answersBroadcasts(
 
 /** The news that a busy agent may read now: all but what would overtake a request or reply of the same author. */
 export function chooseNews<T extends Pick<Waiting, 'authorId' | 'deliveryKind'>>(pending: readonly T[]): T[] {
-  const heldBack = new Set<string>();
+  const heldBack = new Set<ParticipantId>();
   return pending.filter((delivery) => {
     if (delivery.deliveryKind !== 'news') heldBack.add(delivery.authorId);
     return delivery.deliveryKind === 'news' && !heldBack.has(delivery.authorId);

@@ -1,4 +1,40 @@
 import { SubstratError } from './errors.ts';
+import type { AgentId, BlockId, ParticipantId, PassageId } from './ids.ts';
+
+export interface Block {
+  readonly id: BlockId;
+  /** An agent or the owner. */
+  readonly ownerId: ParticipantId;
+  readonly label: string;
+  readonly labelKey: string;
+  readonly text: string;
+  /** Counts every change, deletions included, so that no version comes twice. */
+  readonly version: number;
+  /** Its readers may change it. */
+  readonly open: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly deletedAt: number | null;
+}
+
+export interface BlockChange {
+  readonly blockId: BlockId;
+  readonly version: number;
+  /** Null for a deletion. */
+  readonly text: string | null;
+  readonly changedBy: ParticipantId;
+  readonly at: number;
+}
+
+export interface Passage {
+  readonly agentId: AgentId;
+  /** The number of the event that announced it. */
+  readonly seq: number;
+  readonly id: PassageId;
+  readonly content: string;
+  readonly tags: readonly string[];
+  readonly createdAt: number;
+}
 
 /** What a block and a passage may be. Blocks are in every prompt, so they are few and short. */
 export const MAX_BLOCK = 20_000;

@@ -1,4 +1,5 @@
 import type { KnowledgeContext } from './context.ts';
+import { isInScope, type Scope } from './scope.ts';
 
 /** A reusable definition of who an agent is: what seed 004 calls an agent. */
 export interface Persona extends PersonaInfo {
@@ -49,10 +50,9 @@ export interface PersonaChoice {
   readonly arguments: Readonly<Record<string, string>>;
 }
 
-/** Those of some tools that a scope has, which is a JSON list of names or null for every tool. */
-export function withinScope(tools: readonly string[], scope: string | null): string[] {
-  const allowed = scope === null ? null : (JSON.parse(scope) as string[]);
-  return [...new Set(tools)].filter((tool) => allowed?.includes(tool) ?? true);
+/** The tools that a scope allows, each once. */
+export function withinScope(tools: readonly string[], scope: Scope): string[] {
+  return [...new Set(tools)].filter((tool) => isInScope(scope, tool));
 }
 
 export interface PromptMessage {

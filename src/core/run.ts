@@ -1,3 +1,63 @@
+import type { AgentId, MessageId, NodeId, ParticipantId, RunId } from './ids.ts';
+
+export interface Run {
+  readonly id: RunId;
+  readonly seq: number;
+  readonly agentId: AgentId;
+  readonly treeId: AgentId;
+  readonly nodeId: NodeId;
+  readonly state: RunState;
+  readonly attempt: number;
+  /** Attempts that counted. */
+  readonly failures: number;
+  /** Raised whenever a claim ends; a write with an older fence is refused. */
+  readonly fence: number;
+  /** The request that it answers. */
+  readonly serves: MessageId | null;
+  readonly triggerId: MessageId | null;
+  readonly chainDepth: number;
+  /** The person whose allowance it counts against; null if it counts for the tree. */
+  readonly payerId: ParticipantId | null;
+  readonly stopReason: StopReason | null;
+  readonly error: string | null;
+  readonly finalText: string | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
+  readonly notBefore: number;
+  readonly leaseUntil: number | null;
+  readonly pid: number | null;
+  readonly pidStarted: string | null;
+  /** Deaths of the daemon during it: in a row without progress, and since the machine booted. */
+  readonly deaths: number;
+  readonly deathsEver: number;
+  /** The most records that an attempt had made when the daemon died. */
+  readonly recordsAtDeath: number;
+  /** The boot of the machine on which it was last claimed. */
+  readonly boot: string | null;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+}
+
+/** One entry of what a run did. */
+export interface RunRecord {
+  readonly runId: RunId;
+  readonly n: number;
+  readonly step: number;
+  readonly attempt: number;
+  readonly type: RunMessageType;
+  readonly tool: string | null;
+  readonly callId: string | null;
+  /** Tool and canonical arguments, hashed: equal keys mean identical calls. */
+  readonly callKey: string | null;
+  readonly content: unknown;
+  readonly isError: boolean;
+  /** A successful call that changed something: a repeated attempt gets its result back. */
+  readonly effect: boolean;
+  readonly createdAt: number;
+}
+
 /** created → running → completed | failed | cancelled; a broken attempt goes back to created. */
 export type RunState = 'created' | 'running' | 'completed' | 'failed' | 'cancelled';
 

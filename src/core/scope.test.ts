@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { isInScope, narrow } from './scope.ts';
+import { isInScope, narrow, sameScope } from './scope.ts';
 
 test('null is every tool, and a list is what it names', () => {
-  expect([isInScope(null, 'a'), isInScope('["a"]', 'a'), isInScope('["a"]', 'b'), isInScope('[]', 'a')]).toEqual([
+  expect([isInScope(null, 'a'), isInScope(['a'], 'a'), isInScope(['a'], 'b'), isInScope([], 'a')]).toEqual([
     true,
     true,
     false,
@@ -12,8 +12,16 @@ test('null is every tool, and a list is what it names', () => {
 
 test('two scopes narrow to what both have', () => {
   expect(narrow(null, null)).toBeNull();
-  expect(narrow(null, '["a"]')).toBe('["a"]');
-  expect(narrow('["a"]', null)).toBe('["a"]');
-  expect(narrow('["a","b"]', '["c","b"]')).toBe('["b"]');
-  expect(narrow('["a"]', '["b"]')).toBe('[]');
+  expect(narrow(null, ['a'])).toEqual(['a']);
+  expect(narrow(['a'], null)).toEqual(['a']);
+  expect(narrow(['a', 'b'], ['c', 'b'])).toEqual(['b']);
+  expect(narrow(['a'], ['b'])).toEqual([]);
+});
+
+test('scopes with the same tools are the same, in any order', () => {
+  expect(sameScope(null, null)).toBe(true);
+  expect(sameScope(null, [])).toBe(false);
+  expect(sameScope(['a', 'b'], ['b', 'a'])).toBe(true);
+  expect(sameScope(['a'], ['a', 'b'])).toBe(false);
+  expect(sameScope(['a', 'b'], ['a', 'c'])).toBe(false);
 });

@@ -1,18 +1,18 @@
-/** A scope is a JSON list of names of tools, or null for every tool. */
-export type Scope = string | null;
+/** The tools that an agent may use, by name; null for every tool. */
+export type Scope = readonly string[] | null;
 
 export function isInScope(scope: Scope, tool: string): boolean {
-  return scope === null || namesIn(scope).includes(tool);
+  return scope === null || scope.includes(tool);
 }
 
-/** What both scopes have. */
+/** The intersection of both. */
 export function narrow(a: Scope, b: Scope): Scope {
-  if (a === null || a === b) return b;
+  if (a === null) return b;
   if (b === null) return a;
-  const allowed = new Set(namesIn(b));
-  return JSON.stringify(namesIn(a).filter((name) => allowed.has(name)));
+  return a.filter((name) => b.includes(name));
 }
 
-function namesIn(scope: string): string[] {
-  return JSON.parse(scope) as string[];
+export function sameScope(a: Scope, b: Scope): boolean {
+  if (a === null || b === null) return a === b;
+  return a.length === b.length && a.every((name) => b.includes(name));
 }

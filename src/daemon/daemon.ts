@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { storeName } from '../config/store-name.ts';
+import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import type { Tracer } from '../core/tracing.ts';
 import { keepOwnFilesPrivate } from '../core/umask.ts';
+import type { Workspace } from '../core/workspace.ts';
 import type { AgentWish, KnowledgeDoor, ShownNode, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
 import type { MessagingRules } from '../messaging/send.ts';
@@ -24,7 +26,7 @@ import { createBwrap } from '../sandbox/bwrap.ts';
 import { exceptFor } from '../sandbox/except.ts';
 import { noSandbox } from '../sandbox/none.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { AgentRow, AgentView, Store, WorkspaceRow } from '../store/store.ts';
+import type { AgentView, Store } from '../store/store.ts';
 import type { BoundTool } from '../tools/bound.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import type { CustomTool } from '../tools/custom.ts';
@@ -270,7 +272,7 @@ export class Daemon {
     return (await this.extensions()).tools.list();
   }
 
-  async askPersona(agent: AgentRow): Promise<PersonaPrompt | null> {
+  async askPersona(agent: Agent): Promise<PersonaPrompt | null> {
     return askPersona(async () => (await this.extensions()).personas, agent);
   }
 
@@ -294,12 +296,12 @@ export class Daemon {
     return this.#scheduler.tick();
   }
 
-  prepareAgent(agent: AgentRow): Promise<void> {
+  prepareAgent(agent: Agent): Promise<void> {
     return this.#doors.prepare(agent);
   }
 
   /** Makes or removes its directory, as the store has it. */
-  settleWorkspace(workspace: WorkspaceRow): Promise<void> {
+  settleWorkspace(workspace: Workspace): Promise<void> {
     return settleWorkspace(this.store, workspace);
   }
 

@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import { under } from '../core/tracing.ts';
@@ -11,7 +12,7 @@ import type { ExternalRuns } from '../runs/external.ts';
 import type { Door } from '../runs/run-turn.ts';
 import { instructionsOf } from '../runs/start.ts';
 import type { Confined, Enclosure, Sandbox } from '../sandbox/sandbox.ts';
-import type { AgentRow } from '../store/store.ts';
+
 import type { ToolDependencies } from '../tools/call.ts';
 import { type Place, placeOf } from '../workspaces/place.ts';
 import type { Home } from './home.ts';
@@ -51,7 +52,7 @@ export class AgentDoors {
   }
 
   /** Writes the agent's directory; lets an external one be joined. */
-  async prepare(agent: AgentRow): Promise<void> {
+  async prepare(agent: Agent): Promise<void> {
     await this.#writeConfig(agent);
     if (agent.provider === EXTERNAL) await this.openExternal([agent]);
   }
@@ -59,7 +60,7 @@ export class AgentDoors {
   readonly open = async (attempt: Attempt): Promise<Door> => {
     const { tools, home, sandbox } = this.#options;
     const { agent, place } = await tools.store.read(async (tx) => {
-      const row = (await tx.getAgent({ id: attempt.agentId })) as AgentRow;
+      const row = (await tx.getAgent({ id: attempt.agentId })) as Agent;
       return { agent: row, place: await placeOf(tx, tools.settings.workspaces, row) };
     });
     await this.#writeConfig(agent);
@@ -89,7 +90,7 @@ export class AgentDoors {
     };
   };
 
-  async openExternal(agents: readonly AgentRow[]): Promise<void> {
+  async openExternal(agents: readonly Agent[]): Promise<void> {
     const { external } = this.#options;
     for (const agent of agents) {
       if (this.#external.has(agent.id)) continue;
@@ -105,7 +106,7 @@ export class AgentDoors {
   }
 
   /** For whoever runs an agent in this process: an external agent is joined until we stop, another has to be in a turn. */
-  attemptOf(agent: AgentRow): Promise<Attempt> {
+  attemptOf(agent: Agent): Promise<Attempt> {
     const attempt = this.#attempts.get(agent.id);
     if (attempt) return Promise.resolve(attempt);
     if (agent.provider !== EXTERNAL) {
@@ -153,10 +154,7 @@ export class AgentDoors {
     }
   }
 
-  async #listen(
-    agent: AgentRow,
-    seat: Pick<AgentSocketOptions, 'join' | 'leave' | 'instructions'>,
-  ): Promise<AgentSocket> {
+  async #listen(agent: Agent, seat: Pick<AgentSocketOptions, 'join' | 'leave' | 'instructions'>): Promise<AgentSocket> {
     const { home, tools, version } = this.#options;
     const path = home.agentSocket(agent.id);
     this.#open.add(agent.id);
@@ -170,7 +168,7 @@ export class AgentDoors {
     };
   }
 
-  #enclosure(agent: AgentRow, place: Place): Enclosure {
+  #enclosure(agent: Agent, place: Place): Enclosure {
     const { home } = this.#options;
     const same = (path: string, mode: 'ro' | 'rw') => ({ source: path, target: path, mode });
     return {
@@ -191,7 +189,7 @@ export class AgentDoors {
   }
 
   /** What every provider is given to find the agent's tools. */
-  async #writeConfig(agent: AgentRow): Promise<void> {
+  async #writeConfig(agent: Agent): Promise<void> {
     const { home } = this.#options;
     // In the home, which is at hand, the thread pool would take longer than the work itself, and every turn waits for it.
     mkdirSync(home.agentHome(agent.id), { recursive: true, mode: 0o700 });

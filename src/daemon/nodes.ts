@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
+import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { ShownNode } from '../http/api.ts';
-import type { AgentRow } from '../store/store.ts';
+
 import type { Daemon } from './daemon.ts';
 
 /** How often a daemon says that it is alive, and after which silence it counts as gone. */
@@ -49,7 +50,7 @@ interface Wiring {
   /** Ends what the node left running, as a starting daemon does. */
   readonly recover: (nodeId: string) => Promise<unknown>;
   /** The agents are ours: their doors open, and what waits for them starts. */
-  readonly open: (agents: readonly AgentRow[]) => Promise<void>;
+  readonly open: (agents: readonly Agent[]) => Promise<void>;
 }
 
 /** The agents of a node that is gone become this one's. For this node itself, only moved workspaces are looked after. */

@@ -1,9 +1,9 @@
+import type { Agent } from '../core/agent.ts';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaChoice, PersonaInfo, PersonaPrompt } from '../core/persona.ts';
 import { cleanText } from '../core/text.ts';
 import type { Personas } from '../personas/personas.ts';
-import type { AgentRow } from '../store/store.ts';
 
 /** What an agent is made from. */
 export async function findPersona(open: () => Promise<Personas>, choice: PersonaChoice): Promise<PersonaInfo> {
@@ -14,12 +14,12 @@ export async function findPersona(open: () => Promise<Personas>, choice: Persona
 /** What the persona of an agent says now, as whoever started the run can understand. */
 export async function askPersona(
   open: () => Promise<Personas>,
-  agent: AgentRow,
+  agent: Agent,
   { timeoutMs }: { readonly timeoutMs?: number } = {},
 ): Promise<PersonaPrompt | null> {
   const { persona: name, personaArgs } = agent;
   if (name === null) return null;
-  const args = JSON.parse(personaArgs ?? '{}') as Record<string, string>;
+  const args = personaArgs ?? {};
   const personas = await open();
   const { system, tools, messages } = await saying(name, () => personas.resolve(name, args, { timeoutMs }));
   return {

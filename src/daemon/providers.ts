@@ -1,11 +1,11 @@
 import type { Config } from '../config/config.ts';
+import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { cursorAgent } from '../providers/cursor-agent/cursor-agent.ts';
 import { type Describes, described, type InstalledProgram, type ProviderName } from '../providers/described.ts';
 import type { Provider } from '../providers/provider.ts';
 import { scripted } from '../providers/scripted/scripted.ts';
 import type { Prices } from '../runs/run-turn.ts';
-import type { AgentRow } from '../store/store.ts';
 
 type Settings = Config['providers'];
 
@@ -64,7 +64,7 @@ export function pricesOf(config: Config, provider: string, model: string | null)
 /** Whether a provider's program takes all the tools that an agent would have. */
 export async function checkTools(
   provider: Provider | undefined,
-  agent: Pick<AgentRow, 'workspace' | 'tools'>,
+  agent: Pick<Agent, 'workspace' | 'tools'>,
   custom: readonly { readonly name: string }[],
 ): Promise<void> {
   if (provider?.about.maxTools === undefined) return;

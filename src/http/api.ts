@@ -1,8 +1,10 @@
+import type { Agent } from '../core/agent.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import type { Tracer } from '../core/tracing.ts';
+import type { Workspace } from '../core/workspace.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import type { Personas } from '../personas/personas.ts';
-import type { AgentRow, AgentView, Store, Tx, WorkspaceRow } from '../store/store.ts';
+import type { AgentView, Store, Tx } from '../store/store.ts';
 import type { ServedTools } from '../tools/served.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 
@@ -34,10 +36,10 @@ export interface Api {
   /** `write` executes the effect, or finds that it has been executed. */
   addAgent(wish: AgentWish, write: WriteOnce): Promise<AgentView>;
   /** What the agent's persona says now; null where it has none. */
-  askPersona(agent: AgentRow): Promise<PersonaPrompt | null>;
+  askPersona(agent: Agent): Promise<PersonaPrompt | null>;
   readonly workspaces: WorkspaceRules;
   /** Makes the directory of a workspace, or removes that of a deleted one. */
-  settleWorkspace(workspace: WorkspaceRow): Promise<void>;
+  settleWorkspace(workspace: Workspace): Promise<void>;
   terminateAgent(agentId: string, reason: string): Promise<void>;
   resumeAgent(agentId: string): Promise<AgentView>;
   cancelRun(runId: string, reason: string): Promise<void>;

@@ -39,10 +39,9 @@ export async function once<T>(
     if (earlier && earlier.request !== request) {
       throw new SubstratError('conflict', 'That Idempotency-Key was used for another request; take a new one.');
     }
-    if (earlier) return { value: JSON.parse(earlier.response) as T, fresh: false };
+    if (earlier) return { value: earlier.response as T, fresh: false };
     const value = await effect(tx);
-    const response = JSON.stringify(value);
-    await tx.insertPost({ participantId, key, request, status: 200, response, createdAt: api.clock() });
+    await tx.insertPost({ participantId, key, request, status: 200, response: value, createdAt: api.clock() });
     return { value, fresh: true };
   });
 }

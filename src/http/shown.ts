@@ -1,18 +1,8 @@
 import { agentState } from '../core/agent.ts';
+import type { BlockChange, Passage } from '../core/memory.ts';
+import type { Run, RunRecord } from '../core/run.ts';
 import { tally } from '../messaging/reactions.ts';
-import type {
-  AgentView,
-  BlockChangeRow,
-  BlockView,
-  ChannelView,
-  MemberView,
-  MessageView,
-  PassageRow,
-  ReactionView,
-  RunMessageRow,
-  RunRow,
-  Tx,
-} from '../store/store.ts';
+import type { AgentView, BlockView, ChannelView, MemberView, MessageView, ReactionView, Tx } from '../store/store.ts';
 
 /** Rows as the API shows them. */
 
@@ -29,9 +19,9 @@ export function showAgent(view: AgentView) {
     program: view.program,
     workspace: view.workspace,
     instructions: view.instructions,
-    tools: view.tools === null ? null : (JSON.parse(view.tools) as string[]),
+    tools: view.tools && [...view.tools],
     persona: view.persona,
-    arguments: JSON.parse(view.personaArgs ?? '{}') as Record<string, string>,
+    arguments: view.personaArgs ?? {},
     pending: view.pending,
     paused: view.pausedAt === null ? null : { at: showTime(view.pausedAt), reason: view.pausedReason ?? '' },
     createdAt: showTime(view.createdAt),
@@ -58,7 +48,7 @@ function showMessage(view: MessageView, reactions: readonly ReactionView[]) {
     text: view.text,
     kind: view.kind,
     inReplyTo: view.inReplyTo,
-    late: view.late === 1,
+    late: view.late,
     request: view.requestState,
     parentMessageId: view.threadId,
     reactions: tally(reactions.filter(({ messageId }) => messageId === view.id)),
@@ -72,7 +62,7 @@ export function showSent({ messageId, answered }: { readonly messageId: string; 
   return answered === null ? { messageId } : { messageId, answered };
 }
 
-export function showRun(run: RunRow & { readonly handle: string }) {
+export function showRun(run: Run & { readonly handle: string }) {
   return {
     id: run.id,
     agentId: run.agentId,
@@ -93,7 +83,7 @@ export function showRun(run: RunRow & { readonly handle: string }) {
 }
 
 /** A step is what the model does between two looks at what its tools answered. */
-export function showSteps(records: readonly RunMessageRow[]) {
+export function showSteps(records: readonly RunRecord[]) {
   const steps = Map.groupBy(records, ({ attempt, step }) => `${attempt} ${step}`);
   return [...steps.values()].map((rows) => ({
     step: rows[0]?.step ?? 0,
@@ -103,7 +93,7 @@ export function showSteps(records: readonly RunMessageRow[]) {
   }));
 }
 
-export function showRunMessage(row: RunMessageRow) {
+export function showRunMessage(row: RunRecord) {
   return {
     n: row.n,
     step: row.step,
@@ -111,8 +101,8 @@ export function showRunMessage(row: RunMessageRow) {
     type: row.type,
     tool: row.tool,
     callId: row.callId,
-    content: JSON.parse(row.content) as unknown,
-    isError: row.isError === 1,
+    content: row.content,
+    isError: row.isError,
     createdAt: showTime(row.createdAt),
   };
 }
@@ -139,21 +129,21 @@ export function showBlock(block: BlockView, readers: readonly { readonly handle:
     version: block.version,
     owner: block.owner,
     sharedWith: readers.map(({ handle }) => handle),
-    open: block.open === 1,
+    open: block.open,
     createdAt: showTime(block.createdAt),
     updatedAt: showTime(block.updatedAt),
   };
 }
 
-export function showBlockChange(change: BlockChangeRow & { readonly by: string }) {
+export function showBlockChange(change: BlockChange & { readonly by: string }) {
   return { version: change.version, text: change.text, by: change.by, at: showTime(change.at) };
 }
 
-export function showPassage(row: PassageRow) {
+export function showPassage(row: Passage) {
   return {
     id: row.id,
     content: row.content,
-    tags: JSON.parse(row.tags) as string[],
+    tags: [...row.tags],
     createdAt: showTime(row.createdAt),
   };
 }

@@ -1,13 +1,14 @@
+import type { Agent } from '../core/agent.ts';
 import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Side } from '../messaging/channels.ts';
 import { resolveParticipant } from '../messaging/members.ts';
 import { resolveReference } from '../messaging/reference.ts';
-import type { AgentRow, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 import type { Caller } from './access.ts';
 
 /** The owner sees everyone; others see roots, and those with whom they share a channel. For them, the rest does not exist. */
-export async function visibleAgent(tx: Tx, caller: Caller, reference: string): Promise<AgentRow> {
+export async function visibleAgent(tx: Tx, caller: Caller, reference: string): Promise<Agent> {
   const agent = await resolveReference(tx, reference).catch((error: unknown) => {
     if (!caller.owner && error instanceof SubstratError) throw notThere(reference);
     throw error;

@@ -38,7 +38,7 @@ export async function embedPending({ store, embedder, batch, onProgress, signal 
 
 /** What the vector is made of: the text, and what stands above it unless it begins with that. */
 function embeddedText({ title, place, text }: Pick<UnembeddedChunk, 'title' | 'place' | 'text'>): string {
-  const { headings = [] } = JSON.parse(place) as { headings?: readonly string[] };
+  const { headings = [] } = place;
   const beginning = text.slice(0, 500).toLowerCase();
   const above = [title ?? '', ...headings].map((one) => one.trim()).filter((one) => one !== '');
   return [...new Set(above.filter((one) => !beginning.includes(one.toLowerCase()))), text].join('\n');

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { basename } from 'node:path';
+import type { Document } from '../core/document.ts';
 import { newId } from '../core/id.ts';
 import { canonicalJson } from '../core/text.ts';
 import { chunkWords, WORDS_VERSION } from '../search/search.ts';
-import type { DocumentRow, NewChunk } from '../store/store.ts';
+import type { NewChunk } from '../store/store.ts';
 import { type ChunkLimits, chunkText } from './chunk.ts';
 import type { Item, RawDocument } from './connector.ts';
 import type { Extracted } from './extract/extracted.ts';
@@ -22,7 +23,7 @@ export interface Indexer {
 }
 
 export interface IndexedDocument {
-  readonly row: DocumentRow;
+  readonly row: Document;
   /** Made when it is known that the content is new. */
   readonly chunks: () => NewChunk[];
 }
@@ -53,11 +54,11 @@ export async function indexDocument(
     title: clean(raw.title ?? extracted.title ?? basename(item.sourceId)),
     author: clean(extracted.author ?? raw.author),
     url: raw.url,
-    tags: JSON.stringify([...new Set([...tags, ...extracted.tags])].slice(0, MOST_TAGS)),
-    metadata: clean(canonicalJson({ ...extracted.metadata, ...raw.metadata })),
+    tags: [...new Set([...tags, ...extracted.tags])].slice(0, MOST_TAGS),
+    metadata: JSON.parse(clean(canonicalJson({ ...extracted.metadata, ...raw.metadata }))) as Document['metadata'],
   };
   const body = clean(extracted.body);
-  const row: DocumentRow = {
+  const row: Document = {
     ...described,
     body,
     id: newId(),
@@ -75,20 +76,26 @@ function hashedForm({
   source,
   sourceId,
   contentType,
+  tags,
+  metadata,
   ...rest
-}: Pick<
-  DocumentRow,
-  'source' | 'sourceId' | 'contentType' | 'title' | 'author' | 'url' | 'tags' | 'metadata'
->): string {
-  return JSON.stringify({ source, source_id: sourceId, content_type: contentType, ...rest });
+}: Pick<Document, 'source' | 'sourceId' | 'contentType' | 'title' | 'author' | 'url' | 'tags' | 'metadata'>): string {
+  return JSON.stringify({
+    source,
+    source_id: sourceId,
+    content_type: contentType,
+    ...rest,
+    tags: JSON.stringify(tags),
+    metadata: canonicalJson(metadata),
+  });
 }
 
-function chunksOf(structure: Extracted['structure'], { body, title }: DocumentRow, limits: ChunkLimits): NewChunk[] {
+function chunksOf(structure: Extracted['structure'], { body, title }: Document, limits: ChunkLimits): NewChunk[] {
   const lines = body.split('\n');
   const sections = sectionsOf(structure, lines, limits.maxTokens * 4);
   return chunkText(body, lines, sections, limits).map(({ text, headings, from, to }) => ({
     hash: digest(`${WORDS_VERSION}\0${title}\0${headings.join('\0')}\0`, text),
-    place: JSON.stringify({ headings, from, to }),
+    place: { headings, from, to },
     text,
     words: chunkWords({ title, headings, text }),
   }));

@@ -1,7 +1,8 @@
 import { shorten } from '../core/agent.ts';
+import type { Document, Source } from '../core/document.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge, KnowledgeDocument, KnowledgeSource } from '../core/knowledge.ts';
-import type { DocumentRow, SourceRow, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import type { Embedder } from './embedding.ts';
 import { type RetrievalSettings, search } from './search.ts';
 import { createVectorCache } from './vector-cache.ts';
@@ -42,7 +43,7 @@ export function createKnowledge({ store, configured, retrieval, embedder }: Know
   };
 }
 
-export function asDocument(row: DocumentRow, chunks: readonly { idx: number; text: string }[]): KnowledgeDocument {
+export function asDocument(row: Document, chunks: readonly { idx: number; text: string }[]): KnowledgeDocument {
   return {
     id: row.id,
     source: row.source,
@@ -54,12 +55,12 @@ export function asDocument(row: DocumentRow, chunks: readonly { idx: number; tex
     updated_at: isoTime(row.updatedAt),
     content_type: row.contentType,
     body: row.body,
-    metadata: JSON.parse(row.metadata),
+    metadata: row.metadata,
     chunks: chunks.map(({ idx, text }) => ({ index: idx, text })),
   };
 }
 
-function asSource(name: string, configured: boolean, row: SourceRow | null): KnowledgeSource {
+function asSource(name: string, configured: boolean, row: Source | null): KnowledgeSource {
   const notes = row === null ? 'never synced' : (row.notes ?? (row.state === 'syncing' ? 'a sync is under way' : null));
   return { name, configured, healthy: configured && row?.state !== 'failed', notes };
 }

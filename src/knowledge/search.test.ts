@@ -48,12 +48,12 @@ afterAll(async () => {
 async function add(name: string, title: string, texts: readonly string[], change: object = {}): Promise<void> {
   const row = {
     ...{ id: newId(), source: 'filesystem:docs', sourceId: name, version: '1', hash: '1', contentType: 'text/plain' },
-    ...{ createdAt: 1, updatedAt: 100, indexedAt: 1, title, author: null, url: `https://x/${name}`, tags: '[]' },
-    ...{ metadata: '{}', body: texts.join('\n'), ...change },
+    ...{ createdAt: 1, updatedAt: 100, indexedAt: 1, title, author: null, url: `https://x/${name}`, tags: [] },
+    ...{ metadata: {}, body: texts.join('\n'), ...change },
   };
   const chunks = texts.map((text, i) => ({
     hash: `${name}${text}`,
-    place: JSON.stringify({ headings: ['Top'], from: i + 1, to: i + 1 }),
+    place: { headings: ['Top'], from: i + 1, to: i + 1 },
     text,
     words: chunkWords({ title, headings: ['Top'], text }),
   }));

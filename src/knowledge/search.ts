@@ -180,7 +180,7 @@ function show(
   hit: Merged,
   explain: { readonly mode: SearchMode; readonly alpha: number | null } | null,
 ): SearchResult {
-  const { headings = [], from = null, to = null } = JSON.parse(view.place);
+  const { headings = [], from = null, to = null } = view.place;
   return {
     id: view.documentId,
     score: rounded(hit.score),

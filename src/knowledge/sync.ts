@@ -1,5 +1,6 @@
+import type { Document, Source } from '../core/document.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { DocumentRow, NewChunk, SourceRow, Store } from '../store/store.ts';
+import type { NewChunk, Store } from '../store/store.ts';
 import type { Connector } from './connector.ts';
 import { type Format, formatOf } from './extract/format.ts';
 import { type Indexer, indexDocument, recipeOf } from './index-document.ts';
@@ -48,7 +49,7 @@ export async function syncSource(options: SyncOptions): Promise<SyncCounts> {
   const { store, connector, indexer, signal, dryRun } = options;
   const name = connector.source;
   const before = await store.read((tx) => tx.getSource({ name }));
-  const source: SourceRow = {
+  const source: Source = {
     name,
     state: 'syncing',
     checkpoint: before?.checkpoint ?? null,
@@ -56,7 +57,7 @@ export async function syncSource(options: SyncOptions): Promise<SyncCounts> {
     startedAt: indexer.clock(),
     syncedAt: before?.syncedAt ?? null,
   };
-  const put = async (change: Partial<SourceRow>): Promise<void> => {
+  const put = async (change: Partial<Source>): Promise<void> => {
     if (!dryRun) await store.write((tx) => tx.putSource({ ...source, ...change }));
   };
   await put({});
@@ -132,7 +133,7 @@ class Sync {
     this.#tell({});
   }
 
-  async #write(row: DocumentRow, chunks: () => NewChunk[], { isKnown, wasSkipped }: PendingItem): Promise<void> {
+  async #write(row: Document, chunks: () => NewChunk[], { isKnown, wasSkipped }: PendingItem): Promise<void> {
     const { store, scope } = this.#options;
     const { source, sourceId, version } = row;
     const old = isKnown && !scope.full ? await store.read((tx) => tx.getDocumentHash({ source, sourceId })) : null;

@@ -1,8 +1,9 @@
-import type { DocumentRow, NewChunk, Store } from '../store/store.ts';
+import type { Document } from '../core/document.ts';
+import type { NewChunk, Store } from '../store/store.ts';
 
 /** A document with all that belongs to it. */
 export interface ReadyDocument {
-  readonly row: DocumentRow;
+  readonly row: Document;
   readonly chunks: readonly NewChunk[];
   /** It could not be read before. */
   readonly wasSkipped: boolean;

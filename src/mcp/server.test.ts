@@ -244,12 +244,12 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     await using joined = await connectAgent({ home: daemon.home, agentId: child.id, era, options: { listChanged } });
     expect((await joined.client.listTools()).tools.length).toBeGreaterThan(2);
     const { id } = daemon.agent('worker');
-    const set = (tools: string | null) =>
+    const set = (tools: string[] | null) =>
       daemon.daemon.store.write(async (tx) => {
         await tx.setScope({ id, tools });
         await tx.appendEvent({ type: 'agent_updated', at: 0, agentId: id, data: { agentId: id } });
       });
-    await set('["list_agents","do_nothing"]');
+    await set(['list_agents', 'do_nothing']);
     await expect(joined.call('store_memory', { content: 'x' })).rejects.toMatchObject({ code: -32602 });
     await announced;
     expect((await joined.client.listTools()).tools.map(({ name }) => name)).toEqual(['list_agents', 'do_nothing']);

@@ -1,8 +1,9 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import type { Agent } from '../core/agent.ts';
 import { shorten } from '../core/agent.ts';
 import { type Attempt, scopeNow } from '../runs/attempt.ts';
-import type { AgentRow } from '../store/store.ts';
+
 import { toResult } from '../tools/bound.ts';
 import { callTool, type ToolDependencies } from '../tools/call.ts';
 import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
@@ -13,7 +14,7 @@ import type { CallTool } from './transport.ts';
 export function createAgentServer(
   deps: ToolDependencies,
   attempt: Attempt,
-  agent: AgentRow,
+  agent: Agent,
   {
     version,
     instructions,

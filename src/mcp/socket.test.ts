@@ -9,8 +9,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daemon.ts';
 import { connectAgent, connectRaw, helloOf, type RawConnection } from '../../test/helpers/mcp.ts';
 import { until } from '../../test/helpers/until.ts';
+import type { Agent } from '../core/agent.ts';
 import type { Attempt } from '../runs/attempt.ts';
-import type { AgentRow } from '../store/store.ts';
+
 import type { ToolDependencies } from '../tools/call.ts';
 import { listenForAgent } from './socket.ts';
 
@@ -89,7 +90,7 @@ describe("an agent's socket", () => {
     const socket = await listenForAgent({
       path,
       version: '1',
-      agent: { id: 'agent' } as AgentRow,
+      agent: { id: 'agent' } as Agent,
       tools: {
         store: daemon.daemon.store,
         settings: { onCustomToolsChange: () => () => {} },
@@ -116,7 +117,7 @@ describe("an agent's socket", () => {
     const socket = await listenForAgent({
       path,
       version: '1',
-      agent: { id: 'agent' } as AgentRow,
+      agent: { id: 'agent' } as Agent,
       tools: {
         store: daemon.daemon.store,
         settings: { onCustomToolsChange: () => () => {} },

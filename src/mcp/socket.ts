@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import type { Server } from '@modelcontextprotocol/server';
+import type { Agent } from '../core/agent.ts';
 import type { Attempt } from '../runs/attempt.ts';
-import type { AgentRow } from '../store/store.ts';
+
 import type { ToolDependencies } from '../tools/call.ts';
 import { sayFarewell } from './farewell.ts';
 import { watchScope } from './watch-scope.ts';
@@ -15,7 +16,7 @@ const MAX_CONNECTIONS = 16;
 
 export interface AgentSocketOptions {
   readonly path: string;
-  readonly agent: AgentRow;
+  readonly agent: Agent;
   readonly tools: ToolDependencies;
   readonly version: string;
   /** The attempt that a new connection acts for. */

@@ -1,3 +1,4 @@
+import { sameScope } from '../core/scope.ts';
 import { type Attempt, scopeNow } from '../runs/attempt.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 
@@ -16,7 +17,7 @@ export function watchScope(
     timer = null;
     // A store that cannot be reached is asked again after the next change.
     const scope = await store.read((tx) => scopeNow(tx, attempt)).catch(() => known);
-    if (scope === known) return;
+    if (sameScope(scope, known)) return;
     known = scope;
     onChange();
   };

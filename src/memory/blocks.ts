@@ -35,7 +35,7 @@ export async function writeBlock(tx: Tx, change: Change, text: string, now: numb
     labelKey: keyOf(label),
     text,
     version: 0,
-    open: 0,
+    open: false,
     createdAt: now,
     updatedAt: now,
     deletedAt: null,
@@ -83,10 +83,10 @@ export async function shareBlock(
     }
     await tx.insertBlockReader({ blockId: block.id, agentId });
   }
-  await tx.setBlockOpen({ id: block.id, open: open ? 1 : 0 });
+  await tx.setBlockOpen({ id: block.id, open });
   await checkRoom(tx, readers);
   await tell(tx, 'memory_shared', block, [...readers, ...before.map(({ id }) => id)], { version: block.version }, now);
-  return { ...block, open: open ? 1 : 0 };
+  return { ...block, open };
 }
 
 export async function seenBlock(tx: Tx, readerId: string, label: string): Promise<BlockView> {
@@ -106,7 +106,7 @@ export async function knownBlock(tx: Tx, readerId: string, label: string): Promi
 
 /** Its owner, those to whom the owner has opened it, and the owner of the daemon, who may do everything. */
 function checkMayChange(block: BlockView, by: string): void {
-  if (by === block.ownerId || by === USER_ID || block.open === 1) return;
+  if (by === block.ownerId || by === USER_ID || block.open) return;
   throw new SubstratError('forbidden', `"${block.label}" belongs to ${block.owner}, who alone may change it.`);
 }
 

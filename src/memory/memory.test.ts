@@ -1,17 +1,18 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, describeOnPostgres } from '../../test/helpers/postgres.ts';
+import type { Agent } from '../core/agent.ts';
 import { openStore } from '../store/open.ts';
 import { addAgent } from '../store/store.testkit.ts';
-import type { AgentRow, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { deleteBlock, restoreBlock, seenBlock, shareBlock, writeBlock } from './blocks.ts';
 import { EVERYTHING, searchPassages, storePassage } from './passages.ts';
 
 function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void> }>): void {
   let store: Store;
   let end: () => Promise<void>;
-  let agent: AgentRow;
-  let other: AgentRow;
+  let agent: Agent;
+  let other: Agent;
 
   beforeAll(async () => {
     ({ store, end } = await open());

@@ -1,8 +1,9 @@
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import { checkLine } from '../core/line.ts';
+import type { Passage } from '../core/memory.ts';
 import { passageQuery, passageWords } from '../search/search.ts';
-import type { PassageFilter, PassageRow, Tx } from '../store/store.ts';
+import type { PassageFilter, Tx } from '../store/store.ts';
 
 /** Longer texts are compared word by word only: nobody remembers a page to the letter. */
 const MAX_SUBSTRING = 200;
@@ -24,12 +25,12 @@ export async function storePassage(
     data: { agentId, passageId: id },
   });
   await tx.insertPassage({
-    agentId: agentId,
+    agentId,
     seq,
     id,
     content,
     folded: foldedByUs(content),
-    tags: JSON.stringify(tags),
+    tags,
     createdAt: now,
     words: passageWords({ content, tags }),
   });
@@ -51,7 +52,7 @@ export interface Wanted extends PassageFilter {
 }
 
 /** A way of searching: what it finds, best first. */
-type Finder = (tx: Tx, wanted: Wanted) => Promise<PassageRow[]>;
+type Finder = (tx: Tx, wanted: Wanted) => Promise<Passage[]>;
 
 const byWords: Finder = async (tx, { query, ...filter }) => {
   const words = passageQuery(query);
@@ -66,8 +67,8 @@ const bySubstring: Finder = async (tx, { query, ...filter }) => {
 /** In this order; a later one adds what the earlier ones did not find, while there is room. Search by meaning joins here. */
 const FINDERS: readonly Finder[] = [byWords, bySubstring];
 
-export async function searchPassages(tx: Tx, wanted: Wanted): Promise<PassageRow[]> {
-  const found = new Map<string, PassageRow>();
+export async function searchPassages(tx: Tx, wanted: Wanted): Promise<Passage[]> {
+  const found = new Map<string, Passage>();
   for (const find of FINDERS) {
     if (found.size >= wanted.limit) break;
     for (const row of await find(tx, wanted)) if (found.size < wanted.limit) found.set(row.id, row);

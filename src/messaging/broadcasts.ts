@@ -1,15 +1,16 @@
+import type { Agent } from '../core/agent.ts';
 import { SYSTEM_ID } from '../core/agent.ts';
 import { answersBroadcasts } from '../core/delivery.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { AgentRow, BroadcastRow, MessageRow, Respondent, RunRow, Tx } from '../store/store.ts';
+import type { Broadcast, Message } from '../core/message.ts';
+import type { Run } from '../core/run.ts';
+import type { Respondent, Tx } from '../store/store.ts';
 import { openDm } from './channels.ts';
 import { post } from './post.ts';
 import { NO_REPLY } from './replies.ts';
 
 /** How long the replies to a broadcast are collected. */
 const COLLECT_MS = 60_000;
-/** Comes along with the next run and wakes nobody; collected until the broadcast is closed. */
-const [QUIET, WAKES, COLLECTED] = [-1, 0, 2] as const;
 
 /**
  * News to all siblings, in the channel of the team. What they answer is collected: the broadcaster is woken once. Where the chain
@@ -18,7 +19,7 @@ const [QUIET, WAKES, COLLECTED] = [-1, 0, 2] as const;
 export async function broadcast(
   tx: Tx,
   rules: { readonly maxChainDepth: number },
-  from: { readonly agent: AgentRow; readonly run: RunRow },
+  from: { readonly agent: Agent; readonly run: Run },
   text: string,
   now: number,
 ): Promise<{ messageId: string; recipients: number }> {
@@ -42,12 +43,12 @@ export async function broadcast(
       text,
       chainDepth: run.chainDepth,
       payerId: run.payerId,
-      recipients: siblings.map(({ id }) => ({ agentId: id, kind: 'news', round: wakes ? WAKES : QUIET })),
+      recipients: siblings.map(({ id }) => ({ agentId: id, kind: 'news', round: wakes ? 'free' : 'quiet' })),
     },
     now,
   );
   if (wakes && siblings.some(({ provider }) => provider !== 'external')) {
-    const quiet = run.chainDepth + 1 >= rules.maxChainDepth ? 1 : 0;
+    const quiet = run.chainDepth + 1 >= rules.maxChainDepth;
     const collection = { messageId, authorId: agent.id, quiet, closesAt: now + COLLECT_MS };
     await tx.insertBroadcast(collection);
   }
@@ -55,11 +56,11 @@ export async function broadcast(
 }
 
 /** The final text of a run that carries nothing but broadcasts goes to those who sent them. Returns whether anybody gets it. */
-export async function answerBroadcasts(tx: Tx, run: RunRow, finalText: string, now: number): Promise<boolean> {
+export async function answerBroadcasts(tx: Tx, run: Run, finalText: string, now: number): Promise<boolean> {
   if (run.serves !== null || !finalText.trim() || finalText.trim() === NO_REPLY) return false;
   const carried = await tx.listDeliveriesOfRun({ runId: run.id });
   if (!answersBroadcasts(carried) || (await tx.countReturns({ runId: run.id, tool: 'do_nothing' }))?.n) return false;
-  const agent = (await tx.getAgent({ id: run.agentId })) as AgentRow;
+  const agent = (await tx.getAgent({ id: run.agentId })) as Agent;
   let heard = false;
   for (const { broadcast: id, authorId } of carried) {
     const collection = id === null ? null : await tx.getBroadcast({ id });
@@ -75,7 +76,7 @@ export async function answerBroadcasts(tx: Tx, run: RunRow, finalText: string, n
 }
 
 /** The broadcast of somebody that a run answers by writing to them: it carries nothing but broadcasts. */
-export async function broadcastOf(tx: Tx, run: RunRow, authorId: string): Promise<BroadcastRow | null> {
+export async function broadcastOf(tx: Tx, run: Run, authorId: string): Promise<Broadcast | null> {
   if (run.serves !== null) return null;
   const carried = await tx.listDeliveriesOfRun({ runId: run.id });
   if (!answersBroadcasts(carried)) return null;
@@ -86,11 +87,11 @@ export async function broadcastOf(tx: Tx, run: RunRow, authorId: string): Promis
 /** One message of one respondent: kept for the others while they are awaited, a late one at once. */
 export async function replyToBroadcast(
   tx: Tx,
-  { messageId: id, authorId, closedAt, quiet }: BroadcastRow,
-  { run, agent, text }: { readonly run: RunRow; readonly agent: AgentRow; readonly text: string },
+  { messageId: id, authorId, closedAt, quiet }: Broadcast,
+  { run, agent, text }: { readonly run: Run; readonly agent: Agent; readonly text: string },
   now: number,
 ): Promise<string> {
-  const author = (await tx.getAgent({ id: authorId })) as AgentRow;
+  const author = (await tx.getAgent({ id: authorId })) as Agent;
   return post(
     tx,
     {
@@ -103,9 +104,7 @@ export async function replyToBroadcast(
       late: closedAt !== null,
       chainDepth: run.chainDepth,
       payerId: run.payerId,
-      recipients: [
-        { agentId: authorId, kind: 'news', round: closedAt === null ? COLLECTED : quiet === 1 ? QUIET : WAKES },
-      ],
+      recipients: [{ agentId: authorId, kind: 'news', round: closedAt === null ? 'held' : quiet ? 'quiet' : 'free' }],
     },
     now,
   );
@@ -131,14 +130,14 @@ export async function closeDueBroadcasts(tx: Tx, now: number): Promise<void> {
 }
 
 /** The broadcaster gets all replies at once, with who said nothing. */
-async function close(tx: Tx, one: BroadcastRow, respondents: readonly Respondent[], now: number): Promise<void> {
+async function close(tx: Tx, one: Broadcast, respondents: readonly Respondent[], now: number): Promise<void> {
   const { messageId: id, authorId: agentId } = one;
   if (!(await tx.closeBroadcast({ id, at: now }))) return;
-  const author = (await tx.getAgent({ id: agentId })) as AgentRow;
+  const author = (await tx.getAgent({ id: agentId })) as Agent;
   if (author.terminatedAt !== null) return;
-  const round = one.quiet === 1 ? QUIET : WAKES;
+  const round = one.quiet ? 'quiet' : 'free';
   await tx.releaseReplies({ id, agentId, round });
-  const message = (await tx.getMessage({ id })) as MessageRow;
+  const message = (await tx.getMessage({ id })) as Message;
   const text = silenceOf(id, respondents);
   if (text !== null) {
     await post(

@@ -1,7 +1,9 @@
+import type { Agent } from '../core/agent.ts';
 import { keyOf, shorten, USER_ID } from '../core/agent.ts';
+import type { Channel } from '../core/channel.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
-import type { AgentRow, ChannelRow, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 
 /** One of the two in a DM, or whoever looks for a channel. */
 export interface Side {
@@ -19,7 +21,7 @@ export interface NewChannel {
 }
 
 /** A channel of its own, with a name that nobody can take for a DM's or a team's. */
-export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now: number): Promise<ChannelRow> {
+export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now: number): Promise<Channel> {
   const { id, kind, topic, memberIds } = wanted;
   if (!SLUG.test(id) || /^(dm|team)-/.test(id)) {
     throw new SubstratError(
@@ -29,7 +31,7 @@ export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now:
   }
   checkLine('The topic', topic);
   if (await tx.getChannel({ id })) throw new SubstratError('name_taken', `There is a channel "${id}" already.`);
-  const channel: ChannelRow = { id, kind, topic, pair: null, teamOf: null, createdAt: now, createdBy: by };
+  const channel: Channel = { id, kind, topic, pair: null, teamOf: null, createdAt: now, createdBy: by };
   await makeChannel(tx, channel, memberIds);
   await tx.appendEvent({ type: 'channel_created', at: now, channelId: id, data: { channelId: id, by } });
   return channel;
@@ -42,13 +44,13 @@ export async function openDm(tx: Tx, a: Side, b: Side, now: number): Promise<str
   if (dm) return dm.id;
   const [x, y] = [a.handle, b.handle].sort();
   const id = await freeId(tx, `dm-${x}-${y}`.toLowerCase());
-  const channel: ChannelRow = { id, kind: 'dm', topic: '', pair, teamOf: null, createdAt: now, createdBy: null };
+  const channel: Channel = { id, kind: 'dm', topic: '', pair, teamOf: null, createdAt: now, createdBy: null };
   await makeChannel(tx, channel, [a.id, b.id]);
   return id;
 }
 
 /** The channel of a parent and its children; each child joins as it is made. */
-export async function joinTeam(tx: Tx, parent: AgentRow, childId: string, now: number): Promise<void> {
+export async function joinTeam(tx: Tx, parent: Agent, childId: string, now: number): Promise<void> {
   const team = await tx.getTeamChannel({ teamOf: parent.id });
   if (team) {
     await tx.joinChannel({ channelId: team.id, participantId: childId });
@@ -61,7 +63,7 @@ export async function joinTeam(tx: Tx, parent: AgentRow, childId: string, now: n
 }
 
 /** What a participant may see: what it is in, and what is public. The owner sees everything. */
-export async function seesChannel(tx: Tx, participantId: string, channel: ChannelRow): Promise<boolean> {
+export async function seesChannel(tx: Tx, participantId: string, channel: Channel): Promise<boolean> {
   if (channel.kind === 'public' || participantId === USER_ID) return true;
   return tx.isMember({ channelId: channel.id, participantId });
 }
@@ -70,7 +72,7 @@ export async function seesChannel(tx: Tx, participantId: string, channel: Channe
  * The channel that an id means to a participant. What it may not see does not exist for it. A DM that is not there yet is
  * opened where a time is given.
  */
-export async function resolveChannel(tx: Tx, who: Side, id: string, now: number | null): Promise<ChannelRow> {
+export async function resolveChannel(tx: Tx, who: Side, id: string, now: number | null): Promise<Channel> {
   const channel = await tx.getChannel({ id });
   if (channel && channel.kind !== 'dm' && (await seesChannel(tx, who.id, channel))) return channel;
   const dm = /^dm-/i.test(id) ? await resolveDm(tx, who, keyOf(id), now) : null;
@@ -78,7 +80,7 @@ export async function resolveChannel(tx: Tx, who: Side, id: string, now: number 
   throw new SubstratError('not_found', `There is no channel "${shorten(id)}" for you.`);
 }
 
-export async function otherSide(tx: Tx, dm: ChannelRow, id: string): Promise<Side> {
+export async function otherSide(tx: Tx, dm: Channel, id: string): Promise<Side> {
   const otherId = dm.pair?.split(' ').find((one) => one !== id) ?? '';
   const other = await tx.getParticipantById({ id: otherId });
   if (!other || !dm.pair?.split(' ').includes(id)) {
@@ -91,8 +93,8 @@ export async function otherSide(tx: Tx, dm: ChannelRow, id: string): Promise<Sid
  * `dm-x-y` in either order. Handles may have a "-" in them, so an id can mean more than one pair: among the participant's own
  * DMs and those whom it can reach, there must be exactly one.
  */
-async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Promise<ChannelRow | null> {
-  const found = new Map<string, { dm: ChannelRow } | { other: Side }>();
+async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Promise<Channel | null> {
+  const found = new Map<string, { dm: Channel } | { other: Side }>();
   const named = await tx.getChannel({ id });
   const sides = named?.pair?.split(' ') ?? [];
   if (named && sides.includes(who.id)) found.set(sides.find((one) => one !== who.id) ?? who.id, { dm: named });
@@ -112,9 +114,9 @@ async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Pro
 }
 
 /** The DM of two others whose handles the id has in whatever order. */
-async function dmOfOthers(tx: Tx, id: string): Promise<ChannelRow | null> {
+async function dmOfOthers(tx: Tx, id: string): Promise<Channel | null> {
   const parts = id.slice('dm-'.length).split('-');
-  const found = new Map<string, ChannelRow>();
+  const found = new Map<string, Channel>();
   for (let i = 1; i < parts.length; i += 1) {
     const [a, b] = [
       await tx.getParticipant({ handleKey: parts.slice(0, i).join('-') }),
@@ -153,7 +155,7 @@ async function mayOpenDm(tx: Tx, id: string, otherId: string): Promise<boolean> 
   return tx.shareChannel({ a: id, b: otherId });
 }
 
-async function makeChannel(tx: Tx, channel: ChannelRow, memberIds: readonly string[]): Promise<void> {
+async function makeChannel(tx: Tx, channel: Channel, memberIds: readonly string[]): Promise<void> {
   await tx.insertChannel(channel);
   for (const participantId of memberIds) await tx.joinChannel({ channelId: channel.id, participantId });
 }

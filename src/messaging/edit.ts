@@ -1,5 +1,6 @@
 import { SubstratError } from '../core/errors.ts';
-import type { MessageRow, Tx } from '../store/store.ts';
+import type { Message } from '../core/message.ts';
+import type { Tx } from '../store/store.ts';
 import { visibleMessage } from './reactions.ts';
 import { endTurns } from './rounds.ts';
 
@@ -21,7 +22,7 @@ export async function deleteMessage(tx: Tx, who: string, id: string, now: number
   await tell(tx, 'message_deleted', message, now);
 }
 
-async function ownMessage(tx: Tx, who: string, id: string): Promise<MessageRow> {
+async function ownMessage(tx: Tx, who: string, id: string): Promise<Message> {
   const message = await visibleMessage(tx, who, id);
   if (message.authorId !== who) {
     throw new SubstratError('forbidden', 'Only the author of a message may edit or delete it.');
@@ -30,7 +31,7 @@ async function ownMessage(tx: Tx, who: string, id: string): Promise<MessageRow> 
   return message;
 }
 
-async function tell(tx: Tx, type: string, message: MessageRow, now: number): Promise<void> {
+async function tell(tx: Tx, type: string, message: Message, now: number): Promise<void> {
   const { id: messageId, channelId, authorId } = message;
   await tx.appendEvent({ type, at: now, channelId, data: { messageId, channelId, authorId } });
 }

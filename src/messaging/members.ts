@@ -1,7 +1,8 @@
 import { keyOf, shorten, USER_ID } from '../core/agent.ts';
+import type { Channel, Wake } from '../core/channel.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
-import type { ChannelRow, Tx, Wake } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 import type { Side } from './channels.ts';
 import { resolveReference } from './reference.ts';
 import { endTurns } from './rounds.ts';
@@ -9,7 +10,7 @@ import { endTurns } from './rounds.ts';
 /** Whoever is in a channel may bring others in; into a public one everybody may come. */
 export async function addMember(
   tx: Tx,
-  channel: ChannelRow,
+  channel: Channel,
   by: string,
   wanted: { readonly participantId: string; readonly wake: Wake },
   now: number,
@@ -24,7 +25,7 @@ export async function addMember(
 /** Everybody may leave; to send somebody away is for whoever made the channel. */
 export async function removeMember(
   tx: Tx,
-  channel: ChannelRow,
+  channel: Channel,
   by: string,
   participantId: string,
   now: number,
@@ -43,7 +44,7 @@ export async function removeMember(
 /** What wakes the agents is decided by whoever made the channel: a member that joined later could silence the others'. */
 export async function setWake(
   tx: Tx,
-  channel: ChannelRow,
+  channel: Channel,
   by: string,
   wanted: { readonly participantId: string; readonly wake: Wake },
   now: number,
@@ -61,7 +62,7 @@ export async function setWake(
   await tx.appendEvent({ type: 'member_updated', at: now, channelId: channel.id, data });
 }
 
-export async function setTopic(tx: Tx, channel: ChannelRow, by: string, topic: string, now: number): Promise<void> {
+export async function setTopic(tx: Tx, channel: Channel, by: string, topic: string, now: number): Promise<void> {
   refuseFixed(channel);
   await insiderOnly(tx, channel, by);
   checkLine('The topic', topic);
@@ -80,23 +81,23 @@ export async function resolveParticipant(tx: Tx, reference: string): Promise<Sid
   });
 }
 
-async function insiderOnly(tx: Tx, channel: ChannelRow, by: string): Promise<void> {
+async function insiderOnly(tx: Tx, channel: Channel, by: string): Promise<void> {
   if (by === USER_ID || (await tx.isMember({ channelId: channel.id, participantId: by }))) return;
   throw new SubstratError('forbidden', `Only members of ${channel.id} may change it; join it first.`);
 }
 
-function refuseFixed(channel: ChannelRow): void {
+function refuseFixed(channel: Channel): void {
   if (channel.kind === 'dm') throw new SubstratError('conflict', `${channel.id} is a DM: it is for the two in it.`);
   if (channel.teamOf !== null) {
     throw new SubstratError('conflict', `${channel.id} is the channel of a team: whoever is in the team is in it.`);
   }
 }
 
-function notIn(channel: ChannelRow, participantId: string): SubstratError {
+function notIn(channel: Channel, participantId: string): SubstratError {
   return new SubstratError('not_found', `${shorten(participantId)} is not in ${channel.id}.`);
 }
 
-async function tell(tx: Tx, type: string, channel: ChannelRow, participantId: string, by: string, now: number) {
+async function tell(tx: Tx, type: string, channel: Channel, participantId: string, by: string, now: number) {
   await tx.appendEvent({
     type,
     at: now,

@@ -1,13 +1,15 @@
+import type { DeliveryKind, Round } from '../core/delivery.ts';
 import { newId } from '../core/id.ts';
+import type { Message, Request } from '../core/message.ts';
 import { inSpan } from '../core/tracing.ts';
-import type { DeliveryKind, MessageRow, RequestRow, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 
 export interface Draft {
   readonly channelId: string;
   readonly authorId: string;
   /** The run that sends it; null for people and for the daemon. */
   readonly runId: string | null;
-  readonly kind: MessageRow['kind'];
+  readonly kind: Message['kind'];
   readonly text: string;
   readonly inReplyTo?: string | null;
   readonly late?: boolean;
@@ -18,14 +20,13 @@ export interface Draft {
   /** Agents that get it; people read the channel. */
   readonly recipients: readonly Recipient[];
   /** What makes it a request. */
-  readonly request?: Pick<RequestRow, 'recipientId' | 'parentId' | 'deadlineAt'>;
+  readonly request?: Pick<Request, 'recipientId' | 'parentId' | 'deadlineAt'>;
 }
 
 export interface Recipient {
   readonly agentId: string;
   readonly kind: DeliveryKind;
-  /** Its place in the turns of a channel; 0 outside of them. */
-  readonly round?: number;
+  readonly round?: Round;
 }
 
 /** Stores the message, its deliveries and its event, and wakes the recipients, all in the caller's transaction. */
@@ -63,7 +64,7 @@ async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now
     kind: draft.kind,
     text: draft.text,
     inReplyTo: draft.inReplyTo ?? null,
-    late: draft.late ? 1 : 0,
+    late: draft.late ?? false,
     chainDepth: draft.chainDepth,
     createdAt: now,
     threadId: draft.threadId ?? null,
@@ -72,7 +73,7 @@ async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now
   });
   if (draft.request) await tx.insertRequest({ messageId: id, seq, askerId: draft.authorId, ...draft.request });
   for (const { agentId, kind, round } of draft.recipients) {
-    await tx.insertDelivery({ messageId: id, agentId, seq, kind, round: round ?? 0 });
+    await tx.insertDelivery({ messageId: id, agentId, seq, kind, round: round ?? 'free' });
     await tx.wakeAgent({ agentId, now });
   }
   return id;

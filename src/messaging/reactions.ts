@@ -1,8 +1,10 @@
 import { shorten } from '../core/agent.ts';
+import type { Channel } from '../core/channel.ts';
 import { EMOJI_RULE, isEmoji } from '../core/emoji.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
-import type { ChannelRow, MessageRow, ReactionView, Tx } from '../store/store.ts';
+import type { Message } from '../core/message.ts';
+import type { ReactionView, Tx } from '../store/store.ts';
 import { seesChannel } from './channels.ts';
 
 /** What may be seen may be reacted to. The same reaction twice is one, and told once. */
@@ -22,10 +24,10 @@ export async function unreact(tx: Tx, who: string, messageId: string, emoji: str
 }
 
 /** What a participant may not see does not exist for it. */
-export async function visibleMessage(tx: Tx, who: string, id: string): Promise<MessageRow> {
+export async function visibleMessage(tx: Tx, who: string, id: string): Promise<Message> {
   const message = await tx.getMessage({ id });
   const channel = message && (await tx.getChannel({ id: message.channelId }));
-  if (message && (await seesChannel(tx, who, channel as ChannelRow))) return message;
+  if (message && (await seesChannel(tx, who, channel as Channel))) return message;
   throw new SubstratError('not_found', `There is no message ${shorten(id)} for you.`);
 }
 
@@ -35,7 +37,7 @@ export function tally(reactions: readonly ReactionView[]): { emoji: string; user
   return [...users].map(([emoji, views]) => ({ emoji, users: views.map(({ handle }) => handle) }));
 }
 
-async function tell(tx: Tx, type: string, message: MessageRow, by: string, emoji: string, now: number): Promise<void> {
+async function tell(tx: Tx, type: string, message: Message, by: string, emoji: string, now: number): Promise<void> {
   const { id: messageId, channelId } = message;
   await tx.appendEvent({ type, at: now, channelId, data: { messageId, channelId, by, emoji } });
 }

@@ -1,9 +1,10 @@
+import type { Agent } from '../core/agent.ts';
 import { keyOf, shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { AgentRow, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 
 /** What a person calls an agent: an id, a handle, a path from its root (`lead/worker-1`), or a name that only one has. */
-export async function resolveReference(tx: Tx, reference: string): Promise<AgentRow> {
+export async function resolveReference(tx: Tx, reference: string): Promise<Agent> {
   const candidates = await candidatesOf(tx, reference);
   const [only] = candidates;
   if (only && candidates.length === 1) return only;
@@ -20,7 +21,7 @@ export async function resolveReference(tx: Tx, reference: string): Promise<Agent
   );
 }
 
-async function candidatesOf(tx: Tx, reference: string): Promise<AgentRow[]> {
+async function candidatesOf(tx: Tx, reference: string): Promise<Agent[]> {
   const byId = await tx.getAgent({ id: reference });
   if (byId) return [byId];
   if (reference.includes('/')) return byPath(tx, reference.split('/').filter(Boolean));
@@ -31,7 +32,7 @@ async function candidatesOf(tx: Tx, reference: string): Promise<AgentRow[]> {
   return byHandle ? [byHandle] : [];
 }
 
-async function byPath(tx: Tx, [first, ...rest]: string[]): Promise<AgentRow[]> {
+async function byPath(tx: Tx, [first, ...rest]: string[]): Promise<Agent[]> {
   let agent = first === undefined ? null : await tx.getRootByName({ nameKey: keyOf(first) });
   for (const name of rest) {
     const children = agent ? await tx.listChildren({ id: agent.id }) : [];

@@ -1,5 +1,8 @@
+import type { Agent } from '../core/agent.ts';
 import { SYSTEM_ID, USER_ID } from '../core/agent.ts';
-import type { AgentRow, RequestRow, RunRow, Tx } from '../store/store.ts';
+import type { Request } from '../core/message.ts';
+import type { Run } from '../core/run.ts';
+import type { Tx } from '../store/store.ts';
 import { payerOf } from './allowance.ts';
 import { openDm, type Side } from './channels.ts';
 import { post } from './post.ts';
@@ -8,7 +11,7 @@ export const NO_REPLY = '(no reply)';
 
 export interface Answer {
   /** Null for people and for the daemon. */
-  readonly run: Pick<RunRow, 'id' | 'chainDepth' | 'payerId'> | null;
+  readonly run: Pick<Run, 'id' | 'chainDepth' | 'payerId'> | null;
   readonly text: string;
   readonly kind: 'reply' | 'error';
 }
@@ -31,7 +34,7 @@ export interface Unanswered {
  * Closes the request and sends the reply that closes it, in one transaction. If it was closed before, a reply becomes
  * news, marked late, and an error is dropped: the asker has an answer. Returns what was sent, or null when nothing was.
  */
-export async function answer(tx: Tx, request: RequestRow, reply: Answer, now: number): Promise<Answered | null> {
+export async function answer(tx: Tx, request: Request, reply: Answer, now: number): Promise<Answered | null> {
   const closed = await tx.closeRequest({ id: request.messageId, at: now });
   if (!closed && reply.kind === 'error') return null;
   await tx.acknowledgePending({ messageId: request.messageId, agentId: request.recipientId });
@@ -58,7 +61,7 @@ export async function answer(tx: Tx, request: RequestRow, reply: Answer, now: nu
 }
 
 /** A person's words begin a chain; those of a run, and errors of the daemon, go on with one. */
-async function payerFor(tx: Tx, request: RequestRow, { run, kind }: Answer): Promise<string | null> {
+async function payerFor(tx: Tx, request: Request, { run, kind }: Answer): Promise<string | null> {
   if (run) return run.payerId;
   if (kind === 'reply') return payerOf({ id: request.recipientId });
   return (await tx.getMessage({ id: request.messageId }))?.payerId ?? null;
@@ -67,7 +70,7 @@ async function payerFor(tx: Tx, request: RequestRow, { run, kind }: Answer): Pro
 /** `answer` for words of a participant, which are always sent. */
 export async function reply(
   tx: Tx,
-  request: RequestRow,
+  request: Request,
   words: Pick<Answer, 'run' | 'text'>,
   now: number,
 ): Promise<Answered> {
@@ -75,7 +78,7 @@ export async function reply(
 }
 
 /** What a run that ended well owes: its final text answers what it served, unless it still waits for others itself. */
-export async function answerServed(tx: Tx, run: RunRow, finalText: string, now: number): Promise<void> {
+export async function answerServed(tx: Tx, run: Run, finalText: string, now: number): Promise<void> {
   const request = await openServed(tx, run);
   if (!request) return;
   const children = await tx.countOpenChildren({ id: request.messageId, askerId: run.agentId });
@@ -84,14 +87,14 @@ export async function answerServed(tx: Tx, run: RunRow, finalText: string, now: 
 }
 
 /** The agent chose not to answer what its run serves; answers whether somebody waited. */
-export async function declineServed(tx: Tx, run: RunRow, now: number): Promise<boolean> {
+export async function declineServed(tx: Tx, run: Run, now: number): Promise<boolean> {
   const request = await openServed(tx, run);
   if (request) await answer(tx, request, { run, text: NO_REPLY, kind: 'reply' }, now);
   return request !== null;
 }
 
 /** What a run that ended badly for good owes. */
-export async function failServed(tx: Tx, run: RunRow, reason: string, now: number): Promise<void> {
+export async function failServed(tx: Tx, run: Run, reason: string, now: number): Promise<void> {
   const request = await openServed(tx, run);
   if (!request) return;
   const text = (await mayKnowWhy(tx, request.askerId))
@@ -117,12 +120,12 @@ export async function expireRequests(tx: Tx, now: number): Promise<number> {
 }
 
 /** Tells the owner something about a tree, in the DM with its root. Nothing answers it, so it never bounces. */
-export async function tellPerson(tx: Tx, agent: AgentRow, text: string, now: number): Promise<void> {
+export async function tellPerson(tx: Tx, agent: Agent, text: string, now: number): Promise<void> {
   await notify(tx, await sideOf(tx, agent.treeId), { id: USER_ID, handle: USER_ID }, text, now);
 }
 
 /** Tells a person something about their own work, in the DM with the agent. */
-export async function tellPayer(tx: Tx, agent: AgentRow, personId: string, text: string, now: number): Promise<void> {
+export async function tellPayer(tx: Tx, agent: Agent, personId: string, text: string, now: number): Promise<void> {
   await notify(tx, agent, await sideOf(tx, personId), text, now);
 }
 
@@ -135,7 +138,7 @@ async function notify(tx: Tx, agent: Side, person: Side, text: string, now: numb
   );
 }
 
-async function openServed(tx: Tx, run: RunRow): Promise<RequestRow | null> {
+async function openServed(tx: Tx, run: Run): Promise<Request | null> {
   const request = run.serves === null ? null : await tx.getRequest({ id: run.serves });
   return request?.state === 'open' ? request : null;
 }

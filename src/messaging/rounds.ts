@@ -14,7 +14,7 @@ export async function joinRound(tx: Tx, channelId: string, agentIds: readonly st
     const turn = await tx.getTurn({ channelId, agentId });
     if (!turn) await tx.queueTurn({ channelId, agentId });
     const begins = turn && turn.state !== 'waiting' && (await tx.leftInTurn({ channelId, agentId })) === 'open';
-    recipients.push({ agentId, kind: 'news', round: begins ? 1 : 2 });
+    recipients.push({ agentId, kind: 'news', round: begins ? 'turn' : 'held' });
   }
   return recipients;
 }
@@ -27,10 +27,10 @@ export async function advance(tx: Tx, channelId: string, now: number): Promise<v
   const turns = await tx.listTurns({ channelId, now });
   if (turns.some(({ state }) => state === 'released')) return;
   const waiting = turns.filter(({ state }) => state === 'waiting');
-  const able = waiting.filter((turn) => turn.able === 1);
+  const able = waiting.filter((turn) => turn.able);
   const next = able.find((turn) => turn.running === 0) ?? able[0];
   if (!next) return;
-  const unable = waiting.filter((turn) => turn.able === 0 && turn.position < next.position);
+  const unable = waiting.filter((turn) => !turn.able && turn.position < next.position);
   for (const { agentId } of unable) await tx.queueTurn({ channelId, agentId });
   await tx.releaseTurn({ channelId, agentId: next.agentId, now });
   await tx.wakeAgent({ agentId: next.agentId, now });

@@ -1,18 +1,19 @@
+import type { Agent } from '../core/agent.ts';
 import { keyOf, shorten, USER, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { AgentRow, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 
 /** Whom a message reaches. `agent` is null for a person. */
 export interface Recipient {
   readonly id: string;
   readonly handle: string;
-  readonly agent: AgentRow | null;
+  readonly agent: Agent | null;
 }
 
 const person: Recipient = { id: USER_ID, handle: USER_ID, agent: null };
 
 /** One hop: parent, children and siblings by name; a root reaches `USER` besides. */
-export async function resolveRecipient(tx: Tx, sender: AgentRow, name: string): Promise<Recipient> {
+export async function resolveRecipient(tx: Tx, sender: Agent, name: string): Promise<Recipient> {
   if (keyOf(name) === USER_ID) {
     if (sender.parentId === null) return person;
     throw new SubstratError('forbidden', `Only a root agent may write to ${USER}; send it to your parent.`);

@@ -1,6 +1,9 @@
+import type { Agent } from '../core/agent.ts';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { AgentRow, RequestRow, RunRow, Tx } from '../store/store.ts';
+import type { Request } from '../core/message.ts';
+import type { Run } from '../core/run.ts';
+import type { Tx } from '../store/store.ts';
 import { countWord, payerOf } from './allowance.ts';
 import { broadcastOf, replyToBroadcast } from './broadcasts.ts';
 import { openDm } from './channels.ts';
@@ -23,7 +26,7 @@ export type Sent = (Answered | Unanswered) & { readonly waiting: boolean };
 export async function send(
   tx: Tx,
   rules: MessagingRules,
-  from: { readonly agent: AgentRow; readonly run: RunRow; readonly held?: Held },
+  from: { readonly agent: Agent; readonly run: Run; readonly held?: Held },
   message: { recipient: string; text: string; sync?: boolean | undefined; inReplyTo?: string | undefined },
   now: number,
 ): Promise<Sent> {
@@ -77,7 +80,7 @@ export async function sendAsPerson(
   tx: Tx,
   rules: MessagingRules,
   from: { readonly id: string; readonly handle: string },
-  to: AgentRow,
+  to: Agent,
   message: { text: string; inReplyTo?: string | null | undefined; threadId?: string | null },
   now: number,
 ): Promise<Answered | Unanswered> {
@@ -108,20 +111,20 @@ export async function sendAsPerson(
 async function questionMeant(
   tx: Tx,
   from: { readonly id: string },
-  to: AgentRow,
+  to: Agent,
   named: string | null | undefined,
-): Promise<RequestRow | null> {
+): Promise<Request | null> {
   if (named === null) return null;
   if (named !== undefined) return requestBetween(tx, { asker: to.id, recipient: from.id }, named);
   const asked = await tx.listOpenRequestsBetween({ askerId: to.id, recipientId: from.id });
   return asked.length === 1 ? (asked[0] ?? null) : null;
 }
 
-function namedRequest(tx: Tx, agent: AgentRow, to: Recipient, id: string): Promise<RequestRow> {
+function namedRequest(tx: Tx, agent: Agent, to: Recipient, id: string): Promise<Request> {
   return requestBetween(tx, { asker: to.id, recipient: agent.id }, id);
 }
 
-async function requestBetween(tx: Tx, sides: { asker: string; recipient: string }, id: string): Promise<RequestRow> {
+async function requestBetween(tx: Tx, sides: { asker: string; recipient: string }, id: string): Promise<Request> {
   const request = await tx.getRequest({ id });
   if (request && request.askerId === sides.asker && request.recipientId === sides.recipient) return request;
   throw new SubstratError(
@@ -136,10 +139,10 @@ export type Held = readonly string[] | null;
 /** The request that a message without `in_reply_to` answers. `news`: the sender said that it waits for no reply. */
 export async function requestMeant(
   tx: Tx,
-  from: { readonly run: RunRow; readonly held?: Held },
+  from: { readonly run: Run; readonly held?: Held },
   to: Pick<Recipient, 'id' | 'handle'>,
   news = false,
-): Promise<RequestRow | null> {
+): Promise<Request | null> {
   return from.held ? heldRequest(tx, from.held, to, news) : servedRequest(tx, from.run, to);
 }
 
@@ -152,8 +155,8 @@ async function heldRequest(
   held: readonly string[],
   to: Pick<Recipient, 'id' | 'handle'>,
   news: boolean,
-): Promise<RequestRow | null> {
-  const [open, failed]: [RequestRow[], RequestRow[]] = [[], []];
+): Promise<Request | null> {
+  const [open, failed]: [Request[], Request[]] = [[], []];
   for (const id of held) {
     const request = await tx.getRequest({ id });
     if (request?.askerId !== to.id) continue;
@@ -174,12 +177,12 @@ async function heldRequest(
  * The request that a run serves, for a message to its asker. Once the agent has answered it, more words to the asker are
  * news; when something else closed it (a deadline), they are its late reply.
  */
-async function servedRequest(tx: Tx, run: RunRow, to: Pick<Recipient, 'id'>): Promise<RequestRow | null> {
+async function servedRequest(tx: Tx, run: Run, to: Pick<Recipient, 'id'>): Promise<Request | null> {
   const request = run.serves === null ? null : await tx.getRequest({ id: run.serves });
   if (!request || request.askerId !== to.id) return null;
   return request.state === 'open' || (await closedByError(tx, request)) ? request : null;
 }
 
-async function closedByError(tx: Tx, { replyId: id }: RequestRow): Promise<boolean> {
+async function closedByError(tx: Tx, { replyId: id }: Request): Promise<boolean> {
   return id !== null && (await tx.getMessage({ id }))?.kind === 'error';
 }

@@ -1,7 +1,10 @@
+import type { Agent } from '../core/agent.ts';
 import { shorten } from '../core/agent.ts';
+import type { Channel } from '../core/channel.ts';
 import { SubstratError } from '../core/errors.ts';
 import { mentioned } from '../core/mentions.ts';
-import type { AgentRow, ChannelRow, MemberView, RunRow, Tx } from '../store/store.ts';
+import type { Run } from '../core/run.ts';
+import type { MemberView, Tx } from '../store/store.ts';
 import { countWord, payerOf } from './allowance.ts';
 import { otherSide } from './channels.ts';
 import { post, type Recipient } from './post.ts';
@@ -13,7 +16,7 @@ import { type Held, type MessagingRules, requestMeant, sendAsPerson } from './se
 export interface Speaker {
   readonly id: string;
   readonly handle: string;
-  readonly run: RunRow | null;
+  readonly run: Run | null;
   readonly held?: Held;
 }
 
@@ -22,7 +25,7 @@ export async function speak(
   tx: Tx,
   rules: MessagingRules,
   speaker: Speaker,
-  channel: ChannelRow,
+  channel: Channel,
   message: { readonly text: string; readonly thread?: string | undefined },
   now: number,
 ): Promise<Answered | Unanswered> {
@@ -49,7 +52,7 @@ async function speakToAll(
   tx: Tx,
   rules: MessagingRules,
   speaker: Speaker,
-  channel: ChannelRow,
+  channel: Channel,
   { text, threadId }: Words,
   now: number,
 ): Promise<string> {
@@ -105,7 +108,7 @@ async function called(tx: Tx, channelId: string, woken: readonly MemberView[]): 
   const recipients: Recipient[] = [];
   for (const member of woken) {
     const turn = await tx.getTurn({ channelId, agentId: member.id });
-    recipients.push({ ...asNews(member), round: turn?.state === 'waiting' ? 2 : 0 });
+    recipients.push({ ...asNews(member), round: turn?.state === 'waiting' ? 'held' : 'free' });
   }
   return recipients;
 }
@@ -118,7 +121,7 @@ async function speakInDm(
   tx: Tx,
   rules: MessagingRules,
   speaker: Speaker,
-  channel: ChannelRow,
+  channel: Channel,
   { text, threadId }: Words,
   now: number,
 ): Promise<Answered | Unanswered> {
@@ -151,7 +154,7 @@ async function speakInDm(
 }
 
 /** A thread has one beginning: whatever in it is named, that is meant. */
-async function threadOf(tx: Tx, channel: ChannelRow, id: string): Promise<string> {
+async function threadOf(tx: Tx, channel: Channel, id: string): Promise<string> {
   const parent = await tx.getMessage({ id });
   if (parent?.channelId !== channel.id || parent.deletedAt !== null) {
     throw new SubstratError('not_found', `There is no message ${shorten(id)} in ${channel.id} to answer in a thread.`);
@@ -161,6 +164,6 @@ async function threadOf(tx: Tx, channel: ChannelRow, id: string): Promise<string
 
 async function treesOf(tx: Tx, members: readonly MemberView[]): Promise<string[]> {
   const trees = [];
-  for (const { id } of members) trees.push(((await tx.getAgent({ id })) as AgentRow).treeId);
+  for (const { id } of members) trees.push(((await tx.getAgent({ id })) as Agent).treeId);
   return trees;
 }

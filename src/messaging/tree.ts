@@ -1,10 +1,11 @@
+import type { Agent } from '../core/agent.ts';
 import { checkName, keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import { checkLine } from '../core/line.ts';
 import type { PersonaChoice } from '../core/persona.ts';
 import { isInScope, narrow, type Scope } from '../core/scope.ts';
-import type { AgentRow, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 import { settleBroadcasts } from './broadcasts.ts';
 import { joinTeam } from './channels.ts';
 import { answer } from './replies.ts';
@@ -19,7 +20,7 @@ export interface TreeLimits {
 export interface NewAgent {
   readonly id?: string;
   readonly name: string;
-  readonly parent: AgentRow | null;
+  readonly parent: Agent | null;
   readonly role: string;
   readonly instructions: string;
   readonly provider: string;
@@ -36,7 +37,7 @@ export interface NewAgent {
 }
 
 /** Adds an agent to a tree, or a new tree. Names are unique one hop around, handles everywhere and for ever. */
-export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, now: number): Promise<AgentRow> {
+export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, now: number): Promise<Agent> {
   const { parent, name } = wanted;
   checkName(name);
   checkLine('The role', wanted.role);
@@ -47,7 +48,7 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
     throw new SubstratError('name_taken', `The name "${name}" is taken by the agent ${owner.id} (${owner.handle}).`);
   }
   if (parent) await checkCaps(tx, limits, parent);
-  const agent: AgentRow = {
+  const agent: Agent = {
     id,
     treeId: parent?.treeId ?? id,
     parentId: parent?.id ?? null,
@@ -64,13 +65,13 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
     workspaceId: wanted.workspaceId,
     tools: await scopeWithin(tx, parent, wanted.tools),
     persona: wanted.persona?.name ?? null,
-    personaArgs: wanted.persona ? JSON.stringify(wanted.persona.arguments) : null,
+    personaArgs: wanted.persona?.arguments ?? null,
     session: null,
-    lostSession: 0,
+    lostSession: false,
     nodeId: wanted.nodeId,
     spawnedBy: wanted.spawnedBy,
-    ready: wanted.spawnedBy === null ? 1 : 0,
-    completing: 0,
+    ready: wanted.spawnedBy === null,
+    completing: false,
     restUntil: 0,
     rests: 0,
     pausedAt: null,
@@ -93,7 +94,7 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
  * Ends an agent and everything below it in one transaction: its runs are fenced, its deliveries die, requests to it are
  * answered with an error, requests from it are closed. Answers the runs that were fenced, whose processes must end.
  */
-export async function terminateAgent(tx: Tx, agent: AgentRow, reason: string, now: number): Promise<string[]> {
+export async function terminateAgent(tx: Tx, agent: Agent, reason: string, now: number): Promise<string[]> {
   const doomed = await tx.listSubtree({ id: agent.id });
   const fenced: string[] = [];
   // First every end, then the answers: an answer to an agent of the same subtree must not wake it.
@@ -123,24 +124,24 @@ export async function terminateAgent(tx: Tx, agent: AgentRow, reason: string, no
 }
 
 /** A child's tools never exceed what holds for its parent. */
-async function scopeWithin(tx: Tx, parent: AgentRow | null, tools: readonly string[] | null): Promise<Scope> {
+async function scopeWithin(tx: Tx, parent: Agent | null, tools: readonly string[] | null): Promise<Scope> {
   const allowed = parent && narrow(parent.tools, await tx.getScope({ id: parent.id }));
   if (!tools) return allowed;
   const beyond = tools.filter((tool) => !isInScope(allowed, tool));
   if (beyond.length > 0) {
     throw new SubstratError('forbidden', `A child cannot have tools that its parent lacks: ${beyond.join(', ')}.`);
   }
-  return JSON.stringify([...new Set(tools)]);
+  return [...new Set(tools)];
 }
 
 /** Whoever has that name where the new agent, or its parent, would meet it. */
-async function nameOwner(tx: Tx, parent: AgentRow | null, nameKey: string): Promise<AgentRow | null> {
+async function nameOwner(tx: Tx, parent: Agent | null, nameKey: string): Promise<Agent | null> {
   if (!parent) return tx.getRootByName({ nameKey });
   if (parent.nameKey === nameKey) return parent;
   return tx.getNeighbour({ id: parent.id, parentId: parent.parentId ?? '', nameKey });
 }
 
-export async function freeHandle(tx: Tx, parent: AgentRow | null, name: string): Promise<string> {
+export async function freeHandle(tx: Tx, parent: Agent | null, name: string): Promise<string> {
   const taken = async (handle: string) => (await tx.getParticipant({ handleKey: keyOf(handle) })) !== null;
   if (!(await taken(name))) return name;
   const long = parent ? `${parent.handle}.${name}` : name;
@@ -150,7 +151,7 @@ export async function freeHandle(tx: Tx, parent: AgentRow | null, name: string):
   }
 }
 
-async function checkCaps(tx: Tx, limits: TreeLimits, parent: AgentRow): Promise<void> {
+async function checkCaps(tx: Tx, limits: TreeLimits, parent: Agent): Promise<void> {
   const refuse = (what: string, key: string, cap: number) => {
     throw new SubstratError('cap_reached', `${what} (limits.${key} = ${cap}).`);
   };

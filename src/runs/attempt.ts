@@ -1,7 +1,8 @@
+import type { Agent } from '../core/agent.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
-import type { RunMessageType } from '../core/run.ts';
+import type { Run, RunMessageType } from '../core/run.ts';
 import { narrow, type Scope } from '../core/scope.ts';
-import type { AgentRow, RunRow, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 import type { RunSpans } from './spans.ts';
 
 /** How far the record of an attempt has come. */
@@ -39,8 +40,8 @@ export interface Attempt {
 }
 
 export function createAttempt(
-  run: RunRow,
-  agent: AgentRow,
+  run: Run,
+  agent: Agent,
   {
     step = 0,
     called = false,
@@ -68,7 +69,7 @@ export function createAttempt(
 export function takePersona(attempt: Attempt, persona: PersonaPrompt | null): void {
   if (persona === null) return;
   attempt.persona = persona;
-  attempt.widest = JSON.stringify(withinScope(persona.tools, attempt.widest));
+  attempt.widest = withinScope(persona.tools, attempt.widest);
 }
 
 /**
@@ -112,9 +113,9 @@ export async function record(tx: Tx, attempt: Attempt, entries: readonly Entry[]
       tool: entry.tool ?? null,
       callId: entry.callId ?? null,
       callKey: entry.callKey ?? null,
-      content: JSON.stringify(entry.content),
-      isError: entry.isError ? 1 : 0,
-      effect: entry.effect ? 1 : 0,
+      content: entry.content,
+      isError: entry.isError ?? false,
+      effect: entry.effect ?? false,
       createdAt: now,
     });
   }

@@ -1,5 +1,7 @@
+import type { Agent } from '../core/agent.ts';
 import { shorten } from '../core/agent.ts';
-import type { AgentRow, RunRow, Store, Tx } from '../store/store.ts';
+import type { Run } from '../core/run.ts';
+import type { Store, Tx } from '../store/store.ts';
 import { type Correspondence, failRun } from './endings.ts';
 import { pauseAgent } from './pause.ts';
 
@@ -26,10 +28,10 @@ export function suspectFrom(maxDeaths: number): number | null {
 }
 
 /** Counts a death of the daemon for the runs that were under way at it. Answers the one that has to be set aside, if any. */
-export async function countDeath(tx: Tx, runs: readonly RunRow[], rules: DeathRules): Promise<RunRow | null> {
+export async function countDeath(tx: Tx, runs: readonly Run[], rules: DeathRules): Promise<Run | null> {
   const { maxDeaths, boot } = rules;
   if (maxDeaths === 0) return null;
-  const suspects: RunRow[] = [];
+  const suspects: Run[] = [];
   for (const run of runs) {
     if (boot !== null && run.boot !== boot) {
       await tx.setDeaths({ id: run.id, deaths: 0, deathsEver: 0, records: 0 });
@@ -42,13 +44,13 @@ export async function countDeath(tx: Tx, runs: readonly RunRow[], rules: DeathRu
     await tx.setDeaths({ id: run.id, ...counted, records: Math.max(Number(made), run.recordsAtDeath) });
     if (before >= maxDeaths - 1) suspects.push(run);
   }
-  return suspects.length === 1 ? (suspects[0] as RunRow) : null;
+  return suspects.length === 1 ? (suspects[0] as Run) : null;
 }
 
 /** Ends a run for good that has killed the daemon too often, pauses its agent and tells the person why. */
-export async function setAside(tx: Tx, correspondence: Correspondence, run: RunRow, now: number): Promise<void> {
-  const agent = (await tx.getAgent({ id: run.agentId })) as AgentRow;
-  const { deaths } = (await tx.getRun({ id: run.id })) as RunRow;
+export async function setAside(tx: Tx, correspondence: Correspondence, run: Run, now: number): Promise<void> {
+  const agent = (await tx.getAgent({ id: run.agentId })) as Agent;
+  const { deaths } = (await tx.getRun({ id: run.id })) as Run;
   const times = deaths === 1 ? 'once' : `${deaths} times in a row`;
   const reason = `The daemon died ${times} while the run ${run.id} was under way.`;
   await pauseAgent(tx, correspondence, agent, reason, now);
@@ -66,7 +68,7 @@ export async function clearSuspects(store: Store, nodeId: string): Promise<void>
   await store.write((tx) => tx.clearDeaths({ nodeId }));
 }
 
-async function evidence(tx: Tx, run: RunRow): Promise<string> {
+async function evidence(tx: Tx, run: Run): Promise<string> {
   const trigger = run.triggerId === null ? null : await tx.getMessage({ id: run.triggerId });
   const last = await tx.getLastRecord({ runId: run.id });
   const started = trigger ? `It was started by the message ${trigger.id}: "${shorten(trigger.text, 200)}".` : '';

@@ -1,24 +1,25 @@
+import type { Agent } from '../core/agent.ts';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { delayBefore, type FailureKind, retryRules } from '../core/failure.ts';
-import type { StopReason } from '../core/run.ts';
-import type { AgentRow, RunRow, Tx } from '../store/store.ts';
+import type { Run, StopReason } from '../core/run.ts';
+import type { Tx } from '../store/store.ts';
 import type { Attempt } from './attempt.ts';
 import { inject } from './start.ts';
 
 /** What the end of a run means for others; the daemon wires it to the messages. */
 export interface Correspondence {
-  answerServed(tx: Tx, run: RunRow, finalText: string, now: number): Promise<void>;
+  answerServed(tx: Tx, run: Run, finalText: string, now: number): Promise<void>;
   /** Its final text goes to those whose broadcasts it carried. Returns whether anybody gets it. */
-  answerBroadcasts(tx: Tx, run: RunRow, finalText: string, now: number): Promise<boolean>;
+  answerBroadcasts(tx: Tx, run: Run, finalText: string, now: number): Promise<boolean>;
   /** Nobody need wait for the agent any more: broadcasts that waited for it alone are closed. */
   settleBroadcasts(tx: Tx, agentId: string, now: number): Promise<void>;
   closeDueBroadcasts(tx: Tx, now: number): Promise<void>;
-  failServed(tx: Tx, run: RunRow, reason: string, now: number): Promise<void>;
-  tellPerson(tx: Tx, agent: AgentRow, text: string, now: number): Promise<void>;
-  tellPayer(tx: Tx, agent: AgentRow, personId: string, text: string, now: number): Promise<void>;
+  failServed(tx: Tx, run: Run, reason: string, now: number): Promise<void>;
+  tellPerson(tx: Tx, agent: Agent, text: string, now: number): Promise<void>;
+  tellPayer(tx: Tx, agent: Agent, personId: string, text: string, now: number): Promise<void>;
   expireRequests(tx: Tx, now: number): Promise<number>;
-  terminateAgent(tx: Tx, agent: AgentRow, reason: string, now: number): Promise<string[]>;
+  terminateAgent(tx: Tx, agent: Agent, reason: string, now: number): Promise<string[]>;
   /** Its turn in the channels whose posts it carried is over. */
   endTurns(tx: Tx, agentId: string, now: number): Promise<void>;
   /** It will be a while until it goes on: others need not wait for it. */
@@ -54,7 +55,7 @@ export async function completeRun(
 }
 
 /** A run of a channel that called no tool and owed nobody a reply: nobody has heard of it. */
-async function wasIdle(tx: Tx, run: RunRow, attempt: Attempt): Promise<boolean> {
+async function wasIdle(tx: Tx, run: Run, attempt: Attempt): Promise<boolean> {
   if (attempt.progress.called || run.serves !== null || run.triggerId === null) return false;
   const trigger = await tx.getMessage({ id: run.triggerId });
   const channel = trigger && (await tx.getChannel({ id: trigger.channelId }));
@@ -65,12 +66,12 @@ async function wasIdle(tx: Tx, run: RunRow, attempt: Attempt): Promise<boolean> 
 export async function failAttempt(
   tx: Tx,
   correspondence: Correspondence,
-  run: RunRow,
+  run: Run,
   failure: Failure,
   limits: { readonly maxAttempts: number },
   now: number,
 ): Promise<void> {
-  const agent = (await tx.getAgent({ id: run.agentId })) as AgentRow;
+  const agent = (await tx.getAgent({ id: run.agentId })) as Agent;
   if (failure.kind === 'bad_session') await dropSession(tx, correspondence, agent, now);
   const rule = retryRules[failure.kind];
   const failures = run.failures + (rule.counts ? 1 : 0);
@@ -102,7 +103,7 @@ export async function failAttempt(
 }
 
 /** The provider does not know the session: the next attempt begins a new one with the journal of the conversation. */
-async function dropSession(tx: Tx, correspondence: Correspondence, agent: AgentRow, now: number): Promise<void> {
+async function dropSession(tx: Tx, correspondence: Correspondence, agent: Agent, now: number): Promise<void> {
   await tx.loseSession({ id: agent.id });
   if (agent.lostSession) return;
   const text = `${agent.handle} begins a new session: ${agent.provider} does not know the old one any more. It is told what was said before, but not what it did and thought on the way.`;
@@ -124,25 +125,19 @@ export async function cancelRun(
   }
   // A run that has not started is cancelled with what it would have carried.
   if (run.attempt === 0) await inject(tx, run);
-  const current = (await tx.getRun({ id: runId })) as RunRow;
+  const current = (await tx.getRun({ id: runId })) as Run;
   await endBadly(tx, correspondence, current, { state: 'cancelled', reason, stopReason: 'cancelled' }, now);
 }
 
 /** Fails for good, whatever its attempts. */
-export function failRun(
-  tx: Tx,
-  correspondence: Correspondence,
-  run: RunRow,
-  reason: string,
-  now: number,
-): Promise<void> {
+export function failRun(tx: Tx, correspondence: Correspondence, run: Run, reason: string, now: number): Promise<void> {
   return endBadly(tx, correspondence, run, { state: 'failed', reason, stopReason: 'error' }, now);
 }
 
 async function endBadly(
   tx: Tx,
   correspondence: Correspondence,
-  run: RunRow,
+  run: Run,
   end: { state: 'failed' | 'cancelled'; reason: string; stopReason: StopReason },
   now: number,
 ): Promise<void> {
@@ -155,7 +150,7 @@ async function endBadly(
 }
 
 /** However an attempt ends: the children that it spawned may run, and the agent does what is left to do. */
-async function afterAttempt(tx: Tx, correspondence: Correspondence, run: RunRow, now: number): Promise<void> {
+async function afterAttempt(tx: Tx, correspondence: Correspondence, run: Run, now: number): Promise<void> {
   for (const { id } of await tx.readySpawned({ runId: run.id })) await tx.wakeAgent({ agentId: id, now });
   const agent = await tx.getAgent({ id: run.agentId });
   const ended = (await tx.getRun({ id: run.id }))?.endedAt !== null;
@@ -166,7 +161,7 @@ async function afterAttempt(tx: Tx, correspondence: Correspondence, run: RunRow,
 }
 
 /** Whoever joins an external agent next gets the requests that the last one left open. */
-async function returnUnanswered(tx: Tx, run: RunRow): Promise<void> {
+async function returnUnanswered(tx: Tx, run: Run): Promise<void> {
   for (const delivery of await tx.listCarried({ runId: run.id })) {
     if (delivery.deliveryKind === 'request' && delivery.requestState === 'open') {
       await tx.returnDelivery({ messageId: delivery.messageId, agentId: run.agentId });
@@ -174,7 +169,7 @@ async function returnUnanswered(tx: Tx, run: RunRow): Promise<void> {
   }
 }
 
-async function tellEnded(tx: Tx, run: RunRow, state: string, error: string | null, now: number): Promise<void> {
+async function tellEnded(tx: Tx, run: Run, state: string, error: string | null, now: number): Promise<void> {
   const { id: runId, agentId } = run;
   const deliveries = state === 'completed' ? 'acknowledged' : 'dead';
   await tx.appendEvent({ type: 'delivery_updated', at: now, agentId, data: { agentId, runId, state: deliveries } });

@@ -1,6 +1,7 @@
+import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { type Tracer, under } from '../core/tracing.ts';
-import type { AgentRow, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { type Attempt, createAttempt, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun } from './endings.ts';
 import type { AskPersona } from './run-turn.ts';
@@ -120,10 +121,10 @@ export class ExternalRuns {
 
   async #open(agentId: string): Promise<Attempt> {
     const { store, clock, nodeId, tracer, askPersona, turnTimeoutMs, correspondence } = this.#options;
-    const joining = (await store.read((tx) => tx.getAgent({ id: agentId }))) as AgentRow;
+    const joining = (await store.read((tx) => tx.getAgent({ id: agentId }))) as Agent;
     const persona = await askPersona(joining, { timeoutMs: turnTimeoutMs });
     const { run, agent, scope } = await store.write(async (tx) => {
-      const agent = (await tx.getAgent({ id: agentId })) as AgentRow;
+      const agent = (await tx.getAgent({ id: agentId })) as Agent;
       if (agent.terminatedAt !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
       // A run whose end could not be stored, or of which nobody knows that it was opened.
       const open = await tx.getLiveRun({ agentId });

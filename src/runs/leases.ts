@@ -1,4 +1,4 @@
-import type { RunRow } from '../store/store.ts';
+import type { Run } from '../core/run.ts';
 
 /**
  * Tells which runs have lost their lease. Clocks of nodes differ and can be set: a lease that looks expired is lost only if
@@ -21,7 +21,7 @@ export class LeaseWatch {
   }
 
   /** Of the runs that are under way elsewhere, those whose lease is lost. */
-  look(runs: readonly RunRow[], now: number): RunRow[] {
+  look(runs: readonly Run[], now: number): Run[] {
     const at = this.#monotonic();
     const seen = runs.map(({ id, leaseUntil: until }) => {
       const before = this.#seen.get(id);

@@ -1,11 +1,12 @@
-import type { AgentRow, Tx } from '../store/store.ts';
+import type { Agent } from '../core/agent.ts';
+import type { Tx } from '../store/store.ts';
 import type { Correspondence } from './endings.ts';
 
 /** The agent takes no turn until it is resumed, and no further attempt of one; what is sent to it waits. */
 export async function pauseAgent(
   tx: Tx,
   correspondence: Pick<Correspondence, 'passTurns'>,
-  { id: agentId }: AgentRow,
+  { id: agentId }: Agent,
   reason: string,
   now: number,
 ): Promise<void> {
@@ -18,7 +19,7 @@ export async function pauseAgent(
 export async function resumeAgent(
   tx: Tx,
   correspondence: Pick<Correspondence, 'passStaleTurns'>,
-  { id: agentId }: AgentRow,
+  { id: agentId }: Agent,
   { turnTimeoutMs }: { readonly turnTimeoutMs: number },
   now: number,
 ): Promise<void> {

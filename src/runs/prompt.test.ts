@@ -25,7 +25,7 @@ const hostile = fc
 describe('buildInstructions()', () => {
   test('tells every agent that has it of do_nothing, in a channel or not', () => {
     const told = (tools: string[] | null, provider = 'scripted') =>
-      buildInstructions({ ...agent, tools: tools && JSON.stringify(tools), provider }, [], []);
+      buildInstructions({ ...agent, tools, provider }, [], []);
     expect(told(null)).toContain('- Call do_nothing when a message needs no response from you');
     expect(told(null, 'external')).toContain('- Call do_nothing when news needs no response from you');
     expect(told(['send_message'])).not.toContain('do_nothing');

@@ -1,9 +1,12 @@
+import type { Agent } from '../core/agent.ts';
 import { shorten } from '../core/agent.ts';
+import type { Channel } from '../core/channel.ts';
 import { escapeHeaders, escapeSection, quote, renderMessage } from '../core/header.ts';
 import { toLine } from '../core/line.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
-import type { AgentRow, BlockView, ChannelRow } from '../store/store.ts';
+import { isInScope } from '../core/scope.ts';
+import type { BlockView } from '../store/store.ts';
 
 /** How much of a lost conversation is told, in characters, and how much of each text in it. */
 export const MAX_CONVERSATION = 60_000;
@@ -63,9 +66,9 @@ export interface Section {
 
 /** The system prompt, section by section. */
 export function instructionSections(
-  agent: Pick<AgentRow, 'name' | 'role' | 'instructions' | 'tools' | 'provider'>,
+  agent: Pick<Agent, 'name' | 'role' | 'instructions' | 'tools' | 'provider'>,
   blocks: readonly Pick<BlockView, 'label' | 'text'>[],
-  channels: readonly Pick<ChannelRow, 'id' | 'topic'>[],
+  channels: readonly Pick<Channel, 'id' | 'topic'>[],
   persona: PersonaPrompt | null = null,
 ): Section[] {
   const sections: Section[] = [
@@ -86,14 +89,10 @@ export function buildInstructions(...described: Parameters<typeof instructionSec
     .join('\n\n');
 }
 
-function renderGuidance({ provider, tools }: Pick<AgentRow, 'provider' | 'tools'>): string {
+function renderGuidance({ provider, tools }: Pick<Agent, 'provider' | 'tools'>): string {
   const work = provider === 'external' ? EXTERNAL_GUIDANCE : GUIDANCE;
   const nothing = provider === 'external' ? EXTERNAL_DO_NOTHING : DO_NOTHING;
-  return [TEAM, work, ...(inScope(tools, 'do_nothing') ? [nothing] : []), HEADERS].join('\n');
-}
-
-function inScope(tools: string | null, name: string): boolean {
-  return tools === null || (JSON.parse(tools) as string[]).includes(name);
+  return [TEAM, work, ...(isInScope(tools, 'do_nothing') ? [nothing] : []), HEADERS].join('\n');
 }
 
 /** What a persona says can hold documents of anybody's: no header of ours can be forged in it. */
@@ -105,18 +104,15 @@ function renderPersona({ system, messages }: PersonaPrompt): string {
 }
 
 /** The blocks, each under its label, and how to change them for those who can. */
-function renderMemory(
-  { tools }: Pick<AgentRow, 'tools'>,
-  blocks: readonly Pick<BlockView, 'label' | 'text'>[],
-): string {
-  const ways = Object.entries(MEMORY_GUIDANCE).filter(([tool]) => inScope(tools, tool));
+function renderMemory({ tools }: Pick<Agent, 'tools'>, blocks: readonly Pick<BlockView, 'label' | 'text'>[]): string {
+  const ways = Object.entries(MEMORY_GUIDANCE).filter(([tool]) => isInScope(tools, tool));
   if (blocks.length === 0 && ways.length === 0) return '';
   const guidance = ways.map(([, text]) => `- ${text}`).join('\n');
   const rendered = blocks.map(({ label, text }) => `### ${label}\n${escapeSection(text)}`);
   return [MEMORY, guidance, ...rendered].filter(Boolean).join('\n\n');
 }
 
-function renderChannels(channels: readonly Pick<ChannelRow, 'id' | 'topic'>[]): string {
+function renderChannels(channels: readonly Pick<Channel, 'id' | 'topic'>[]): string {
   if (channels.length === 0) return '';
   const lines = channels.map(({ id, topic }) => `- #${id}${topic.trim() ? `: ${escapeSection(oneLine(topic))}` : ''}`);
   return [CHANNELS, ...lines].join('\n');

@@ -1,5 +1,7 @@
+import type { Agent } from '../core/agent.ts';
+import type { Run } from '../core/run.ts';
 import { dayOf } from '../core/run.ts';
-import type { AgentRow, DeliveryView, RunRow, Tx } from '../store/store.ts';
+import type { DeliveryView, Tx } from '../store/store.ts';
 
 /** Who has runs left when a run is claimed. */
 export interface Purse {
@@ -20,7 +22,7 @@ export async function spentPeople(tx: Tx, runsPerDay: (handle: string) => number
  */
 export async function payableOf<T extends Pick<DeliveryView, 'payerId'>>(
   tx: Tx,
-  run: RunRow,
+  run: Run,
   pending: readonly T[],
   { maxTreeRuns, spent }: Purse,
 ): Promise<readonly T[]> {
@@ -35,8 +37,8 @@ export async function payableOf<T extends Pick<DeliveryView, 'payerId'>>(
 /** Charges a run that has begun to the person at whose word its chain began. Returns what to tell them, if it was their last. */
 export async function chargeRun(
   tx: Tx,
-  run: RunRow,
-  agent: AgentRow,
+  run: Run,
+  agent: Agent,
   runsPerDay: (handle: string) => number,
   now: number,
 ): Promise<{ readonly personId: string; readonly text: string } | null> {

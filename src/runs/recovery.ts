@@ -1,4 +1,6 @@
-import type { AgentRow, RunRow, Store } from '../store/store.ts';
+import type { Agent } from '../core/agent.ts';
+import type { Run } from '../core/run.ts';
+import type { Store } from '../store/store.ts';
 import { createAttempt } from './attempt.ts';
 import { countDeath, type DeathRules, setAside } from './deaths.ts';
 import { type Correspondence, completeRun, failAttempt } from './endings.ts';
@@ -31,9 +33,9 @@ export async function recoverRuns(options: RecoveryOptions): Promise<string[]> {
   );
   await store.write(async (tx) => {
     const now = clock();
-    const turns: RunRow[] = [];
+    const turns: Run[] = [];
     for (const run of orphans) {
-      const agent = (await tx.getAgent({ id: run.agentId })) as AgentRow;
+      const agent = (await tx.getAgent({ id: run.agentId })) as Agent;
       if (agent.provider !== 'external') turns.push(run);
       else await completeRun(tx, correspondence, createAttempt(run, agent), { finalText: '' }, now);
     }

@@ -1,10 +1,11 @@
+import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { troubleOf } from '../core/failure.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import { cleanText } from '../core/text.ts';
 import { errorCode, inSpan, under } from '../core/tracing.ts';
 import type { Provider, ProviderEvent, Turn } from '../providers/provider.ts';
-import type { AgentRow, RunRow, Store, Tx } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import { type Attempt, advance, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun, type Failure, failAttempt } from './endings.ts';
 import { EventBatch } from './event-batch.ts';
@@ -30,7 +31,7 @@ export interface TurnDependencies {
 }
 
 /** Who has no persona does not wait. */
-export type AskPersona = (agent: AgentRow, limits: { readonly timeoutMs: number }) => Promise<PersonaPrompt | null>;
+export type AskPersona = (agent: Agent, limits: { readonly timeoutMs: number }) => Promise<PersonaPrompt | null>;
 
 export interface Prices {
   readonly input: number;

@@ -1,6 +1,7 @@
+import type { Run } from '../core/run.ts';
 import { dayOf } from '../core/run.ts';
 import type { Tracer } from '../core/tracing.ts';
-import type { RunRow, Store, Tx } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import { watchClock } from './clock-steps.ts';
 import { countDeath, setAside, suspectFrom } from './deaths.ts';
 import type { Correspondence } from './endings.ts';
@@ -255,7 +256,7 @@ export class Scheduler {
   }
 
   /** Runs of a node that is not heard of are tried again. For another node's runs that counts like its death. */
-  async #giveBack(tx: Tx, runs: readonly RunRow[], now: number): Promise<void> {
+  async #giveBack(tx: Tx, runs: readonly Run[], now: number): Promise<void> {
     const { nodeId, correspondence, maxAttempts, maxDeaths } = this.#options;
     const byNode = Map.groupBy(runs, (run) => run.nodeId);
     for (const [node, lost] of byNode) {

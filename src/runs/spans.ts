@@ -1,6 +1,8 @@
+import type { Agent } from '../core/agent.ts';
 import { shorten } from '../core/agent.ts';
+import type { Run } from '../core/run.ts';
 import type { Span, Tracer } from '../core/tracing.ts';
-import type { AgentRow, DeliveryView, RunRow, Tx } from '../store/store.ts';
+import type { DeliveryView, Tx } from '../store/store.ts';
 
 /** Of the calls that a provider tells of, so many can be under way: a program can tell anything. */
 const MAX_CALLS = 1000;
@@ -31,8 +33,8 @@ export async function traceOf(
 /** Opens the spans of an attempt, below the message that started it, whichever process and whenever that was posted. */
 export function openRunSpans(
   tracer: Tracer,
-  run: RunRow,
-  agent: AgentRow,
+  run: Run,
+  agent: Agent,
   { parent, links, messages, built }: ClaimTrace,
   since: number,
 ): RunSpans {
@@ -42,7 +44,7 @@ export function openRunSpans(
   return new RunSpans(span);
 }
 
-export function startRunSpan(tracer: Tracer, run: RunRow, agent: AgentRow, from: Parameters<Tracer['start']>[2]): Span {
+export function startRunSpan(tracer: Tracer, run: Run, agent: Agent, from: Parameters<Tracer['start']>[2]): Span {
   const attributes = {
     'gen_ai.operation.name': 'invoke_agent',
     'gen_ai.provider.name': agent.provider,

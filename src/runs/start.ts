@@ -1,8 +1,10 @@
+import type { Agent } from '../core/agent.ts';
 import { shorten, USER, USER_ID } from '../core/agent.ts';
+import type { Channel } from '../core/channel.ts';
 import { answersBroadcasts, type Carried, chooseCarried } from '../core/delivery.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
-import type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
-import type { AgentRow, BlockView, ChannelRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
+import type { CarriedKind, CarriedMessage, JournalEntry, Run, RunRecord } from '../core/run.ts';
+import type { BlockView, DeliveryView, Tx } from '../store/store.ts';
 import { type Attempt, advance, createAttempt, type Progress, record, scopeNow } from './attempt.ts';
 import {
   buildInstructions,
@@ -29,8 +31,8 @@ const MAX_PAST_TURNS = 50;
 /** An attempt that is claimed and knows what to do. */
 export interface Started {
   readonly attempt: Attempt;
-  readonly run: RunRow;
-  readonly agent: AgentRow;
+  readonly run: Run;
+  readonly agent: Agent;
   readonly messages: readonly CarriedMessage[];
   readonly journal: readonly JournalEntry[];
   /** Null until its persona has been asked. */
@@ -46,11 +48,11 @@ export interface Started {
  */
 export async function startRun(
   tx: Tx,
-  run: RunRow,
+  run: Run,
   now: number,
   { traced = false, purse = null }: { readonly traced?: boolean; readonly purse?: Purse | null } = {},
 ): Promise<Started | null> {
-  const agent = (await tx.getAgent({ id: run.agentId })) as AgentRow;
+  const agent = (await tx.getAgent({ id: run.agentId })) as Agent;
   const carried = run.attempt === 1 ? await inject(tx, run, purse) : await tx.listCarried({ runId: run.id });
   if (carried.length === 0) return null;
 
@@ -94,7 +96,7 @@ export async function startRun(
 export async function writePrompt(
   tx: Tx,
   attempt: Attempt,
-  agent: AgentRow,
+  agent: Agent,
   prompt: string,
   now: number,
 ): Promise<{ readonly instructions: string; readonly progress: Progress }> {
@@ -109,7 +111,7 @@ export async function writePrompt(
 /** The system prompt: what the agent is, remembers, can be heard in and has to know. */
 export async function instructionsOf(
   tx: Tx,
-  agent: AgentRow,
+  agent: Agent,
   attempt: Pick<Attempt, 'agentId' | 'widest' | 'persona'>,
 ): Promise<string> {
   const tools = await scopeNow(tx, attempt);
@@ -118,7 +120,7 @@ export async function instructionsOf(
 
 async function build(
   tx: Tx,
-  agent: AgentRow,
+  agent: Agent,
   carried: readonly DeliveryView[],
   journal: readonly JournalEntry[],
 ): Promise<Pick<Started, 'messages' | 'prompt'> & { shown: Map<string, number> }> {
@@ -128,15 +130,15 @@ async function build(
 }
 
 /** What stands in an agent's system prompt beside its instructions: its memory, and where it can be heard. */
-async function known(tx: Tx, agent: AgentRow): Promise<[BlockView[], ChannelRow[]]> {
+async function known(tx: Tx, agent: Agent): Promise<[BlockView[], Channel[]]> {
   const joined = await tx.listJoined({ participantId: agent.id, limit: MAX_CHANNELS });
   return [await tx.listSeenBlocks({ readerId: agent.id }), joined.filter(({ teamOf }) => teamOf === null)];
 }
 
 /** The prompt that a turn would begin with now, section by section: what is known of it before it is there. */
-export async function previewPrompt(tx: Tx, agent: AgentRow, persona: PersonaPrompt | null): Promise<Section[]> {
+export async function previewPrompt(tx: Tx, agent: Agent, persona: PersonaPrompt | null): Promise<Section[]> {
   const scope = await tx.getScope({ id: agent.id });
-  const tools = persona === null ? scope : JSON.stringify(withinScope(persona.tools, scope));
+  const tools = persona === null ? scope : withinScope(persona.tools, scope);
   const sections = instructionSections({ ...agent, tools }, ...(await known(tx, agent)), persona);
   const sizes = await tx.listPendingSizes({ agentId: agent.id, limit: MAX_CARRIED });
   const pending = (await tx.listPending({ agentId: agent.id, limit: readable(sizes) })).map((delivery) => ({
@@ -150,7 +152,7 @@ export async function previewPrompt(tx: Tx, agent: AgentRow, persona: PersonaPro
 }
 
 /** Chooses what the run carries and marks it; the run knows from then on what it serves, and who pays for it. */
-export async function inject(tx: Tx, run: RunRow, purse: Purse | null = null): Promise<readonly DeliveryView[]> {
+export async function inject(tx: Tx, run: Run, purse: Purse | null = null): Promise<readonly DeliveryView[]> {
   const pending = await tx.listPendingSizes({ agentId: run.agentId, limit: MAX_CARRIED });
   const payable = purse ? await payableOf(tx, run, pending, purse) : pending;
   const { serves, deliveries: chosen } = withinReason(chooseCarried(payable));
@@ -196,7 +198,7 @@ function withinReason<T extends Sized>(chosen: Carried<T>): Carried<T> {
 /** What is carried, and what others said in the same channels since the agent last looked, in the order of posting. */
 async function withContext(
   tx: Tx,
-  agent: AgentRow,
+  agent: Agent,
   carried: readonly DeliveryView[],
 ): Promise<{ messages: CarriedMessage[]; shown: Map<string, number> }> {
   const shown = new Map<string, number>();
@@ -273,18 +275,18 @@ async function conversationOf(tx: Tx, agentId: string): Promise<string[]> {
 }
 
 /** What earlier attempts said, which of their calls succeeded, and of which nobody knows. */
-function journalOf(records: readonly RunMessageRow[]): JournalEntry[] {
-  const calls = new Map<string, RunMessageRow>();
+function journalOf(records: readonly RunRecord[]): JournalEntry[] {
+  const calls = new Map<string, RunRecord>();
   const journal: JournalEntry[] = [];
   const ended = new Set(records.flatMap((row) => (row.type === 'tool_return_message' ? (row.callId ?? []) : [])));
   for (const row of records) {
-    if (row.type === 'assistant_message') journal.push({ type: 'text', text: JSON.parse(row.content) as string });
+    if (row.type === 'assistant_message') journal.push({ type: 'text', text: String(row.content) });
     if (row.type === 'tool_call_message' && row.callId) {
       calls.set(row.callId, row);
       // Only what was written down before it began has a key.
       if (row.callKey && row.tool && !ended.has(row.callId)) {
         const result = { outcome: 'unknown' };
-        journal.push({ type: 'call', tool: row.tool, arguments: JSON.parse(row.content), result });
+        journal.push({ type: 'call', tool: row.tool, arguments: row.content, result });
       }
     }
     if (row.type !== 'tool_return_message' || row.isError || !row.callId) continue;
@@ -293,8 +295,8 @@ function journalOf(records: readonly RunMessageRow[]): JournalEntry[] {
     journal.push({
       type: 'call',
       tool: call.tool,
-      arguments: JSON.parse(call.content),
-      result: JSON.parse(row.content),
+      arguments: call.content,
+      result: row.content,
     });
   }
   return journal.slice(-MAX_JOURNAL);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Agent } from '../core/agent.ts';
 import { addAgent, type StoreKit, send, startRun } from './store.testkit.ts';
-import type { AgentCursor, AgentRow } from './store.ts';
+import type { AgentCursor } from './store.ts';
 
 export function testAgents({ read, write }: StoreKit): void {
   /** A root with two children, the first of which has a child itself. */
@@ -16,7 +17,7 @@ export function testAgents({ read, write }: StoreKit): void {
 
   describe('agents', () => {
     test('come back as they were stored', async () => {
-      const agent = await write((tx) => addAgent(tx, { model: 'm', tools: '["complete"]', instructions: 'Ü\'\n"👍' }));
+      const agent = await write((tx) => addAgent(tx, { model: 'm', tools: ['complete'], instructions: 'Ü\'\n"👍' }));
       expect(await read((tx) => tx.getAgent({ id: agent.id }))).toEqual(agent);
       expect(await read((tx) => tx.getAgent({ id: 'nobody' }))).toBeNull();
     });
@@ -49,26 +50,29 @@ export function testAgents({ read, write }: StoreKit): void {
 
     test('a scope is what the agent and all its ancestors have', async () => {
       const { lead, one, below } = await addTeam();
-      const scope = (agent: AgentRow) => read((tx) => tx.getScope({ id: agent.id }));
+      const scope = (agent: Agent) => read((tx) => tx.getScope({ id: agent.id }));
       expect(await scope(below)).toBeNull();
-      await write((tx) => tx.setScope({ id: lead.id, tools: '["a","b"]' }));
-      expect([await scope(below), await scope(one)]).toEqual(['["a","b"]', '["a","b"]']);
-      await write((tx) => tx.setScope({ id: below.id, tools: '["b","c"]' }));
-      expect([await scope(below), await scope(one)]).toEqual(['["b"]', '["a","b"]']);
+      await write((tx) => tx.setScope({ id: lead.id, tools: ['a', 'b'] }));
+      expect([await scope(below), await scope(one)]).toEqual([
+        ['a', 'b'],
+        ['a', 'b'],
+      ]);
+      await write((tx) => tx.setScope({ id: below.id, tools: ['b', 'c'] }));
+      expect([await scope(below), await scope(one)]).toEqual([['b'], ['a', 'b']]);
       await write((tx) => tx.setScope({ id: lead.id, tools: null }));
-      expect(await scope(below)).toBe('["b","c"]');
+      expect(await scope(below)).toEqual(['b', 'c']);
     });
 
     test('ancestors are the parent, its parent and so on', async () => {
       const { lead, one, below } = await addTeam();
-      const above = async (agent: AgentRow) => idsOf(await read((tx) => tx.listAncestors({ id: agent.id })));
+      const above = async (agent: Agent) => idsOf(await read((tx) => tx.listAncestors({ id: agent.id })));
       expect(await above(below)).toEqual([one.id, lead.id]);
       expect(await above(lead)).toEqual([]);
     });
 
     test('neighbours are parent, children and siblings that live, oldest first', async () => {
       const { lead, one, two, below } = await addTeam();
-      const neighbours = async (agent: AgentRow) => idsOf(await read((tx) => tx.listNeighbours(agent)));
+      const neighbours = async (agent: Agent) => idsOf(await read((tx) => tx.listNeighbours(agent)));
       expect(await neighbours(one)).toEqual([lead.id, two.id, below.id]);
       expect(await neighbours(lead)).toEqual([one.id, two.id]);
       expect(await neighbours(below)).toEqual([one.id]);
@@ -78,7 +82,7 @@ export function testAgents({ read, write }: StoreKit): void {
 
     test('a neighbour is found by its name, one hop away and not further', async () => {
       const { lead, one, two, below } = await addTeam();
-      const find = async ({ id, parentId }: AgentRow, { nameKey }: AgentRow) =>
+      const find = async ({ id, parentId }: Agent, { nameKey }: Agent) =>
         (await read((tx) => tx.getNeighbour({ id, parentId: parentId ?? '', nameKey })))?.id;
       expect(await find(one, lead)).toBe(lead.id);
       expect(await find(one, two)).toBe(two.id);
@@ -127,7 +131,7 @@ export function testAgents({ read, write }: StoreKit): void {
         for (let i = 0; i < 7; i++) agents.push(await addAgent(tx, { createdAt: at + Math.floor(i / 3) }));
         return agents;
       });
-      await write((tx) => tx.setTerminated({ id: (made[0] as AgentRow).id, at: 5 }));
+      await write((tx) => tx.setTerminated({ id: (made[0] as Agent).id, at: 5 }));
       const page = async (all: boolean) => {
         const found: string[] = [];
         let after: AgentCursor | null = { createdAt: at - 1, id: '' };
@@ -147,7 +151,7 @@ export function testAgents({ read, write }: StoreKit): void {
 
     test('a view counts what runs, what it asked and what waits for it', async () => {
       const { lead, one, two } = await addTeam();
-      const counts = async ({ id }: AgentRow) => {
+      const counts = async ({ id }: Agent) => {
         const view = await read((tx) => tx.getAgentView({ id }));
         return [view?.running, view?.asking, view?.pending];
       };
@@ -171,23 +175,23 @@ export function testAgents({ read, write }: StoreKit): void {
         await tx.setCompleting({ id });
         await tx.restAgent({ id, until: 4_000_000_000_000, rests: 2 });
       });
-      const rested = { session: 's', completing: 1, restUntil: 4_000_000_000_000, rests: 2, terminatedAt: null };
+      const rested = { session: 's', completing: true, restUntil: 4_000_000_000_000, rests: 2, terminatedAt: null };
       expect(await now()).toMatchObject(rested);
       await write((tx) => tx.loseSession({ id }));
-      expect(await now()).toMatchObject({ session: null, lostSession: 1, rests: 2 });
+      expect(await now()).toMatchObject({ session: null, lostSession: true, rests: 2 });
       await write((tx) => tx.settleAgent({ id }));
-      expect(await now()).toMatchObject({ lostSession: 0, rests: 0, restUntil: 0 });
+      expect(await now()).toMatchObject({ lostSession: false, rests: 0, restUntil: 0 });
       await write((tx) => tx.setTerminated({ id, at: 7 }));
-      expect(await now()).toMatchObject({ completing: 0, terminatedAt: 7 });
+      expect(await now()).toMatchObject({ completing: false, terminatedAt: 7 });
       const nobody = write((tx) => tx.restAgent({ id: 'nobody', until: 1, rests: 1 }));
       await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
     });
 
     test('what a run spawned becomes ready once', async () => {
       const { lead } = await addTeam();
-      const child = await write((tx) => addAgent(tx, { parent: lead, ready: 0, spawnedBy: `run-${lead.id}` }));
+      const child = await write((tx) => addAgent(tx, { parent: lead, ready: false, spawnedBy: `run-${lead.id}` }));
       expect(await write((tx) => tx.readySpawned({ runId: `run-${lead.id}` }))).toEqual([{ id: child.id }]);
-      expect(await read((tx) => tx.getAgent({ id: child.id }))).toMatchObject({ ready: 1 });
+      expect(await read((tx) => tx.getAgent({ id: child.id }))).toMatchObject({ ready: true });
       expect(await write((tx) => tx.readySpawned({ runId: `run-${lead.id}` }))).toEqual([]);
     });
 
@@ -196,7 +200,7 @@ export function testAgents({ read, write }: StoreKit): void {
         const root = await addAgent(tx, { provider: 'external' });
         return [root, await addAgent(tx, { parent: root, provider: 'external' }), await addAgent(tx, { parent: root })];
       });
-      await write((tx) => tx.setTerminated({ id: (gone as AgentRow).id, at: 1 }));
+      await write((tx) => tx.setTerminated({ id: (gone as Agent).id, at: 1 }));
       expect(idsOf(await read((tx) => tx.listExternalAgents({ nodeId: here?.nodeId as string })))).toEqual([here?.id]);
     });
   });

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
+import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { RunState } from '../core/run.ts';
 import { narrow, type Scope } from '../core/scope.ts';
 import type { Queries } from './query.ts';
-import type { AgentRow } from './schema.ts';
 
 /** An agent with what its state is derived from. */
-export interface AgentView extends AgentRow {
+export interface AgentView extends Agent {
   readonly running: number;
   readonly asking: number;
   readonly pending: number;
@@ -23,9 +23,9 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
     }),
   );
   const insertTree = run((p: { id: string }) =>
-    db.insertInto('trees').values({ id: p.id, runsSincePerson: 0, lastClaim: 0, toldPaused: 0 }),
+    db.insertInto('trees').values({ id: p.id, runsSincePerson: 0, lastClaim: 0, toldPaused: false }),
   );
-  const insertAgent = (agent: AgentRow) => fetch(db.insertInto('agents').values(agent));
+  const insertAgent = (agent: Agent) => fetch(db.insertInto('agents').values(agent));
   const views = () =>
     db
       .selectFrom('agents')
@@ -94,7 +94,7 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
   );
 
   return {
-    insertAgent: async (agent: AgentRow): Promise<void> => {
+    insertAgent: async (agent: Agent): Promise<void> => {
       const handleKey = agent.handle.toLowerCase();
       await insertParticipant({ id: agent.id, handle: agent.handle, handleKey, createdAt: agent.createdAt });
       if (agent.parentId === null) await insertTree({ id: agent.id });
@@ -109,7 +109,7 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
       id: string;
     }) => Promise<AgentView | null>,
     /** Parent, children and siblings that live, oldest first. */
-    listNeighbours: (agent: Pick<AgentRow, 'id' | 'parentId'>) =>
+    listNeighbours: (agent: Pick<Agent, 'id' | 'parentId'>) =>
       fetch(
         views()
           .where('terminatedAt', 'is', null)
@@ -240,31 +240,33 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
         .where('terminatedAt', 'is', null),
     ),
     setTerminated: run((p: { id: string; at: number }) =>
-      db.updateTable('agents').set({ terminatedAt: p.at, completing: 0 }).where('id', '=', p.id),
+      db.updateTable('agents').set({ terminatedAt: p.at, completing: false }).where('id', '=', p.id),
     ),
     setPaused: async (p: { id: string; at: number | null; reason: string | null }): Promise<void> => {
       if ((await pause(p)) !== 1) throw new SubstratError('not_found', `There is no agent ${p.id}.`);
     },
-    setCompleting: run((p: { id: string }) => db.updateTable('agents').set({ completing: 1 }).where('id', '=', p.id)),
+    setCompleting: run((p: { id: string }) =>
+      db.updateTable('agents').set({ completing: true }).where('id', '=', p.id),
+    ),
     setSession: run((p: { id: string; session: string | null }) =>
       db.updateTable('agents').set({ session: p.session }).where('id', '=', p.id),
     ),
     /** The provider does not know it: the next one begins with the journal of the conversation. */
     loseSession: run((p: { id: string }) =>
-      db.updateTable('agents').set({ session: null, lostSession: 1 }).where('id', '=', p.id),
+      db.updateTable('agents').set({ session: null, lostSession: true }).where('id', '=', p.id),
     ),
     /** The children that a run spawned and that waited for its attempt to end. */
     readySpawned: all((p: { runId: string }) =>
       db
         .updateTable('agents')
-        .set({ ready: 1 })
+        .set({ ready: true })
         .where('spawnedBy', '=', p.runId)
-        .where('ready', '=', 0)
+        .where('ready', '=', false)
         .returning('id'),
     ),
     /** A turn has ended well: nothing puts the agent off, and its session knows what was said. */
     settleAgent: run((p: { id: string }) =>
-      db.updateTable('agents').set({ restUntil: 0, rests: 0, lostSession: 0 }).where('id', '=', p.id),
+      db.updateTable('agents').set({ restUntil: 0, rests: 0, lostSession: false }).where('id', '=', p.id),
     ),
     restAgent: async (p: { id: string; until: number; rests: number }): Promise<void> => {
       const changed = await rest({ id: p.id, restUntil: p.until, rests: p.rests });

@@ -1,8 +1,8 @@
+import type { Block, BlockChange } from '../core/memory.ts';
 import type { Queries } from './query.ts';
-import type { BlockChangeRow, BlockRow } from './schema.ts';
 
 /** A block with the handle of its owner. */
-export interface BlockView extends BlockRow {
+export interface BlockView extends Block {
   readonly owner: string;
 }
 
@@ -29,7 +29,7 @@ export function blockQueries({ db, all, one, run }: Queries) {
       );
 
   return {
-    insertBlock: run((p: BlockRow) =>
+    insertBlock: run((p: Block) =>
       db.insertInto('blocks').values({
         id: p.id,
         ownerId: p.ownerId,
@@ -62,7 +62,7 @@ export function blockQueries({ db, all, one, run }: Queries) {
     listSeenBlocks: all((p: { readerId: string }) =>
       seen(p).orderBy('blocks.createdAt').orderBy('blocks.labelKey').orderBy('blocks.id'),
     ),
-    setBlockOpen: run((p: { id: string; open: number }) =>
+    setBlockOpen: run((p: { id: string; open: boolean }) =>
       db.updateTable('blocks').set({ open: p.open }).where('id', '=', p.id),
     ),
     insertBlockReader: run((p: { blockId: string; agentId: string }) =>
@@ -79,7 +79,7 @@ export function blockQueries({ db, all, one, run }: Queries) {
         .where('block_readers.blockId', '=', p.blockId)
         .orderBy('agents.handle'),
     ),
-    insertBlockChange: run((p: BlockChangeRow) =>
+    insertBlockChange: run((p: BlockChange) =>
       db
         .insertInto('block_changes')
         .values({ blockId: p.blockId, version: p.version, text: p.text, changedBy: p.changedBy, at: p.at }),

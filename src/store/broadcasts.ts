@@ -1,5 +1,7 @@
+import type { Round } from '../core/delivery.ts';
+import type { Broadcast } from '../core/message.ts';
+import { ROUNDS } from './deliveries.ts';
 import type { Queries } from './query.ts';
-import type { BroadcastRow } from './schema.ts';
 
 /** One of those whom a broadcast reached. */
 export interface Respondent {
@@ -17,8 +19,19 @@ export function broadcastQueries({ db, all, one, run }: Queries) {
   const spoken = one((p: { runId: string; channelId: string }) =>
     db.selectFrom('messages').select('id').where('channelId', '=', p.channelId).where('runId', '=', p.runId).limit(1),
   );
+  const release = run((p: { id: string; agentId: string; round: number }) =>
+    db
+      .updateTable('deliveries')
+      .set({ round: p.round })
+      .where('agentId', '=', p.agentId)
+      .where('state', '=', 'pending')
+      .where('round', '=', 2)
+      .where('messageId', 'in', (eb) =>
+        eb.selectFrom('messages').select('messages.id').where('messages.inReplyTo', '=', p.id),
+      ),
+  );
   return {
-    insertBroadcast: run((p: Omit<BroadcastRow, 'closedAt'>) =>
+    insertBroadcast: run((p: Omit<Broadcast, 'closedAt'>) =>
       db.insertInto('broadcasts').values({
         messageId: p.messageId,
         authorId: p.authorId,
@@ -77,17 +90,7 @@ export function broadcastQueries({ db, all, one, run }: Queries) {
         .orderBy('agents.nameKey'),
     ) as (p: { id: string }) => Promise<Respondent[]>,
     /** What was collected may be carried. */
-    releaseReplies: run((p: { id: string; agentId: string; round: number }) =>
-      db
-        .updateTable('deliveries')
-        .set({ round: p.round })
-        .where('agentId', '=', p.agentId)
-        .where('state', '=', 'pending')
-        .where('round', '=', 2)
-        .where('messageId', 'in', (eb) =>
-          eb.selectFrom('messages').select('messages.id').where('messages.inReplyTo', '=', p.id),
-        ),
-    ),
+    releaseReplies: (p: { id: string; agentId: string; round: Round }) => release({ ...p, round: ROUNDS[p.round] }),
     /** Whether a run has said something in a channel. */
     hasSpoken: async (p: { runId: string; channelId: string }): Promise<boolean> => (await spoken(p)) !== null,
     /** Whether a run has called a tool with success. */
@@ -98,7 +101,7 @@ export function broadcastQueries({ db, all, one, run }: Queries) {
         .where('runId', '=', p.runId)
         .where('tool', '=', p.tool)
         .where('type', '=', 'tool_return_message')
-        .where('isError', '=', 0),
+        .where('isError', '=', false),
     ),
   };
 }

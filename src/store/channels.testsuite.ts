@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import type { Agent } from '../core/agent.ts';
+import type { Channel } from '../core/channel.ts';
+import type { Round } from '../core/delivery.ts';
 import { addAgent, claim, type StoreKit, send } from './store.testkit.ts';
-import type { AgentRow, ChannelRow, Tx } from './store.ts';
+import type { Tx } from './store.ts';
 
 /** What was said to everybody, and whose turn it is to read it. */
 export function testChannels({ read, write }: StoreKit): void {
-  const addChannel = async (tx: Tx, members: readonly string[], change: Partial<ChannelRow> = {}) => {
+  const addChannel = async (tx: Tx, members: readonly string[], change: Partial<Channel> = {}) => {
     const id = `c-${randomUUID()}`;
     const row = {
       id,
@@ -32,7 +35,7 @@ export function testChannels({ read, write }: StoreKit): void {
       kind: 'message',
       text: change.text ?? 'hello',
       inReplyTo: null,
-      late: 0,
+      late: false,
       chainDepth: 0,
       createdAt: 1,
       threadId: change.thread ?? null,
@@ -41,7 +44,7 @@ export function testChannels({ read, write }: StoreKit): void {
     });
     return { id, seq };
   };
-  const give = (tx: Tx, agent: AgentRow, message: { id: string; seq: number }, round: number) =>
+  const give = (tx: Tx, agent: Agent, message: { id: string; seq: number }, round: Round) =>
     tx.insertDelivery({ messageId: message.id, agentId: agent.id, seq: message.seq, kind: 'news', round });
 
   describe('a channel', () => {
@@ -138,7 +141,7 @@ export function testChannels({ read, write }: StoreKit): void {
         const message = await say(tx, channelId, 'user');
         for (const agent of [one, two]) {
           await tx.queueTurn({ channelId, agentId: agent.id });
-          await give(tx, agent, message, 2);
+          await give(tx, agent, message, 'held');
         }
         return { one, two, channelId, message };
       });
@@ -152,7 +155,7 @@ export function testChannels({ read, write }: StoreKit): void {
       expect(await read((tx) => tx.getLiveRun({ agentId: one.id }))).toBeNull();
 
       await write((tx) => tx.releaseTurn({ channelId, agentId: one.id, now: 7 }));
-      expect(await pending()).toMatchObject([{ round: 1, channelId, channelKind: 'private' }]);
+      expect(await pending()).toMatchObject([{ channelId, channelKind: 'private' }]);
       await write((tx) => tx.wakeAgent({ agentId: one.id, now: 1 }));
       expect(await read((tx) => tx.getLiveRun({ agentId: one.id }))).toMatchObject({ state: 'created' });
       expect(await read((tx) => tx.getOldestTurn({}))).toEqual({ at: expect.any(Number) });
@@ -169,7 +172,7 @@ export function testChannels({ read, write }: StoreKit): void {
       await write((tx) => tx.queueTurn({ channelId, agentId: one.id }));
       expect(await order()).toEqual([two.id, one.id]);
 
-      const left = (agent: AgentRow) => read((tx) => tx.leftInTurn({ channelId, agentId: agent.id }));
+      const left = (agent: Agent) => read((tx) => tx.leftInTurn({ channelId, agentId: agent.id }));
       expect(await left(two)).toBe('held');
       await write((tx) => tx.releaseTurn({ channelId, agentId: two.id, now: 1 }));
       expect(await left(two)).toBe('open');
@@ -251,7 +254,7 @@ export function testChannels({ read, write }: StoreKit): void {
   });
 
   test('a return finds its call', async () => {
-    const record = { step: 1, attempt: 1, callKey: null, isError: 0, effect: 0, createdAt: 1, tool: 'x' };
+    const record = { step: 1, attempt: 1, callKey: null, isError: false, effect: false, createdAt: 1, tool: 'x' };
     const runId = await write(async (tx) => {
       const agent = await addAgent(tx);
       const run = await tx.insertOpenRun({ agentId: agent.id, treeId: agent.treeId, nodeId: agent.nodeId, now: 1 });

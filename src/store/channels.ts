@@ -1,15 +1,15 @@
+import type { Channel, Member, Wake } from '../core/channel.ts';
 import { isOneOf, listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
-import type { ChannelRow, MemberRow, Wake } from './schema.ts';
 
 /** A channel as one participant sees it. */
-export interface ChannelView extends ChannelRow {
+export interface ChannelView extends Channel {
   /** Null where the participant is no member. */
   readonly readSeq: number | null;
   readonly unread: number | null;
 }
 
-export interface MemberView extends Pick<MemberRow, 'position' | 'wake' | 'readSeq'> {
+export interface MemberView extends Pick<Member, 'position' | 'wake' | 'readSeq'> {
   readonly id: string;
   readonly kind: 'agent' | 'person' | 'system';
   readonly handle: string;
@@ -85,7 +85,7 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
     getTeamChannel: one((p: { teamOf: string }) =>
       db.selectFrom('channels').selectAll().where('teamOf', '=', p.teamOf),
     ),
-    insertChannel: (channel: ChannelRow) => fetch(db.insertInto('channels').values(channel)),
+    insertChannel: (channel: Channel) => fetch(db.insertInto('channels').values(channel)),
     /** Joining twice is joining once; the order of joining is kept. */
     joinChannel: async (p: { channelId: string; participantId: string; wake?: Wake }): Promise<number> => {
       const last = await lastPosition({ channelId: p.channelId });

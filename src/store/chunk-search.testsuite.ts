@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { Document } from '../core/document.ts';
 import type { ChunkFilter } from './chunk-query.ts';
 import type { StoreKit } from './store.testkit.ts';
-import type { DocumentRow } from './store.ts';
 
 const ANY: ChunkFilter = { source: null, tags: [], since: null, until: null };
 
 export function testChunkSearch({ read, write }: StoreKit): void {
   const newWord = () => `w${randomUUID().replaceAll('-', '')}`;
   /** A document of each text, with a chunk that has it. Answers the keys of the chunks. */
-  const add = async (texts: readonly string[], change: Partial<DocumentRow> = {}): Promise<number[]> =>
+  const add = async (texts: readonly string[], change: Partial<Document> = {}): Promise<number[]> =>
     write(async (tx) => {
       const keys: number[] = [];
       for (const text of texts) {
-        const row: DocumentRow = {
+        const row: Document = {
           id: randomUUID(),
           source: 'git:docs',
           sourceId: randomUUID(),
@@ -26,12 +26,12 @@ export function testChunkSearch({ read, write }: StoreKit): void {
           title: 'A title',
           author: null,
           url: 'https://x/y',
-          tags: '["a","b"]',
-          metadata: '{}',
+          tags: ['a', 'b'],
+          metadata: {},
           body: text,
           ...change,
         };
-        const chunk = { hash: `h${text}`, place: '{}', text, words: { title: '', words: text } };
+        const chunk = { hash: `h${text}`, place: {}, text, words: { title: '', words: text } };
         await tx.replaceDocument(row, [chunk]);
         keys.push((await tx.listChunks({ documentId: row.id }))[0]?.id as number);
       }
@@ -73,9 +73,9 @@ export function testChunkSearch({ read, write }: StoreKit): void {
   test('findChunks() and listChunkKeys() let through what the filter wants', async () => {
     const word = newWord();
     const name = newWord();
-    const [here] = await add([`${word} here`], { source: `git:${name}`, tags: '["a","b"]', updatedAt: 100 });
-    const [there] = await add([`${word} there`], { source: `s3:${name}`, tags: '["b","c"]', updatedAt: 200 });
-    const [away] = await add([`${word} away`], { source: 'git:other', tags: '[]', updatedAt: 300 });
+    const [here] = await add([`${word} here`], { source: `git:${name}`, tags: ['a', 'b'], updatedAt: 100 });
+    const [there] = await add([`${word} there`], { source: `s3:${name}`, tags: ['b', 'c'], updatedAt: 200 });
+    const [away] = await add([`${word} away`], { source: 'git:other', tags: [], updatedAt: 300 });
     const cases: [Partial<ChunkFilter>, (number | undefined)[]][] = [
       [{}, [here, there, away]],
       [{ source: name }, [here, there]],
@@ -150,7 +150,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     const lacks = async (of: string) =>
       (await read((tx) => tx.listUnembedded({ model: of, after: key - 1, limit: 1 }))).map(({ id }) => id);
     expect(await read((tx) => tx.listUnembedded({ model, after: key - 1, limit: 1 }))).toEqual([
-      { id: key, hash: 'hto embed', place: '{}', text: 'to embed', title: 'A title' },
+      { id: key, hash: 'hto embed', place: {}, text: 'to embed', title: 'A title' },
     ]);
     const vectors = [{ chunkId: key, hash: 'hto embed', vector: Buffer.alloc(4) }];
     await write((tx) => tx.putVectors({ model, dimension: 1, vectors }));

@@ -1,4 +1,6 @@
 import { sql } from 'kysely';
+import type { ChunkPlace } from '../core/document.ts';
+import type { ChunkId, DocumentId } from '../core/ids.ts';
 import {
   ANY_CHUNK,
   type ChunkFilter,
@@ -13,10 +15,10 @@ import type { Queries } from './query.ts';
 
 /** A chunk as a result shows it. */
 export interface ChunkView {
-  readonly id: number;
-  readonly documentId: string;
+  readonly id: ChunkId;
+  readonly documentId: DocumentId;
   readonly idx: number;
-  readonly place: string;
+  readonly place: ChunkPlace;
   readonly text: string;
   readonly title: string | null;
   readonly source: string;

@@ -1,18 +1,18 @@
 import { sql } from 'kysely';
+import type { Chunk, ChunkPlace, Document } from '../core/document.ts';
 import { indexedColumns } from './fulltext.ts';
 import type { Queries } from './query.ts';
-import type { ChunkRow, DocumentRow } from './schema.ts';
 
 /** A chunk that is about to be stored, with the words by which it is found (src/search), spaces between them. */
 export interface NewChunk {
   readonly hash: string;
-  readonly place: string;
+  readonly place: ChunkPlace;
   readonly text: string;
   readonly words: { readonly title: string; readonly words: string };
 }
 
 interface WholeDocument {
-  readonly row: DocumentRow;
+  readonly row: Document;
   readonly chunks: readonly NewChunk[];
 }
 
@@ -30,7 +30,7 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
   const getId = one((p: { source: string; sourceId: string }) =>
     db.selectFrom('documents').select('id').where('source', '=', p.source).where('sourceId', '=', p.sourceId),
   );
-  const insertDocument = run((p: DocumentRow) =>
+  const insertDocument = run((p: Document) =>
     db.insertInto('documents').values({
       id: p.id,
       source: p.source,
@@ -49,7 +49,7 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
       body: p.body,
     }),
   );
-  const updateDocument = run((p: DocumentRow) =>
+  const updateDocument = run((p: Document) =>
     db
       .updateTable('documents')
       .set({
@@ -76,13 +76,13 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
   const listKeys = all((p: { documentId: string }) =>
     db.selectFrom('chunks').select(['id', 'hash']).where('documentId', '=', p.documentId).orderBy('idx'),
   );
-  const insertChunk = one((p: Omit<ChunkRow, 'id'>) =>
+  const insertChunk = one((p: Omit<Chunk, 'id'>) =>
     db
       .insertInto('chunks')
       .values({ documentId: p.documentId, idx: p.idx, hash: p.hash, place: p.place, text: p.text })
       .returning('id'),
   );
-  const moveChunk = run((p: { id: number; idx: number; place: string }) =>
+  const moveChunk = run((p: { id: number; idx: number; place: ChunkPlace }) =>
     db.updateTable('chunks').set({ idx: p.idx, place: p.place }).where('id', '=', p.id),
   );
   const removeChunk = run((p: { id: number }) => db.deleteFrom('chunks').where('id', '=', p.id));
@@ -99,7 +99,7 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
         );
 
   /** Writes everything of a document but words, and adds to `later` what is to be done about these. */
-  const putRows = async (row: DocumentRow, chunks: readonly NewChunk[], later: LaterWords): Promise<string> => {
+  const putRows = async (row: Document, chunks: readonly NewChunk[], later: LaterWords): Promise<string> => {
     const before = await getId({ source: row.source, sourceId: row.sourceId });
     const documentId = before?.id ?? row.id;
     if (before) await updateDocument({ ...row, id: documentId });
@@ -140,7 +140,7 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
      * Words come last, all together: FTS5 writes a segment whenever another table is written between two of them.
      */
     replaceDocuments,
-    replaceDocument: async (row: DocumentRow, chunks: readonly NewChunk[]): Promise<string> =>
+    replaceDocument: async (row: Document, chunks: readonly NewChunk[]): Promise<string> =>
       (await replaceDocuments([{ row, chunks }]))[0] as string,
     /** Answers how many there were: one or none. */
     deleteDocument: async (p: { source: string; sourceId: string }): Promise<number> => {

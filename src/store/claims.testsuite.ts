@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import type { Agent } from '../core/agent.ts';
+import type { Run } from '../core/run.ts';
 import { addAgent, claim, endRun, queueRun, type StoreKit, send, startRun } from './store.testkit.ts';
-import type { AgentRow, RunRow } from './store.ts';
 
 export function testClaims({ read, write, openAnother }: StoreKit): void {
   /** Roots on one node, each with a run that waits. */
-  const queueTrees = (count: number, change: Partial<AgentRow> = {}) =>
+  const queueTrees = (count: number, change: Partial<Agent> = {}) =>
     write(async (tx) => {
       const first = await addAgent(tx, change);
       const agents = [first];
       while (agents.length < count) agents.push(await addAgent(tx, { ...change, nodeId: first.nodeId }));
-      const runs: RunRow[] = [];
+      const runs: Run[] = [];
       for (const agent of agents) runs.push(await queueRun(tx, agent));
       return { node: first.nodeId, agents, runs };
     });
@@ -43,9 +44,9 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
         const node = agents[0]?.nodeId as string;
         const queue = (...names: string[]) =>
           write(async (tx) => {
-            for (const name of names) await queueRun(tx, agents.find((agent) => agent.name === name) as AgentRow);
+            for (const name of names) await queueRun(tx, agents.find((agent) => agent.name === name) as Agent);
           });
-        const running: RunRow[] = [];
+        const running: Run[] = [];
         const claimAll = async () => {
           const order: (string | undefined)[] = [];
           for (let run = await claimOn(node); run; run = await claimOn(node)) {
@@ -83,13 +84,13 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
 
     test('an agent has one run at a time', async () => {
       const { node, agents } = await queueTrees(1);
-      const agent = agents[0] as AgentRow;
+      const agent = agents[0] as Agent;
       const run = await claimOn(node);
       const { id, treeId, nodeId } = agent;
       const second = write((tx) => tx.insertOpenRun({ agentId: id, treeId, nodeId, now: 1 }));
       await expect(second).rejects.toThrow(/unique/i);
       expect(await read((tx) => tx.getLiveRun({ agentId: id }))).toEqual(run);
-      await write((tx) => endRun(tx, run as RunRow));
+      await write((tx) => endRun(tx, run as Run));
       expect(await write((tx) => startRun(tx, agent))).toMatchObject({ agentId: id, attempt: 1 });
     });
 
@@ -123,14 +124,14 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       const capped = { maxTreeRuns: 1 };
       const paused = async () =>
         (await read((tx) => tx.listNewlyPaused({ maxTreeRuns: 1 }))).some(({ id }) => id === treeId);
-      const run = (await claimOn(node, capped)) as RunRow;
+      const run = (await claimOn(node, capped)) as Run;
       await write((tx) => tx.retryRun({ id: run.id, failures: 0, error: '', notBefore: 0 }));
       expect(await claimOn(node, capped)).toMatchObject({ id: run.id, attempt: 2 });
       expect(await paused()).toBe(false);
 
       await write(async (tx) => {
         await endRun(tx, run);
-        await queueRun(tx, agents[0] as AgentRow);
+        await queueRun(tx, agents[0] as Agent);
       });
       expect(await claimOn(node, capped)).toBeNull();
       expect(await paused()).toBe(true);
@@ -143,7 +144,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
 
     test('of an exhausted tree runs what a person pays for who has runs left, and nothing of one who has not', async () => {
       const { node, agents, runs } = await queueTrees(1);
-      const [agent] = agents as [AgentRow];
+      const [agent] = agents as [Agent];
       const day = Number.parseInt(agent.id.slice(0, 8), 16);
       const before = { maxTreeRuns: 0 };
       expect(await claimOn(node, before)).toBeNull();

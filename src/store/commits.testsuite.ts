@@ -68,7 +68,7 @@ export function testCommits(kit: StoreKit): void {
       const before = await lastEvent();
       const breaking = write(async (tx) => {
         await append(tx, 'broken');
-        await tx.insertDelivery({ messageId: 'none', agentId: 'nobody', seq: 1, kind: 'news', round: 0 });
+        await tx.insertDelivery({ messageId: 'none', agentId: 'nobody', seq: 1, kind: 'news', round: 'free' });
       });
       const outcomes = await Promise.allSettled([
         write((tx) => append(tx, 'one')),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Agent } from '../core/agent.ts';
+import type { Delivery } from '../core/delivery.ts';
 import { addAgent, answer, type StoreKit, send, startRun } from './store.testkit.ts';
-import type { AgentRow, DeliveryRow } from './store.ts';
 
 export function testDeliveries({ read, write }: StoreKit): void {
   const addPair = () =>
@@ -8,7 +9,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
       const lead = await addAgent(tx);
       return { lead, worker: await addAgent(tx, { parent: lead }) };
     });
-  const pendingOf = async ({ id }: AgentRow) =>
+  const pendingOf = async ({ id }: Agent) =>
     (await read((tx) => tx.listPending({ agentId: id, limit: 100 }))).map(({ messageId }) => messageId);
 
   describe('listPending()', () => {
@@ -51,14 +52,13 @@ export function testDeliveries({ read, write }: StoreKit): void {
         channelKind: 'dm',
         teamOf: null,
         threadId: null,
-        round: 0,
         authorId: lead.id,
         text: 'Why?',
         trace,
         payerId: null,
         broadcast: null,
         inReplyTo: null,
-        late: 0,
+        late: false,
         chainDepth: 0,
         authorKind: 'agent',
         authorHandle: lead.handle,
@@ -94,7 +94,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
         return { run: started, request: first?.messageId as string, news: await send(tx, { to: worker }) };
       });
       const change = { messageId: news, agentId: worker.id, runId: run.id };
-      const stateOf = async (id: string): Promise<DeliveryRow['state'] | undefined> =>
+      const stateOf = async (id: string): Promise<Delivery['state'] | undefined> =>
         (await read((tx) => tx.listDeliveriesOfRun({ runId: run.id }))).find(({ messageId }) => messageId === id)
           ?.state;
       await write(async (tx) => {
@@ -179,7 +179,9 @@ export function testDeliveries({ read, write }: StoreKit): void {
   test('one message reaches one agent once', async () => {
     const { worker } = await addPair();
     const messageId = await write((tx) => send(tx, { to: worker }));
-    const twice = write((tx) => tx.insertDelivery({ messageId, agentId: worker.id, seq: 1, kind: 'news', round: 0 }));
+    const twice = write((tx) =>
+      tx.insertDelivery({ messageId, agentId: worker.id, seq: 1, kind: 'news', round: 'free' }),
+    );
     await expect(twice).rejects.toThrow(/unique/i);
   });
 }

@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
+import type { Delivery, DeliveryKind, Round } from '../core/delivery.ts';
+import type { Message } from '../core/message.ts';
 import type { Queries } from './query.ts';
-import type { DeliveryKind, DeliveryRow, MessageRow } from './schema.ts';
 
 /** A delivery with its message and what decides which run carries it. */
-export interface DeliveryView extends Pick<DeliveryRow, 'messageId' | 'seq' | 'state' | 'round'> {
+export interface DeliveryView extends Pick<Delivery, 'messageId' | 'seq' | 'state'> {
   readonly deliveryKind: DeliveryKind;
-  readonly kind: MessageRow['kind'];
+  readonly kind: Message['kind'];
   readonly channelId: string;
   readonly channelKind: 'public' | 'private' | 'dm';
   readonly teamOf: string | null;
@@ -13,7 +14,7 @@ export interface DeliveryView extends Pick<DeliveryRow, 'messageId' | 'seq' | 's
   readonly authorId: string;
   readonly text: string;
   readonly inReplyTo: string | null;
-  readonly late: number;
+  readonly late: boolean;
   readonly chainDepth: number;
   readonly trace: string | null;
   readonly payerId: string | null;
@@ -27,6 +28,9 @@ export interface DeliveryView extends Pick<DeliveryRow, 'messageId' | 'seq' | 's
   /** For a reply: the request that the asking run served, if that is still open. */
   readonly parentRequest: string | null;
 }
+
+/** As the column has them: what is below `held` can be carried, what is below `free` wakes nobody. */
+export const ROUNDS = { quiet: -1, free: 0, turn: 1, held: 2 } as const satisfies Record<Round, number>;
 
 export function deliveryQueries({ db, all, run, one }: Queries) {
   const views = () =>
@@ -46,7 +50,6 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         'deliveries.messageId',
         'deliveries.seq',
         'deliveries.state',
-        'deliveries.round',
         'deliveries.kind as deliveryKind',
         'messages.kind',
         'messages.channelId',
@@ -68,6 +71,17 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         'parent.messageId as parentRequest',
       ])
       .orderBy('deliveries.seq');
+  const insert = run((p: Omit<Delivery, 'state' | 'runId' | 'round'> & { readonly round: number }) =>
+    db.insertInto('deliveries').values({
+      messageId: p.messageId,
+      agentId: p.agentId,
+      seq: p.seq,
+      kind: p.kind,
+      state: 'pending',
+      runId: null,
+      round: p.round,
+    }),
+  );
   const carrying = one((p: { runId: string; authorId: string }) =>
     db
       .selectFrom('deliveries')
@@ -104,17 +118,9 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
       .where('state', '=', 'injected'),
   );
   return {
-    insertDelivery: run((p: Pick<DeliveryRow, 'messageId' | 'agentId' | 'seq' | 'kind' | 'round'>) =>
-      db.insertInto('deliveries').values({
-        messageId: p.messageId,
-        agentId: p.agentId,
-        seq: p.seq,
-        kind: p.kind,
-        state: 'pending',
-        runId: null,
-        round: p.round,
-      }),
-    ),
+    insertDelivery: async (p: Omit<Delivery, 'state' | 'runId'>): Promise<void> => {
+      await insert({ ...p, round: ROUNDS[p.round] });
+    },
     listPending: all((p: { agentId: string; limit: number }) =>
       views()
         .where('deliveries.agentId', '=', p.agentId)

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
+import type { SkippedDocument, Source } from '../core/document.ts';
 import type { Queries } from './query.ts';
-import type { SkippedRow, SourceRow } from './schema.ts';
 
 /** Sources and what is known of their documents. How a document is written, with its chunks, is in chunks.ts. */
 export function documentQueries({ db, all, one, run }: Queries) {
-  const putSkipped = run((p: SkippedRow) =>
+  const putSkipped = run((p: SkippedDocument) =>
     db
       .insertInto('skipped')
       .values({ source: p.source, sourceId: p.sourceId, version: p.version, reason: p.reason, at: p.at })
@@ -64,7 +64,7 @@ export function documentQueries({ db, all, one, run }: Queries) {
     ),
     getSource: one((p: { name: string }) => db.selectFrom('sources').selectAll().where('name', '=', p.name)),
     listSources: all((_: object) => db.selectFrom('sources').selectAll().orderBy('name')),
-    putSource: run((p: SourceRow) =>
+    putSource: run((p: Source) =>
       db
         .insertInto('sources')
         .values({

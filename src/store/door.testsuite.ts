@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import type { Agent } from '../core/agent.ts';
 import { addAgent, answer, endRun, type StoreKit, send, startRun } from './store.testkit.ts';
-import type { AgentRow, RunCursor, Tx } from './store.ts';
+import type { RunCursor, Tx } from './store.ts';
 
 /** What people and their clients ask for. */
 export function testDoor({ read, write }: StoreKit): void {
   const FIRST = Number.MAX_SAFE_INTEGER;
-  const addPerson = async (tx: Tx, { id }: AgentRow) => {
+  const addPerson = async (tx: Tx, { id }: Agent) => {
     const person = { id: `p-${id}`, handle: `Person-${id}`, handleKey: `person-${id}`, at: 3 };
     await tx.insertPerson(person);
     return person;
@@ -14,7 +15,7 @@ export function testDoor({ read, write }: StoreKit): void {
   test("channels page by id: all, or a participant's own", async () => {
     const { person, channels } = await write(async (tx) => {
       const agents = [await addAgent(tx), await addAgent(tx), await addAgent(tx)];
-      const somebody = await addPerson(tx, agents[0] as AgentRow);
+      const somebody = await addPerson(tx, agents[0] as Agent);
       const ids = agents.map(({ id }) => `in-${id}`).sort();
       for (const channelId of ids.slice(0, 2)) await tx.joinChannel({ channelId, participantId: somebody.id });
       return { person: somebody, channels: ids };

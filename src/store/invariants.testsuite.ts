@@ -1,14 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Agent } from '../core/agent.ts';
+import type { Delivery } from '../core/delivery.ts';
+import type { Run } from '../core/run.ts';
 import { addAgent, type StoreKit, send } from './store.testkit.ts';
-import type { AgentRow, DeliveryRow, RunRow, Tx } from './store.ts';
+import type { Tx } from './store.ts';
 
 /** A delivery, and the request that it brings, as they must be in the store. */
 interface Item {
   readonly messageId: string;
   readonly agentId: string;
   readonly runId: string;
-  state: DeliveryRow['state'];
+  state: Delivery['state'];
   open: boolean;
 }
 
@@ -94,9 +97,9 @@ export function testInvariants({ read, write, shared }: StoreKit): void {
 async function createItems(tx: Tx): Promise<Item[]> {
   const items: Item[] = [];
   for (let i = 0; i < 2; i++) {
-    const agent: AgentRow = await addAgent(tx);
+    const agent: Agent = await addAgent(tx);
     const { id: agentId, treeId, nodeId } = agent;
-    const run: RunRow = await tx.insertOpenRun({ agentId, treeId, nodeId, now: 0 });
+    const run: Run = await tx.insertOpenRun({ agentId, treeId, nodeId, now: 0 });
     for (let n = 0; n < ITEMS / 2; n++) {
       const messageId = await send(tx, { to: agent, kind: 'request' });
       items.push({ messageId, agentId, runId: run.id, state: 'pending', open: true });

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Engine } from './query.ts';
 
 /** A list of keys as one parameter, so that a query is compiled once for lists of any length. */
-export function listOf(engine: Engine, keys: readonly number[] | readonly string[]): unknown {
-  return engine === 'sqlite' ? JSON.stringify(keys) : keys;
+export function listOf(engine: Engine, keys: readonly number[] | readonly string[]): string {
+  return engine === 'sqlite' ? JSON.stringify(keys) : `{${keys.map((key) => JSON.stringify(key)).join(',')}}`;
 }
 
 /** Whether a column has one of them. */

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { Document, Source } from '../core/document.ts';
 import type { StoreKit } from './store.testkit.ts';
-import type { DocumentRow, NewChunk, SourceRow } from './store.ts';
+import type { NewChunk } from './store.ts';
 
 export function testKnowledge({ read, write }: StoreKit): void {
   const newSource = () => `filesystem:${randomUUID()}`;
-  const document = (source: string, sourceId: string, change: Partial<DocumentRow> = {}): DocumentRow => ({
+  const document = (source: string, sourceId: string, change: Partial<Document> = {}): Document => ({
     id: randomUUID(),
     source,
     sourceId,
@@ -18,14 +19,14 @@ export function testKnowledge({ read, write }: StoreKit): void {
     title: 'Title',
     author: null,
     url: null,
-    tags: '["a"]',
-    metadata: '{"k":1}',
+    tags: ['a'],
+    metadata: { k: 1 },
     body: 'body',
     ...change,
   });
   const chunk = (text: string, title = ''): NewChunk => ({
     hash: `h-${title}-${text}`,
-    place: '{"from":1,"to":2}',
+    place: { from: 1, to: 2 },
     text,
     words: { title, words: text },
   });
@@ -45,7 +46,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.getDocument({ id: 'none' }))).toBeNull();
     expect(await read((tx) => tx.getDocumentHash({ source: row.source, sourceId: 'a/b.md' }))).toEqual({ hash: 'h1' });
     expect(await chunksOf(row.id)).toMatchObject([
-      { idx: 0, text: 'one', place: '{"from":1,"to":2}', documentId: row.id },
+      { idx: 0, text: 'one', place: { from: 1, to: 2 }, documentId: row.id },
       { idx: 1, text: 'two' },
     ]);
   });
@@ -86,9 +87,9 @@ export function testKnowledge({ read, write }: StoreKit): void {
     const rows = ['x', 'y', 'z'].map((name) => document(source, name));
     const ids = rows.map(({ id }) => id);
     await write(async (tx) => {
-      await tx.replaceDocument(rows[0] as DocumentRow, [chunk(`${one} here`)]);
-      await tx.replaceDocument(rows[1] as DocumentRow, [chunk(`${one} ${two}`), chunk('nothing')]);
-      await tx.replaceDocument(rows[2] as DocumentRow, [chunk('elsewhere', two as string)]);
+      await tx.replaceDocument(rows[0] as Document, [chunk(`${one} here`)]);
+      await tx.replaceDocument(rows[1] as Document, [chunk(`${one} ${two}`), chunk('nothing')]);
+      await tx.replaceDocument(rows[2] as Document, [chunk('elsewhere', two as string)]);
     });
     const found = await foundBy(one as string, two as string);
     expect(found[0]).toBe(ids[1]);
@@ -155,8 +156,8 @@ export function testKnowledge({ read, write }: StoreKit): void {
 
   test('a source is put, changed and deleted', async () => {
     const name = newSource();
-    const row: SourceRow = { name, state: 'syncing', checkpoint: null, notes: null, startedAt: 1, syncedAt: null };
-    const done: SourceRow = { ...row, state: 'synced', checkpoint: '{"at":1}', notes: '2 skipped', syncedAt: 2 };
+    const row: Source = { name, state: 'syncing', checkpoint: null, notes: null, startedAt: 1, syncedAt: null };
+    const done: Source = { ...row, state: 'synced', checkpoint: '{"at":1}', notes: '2 skipped', syncedAt: 2 };
     await write((tx) => tx.putSource(row));
     expect(await read((tx) => tx.getSource({ name }))).toEqual(row);
     await write((tx) => tx.putSource(done));

@@ -1,26 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { Agent } from '../core/agent.ts';
+import type { Block } from '../core/memory.ts';
 import { addAgent, type StoreKit } from './store.testkit.ts';
-import type { AgentRow, BlockRow, Tx } from './store.ts';
+import type { Tx } from './store.ts';
 
 export function testMemory({ read, write }: StoreKit): void {
   const EVER = { tag: null, since: 0, until: Number.MAX_SAFE_INTEGER };
 
-  const addBlock = async (tx: Tx, ownerId: string, label: string, change: Partial<BlockRow> = {}) => {
+  const addBlock = async (tx: Tx, ownerId: string, label: string, change: Partial<Block> = {}) => {
     const id = randomUUID();
-    const row = { id, ownerId, label, labelKey: label.toLowerCase(), text: 'old', version: 1, open: 0 };
-    const block: BlockRow = { ...row, createdAt: 1, updatedAt: 1, deletedAt: null, ...change };
+    const row = { id, ownerId, label, labelKey: label.toLowerCase(), text: 'old', version: 1, open: false };
+    const block: Block = { ...row, createdAt: 1, updatedAt: 1, deletedAt: null, ...change };
     await tx.insertBlock(block);
     await tx.insertBlockChange({ blockId: id, version: 1, text: block.text, changedBy: ownerId, at: 1 });
     return block;
   };
 
-  const addPassage = async (
-    tx: Tx,
-    agent: AgentRow,
-    content: string,
-    change: { at?: number; tags?: string[] } = {},
-  ) => {
+  const addPassage = async (tx: Tx, agent: Agent, content: string, change: { at?: number; tags?: string[] } = {}) => {
     const id = randomUUID();
     const seq = await tx.appendEvent({ type: 'passage_stored', at: 1, data: {} });
     const small = content.toLowerCase();
@@ -30,7 +27,7 @@ export function testMemory({ read, write }: StoreKit): void {
       id,
       content,
       folded: /[^\0-\x7f]/.test(content) ? small : null,
-      tags: JSON.stringify(change.tags ?? []),
+      tags: change.tags ?? [],
       createdAt: change.at ?? 1,
       words: small.split(' ').map((word) => word.replace(/[^a-z0-9]/g, 'x')),
     });
@@ -60,8 +57,8 @@ export function testMemory({ read, write }: StoreKit): void {
     const [own, shared] = await write(async (tx) => {
       const blocks = [await addBlock(tx, reader.id, 'own'), await addBlock(tx, owner.id, 'plan', { createdAt: 2 })];
       await tx.insertBlockReader({ blockId: blocks[1]?.id as string, agentId: reader.id });
-      await tx.setBlockOpen({ id: blocks[1]?.id as string, open: 1 });
-      return blocks as [BlockRow, BlockRow];
+      await tx.setBlockOpen({ id: blocks[1]?.id as string, open: true });
+      return blocks as [Block, Block];
     });
     const labels = async (readerId: string) =>
       (await read((tx) => tx.listSeenBlocks({ readerId }))).map(({ label, owner: by }) => [label, by]);
@@ -73,7 +70,7 @@ export function testMemory({ read, write }: StoreKit): void {
     ];
     expect(await labels(reader.id)).toEqual(both);
     const seen = await read((tx) => tx.getSeenBlock({ readerId: reader.id, labelKey: 'plan' }));
-    expect(seen).toMatchObject({ id: shared.id, open: 1 });
+    expect(seen).toMatchObject({ id: shared.id, open: true });
     expect(await read((tx) => tx.listBlockReaders({ blockId: shared.id }))).toEqual([
       { id: reader.id, handle: reader.handle },
     ]);

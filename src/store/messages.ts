@@ -1,8 +1,8 @@
+import type { Message } from '../core/message.ts';
 import type { Queries } from './query.ts';
-import type { MessageRow } from './schema.ts';
 
 /** A message as people read it. */
-export interface MessageView extends MessageRow {
+export interface MessageView extends Message {
   readonly handle: string;
   /** For a request: whether it still waits, and for whom. */
   readonly requestState: 'open' | 'closed' | null;
@@ -44,7 +44,7 @@ export function messageQueries({ db, all, one, run }: Queries) {
         .orderBy('messages.seq', 'desc')
         .limit(p.limit),
     ),
-    insertMessage: run((p: Omit<MessageRow, 'inboxOf' | 'editedAt' | 'deletedAt'>) =>
+    insertMessage: run((p: Omit<Message, 'inboxOf' | 'editedAt' | 'deletedAt'>) =>
       db.insertInto('messages').values((eb) => ({
         id: p.id,
         seq: p.seq,

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { Workspace } from '../core/workspace.ts';
 import { addAgent, queueRun, type StoreKit } from './store.testkit.ts';
-import type { WorkspaceRow } from './store.ts';
 
 export function testNodes({ read, write }: StoreKit): void {
-  const workspace = (id: string, change: Partial<WorkspaceRow>): WorkspaceRow => ({
+  const workspace = (id: string, change: Partial<Workspace>): Workspace => ({
     id,
     name: id,
     nameKey: id,
     ownerId: 'user',
     path: `/old/workspaces/${id}`,
-    made: 1,
+    made: true,
     nodeId: 'node',
     viewOf: null,
     mode: 'rw',

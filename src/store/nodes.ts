@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
+import type { Workspace } from '../core/workspace.ts';
 import type { Queries } from './query.ts';
-import type { NodeRow, WorkspaceRow } from './schema.ts';
+import type { NodeRow } from './schema.ts';
 
 /** A node that agents belong to. A node that never registered has no name, home or time. */
 export interface NodeView {
@@ -104,11 +105,11 @@ export function nodeQueries({ db, all, one, run }: Queries) {
         .selectFrom('workspaces')
         .select(['id', 'path'])
         .where('nodeId', '=', p.nodeId)
-        .where('made', '=', 1)
+        .where('made', '=', true)
         .where('viewOf', 'is', null)
         .where('deletedAt', 'is', null)
         .orderBy('path')
-        .$castTo<Pick<WorkspaceRow, 'id' | 'path'>>(),
+        .$castTo<Pick<Workspace, 'id' | 'path'>>(),
     ),
     /** Agents, workspaces and waiting runs of one node become another's. Returns how many agents, terminated ones included. */
     adoptNode: async (p: { from: string; to: string }): Promise<number> => {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
+import type { Passage } from '../core/memory.ts';
 import { anyOf, indexedWords, matches, scoreOf } from './fulltext.ts';
 import type { Queries } from './query.ts';
-import type { PassageRow } from './schema.ts';
 
 /** Of one agent, with the tag (null: any), from `since` to before `until`. */
 export interface PassageFilter {
@@ -10,6 +10,11 @@ export interface PassageFilter {
   readonly tag: string | null;
   readonly since: number;
   readonly until: number;
+}
+
+/** A passage with its content in small letters where SQLite cannot fold it itself; else null. */
+interface StoredPassage extends Passage {
+  readonly folded: string | null;
 }
 
 interface Holes {
@@ -20,7 +25,7 @@ interface Holes {
 }
 
 export function passageQueries({ engine, db, all, one, run }: Queries) {
-  const insert = run((p: PassageRow) =>
+  const insert = run((p: StoredPassage) =>
     db.insertInto('passages').values({
       agentId: p.agentId,
       seq: p.seq,
@@ -87,7 +92,7 @@ export function passageQueries({ engine, db, all, one, run }: Queries) {
   );
 
   return {
-    insertPassage: async ({ words, ...row }: PassageRow & { readonly words: readonly string[] }): Promise<void> => {
+    insertPassage: async ({ words, ...row }: StoredPassage & { readonly words: readonly string[] }): Promise<void> => {
       await insert(row);
       await insertWords({ rowid: row.seq, words: indexedWords(engine, scoped(row.agentId, words)) });
     },

@@ -1,9 +1,10 @@
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Agent } from '../core/agent.ts';
 import { migrate } from './migrate.ts';
 import type { Execute } from './query.ts';
 import { addAgent, claim, endRun, queueRun, startRun } from './store.testkit.ts';
-import type { AgentRow, Tx } from './store.ts';
+import type { Tx } from './store.ts';
 import { createTx } from './tx.ts';
 
 /** These grow without end, so no query that runs often may read one from end to end. */
@@ -107,7 +108,7 @@ function isLong(step: string): boolean {
 }
 
 /** 100,000 requests to the agent, each answered in a run of its own, long ago. */
-async function fillWithPast(agent: AgentRow): Promise<void> {
+async function fillWithPast(agent: Agent): Promise<void> {
   await endRun(tx, await queueRun(tx, agent));
   database.exec(`update deliveries set state = 'acknowledged'; update requests set state = 'closed'`);
   const copy = (table: string, columns: Record<string, string>) => {

@@ -12,7 +12,12 @@ describe.each<[Engine, string]>([
   });
   const last = () => executed.at(-1);
   const named = (p: { name: string | null }) =>
-    db.selectFrom('agents').select('id').where('name', '=', p.name).where('ready', '=', 1).where('role', '=', "it's");
+    db
+      .selectFrom('agents')
+      .select('id')
+      .where('name', '=', p.name)
+      .where('ready', '=', true)
+      .where('role', '=', "it's");
 
   test('what a query is given is a parameter, its own constants stand in the text', async () => {
     await all(named)({ name: "x' or 1=1" });

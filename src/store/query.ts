@@ -9,6 +9,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { encode, recordsOf, snakeCase } from './columns.ts';
 import type { Schema } from './schema.ts';
 
 export type Engine = 'sqlite' | 'postgres';
@@ -64,11 +65,11 @@ export function createQueries(engine: Engine, execute: Execute): Queries {
     db,
     all: <P extends object, R>(build: (p: P) => Compilable<R>) => {
       const query = prepare<P>(build);
-      return async (params: P) => recordsOf<R>(await query(params));
+      return async (params: P) => recordsOf<R>((await query(params)).rows);
     },
     one: <P extends object, R>(build: (p: P) => Compilable<R>) => {
       const query = prepare<P>(build);
-      return async (params: P) => recordsOf<R>(await query(params))[0] ?? null;
+      return async (params: P) => recordsOf<R>((await query(params)).rows)[0] ?? null;
     },
     run: (build) => {
       const query = prepare(build);
@@ -76,29 +77,9 @@ export function createQueries(engine: Engine, execute: Execute): Queries {
     },
     fetch: async <R>(query: Compilable<R>) => {
       const { sql, parameters } = query.compile();
-      return recordsOf<R>(await execute(sql, parameters));
+      return recordsOf<R>((await execute(sql, parameters.map(encode))).rows);
     },
   };
-}
-
-/** Rows as the rest of the house knows them: columns are snake_case in the database and camelCase here. */
-function recordsOf<R>({ rows }: Result): R[] {
-  return rows.map((row) => {
-    const record: Record<string, unknown> = {};
-    for (const column in row as object) record[camelCase(column)] = (row as Record<string, unknown>)[column];
-    return record as R;
-  });
-}
-
-const columns = new Map<string, string>();
-
-function camelCase(column: string): string {
-  let name = columns.get(column);
-  if (name === undefined) {
-    name = column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-    columns.set(column, name);
-  }
-  return name;
 }
 
 class Hole {
@@ -113,15 +94,11 @@ const holes = new Proxy({}, { get: (_, name) => new Hole(String(name)) });
 
 function fill(parameters: readonly unknown[], params: object): unknown[] {
   return parameters.map((value) => {
-    if (!(value instanceof Hole)) return value;
+    if (!(value instanceof Hole)) return encode(value);
     const given = (params as Record<string, unknown>)[value.name];
     if (given === undefined) throw new TypeError(`the query needs "${value.name}"`);
-    return given;
+    return encode(given);
   });
-}
-
-function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** In a prepared query what is no hole is a constant of ours, and stands in the text: a partial index needs to see it. */
@@ -161,7 +138,7 @@ class SqliteCompiler extends SqliteQueryCompiler {
     return super.sanitizeIdentifier(snakeCase(identifier));
   }
   protected override appendValue(value: unknown): void {
-    if (this.#mode.literal && !(value instanceof Hole)) this.appendImmediateValue(value);
+    if (this.#mode.literal && !(value instanceof Hole)) this.appendImmediateValue(encode(value));
     else super.appendValue(value);
   }
 }
@@ -176,7 +153,7 @@ class PostgresCompiler extends PostgresQueryCompiler {
     return super.sanitizeIdentifier(snakeCase(identifier));
   }
   protected override appendValue(value: unknown): void {
-    if (this.#mode.literal && !(value instanceof Hole)) this.appendImmediateValue(value);
+    if (this.#mode.literal && !(value instanceof Hole)) this.appendImmediateValue(encode(value));
     else super.appendValue(value);
   }
 }

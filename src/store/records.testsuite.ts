@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { Run } from '../core/run.ts';
 import { addAgent, endRun, queueRun, type StoreKit } from './store.testkit.ts';
-import type { RunRow } from './store.ts';
 
 export function testRecords({ read, write }: StoreKit): void {
   describe('the record of a run', () => {
-    const record = (run: RunRow, change: object = {}) => ({
+    const record = (run: Run, change: object = {}) => ({
       runId: run.id,
       step: 1,
       attempt: 1,
@@ -13,8 +13,8 @@ export function testRecords({ read, write }: StoreKit): void {
       callId: null,
       callKey: null,
       content: '""',
-      isError: 0,
-      effect: 0,
+      isError: false,
+      effect: false,
       createdAt: 1,
       ...change,
     });
@@ -47,7 +47,7 @@ export function testRecords({ read, write }: StoreKit): void {
       const add = (type: string, callId: string, change: object = {}) =>
         write((tx) => tx.insertRecord(record(run, { type, callId, callKey: 'k', attempt: 2, ...change })));
       await add('tool_call_message', 'started and ended');
-      await add('tool_return_message', 'started and ended', { effect: 1 });
+      await add('tool_return_message', 'started and ended', { effect: true });
       await add('tool_call_message', 'started');
       await add('tool_return_message', 'repeated');
       await add('tool_return_message', 'of another attempt', { attempt: 1 });
@@ -80,15 +80,15 @@ export function testRecords({ read, write }: StoreKit): void {
       await start('cut off');
       await start('of another key', { callKey: 'other' });
       await start('no start', { callKey: null });
-      await add({ type: 'tool_return_message', callId: 'done', callKey: 'k', content: '1', effect: 1 });
+      await add({ type: 'tool_return_message', callId: 'done', callKey: 'k', content: '1', effect: true });
       await start('failed', { attempt: 2 });
-      await add({ type: 'tool_return_message', callId: 'failed', content: '2', isError: 1, attempt: 2 });
+      await add({ type: 'tool_return_message', callId: 'failed', content: '2', isError: true, attempt: 2 });
       await start('of this attempt', { attempt: 3 });
       const starts = await read((tx) => tx.listStarts({ runId: run.id, callKey: 'k', attempt: 3 }));
       expect(starts).toEqual([
-        { content: '1', isError: 0 },
+        { content: '1', isError: false },
         { content: null, isError: null },
-        { content: '2', isError: 1 },
+        { content: '2', isError: true },
       ]);
     });
 

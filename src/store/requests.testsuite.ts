@@ -15,7 +15,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       const id = await write((tx) => send(tx, { to: worker, text }));
       const message = await read((tx) => tx.getMessage({ id }));
       expect(message?.text === text).toBe(true);
-      expect(message).toMatchObject({ kind: 'message', authorId: 'user', inReplyTo: null, late: 0, runId: null });
+      expect(message).toMatchObject({ kind: 'message', authorId: 'user', inReplyTo: null, late: false, runId: null });
       expect(await read((tx) => tx.getMessage({ id: 'none' }))).toBeNull();
     });
 
@@ -52,9 +52,15 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       const other = await write((tx) => addAgent(tx, { parent: lead, name: 'aaa' }));
       const { id, reply } = await write(async (tx) => {
         const message = await send(tx, { to: worker, from: other.id });
-        const broadcast = { messageId: message, authorId: other.id, quiet: 0, closesAt: 500 };
+        const broadcast = { messageId: message, authorId: other.id, quiet: false, closesAt: 500 };
         await tx.insertBroadcast(broadcast);
-        const answering = { to: other, from: worker.id, messageKind: 'reply', inReplyTo: message, round: 2 } as const;
+        const answering = {
+          to: other,
+          from: worker.id,
+          messageKind: 'reply',
+          inReplyTo: message,
+          round: 'held',
+        } as const;
         return { id: message, reply: await send(tx, answering) };
       });
       const open = () => read((tx) => tx.listOpenBroadcastsTo({ agentId: worker.id }));
@@ -72,7 +78,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       const pending = async () =>
         (await read((tx) => tx.listPending({ agentId: other.id, limit: 9 }))).map(({ messageId }) => messageId);
       expect(await pending()).toEqual([]);
-      await write((tx) => tx.releaseReplies({ id, agentId: other.id, round: -1 }));
+      await write((tx) => tx.releaseReplies({ id, agentId: other.id, round: 'quiet' }));
       expect(await pending()).toEqual([reply]);
       // Quiet: it wakes nobody.
       await write((tx) => tx.wakeAgent({ agentId: other.id, now: 0 }));
@@ -80,7 +86,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       expect(await write((tx) => tx.closeBroadcast({ id, at: 7 }))).toMatchObject({ closedAt: 7 });
       expect(await write((tx) => tx.closeBroadcast({ id, at: 8 }))).toBeNull();
       expect(await open()).toEqual([]);
-      expect(await read((tx) => tx.getBroadcast({ id }))).toMatchObject({ quiet: 0, closedAt: 7 });
+      expect(await read((tx) => tx.getBroadcast({ id }))).toMatchObject({ quiet: false, closedAt: 7 });
     });
 
     test('know what a run said where, and which tools it called', async () => {

@@ -1,10 +1,10 @@
+import type { Request } from '../core/message.ts';
 import type { Queries } from './query.ts';
-import type { RequestRow } from './schema.ts';
 
 export function requestQueries({ db, all, one, run }: Queries) {
   return {
     insertRequest: run(
-      (p: Pick<RequestRow, 'messageId' | 'seq' | 'askerId' | 'recipientId' | 'parentId' | 'deadlineAt'>) =>
+      (p: Pick<Request, 'messageId' | 'seq' | 'askerId' | 'recipientId' | 'parentId' | 'deadlineAt'>) =>
         db.insertInto('requests').values({
           messageId: p.messageId,
           seq: p.seq,

@@ -38,7 +38,7 @@ export function testRetention({ read, write }: StoreKit): void {
         const reply = await answer(tx, settled, asker, recipient);
         await tx.acknowledgeDelivery({ messageId: reply, agentId: asker.id });
         await tx.insertReaction({ messageId: settled, emoji: '👍', participantId: asker.id, at: 1 });
-        await tx.insertBroadcast({ messageId: reply, authorId: recipient.id, quiet: 0, closesAt: 1 });
+        await tx.insertBroadcast({ messageId: reply, authorId: recipient.id, quiet: false, closesAt: 1 });
         await tx.closeBroadcast({ id: reply, at: 1 });
         const pending = await send(tx, { to: recipient });
         const open = await send(tx, { to: recipient, kind: 'request' });
@@ -79,7 +79,7 @@ export function testRetention({ read, write }: StoreKit): void {
           kind: 'message',
           text: 'in the thread',
           inReplyTo: null,
-          late: 0,
+          late: false,
           chainDepth: 0,
           createdAt: NOW,
           threadId: begun,
@@ -110,8 +110,8 @@ export function testRetention({ read, write }: StoreKit): void {
               callId: null,
               callKey: null,
               content: 'x',
-              isError: 0,
-              effect: 0,
+              isError: false,
+              effect: false,
               createdAt: 1,
             });
           }
@@ -143,7 +143,7 @@ export function testRetention({ read, write }: StoreKit): void {
       const ids = [randomUUID(), randomUUID()];
       await write(async (tx) => {
         for (const id of ids) {
-          const row = { id, ownerId: 'user', label: id, labelKey: id, text: 'c', version: 3, open: 0 };
+          const row = { id, ownerId: 'user', label: id, labelKey: id, text: 'c', version: 3, open: false };
           await tx.insertBlock({ ...row, createdAt: 1, updatedAt: 3, deletedAt: null });
           for (const version of [1, 2, 3]) {
             await tx.insertBlockChange({ blockId: id, version, text: 'x', changedBy: 'user', at: version });

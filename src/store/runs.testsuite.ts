@@ -1,21 +1,23 @@
 import { describe, expect, test } from 'vitest';
+import type { Agent } from '../core/agent.ts';
+import type { Run } from '../core/run.ts';
 import { addAgent, answer, claim, endRun, queueRun, type StoreKit, send, startRun } from './store.testkit.ts';
-import type { AgentRow, Change, RunRow, Tx } from './store.ts';
+import type { Change, Tx } from './store.ts';
 
 export function testRuns(kit: StoreKit): void {
   const { read, write } = kit;
-  const getRun = (id: string) => read((tx) => tx.getRun({ id })) as Promise<RunRow>;
+  const getRun = (id: string) => read((tx) => tx.getRun({ id })) as Promise<Run>;
   const startNew = () => write(async (tx) => startRun(tx, await addAgent(tx)));
 
   describe('wakeAgent()', () => {
-    type Scene = (tx: Tx, agent: AgentRow) => Promise<unknown>;
+    type Scene = (tx: Tx, agent: Agent) => Promise<unknown>;
     const news: Scene = (tx, agent) => send(tx, { to: agent });
     const request: Scene = (tx, agent) => send(tx, { to: agent, kind: 'request' });
     const asking: Scene = async (tx, agent) =>
       send(tx, { to: await addAgent(tx, { parent: agent }), from: agent.id, kind: 'request' });
 
     /** Whether a wake makes a run for an agent to which all this has happened. */
-    async function wakes(scenes: readonly Scene[], change: Partial<AgentRow> = {}): Promise<boolean> {
+    async function wakes(scenes: readonly Scene[], change: Partial<Agent> = {}): Promise<boolean> {
       const { agent, before } = await write(async (tx) => {
         const made = await addAgent(tx, change);
         for (const scene of scenes) await scene(tx, made);
@@ -36,7 +38,7 @@ export function testRuns(kit: StoreKit): void {
     const acknowledged: Scene = async (tx, agent) =>
       tx.acknowledgeDelivery({ messageId: await send(tx, { to: agent, kind: 'request' }), agentId: agent.id });
 
-    test.each<[string, boolean, Scene[], Partial<AgentRow>?]>([
+    test.each<[string, boolean, Scene[], Partial<Agent>?]>([
       ['news', true, [news]],
       ['a request', true, [request]],
       ['a reply', true, [reply]],
@@ -45,7 +47,7 @@ export function testRuns(kit: StoreKit): void {
       ['news while it waits for an answer', false, [asking, news]],
       ['a request while it waits for an answer', true, [asking, request]],
       ['a reply while it waits for another answer', true, [asking, reply]],
-      ['a request before it is ready', false, [request], { ready: 0 }],
+      ['a request before it is ready', false, [request], { ready: false }],
       ['a request to a terminated agent', false, [request], { terminatedAt: 5 }],
       ['a request to an external agent', false, [request], { provider: 'external' }],
       ['a request while it rests', true, [request], { restUntil: 10 ** 12 }],
@@ -75,7 +77,7 @@ export function testRuns(kit: StoreKit): void {
         return agents;
       });
       await write((tx) => tx.wakeAllAgents({ nodeId: busy.nodeId, now: 0 }));
-      const woken = async ({ id }: AgentRow) => (await read((tx) => tx.getLiveRun({ agentId: id }))) !== null;
+      const woken = async ({ id }: Agent) => (await read((tx) => tx.getLiveRun({ agentId: id }))) !== null;
       expect([await woken(busy), await woken(idle), await woken(elsewhere)]).toEqual([true, false, false]);
     });
   });
@@ -144,7 +146,7 @@ export function testRuns(kit: StoreKit): void {
       await write((tx) => tx.setDeaths({ id: run.id, ...deaths }));
       const again = async (boot: string) => {
         await write((tx) => tx.retryRun({ id: run.id, failures: 0, error: '', notBefore: 0 }));
-        const { deaths, deathsEver, recordsAtDeath } = (await write((tx) => claim(tx, run.nodeId, { boot }))) as RunRow;
+        const { deaths, deathsEver, recordsAtDeath } = (await write((tx) => claim(tx, run.nodeId, { boot }))) as Run;
         return [deaths, deathsEver, recordsAtDeath];
       };
       expect(await again('boot')).toEqual([2, 5, 7]);
@@ -153,12 +155,12 @@ export function testRuns(kit: StoreKit): void {
 
     test('make suspects, which are claimed one at a time; others are claimed beside them', async () => {
       const one = await write((tx) => addAgent(tx));
-      const runs: RunRow[] = [];
+      const runs: Run[] = [];
       for (const agent of [one, await write((tx) => addAgent(tx, { parent: one }))]) {
         runs.push(await write((tx) => queueRun(tx, agent)));
       }
       const innocent = await write(async (tx) => queueRun(tx, await addAgent(tx, { parent: one })));
-      const [first, second] = runs as [RunRow, RunRow];
+      const [first, second] = runs as [Run, Run];
       // They were claimed on this boot before.
       while (await write((tx) => claim(tx, one.nodeId)));
       for (const { id } of [...runs, innocent]) {
@@ -197,7 +199,7 @@ export function testRuns(kit: StoreKit): void {
   });
 
   describe('leases', () => {
-    const leased = async ({ nodeId }: RunRow) => {
+    const leased = async ({ nodeId }: Run) => {
       const runs = await read((tx) => tx.listLeased({}));
       return runs.filter((run) => run.nodeId === nodeId).map(({ id, leaseUntil }) => [id, leaseUntil]);
     };
@@ -219,7 +221,7 @@ export function testRuns(kit: StoreKit): void {
         await write((tx) => tx.restAgent({ id: agentId, until: 6000, rests: 1 }));
       }
       await write((tx) => tx.shiftWaits({ nodeId: run.nodeId, by: -3000, now: 1000 }));
-      const waits = async ({ id, agentId }: RunRow) => [
+      const waits = async ({ id, agentId }: Run) => [
         (await getRun(id)).notBefore,
         (await read((tx) => tx.getAgent({ id: agentId })))?.restUntil,
       ];
@@ -257,7 +259,7 @@ export function testRuns(kit: StoreKit): void {
     await write((tx) => tx.addUsage({ id: run.id, inputTokens: 10, outputTokens: 1, costUsd: 0.25 }));
     const next = await write(async (tx) => {
       await endRun(tx, run);
-      return startRun(tx, (await tx.getAgent({ id: run.agentId })) as AgentRow);
+      return startRun(tx, (await tx.getAgent({ id: run.agentId })) as Agent);
     });
     await write((tx) => tx.addUsage({ id: next.id, inputTokens: 20, outputTokens: 2, costUsd: 0.5 }));
     expect(await usage()).toEqual({ runs: 2, inputTokens: 30, outputTokens: 3, costUsd: 0.75 });

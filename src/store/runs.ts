@@ -1,12 +1,12 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
-import type { RunState, StopReason } from '../core/run.ts';
+import type { Run, RunState, StopReason } from '../core/run.ts';
 import { inSpan } from '../core/tracing.ts';
 import type { BatchState } from './commits.ts';
 import { mayBegin } from './payers.ts';
 import type { Queries } from './query.ts';
-import type { RunRow, Schema } from './schema.ts';
+import type { Schema } from './schema.ts';
 
 /** A run as its attempt holds it: every write of the attempt shows the fence. */
 export interface RunHold {
@@ -16,7 +16,7 @@ export interface RunHold {
 
 export function runQueries(queries: Queries, batch: BatchState) {
   const { db, all, one, run, fetch } = queries;
-  const insertRun = run((p: RunRow) =>
+  const insertRun = run((p: Run) =>
     db.insertInto('runs').values({
       id: p.id,
       seq: p.seq,
@@ -58,7 +58,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
   const resetTree = run((p: { treeId: string }) =>
     db
       .updateTable('trees')
-      .set({ runsSincePerson: 0, toldPaused: 0 })
+      .set({ runsSincePerson: 0, toldPaused: false })
       .where('id', '=', p.treeId)
       .where('runsSincePerson', '>', 0),
   );
@@ -170,7 +170,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
     wakeAllAgents: async (p: { nodeId: string; now: number }): Promise<void> => {
       for (const agent of await wakeableAgents({ nodeId: p.nodeId })) await enqueue(agent, p.now);
     },
-    claimRun: async (p: ClaimFilter & { leaseMs: number; boot: string }): Promise<RunRow | null> => {
+    claimRun: async (p: ClaimFilter & { leaseMs: number; boot: string }): Promise<Run | null> => {
       const [next] = await fetch(nextRun(p));
       if (!next) return null;
       const claimed = await startClaimed({ id: next.id, now: p.now, leaseUntil: p.now + p.leaseMs, boot: p.boot });
@@ -178,8 +178,8 @@ export function runQueries(queries: Queries, batch: BatchState) {
       return claimed;
     },
     /** An external agent's open-ended run: running from the start, without slot or lease. */
-    insertOpenRun: async (p: { agentId: string; treeId: string; nodeId: string; now: number }): Promise<RunRow> => {
-      const open: RunRow = {
+    insertOpenRun: async (p: { agentId: string; treeId: string; nodeId: string; now: number }): Promise<Run> => {
+      const open: Run = {
         ...newRun({ ...p, seq: batch.seq }),
         state: 'running',
         attempt: 1,
@@ -213,7 +213,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
       db.selectFrom('runs').selectAll().where('agentId', '=', p.agentId).where('state', 'in', ['created', 'running']),
     ),
     /** The run if the attempt still holds it; the one check that every write of an attempt makes. */
-    holdRun: async (hold: RunHold): Promise<RunRow> => {
+    holdRun: async (hold: RunHold): Promise<Run> => {
       const row = await held(hold);
       if (!row) throw new SubstratError('fenced', 'This turn has ended; nothing more can be done in its name.');
       return row;
@@ -347,14 +347,14 @@ export function runQueries(queries: Queries, batch: BatchState) {
       db
         .selectFrom('trees')
         .select('id')
-        .where('toldPaused', '=', 0)
+        .where('toldPaused', '=', false)
         .where('runsSincePerson', '>=', p.maxTreeRuns)
         .where('id', 'in', (eb) =>
           eb.selectFrom('runs').select('runs.treeId').where('runs.state', '=', 'created').where('runs.attempt', '=', 0),
         ),
     ),
     setToldPaused: run((p: { treeId: string }) =>
-      db.updateTable('trees').set({ toldPaused: 1 }).where('id', '=', p.treeId),
+      db.updateTable('trees').set({ toldPaused: true }).where('id', '=', p.treeId),
     ),
   };
 }
@@ -393,7 +393,7 @@ function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
     .whereRef('requests.askerId', '=', 'agents.id')
     .where('requests.state', '=', 'open');
   return eb.and([
-    eb('agents.ready', '=', 1),
+    eb('agents.ready', '=', true),
     eb('agents.terminatedAt', 'is', null),
     eb('agents.provider', '<>', 'external'),
     eb('agents.pausedAt', 'is', null),
@@ -402,7 +402,7 @@ function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
   ]);
 }
 
-function newRun(p: { agentId: string; treeId: string; nodeId: string; seq: number; now: number }): RunRow {
+function newRun(p: { agentId: string; treeId: string; nodeId: string; seq: number; now: number }): Run {
   return {
     id: newId(),
     seq: p.seq,

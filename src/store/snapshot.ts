@@ -1,3 +1,4 @@
+import type { ChunkPlace } from '../core/document.ts';
 import type { Engine } from './query.ts';
 
 /** A row as both engines give it; only vectors are bytes. */
@@ -46,8 +47,12 @@ export interface Load {
 export interface Finishing {
   readonly counters: readonly Counter[];
   /** The words by which a passage is found. */
-  readonly passageWords: (passage: { readonly content: string; readonly tags: string }) => readonly string[];
-  readonly chunkWords: (chunk: { readonly title: string | null; readonly place: string; readonly text: string }) => {
+  readonly passageWords: (passage: { readonly content: string; readonly tags: readonly string[] }) => readonly string[];
+  readonly chunkWords: (chunk: {
+    readonly title: string | null;
+    readonly place: ChunkPlace;
+    readonly text: string;
+  }) => {
     readonly title: string;
     readonly words: string;
   };

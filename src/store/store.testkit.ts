@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import type { AgentRow, DeliveryKind, MessageRow, RunRow, Store, Tx } from './store.ts';
+import type { Agent } from '../core/agent.ts';
+import type { DeliveryKind, Round } from '../core/delivery.ts';
+import type { Message } from '../core/message.ts';
+import type { Run } from '../core/run.ts';
+import type { Store, Tx } from './store.ts';
 
 export interface StoreSubject {
   readonly name: string;
@@ -65,12 +69,12 @@ export function useStore(subject: StoreSubject): StoreKit {
 let count = 0;
 
 /** A new agent and a channel `in-<id>` for what it is sent. A child is like its parent, a root has a node of its own. */
-export async function addAgent(tx: Tx, change: Partial<AgentRow> & { parent?: AgentRow } = {}): Promise<AgentRow> {
+export async function addAgent(tx: Tx, change: Partial<Agent> & { parent?: Agent } = {}): Promise<Agent> {
   const { parent, ...rest } = change;
   const id = randomUUID();
   count += 1;
   const name = rest.name ?? `Agent-${count}`;
-  const agent: AgentRow = {
+  const agent: Agent = {
     id,
     treeId: parent?.treeId ?? id,
     parentId: parent?.id ?? null,
@@ -87,13 +91,13 @@ export async function addAgent(tx: Tx, change: Partial<AgentRow> & { parent?: Ag
     workspaceId: null,
     tools: null,
     session: null,
-    lostSession: 0,
+    lostSession: false,
     persona: null,
     personaArgs: null,
     nodeId: parent?.nodeId ?? `node-${id}`,
     spawnedBy: null,
-    ready: 1,
-    completing: 0,
+    ready: true,
+    completing: false,
     restUntil: 0,
     rests: 0,
     pausedAt: null,
@@ -116,18 +120,18 @@ export async function addAgent(tx: Tx, change: Partial<AgentRow> & { parent?: Ag
 }
 
 interface Mail {
-  readonly to: AgentRow;
+  readonly to: Agent;
   /** Author's id; the owner's when there is none. */
   readonly from?: string;
   readonly kind?: DeliveryKind;
   readonly text?: string;
-  readonly messageKind?: MessageRow['kind'];
+  readonly messageKind?: Message['kind'];
   readonly inReplyTo?: string;
   /** For a request: the one for which it is asked, and its deadline. */
   readonly parent?: string;
   readonly deadlineAt?: number;
   /** Its place in a channel's turns. */
-  readonly round?: number;
+  readonly round?: Round;
   readonly trace?: string;
   readonly payer?: string;
 }
@@ -146,7 +150,7 @@ export async function send(tx: Tx, mail: Mail): Promise<string> {
     kind: mail.messageKind ?? (kind === 'reply' ? 'reply' : 'message'),
     text: mail.text ?? '',
     inReplyTo: mail.inReplyTo ?? null,
-    late: 0,
+    late: false,
     chainDepth: 0,
     createdAt: 0,
     threadId: null,
@@ -157,12 +161,12 @@ export async function send(tx: Tx, mail: Mail): Promise<string> {
     const [parentId, deadlineAt] = [mail.parent ?? null, mail.deadlineAt ?? null];
     await tx.insertRequest({ messageId: id, seq, askerId: from, recipientId: to.id, parentId, deadlineAt });
   }
-  await tx.insertDelivery({ messageId: id, agentId: to.id, seq, kind, round: mail.round ?? 0 });
+  await tx.insertDelivery({ messageId: id, agentId: to.id, seq, kind, round: mail.round ?? 'free' });
   return id;
 }
 
 /** Closes the request and sends the reply that closes it. */
-export async function answer(tx: Tx, request: string, asker: AgentRow, from: AgentRow): Promise<string> {
+export async function answer(tx: Tx, request: string, asker: Agent, from: Agent): Promise<string> {
   await tx.closeRequest({ id: request, at: 1 });
   const reply = await send(tx, { to: asker, from: from.id, kind: 'reply', inReplyTo: request });
   await tx.setRequestReply({ id: request, replyId: reply });
@@ -170,16 +174,16 @@ export async function answer(tx: Tx, request: string, asker: AgentRow, from: Age
 }
 
 /** Gives the agent a request and makes a run for it, which waits to be claimed. */
-export async function queueRun(tx: Tx, agent: AgentRow): Promise<RunRow> {
+export async function queueRun(tx: Tx, agent: Agent): Promise<Run> {
   await send(tx, { to: agent, kind: 'request' });
   await tx.wakeAgent({ agentId: agent.id, now: 0 });
-  return (await tx.getLiveRun({ agentId: agent.id })) as RunRow;
+  return (await tx.getLiveRun({ agentId: agent.id })) as Run;
 }
 
 type Claim = Parameters<Tx['claimRun']>[0];
 
 /** Claims as the scheduler does, with an event in the same transaction. */
-export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {}): Promise<RunRow | null> {
+export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {}): Promise<Run | null> {
   const filter = {
     nodeId,
     now: 1000,
@@ -198,11 +202,11 @@ export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {})
 }
 
 /** A run of the agent that is running. */
-export async function startRun(tx: Tx, agent: AgentRow): Promise<RunRow> {
+export async function startRun(tx: Tx, agent: Agent): Promise<Run> {
   await queueRun(tx, agent);
-  return (await claim(tx, agent.nodeId)) as RunRow;
+  return (await claim(tx, agent.nodeId)) as Run;
 }
 
-export function endRun(tx: Tx, run: RunRow): Promise<number> {
+export function endRun(tx: Tx, run: Run): Promise<number> {
   return tx.endRun({ id: run.id, state: 'completed', stopReason: 'end_turn', error: null, finalText: '', now: 2000 });
 }

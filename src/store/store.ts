@@ -37,26 +37,7 @@ export type { PassageFilter } from './passages.ts';
 export type { Engine } from './query.ts';
 export type { ReactionView } from './reactions.ts';
 export type { RunCursor } from './runs.ts';
-export type {
-  AgentRow,
-  BlockChangeRow,
-  BlockRow,
-  BroadcastRow,
-  ChannelRow,
-  DeliveryKind,
-  DeliveryRow,
-  DocumentRow,
-  EventRow,
-  LinkRow,
-  MessageRow,
-  PassageRow,
-  RequestRow,
-  RunMessageRow,
-  RunRow,
-  SourceRow,
-  Wake,
-  WorkspaceRow,
-} from './schema.ts';
+export type { EventRow } from './schema.ts';
 export type { UnembeddedChunk } from './vectors.ts';
 export type { WorkspaceView } from './workspaces.ts';
 

@@ -176,7 +176,7 @@ export function turnQueries({ db, all, one, run }: Queries) {
 function canRun(eb: ExpressionBuilder<Schema, 'agents'>, now: number) {
   const nodes = () => eb.selectFrom('nodes').select('nodes.id');
   return eb.and([
-    eb('agents.ready', '=', 1),
+    eb('agents.ready', '=', true),
     eb('agents.terminatedAt', 'is', null),
     eb('agents.restUntil', '<=', now),
     eb('agents.pausedAt', 'is', null),

@@ -1,19 +1,21 @@
 import { sql } from 'kysely';
+import type { ChunkPlace } from '../core/document.ts';
+import type { ChunkId } from '../core/ids.ts';
 import { isOneOf, listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
 
 /** A vector that is about to be stored: little-endian Float32 of length 1, of the chunk with that hash. */
 export interface NewVector {
-  readonly chunkId: number;
+  readonly chunkId: ChunkId;
   readonly hash: string;
   readonly vector: Buffer;
 }
 
 /** A chunk that has no vector of the model, with what the vector is made of. */
 export interface UnembeddedChunk {
-  readonly id: number;
+  readonly id: ChunkId;
   readonly hash: string;
-  readonly place: string;
+  readonly place: ChunkPlace;
   readonly text: string;
   readonly title: string | null;
 }

@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { Workspace } from '../core/workspace.ts';
 import { addAgent, type StoreKit } from './store.testkit.ts';
-import type { Tx, WorkspaceRow } from './store.ts';
+import type { Tx } from './store.ts';
 
 export function testWorkspaces({ read, write }: StoreKit): void {
-  const add = async (tx: Tx, change: Partial<WorkspaceRow> = {}): Promise<WorkspaceRow> => {
+  const add = async (tx: Tx, change: Partial<Workspace> = {}): Promise<Workspace> => {
     const id = randomUUID();
-    const row: WorkspaceRow = {
+    const row: Workspace = {
       id,
       name: `W-${id}`,
       nameKey: `w-${id}`,
       ownerId: 'user',
       path: `/w/${id}`,
-      made: 1,
+      made: true,
       nodeId: `node-${id}`,
       viewOf: null,
       mode: 'rw',

@@ -1,9 +1,9 @@
 import { SubstratError } from '../core/errors.ts';
+import type { Link, Workspace } from '../core/workspace.ts';
 import type { Queries } from './query.ts';
-import type { LinkRow, WorkspaceRow } from './schema.ts';
 
 /** A workspace with the handle of its owner. */
-export interface WorkspaceView extends WorkspaceRow {
+export interface WorkspaceView extends Workspace {
   readonly owner: string;
 }
 
@@ -28,7 +28,7 @@ export function workspaceQueries({ db, all, one, run, fetch }: Queries) {
   );
 
   return {
-    insertWorkspace: (row: WorkspaceRow) => fetch(db.insertInto('workspaces').values(row)),
+    insertWorkspace: (row: Workspace) => fetch(db.insertInto('workspaces').values(row)),
     getWorkspace: one((p: { id: string }) => views().where('workspaces.id', '=', p.id)),
     getWorkspaceNamed: one((p: { nameKey: string }) => views().where('nameKey', '=', p.nameKey)),
     /** The one whose own directory that is; views show what belongs to another. */
@@ -70,7 +70,7 @@ export function workspaceQueries({ db, all, one, run, fetch }: Queries) {
         .orderBy('createdAt')
         .orderBy('id'),
     ),
-    insertLink: (row: LinkRow) => fetch(db.insertInto('links').values(row)),
+    insertLink: (row: Link) => fetch(db.insertInto('links').values(row)),
     deleteLink: run((p: { workspaceId: string; target: string }) =>
       db.deleteFrom('links').where('workspaceId', '=', p.workspaceId).where('target', '=', p.target),
     ),

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { Scope } from '../core/scope.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import { type CallResult, callTool, type ToolDependencies } from './call.ts';
 import { customToolsInScope, toolsInScope } from './catalog.ts';
@@ -25,7 +26,7 @@ export type ToolResult = {
 /** The tools in an agent's scope, each acting for that agent; `attempt` is asked for at each call. */
 export async function bindTools(
   deps: ToolDependencies,
-  agent: { readonly handle: string; readonly tools: string | null; readonly provider: string },
+  agent: { readonly handle: string; readonly tools: Scope; readonly provider: string },
   attempt: () => Promise<Attempt>,
 ): Promise<BoundTool[]> {
   const custom = customToolsInScope(agent.tools, await deps.settings.customTools());

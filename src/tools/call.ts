@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { Agent } from '../core/agent.ts';
 import { isInScope } from '../core/scope.ts';
 import { within } from '../core/tracing.ts';
+import type { Workspace } from '../core/workspace.ts';
 import { type Attempt, advance, record, stepOf } from '../runs/attempt.ts';
-import type { AgentRow, Store, Tx, WorkspaceRow } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import { findTool } from './catalog.ts';
 import { callCustom } from './custom-call.ts';
 import type { RateLimiter } from './rate.ts';
@@ -28,8 +30,8 @@ export interface ToolDependencies {
   readonly clock: () => number;
   readonly settings: ToolSettings;
   readonly limiter: RateLimiter;
-  readonly onAgentCreated: (agent: AgentRow) => Promise<void>;
-  readonly onWorkspaceChanged: (workspace: WorkspaceRow) => Promise<void>;
+  readonly onAgentCreated: (agent: Agent) => Promise<void>;
+  readonly onWorkspaceChanged: (workspace: Workspace) => Promise<void>;
   readonly log: { error(details: object, message: string): void };
 }
 
@@ -92,7 +94,7 @@ async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall)
         await tx.holdRun(attempt);
         await checkScope(tx, attempt, tool.name);
         return {
-          agent: (await tx.getAgent({ id: agentId })) as AgentRow,
+          agent: (await tx.getAgent({ id: agentId })) as Agent,
           repeated: await repeatOf(tx, attempt, tool, callKey(tool.name, input)),
         };
       });
@@ -133,7 +135,7 @@ async function execute(
   const executed = await deps.store.write(async (tx) => {
     const run = await tx.holdRun(attempt);
     await checkScope(tx, attempt, tool.name);
-    const agent = (await tx.getAgent({ id: attempt.agentId })) as AgentRow;
+    const agent = (await tx.getAgent({ id: attempt.agentId })) as Agent;
     const repeated = await repeatOf(tx, attempt, tool, key);
     if (call.wait !== null && !tool.mayReply && !repeated) throw tooMany(call.wait);
     const outcome =
@@ -171,5 +173,5 @@ async function repeatOf(tx: Tx, attempt: Attempt, tool: Tool, key: string): Prom
   const nth = await callsMade(tx, attempt, key);
   const effect = (await tx.listEffects({ runId: attempt.runId, callKey: key }))[nth];
   if (!effect) return null;
-  return { result: { ...(JSON.parse(effect.content) as Record<string, unknown>), repeated: true } };
+  return { result: { ...(effect.content as Record<string, unknown>), repeated: true } };
 }

@@ -1,6 +1,6 @@
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { Scope } from '../core/scope.ts';
+import { isInScope, type Scope } from '../core/scope.ts';
 import { doNothing, reactToMessage, readChannel } from './channel.ts';
 import { inspectAgent } from './inspect.ts';
 import { getTool, searchTool, sourcesTool } from './knowledge.ts';
@@ -52,9 +52,7 @@ export function customToolsInScope<Custom extends { readonly name: string }>(
   scope: Scope,
   custom: readonly Custom[],
 ): readonly Custom[] {
-  if (scope === null) return custom;
-  const names = new Set(JSON.parse(scope) as string[]);
-  return custom.filter(({ name }) => names.has(name));
+  return custom.filter(({ name }) => isInScope(scope, name));
 }
 
 export function countTools(scope: Scope, custom: readonly { readonly name: string }[]): number {

@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import { shorten } from '../core/agent.ts';
+import type { Channel } from '../core/channel.ts';
 import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
 import { SubstratError } from '../core/errors.ts';
 import { resolveChannel } from '../messaging/channels.ts';
 import { react, tally } from '../messaging/reactions.ts';
 import { declineServed } from '../messaging/replies.ts';
-import type { ChannelRow, MessageView, Tx } from '../store/store.ts';
+import type { MessageView, Tx } from '../store/store.ts';
 import { defineTool, referenceField } from './tool.ts';
 
 /** One answer of `read_channel` holds about this many characters; `before` leads to the rest. */
@@ -77,16 +78,16 @@ export const readChannel = defineTool({
   },
 });
 
-async function seqOf(tx: Tx, channel: ChannelRow, id: string): Promise<number> {
+async function seqOf(tx: Tx, channel: Channel, id: string): Promise<number> {
   return (await messageIn(tx, channel, id)).seq;
 }
 
-async function beginningOf(tx: Tx, channel: ChannelRow, id: string): Promise<string> {
+async function beginningOf(tx: Tx, channel: Channel, id: string): Promise<string> {
   const message = await messageIn(tx, channel, id);
   return message.threadId ?? message.id;
 }
 
-async function messageIn(tx: Tx, channel: ChannelRow, id: string) {
+async function messageIn(tx: Tx, channel: Channel, id: string) {
   const message = await tx.getMessage({ id });
   if (message?.channelId === channel.id) return message;
   throw new SubstratError('not_found', `There is no message ${shorten(id)} in ${channel.id}.`);

@@ -45,7 +45,7 @@ export async function callCustom(
       if (earlier?.content === null) return { progress: null, unknown: true };
       const now = deps.clock();
       if (!earlier) return { progress: await record(tx, attempt, [callEntry(call, input, key)], now) };
-      const result = { ...(JSON.parse(earlier.content) as Record<string, unknown>), repeated: true };
+      const result = { ...(earlier.content as Record<string, unknown>), repeated: true };
       const entries = [callEntry(call, input), returnEntry(call, { key, result })];
       const progress = await record(tx, attempt, entries, now);
       return { progress, repeated: { result, isError: false, news: await countNews(tx, attempt) } };
@@ -75,10 +75,10 @@ export async function callCustom(
 }
 
 /** The k-th identical call gets the k-th start of earlier attempts, unless that failed: what failed is done afresh. */
-async function earlierCall(tx: Tx, attempt: Attempt, key: string): Promise<{ readonly content: string | null } | null> {
+async function earlierCall(tx: Tx, attempt: Attempt, key: string): Promise<{ readonly content: unknown } | null> {
   if (attempt.number === 1) return null;
   const starts = await tx.listStarts({ runId: attempt.runId, callKey: key, attempt: attempt.number });
-  return starts.filter(({ isError }) => isError !== 1)[await callsMade(tx, attempt, key)] ?? null;
+  return starts.filter(({ isError }) => !isError)[await callsMade(tx, attempt, key)] ?? null;
 }
 
 function unknownOutcome(name: string): SubstratError {

@@ -1,9 +1,11 @@
 import * as z from 'zod';
+import type { Agent } from '../core/agent.ts';
 import { agentState, keyOf, shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { RunRecord } from '../core/run.ts';
 import { resolveChannel, seesChannel } from '../messaging/channels.ts';
 import { toCarriedMessage } from '../runs/start.ts';
-import type { AgentRow, RunMessageRow, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 import { defineTool, referenceField } from './tool.ts';
 
 const RECENT = 20;
@@ -37,7 +39,7 @@ export const inspectAgent = defineTool({
   },
 });
 
-async function currentRun(tx: Tx, agentId: string, records: readonly RunMessageRow[]) {
+async function currentRun(tx: Tx, agentId: string, records: readonly RunRecord[]) {
   const run = await tx.getLiveRun({ agentId });
   if (run?.state !== 'running') return null;
   const own = records.filter((row) => row.runId === run.id);
@@ -50,7 +52,7 @@ async function currentRun(tx: Tx, agentId: string, records: readonly RunMessageR
 }
 
 /** One line of the record, shortened, with the words of conversations that the caller is not in left out. */
-async function shown(tx: Tx, caller: AgentRow, inspected: AgentRow, row: RunMessageRow) {
+async function shown(tx: Tx, caller: Agent, inspected: Agent, row: RunRecord) {
   const text = await textOf(tx, caller, inspected, row);
   return {
     type: row.type,
@@ -60,8 +62,8 @@ async function shown(tx: Tx, caller: AgentRow, inspected: AgentRow, row: RunMess
   };
 }
 
-async function textOf(tx: Tx, caller: AgentRow, inspected: AgentRow, row: RunMessageRow): Promise<string> {
-  const content = JSON.parse(row.content) as unknown;
+async function textOf(tx: Tx, caller: Agent, inspected: Agent, row: RunRecord): Promise<string> {
+  const { content } = row;
   switch (row.type) {
     case 'user_message':
       return promptFor(tx, caller, row.runId);
@@ -75,12 +77,12 @@ async function textOf(tx: Tx, caller: AgentRow, inspected: AgentRow, row: RunMes
   }
 }
 
-async function seesIt(tx: Tx, caller: AgentRow, channelId: string): Promise<boolean> {
+async function seesIt(tx: Tx, caller: Agent, channelId: string): Promise<boolean> {
   const channel = await tx.getChannel({ id: channelId });
   return channel !== null && seesChannel(tx, caller.id, channel);
 }
 
-async function promptFor(tx: Tx, caller: AgentRow, runId: string): Promise<string> {
+async function promptFor(tx: Tx, caller: Agent, runId: string): Promise<string> {
   const lines: string[] = [];
   for (const delivery of await tx.listDeliveriesOfRun({ runId })) {
     const { from, text } = toCarriedMessage(delivery);
@@ -91,7 +93,7 @@ async function promptFor(tx: Tx, caller: AgentRow, runId: string): Promise<strin
 }
 
 /** Whether it is the final text that answered somebody in a conversation of which the caller is no part. */
-async function isPosted(tx: Tx, caller: AgentRow, row: RunMessageRow, content: unknown): Promise<boolean> {
+async function isPosted(tx: Tx, caller: Agent, row: RunRecord, content: unknown): Promise<boolean> {
   const run = await tx.getRun({ id: row.runId });
   if (!run?.serves || run.finalText !== content) return false;
   const request = await tx.getMessage({ id: run.serves });
@@ -99,7 +101,7 @@ async function isPosted(tx: Tx, caller: AgentRow, row: RunMessageRow, content: u
 }
 
 /** What the inbox gave, by the messages themselves: a name or a handle in it can be that of somebody else. */
-async function inboxFor(tx: Tx, caller: AgentRow, content: unknown): Promise<string> {
+async function inboxFor(tx: Tx, caller: Agent, content: unknown): Promise<string> {
   const { messages } = content as { messages: readonly { readonly message_id: string }[] };
   const shownTo = messages.map(async (entry) => {
     const message = await tx.getMessage({ id: entry.message_id });
@@ -112,13 +114,7 @@ async function inboxFor(tx: Tx, caller: AgentRow, content: unknown): Promise<str
  * A call or a result: of the texts in it, only what was said to or by the caller is shown, to the team that it leads, or in a
  * channel that it sees.
  */
-async function toolText(
-  tx: Tx,
-  caller: AgentRow,
-  inspected: AgentRow,
-  row: RunMessageRow,
-  content: unknown,
-): Promise<string> {
+async function toolText(tx: Tx, caller: Agent, inspected: Agent, row: RunRecord, content: unknown): Promise<string> {
   if (MEMORY_TOOLS.has(row.tool ?? '')) return PRIVATE;
   if (row.tool === 'broadcast' || (await inSeenChannel(tx, caller, inspected, row, content))) {
     return JSON.stringify(content);
@@ -137,16 +133,16 @@ async function toolText(
 /** Where it was said or read: the channel stands in the call, and a return belongs to its call. */
 async function inSeenChannel(
   tx: Tx,
-  caller: AgentRow,
-  inspected: AgentRow,
-  row: RunMessageRow,
+  caller: Agent,
+  inspected: Agent,
+  row: RunRecord,
   content: unknown,
 ): Promise<boolean> {
   if (row.tool !== 'send_message' && row.tool !== 'read_channel') return false;
   const call: unknown =
     row.type === 'tool_call_message'
       ? content
-      : JSON.parse((await tx.getCall({ runId: row.runId, callId: row.callId ?? '' }))?.content ?? 'null');
+      : (await tx.getCall({ runId: row.runId, callId: row.callId ?? '' }))?.content;
   const channelId = (call as { channelId?: unknown } | null)?.channelId;
   if (typeof channelId !== 'string') return false;
   const channel = await resolveChannel(tx, inspected, channelId, null).catch(() => null);

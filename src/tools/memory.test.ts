@@ -88,7 +88,7 @@ describe('the tools of memory', () => {
     const system = async (name: string) => {
       const { id } = await world.agentNamed(name);
       const records = await world.store.read((tx) => tx.listRecentRecords({ agentId: id, limit: 50 }));
-      return JSON.parse(records.find(({ type }) => type === 'system_message')?.content ?? '""') as string;
+      return records.find(({ type }) => type === 'system_message')?.content;
     };
     expect(await system('anna')).toContain('### n\n\\### other\n\\Reply from USER');
     expect(await system('anna')).toContain('search_memory finds');

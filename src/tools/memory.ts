@@ -1,8 +1,9 @@
 import * as z from 'zod';
+import type { Passage } from '../core/memory.ts';
 import { LABEL, LABEL_RULE, MAX_BLOCK, MAX_PASSAGE, MAX_QUERY, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
 import { writeBlock } from '../memory/blocks.ts';
 import { EVERYTHING, searchPassages, storePassage } from '../memory/passages.ts';
-import type { PassageRow } from '../store/store.ts';
+
 import { defineTool, textField } from './tool.ts';
 
 /** One search answers at most so many passages, and after the first no more than about so many characters. */
@@ -59,7 +60,7 @@ export const storeMemory = defineTool({
   }),
 });
 
-function withinReason(found: readonly PassageRow[]): PassageRow[] {
+function withinReason(found: readonly Passage[]): Passage[] {
   let room = FOUND_CHARACTERS;
   return found.filter(({ content }, i) => {
     room -= content.length;
@@ -67,6 +68,6 @@ function withinReason(found: readonly PassageRow[]): PassageRow[] {
   });
 }
 
-function shown({ id, content, tags, createdAt }: PassageRow) {
-  return { id, content, tags: JSON.parse(tags) as string[], createdAt: new Date(createdAt).toISOString() };
+function shown({ id, content, tags, createdAt }: Passage) {
+  return { id, content, tags, createdAt: new Date(createdAt).toISOString() };
 }

@@ -132,7 +132,7 @@ describe('the limit of calls', () => {
 
     const agentId = daemon.agent('worker').id;
     const records = await daemon.daemon.store.read((tx) => tx.listRecentRecords({ agentId, limit: 1_000 }));
-    expect(records.filter(({ content }) => content.includes('rate_limited'))).toHaveLength(3);
+    expect(records.filter(({ content }) => JSON.stringify(content).includes('rate_limited'))).toHaveLength(3);
     const texts = await daemon.daemon.store.read((tx) =>
       tx.listPending({ agentId: daemon.agent('lead').id, limit: 100 }),
     );

@@ -56,7 +56,7 @@ export async function refuse(
 async function wasLimited(tx: Tx, { runId }: Attempt): Promise<boolean> {
   const last = await tx.getLastRecord({ runId });
   if (last?.type !== 'tool_return_message' || !last.isError) return false;
-  return (JSON.parse(last.content) as { error?: { code?: string } } | null)?.error?.code === 'rate_limited';
+  return (last.content as { error?: { code?: string } } | null)?.error?.code === 'rate_limited';
 }
 
 export function describe(deps: ToolDependencies, error: unknown): { code: ErrorCode; message: string } {

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import * as z from 'zod';
+import type { Agent } from '../core/agent.ts';
 import { NAME } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
 import { withinScope } from '../core/persona.ts';
 import { createAgent } from '../messaging/tree.ts';
 import { scopeNow } from '../runs/attempt.ts';
-import type { AgentRow } from '../store/store.ts';
+
 import { makeSubdirectory } from '../workspaces/directories.ts';
 import { defineTool, referenceField, textField } from './tool.ts';
 
@@ -89,14 +90,14 @@ function choiceOf(input: { persona?: string | undefined; arguments?: Record<stri
 }
 
 /** Provider, model and program are the parent's; what nobody here can run, the default provider does. */
-function inheritance(parent: AgentRow, defaultProvider: string | null) {
+function inheritance(parent: Agent, defaultProvider: string | null) {
   const { provider, model, program } = parent;
   if (provider !== 'external' || defaultProvider === null) return { provider, model, program };
   return { provider: defaultProvider, model: null, program };
 }
 
 /** What its parent has to know of a child that nobody runs. */
-function noteOn(child: AgentRow) {
+function noteOn(child: Agent) {
   if (child.provider !== 'external') return {};
   return {
     note: `Nothing runs ${child.name} yet. It is an external agent like you, because \`[daemon] default_provider\` is not set; its messages wait until a person joins it with \`substrat agent mcp ${child.handle}\`.`,

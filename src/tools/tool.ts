@@ -1,11 +1,14 @@
 import * as z from 'zod';
+import type { Agent } from '../core/agent.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { PersonaChoice, PersonaInfo } from '../core/persona.ts';
+import type { Run } from '../core/run.ts';
 import { MAX_TEXT } from '../core/text.ts';
+import type { Workspace } from '../core/workspace.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import type { TreeLimits } from '../messaging/tree.ts';
 import type { Attempt } from '../runs/attempt.ts';
-import type { AgentRow, RunRow, Store, Tx, WorkspaceRow } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import type { CustomTool } from './custom.ts';
 
@@ -25,12 +28,12 @@ export interface ToolSettings {
   /** Throws where there is no such persona, or it lacks an argument. */
   findPersona(choice: PersonaChoice): Promise<PersonaInfo>;
   /** Throws where an agent would have more tools than its provider's program takes. */
-  checkTools(agent: Pick<AgentRow, 'provider' | 'workspace' | 'tools'>, custom: readonly CustomTool[]): Promise<void>;
+  checkTools(agent: Pick<Agent, 'provider' | 'workspace' | 'tools'>, custom: readonly CustomTool[]): Promise<void>;
 }
 
 /** What a tool may use before its transaction. */
 export interface Preparation {
-  readonly agent: AgentRow;
+  readonly agent: Agent;
   readonly store: Store;
   readonly settings: ToolSettings;
 }
@@ -41,8 +44,8 @@ type Undo = () => Promise<void>;
 /** Who calls, bound by the daemon when the connection was made; nothing of it comes from the arguments. */
 export interface ToolContext {
   readonly tx: Tx;
-  readonly agent: AgentRow;
-  readonly run: RunRow;
+  readonly agent: Agent;
+  readonly run: Run;
   readonly attempt: Attempt;
   readonly settings: ToolSettings;
   readonly now: number;
@@ -58,9 +61,9 @@ export interface ToolOutcome {
   readonly given?: readonly string[];
   readonly settled?: string;
   /** An agent that came to be. */
-  readonly created?: AgentRow;
+  readonly created?: Agent;
   /** A workspace that came to be or was deleted: its directory follows. */
-  readonly workspace?: WorkspaceRow;
+  readonly workspace?: Workspace;
 }
 
 export interface Tool {

@@ -13,7 +13,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daemon.ts';
 import { type ConnectedAgent, connectAgent } from '../../test/helpers/mcp.ts';
-import type { AgentRow } from '../store/store.ts';
+import type { Agent } from '../core/agent.ts';
+
 import { placeOf } from '../workspaces/place.ts';
 
 let daemon: TestDaemon;
@@ -71,7 +72,7 @@ function enforce({ daemon: { workspaces } }: TestDaemon): void {
 
 const place = (agentId: string) =>
   daemon.daemon.store.read(async (tx) =>
-    placeOf(tx, daemon.daemon.workspaces, (await tx.getAgent({ id: agentId })) as AgentRow),
+    placeOf(tx, daemon.daemon.workspaces, (await tx.getAgent({ id: agentId })) as Agent),
   );
 const code = async (call: Promise<{ value: { error?: { code: string } } }>) => (await call).value.error?.code;
 const link = (change: Record<string, unknown>, agent = lead) =>

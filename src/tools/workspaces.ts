@@ -1,7 +1,8 @@
 import * as z from 'zod';
+import type { Agent } from '../core/agent.ts';
 import { NAME } from '../core/agent.ts';
 import { checkLine } from '../core/line.ts';
-import type { AgentRow } from '../store/store.ts';
+
 import type { Caller } from '../workspaces/access.ts';
 import { checkWorkspace, createWorkspace } from '../workspaces/create.ts';
 import { addLink, checkLink, removeLink } from '../workspaces/links.ts';
@@ -98,7 +99,7 @@ export const deleteWorkspaceTool = defineTool({
   },
 });
 
-function callerOf(agent: AgentRow): Caller {
+function callerOf(agent: Agent): Caller {
   return { id: agent.id, agent };
 }
 

@@ -1,9 +1,11 @@
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, normalize } from 'node:path';
+import type { Agent } from '../core/agent.ts';
 import { keyOf, shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { AgentRow, Tx, WorkspaceRow, WorkspaceView } from '../store/store.ts';
+import type { Workspace } from '../core/workspace.ts';
+import type { Tx, WorkspaceView } from '../store/store.ts';
 import { isInside } from './paths.ts';
 
 /** What the daemon says about all workspaces of its node. */
@@ -25,12 +27,12 @@ export interface WorkspaceRules {
   isLive(agentId: string): boolean;
 }
 
-export type Mode = WorkspaceRow['mode'];
+export type Mode = Workspace['mode'];
 
 /** Who wants something: a person, who may do everything but open the home, or an agent. */
 export interface Caller {
   readonly id: string;
-  readonly agent: AgentRow | null;
+  readonly agent: Agent | null;
 }
 
 /** A directory that an agent has, and whether it may write there. */
@@ -57,7 +59,7 @@ export async function findOwnWorkspace(tx: Tx, caller: Caller, reference: string
 }
 
 /** What an agent has: the workspaces that it owns, and the directory that it works in. */
-export async function grantsOf(tx: Tx, agent: AgentRow): Promise<Grant[]> {
+export async function grantsOf(tx: Tx, agent: Agent): Promise<Grant[]> {
   const own = await tx.listWorkspacesOf({ ownerId: agent.id });
   const current = agent.workspaceId === null ? null : await tx.getWorkspace({ id: agent.workspaceId });
   return [
@@ -120,11 +122,11 @@ export async function refuseHome(tx: Tx, rules: WorkspaceRules, path: string): P
 /** The hosts that a workspace reaches. */
 export async function networkOf(tx: Tx, rules: WorkspaceRules, workspaceId: string | null): Promise<readonly string[]> {
   const said = await ownNetwork(tx, workspaceId);
-  return said === null ? rules.network : (JSON.parse(said) as string[]);
+  return said === null ? rules.network : said;
 }
 
 /** What is said of the network in a workspace, or in those that it is a view of; null: the configuration says it. */
-export async function ownNetwork(tx: Tx, workspaceId: string | null): Promise<string | null> {
+export async function ownNetwork(tx: Tx, workspaceId: string | null): Promise<readonly string[] | null> {
   const workspace = workspaceId === null ? null : await tx.getWorkspace({ id: workspaceId });
   if (!workspace) return null;
   return workspace.network ?? ownNetwork(tx, workspace.viewOf);

@@ -2,7 +2,8 @@ import { isAbsolute, join } from 'node:path';
 import { checkName, keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
-import type { Tx, WorkspaceRow, WorkspaceView } from '../store/store.ts';
+import type { Workspace } from '../core/workspace.ts';
+import type { Tx, WorkspaceView } from '../store/store.ts';
 import {
   type Caller,
   findWorkspace,
@@ -61,13 +62,13 @@ export async function createWorkspace(
   }
   const id = newId();
   const shown = wish.viewOf === null ? null : await shownBy(tx, caller, wish);
-  const row: WorkspaceRow = {
+  const row: Workspace = {
     id,
     name: wish.name,
     nameKey,
     ownerId: caller.id,
     path: shown?.path ?? wish.path ?? rules.directory(id),
-    made: shown || wish.path !== null ? 0 : 1,
+    made: !shown && wish.path === null,
     nodeId: shown?.base.nodeId ?? rules.nodeId,
     viewOf: shown?.base.id ?? null,
     mode: shown ? wish.mode : 'rw',
@@ -105,8 +106,8 @@ async function shownBy(
 }
 
 /** An agent's workspace reaches what the one that it works in reaches; a view, what is shown. */
-async function networkFor(tx: Tx, { agent }: Caller, wish: WorkspaceWish): Promise<string | null> {
-  if (!agent) return wish.network === null ? null : JSON.stringify(wish.network);
+async function networkFor(tx: Tx, { agent }: Caller, wish: WorkspaceWish): Promise<readonly string[] | null> {
+  if (!agent) return wish.network;
   if (wish.viewOf !== null || agent.workspaceId === null) return null;
   return ownNetwork(tx, agent.workspaceId);
 }

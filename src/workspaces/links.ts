@@ -1,7 +1,8 @@
 import { isAbsolute, join, normalize } from 'node:path';
 import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { LinkRow, Tx, WorkspaceRow, WorkspaceView } from '../store/store.ts';
+import type { Link, Workspace } from '../core/workspace.ts';
+import type { Tx, WorkspaceView } from '../store/store.ts';
 import { type Caller, checkSource, findOwnWorkspace, type Mode, sourceOf, type WorkspaceRules } from './access.ts';
 import { checkDirectory, isInside, refuseLinks } from './paths.ts';
 
@@ -39,7 +40,7 @@ export async function addLink(
   caller: Caller,
   wish: LinkWish,
   now: number,
-): Promise<LinkRow> {
+): Promise<Link> {
   const workspace = await findOwnWorkspace(tx, caller, wish.workspace);
   const target = readTarget(wish.target);
   const links = await tx.listLinks({ workspaceId: workspace.id });
@@ -85,8 +86,8 @@ function readTarget(target: string): string {
 }
 
 /** Where links are mounted in what this workspace shows, in what it is a view of, and in the views of it. */
-async function placesAround(tx: Tx, workspace: WorkspaceRow): Promise<string[]> {
-  let root: WorkspaceRow = workspace;
+async function placesAround(tx: Tx, workspace: Workspace): Promise<string[]> {
+  let root: Workspace = workspace;
   while (root.viewOf !== null) root = (await tx.getWorkspace({ id: root.viewOf })) as WorkspaceView;
   const family = [root];
   for (const { id } of family) family.push(...(await tx.listViewsOf({ id })));

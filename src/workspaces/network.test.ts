@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createWorld } from '../../test/helpers/world.ts';
-import type { AgentRow } from '../store/store.ts';
+import type { Agent } from '../core/agent.ts';
+
 import { reachedByBoth } from './network.ts';
 import { placeOf } from './place.ts';
 
@@ -23,15 +24,15 @@ test.each([
 test('an agent reaches no host that an ancestor no longer reaches', async () => {
   const world = await createWorld();
   const workspace = async (id: string, network: string[]) => {
-    const place = { ownerId: 'user', path: '/tmp', made: 0, nodeId: 'node-1', viewOf: null, mode: 'rw' } as const;
-    const rest = { network: JSON.stringify(network), repository: null, createdAt: 0, deletedAt: null };
+    const place = { ownerId: 'user', path: '/tmp', made: false, nodeId: 'node-1', viewOf: null, mode: 'rw' } as const;
+    const rest = { network, repository: null, createdAt: 0, deletedAt: null };
     await world.store.write((tx) => tx.insertWorkspace({ id, name: id, nameKey: id, ...place, ...rest }));
     return { workspaceId: id };
   };
   const lead = await world.create('lead', null, await workspace('narrowed', ['b.com']));
   const middle = await world.create('middle', lead, await workspace('wide', ['*']));
   const end = await world.create('end', middle, await workspace('own', ['a.com', 'b.com']));
-  const hosts = (agent: AgentRow) => world.store.read(async (tx) => (await placeOf(tx, world.workspaces, agent)).hosts);
+  const hosts = (agent: Agent) => world.store.read(async (tx) => (await placeOf(tx, world.workspaces, agent)).hosts);
   expect(await hosts(lead)).toEqual(['b.com']);
   expect(await hosts(middle)).toEqual(['b.com']);
   expect(await hosts(end)).toEqual(['b.com']);

@@ -1,9 +1,10 @@
 import { isIP } from 'node:net';
-import type { AgentRow, Tx } from '../store/store.ts';
+import type { Agent } from '../core/agent.ts';
+import type { Tx } from '../store/store.ts';
 import { networkOf, type WorkspaceRules } from './access.ts';
 
 /** The hosts that an agent reaches: those of its workspace, within those that its ancestors reach now. */
-export async function hostsOf(tx: Tx, rules: WorkspaceRules, agent: AgentRow): Promise<readonly string[]> {
+export async function hostsOf(tx: Tx, rules: WorkspaceRules, agent: Agent): Promise<readonly string[]> {
   let hosts = await networkOf(tx, rules, agent.workspaceId);
   const others = (await tx.listAncestors({ id: agent.id })).map((ancestor) => ancestor.workspaceId);
   for (const id of new Set(others)) {

@@ -1,7 +1,9 @@
 import { join, relative } from 'node:path';
+import type { Agent } from '../core/agent.ts';
 import type { Bind } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { AgentRow, LinkRow, Tx, WorkspaceRow } from '../store/store.ts';
+import type { Link, Workspace } from '../core/workspace.ts';
+import type { Tx } from '../store/store.ts';
 import { checkSource, type Mode, type WorkspaceRules } from './access.ts';
 import { hostsOf } from './network.ts';
 import { checkDirectory, isInside, makeInside } from './paths.ts';
@@ -14,7 +16,7 @@ export interface Place {
 }
 
 /** The place of an agent's next turn, with everything checked anew: since the last one, directories can have become links. */
-export async function placeOf(tx: Tx, rules: WorkspaceRules, agent: AgentRow): Promise<Place> {
+export async function placeOf(tx: Tx, rules: WorkspaceRules, agent: Agent): Promise<Place> {
   const hosts = await hostsOf(tx, rules, agent);
   const chain = await chainOf(tx, agent.workspaceId);
   const [workspace] = chain;
@@ -35,21 +37,21 @@ export async function placeOf(tx: Tx, rules: WorkspaceRules, agent: AgentRow): P
 }
 
 /** Ours is made again when it is missing; a person's is not, but a directory inside is. */
-function makeWhereItWorks(base: WorkspaceRow | undefined, directory: string): void {
+function makeWhereItWorks(base: Workspace | undefined, directory: string): void {
   if (base?.made) makeInside(join(base.path, '..'), base.path, 0o700);
   if (base && isInside(base.path, directory)) makeInside(base.path, directory);
   checkDirectory(directory);
 }
 
 /** The workspace, the one that it is a view of, and so on. */
-async function chainOf(tx: Tx, id: string | null): Promise<WorkspaceRow[]> {
+async function chainOf(tx: Tx, id: string | null): Promise<Workspace[]> {
   const workspace = id === null ? null : await tx.getWorkspace({ id });
   return workspace ? [workspace, ...(await chainOf(tx, workspace.viewOf))] : [];
 }
 
 /** Its own links, and those of what it shows, which in a read-only view are read-only. */
-async function linksOf(tx: Tx, chain: readonly WorkspaceRow[]) {
-  const links: { readonly link: LinkRow; readonly target: string; readonly mode: Mode }[] = [];
+async function linksOf(tx: Tx, chain: readonly Workspace[]) {
+  const links: { readonly link: Link; readonly target: string; readonly mode: Mode }[] = [];
   let widest: Mode = 'rw';
   for (const { id, path, mode } of chain) {
     for (const link of await tx.listLinks({ workspaceId: id })) {
@@ -68,7 +70,7 @@ function bindFor(directory: string, { source, target, mode }: Bind): Bind | null
 }
 
 /** Roots can have been taken from the configuration, and workspaces from whoever made the link. */
-async function checkAgain(tx: Tx, rules: WorkspaceRules, link: LinkRow): Promise<void> {
+async function checkAgain(tx: Tx, rules: WorkspaceRules, link: Link): Promise<void> {
   try {
     const agent = await tx.getAgent({ id: link.madeBy });
     await checkSource(tx, rules, { id: link.madeBy, agent }, link);

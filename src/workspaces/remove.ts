@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { SubstratError } from '../core/errors.ts';
-import type { Store, Tx, WorkspaceRow, WorkspaceView } from '../store/store.ts';
+import type { Workspace } from '../core/workspace.ts';
+import type { Store, Tx, WorkspaceView } from '../store/store.ts';
 import { type Caller, findOwnWorkspace, type WorkspaceRules } from './access.ts';
 import { isInside, makeInside } from './paths.ts';
 import { isKept, refuseWritten, removeWorktree, uncommitted } from './worktree.ts';
@@ -23,7 +24,7 @@ export async function deleteWorkspace(
   caller: Caller,
   reference: string,
   now: number,
-): Promise<WorkspaceRow> {
+): Promise<Workspace> {
   const workspace = await findOwnWorkspace(tx, caller, reference);
   await refuseUsed(tx, rules, workspace);
   await tx.deleteWorkspace({ id: workspace.id, at: now });
@@ -34,7 +35,7 @@ export async function deleteWorkspace(
  * Makes the disk what the store says: the directory of a workspace is made, that of a deleted one removed, if it is ours. The
  * store comes first, so that a daemon that dies in between finds at its next start what is left to do.
  */
-export async function settleWorkspace(store: Store, workspace: WorkspaceRow): Promise<void> {
+export async function settleWorkspace(store: Store, workspace: Workspace): Promise<void> {
   const { id, made, path, repository } = workspace;
   if (workspace.deletedAt === null) {
     if (made && repository === null) makeInside(parentOf(path), path, 0o700);

@@ -1,6 +1,8 @@
 import { isAbsolute } from 'node:path';
+import type { Agent } from '../core/agent.ts';
 import { keyOf } from '../core/agent.ts';
-import type { AgentRow, Tx, WorkspaceRow } from '../store/store.ts';
+import type { Workspace } from '../core/workspace.ts';
+import type { Tx } from '../store/store.ts';
 import { findWorkspace, ownNetwork, refuseHome, type WorkspaceRules } from './access.ts';
 import { checkNetwork } from './create.ts';
 import { isInside } from './paths.ts';
@@ -15,7 +17,7 @@ export interface Seat {
 
 export interface SeatWish {
   readonly agentId: string;
-  readonly parent: AgentRow | null;
+  readonly parent: Agent | null;
   /** A workspace's name or a directory. Null: the parent's, else one of its own. */
   readonly workspace: string | null;
 }
@@ -38,7 +40,7 @@ export async function takeSeat(tx: Tx, rules: WorkspaceRules, wish: SeatWish, no
     if (there) return { path: there.path, workspaceId: there.id, own: false };
   }
   const row = unclaimed(rules, wish.agentId, now, {
-    ...(wanted !== null && { path: wanted, made: 0 }),
+    ...(wanted !== null && { path: wanted, made: false }),
     network: await ownNetwork(tx, parent?.workspaceId ?? null),
   });
   await tx.insertWorkspace(row);
@@ -51,26 +53,21 @@ function isWithin(directory: string, wanted: string): boolean {
 }
 
 /** Gives the new agent its workspace, with its handle for a name, or a longer one when that is taken. */
-export async function ownSeat(tx: Tx, { id, handle }: AgentRow, workspaceId: string): Promise<void> {
+export async function ownSeat(tx: Tx, { id, handle }: Agent, workspaceId: string): Promise<void> {
   let name = handle;
   for (let n = 2; await tx.getWorkspaceNamed({ nameKey: keyOf(name) }); n += 1) name = `${handle}.${n}`;
   await tx.reviveWorkspace({ id: workspaceId, ownerId: id, name, nameKey: keyOf(name) });
 }
 
 /** A workspace that counts as deleted until somebody claims it: should that never happen, the next start removes it. */
-export function unclaimed(
-  rules: WorkspaceRules,
-  id: string,
-  now: number,
-  change: Partial<WorkspaceRow> = {},
-): WorkspaceRow {
+export function unclaimed(rules: WorkspaceRules, id: string, now: number, change: Partial<Workspace> = {}): Workspace {
   return {
     id,
     name: id,
     nameKey: null,
     ownerId: 'user',
     path: rules.directory(id),
-    made: 1,
+    made: true,
     nodeId: rules.nodeId,
     viewOf: null,
     mode: 'rw',

@@ -2,11 +2,12 @@ import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bind } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { Tx, WorkspaceRow } from '../store/store.ts';
+import type { Workspace } from '../core/workspace.ts';
+import type { Tx } from '../store/store.ts';
 import { git } from './git.ts';
 import { isInside } from './paths.ts';
 
-type Worktree = Pick<WorkspaceRow, 'id' | 'path' | 'repository'>;
+type Worktree = Pick<Workspace, 'id' | 'path' | 'repository'>;
 
 /** The directory where the repository of a directory keeps everything, for all its worktrees. */
 export async function findRepository(directory: string): Promise<string> {

@@ -2,8 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Agent } from '../../src/core/agent.ts';
+import type { Wake } from '../../src/core/channel.ts';
 import type { FailureKind } from '../../src/core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
+import type { Workspace } from '../../src/core/workspace.ts';
 import { createKnowledge } from '../../src/knowledge/knowledge.ts';
 import { answerBroadcasts, closeDueBroadcasts, settleBroadcasts } from '../../src/messaging/broadcasts.ts';
 import { createChannel, resolveChannel } from '../../src/messaging/channels.ts';
@@ -23,7 +26,7 @@ import { runTurn } from '../../src/runs/run-turn.ts';
 import { Scheduler } from '../../src/runs/scheduler.ts';
 import { createSlots } from '../../src/runs/slots.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { AgentRow, Store, Wake, WorkspaceRow } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { type CallResult, callTool } from '../../src/tools/call.ts';
 import type { CustomTool } from '../../src/tools/custom.ts';
 import { createRateLimiter } from '../../src/tools/rate.ts';
@@ -143,7 +146,7 @@ export async function createWorld(options: WorldOptions = {}) {
       },
     },
     onAgentCreated: async () => {},
-    onWorkspaceChanged: (workspace: WorkspaceRow) => settleWorkspace(store, workspace),
+    onWorkspaceChanged: (workspace: Workspace) => settleWorkspace(store, workspace),
   };
   const external = new ExternalRuns({
     store,
@@ -258,7 +261,7 @@ export async function createWorld(options: WorldOptions = {}) {
     rmSync(home, { recursive: true });
   });
 
-  const agentNamed = async (name: string): Promise<AgentRow> => {
+  const agentNamed = async (name: string): Promise<Agent> => {
     const [agent] = await store.read((tx) => tx.listAgentsNamed({ nameKey: name.toLowerCase() }));
     if (!agent) throw new Error(`no agent ${name}`);
     return agent;
@@ -273,7 +276,7 @@ export async function createWorld(options: WorldOptions = {}) {
     behave: (name: string, behaviour: Behaviour) => void behaviours.set(name, behaviour),
     create: (
       name: string,
-      parent: AgentRow | null = null,
+      parent: Agent | null = null,
       more: {
         provider?: string;
         tools?: string[];

@@ -166,7 +166,8 @@ describe('the replies to a broadcast', () => {
     const { id } = await world.agentNamed('amy');
     const quiet = await world.store.read((tx) => tx.listPending({ agentId: id, limit: 99 }));
     expect(quiet.length).toBeGreaterThan(0);
-    expect(quiet.every(({ round }) => round === -1)).toBe(true);
+    await world.store.write((tx) => tx.wakeAgent({ agentId: id, now: world.clock() }));
+    expect(await world.store.read((tx) => tx.getLiveRun({ agentId: id }))).toBeNull();
     world.behave('amy', (turn) => {
       all.push(...turn.messages.map(({ text }) => `amy hears ${text}`));
       return 'done';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Run } from '../../src/core/run.ts';
 import { type Started, startRun } from '../../src/runs/start.ts';
-import type { RunRow } from '../../src/store/store.ts';
+
 import { createWorld } from '../helpers/world.ts';
 
 const DAYS = 2 * 24 * 3_600_000;
@@ -76,7 +77,7 @@ describe("another node's lease", () => {
       boot: 'b',
     };
     const started = await world.store.write(async (tx) => {
-      const run = (await tx.claimRun({ ...claim, fullProviders: [], busyAgents: [], spent: [] })) as RunRow;
+      const run = (await tx.claimRun({ ...claim, fullProviders: [], busyAgents: [], spent: [] })) as Run;
       return startRun(tx, run, world.clock());
     });
     world.restart();

@@ -134,5 +134,7 @@ describe('identical calls at the same time', () => {
 async function errorsIn({ store }: Awaited<ReturnType<typeof createWorld>>): Promise<string[]> {
   const [run] = await store.read((tx) => tx.listRuns({ agentId: null, state: null, before: null, limit: 1 }));
   const records = await store.read((tx) => tx.listRecords({ runId: run?.id ?? '' }));
-  return records.filter(({ isError }) => isError).map(({ content }) => JSON.parse(content).error.code);
+  return records
+    .filter(({ isError }) => isError)
+    .map(({ content }) => (content as { error: { code: string } }).error.code);
 }

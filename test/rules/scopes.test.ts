@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { createWorld, type WorldTurn } from '../helpers/world.ts';
 
 const setScope = (world: Awaited<ReturnType<typeof createWorld>>, id: string, tools: string[] | null) =>
-  world.store.write((tx) => tx.setScope({ id, tools: tools && JSON.stringify(tools) }));
+  world.store.write((tx) => tx.setScope({ id, tools }));
 
 describe('a scope that becomes narrower', () => {
   /** A grandchild in the middle of its turn, with a script tool beside ours. */

@@ -121,7 +121,7 @@ describe('spawn_agent', () => {
     await world.ask('lead', 'go');
     await world.settle();
     const quiet = await world.agentNamed('quiet');
-    expect(quiet).toMatchObject({ role: 'reviewer', ready: 1 });
+    expect(quiet).toMatchObject({ role: 'reviewer', ready: true });
     expect(await world.store.read((tx) => tx.getLiveRun({ agentId: quiet.id }))).toBeNull();
   });
 

@@ -40,7 +40,7 @@ async function* documentLines(store: Store, source: string): AsyncIterable<strin
     const rows = await store.read((tx) => tx.listDocuments({ source, ...after, limit: PAGE }));
     for (const row of rows) {
       const chunks = await store.read((tx) => tx.listChunks({ documentId: row.id }));
-      yield JSON.stringify({ ...asDocument(row, chunks), tags: JSON.parse(row.tags) });
+      yield JSON.stringify({ ...asDocument(row, chunks), tags: row.tags });
     }
     const last = rows.at(-1);
     if (!last) return;

@@ -1,8 +1,9 @@
 import { z } from '@hono/zod-openapi';
+import type { Channel as ChannelRecord } from '../../core/channel.ts';
 import { createChannel, resolveChannel } from '../../messaging/channels.ts';
 import { addMember, removeMember, setTopic, setWake } from '../../messaging/members.ts';
 import { speak } from '../../messaging/speak.ts';
-import type { ChannelRow, ChannelView, Tx } from '../../store/store.ts';
+import type { ChannelView, Tx } from '../../store/store.ts';
 import type { Caller } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
@@ -220,7 +221,7 @@ function withChannel(
   api: Api,
   id: string,
   caller: Caller,
-  work: (tx: Tx, channel: ChannelRow) => Promise<void>,
+  work: (tx: Tx, channel: ChannelRecord) => Promise<void>,
 ): Promise<void> {
   return api.store.write(async (tx) => work(tx, await resolveChannel(tx, caller, id, null)));
 }

@@ -1,10 +1,11 @@
 import { z } from '@hono/zod-openapi';
+import type { Agent } from '../../core/agent.ts';
 import { USER_ID } from '../../core/agent.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { type Expected, LABEL, LABEL_RULE } from '../../core/memory.ts';
 import { deleteBlock, knownBlock, restoreBlock, seenBlock, shareBlock, writeBlock } from '../../memory/blocks.ts';
 import { resolveReference } from '../../messaging/reference.ts';
-import type { AgentRow, BlockView, Tx } from '../../store/store.ts';
+import type { BlockView, Tx } from '../../store/store.ts';
 import { ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
@@ -108,7 +109,7 @@ export function memoryRoutes(api: Api, whose: 'agent' | 'owner'): Router {
   /** Whose memory it is; what has ended can be read and not changed. */
   const readerOf = async (tx: Tx, ref: string | undefined, change = false): Promise<string> => {
     if (whose === 'owner') return USER_ID;
-    const agent: AgentRow = await resolveReference(tx, ref ?? '');
+    const agent: Agent = await resolveReference(tx, ref ?? '');
     if (change && agent.terminatedAt !== null) {
       throw new SubstratError('terminated', `${agent.handle} is terminated; its memory can only be read.`);
     }

@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { z } from '@hono/zod-openapi';
-import type { LinkRow, Tx, WorkspaceView } from '../../store/store.ts';
+import type { Link as LinkRecord } from '../../core/workspace.ts';
+import type { Tx, WorkspaceView } from '../../store/store.ts';
 import { type Caller, findWorkspace, networkOf, type WorkspaceRules } from '../../workspaces/access.ts';
 import { checkWorkspace, createWorkspace } from '../../workspaces/create.ts';
 import { addLink, checkLink, removeLink } from '../../workspaces/links.ts';
@@ -151,6 +152,6 @@ async function showWorkspace(tx: Tx, rules: WorkspaceRules, row: WorkspaceView) 
   };
 }
 
-function showLink(rules: WorkspaceRules, { target, source, mode }: LinkRow) {
+function showLink(rules: WorkspaceRules, { target, source, mode }: LinkRecord) {
   return { target, source, mode, inForce: rules.inForce };
 }

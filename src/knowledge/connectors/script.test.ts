@@ -164,7 +164,7 @@ test('content_type decides how an item is read, through a sync', async () => {
         type: row?.contentType,
         title: row?.title,
         body: row?.body,
-        places: chunks.map(({ place }) => JSON.parse(place).headings),
+        places: chunks.map(({ place }) => place.headings),
       };
     });
   const page = await read('12345');

@@ -1,0 +1,34 @@
+import type { NodeId, ParticipantId, WorkspaceId } from './ids.ts';
+
+export type AccessMode = 'ro' | 'rw';
+
+export interface Workspace {
+  readonly id: WorkspaceId;
+  readonly name: string;
+  /** Null once it is deleted. */
+  readonly nameKey: string | null;
+  readonly ownerId: ParticipantId;
+  /** Its directory; for a view, the directory that it shows. */
+  readonly path: string;
+  /** Substrat made the directory and removes it. */
+  readonly made: boolean;
+  readonly nodeId: NodeId;
+  readonly viewOf: WorkspaceId | null;
+  readonly mode: AccessMode;
+  /** Hosts; null for those of the workspace that it shows, or of the configuration. */
+  readonly network: readonly string[] | null;
+  /** For a git worktree, the git directory of its repository. */
+  readonly repository: string | null;
+  readonly createdAt: number;
+  readonly deletedAt: number | null;
+}
+
+export interface Link {
+  readonly workspaceId: WorkspaceId;
+  /** Path inside the workspace. */
+  readonly target: string;
+  readonly source: string;
+  readonly mode: AccessMode;
+  readonly madeBy: ParticipantId;
+  readonly createdAt: number;
+}

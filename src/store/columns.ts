@@ -1,0 +1,65 @@
+/**
+ * Records use camelCase names, booleans, lists and objects. The database has snake_case columns, 0 and 1, and JSON text. A column
+ * name means the same in every table, so the name alone says how a value is decoded.
+ */
+
+const BOOLEANS = new Set([
+  'able',
+  'completing',
+  'effect',
+  'isError',
+  'late',
+  'lostSession',
+  'made',
+  'open',
+  'quiet',
+  'ready',
+  'toldPaused',
+]);
+const JSON_COLUMNS = new Set(['metadata', 'network', 'personaArgs', 'place', 'response', 'tags', 'tools']);
+
+type Decode = (value: unknown) => unknown;
+
+interface Column {
+  readonly name: string;
+  readonly decode: Decode | null;
+}
+
+const columns = new Map<string, Column>();
+
+export function recordsOf<R>(rows: readonly unknown[]): R[] {
+  return rows.map((row) => {
+    const record: Record<string, unknown> = {};
+    for (const [column, value] of Object.entries(row as object)) {
+      const { name, decode } = columnOf(column);
+      record[name] = decode && value !== null ? decode(value) : value;
+    }
+    return record as R;
+  });
+}
+
+/** A parameter as both engines take it. */
+export function encode(value: unknown): unknown {
+  if (typeof value === 'boolean') return Number(value);
+  if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) return JSON.stringify(value);
+  return value;
+}
+
+export function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function columnOf(column: string): Column {
+  let known = columns.get(column);
+  if (!known) {
+    const name = column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    known = { name, decode: decoderOf(name) };
+    columns.set(column, known);
+  }
+  return known;
+}
+
+function decoderOf(name: string): Decode | null {
+  if (BOOLEANS.has(name)) return (value) => value !== 0;
+  return JSON_COLUMNS.has(name) ? (value) => JSON.parse(String(value)) : null;
+}
