@@ -195,9 +195,9 @@ export function testChannels({ read, write }: StoreKit): void {
         (await read((tx) => tx.listStalledRounds({ now }))).some((round) => round.channelId === channelId);
       const able = async (now: number) =>
         (await read((tx) => tx.listTurns({ channelId, now }))).map((turn) => turn.able);
-      expect([await stalled(499), await able(499)]).toEqual([false, [0, 0]]);
+      expect([await stalled(499), await able(499)]).toEqual([false, [false, false]]);
       expect((await read((tx) => tx.getNextRested({ now: 499 })))?.at).toBeLessThanOrEqual(500);
-      expect([await stalled(500), await able(500)]).toEqual([true, [1, 1]]);
+      expect([await stalled(500), await able(500)]).toEqual([true, [true, true]]);
       await write((tx) => tx.releaseTurn({ channelId, agentId: two.id, now: 500 }));
       expect(await stalled(500)).toBe(false);
     });

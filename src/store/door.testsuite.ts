@@ -159,7 +159,7 @@ export function testDoor({ read, write }: StoreKit): void {
   });
 
   test('what a post was answered is kept once, until it is old', async () => {
-    const post = { participantId: 'user', key: 'k', request: 'r', status: 201, response: '{}', createdAt: 10 };
+    const post = { participantId: 'user', key: 'k', request: 'r', status: 201, response: { a: 1 }, createdAt: 10 };
     await write((tx) => tx.insertPost(post));
     await expect(write((tx) => tx.insertPost(post))).rejects.toThrow(/unique/i);
     const get = () => read((tx) => tx.getPost({ participantId: 'user', key: 'k' }));

@@ -3,7 +3,7 @@ import type { Engine } from './query.ts';
 
 /** A list of keys as one parameter, so that a query is compiled once for lists of any length. */
 export function listOf(engine: Engine, keys: readonly number[] | readonly string[]): string {
-  return engine === 'sqlite' ? JSON.stringify(keys) : `{${keys.map((key) => JSON.stringify(key)).join(',')}}`;
+  return engine === 'sqlite' ? JSON.stringify(keys) : `{${keys.map(quoted).join(',')}}`;
 }
 
 /** Whether a column has one of them. */
@@ -15,4 +15,9 @@ export function isOneOf(
 ): RawBuilder<boolean> {
   if (engine === 'sqlite') return sql`${sql.ref(column)} in (select value from json_each(${list}))`;
   return sql`${sql.ref(column)} = any(${list}::${sql.raw(type)}[])`;
+}
+
+/** An element of PostgreSQL's text form of an array. */
+function quoted(key: string | number): string {
+  return `"${String(key).replaceAll(/["\\]/g, '\\$&')}"`;
 }

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type ChunkWords, type FoundChunk, PHRASE_WEIGHT } from './chunk-query.ts';
+import { listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
 
 const K1 = 1.2;
@@ -35,7 +36,7 @@ export async function findByBm25(
   const query = sql<Weighed>`
     with asked as (
       select term, nth, case when nth > ${words.length} then ${PHRASE_WEIGHT} else 1 end as times
-      from unnest(${terms}::text[]) with ordinality as given (term, nth)
+      from unnest(${listOf('postgres', terms)}::text[]) with ordinality as given (term, nth)
     ), hits as materialized (
       select asked.nth, found.rowid from asked cross join lateral (
         select rowid from (select rowid from chunk_words where words @@ asked.term::tsquery offset 0) as having_it
@@ -58,9 +59,9 @@ export async function findByBm25(
     )
     select rowid, length(words) as length,
       (select coalesce(json_object_agg(word.lexeme, cardinality(word.positions)), '{}')
-       from unnest(words) as word where word.lexeme = any(${words}::text[])) as counts,
+       from unnest(words) as word where word.lexeme = any(${listOf('postgres', words)}::text[])) as counts,
       array(select words @@ phrase::tsquery
-        from unnest(${terms.slice(words.length)}::text[]) with ordinality as given (phrase, nth) order by nth) as phrases,
+        from unnest(${listOf('postgres', terms.slice(words.length))}::text[]) with ordinality as given (phrase, nth) order by nth) as phrases,
       (select array_agg(weight order by nth) from weighted) as weights
     from promising join chunk_words using (rowid)`;
   const rows = await fetch({ compile: () => query.compile(db) });
