@@ -1,4 +1,5 @@
-import type { RunRow, Tx } from '../store/store.ts';
+import type { Run } from '../core/run.ts';
+import type { Tx } from '../store/store.ts';
 import { type Attempt, type Entry, type Progress, record } from './attempt.ts';
 import type { Told } from './told.ts';
 
@@ -8,7 +9,7 @@ interface Tried {
   readonly at: number;
   /** The number of the run's last record. */
   readonly last: number;
-  readonly run: RunRow;
+  readonly run: Run;
 }
 
 /**
@@ -17,7 +18,7 @@ interface Tried {
  */
 export function createKeeper(attempt: Attempt) {
   let tried: Tried | null = null;
-  return async (tx: Tx, run: RunRow, events: readonly Told[], now: number): Promise<Progress | null> => {
+  return async (tx: Tx, run: Run, events: readonly Told[], now: number): Promise<Progress | null> => {
     const entries = events.flatMap(entriesOf);
     const before = tried?.events === events ? tried : null;
     if (before) {
@@ -46,9 +47,9 @@ async function findStored(
     return (
       row?.type === entry.type &&
       row.attempt === number &&
-      row.created_at === at &&
-      row.call_id === (entry.callId ?? null) &&
-      row.content === JSON.stringify(entry.content)
+      row.createdAt === at &&
+      row.callId === (entry.callId ?? null) &&
+      JSON.stringify(row.content) === JSON.stringify(entry.content)
     );
   });
   const end = rows.at(-1);
@@ -58,9 +59,9 @@ async function findStored(
 }
 
 /** Nobody else changes what a run has used. */
-function hasChanged(before: RunRow, now: RunRow): boolean {
-  const { input_tokens, output_tokens, cost_usd } = before;
-  return now.input_tokens !== input_tokens || now.output_tokens !== output_tokens || now.cost_usd !== cost_usd;
+function hasChanged(before: Run, now: Run): boolean {
+  const { inputTokens, outputTokens, costUsd } = before;
+  return now.inputTokens !== inputTokens || now.outputTokens !== outputTokens || now.costUsd !== costUsd;
 }
 
 /** What is not in the record, but on the agent or the run. */

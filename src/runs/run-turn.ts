@@ -2,6 +2,7 @@ import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { troubleOf } from '../core/failure.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
+import type { Run } from '../core/run.ts';
 import { cleanText } from '../core/text.ts';
 import { errorCode, inSpan, under } from '../core/tracing.ts';
 import type { Provider, ProviderEvent, Turn } from '../providers/provider.ts';
@@ -126,7 +127,7 @@ async function execute(
     const message = `There is no provider "${agent.provider}"; see [providers] and \`substrat agent create --help\`.`;
     return { failure: { kind: 'invalid_request', message } };
   }
-  const write = <T>(work: (tx: Tx, run: RunRow) => Promise<T>): Promise<T> =>
+  const write = <T>(work: (tx: Tx, run: Run) => Promise<T>): Promise<T> =>
     deps.store.write(async (tx) => work(tx, await tx.holdRun(attempt)));
   const events = provider.runTurn({
     runId: attempt.runId,

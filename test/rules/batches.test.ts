@@ -97,8 +97,8 @@ test('what a program tells is stored once, though nobody knows whether its commi
   await until('the reply', async () => (await world.reply(id)).text === 'done');
   expect(store.doubts).toBe(0);
   const records = await store.read((tx) => tx.listRecords({ runId }));
-  const told = records.slice(2).map(({ call_id, content }) => call_id ?? JSON.parse(content));
+  const told = records.slice(2).map(({ callId, content }) => callId ?? content);
   expect(told).toEqual(['.', '.', 'in doubt', '.', 'failed, then in doubt']);
-  expect(await store.read((tx) => tx.getRun({ id: runId }))).toMatchObject({ input_tokens: 17, output_tokens: 23 });
+  expect(await store.read((tx) => tx.getRun({ id: runId }))).toMatchObject({ inputTokens: 17, outputTokens: 23 });
   await world.settle();
 });

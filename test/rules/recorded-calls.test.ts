@@ -16,7 +16,7 @@ async function recordOf(behave: (turn: WorldTurn) => Promise<void>) {
   await world.settle();
   const records = await world.store.read((tx) => tx.listRecords({ runId }));
   const usage = await world.store.read((tx) => tx.getUsage({ agentId: id }));
-  return { entries: records.slice(2).map(({ type, tool, content }) => [type, tool ?? JSON.parse(content)]), usage };
+  return { entries: records.slice(2).map(({ type, tool, content }) => [type, tool ?? content]), usage };
 }
 
 const report = (name: string, more: object): ProviderEvent[] => [
