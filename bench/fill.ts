@@ -68,7 +68,7 @@ async function exchange(tx: Tx, asker: Agent, answerer: Agent, n: number): Promi
   const now = Date.now();
   const { id: agentId, treeId, nodeId } = answerer;
   // Not woken by its question: its run is there before.
-  const run = await tx.insertOpenRun({ agentId, treeId, nodeId, now });
+  const run = await tx.runs.insertOpenRun({ agentId, treeId, nodeId, now });
   const messageId = await post(
     tx,
     {
@@ -84,13 +84,29 @@ async function exchange(tx: Tx, asker: Agent, answerer: Agent, n: number): Promi
     },
     now,
   );
-  await tx.injectDelivery({ messageId, agentId, runId: run.id });
-  await tx.endRun({ id: run.id, state: 'completed', stopReason: 'end_turn', error: null, finalText: '', now });
-  const request = (await tx.getRequest({ id: messageId })) as Request;
+  await tx.deliveries.injectDelivery({ messageId, agentId, runId: run.id });
+  await tx.runs.endRun({
+    id: run.id,
+    fence: run.fence,
+    state: 'completed',
+    stopReason: 'end_turn',
+    error: null,
+    finalText: '',
+    now,
+  });
+  const request = (await tx.requests.getRequest({ id: messageId })) as Request;
   const answered = await reply(tx, request, { run, text: `Answer ${n}: nothing much.` }, now);
-  await tx.acknowledgeDelivery({ messageId: answered.messageId, agentId: asker.id });
-  const woken = await tx.getLiveRun({ agentId: asker.id });
+  await tx.deliveries.acknowledgeDelivery({ messageId: answered.messageId, agentId: asker.id });
+  const woken = await tx.runs.getLiveRun({ agentId: asker.id });
   if (woken) {
-    await tx.endRun({ id: woken.id, state: 'completed', stopReason: 'end_turn', error: null, finalText: '', now });
+    await tx.runs.endRun({
+      id: woken.id,
+      fence: woken.fence,
+      state: 'completed',
+      stopReason: 'end_turn',
+      error: null,
+      finalText: '',
+      now,
+    });
   }
 }

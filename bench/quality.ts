@@ -100,7 +100,7 @@ async function fill(store: Store, { documents }: Collection): Promise<void> {
         body,
       };
       const chunk = { hash: hash('sha256', text), place: {}, text, words: chunkWords({ title, headings: [], text }) };
-      await tx.replaceDocument({ ...row, ...REST }, [chunk]);
+      await tx.documents.replaceDocuments([{ document: { ...row, ...REST }, chunks: [chunk] }]);
     }
   });
 }

@@ -27,9 +27,9 @@ process.stdout.write(out + JSON.stringify({ type: 'done', text: 'that was all' }
     // One commit for each would be 30,000, and over 40 s.
     expect(daemon.daemon.store.commits() - commits).toBeLessThan(1_000);
     const [run] = await daemon.daemon.store.read((tx) =>
-      tx.listRuns({ agentId: null, state: 'completed', before: null, limit: 1 }),
+      tx.runs.listRuns({ agentId: null, state: 'completed', before: null, limit: 1 }),
     );
-    const records = await daemon.daemon.store.read((tx) => tx.listRecords({ runId: run?.id ?? '' }));
+    const records = await daemon.daemon.store.read((tx) => tx.records.listRecords({ runId: run?.id ?? '' }));
     const texts = records.filter(({ type }) => type === 'assistant_message').map(({ content }) => content);
     expect(texts).toEqual(Array.from({ length: 30_000 }, (_, n) => `text ${n}`));
   }, 60_000);

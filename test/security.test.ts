@@ -115,12 +115,12 @@ describe('a socket', () => {
     await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
     const agentId = daemon.agent('lead').id;
     const raw = await connectRaw({ home: daemon.home, agentId });
-    const run = await until('it has joined', () => daemon.daemon.store.read((tx) => tx.getLiveRun({ agentId })));
+    const run = await until('it has joined', () => daemon.daemon.store.read((tx) => tx.runs.getLiveRun({ agentId })));
     await daemon.client.cancelRun(run.id);
     await raw.closed;
     await using again = await connectAgent({ home: daemon.home, agentId });
     expect((await again.call('send_message', { recipient: 'worker', text: 'x' })).isError).toBe(false);
-    const next = await daemon.daemon.store.read((tx) => tx.getLiveRun({ agentId }));
+    const next = await daemon.daemon.store.read((tx) => tx.runs.getLiveRun({ agentId }));
     expect(next?.id).not.toBe(run.id);
   });
 

@@ -27,7 +27,7 @@ const wanted = {
 const agent = await store.write((tx) => createAgent(tx, limits, wanted, Date.now()));
 const user = { id: 'user', handle: 'user' };
 const app = new Hono();
-app.get('/agent', async (c) => c.json(await store.read((tx) => tx.getAgentView({ id: agent.id }))));
+app.get('/agent', async (c) => c.json(await store.read((tx) => tx.agents.getAgentView({ id: agent.id }))));
 app.post('/message', async (c) => {
   const { text } = await c.req.json();
   const rules = { requestDeadlineMs: 86_400_000, maxChainDepth: 3, runsPerDay: () => 1_000_000 };

@@ -27,8 +27,8 @@ const LEAP = 1_000_000_000;
 async function search(store: Store, agentId: string) {
   return store.read(async (tx) => {
     const everything = { agentId, tag: null, since: 0, until: 9e15, limit: 9 };
-    const passages = await tx.findPassages({ ...everything, words: passageQuery('deployments ops') });
-    const chunks = await tx.findChunks({ words: chunkQuery('deploy release').words, limit: 9 });
+    const passages = await tx.memory.findPassages({ ...everything, words: passageQuery('deployments ops') });
+    const chunks = await tx.documents.findChunks({ words: chunkQuery('deploy release').words, limit: 9 });
     return { passages: passages.map(({ content }) => content), chunks: chunks.length };
   });
 }
@@ -62,13 +62,15 @@ async function roundTrip(from: Where, to: Where, directory: string, oldHome: str
   for (const [table, rows] of Object.entries(expected)) expect(after[table], table).toEqual(sorted(rows));
   await useStore(to, async (store) => {
     expect(await search(store, agentId)).toEqual({ passages: ['The deployment failed on Tuesday'], chunks: 1 });
-    expect(await store.write((tx) => tx.appendEvent({ type: 'test', at: 1, data: {} }))).toBe(last + LEAP + 1);
+    expect(await store.write((tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} }))).toBe(last + LEAP + 1);
     // A key is never given twice: the next chunk has a new one.
     const [{ id: used }] = after.chunks as unknown as [{ id: number }];
-    const document = (await store.read((tx) => tx.getDocument({ id: String(after.documents?.[0]?.id) }))) as never;
+    const document = (await store.read((tx) =>
+      tx.documents.getDocument({ id: String(after.documents?.[0]?.id) }),
+    )) as never;
     const chunk = { hash: 'new', place: { headings: [] }, text: 'x', words: { title: '', words: 'x' } };
-    await store.write((tx) => tx.replaceDocument(document, [chunk]));
-    const [next] = await store.read((tx) => tx.listChunks({ documentId: String(after.documents?.[0]?.id) }));
+    await store.write((tx) => tx.documents.replaceDocuments([{ document, chunks: [chunk] }]));
+    const [next] = await store.read((tx) => tx.documents.listChunks({ documentId: String(after.documents?.[0]?.id) }));
     expect(next?.id).toBeGreaterThan(used);
   });
 }
@@ -97,7 +99,7 @@ describe('a backup', () => {
       for (; !over; count++) await store.write((tx) => send(tx, { to: agent, text: 'x'.repeat(20_000) }));
       return count;
     })();
-    while ((await store.read((tx) => tx.getEventCounter({}))) < 100) await new Promise(setImmediate);
+    while ((await store.read((tx) => tx.events.getEventCounter())) < 100) await new Promise(setImmediate);
     const file = join(directory, 'backup.tar.gz');
     const manifest = await backUp(file, home, { path });
     over = true;
@@ -132,7 +134,9 @@ describe('a backup', () => {
     const restored = { path: join(directory, 'new.db') };
     await restore(file, join(directory, 'new'), restored);
     await useStore(restored, async (store) => {
-      expect(await store.read((tx) => tx.getParticipant({ handleKey: 'ann' }))).toMatchObject({ handle: 'Ann' });
+      expect(await store.read((tx) => tx.participants.getParticipant({ handleKey: 'ann' }))).toMatchObject({
+        handle: 'Ann',
+      });
     });
   });
 
@@ -168,7 +172,7 @@ describeOnPostgres('a backup of the one engine', () => {
     const path = join(home, 'substrat.db');
     const { url, drop } = await createDatabase();
     onTestFinished(drop);
-    await useStore({ url }, (store) => store.write((tx) => tx.appendEvent({ type: 'kept', at: 1, data: {} })));
+    await useStore({ url }, (store) => store.write((tx) => tx.events.appendEvent({ type: 'kept', at: 1, data: {} })));
     await useStore({ path }, (store) => fillStore(store, home));
     const before = await dump({ url });
     const file = join(directory, 'backup.tar.gz');

@@ -43,7 +43,7 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
   return store.write(async (tx) => {
     const agent = await addAgent(tx, { nodeId: NODE, workspace: join(home, 'workspaces/w/inside') });
     const child = await addAgent(tx, { parent: agent });
-    await tx.insertWorkspace({
+    await tx.workspaces.insertWorkspace({
       id: randomUUID(),
       name: 'w',
       nameKey: 'w',
@@ -60,37 +60,35 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
     });
     await endRun(tx, await startRun(tx, agent));
     const running = await startRun(tx, child);
-    await tx.setRunProcess({ id: running.id, pid: 4711, startedAt: 'then' });
+    await tx.runs.setRunProcess({ id: running.id, pid: 4711, startedAt: 'then' });
     await send(tx, { to: child, from: agent.id, text: 'Ünï “quotes”\n\\ and 🙂' });
     await storePassage(tx, agent.id, { content: 'The deployment failed on Tuesday', tags: ['ops'] }, 5);
     const title = 'Handbook';
     const text = 'Deploying with care';
     const place = { headings: ['Releases'], from: 1, to: 2 };
     const words = chunkWords({ title, headings: ['Releases'], text });
-    await tx.replaceDocument(
-      {
-        id: randomUUID(),
-        source: 'filesystem:docs',
-        sourceId: 'handbook.md',
-        version: 'v',
-        hash: 'h',
-        contentType: 'text/markdown',
-        createdAt: 1,
-        updatedAt: 2,
-        indexedAt: 3,
-        title,
-        author: null,
-        url: null,
-        tags: [],
-        metadata: {},
-        body: text,
-      },
-      [{ hash: 'c', place, text, words }],
-    );
-    const [pending] = await tx.listUnembedded({ model: 'm', after: 0, limit: 1 });
+    const document = {
+      id: randomUUID(),
+      source: 'filesystem:docs',
+      sourceId: 'handbook.md',
+      version: 'v',
+      hash: 'h',
+      contentType: 'text/markdown',
+      createdAt: 1,
+      updatedAt: 2,
+      indexedAt: 3,
+      title,
+      author: null,
+      url: null,
+      tags: [],
+      metadata: {},
+      body: text,
+    };
+    await tx.documents.replaceDocuments([{ document, chunks: [{ hash: 'c', place, text, words }] }]);
+    const [pending] = await tx.documents.listUnembedded({ model: 'm', after: 0, limit: 1 });
     if (!pending) throw new Error('There is no chunk.');
     const vector = Buffer.from([0, 1, 2, 250, 255, 10, 13, 0]);
-    await tx.putVectors({ model: 'm', dimension: 2, vectors: [{ chunkId: pending.id, hash: 'c', vector }] });
+    await tx.documents.putVectors({ model: 'm', dimension: 2, vectors: [{ chunkId: pending.id, hash: 'c', vector }] });
     return { agentId: agent.id };
   });
 }

@@ -40,6 +40,13 @@ export interface Run {
   readonly endedAt: number | null;
 }
 
+export interface Usage {
+  readonly runs: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
+}
+
 /** One entry of what a run did. */
 export interface RunRecord {
   readonly runId: RunId;

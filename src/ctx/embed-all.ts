@@ -10,8 +10,8 @@ export async function embedAll(
   signal: AbortSignal,
 ): Promise<{ embedded: number; chunks: number }> {
   const { chunks, before } = await store.read(async (tx) => ({
-    chunks: (await tx.countChunks({}))?.chunks ?? 0,
-    before: (await tx.listVectorModels({})).find(({ model }) => model === embedder.model)?.vectors ?? 0,
+    chunks: await tx.documents.countChunks(),
+    before: (await tx.documents.listVectorModels()).find(({ model }) => model === embedder.model)?.vectors ?? 0,
   }));
   const progress = showProgress('embed');
   const { batch } = config.embedding;

@@ -46,7 +46,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
     const program = named && existsSync(named) ? realpathSync(named) : named;
     const seat =
       ground.seat ?? (await takeSeat(tx, workspaces, { agentId: id, parent, workspace: ground.path }, clock()));
-    const scope = parent && (await tx.getScope({ id: parent.id }));
+    const scope = parent && (await tx.agents.getScope({ id: parent.id }));
     const agent = await createAgent(
       tx,
       config.limits,
@@ -69,7 +69,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
       clock(),
     );
     if (seat.own) await ownSeat(tx, agent, seat.workspaceId);
-    const view = (await tx.getAgentView({ id })) as AgentView;
+    const view = (await tx.agents.getAgentView({ id })) as AgentView;
     await daemon.tools.settings.checkTools(view, custom);
     return view;
   });
@@ -82,7 +82,8 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
     return agent;
   }
   const { workspaceId } = agent;
-  const workspace = workspaceId === null ? null : await daemon.store.read((tx) => tx.getWorkspace({ id: workspaceId }));
+  const workspace =
+    workspaceId === null ? null : await daemon.store.read((tx) => tx.workspaces.getWorkspace({ id: workspaceId }));
   if (workspace) await daemon.settleWorkspace(workspace);
   await daemon.prepareAgent(agent);
   return agent;

@@ -12,7 +12,7 @@ import type { Members } from './members.ts';
 export async function createChannels(daemon: Daemon, { made, missing }: Members): Promise<void> {
   for (const { id, kind, topic, members, wake } of daemon.config.channels) {
     await daemon.store.write(async (tx) => {
-      const existing = await tx.getChannel({ id });
+      const existing = await tx.channels.getChannel({ id });
       const open = existing?.kind !== 'dm' && existing?.teamOf == null;
       if (existing && (made.size === 0 || !open)) return;
       const ids = new Map<string, string>();
@@ -29,7 +29,7 @@ export async function createChannels(daemon: Daemon, { made, missing }: Members)
         const setting = wake[name];
         const joins = existing !== null && made.has(participantId);
         if (joins) await addMember(tx, existing, USER_ID, { participantId, wake: setting ?? 'all' }, now);
-        else if (!existing && setting) await tx.setWake({ channelId: id, participantId, wake: setting });
+        else if (!existing && setting) await tx.channels.trySetWake({ channelId: id, participantId, wake: setting });
       }
     });
   }

@@ -4,7 +4,7 @@ import type { Daemon } from './daemon.ts';
 export async function followClock({ store, home, clock }: Pick<Daemon, 'store' | 'home' | 'clock'>): Promise<void> {
   const now = clock();
   const { nodeId } = home;
-  const node = (await store.read((tx) => tx.listNodes({}))).find(({ id }) => id === nodeId);
+  const node = (await store.read((tx) => tx.nodes.listNodes())).find(({ id }) => id === nodeId);
   const by = now - (node?.seenAt ?? now);
-  if (by < 0) await store.write((tx) => tx.shiftWaits({ nodeId, by, now }));
+  if (by < 0) await store.write((tx) => tx.runs.shiftWaits({ nodeId, by, now }));
 }

@@ -284,9 +284,9 @@ export class Daemon {
 
   /** The tools in the scope of an agent, bound to it: to be called in this process, or handed to an MCP library. */
   async getTools(agentId: string): Promise<BoundTool[]> {
-    const agent = await this.store.read((tx) => tx.getAgent({ id: agentId }));
+    const agent = await this.store.read((tx) => tx.agents.getAgent({ id: agentId }));
     if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
-    const scope = await this.store.read((tx) => tx.getScope({ id: agentId }));
+    const scope = await this.store.read((tx) => tx.agents.getScope({ id: agentId }));
     const { bindTools } = await import('../tools/bound.ts');
     return bindTools(this.tools, { ...agent, tools: scope }, () => this.#doors.attemptOf(agent));
   }
@@ -308,7 +308,7 @@ export class Daemon {
   async cancelRun(runId: string, reason: string): Promise<void> {
     const agent = await this.store.write(async (tx) => {
       await cancelRun(tx, this.#correspondence, runId, reason, this.clock());
-      return tx.getAgent({ id: (await tx.getRun({ id: runId }))?.agentId ?? '' });
+      return tx.agents.getAgent({ id: (await tx.runs.getRun({ id: runId }))?.agentId ?? '' });
     });
     this.#scheduler.abort(runId);
     if (agent) this.#tidy(agent.id);
@@ -321,10 +321,10 @@ export class Daemon {
 
   async terminateAgent(agentId: string, reason: string): Promise<void> {
     const { fenced, ended } = await this.store.write(async (tx) => {
-      const agent = await tx.getAgent({ id: agentId });
+      const agent = await tx.agents.getAgent({ id: agentId });
       if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
       if (agent.terminatedAt !== null) throw new SubstratError('conflict', `${agent.handle} is terminated already.`);
-      const ended = await tx.listSubtree({ id: agentId });
+      const ended = await tx.agents.listSubtree({ id: agentId });
       return { ended, fenced: await terminateAgent(tx, agent, reason, this.clock()) };
     });
     for (const runId of fenced) this.#scheduler.abort(runId);
@@ -338,11 +338,11 @@ export class Daemon {
   async resumeAgent(agentId: string): Promise<AgentView> {
     const { turnTimeoutMs } = this.config.daemon;
     return this.store.write(async (tx) => {
-      const agent = await tx.getAgent({ id: agentId });
+      const agent = await tx.agents.getAgent({ id: agentId });
       if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
       if (agent.pausedAt === null) throw new SubstratError('conflict', `${agent.handle} is not paused.`);
       await resumeAgent(tx, this.#correspondence, agent, { turnTimeoutMs }, this.clock());
-      return (await tx.getAgentView({ id: agentId })) as AgentView;
+      return (await tx.agents.getAgentView({ id: agentId })) as AgentView;
     });
   }
 
@@ -403,7 +403,7 @@ export class Daemon {
 
   async #begin(): Promise<void> {
     const { store, home, config } = this;
-    this.startedAfter = await store.read((tx) => tx.getEventCounter({}));
+    this.startedAfter = await store.read((tx) => tx.events.getEventCounter());
     await followClock(this);
     const recovered = await this.#recover(home.nodeId);
     await seeNode(this);
@@ -414,7 +414,7 @@ export class Daemon {
     await this.#scheduler.tick();
     // What was under way when the last daemon died goes on first: loading the door would hold its programs' start up.
     if (this.#scheduler.liveRuns().length > 0) await sleep(HEAD_START_MS);
-    await this.#doors.openExternal(await store.read((tx) => tx.listExternalAgents({ nodeId: home.nodeId })));
+    await this.#doors.openExternal(await store.read((tx) => tx.agents.listExternalAgents({ nodeId: home.nodeId })));
     await this.#doors.sweep();
     // Loaded after the agents' work has begun: it does not wait for the door.
     const { serveApi } = await import('../http/serve.ts');

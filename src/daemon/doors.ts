@@ -60,7 +60,7 @@ export class AgentDoors {
   readonly open = async (attempt: Attempt): Promise<Door> => {
     const { tools, home, sandbox } = this.#options;
     const { agent, place } = await tools.store.read(async (tx) => {
-      const row = (await tx.getAgent({ id: attempt.agentId })) as Agent;
+      const row = (await tx.agents.getAgent({ id: attempt.agentId })) as Agent;
       return { agent: row, place: await placeOf(tx, tools.settings.workspaces, row) };
     });
     await this.#writeConfig(agent);
@@ -144,7 +144,7 @@ export class AgentDoors {
     const { external, log, tools, onEnded } = this.#options;
     try {
       await external.leave(agentId);
-      const agent = await tools.store.read((tx) => tx.getAgent({ id: agentId }));
+      const agent = await tools.store.read((tx) => tx.agents.getAgent({ id: agentId }));
       // It completed its work, and with its run it ended.
       if (!agent?.terminatedAt) return;
       await this.closeExternal(agentId);

@@ -44,8 +44,8 @@ export async function createMembers(daemon: Daemon): Promise<Members> {
     const parentId = parentKey === null ? null : (ids.get(parentKey) as string);
     const existing = await daemon.store.read(async (tx) =>
       parentId === null
-        ? tx.getRootByName({ nameKey })
-        : ((await tx.listChildren({ id: parentId })).find((child) => child.nameKey === nameKey) ?? null),
+        ? tx.agents.getRootByName({ nameKey })
+        : ((await tx.agents.listChildren({ id: parentId })).find((child) => child.nameKey === nameKey) ?? null),
     );
     const problem = existing ? null : await problemOf(daemon, member);
     if (problem !== null) {

@@ -11,17 +11,17 @@ export const HEARTBEAT_MS = 60_000;
 const SILENCE_MS = 3 * HEARTBEAT_MS;
 
 export async function seeNode({ store, home, clock }: Daemon): Promise<void> {
-  await store.write((tx) => tx.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seenAt: clock() }));
+  await store.write((tx) => tx.nodes.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seenAt: clock() }));
 }
 
 /** A daemon that stops in good order counts as gone at once. */
 export async function leaveNode({ store, home, clock }: Daemon): Promise<void> {
   const seenAt = clock() - SILENCE_MS;
-  await store.write((tx) => tx.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seenAt }));
+  await store.write((tx) => tx.nodes.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seenAt }));
 }
 
 export async function listNodes({ store, home, clock }: Daemon): Promise<ShownNode[]> {
-  const nodes = await store.read((tx) => tx.listNodes({}));
+  const nodes = await store.read((tx) => tx.nodes.listNodes());
   return nodes.map(({ seenAt, ...node }) => {
     const alive = seenAt !== null && clock() - seenAt < SILENCE_MS;
     const state = node.id === home.nodeId ? 'this' : alive ? 'alive' : 'gone';
@@ -70,12 +70,12 @@ export async function adoptNode(
   const moves = await findMoves(daemon, id);
   if (node.state !== 'this') await recover(id);
   await store.write(async (tx) => {
-    if (id !== home.nodeId) await tx.adoptNode({ from: id, to: home.nodeId });
-    for (const move of moves) await tx.moveDirectory({ ...move, nodeId: home.nodeId });
-    await tx.wakeAllAgents({ nodeId: home.nodeId, now: clock() });
+    if (id !== home.nodeId) await tx.nodes.adoptNode({ from: id, to: home.nodeId });
+    for (const move of moves) await tx.workspaces.moveDirectory({ ...move, nodeId: home.nodeId });
+    await tx.runs.wakeAllAgents({ nodeId: home.nodeId, now: clock() });
   });
   if (node.state === 'this') return { agents: 0, workspaces: moves.length };
-  await open(await store.read((tx) => tx.listAgentsOn({ nodeId: home.nodeId })));
+  await open(await store.read((tx) => tx.agents.listAgentsOn({ nodeId: home.nodeId })));
   return { agents: node.agents, workspaces: moves.length };
 }
 
@@ -84,7 +84,7 @@ async function findMoves(
   { store, workspaces }: Daemon,
   nodeId: string,
 ): Promise<{ readonly from: string; readonly to: string }[]> {
-  const made = await store.read((tx) => tx.listMadeWorkspaces({ nodeId }));
+  const made = await store.read((tx) => tx.workspaces.listMadeWorkspaces({ nodeId }));
   return made.flatMap(({ path }) => {
     const [, name] = /\/workspaces\/([^/]+)$/.exec(path) ?? [];
     const to = name === undefined ? path : workspaces.directory(name);

@@ -47,7 +47,7 @@ test('much that is old goes in many short transactions, and others write in betw
     await store.write(async (tx) => {
       for (let i = 0; i < 250; i++) {
         const id = await send(tx, { to: agent, text: 'x'.repeat(500) });
-        await tx.acknowledgeDelivery({ messageId: id, agentId: agent.id });
+        await tx.deliveries.acknowledgeDelivery({ messageId: id, agentId: agent.id });
       }
     });
   }
@@ -56,7 +56,7 @@ test('much that is old goes in many short transactions, and others write in betw
   let during = 0;
   let over = false;
   const writing = (async () => {
-    for (; !over; during++) await store.write((tx) => tx.appendEvent({ type: 'test', at: NOW, data: {} }));
+    for (; !over; during++) await store.write((tx) => tx.events.appendEvent({ type: 'test', at: NOW, data: {} }));
   })();
   const config = { ...defaults, retention: keeps(DAY) };
   const removed = await forgetOld({ store: timed.store, config, clock: () => NOW });
@@ -64,7 +64,7 @@ test('much that is old goes in many short transactions, and others write in betw
   await writing;
   // Each message with its event.
   expect(removed).toBe(2 * 5_000 + 1);
-  expect(await store.read((tx) => tx.getMessage({ id: open }))).not.toBeNull();
+  expect(await store.read((tx) => tx.messages.getMessage({ id: open }))).not.toBeNull();
   expect(timed.count()).toBeGreaterThan(20);
   expect(during).toBeGreaterThan(20);
   expect(timed.longest()).toBeLessThan(MOST_CPU_MS);
@@ -75,14 +75,21 @@ test('without settings nothing but old events and answers to posts is removed', 
   const run = await store.write(async (tx) => {
     const started = await startRun(tx, await addAgent(tx));
     await endRun(tx, started);
-    await tx.insertPost({ participantId: 'user', key: 'k', request: 'r', status: 1, response: '', createdAt: 1 });
+    await tx.idempotency.insertResponse({
+      participantId: 'user',
+      key: 'k',
+      request: 'r',
+      status: 1,
+      response: '',
+      createdAt: 1,
+    });
     return started;
   });
   const messages = () =>
-    store.read((tx) => tx.listChannelMessages({ channelId: `in-${run.agentId}`, before: 9e9, limit: 9 }));
+    store.read((tx) => tx.messages.listChannelMessages({ channelId: `in-${run.agentId}`, before: 9e9, limit: 9 }));
   expect(await forgetOld({ store, config: defaults, clock: () => NOW })).toBe(3);
   expect(await messages()).toHaveLength(1);
-  expect(await store.read((tx) => tx.getRun({ id: run.id }))).not.toBeNull();
+  expect(await store.read((tx) => tx.runs.getRun({ id: run.id }))).not.toBeNull();
   // What the run carried has to be settled first, however old it is.
   const config = { ...defaults, retention: keeps(DAY) };
   expect(await forgetOld({ store, config, clock: () => NOW })).toBe(1);

@@ -26,13 +26,13 @@ export async function forgetOld({ store, config, clock }: RetentionOptions, sign
   const pace = { limit: 50 };
   let removed = 0;
   const passes: (readonly [number | null, Pass])[] = [
-    [now - config.events.retentionMs, counted((tx, p) => tx.pruneEvents(p))],
-    [now - KEEP_POSTS_MS, counted((tx, p) => tx.prunePosts(p))],
+    [now - config.events.retentionMs, counted((tx, p) => tx.retention.pruneEvents(p))],
+    [now - KEEP_POSTS_MS, counted((tx, p) => tx.retention.pruneResponses(p))],
     // A run goes with its records.
-    [latest(before(runMessagesMs), runs), placed((tx, p) => tx.pruneRecords(p), { seq: -1, id: '' })],
-    [runs, placed((tx, p) => tx.pruneRuns(p), { seq: -1, id: '' })],
-    [before(messagesMs), placed((tx, p) => tx.pruneMessages(p), 0)],
-    [before(historyMs), placed((tx, p) => tx.pruneHistory(p), { blockId: '', version: 0 })],
+    [latest(before(runMessagesMs), runs), placed((tx, p) => tx.retention.pruneRecords(p), { seq: -1, id: '' })],
+    [runs, placed((tx, p) => tx.retention.pruneRuns(p), { seq: -1, id: '' })],
+    [before(messagesMs), placed((tx, p) => tx.retention.pruneMessages(p), 0)],
+    [before(historyMs), placed((tx, p) => tx.retention.pruneHistory(p), { blockId: '', version: 0 })],
   ];
   for (const [limit, pass] of passes) {
     if (limit === null) continue;

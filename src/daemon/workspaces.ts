@@ -33,7 +33,7 @@ export function workspaceRules(
 
 /** What a daemon that died had begun to delete, or had made for an agent that did not come to be. */
 export async function sweepWorkspaces({ store, home, log }: Daemon): Promise<void> {
-  for (const workspace of await store.read((tx) => tx.listDeletedWorkspaces({ nodeId: home.nodeId }))) {
+  for (const workspace of await store.read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId: home.nodeId }))) {
     await settleWorkspace(store, workspace).catch((error: Error) => {
       log.error({ workspace: workspace.path, error: error.message }, 'a workspace could not be removed');
     });
@@ -44,11 +44,11 @@ export async function sweepWorkspaces({ store, home, log }: Daemon): Promise<voi
 export async function tidyWorktree(daemon: Daemon, agentId: string): Promise<void> {
   const { store, clock, log } = daemon;
   const found = await store.read(async (tx) => {
-    const agent = await tx.getAgent({ id: agentId });
+    const agent = await tx.agents.getAgent({ id: agentId });
     if (!agent?.terminatedAt || agent.workspaceId === null) return null;
-    const worktree = await tx.getWorkspace({ id: agent.workspaceId });
+    const worktree = await tx.workspaces.getWorkspace({ id: agent.workspaceId });
     if (!worktree || worktree.repository === null) return null;
-    const inhabitants = await tx.listInhabitants({ workspaceId: worktree.id });
+    const inhabitants = await tx.workspaces.listInhabitants({ workspaceId: worktree.id });
     return inhabitants.some(({ terminatedAt }) => terminatedAt === null) ? null : { agent, worktree };
   });
   if (!found) return;

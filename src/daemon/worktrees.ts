@@ -35,7 +35,7 @@ export async function makeWorktree(
     };
   });
   const row = unclaimed(workspaces, id, clock(), { repository, network });
-  await store.write((tx) => tx.insertWorkspace(row));
+  await store.write((tx) => tx.workspaces.insertWorkspace(row));
   const undoRow = () => settleWorkspace(store, row);
   const undoTree = await addWorktree(row, handle).catch(async (error: unknown) => {
     await undoRow();

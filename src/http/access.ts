@@ -71,7 +71,7 @@ async function authenticate({ authorization = '' }: IncomingHttpHeaders, store: 
   }
   if (door.token !== null && isSame(token, door.token)) return OWNER;
   const hashed = hashToken(token);
-  const participant = await store.read((tx) => tx.getTokenOwner({ hash: hashed }));
+  const participant = await store.read((tx) => tx.tokens.getTokenOwner({ hash: hashed }));
   if (!participant) throw new SubstratError('unauthorized', 'That token is unknown or was revoked.');
   return { id: participant.id, handle: participant.handle, owner: participant.id === USER_ID, token: hashed };
 }

@@ -19,7 +19,7 @@ describeOnPostgres('EventHub', () => {
     hub.join(() => {
       told += 1;
     });
-    const append = (tx: Tx) => tx.appendEvent({ type: 'test', at: 1, data: {} });
+    const append = (tx: Tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} });
 
     // Somebody holds the only connection, so that the hub gets none in time.
     const [inside, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -29,7 +29,7 @@ describeOnPostgres('EventHub', () => {
     });
     await inside.promise;
     await store.write(append);
-    await expect(store.read((tx) => tx.getEventCounter({}))).rejects.toMatchObject({ code: 'store' });
+    await expect(store.read((tx) => tx.events.getEventCounter())).rejects.toMatchObject({ code: 'store' });
     expect([hub.last, told]).toEqual([0, 0]);
     gate.resolve();
     await holding;

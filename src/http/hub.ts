@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { turnOfOthers } from '../core/turn-of-others.ts';
-import type { EventRow, MessageView, Store, Tx } from '../store/store.ts';
+import type { MessageView, Store, StoredEvent, Tx } from '../store/store.ts';
 import { showMessages, showTime } from './shown.ts';
 
 /** An event as readers get it, and what decides who does. */
@@ -46,7 +46,7 @@ export class EventHub {
   }
 
   static async open(store: Store): Promise<EventHub> {
-    return new EventHub(store, await store.read((tx) => tx.getEventCounter({})));
+    return new EventHub(store, await store.read((tx) => tx.events.getEventCounter()));
   }
 
   /** Number of the last event that is known here. */
@@ -172,7 +172,7 @@ export class EventHub {
 async function readEvents(tx: Tx, after: number): Promise<Told[]> {
   const page: Told[] = [];
   let size = 0;
-  for (const event of await tx.listEvents({ after, limit: 500 })) {
+  for (const event of await tx.events.listEvents({ after, limit: 500 })) {
     const told = await tell(tx, event);
     page.push(told);
     size += told.frame.length;
@@ -182,10 +182,10 @@ async function readEvents(tx: Tx, after: number): Promise<Told[]> {
 }
 
 /** Told with names: a message's event carries the message as it is now and whom it reaches, others the agent's handle. */
-async function tell(tx: Tx, event: EventRow): Promise<Told> {
+async function tell(tx: Tx, event: StoredEvent): Promise<Told> {
   const data = JSON.parse(event.data) as EventData;
   const about = MESSAGE_EVENTS.has(event.type) && data.messageId !== undefined;
-  const message = about ? await tx.getMessageView({ id: data.messageId as string }) : null;
+  const message = about ? await tx.messages.getMessageView({ id: data.messageId as string }) : null;
   const shown = message
     ? { message: (await showMessages(tx, [message]))[0], to: await readers(tx, message, data.recipients ?? []) }
     : await named(tx, data);
@@ -226,10 +226,10 @@ interface EventData {
 /** Those to whom it is delivered; for what is delivered to nobody, the others in the channel. */
 async function readers(tx: Tx, message: MessageView, recipients: readonly string[]): Promise<string[]> {
   if (recipients.length > 0) return Promise.all(recipients.map((id) => handleOf(tx, id)));
-  const members = await tx.listMembers({ channelId: message.channelId });
+  const members = await tx.channels.listMembers({ channelId: message.channelId });
   return members.filter(({ id }) => id !== message.authorId).map(({ handle }) => handle);
 }
 
 async function handleOf(tx: Tx, id: string): Promise<string> {
-  return (await tx.getParticipantById({ id }))?.handle ?? id;
+  return (await tx.participants.getParticipantById({ id }))?.handle ?? id;
 }

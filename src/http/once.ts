@@ -35,13 +35,20 @@ export async function once<T>(
   const what = `${c.req.method} ${c.req.path} ${canonicalJson(args)}`;
   const request = createHash('sha256').update(what).digest('base64url');
   return api.store.write(async (tx) => {
-    const earlier = await tx.getPost({ participantId, key });
+    const earlier = await tx.idempotency.getResponse({ participantId, key });
     if (earlier && earlier.request !== request) {
       throw new SubstratError('conflict', 'That Idempotency-Key was used for another request; take a new one.');
     }
     if (earlier) return { value: earlier.response as T, fresh: false };
     const value = await effect(tx);
-    await tx.insertPost({ participantId, key, request, status: 200, response: value, createdAt: api.clock() });
+    await tx.idempotency.insertResponse({
+      participantId,
+      key,
+      request,
+      status: 200,
+      response: value,
+      createdAt: api.clock(),
+    });
     return { value, fresh: true };
   });
 }

@@ -15,7 +15,9 @@ export function streamRun(store: Store, run: { readonly id: string }): ReadableS
       start: (stream) => stream.enqueue(encoder.encode(`${JSON.stringify(run).slice(0, -1)},"messages":[`)),
       pull: async (stream) => {
         const last = after ?? -1;
-        const records = await store.read((tx) => tx.listRecordsAfter({ runId: run.id, after: last, limit: BATCH }));
+        const records = await store.read((tx) =>
+          tx.records.listRecordsAfter({ runId: run.id, after: last, limit: BATCH }),
+        );
         const messages = records.map((record) => JSON.stringify(showRunMessage(record))).join(',');
         if (messages !== '') stream.enqueue(encoder.encode(after === null ? messages : `,${messages}`));
         noted.push(...records.map((record) => ({ ...record, content: '' })));

@@ -36,7 +36,7 @@ export function showProfile(view: AgentView, shared: readonly { readonly channel
 
 /** With what others thought of them. */
 export async function showMessages(tx: Tx, views: readonly MessageView[]) {
-  const reactions = await tx.listReactions({ messageIds: views.map(({ id }) => id) });
+  const reactions = await tx.messages.listReactions({ messageIds: views.map(({ id }) => id) });
   return views.map((view) => showMessage(view, reactions));
 }
 

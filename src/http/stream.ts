@@ -115,9 +115,9 @@ async function visibleTo(api: Api, caller: Caller, page: readonly Told[]): Promi
   const { id: participantId, owner, token } = caller;
   const channelIds = owner ? [] : [...new Set(page.flatMap(({ channelId }) => channelId ?? []))];
   return api.store.read(async (tx) => {
-    if (token !== null && !(await tx.getTokenOwner({ hash: token }))) return null;
+    if (token !== null && !(await tx.tokens.getTokenOwner({ hash: token }))) return null;
     if (owner) return page;
-    const seen = channelIds.length === 0 ? [] : await tx.listSeen({ participantId, channelIds });
+    const seen = channelIds.length === 0 ? [] : await tx.channels.listSeen({ participantId, channelIds });
     const ids = new Set(seen.map(({ id }) => id));
     return page.filter(({ channelId }) => channelId !== null && ids.has(channelId));
   });
@@ -134,8 +134,8 @@ export async function startOf(api: Api, hub: EventHub, lastEventId: string | und
   }
   const after = Number(lastEventId);
   const [oldest, last] = await api.store.read(async (tx) => [
-    (await tx.getOldestEvent({}))?.seq ?? null,
-    await tx.getEventCounter({}),
+    await tx.events.getOldestEvent(),
+    await tx.events.getEventCounter(),
   ]);
   if (after > last) throw new SubstratError('bad_request', `There is no event ${after} yet; the last one is ${last}.`);
   const first = oldest ?? last + 1;

@@ -14,14 +14,14 @@ export async function visibleAgent(tx: Tx, caller: Caller, reference: string): P
     throw error;
   });
   if (caller.owner || agent.parentId === null) return agent;
-  if (await tx.shareChannel({ a: caller.id, b: agent.id })) return agent;
+  if (await tx.channels.shareChannel({ a: caller.id, b: agent.id })) return agent;
   throw notThere(reference);
 }
 
 /** Whom a caller may bring into a channel: anybody by the handle of a person, and the agents that it sees. */
 export async function visibleParticipant(tx: Tx, caller: Caller, reference: string): Promise<Side> {
   if (caller.owner) return resolveParticipant(tx, reference);
-  const participant = await tx.getParticipant({ handleKey: keyOf(reference) });
+  const participant = await tx.participants.getParticipant({ handleKey: keyOf(reference) });
   return participant?.kind === 'person' ? participant : visibleAgent(tx, caller, reference);
 }
 

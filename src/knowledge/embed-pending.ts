@@ -20,7 +20,7 @@ export async function embedPending({ store, embedder, batch, onProgress, signal 
   let after = 0;
   let done = 0;
   while (!signal?.aborted) {
-    const chunks = await store.read((tx) => tx.listUnembedded({ model, after, limit: batch }));
+    const chunks = await store.read((tx) => tx.documents.listUnembedded({ model, after, limit: batch }));
     if (chunks.length === 0) break;
     const made = await embedder.embed(chunks.map(embeddedText));
     const vectors = chunks.map(({ id, hash }, i) => ({
@@ -29,7 +29,7 @@ export async function embedPending({ store, embedder, batch, onProgress, signal 
       vector: toBytes(made[i] as Float32Array),
     }));
     const dimension = made[0]?.length ?? 0;
-    done += await store.write((tx) => tx.putVectors({ model, dimension, vectors }));
+    done += await store.write((tx) => tx.documents.putVectors({ model, dimension, vectors }));
     after = chunks.at(-1)?.id ?? after;
     onProgress?.(done);
   }

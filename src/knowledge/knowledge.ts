@@ -24,8 +24,8 @@ export function createKnowledge({ store, configured, retrieval, embedder }: Know
 
     async get(id) {
       const document = await store.read(async (tx) => {
-        const row = await tx.getDocument({ id });
-        return row && asDocument(row, await tx.listChunks({ documentId: id }));
+        const row = await tx.documents.getDocument({ id });
+        return row && asDocument(row, await tx.documents.listChunks({ documentId: id }));
       });
       if (document) return document;
       throw new SubstratError(
@@ -35,7 +35,7 @@ export function createKnowledge({ store, configured, retrieval, embedder }: Know
     },
 
     async sources() {
-      const rows = await store.read((tx) => tx.listSources({}));
+      const rows = await store.read((tx) => tx.documents.listSources());
       const byName = new Map(rows.map((row) => [row.name, row]));
       const names = [...new Set([...configured, ...byName.keys()])].sort();
       return { sources: names.map((name) => asSource(name, configured.includes(name), byName.get(name) ?? null)) };

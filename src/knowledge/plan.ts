@@ -50,8 +50,8 @@ export async function planSync(options: PlanOptions): Promise<SyncPlan> {
   const { source } = connector;
   const { full = false, since = null, until = null, limit = null } = scope;
   const [known, unread] = await store.read(async (tx) => [
-    await tx.listVersions({ source }),
-    await tx.listSkipped({ source }),
+    await tx.documents.listVersions({ source }),
+    await tx.documents.listSkipped({ source }),
   ]);
   const versions = toMap(known);
   const unreadable = toMap(unread);

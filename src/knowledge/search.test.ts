@@ -57,7 +57,7 @@ async function add(name: string, title: string, texts: readonly string[], change
     text,
     words: chunkWords({ title, headings: ['Top'], text }),
   }));
-  await store.write((tx) => tx.replaceDocument(row, chunks));
+  await store.write((tx) => tx.documents.replaceDocuments([{ document: row, chunks }]));
 }
 
 const names = async (query: string, more: object = {}, of = keyword) =>
@@ -106,8 +106,8 @@ describe('by keyword', () => {
         score: 1,
         title: 'Vehicles',
         source: 'filesystem:docs',
-        sourceId: 'vehicles.md',
-        updatedAt: '1970-01-01T00:00:00.100Z',
+        source_id: 'vehicles.md',
+        updated_at: '1970-01-01T00:00:00.100Z',
         snippet: 'A vehicle has wheels.',
         source_url: 'https://x/vehicles.md',
       },
@@ -163,7 +163,7 @@ describe('by meaning', () => {
     await add('bakery.md', 'Shop', ['Fresh bread']);
     await embedPending({ store: other, embedder, batch: 10 });
     expect(await find()).toEqual(['bakery.md']);
-    await other.write((tx) => tx.deleteDocument({ source: 'filesystem:docs', sourceId: 'bakery.md' }));
+    await other.write((tx) => tx.documents.tryDeleteDocument({ source: 'filesystem:docs', sourceId: 'bakery.md' }));
     expect(await names('bakery', { mode: 'semantic', limit: 2 }, knowledge)).not.toContain('bakery.md');
     expect(await find()).toEqual(['coast.md']);
     store = before;

@@ -139,13 +139,15 @@ function breadth({ deps, limit }: Asked): number {
 }
 
 async function byWords({ deps, words, filter }: Asked, limit: number): Promise<Hit[]> {
-  const found = await deps.store.read((tx) => tx.findChunks({ ...words, limit, ...(filter ? { filter } : {}) }));
+  const found = await deps.store.read((tx) =>
+    tx.documents.findChunks({ ...words, limit, ...(filter ? { filter } : {}) }),
+  );
   return found.map(({ chunkId, score }) => ({ key: chunkId, score }));
 }
 
 async function byMeaning({ deps, filter }: Asked, vector: Float32Array, limit: number): Promise<Hit[]> {
   const { store, meaning } = deps;
-  const allowed = filter ? new Set(await store.read((tx) => tx.listChunkKeys({ filter }))) : null;
+  const allowed = filter ? new Set(await store.read((tx) => tx.documents.listChunkKeys({ filter }))) : null;
   return meaning?.cache.nearest(vector, limit, allowed) ?? [];
 }
 
@@ -163,7 +165,7 @@ async function firstDocuments({ deps, limit }: Asked, merged: readonly Merged[])
   const shown = new Map<string, { view: ChunkView; hit: Merged }>();
   for (let from = 0; from < merged.length && shown.size < limit; from += 2 * limit) {
     const hits = merged.slice(from, from + 2 * limit);
-    const views = await deps.store.read((tx) => tx.listChunkViews({ ids: hits.map(({ key }) => key) }));
+    const views = await deps.store.read((tx) => tx.documents.listChunkViews({ ids: hits.map(({ key }) => key) }));
     const byKey = new Map(views.map((view) => [view.id, view]));
     for (const hit of hits) {
       const view = byKey.get(hit.key);

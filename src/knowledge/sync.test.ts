@@ -55,14 +55,16 @@ function sync(change: Partial<SyncOptions> = {}, maxTokens = 100) {
   return syncSource({ store, connector: connect(), indexer, ...rest, ...change });
 }
 
-const ids = async () => (await store.read((tx) => tx.listVersions({ source }))).map((row) => row.sourceId);
+const ids = async () => (await store.read((tx) => tx.documents.listVersions({ source }))).map((row) => row.sourceId);
 const find = async (...words: string[]) => {
   const { words: stems } = chunkQuery(words.join(' '));
-  const found = await store.read((tx) => tx.findChunks({ words: stems, limit: 20 }));
+  const found = await store.read((tx) => tx.documents.findChunks({ words: stems, limit: 20 }));
   const wanted = new Set(found.map(({ chunkId }) => chunkId));
   const names: string[] = [];
-  for (const row of await store.read((tx) => tx.listDocuments({ source, afterSource: '', afterId: '', limit: 500 }))) {
-    const chunks = await store.read((tx) => tx.listChunks({ documentId: row.id }));
+  for (const row of await store.read((tx) =>
+    tx.documents.listDocuments({ source, afterSource: '', afterId: '', limit: 500 }),
+  )) {
+    const chunks = await store.read((tx) => tx.documents.listChunks({ documentId: row.id }));
     if (chunks.some(({ id }) => wanted.has(id))) names.push(row.sourceId);
   }
   return names;
@@ -73,17 +75,20 @@ describe('a sync', () => {
     put('a.md', '---\ntags: [x]\n---\n# Guide\n\nalpha words\n', Date.parse('2026-01-02'));
     put('src/b.ts', 'export function beta() {\n  return 1;\n}\n');
     expect(await sync()).toEqual({ seen: 2, unchanged: 0, indexed: 2, chunks: 2, deleted: 0, skipped: 0 });
-    const row = await store.read((tx) => tx.getDocumentOf({ source, sourceId: 'a.md' }));
+    const row = await store.read((tx) => tx.documents.getDocumentOf({ source, sourceId: 'a.md' }));
     expect(row).toMatchObject({
       title: 'Guide',
-      tags: '["t","x"]',
+      tags: ['t', 'x'],
       contentType: 'text/markdown',
       updatedAt: Date.parse('2026-01-02'),
     });
-    const [chunk] = await store.read((tx) => tx.listChunks({ documentId: row?.id as string }));
+    const [chunk] = await store.read((tx) => tx.documents.listChunks({ documentId: row?.id as string }));
     expect(JSON.parse(chunk?.place as string)).toEqual({ headings: ['Guide'], from: 1, to: 6 });
     expect(await find('alpha')).toEqual(['a.md']);
-    expect(await store.read((tx) => tx.getSource({ name: source }))).toMatchObject({ state: 'synced', notes: null });
+    expect(await store.read((tx) => tx.documents.getSource({ name: source }))).toMatchObject({
+      state: 'synced',
+      notes: null,
+    });
   });
 
   test('a second one touches nothing', async () => {
@@ -120,10 +125,10 @@ describe('a sync', () => {
   test('a file that was only touched keeps its document as it is', async () => {
     put('a.md', 'text');
     await sync();
-    const before = await store.read((tx) => tx.getDocumentOf({ source, sourceId: 'a.md' }));
+    const before = await store.read((tx) => tx.documents.getDocumentOf({ source, sourceId: 'a.md' }));
     put('a.md', 'text', Date.now() - 30_000);
     expect(await sync()).toMatchObject({ unchanged: 1, indexed: 0 });
-    const after = await store.read((tx) => tx.getDocumentOf({ source, sourceId: 'a.md' }));
+    const after = await store.read((tx) => tx.documents.getDocumentOf({ source, sourceId: 'a.md' }));
     expect({ ...after, version: '' }).toEqual({ ...before, version: '' });
     expect(after?.version).not.toBe(before?.version);
   });
@@ -131,16 +136,16 @@ describe('a sync', () => {
   test('what changed just now is looked at again, because its time may not show the next change', async () => {
     put('a.md', 'one', Date.now());
     await sync();
-    const { version } = (await store.read((tx) => tx.listVersions({ source })))[0] ?? {};
+    const { version } = (await store.read((tx) => tx.documents.listVersions({ source })))[0] ?? {};
     expect(version).toContain('~');
   });
 
   test('indexes everything anew with other settings, and keeps ids', async () => {
     put('a.md', `${'word '.repeat(300)}`);
     await sync();
-    const before = await store.read((tx) => tx.getDocumentOf({ source, sourceId: 'a.md' }));
+    const before = await store.read((tx) => tx.documents.getDocumentOf({ source, sourceId: 'a.md' }));
     expect(await sync({}, 50)).toMatchObject({ indexed: 1 });
-    const after = await store.read((tx) => tx.getDocumentOf({ source, sourceId: 'a.md' }));
+    const after = await store.read((tx) => tx.documents.getDocumentOf({ source, sourceId: 'a.md' }));
     expect(after?.id).toBe(before?.id);
     expect(await sync({ scope: { full: true } }, 50)).toMatchObject({ indexed: 1, unchanged: 0 });
   });
@@ -157,7 +162,7 @@ describe('a broken file', () => {
       expect.stringMatching(/^b\.docx: it cannot be read/),
       expect.stringMatching(/^c\.md: it has 1000001 bytes/),
     ]);
-    expect(await store.read((tx) => tx.getSource({ name: source }))).toMatchObject({
+    expect(await store.read((tx) => tx.documents.getSource({ name: source }))).toMatchObject({
       state: 'synced',
       notes: '2 skipped',
     });
@@ -166,7 +171,7 @@ describe('a broken file', () => {
     expect(skips).toEqual([]);
     put('c.md', 'mended', Date.now() - 30_000);
     expect(await sync()).toMatchObject({ indexed: 1, skipped: 1 });
-    expect(await store.read((tx) => tx.listSkipped({ source }))).toHaveLength(1);
+    expect(await store.read((tx) => tx.documents.listSkipped({ source }))).toHaveLength(1);
   });
 
   test('that was a document is none any more', async () => {
@@ -208,7 +213,7 @@ describe('a part of a source', () => {
   test('a dry run changes nothing', async () => {
     expect(await sync({ dryRun: true })).toMatchObject({ seen: 3, indexed: 3 });
     expect(await ids()).toEqual([]);
-    expect(await store.read((tx) => tx.getSource({ name: source }))).toBeNull();
+    expect(await store.read((tx) => tx.documents.getSource({ name: source }))).toBeNull();
   });
 });
 
@@ -219,7 +224,7 @@ describe('a source in trouble', () => {
     rmSync(root, { recursive: true });
     await expect(sync()).rejects.toMatchObject({ code: 'not_found' });
     expect(await ids()).toEqual(['a.md']);
-    expect(await store.read((tx) => tx.getSource({ name: source }))).toMatchObject({
+    expect(await store.read((tx) => tx.documents.getSource({ name: source }))).toMatchObject({
       state: 'failed',
       notes: expect.stringContaining('ENOENT'),
     });
@@ -242,7 +247,7 @@ describe('a source in trouble', () => {
     };
     expect(await sync({ connector: partial })).toMatchObject({ seen: 1, deleted: 1 });
     expect(await ids()).toEqual(['closed/b.md', 'open/a.md']);
-    expect((await store.read((tx) => tx.getSource({ name: source })))?.notes).toContain('EACCES');
+    expect((await store.read((tx) => tx.documents.getSource({ name: source })))?.notes).toContain('EACCES');
   });
 
   test('an interrupted sync goes on where it was', async () => {

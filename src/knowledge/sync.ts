@@ -48,7 +48,7 @@ const MOST_REASON = 500;
 export async function syncSource(options: SyncOptions): Promise<SyncCounts> {
   const { store, connector, indexer, signal, dryRun } = options;
   const name = connector.source;
-  const before = await store.read((tx) => tx.getSource({ name }));
+  const before = await store.read((tx) => tx.documents.getSource({ name }));
   const source: Source = {
     name,
     state: 'syncing',
@@ -58,7 +58,7 @@ export async function syncSource(options: SyncOptions): Promise<SyncCounts> {
     syncedAt: before?.syncedAt ?? null,
   };
   const put = async (change: Partial<Source>): Promise<void> => {
-    if (!dryRun) await store.write((tx) => tx.putSource({ ...source, ...change }));
+    if (!dryRun) await store.write((tx) => tx.documents.putSource({ ...source, ...change }));
   };
   await put({});
   try {
@@ -136,9 +136,10 @@ class Sync {
   async #write(row: Document, chunks: () => NewChunk[], { isKnown, wasSkipped }: PendingItem): Promise<void> {
     const { store, scope } = this.#options;
     const { source, sourceId, version } = row;
-    const old = isKnown && !scope.full ? await store.read((tx) => tx.getDocumentHash({ source, sourceId })) : null;
-    if (old?.hash === row.hash) {
-      await store.write((tx) => tx.setDocumentVersion({ source, sourceId, version }));
+    const old =
+      isKnown && !scope.full ? await store.read((tx) => tx.documents.getDocumentHash({ source, sourceId })) : null;
+    if (old === row.hash) {
+      await store.write((tx) => tx.documents.setDocumentVersion({ source, sourceId, version }));
       this.#counts.unchanged += 1;
       return;
     }
@@ -155,8 +156,8 @@ class Sync {
     const { sourceId } = item;
     const row = { source, sourceId, version, reason: reason.slice(0, MOST_REASON), at: indexer.clock() };
     await store.write(async (tx) => {
-      await tx.putSkipped(row);
-      await tx.deleteDocument({ source, sourceId });
+      await tx.documents.putSkipped(row);
+      await tx.documents.tryDeleteDocument({ source, sourceId });
     });
     this.#counts.skipped += 1;
     onSkip(sourceId, row.reason);
@@ -171,8 +172,8 @@ class Sync {
       const removed = await store.write(async (tx) => {
         let documents = 0;
         for (const sourceId of batch) {
-          documents += await tx.deleteDocument({ source, sourceId });
-          await tx.deleteSkipped({ source, sourceId });
+          if (await tx.documents.tryDeleteDocument({ source, sourceId })) documents += 1;
+          await tx.documents.tryDeleteSkipped({ source, sourceId });
         }
         return documents;
       });

@@ -24,9 +24,9 @@ export function createVectorCache(store: Store, model: string): VectorCache {
   let seen = 0;
   let reading: Promise<void> | null = null;
 
-  const readPage = (tx: Tx) => tx.listVectors({ model, after: seen, limit: PAGE });
+  const readPage = (tx: Tx) => tx.documents.listVectors({ model, after: seen, limit: PAGE });
   const refresh = async (): Promise<void> => {
-    const newest = (await store.read((tx) => tx.getVectorState({})))?.seq ?? 0;
+    const newest = await store.read((tx) => tx.documents.getVectorState());
     if (newest <= seen) return;
     for (;;) {
       // A page at a time, so that others get their turn between.
@@ -40,7 +40,7 @@ export function createVectorCache(store: Store, model: string): VectorCache {
       if (rows.length < PAGE) break;
     }
     seen = Math.max(seen, newest);
-    const models = await store.read((tx) => tx.listVectorModels({}));
+    const models = await store.read((tx) => tx.documents.listVectorModels());
     const living = models.find((one) => one.model === model)?.vectors ?? 0;
     if (!index || index.size <= MOST_DEAD * living + SOME) return;
     index = null;
@@ -56,7 +56,7 @@ export function createVectorCache(store: Store, model: string): VectorCache {
     return index;
   };
   const vectorsOf = async (keys: readonly number[]) => {
-    const rows = await store.read((tx) => tx.getVectors({ ids: keys, model }));
+    const rows = await store.read((tx) => tx.documents.getVectors({ ids: keys, model }));
     return new Map(rows.map(({ chunkId, vector }) => [chunkId, fromBytes(vector)]));
   };
 

@@ -69,9 +69,9 @@ export class DocumentWriter {
   #commit(batch: readonly ReadyDocument[]): Promise<void> {
     return this.#store.write(async (tx) => {
       for (const { row, wasSkipped } of batch) {
-        if (wasSkipped) await tx.deleteSkipped({ source: row.source, sourceId: row.sourceId });
+        if (wasSkipped) await tx.documents.tryDeleteSkipped({ source: row.source, sourceId: row.sourceId });
       }
-      await tx.replaceDocuments(batch);
+      await tx.documents.replaceDocuments(batch.map(({ row, chunks }) => ({ document: row, chunks })));
     });
   }
 }

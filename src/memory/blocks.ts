@@ -19,16 +19,16 @@ export async function writeBlock(tx: Tx, change: Change, text: string, now: numb
     throw new SubstratError('bad_request', `A block has at most ${MAX_BLOCK} characters; this has ${text.length}.`);
   }
   const { readerId, label, expected } = change;
-  const block = await tx.getSeenBlock({ readerId, labelKey: keyOf(label) });
+  const block = await tx.memory.getSeenBlock({ readerId, labelKey: keyOf(label) });
   checkExpected(expected, label, block?.version ?? null);
   if (block) {
     checkMayChange(block, change.by);
     return put(tx, block, text, change.by, now);
   }
-  const earlier = await tx.getBlockOf({ ownerId: readerId, labelKey: keyOf(label) });
+  const earlier = await tx.memory.getBlockOf({ ownerId: readerId, labelKey: keyOf(label) });
   if (earlier) return put(tx, earlier, text, change.by, now);
   const id = newId();
-  await tx.insertBlock({
+  await tx.memory.insertBlock({
     id,
     ownerId: readerId,
     label,
@@ -56,7 +56,7 @@ export async function restoreBlock(tx: Tx, change: Change, version: number, now:
   const block = await knownBlock(tx, change.readerId, change.label);
   checkExpected(change.expected, change.label, block.deletedAt === null ? block.version : null);
   checkMayChange(block, change.by);
-  const earlier = await tx.getBlockChange({ blockId: block.id, version });
+  const earlier = await tx.memory.getBlockChange({ blockId: block.id, version });
   if (!earlier) throw new SubstratError('not_found', `"${block.label}" never had a version ${version}.`);
   if (earlier.text === null) {
     throw new SubstratError(
@@ -75,22 +75,22 @@ export async function shareBlock(
   now: number,
 ): Promise<BlockView> {
   const readers = [...new Set(agentIds)].filter((id) => id !== block.ownerId);
-  const before = await tx.listBlockReaders({ blockId: block.id });
-  await tx.deleteBlockReaders({ blockId: block.id });
+  const before = await tx.memory.listBlockReaders({ blockId: block.id });
+  await tx.memory.deleteBlockReaders({ blockId: block.id });
   for (const agentId of readers) {
-    if (await tx.getSeenBlock({ readerId: agentId, labelKey: block.labelKey })) {
+    if (await tx.memory.getSeenBlock({ readerId: agentId, labelKey: block.labelKey })) {
       throw new SubstratError('conflict', `One of these agents sees another block "${block.label}" already.`);
     }
-    await tx.insertBlockReader({ blockId: block.id, agentId });
+    await tx.memory.insertBlockReader({ blockId: block.id, agentId });
   }
-  await tx.setBlockOpen({ id: block.id, open });
+  await tx.memory.setBlockOpen({ id: block.id, open });
   await checkRoom(tx, readers);
   await tell(tx, 'memory_shared', block, [...readers, ...before.map(({ id }) => id)], { version: block.version }, now);
   return { ...block, open };
 }
 
 export async function seenBlock(tx: Tx, readerId: string, label: string): Promise<BlockView> {
-  const block = await tx.getSeenBlock({ readerId, labelKey: keyOf(label) });
+  const block = await tx.memory.getSeenBlock({ readerId, labelKey: keyOf(label) });
   if (!block) throw noBlock(label);
   return block;
 }
@@ -99,7 +99,8 @@ export async function seenBlock(tx: Tx, readerId: string, label: string): Promis
 export async function knownBlock(tx: Tx, readerId: string, label: string): Promise<BlockView> {
   const labelKey = keyOf(label);
   const block =
-    (await tx.getSeenBlock({ readerId, labelKey })) ?? (await tx.getBlockOf({ ownerId: readerId, labelKey }));
+    (await tx.memory.getSeenBlock({ readerId, labelKey })) ??
+    (await tx.memory.getBlockOf({ ownerId: readerId, labelKey }));
   if (!block) throw noBlock(label);
   return block;
 }
@@ -115,12 +116,12 @@ async function put(tx: Tx, block: BlockView, text: string | null, by: string, no
   const version = block.version + 1;
   const deletedAt = text === null ? now : null;
   const changed = { id: block.id, before: block.version, version, text: text ?? '', at: now, deletedAt };
-  if ((await tx.updateBlock(changed)) !== 1) {
+  if (!(await tx.memory.tryUpdateBlock(changed))) {
     throw new SubstratError('conflict', `The block "${block.label}" was changed at the same time.`);
   }
-  await tx.insertBlockChange({ blockId: block.id, version, text, changedBy: by, at: now });
-  const readers = (await tx.listBlockReaders({ blockId: block.id })).map(({ id }) => id);
-  if (text === null) await tx.deleteBlockReaders({ blockId: block.id });
+  await tx.memory.insertBlockChange({ blockId: block.id, version, text, changedBy: by, at: now });
+  const readers = (await tx.memory.listBlockReaders({ blockId: block.id })).map(({ id }) => id);
+  if (text === null) await tx.memory.deleteBlockReaders({ blockId: block.id });
   else await checkRoom(tx, [block.ownerId, ...readers]);
   await tell(tx, text === null ? 'memory_deleted' : 'memory_updated', block, readers, { version, changedBy: by }, now);
   return { ...block, version, text: text ?? '', updatedAt: now, deletedAt: deletedAt };
@@ -129,7 +130,7 @@ async function put(tx: Tx, block: BlockView, text: string | null, by: string, no
 async function checkRoom(tx: Tx, readerIds: readonly string[]): Promise<void> {
   for (const readerId of readerIds) {
     if (readerId === USER_ID) continue;
-    const blocks = await tx.listSeenBlocks({ readerId });
+    const blocks = await tx.memory.listSeenBlocks({ readerId });
     const size = blocks.reduce((sum, { text }) => sum + text.length, 0);
     if (blocks.length > MAX_BLOCKS) {
       throw new SubstratError('cap_reached', `An agent sees at most ${MAX_BLOCKS} blocks; delete one first.`);
@@ -154,11 +155,11 @@ async function tell(
 ): Promise<void> {
   const agentId = block.ownerId === USER_ID ? null : block.ownerId;
   const data = { ...(agentId && { agentId }), owner: block.owner, label: block.label, recipients, ...more };
-  await tx.appendEvent({ type, at: now, agentId, data });
+  await tx.events.appendEvent({ type, at: now, agentId, data });
 }
 
 async function ownBlock(tx: Tx, ownerId: string, label: string): Promise<BlockView> {
-  return (await tx.getBlockOf({ ownerId, labelKey: keyOf(label) })) as BlockView;
+  return (await tx.memory.getBlockOf({ ownerId, labelKey: keyOf(label) })) as BlockView;
 }
 
 function noBlock(label: string): SubstratError {

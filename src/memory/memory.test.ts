@@ -23,7 +23,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
   const write = (readerId: string, label: string, text: string, by = readerId, expected: number[] | null = null) =>
     store.write((tx) => writeBlock(tx, { readerId, label, by, expected }, text, 5));
   const labels = async (readerId: string) =>
-    (await store.read((tx) => tx.listSeenBlocks({ readerId }))).map(({ label, text }) => [label, text]);
+    (await store.read((tx) => tx.memory.listSeenBlocks({ readerId }))).map(({ label, text }) => [label, text]);
 
   describe('a block', () => {
     test('is made by its first text, changed by the next, deleted and restored, and keeps every change', async () => {
@@ -36,7 +36,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
       await expect(store.write((tx) => restoreBlock(tx, change, 3, 8))).rejects.toMatchObject({ code: 'conflict' });
       await expect(store.write((tx) => restoreBlock(tx, change, 9, 8))).rejects.toMatchObject({ code: 'not_found' });
       const { id } = await store.read((tx) => seenBlock(tx, agent.id, 'mood'));
-      const history = await store.read((tx) => tx.listBlockChanges({ blockId: id, before: 99, limit: 9 }));
+      const history = await store.read((tx) => tx.memory.listBlockChanges({ blockId: id, before: 99, limit: 9 }));
       expect(history.map(({ version, text, by }) => [version, text, by])).toEqual([
         [4, 'calm', agent.handle],
         [3, null, agent.handle],
@@ -139,7 +139,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
       const found = await store.read((tx) =>
         searchPassages(tx, { agentId: agent.id, ...EVERYTHING, query: 'twin', limit: 2 }),
       );
-      expect(found.map(({ tags }) => tags)).toEqual(['["n3"]', '["n2"]']);
+      expect(found.map(({ tags }) => tags)).toEqual([['n3'], ['n2']]);
     });
 
     test('answers whatever people type', async () => {

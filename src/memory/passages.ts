@@ -18,13 +18,13 @@ export async function storePassage(
   for (const tag of passage.tags) checkLine('A tag', tag);
   const id = newId();
   const tags = [...new Set(passage.tags)];
-  const seq = await tx.appendEvent({
+  const seq = await tx.events.appendEvent({
     type: 'passage_stored',
     at: now,
     agentId,
     data: { agentId, passageId: id },
   });
-  await tx.insertPassage({
+  await tx.memory.insertPassage({
     agentId,
     seq,
     id,
@@ -38,10 +38,10 @@ export async function storePassage(
 }
 
 export async function deletePassage(tx: Tx, agentId: string, id: string, now: number): Promise<void> {
-  if ((await tx.deletePassage({ agentId, id })) !== 1) {
+  if (!(await tx.memory.tryDeletePassage({ agentId, id }))) {
     throw new SubstratError('not_found', `There is no passage ${id.slice(0, 80)}.`);
   }
-  await tx.appendEvent({ type: 'passage_deleted', at: now, agentId, data: { agentId, passageId: id } });
+  await tx.events.appendEvent({ type: 'passage_deleted', at: now, agentId, data: { agentId, passageId: id } });
 }
 
 export const EVERYTHING = { tag: null, since: 0, until: Number.MAX_SAFE_INTEGER } as const;
@@ -56,12 +56,12 @@ type Finder = (tx: Tx, wanted: Wanted) => Promise<Passage[]>;
 
 const byWords: Finder = async (tx, { query, ...filter }) => {
   const words = passageQuery(query);
-  return words.length === 0 ? [] : tx.findPassages({ ...filter, words });
+  return words.length === 0 ? [] : tx.memory.findPassages({ ...filter, words });
 };
 
 const bySubstring: Finder = async (tx, { query, ...filter }) => {
   const text = query.trim();
-  return text === '' || text.length > MAX_SUBSTRING ? [] : tx.findPassagesContaining({ ...filter, text });
+  return text === '' || text.length > MAX_SUBSTRING ? [] : tx.memory.findPassagesContaining({ ...filter, text });
 };
 
 /** In this order; a later one adds what the earlier ones did not find, while there is room. Search by meaning joins here. */

@@ -18,11 +18,11 @@ export async function countWord(
   now: number,
 ): Promise<void> {
   if (payerOf(from) === null) {
-    for (const treeId of new Set(treeIds)) await tx.resetTreeRuns({ treeId });
+    for (const treeId of new Set(treeIds)) await tx.trees.resetTreeRuns({ treeId });
     return;
   }
   if (treeIds.length === 0) return;
-  const runs = (await tx.listPersonRuns({ day: dayOf(now) })).find((one) => one.personId === from.id)?.runs ?? 0;
+  const runs = (await tx.trees.listPersonRuns({ day: dayOf(now) })).find((one) => one.personId === from.id)?.runs ?? 0;
   const most = rules.runsPerDay(from.handle);
   if (runs < most) return;
   throw new SubstratError(

@@ -24,8 +24,8 @@ export async function broadcast(
   now: number,
 ): Promise<{ messageId: string; recipients: number }> {
   const { agent, run } = from;
-  const team = agent.parentId && (await tx.getTeamChannel({ teamOf: agent.parentId }));
-  const siblings = agent.parentId ? await tx.listSiblings({ id: agent.id, parentId: agent.parentId }) : [];
+  const team = agent.parentId && (await tx.channels.getTeamChannel({ teamOf: agent.parentId }));
+  const siblings = agent.parentId ? await tx.agents.listSiblings({ id: agent.id, parentId: agent.parentId }) : [];
   if (!team || siblings.length === 0) {
     throw new SubstratError(
       'bad_request',
@@ -50,7 +50,7 @@ export async function broadcast(
   if (wakes && siblings.some(({ provider }) => provider !== 'external')) {
     const quiet = run.chainDepth + 1 >= rules.maxChainDepth;
     const collection = { messageId, authorId: agent.id, quiet, closesAt: now + COLLECT_MS };
-    await tx.insertBroadcast(collection);
+    await tx.broadcasts.insertBroadcast(collection);
   }
   return { messageId, recipients: siblings.length };
 }
@@ -58,17 +58,18 @@ export async function broadcast(
 /** The final text of a run that carries nothing but broadcasts goes to those who sent them. Returns whether anybody gets it. */
 export async function answerBroadcasts(tx: Tx, run: Run, finalText: string, now: number): Promise<boolean> {
   if (run.serves !== null || !finalText.trim() || finalText.trim() === NO_REPLY) return false;
-  const carried = await tx.listDeliveriesOfRun({ runId: run.id });
-  if (!answersBroadcasts(carried) || (await tx.countReturns({ runId: run.id, tool: 'do_nothing' }))?.n) return false;
-  const agent = (await tx.getAgent({ id: run.agentId })) as Agent;
+  const carried = await tx.deliveries.listDeliveriesOfRun({ runId: run.id });
+  if (!answersBroadcasts(carried) || (await tx.records.countReturns({ runId: run.id, tool: 'do_nothing' })))
+    return false;
+  const agent = (await tx.agents.getAgent({ id: run.agentId })) as Agent;
   let heard = false;
-  for (const { broadcast: id, authorId } of carried) {
-    const collection = id === null ? null : await tx.getBroadcast({ id });
-    const author = collection && (await tx.getAgent({ id: authorId }));
+  for (const { broadcast: id } of carried) {
+    const collection = id === null ? null : await tx.broadcasts.getBroadcast({ id });
+    const author = collection && (await tx.agents.getAgent({ id: collection.authorId }));
     if (!author || author.terminatedAt !== null) continue;
     // What it wrote to the broadcaster itself was its reply.
     const channelId = await openDm(tx, agent, author, now);
-    if (await tx.hasSpoken({ runId: run.id, channelId })) continue;
+    if (await tx.broadcasts.hasSpoken({ runId: run.id, channelId })) continue;
     await replyToBroadcast(tx, collection, { run, agent, text: finalText }, now);
     heard = true;
   }
@@ -78,10 +79,10 @@ export async function answerBroadcasts(tx: Tx, run: Run, finalText: string, now:
 /** The broadcast of somebody that a run answers by writing to them: it carries nothing but broadcasts. */
 export async function broadcastOf(tx: Tx, run: Run, authorId: string): Promise<Broadcast | null> {
   if (run.serves !== null) return null;
-  const carried = await tx.listDeliveriesOfRun({ runId: run.id });
+  const carried = await tx.deliveries.listDeliveriesOfRun({ runId: run.id });
   if (!answersBroadcasts(carried)) return null;
   const id = carried.findLast((one) => one.authorId === authorId && one.broadcast !== null)?.broadcast;
-  return id ? tx.getBroadcast({ id }) : null;
+  return id ? tx.broadcasts.getBroadcast({ id }) : null;
 }
 
 /** One message of one respondent: kept for the others while they are awaited, a late one at once. */
@@ -91,7 +92,7 @@ export async function replyToBroadcast(
   { run, agent, text }: { readonly run: Run; readonly agent: Agent; readonly text: string },
   now: number,
 ): Promise<string> {
-  const author = (await tx.getAgent({ id: authorId })) as Agent;
+  const author = (await tx.agents.getAgent({ id: authorId })) as Agent;
   return post(
     tx,
     {
@@ -112,8 +113,8 @@ export async function replyToBroadcast(
 
 /** A run of the agent has ended, or the agent has: broadcasts for which nobody else is awaited are closed. */
 export async function settleBroadcasts(tx: Tx, agentId: string, now: number): Promise<void> {
-  for (const one of await tx.listOpenBroadcastsTo({ agentId })) {
-    const respondents = await tx.listRespondents({ id: one.messageId });
+  for (const one of await tx.broadcasts.listOpenBroadcastsTo({ agentId })) {
+    const respondents = await tx.broadcasts.listRespondents({ id: one.messageId });
     const awaited = respondents.some(
       ({ state, live, provider }) =>
         provider !== 'external' && live > 0 && (state === 'pending' || state === 'injected'),
@@ -124,20 +125,20 @@ export async function settleBroadcasts(tx: Tx, agentId: string, now: number): Pr
 
 /** Broadcasts whose time is over. */
 export async function closeDueBroadcasts(tx: Tx, now: number): Promise<void> {
-  for (const one of await tx.listDueBroadcasts({ now })) {
-    await close(tx, one, await tx.listRespondents({ id: one.messageId }), now);
+  for (const one of await tx.broadcasts.listDueBroadcasts({ now })) {
+    await close(tx, one, await tx.broadcasts.listRespondents({ id: one.messageId }), now);
   }
 }
 
 /** The broadcaster gets all replies at once, with who said nothing. */
 async function close(tx: Tx, one: Broadcast, respondents: readonly Respondent[], now: number): Promise<void> {
   const { messageId: id, authorId: agentId } = one;
-  if (!(await tx.closeBroadcast({ id, at: now }))) return;
-  const author = (await tx.getAgent({ id: agentId })) as Agent;
+  if (!(await tx.broadcasts.tryCloseBroadcast({ id, at: now }))) return;
+  const author = (await tx.agents.getAgent({ id: agentId })) as Agent;
   if (author.terminatedAt !== null) return;
   const round = one.quiet ? 'quiet' : 'free';
-  await tx.releaseReplies({ id, agentId, round });
-  const message = (await tx.getMessage({ id })) as Message;
+  await tx.broadcasts.releaseReplies({ id, agentId, round });
+  const message = (await tx.messages.getMessage({ id })) as Message;
   const text = silenceOf(id, respondents);
   if (text !== null) {
     await post(
@@ -155,7 +156,7 @@ async function close(tx: Tx, one: Broadcast, respondents: readonly Respondent[],
       now,
     );
   }
-  await tx.wakeAgent({ agentId, now });
+  await tx.runs.wakeAgent({ agentId, now });
 }
 
 /** Who said nothing to a broadcast; null where everybody replied. */

@@ -30,17 +30,18 @@ export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now:
     );
   }
   checkLine('The topic', topic);
-  if (await tx.getChannel({ id })) throw new SubstratError('name_taken', `There is a channel "${id}" already.`);
+  if (await tx.channels.getChannel({ id }))
+    throw new SubstratError('name_taken', `There is a channel "${id}" already.`);
   const channel: Channel = { id, kind, topic, pair: null, teamOf: null, createdAt: now, createdBy: by };
   await makeChannel(tx, channel, memberIds);
-  await tx.appendEvent({ type: 'channel_created', at: now, channelId: id, data: { channelId: id, by } });
+  await tx.events.appendEvent({ type: 'channel_created', at: now, channelId: id, data: { channelId: id, by } });
   return channel;
 }
 
 /** The DM of two participants, made when they first talk. Its name is for people; the pair of ids is what finds it. */
 export async function openDm(tx: Tx, a: Side, b: Side, now: number): Promise<string> {
   const pair = [a.id, b.id].sort().join(' ');
-  const dm = await tx.getDm({ pair });
+  const dm = await tx.channels.getDm({ pair });
   if (dm) return dm.id;
   const [x, y] = [a.handle, b.handle].sort();
   const id = await freeId(tx, `dm-${x}-${y}`.toLowerCase());
@@ -51,9 +52,9 @@ export async function openDm(tx: Tx, a: Side, b: Side, now: number): Promise<str
 
 /** The channel of a parent and its children; each child joins as it is made. */
 export async function joinTeam(tx: Tx, parent: Agent, childId: string, now: number): Promise<void> {
-  const team = await tx.getTeamChannel({ teamOf: parent.id });
+  const team = await tx.channels.getTeamChannel({ teamOf: parent.id });
   if (team) {
-    await tx.joinChannel({ channelId: team.id, participantId: childId });
+    await tx.channels.tryJoinChannel({ channelId: team.id, participantId: childId });
     return;
   }
   const id = await freeId(tx, `team-${parent.handle}`.toLowerCase());
@@ -65,7 +66,7 @@ export async function joinTeam(tx: Tx, parent: Agent, childId: string, now: numb
 /** What a participant may see: what it is in, and what is public. The owner sees everything. */
 export async function seesChannel(tx: Tx, participantId: string, channel: Channel): Promise<boolean> {
   if (channel.kind === 'public' || participantId === USER_ID) return true;
-  return tx.isMember({ channelId: channel.id, participantId });
+  return tx.channels.isMember({ channelId: channel.id, participantId });
 }
 
 /**
@@ -73,7 +74,7 @@ export async function seesChannel(tx: Tx, participantId: string, channel: Channe
  * opened where a time is given.
  */
 export async function resolveChannel(tx: Tx, who: Side, id: string, now: number | null): Promise<Channel> {
-  const channel = await tx.getChannel({ id });
+  const channel = await tx.channels.getChannel({ id });
   if (channel && channel.kind !== 'dm' && (await seesChannel(tx, who.id, channel))) return channel;
   const dm = /^dm-/i.test(id) ? await resolveDm(tx, who, keyOf(id), now) : null;
   if (dm) return dm;
@@ -82,7 +83,7 @@ export async function resolveChannel(tx: Tx, who: Side, id: string, now: number 
 
 export async function otherSide(tx: Tx, dm: Channel, id: string): Promise<Side> {
   const otherId = dm.pair?.split(' ').find((one) => one !== id) ?? '';
-  const other = await tx.getParticipantById({ id: otherId });
+  const other = await tx.participants.getParticipantById({ id: otherId });
   if (!other || !dm.pair?.split(' ').includes(id)) {
     throw new SubstratError('forbidden', `Only the two whose DM ${dm.id} is can write there.`);
   }
@@ -95,11 +96,11 @@ export async function otherSide(tx: Tx, dm: Channel, id: string): Promise<Side> 
  */
 async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Promise<Channel | null> {
   const found = new Map<string, { dm: Channel } | { other: Side }>();
-  const named = await tx.getChannel({ id });
+  const named = await tx.channels.getChannel({ id });
   const sides = named?.pair?.split(' ') ?? [];
   if (named && sides.includes(who.id)) found.set(sides.find((one) => one !== who.id) ?? who.id, { dm: named });
   for (const other of await othersNamed(tx, who, id.slice('dm-'.length))) {
-    const dm = await tx.getDm({ pair: [who.id, other.id].sort().join(' ') });
+    const dm = await tx.channels.getDm({ pair: [who.id, other.id].sort().join(' ') });
     if (dm) found.set(other.id, { dm });
     else if (await mayOpenDm(tx, who.id, other.id)) found.set(other.id, { other });
   }
@@ -110,7 +111,7 @@ async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Pro
   // The owner reads the DMs of others; whether it may write there is asked later.
   if (!only) return who.id === USER_ID ? (named ?? (await dmOfOthers(tx, id))) : null;
   if ('dm' in only) return only.dm;
-  return now === null ? null : tx.getChannel({ id: await openDm(tx, who, only.other, now) });
+  return now === null ? null : tx.channels.getChannel({ id: await openDm(tx, who, only.other, now) });
 }
 
 /** The DM of two others whose handles the id has in whatever order. */
@@ -119,10 +120,10 @@ async function dmOfOthers(tx: Tx, id: string): Promise<Channel | null> {
   const found = new Map<string, Channel>();
   for (let i = 1; i < parts.length; i += 1) {
     const [a, b] = [
-      await tx.getParticipant({ handleKey: parts.slice(0, i).join('-') }),
-      await tx.getParticipant({ handleKey: parts.slice(i).join('-') }),
+      await tx.participants.getParticipant({ handleKey: parts.slice(0, i).join('-') }),
+      await tx.participants.getParticipant({ handleKey: parts.slice(i).join('-') }),
     ];
-    const dm = a && b && (await tx.getDm({ pair: [a.id, b.id].sort().join(' ') }));
+    const dm = a && b && (await tx.channels.getDm({ pair: [a.id, b.id].sort().join(' ') }));
     if (dm) found.set(dm.id, dm);
   }
   if (found.size <= 1) return found.values().next().value ?? null;
@@ -138,7 +139,7 @@ async function othersNamed(tx: Tx, who: Side, pair: string): Promise<Side[]> {
   ];
   const others: Side[] = [];
   for (const handle of handles) {
-    const other = await tx.getParticipant({ handleKey: handle });
+    const other = await tx.participants.getParticipant({ handleKey: handle });
     if (other && other.kind !== 'system' && other.id !== who.id) others.push(other);
   }
   return others;
@@ -147,23 +148,23 @@ async function othersNamed(tx: Tx, who: Side, pair: string): Promise<Side[]> {
 /** One hop away, or in a channel with it. The owner reaches everyone, a root the owner. */
 async function mayOpenDm(tx: Tx, id: string, otherId: string): Promise<boolean> {
   if (id === USER_ID) return true;
-  const [me, other] = [await tx.getAgent({ id }), await tx.getAgent({ id: otherId })];
+  const [me, other] = [await tx.agents.getAgent({ id }), await tx.agents.getAgent({ id: otherId })];
   if (other?.terminatedAt) return false;
   if (me && otherId === USER_ID && me.parentId === null) return true;
   if (me && other && (me.parentId === otherId || other.parentId === id)) return true;
   if (me?.parentId && me.parentId === other?.parentId) return true;
-  return tx.shareChannel({ a: id, b: otherId });
+  return tx.channels.shareChannel({ a: id, b: otherId });
 }
 
 async function makeChannel(tx: Tx, channel: Channel, memberIds: readonly string[]): Promise<void> {
-  await tx.insertChannel(channel);
-  for (const participantId of memberIds) await tx.joinChannel({ channelId: channel.id, participantId });
+  await tx.channels.insertChannel(channel);
+  for (const participantId of memberIds) await tx.channels.tryJoinChannel({ channelId: channel.id, participantId });
 }
 
 /** Handles may contain what joins them, so two pairs can want the same name: the second gets a number. */
 async function freeId(tx: Tx, wanted: string): Promise<string> {
   for (let n = 1; ; n += 1) {
     const id = n === 1 ? wanted : `${wanted}.${n}`;
-    if (!(await tx.getChannel({ id }))) return id;
+    if (!(await tx.channels.getChannel({ id }))) return id;
   }
 }

@@ -7,17 +7,17 @@ import { endTurns } from './rounds.ts';
 /** Words can be changed by whoever said them; those who have read them already have read them. */
 export async function editMessage(tx: Tx, who: string, id: string, text: string, now: number): Promise<void> {
   const message = await ownMessage(tx, who, id);
-  await tx.editMessage({ id, text, at: now });
+  await tx.messages.editMessage({ id, text, at: now });
   await tell(tx, 'message_updated', message, now);
 }
 
 /** The text is gone, and who has not read it does not get it any more; a question that is taken back owes no answer. */
 export async function deleteMessage(tx: Tx, who: string, id: string, now: number): Promise<void> {
   const message = await ownMessage(tx, who, id);
-  const recipients = await tx.listPendingRecipients({ messageId: id });
-  await tx.deleteMessage({ id, at: now });
-  if (recipients.length > 0) await tx.closeRequest({ id, at: now });
-  await tx.killPendingDelivery({ messageId: id });
+  const recipients = await tx.deliveries.listPendingRecipients({ messageId: id });
+  await tx.messages.deleteMessage({ id, at: now });
+  if (recipients.length > 0) await tx.requests.tryCloseRequest({ id, at: now });
+  await tx.deliveries.killPendingDelivery({ messageId: id });
   for (const { agentId } of recipients) await endTurns(tx, agentId, now);
   await tell(tx, 'message_deleted', message, now);
 }
@@ -33,5 +33,5 @@ async function ownMessage(tx: Tx, who: string, id: string): Promise<Message> {
 
 async function tell(tx: Tx, type: string, message: Message, now: number): Promise<void> {
   const { id: messageId, channelId, authorId } = message;
-  await tx.appendEvent({ type, at: now, channelId, data: { messageId, channelId, authorId } });
+  await tx.events.appendEvent({ type, at: now, channelId, data: { messageId, channelId, authorId } });
 }

@@ -18,8 +18,8 @@ export async function addMember(
   refuseFixed(channel);
   const own = wanted.participantId === by && channel.kind === 'public';
   if (!own) await insiderOnly(tx, channel, by);
-  const joined = await tx.joinChannel({ channelId: channel.id, ...wanted });
-  if (joined > 0) await tell(tx, 'member_joined', channel, wanted.participantId, by, now);
+  const joined = await tx.channels.tryJoinChannel({ channelId: channel.id, ...wanted });
+  if (joined) await tell(tx, 'member_joined', channel, wanted.participantId, by, now);
 }
 
 /** Everybody may leave; to send somebody away is for whoever made the channel. */
@@ -36,8 +36,9 @@ export async function removeMember(
   }
   // Told while the one who leaves can still hear it.
   await tell(tx, 'member_left', channel, participantId, by, now);
-  if ((await tx.leaveChannel({ channelId: channel.id, participantId })) === 0) throw notIn(channel, participantId);
-  await tx.killDeliveriesIn({ agentId: participantId, channelId: channel.id });
+  if (!(await tx.channels.tryLeaveChannel({ channelId: channel.id, participantId })))
+    throw notIn(channel, participantId);
+  await tx.deliveries.killDeliveriesIn({ agentId: participantId, channelId: channel.id });
   await endTurns(tx, participantId, now);
 }
 
@@ -57,23 +58,24 @@ export async function setWake(
     );
   }
   const { participantId, wake } = wanted;
-  if ((await tx.setWake({ channelId: channel.id, participantId, wake })) === 0) throw notIn(channel, participantId);
+  if (!(await tx.channels.trySetWake({ channelId: channel.id, participantId, wake })))
+    throw notIn(channel, participantId);
   const data = { channelId: channel.id, participantId, wake, by };
-  await tx.appendEvent({ type: 'member_updated', at: now, channelId: channel.id, data });
+  await tx.events.appendEvent({ type: 'member_updated', at: now, channelId: channel.id, data });
 }
 
 export async function setTopic(tx: Tx, channel: Channel, by: string, topic: string, now: number): Promise<void> {
   refuseFixed(channel);
   await insiderOnly(tx, channel, by);
   checkLine('The topic', topic);
-  await tx.setTopic({ id: channel.id, topic });
+  await tx.channels.setTopic({ id: channel.id, topic });
   const data = { channelId: channel.id, topic, by };
-  await tx.appendEvent({ type: 'channel_updated', at: now, channelId: channel.id, data });
+  await tx.events.appendEvent({ type: 'channel_updated', at: now, channelId: channel.id, data });
 }
 
 /** A person's or an agent's handle, or any other reference to an agent. */
 export async function resolveParticipant(tx: Tx, reference: string): Promise<Side> {
-  const participant = await tx.getParticipant({ handleKey: keyOf(reference) });
+  const participant = await tx.participants.getParticipant({ handleKey: keyOf(reference) });
   if (participant?.kind === 'person') return participant;
   return resolveReference(tx, reference).catch((error: unknown) => {
     if (!(error instanceof SubstratError) || error.code !== 'not_found') throw error;
@@ -82,7 +84,7 @@ export async function resolveParticipant(tx: Tx, reference: string): Promise<Sid
 }
 
 async function insiderOnly(tx: Tx, channel: Channel, by: string): Promise<void> {
-  if (by === USER_ID || (await tx.isMember({ channelId: channel.id, participantId: by }))) return;
+  if (by === USER_ID || (await tx.channels.isMember({ channelId: channel.id, participantId: by }))) return;
   throw new SubstratError('forbidden', `Only members of ${channel.id} may change it; join it first.`);
 }
 
@@ -98,7 +100,7 @@ function notIn(channel: Channel, participantId: string): SubstratError {
 }
 
 async function tell(tx: Tx, type: string, channel: Channel, participantId: string, by: string, now: number) {
-  await tx.appendEvent({
+  await tx.events.appendEvent({
     type,
     at: now,
     channelId: channel.id,

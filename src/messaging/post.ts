@@ -42,7 +42,7 @@ export function post(tx: Tx, draft: Draft, now: number): Promise<string> {
 }
 
 async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now: number): Promise<string> {
-  const seq = await tx.appendEvent({
+  const seq = await tx.events.appendEvent({
     type: 'message_created',
     at: now,
     agentId: draft.recipients[0]?.agentId ?? null,
@@ -55,7 +55,7 @@ async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now
       inReplyTo: draft.inReplyTo ?? null,
     },
   });
-  await tx.insertMessage({
+  await tx.messages.insertMessage({
     id,
     seq,
     channelId: draft.channelId,
@@ -71,10 +71,10 @@ async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now
     trace,
     payerId: draft.payerId,
   });
-  if (draft.request) await tx.insertRequest({ messageId: id, seq, askerId: draft.authorId, ...draft.request });
+  if (draft.request) await tx.requests.insertRequest({ messageId: id, seq, askerId: draft.authorId, ...draft.request });
   for (const { agentId, kind, round } of draft.recipients) {
-    await tx.insertDelivery({ messageId: id, agentId, seq, kind, round: round ?? 'free' });
-    await tx.wakeAgent({ agentId, now });
+    await tx.deliveries.insertDelivery({ messageId: id, agentId, seq, kind, round: round ?? 'free' });
+    await tx.runs.wakeAgent({ agentId, now });
   }
   return id;
 }

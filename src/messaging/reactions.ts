@@ -13,20 +13,20 @@ export async function react(tx: Tx, who: string, messageId: string, emoji: strin
   if (!isEmoji(emoji)) throw new SubstratError('bad_request', `A reaction ${EMOJI_RULE}.`);
   const message = await visibleMessage(tx, who, messageId);
   if (message.deletedAt !== null) throw new SubstratError('gone', 'That message was deleted.');
-  const added = await tx.insertReaction({ messageId, emoji, participantId: who, at: now });
-  if (added > 0) await tell(tx, 'reaction_added', message, who, emoji, now);
+  const added = await tx.messages.tryAddReaction({ messageId, emoji, participantId: who, at: now });
+  if (added) await tell(tx, 'reaction_added', message, who, emoji, now);
 }
 
 export async function unreact(tx: Tx, who: string, messageId: string, emoji: string, now: number): Promise<void> {
   const message = await visibleMessage(tx, who, messageId);
-  const removed = await tx.deleteReaction({ messageId, emoji, participantId: who });
-  if (removed > 0) await tell(tx, 'reaction_removed', message, who, emoji, now);
+  const removed = await tx.messages.tryRemoveReaction({ messageId, emoji, participantId: who });
+  if (removed) await tell(tx, 'reaction_removed', message, who, emoji, now);
 }
 
 /** What a participant may not see does not exist for it. */
 export async function visibleMessage(tx: Tx, who: string, id: string): Promise<Message> {
-  const message = await tx.getMessage({ id });
-  const channel = message && (await tx.getChannel({ id: message.channelId }));
+  const message = await tx.messages.getMessage({ id });
+  const channel = message && (await tx.channels.getChannel({ id: message.channelId }));
   if (message && (await seesChannel(tx, who, channel as Channel))) return message;
   throw new SubstratError('not_found', `There is no message ${shorten(id)} for you.`);
 }
@@ -39,5 +39,5 @@ export function tally(reactions: readonly ReactionView[]): { emoji: string; user
 
 async function tell(tx: Tx, type: string, message: Message, by: string, emoji: string, now: number): Promise<void> {
   const { id: messageId, channelId } = message;
-  await tx.appendEvent({ type, at: now, channelId, data: { messageId, channelId, by, emoji } });
+  await tx.events.appendEvent({ type, at: now, channelId, data: { messageId, channelId, by, emoji } });
 }

@@ -1,6 +1,7 @@
 import type { Agent } from '../core/agent.ts';
 import { keyOf, shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { AgentId } from '../core/ids.ts';
 import type { Tx } from '../store/store.ts';
 
 /** What a person calls an agent: an id, a handle, a path from its root (`lead/worker-1`), or a name that only one has. */
@@ -22,20 +23,20 @@ export async function resolveReference(tx: Tx, reference: string): Promise<Agent
 }
 
 async function candidatesOf(tx: Tx, reference: string): Promise<Agent[]> {
-  const byId = await tx.getAgent({ id: reference });
+  const byId = await tx.agents.getAgent({ id: reference });
   if (byId) return [byId];
   if (reference.includes('/')) return byPath(tx, reference.split('/').filter(Boolean));
-  const named = await tx.listAgentsNamed({ nameKey: keyOf(reference) });
+  const named = await tx.agents.listAgentsNamed({ nameKey: keyOf(reference) });
   if (named.length > 0) return named;
-  const participant = await tx.getParticipant({ handleKey: keyOf(reference) });
-  const byHandle = participant && (await tx.getAgent({ id: participant.id }));
+  const participant = await tx.participants.getParticipant({ handleKey: keyOf(reference) });
+  const byHandle = participant && (await tx.agents.getAgent({ id: participant.id as AgentId }));
   return byHandle ? [byHandle] : [];
 }
 
 async function byPath(tx: Tx, [first, ...rest]: string[]): Promise<Agent[]> {
-  let agent = first === undefined ? null : await tx.getRootByName({ nameKey: keyOf(first) });
+  let agent = first === undefined ? null : await tx.agents.getRootByName({ nameKey: keyOf(first) });
   for (const name of rest) {
-    const children = agent ? await tx.listChildren({ id: agent.id }) : [];
+    const children = agent ? await tx.agents.listChildren({ id: agent.id }) : [];
     agent = children.find((child) => child.nameKey === keyOf(name)) ?? null;
   }
   return agent ? [agent] : [];

@@ -35,9 +35,9 @@ export interface Unanswered {
  * news, marked late, and an error is dropped: the asker has an answer. Returns what was sent, or null when nothing was.
  */
 export async function answer(tx: Tx, request: Request, reply: Answer, now: number): Promise<Answered | null> {
-  const closed = await tx.closeRequest({ id: request.messageId, at: now });
+  const closed = await tx.requests.tryCloseRequest({ id: request.messageId, at: now });
   if (!closed && reply.kind === 'error') return null;
-  await tx.acknowledgePending({ messageId: request.messageId, agentId: request.recipientId });
+  await tx.deliveries.tryAcknowledgePending({ messageId: request.messageId, agentId: request.recipientId });
 
   const [from, to] = [await sideOf(tx, request.recipientId), await sideOf(tx, request.askerId)];
   const id = await post(
@@ -56,7 +56,7 @@ export async function answer(tx: Tx, request: Request, reply: Answer, now: numbe
     },
     now,
   );
-  if (closed) await tx.setRequestReply({ id: request.messageId, replyId: id });
+  if (closed) await tx.requests.setRequestReply({ id: request.messageId, replyId: id });
   return { messageId: id, answered: request.messageId, late: !closed };
 }
 
@@ -64,7 +64,7 @@ export async function answer(tx: Tx, request: Request, reply: Answer, now: numbe
 async function payerFor(tx: Tx, request: Request, { run, kind }: Answer): Promise<string | null> {
   if (run) return run.payerId;
   if (kind === 'reply') return payerOf({ id: request.recipientId });
-  return (await tx.getMessage({ id: request.messageId }))?.payerId ?? null;
+  return (await tx.messages.getMessage({ id: request.messageId }))?.payerId ?? null;
 }
 
 /** `answer` for words of a participant, which are always sent. */
@@ -81,8 +81,7 @@ export async function reply(
 export async function answerServed(tx: Tx, run: Run, finalText: string, now: number): Promise<void> {
   const request = await openServed(tx, run);
   if (!request) return;
-  const children = await tx.countOpenChildren({ id: request.messageId, askerId: run.agentId });
-  if (children && children.n > 0) return;
+  if ((await tx.requests.countOpenChildren({ id: request.messageId, askerId: run.agentId })) > 0) return;
   await answer(tx, request, { run, text: finalText.trim() ? finalText : NO_REPLY, kind: 'reply' }, now);
 }
 
@@ -105,14 +104,14 @@ export async function failServed(tx: Tx, run: Run, reason: string, now: number):
 
 /** A reason can have paths of the machine and a program's output in it, which are not for people other than the owner. */
 async function mayKnowWhy(tx: Tx, askerId: string): Promise<boolean> {
-  return askerId === USER_ID || (await tx.getParticipantById({ id: askerId }))?.kind !== 'person';
+  return askerId === USER_ID || (await tx.participants.getParticipantById({ id: askerId }))?.kind !== 'person';
 }
 
 /** Requests whose deadline has passed are answered with an error; what nobody has read yet is not read any more. */
 export async function expireRequests(tx: Tx, now: number): Promise<number> {
-  const overdue = await tx.listOverdueRequests({ now, limit: 100 });
+  const overdue = await tx.requests.listOverdueRequests({ now, limit: 100 });
   for (const request of overdue) {
-    await tx.killPendingDelivery({ messageId: request.messageId });
+    await tx.deliveries.killPendingDelivery({ messageId: request.messageId });
     const { handle } = await sideOf(tx, request.recipientId);
     await answer(tx, request, { run: null, text: `${handle} did not answer before the deadline.`, kind: 'error' }, now);
   }
@@ -139,11 +138,11 @@ async function notify(tx: Tx, agent: Side, person: Side, text: string, now: numb
 }
 
 async function openServed(tx: Tx, run: Run): Promise<Request | null> {
-  const request = run.serves === null ? null : await tx.getRequest({ id: run.serves });
+  const request = run.serves === null ? null : await tx.requests.getRequest({ id: run.serves });
   return request?.state === 'open' ? request : null;
 }
 
 async function sideOf(tx: Tx, id: string): Promise<{ id: string; handle: string; live: boolean }> {
-  const [participant, agent] = [await tx.getParticipantById({ id }), await tx.getAgent({ id })];
+  const [participant, agent] = [await tx.participants.getParticipantById({ id }), await tx.agents.getAgent({ id })];
   return { id, handle: participant?.handle ?? id, live: agent !== null && agent.terminatedAt === null };
 }

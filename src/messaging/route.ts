@@ -18,9 +18,9 @@ export async function resolveRecipient(tx: Tx, sender: Agent, name: string): Pro
     if (sender.parentId === null) return person;
     throw new SubstratError('forbidden', `Only a root agent may write to ${USER}; send it to your parent.`);
   }
-  const agent = await tx.getNeighbour({ id: sender.id, parentId: sender.parentId ?? '', nameKey: keyOf(name) });
+  const agent = await tx.agents.getNeighbour({ id: sender.id, parentId: sender.parentId ?? '', nameKey: keyOf(name) });
   if (agent) return { id: agent.id, handle: agent.handle, agent };
-  const names = (await tx.listNeighbours(sender)).map((neighbour) => neighbour.name);
+  const names = (await tx.agents.listNeighbours(sender)).map((neighbour) => neighbour.name);
   if (sender.parentId === null) names.push(USER);
   throw new SubstratError(
     'not_found',

@@ -40,13 +40,14 @@ export async function send(
   if (answered) {
     return { ...(await reply(tx, answered, { run, text: message.text }, now)), waiting: false };
   }
-  const waiting = message.sync ?? (to.agent !== null && !(await tx.isCarrying({ runId: run.id, authorId: to.id })));
+  const waiting =
+    message.sync ?? (to.agent !== null && !(await tx.deliveries.isCarrying({ runId: run.id, authorId: to.id })));
   const collecting = !waiting && to.agent !== null ? await broadcastOf(tx, run, to.id) : null;
   if (collecting) {
     const words = { run, agent, text: message.text };
     return { messageId: await replyToBroadcast(tx, collecting, words, now), answered: null, waiting };
   }
-  const parent = run.serves && waiting ? await tx.getRequest({ id: run.serves }) : null;
+  const parent = run.serves && waiting ? await tx.requests.getRequest({ id: run.serves }) : null;
   const messageId = await post(
     tx,
     {
@@ -116,7 +117,7 @@ async function questionMeant(
 ): Promise<Request | null> {
   if (named === null) return null;
   if (named !== undefined) return requestBetween(tx, { asker: to.id, recipient: from.id }, named);
-  const asked = await tx.listOpenRequestsBetween({ askerId: to.id, recipientId: from.id });
+  const asked = await tx.requests.listOpenRequestsBetween({ askerId: to.id, recipientId: from.id });
   return asked.length === 1 ? (asked[0] ?? null) : null;
 }
 
@@ -125,7 +126,7 @@ function namedRequest(tx: Tx, agent: Agent, to: Recipient, id: string): Promise<
 }
 
 async function requestBetween(tx: Tx, sides: { asker: string; recipient: string }, id: string): Promise<Request> {
-  const request = await tx.getRequest({ id });
+  const request = await tx.requests.getRequest({ id });
   if (request && request.askerId === sides.asker && request.recipientId === sides.recipient) return request;
   throw new SubstratError(
     'not_found',
@@ -158,7 +159,7 @@ async function heldRequest(
 ): Promise<Request | null> {
   const [open, failed]: [Request[], Request[]] = [[], []];
   for (const id of held) {
-    const request = await tx.getRequest({ id });
+    const request = await tx.requests.getRequest({ id });
     if (request?.askerId !== to.id) continue;
     if (request.state === 'open') open.push(request);
     else if (await closedByError(tx, request)) failed.push(request);
@@ -178,11 +179,11 @@ async function heldRequest(
  * news; when something else closed it (a deadline), they are its late reply.
  */
 async function servedRequest(tx: Tx, run: Run, to: Pick<Recipient, 'id'>): Promise<Request | null> {
-  const request = run.serves === null ? null : await tx.getRequest({ id: run.serves });
+  const request = run.serves === null ? null : await tx.requests.getRequest({ id: run.serves });
   if (!request || request.askerId !== to.id) return null;
   return request.state === 'open' || (await closedByError(tx, request)) ? request : null;
 }
 
 async function closedByError(tx: Tx, { replyId: id }: Request): Promise<boolean> {
-  return id !== null && (await tx.getMessage({ id }))?.kind === 'error';
+  return id !== null && (await tx.messages.getMessage({ id }))?.kind === 'error';
 }

@@ -2,6 +2,7 @@ import type { Agent } from '../core/agent.ts';
 import { shorten } from '../core/agent.ts';
 import type { Channel } from '../core/channel.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { AgentId } from '../core/ids.ts';
 import { mentioned } from '../core/mentions.ts';
 import type { Run } from '../core/run.ts';
 import type { MemberView, Tx } from '../store/store.ts';
@@ -37,9 +38,9 @@ export async function speak(
           messageId: await speakToAll(tx, rules, speaker, channel, { text: message.text, threadId }, now),
           answered: null,
         };
-  const stored = await tx.getMessage({ id: said.messageId });
+  const stored = await tx.messages.getMessage({ id: said.messageId });
   // Whoever speaks has read what was said before.
-  await tx.setRead({ channelId: channel.id, participantId: speaker.id, seq: stored?.seq ?? 0 });
+  await tx.channels.tryRaiseRead({ channelId: channel.id, participantId: speaker.id, seq: stored?.seq ?? 0 });
   return said;
 }
 
@@ -57,7 +58,7 @@ async function speakToAll(
   now: number,
 ): Promise<string> {
   const { id, run } = speaker;
-  const others = (await tx.listMembers({ channelId: channel.id })).filter(
+  const others = (await tx.channels.listMembers({ channelId: channel.id })).filter(
     (member) => member.id !== id && member.kind === 'agent' && member.terminatedAt === null,
   );
   const names = new Set(
@@ -107,7 +108,7 @@ async function inTurns(tx: Tx, channelId: string, woken: readonly MemberView[]):
 async function called(tx: Tx, channelId: string, woken: readonly MemberView[]): Promise<Recipient[]> {
   const recipients: Recipient[] = [];
   for (const member of woken) {
-    const turn = await tx.getTurn({ channelId, agentId: member.id });
+    const turn = await tx.rounds.getPlace({ channelId, agentId: member.id as AgentId });
     recipients.push({ ...asNews(member), round: turn?.state === 'waiting' ? 'held' : 'free' });
   }
   return recipients;
@@ -127,7 +128,7 @@ async function speakInDm(
 ): Promise<Answered | Unanswered> {
   const { run } = speaker;
   const other = await otherSide(tx, channel, speaker.id);
-  const agent = await tx.getAgent({ id: other.id });
+  const agent = await tx.agents.getAgent({ id: other.id });
   if (agent?.terminatedAt) throw new SubstratError('terminated', `${agent.handle} is terminated; it answers nobody.`);
   if (!run && agent) {
     return sendAsPerson(tx, rules, speaker, agent, { text, threadId }, now);
@@ -155,7 +156,7 @@ async function speakInDm(
 
 /** A thread has one beginning: whatever in it is named, that is meant. */
 async function threadOf(tx: Tx, channel: Channel, id: string): Promise<string> {
-  const parent = await tx.getMessage({ id });
+  const parent = await tx.messages.getMessage({ id });
   if (parent?.channelId !== channel.id || parent.deletedAt !== null) {
     throw new SubstratError('not_found', `There is no message ${shorten(id)} in ${channel.id} to answer in a thread.`);
   }
@@ -164,6 +165,6 @@ async function threadOf(tx: Tx, channel: Channel, id: string): Promise<string> {
 
 async function treesOf(tx: Tx, members: readonly MemberView[]): Promise<string[]> {
   const trees = [];
-  for (const { id } of members) trees.push(((await tx.getAgent({ id })) as Agent).treeId);
+  for (const { id } of members) trees.push(((await tx.agents.getAgent({ id: id as AgentId })) as Agent).treeId);
   return trees;
 }

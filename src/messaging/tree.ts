@@ -79,9 +79,9 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
     createdAt: now,
     terminatedAt: null,
   };
-  await tx.insertAgent(agent);
+  await tx.agents.insertAgent(agent);
   if (parent) await joinTeam(tx, parent, id, now);
-  await tx.appendEvent({
+  await tx.events.appendEvent({
     type: 'agent_created',
     at: now,
     agentId: id,
@@ -95,26 +95,34 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
  * answered with an error, requests from it are closed. Answers the runs that were fenced, whose processes must end.
  */
 export async function terminateAgent(tx: Tx, agent: Agent, reason: string, now: number): Promise<string[]> {
-  const doomed = await tx.listSubtree({ id: agent.id });
+  const doomed = await tx.agents.listSubtree({ id: agent.id });
   const fenced: string[] = [];
   // First every end, then the answers: an answer to an agent of the same subtree must not wake it.
   for (const { id } of doomed) {
-    const run = await tx.getLiveRun({ agentId: id });
+    const run = await tx.runs.getLiveRun({ agentId: id });
     if (run) {
-      await tx.endRun({ id: run.id, state: 'cancelled', stopReason: 'cancelled', error: reason, finalText: null, now });
+      await tx.runs.endRun({
+        id: run.id,
+        fence: run.fence,
+        state: 'cancelled',
+        stopReason: 'cancelled',
+        error: reason,
+        finalText: null,
+        now,
+      });
       fenced.push(run.id);
     }
-    await tx.killDeliveriesTo({ agentId: id });
-    await tx.setTerminated({ id, at: now });
+    await tx.deliveries.killDeliveriesTo({ agentId: id });
+    await tx.agents.setTerminated({ id, at: now });
     await endTurns(tx, id, now);
-    await tx.appendEvent({ type: 'agent_terminated', at: now, agentId: id, data: { agentId: id, reason } });
+    await tx.events.appendEvent({ type: 'agent_terminated', at: now, agentId: id, data: { agentId: id, reason } });
   }
   for (const { id, handle } of doomed) {
-    for (const request of await tx.listOpenRequestsFrom({ askerId: id })) {
-      await tx.closeRequest({ id: request.messageId, at: now });
-      await tx.killPendingDelivery({ messageId: request.messageId });
+    for (const request of await tx.requests.listOpenRequestsFrom({ askerId: id })) {
+      await tx.requests.tryCloseRequest({ id: request.messageId, at: now });
+      await tx.deliveries.killPendingDelivery({ messageId: request.messageId });
     }
-    for (const request of await tx.listOpenRequestsTo({ recipientId: id })) {
+    for (const request of await tx.requests.listOpenRequestsTo({ recipientId: id })) {
       const text = `${handle} was terminated before it answered.`;
       await answer(tx, request, { run: null, text, kind: 'error' }, now);
     }
@@ -125,7 +133,7 @@ export async function terminateAgent(tx: Tx, agent: Agent, reason: string, now: 
 
 /** A child's tools never exceed what holds for its parent. */
 async function scopeWithin(tx: Tx, parent: Agent | null, tools: readonly string[] | null): Promise<Scope> {
-  const allowed = parent && narrow(parent.tools, await tx.getScope({ id: parent.id }));
+  const allowed = parent && narrow(parent.tools, await tx.agents.getScope({ id: parent.id }));
   if (!tools) return allowed;
   const beyond = tools.filter((tool) => !isInScope(allowed, tool));
   if (beyond.length > 0) {
@@ -136,13 +144,13 @@ async function scopeWithin(tx: Tx, parent: Agent | null, tools: readonly string[
 
 /** Whoever has that name where the new agent, or its parent, would meet it. */
 async function nameOwner(tx: Tx, parent: Agent | null, nameKey: string): Promise<Agent | null> {
-  if (!parent) return tx.getRootByName({ nameKey });
+  if (!parent) return tx.agents.getRootByName({ nameKey });
   if (parent.nameKey === nameKey) return parent;
-  return tx.getNeighbour({ id: parent.id, parentId: parent.parentId ?? '', nameKey });
+  return tx.agents.getNeighbour({ id: parent.id, parentId: parent.parentId ?? '', nameKey });
 }
 
 export async function freeHandle(tx: Tx, parent: Agent | null, name: string): Promise<string> {
-  const taken = async (handle: string) => (await tx.getParticipant({ handleKey: keyOf(handle) })) !== null;
+  const taken = async (handle: string) => (await tx.participants.getParticipant({ handleKey: keyOf(handle) })) !== null;
   if (!(await taken(name))) return name;
   const long = parent ? `${parent.handle}.${name}` : name;
   for (let n = 1; ; n += 1) {
@@ -156,10 +164,10 @@ async function checkCaps(tx: Tx, limits: TreeLimits, parent: Agent): Promise<voi
     throw new SubstratError('cap_reached', `${what} (limits.${key} = ${cap}).`);
   };
   if (parent.depth + 1 > limits.maxDepth) refuse('The tree may not grow deeper', 'max_depth', limits.maxDepth);
-  if ((await tx.countChildren({ id: parent.id })) >= limits.maxChildren) {
+  if ((await tx.agents.countChildren({ id: parent.id })) >= limits.maxChildren) {
     refuse(`${parent.handle} may not have more children`, 'max_children', limits.maxChildren);
   }
-  if ((await tx.countTree({ treeId: parent.treeId })) >= limits.maxAgents) {
+  if ((await tx.agents.countTree({ treeId: parent.treeId })) >= limits.maxAgents) {
     refuse('The tree may not have more agents', 'max_agents', limits.maxAgents);
   }
 }

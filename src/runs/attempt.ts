@@ -77,7 +77,7 @@ export function takePersona(attempt: Attempt, persona: PersonaPrompt | null): vo
  * next call; one that becomes wider, from the next turn.
  */
 export async function scopeNow(tx: Tx, attempt: Pick<Attempt, 'agentId' | 'widest'>): Promise<Scope> {
-  return narrow(attempt.widest, await tx.getScope({ id: attempt.agentId }));
+  return narrow(attempt.widest, await tx.agents.getScope({ id: attempt.agentId }));
 }
 
 export interface Entry {
@@ -105,7 +105,7 @@ export async function record(tx: Tx, attempt: Attempt, entries: readonly Entry[]
       lastType: entry.type,
       called: progress.called || entry.type === 'tool_call_message',
     };
-    await tx.insertRecord({
+    await tx.records.insertRecord({
       runId: attempt.runId,
       step: progress.step,
       attempt: attempt.number,

@@ -34,14 +34,14 @@ export async function countDeath(tx: Tx, runs: readonly Run[], rules: DeathRules
   const suspects: Run[] = [];
   for (const run of runs) {
     if (boot !== null && run.boot !== boot) {
-      await tx.setDeaths({ id: run.id, deaths: 0, deathsEver: 0, records: 0 });
+      await tx.runs.setDeaths({ id: run.id, deaths: 0, deathsEver: 0, records: 0 });
       continue;
     }
-    const made = (await tx.countRecords({ runId: run.id, attempt: run.attempt }))?.n ?? 0;
-    const cleared = Number(made) > run.recordsAtDeath && run.deathsEver < CLEARINGS * maxDeaths;
+    const made = await tx.records.countRecords({ runId: run.id, attempt: run.attempt });
+    const cleared = made > run.recordsAtDeath && run.deathsEver < CLEARINGS * maxDeaths;
     const before = cleared ? 0 : run.deaths;
     const counted = { deaths: before + 1, deathsEver: run.deathsEver + 1 };
-    await tx.setDeaths({ id: run.id, ...counted, records: Math.max(Number(made), run.recordsAtDeath) });
+    await tx.runs.setDeaths({ id: run.id, ...counted, records: Math.max(made, run.recordsAtDeath) });
     if (before >= maxDeaths - 1) suspects.push(run);
   }
   return suspects.length === 1 ? (suspects[0] as Run) : null;
@@ -49,8 +49,8 @@ export async function countDeath(tx: Tx, runs: readonly Run[], rules: DeathRules
 
 /** Ends a run for good that has killed the daemon too often, pauses its agent and tells the person why. */
 export async function setAside(tx: Tx, correspondence: Correspondence, run: Run, now: number): Promise<void> {
-  const agent = (await tx.getAgent({ id: run.agentId })) as Agent;
-  const { deaths } = (await tx.getRun({ id: run.id })) as Run;
+  const agent = (await tx.agents.getAgent({ id: run.agentId })) as Agent;
+  const { deaths } = (await tx.runs.getRun({ id: run.id })) as Run;
   const times = deaths === 1 ? 'once' : `${deaths} times in a row`;
   const reason = `The daemon died ${times} while the run ${run.id} was under way.`;
   await pauseAgent(tx, correspondence, agent, reason, now);
@@ -65,12 +65,12 @@ export async function setAside(tx: Tx, correspondence: Correspondence, run: Run,
 
 /** After an orderly stop nothing is suspected. */
 export async function clearSuspects(store: Store, nodeId: string): Promise<void> {
-  await store.write((tx) => tx.clearDeaths({ nodeId }));
+  await store.write((tx) => tx.runs.clearDeaths({ nodeId }));
 }
 
 async function evidence(tx: Tx, run: Run): Promise<string> {
-  const trigger = run.triggerId === null ? null : await tx.getMessage({ id: run.triggerId });
-  const last = await tx.getLastRecord({ runId: run.id });
+  const trigger = run.triggerId === null ? null : await tx.messages.getMessage({ id: run.triggerId });
+  const last = await tx.records.getLastRecord({ runId: run.id });
   const started = trigger ? `It was started by the message ${trigger.id}: "${shorten(trigger.text, 200)}".` : '';
   const did = last
     ? ` The last entry of its record is ${last.tool ? `a call of ${last.tool}` : `a ${last.type}`}.`

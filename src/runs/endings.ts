@@ -41,15 +41,16 @@ export async function completeRun(
   { finalText, stopReason }: { readonly finalText: string; readonly stopReason?: StopReason | undefined },
   now: number,
 ): Promise<void> {
-  const run = await tx.holdRun(attempt);
+  const run = await tx.runs.holdRun(attempt);
   const heard = await correspondence.answerBroadcasts(tx, run, finalText, now);
   const why = stopReason ?? (!heard && (await wasIdle(tx, run, attempt)) ? 'no_tool_call' : 'end_turn');
-  await tx.endRun({ id: run.id, state: 'completed', stopReason: why, error: null, finalText, now });
+  await tx.runs.endRun({ ...seen(run), state: 'completed', stopReason: why, error: null, finalText, now });
   if (attempt.external) await returnUnanswered(tx, run);
-  await tx.endCarried({ runId: run.id, state: 'acknowledged' });
+  await tx.deliveries.endCarried({ runId: run.id, state: 'acknowledged' });
   await correspondence.answerServed(tx, run, finalText, now);
-  for (const [channelId, seq] of attempt.shown) await tx.setRead({ channelId, participantId: run.agentId, seq });
-  await tx.settleAgent({ id: run.agentId });
+  for (const [channelId, seq] of attempt.shown)
+    await tx.channels.tryRaiseRead({ channelId, participantId: run.agentId, seq });
+  await tx.agents.settleAgent({ id: run.agentId });
   await tellEnded(tx, run, 'completed', null, now);
   await afterAttempt(tx, correspondence, run, now);
 }
@@ -57,8 +58,8 @@ export async function completeRun(
 /** A run of a channel that called no tool and owed nobody a reply: nobody has heard of it. */
 async function wasIdle(tx: Tx, run: Run, attempt: Attempt): Promise<boolean> {
   if (attempt.progress.called || run.serves !== null || run.triggerId === null) return false;
-  const trigger = await tx.getMessage({ id: run.triggerId });
-  const channel = trigger && (await tx.getChannel({ id: trigger.channelId }));
+  const trigger = await tx.messages.getMessage({ id: run.triggerId });
+  const channel = trigger && (await tx.channels.getChannel({ id: trigger.channelId }));
   return channel !== null && channel.kind !== 'dm';
 }
 
@@ -71,7 +72,7 @@ export async function failAttempt(
   limits: { readonly maxAttempts: number },
   now: number,
 ): Promise<void> {
-  const agent = (await tx.getAgent({ id: run.agentId })) as Agent;
+  const agent = (await tx.agents.getAgent({ id: run.agentId })) as Agent;
   if (failure.kind === 'bad_session') await dropSession(tx, correspondence, agent, now);
   const rule = retryRules[failure.kind];
   const failures = run.failures + (rule.counts ? 1 : 0);
@@ -82,8 +83,8 @@ export async function failAttempt(
   }
   const inARow = rule.counts ? run.failures : agent.rests;
   const notBefore = now + delayBefore(rule, inARow, failure.retryAfterMs);
-  await tx.retryRun({ id: run.id, failures, error: failure.message, notBefore });
-  await tx.appendEvent({
+  await tx.runs.retryRun({ ...seen(run), failures, error: failure.message, notBefore });
+  await tx.events.appendEvent({
     type: 'run_retried',
     at: now,
     agentId: run.agentId,
@@ -93,7 +94,7 @@ export async function failAttempt(
     await correspondence.passTurns(tx, agent.id, now);
   }
   if (!rule.counts && notBefore > now) {
-    await tx.restAgent({ id: agent.id, until: notBefore, rests: agent.rests + 1 });
+    await tx.agents.restAgent({ id: agent.id, until: notBefore, rests: agent.rests + 1 });
     if (agent.rests === rule.tellsAt) {
       const until = new Date(notBefore).toISOString();
       await correspondence.tellPerson(tx, agent, `${agent.handle} rests until ${until}: ${failure.message}`, now);
@@ -104,7 +105,7 @@ export async function failAttempt(
 
 /** The provider does not know the session: the next attempt begins a new one with the journal of the conversation. */
 async function dropSession(tx: Tx, correspondence: Correspondence, agent: Agent, now: number): Promise<void> {
-  await tx.loseSession({ id: agent.id });
+  await tx.agents.loseSession({ id: agent.id });
   if (agent.lostSession) return;
   const text = `${agent.handle} begins a new session: ${agent.provider} does not know the old one any more. It is told what was said before, but not what it did and thought on the way.`;
   await correspondence.tellPerson(tx, agent, text, now);
@@ -118,14 +119,14 @@ export async function cancelRun(
   reason: string,
   now: number,
 ): Promise<void> {
-  const run = await tx.getRun({ id: runId });
+  const run = await tx.runs.getRun({ id: runId });
   if (!run) throw new SubstratError('not_found', `There is no run ${shorten(runId)}.`);
   if (run.state !== 'created' && run.state !== 'running') {
     throw new SubstratError('conflict', `The run ${runId} has ${run.state} already.`);
   }
   // A run that has not started is cancelled with what it would have carried.
   if (run.attempt === 0) await inject(tx, run);
-  const current = (await tx.getRun({ id: runId })) as Run;
+  const current = (await tx.runs.getRun({ id: runId })) as Run;
   await endBadly(tx, correspondence, current, { state: 'cancelled', reason, stopReason: 'cancelled' }, now);
 }
 
@@ -142,8 +143,8 @@ async function endBadly(
   now: number,
 ): Promise<void> {
   const { state, reason, stopReason } = end;
-  await tx.endRun({ id: run.id, state, stopReason, error: reason, finalText: null, now });
-  await tx.endCarried({ runId: run.id, state: 'dead' });
+  await tx.runs.endRun({ ...seen(run), state, stopReason, error: reason, finalText: null, now });
+  await tx.deliveries.endCarried({ runId: run.id, state: 'dead' });
   await correspondence.failServed(tx, run, reason, now);
   await tellEnded(tx, run, state, reason, now);
   await afterAttempt(tx, correspondence, run, now);
@@ -151,20 +152,20 @@ async function endBadly(
 
 /** However an attempt ends: the children that it spawned may run, and the agent does what is left to do. */
 async function afterAttempt(tx: Tx, correspondence: Correspondence, run: Run, now: number): Promise<void> {
-  for (const { id } of await tx.readySpawned({ runId: run.id })) await tx.wakeAgent({ agentId: id, now });
-  const agent = await tx.getAgent({ id: run.agentId });
-  const ended = (await tx.getRun({ id: run.id }))?.endedAt !== null;
+  for (const { id } of await tx.agents.readySpawned({ runId: run.id })) await tx.runs.wakeAgent({ agentId: id, now });
+  const agent = await tx.agents.getAgent({ id: run.agentId });
+  const ended = (await tx.runs.getRun({ id: run.id }))?.endedAt !== null;
   if (ended) await correspondence.endTurns(tx, run.agentId, now);
   if (agent?.completing && ended) await correspondence.terminateAgent(tx, agent, 'it completed its work', now);
-  else await tx.wakeAgent({ agentId: run.agentId, now });
+  else await tx.runs.wakeAgent({ agentId: run.agentId, now });
   if (ended) await correspondence.settleBroadcasts(tx, run.agentId, now);
 }
 
 /** Whoever joins an external agent next gets the requests that the last one left open. */
 async function returnUnanswered(tx: Tx, run: Run): Promise<void> {
-  for (const delivery of await tx.listCarried({ runId: run.id })) {
+  for (const delivery of await tx.deliveries.listCarried({ runId: run.id })) {
     if (delivery.deliveryKind === 'request' && delivery.requestState === 'open') {
-      await tx.returnDelivery({ messageId: delivery.messageId, agentId: run.agentId });
+      await tx.deliveries.returnDelivery({ messageId: delivery.messageId, agentId: run.agentId });
     }
   }
 }
@@ -172,14 +173,24 @@ async function returnUnanswered(tx: Tx, run: Run): Promise<void> {
 async function tellEnded(tx: Tx, run: Run, state: string, error: string | null, now: number): Promise<void> {
   const { id: runId, agentId } = run;
   const deliveries = state === 'completed' ? 'acknowledged' : 'dead';
-  await tx.appendEvent({ type: 'delivery_updated', at: now, agentId, data: { agentId, runId, state: deliveries } });
-  await tx.appendEvent({ type: 'run_ended', at: now, agentId, data: { runId, agentId, state, error } });
-  const trigger = run.triggerId === null ? null : await tx.getMessage({ id: run.triggerId });
+  await tx.events.appendEvent({
+    type: 'delivery_updated',
+    at: now,
+    agentId,
+    data: { agentId, runId, state: deliveries },
+  });
+  await tx.events.appendEvent({ type: 'run_ended', at: now, agentId, data: { runId, agentId, state, error } });
+  const trigger = run.triggerId === null ? null : await tx.messages.getMessage({ id: run.triggerId });
   const channelId = trigger?.channelId;
   if (!channelId) return;
-  await tx.appendEvent({ type: 'agent_done', at: now, agentId, channelId, data: { agentId, runId, channelId } });
+  await tx.events.appendEvent({ type: 'agent_done', at: now, agentId, channelId, data: { agentId, runId, channelId } });
 }
 
 function stopReasonOf({ kind }: Failure): StopReason {
   return kind === 'timeout' ? 'timeout' : 'error';
+}
+
+/** A change of a run's state names the fence that it was decided by: if another came first, it has no effect. */
+function seen({ id, fence }: Run): Pick<Run, 'id' | 'fence'> {
+  return { id, fence };
 }

@@ -121,17 +121,22 @@ export class ExternalRuns {
 
   async #open(agentId: string): Promise<Attempt> {
     const { store, clock, nodeId, tracer, askPersona, turnTimeoutMs, correspondence } = this.#options;
-    const joining = (await store.read((tx) => tx.getAgent({ id: agentId }))) as Agent;
+    const joining = (await store.read((tx) => tx.agents.getAgent({ id: agentId }))) as Agent;
     const persona = await askPersona(joining, { timeoutMs: turnTimeoutMs });
     const { run, agent, scope } = await store.write(async (tx) => {
-      const agent = (await tx.getAgent({ id: agentId })) as Agent;
+      const agent = (await tx.agents.getAgent({ id: agentId })) as Agent;
       if (agent.terminatedAt !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
       // A run whose end could not be stored, or of which nobody knows that it was opened.
-      const open = await tx.getLiveRun({ agentId });
+      const open = await tx.runs.getLiveRun({ agentId });
       if (open) await completeRun(tx, correspondence, createAttempt(open, agent), { finalText: '' }, clock());
-      const run = await tx.insertOpenRun({ agentId, treeId: agent.treeId, nodeId, now: clock() });
-      await tx.appendEvent({ type: 'run_started', at: clock(), agentId, data: { runId: run.id, agentId, attempt: 1 } });
-      return { run, agent, scope: await tx.getScope({ id: agentId }) };
+      const run = await tx.runs.insertOpenRun({ agentId, treeId: agent.treeId, nodeId, now: clock() });
+      await tx.events.appendEvent({
+        type: 'run_started',
+        at: clock(),
+        agentId,
+        data: { runId: run.id, agentId, attempt: 1 },
+      });
+      return { run, agent, scope: await tx.agents.getScope({ id: agentId }) };
     });
     const spans = tracer && new RunSpans(startRunSpan(tracer, run, agent, { parent: null }));
     const attempt = createAttempt(run, agent, { spans, scope });

@@ -28,7 +28,7 @@ export function createKeeper(attempt: Attempt) {
     }
     const at = before?.at ?? now;
     // Not a fact before the commit: the next execution compares it with what is there.
-    tried = { events, at, run, last: (await tx.getLastRecord({ runId: attempt.runId }))?.n ?? 0 };
+    tried = { events, at, run, last: (await tx.records.getLastRecord({ runId: attempt.runId }))?.n ?? 0 };
     for (const event of events) await keepBeside(tx, attempt, event);
     return entries.length > 0 ? record(tx, attempt, entries, at) : null;
   };
@@ -41,7 +41,7 @@ async function findStored(
   { last, at }: Tried,
   entries: readonly Entry[],
 ): Promise<Progress | null> {
-  const rows = await tx.listRecordsAfter({ runId, after: last, limit: entries.length });
+  const rows = await tx.records.listRecordsAfter({ runId, after: last, limit: entries.length });
   const same = entries.every((entry, i) => {
     const row = rows[i];
     return (
@@ -66,10 +66,10 @@ function hasChanged(before: Run, now: Run): boolean {
 
 /** What is not in the record, but on the agent or the run. */
 async function keepBeside(tx: Tx, attempt: Attempt, event: Told): Promise<void> {
-  if (event.type === 'session') await tx.setSession({ id: attempt.agentId, session: event.session });
+  if (event.type === 'session') await tx.agents.setSession({ id: attempt.agentId, session: event.session });
   if (event.type === 'usage') {
     const { inputTokens, outputTokens, costUsd = 0 } = event;
-    await tx.addUsage({ id: attempt.runId, inputTokens, outputTokens, costUsd });
+    await tx.runs.addUsage({ id: attempt.runId, inputTokens, outputTokens, costUsd });
   }
 }
 

@@ -10,8 +10,8 @@ export async function pauseAgent(
   reason: string,
   now: number,
 ): Promise<void> {
-  await tx.setPaused({ id: agentId, at: now, reason });
-  await tx.appendEvent({ type: 'agent_paused', at: now, agentId, data: { agentId, reason } });
+  await tx.agents.setPaused({ id: agentId, at: now, reason });
+  await tx.events.appendEvent({ type: 'agent_paused', at: now, agentId, data: { agentId, reason } });
   await correspondence.passTurns(tx, agentId, now);
 }
 
@@ -23,8 +23,8 @@ export async function resumeAgent(
   { turnTimeoutMs }: { readonly turnTimeoutMs: number },
   now: number,
 ): Promise<void> {
-  await tx.setPaused({ id: agentId, at: null, reason: null });
-  await tx.appendEvent({ type: 'agent_resumed', at: now, agentId, data: { agentId } });
-  await tx.wakeAgent({ agentId, now });
+  await tx.agents.setPaused({ id: agentId, at: null, reason: null });
+  await tx.events.appendEvent({ type: 'agent_resumed', at: now, agentId, data: { agentId } });
+  await tx.runs.wakeAgent({ agentId, now });
   await correspondence.passStaleTurns(tx, now - turnTimeoutMs, now);
 }

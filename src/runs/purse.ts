@@ -12,7 +12,7 @@ export interface Purse {
 
 /** People whose runs of today are used up. */
 export async function spentPeople(tx: Tx, runsPerDay: (handle: string) => number, now: number): Promise<string[]> {
-  const runs = await tx.listPersonRuns({ day: dayOf(now) });
+  const runs = await tx.trees.listPersonRuns({ day: dayOf(now) });
   return runs.filter((one) => one.runs >= runsPerDay(one.handle)).map(({ personId }) => personId);
 }
 
@@ -27,7 +27,7 @@ export async function payableOf<T extends Pick<DeliveryView, 'payerId'>>(
   { maxTreeRuns, spent }: Purse,
 ): Promise<readonly T[]> {
   // The claim has counted this run already.
-  const counted = (await tx.getTree({ id: run.treeId }))?.runsSincePerson ?? 0;
+  const counted = (await tx.trees.getTree({ id: run.treeId }))?.runsSincePerson ?? 0;
   const pays = ({ payerId }: T) => (payerId === null ? counted <= maxTreeRuns : !spent.includes(payerId));
   const payable = pending.filter(pays);
   // The claim found a payer; it stands behind more than one run carries.
@@ -42,10 +42,10 @@ export async function chargeRun(
   runsPerDay: (handle: string) => number,
   now: number,
 ): Promise<{ readonly personId: string; readonly text: string } | null> {
-  const personId = (await tx.getRun({ id: run.id }))?.payerId;
+  const personId = (await tx.runs.getRun({ id: run.id }))?.payerId;
   if (!personId) return null;
-  const runs = await tx.chargePerson({ treeId: run.treeId, personId, day: dayOf(now) });
-  const handle = (await tx.getParticipantById({ id: personId }))?.handle ?? '';
+  const runs = await tx.trees.chargePerson({ treeId: run.treeId, personId, day: dayOf(now) });
+  const handle = (await tx.participants.getParticipantById({ id: personId }))?.handle ?? '';
   if (runs !== runsPerDay(handle)) return null;
   const text = `That was the last of your ${runs} runs of today ([people.${handle}] runs_per_day). What ${agent.handle} and its team still have to do for you goes on at 00:00 UTC.`;
   return { personId, text };

@@ -27,15 +27,17 @@ export interface RecoveryOptions {
  */
 export async function recoverRuns(options: RecoveryOptions): Promise<string[]> {
   const { store, clock, nodeId, correspondence, maxAttempts, deaths, died, endProcessGroup } = options;
-  const orphans = await store.read((tx) => tx.listRunning({ nodeId }));
+  const orphans = await store.read((tx) => tx.runs.listRunning({ nodeId }));
   await Promise.all(
     orphans.map(({ id, pid, pidStarted }) => endProcessGroup({ pid, startedAt: pidStarted, runId: id })),
   );
   await store.write(async (tx) => {
     const now = clock();
     const turns: Run[] = [];
-    for (const run of orphans) {
-      const agent = (await tx.getAgent({ id: run.agentId })) as Agent;
+    // Another node may have given some of them back meanwhile.
+    const running = new Map((await tx.runs.listRunning({ nodeId })).map(({ id, fence }) => [id, fence]));
+    for (const run of orphans.filter(({ id, fence }) => running.get(id) === fence)) {
+      const agent = (await tx.agents.getAgent({ id: run.agentId })) as Agent;
       if (agent.provider !== 'external') turns.push(run);
       else await completeRun(tx, correspondence, createAttempt(run, agent), { finalText: '' }, now);
     }
@@ -48,7 +50,7 @@ export async function recoverRuns(options: RecoveryOptions): Promise<string[]> {
       const failure = { kind: 'daemon_died', message: 'The daemon died during the turn.' } as const;
       await failAttempt(tx, correspondence, run, failure, { maxAttempts }, now);
     }
-    await tx.wakeAllAgents({ nodeId, now });
+    await tx.runs.wakeAllAgents({ nodeId, now });
   });
   return orphans.map((run) => run.agentId);
 }

@@ -109,7 +109,7 @@ async function instruct(deps: TurnDependencies, started: Started, signal: AbortS
     signal.removeEventListener('abort', onAbort);
   }
   const written = await deps.store.write(async (tx) => {
-    await tx.holdRun(attempt);
+    await tx.runs.holdRun(attempt);
     return writePrompt(tx, attempt, agent, prompt, deps.clock());
   });
   advance(attempt, written.progress);
@@ -128,7 +128,7 @@ async function execute(
     return { failure: { kind: 'invalid_request', message } };
   }
   const write = <T>(work: (tx: Tx, run: Run) => Promise<T>): Promise<T> =>
-    deps.store.write(async (tx) => work(tx, await tx.holdRun(attempt)));
+    deps.store.write(async (tx) => work(tx, await tx.runs.holdRun(attempt)));
   const events = provider.runTurn({
     runId: attempt.runId,
     agentId: agent.id,
@@ -148,7 +148,7 @@ async function execute(
     signal,
     confine,
     onSpawn: async ({ pid, startedAt }) => {
-      await write((tx) => tx.setRunProcess({ id: attempt.runId, pid, startedAt }));
+      await write((tx) => tx.runs.setRunProcess({ id: attempt.runId, pid, startedAt }));
     },
   });
   const keep = createKeeper(attempt);
@@ -219,7 +219,7 @@ async function end(tx: Tx, deps: TurnDependencies, attempt: Attempt, outcome: Ou
   if (outcome !== 'cancelled' && 'finalText' in outcome) {
     return completeRun(tx, deps.correspondence, attempt, outcome, now);
   }
-  const run = await tx.holdRun(attempt);
+  const run = await tx.runs.holdRun(attempt);
   // Cancelled, yet the run is still ours: the daemon is stopping, which is nobody's failure.
   const failure: Failure =
     outcome === 'cancelled' ? { kind: 'daemon_stopped', message: 'The daemon was stopped.' } : outcome.failure;

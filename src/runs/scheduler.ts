@@ -147,7 +147,7 @@ export class Scheduler {
     const claim = await store.write(async (tx) => {
       const now = clock();
       const spent = await spentPeople(tx, runsPerDay, now);
-      const run = await tx.claimRun({
+      const run = await tx.runs.claimRun({
         nodeId,
         now,
         leaseMs,
@@ -162,7 +162,15 @@ export class Scheduler {
       const started = await startRun(tx, run, now, { traced: tracer !== null, purse: { maxTreeRuns, spent } });
       if (!started) {
         const error = 'Nothing was left to do.';
-        await tx.endRun({ id: run.id, state: 'cancelled', stopReason: 'cancelled', error, finalText: null, now });
+        await tx.runs.endRun({
+          id: run.id,
+          fence: run.fence,
+          state: 'cancelled',
+          stopReason: 'cancelled',
+          error,
+          finalText: null,
+          now,
+        });
       } else if (run.attempt === 1) {
         const last = await chargeRun(tx, run, started.agent, runsPerDay, now);
         if (last) await correspondence.tellPayer(tx, started.agent, last.personId, last.text, now);
@@ -202,8 +210,8 @@ export class Scheduler {
     const { store, clock, leaseMs, nodeId, log } = this.#options;
     try {
       const held = await store.write(async (tx) => {
-        await tx.renewLeases({ nodeId, leaseUntil: clock() + leaseMs });
-        return tx.listRunning({ nodeId });
+        await tx.runs.renewLeases({ nodeId, leaseUntil: clock() + leaseMs });
+        return tx.runs.listRunning({ nodeId });
       });
       const fences = new Map(held.map((run) => [run.id, run.fence]));
       for (const [runId, turn] of this.#live) if (fences.get(runId) !== turn.fence) turn.abort.abort();
@@ -216,26 +224,26 @@ export class Scheduler {
     const { store, clock, correspondence, maxTreeRuns, turnTimeoutMs } = this.#options;
     const now = clock();
     // After a long sleep of the machine our own leases have passed, too. Their turns continue, and the next renewal extends them.
-    const leased = await store.read((tx) => tx.listLeased({}));
+    const leased = await store.read((tx) => tx.runs.listLeased());
     const elsewhere = leased.filter((run) => !this.#live.has(run.id));
     const lost = new Map(this.#leases.look(elsewhere, now).map((run) => [run.id, run.leaseUntil]));
     const due = await store.read(async (tx) => {
-      const [overdue] = await tx.listOverdueRequests({ now, limit: 1 });
+      const [overdue] = await tx.requests.listOverdueRequests({ now, limit: 1 });
       const [expired] = lost.keys();
-      const [paused] = await tx.listNewlyPaused({ maxTreeRuns });
-      const [stale] = await tx.listStaleTurns({ before: now - turnTimeoutMs });
-      const [stalled] = await tx.listStalledRounds({ now });
-      const [collected] = await tx.listDueBroadcasts({ now });
+      const [paused] = await tx.trees.listNewlyPaused({ maxTreeRuns });
+      const [stale] = await tx.rounds.listStalePlaces({ before: now - turnTimeoutMs });
+      const [stalled] = await tx.rounds.listStalledRounds({ now });
+      const [collected] = await tx.broadcasts.listDueBroadcasts({ now });
       return overdue ?? expired ?? paused ?? stale ?? stalled ?? collected;
     });
     if (!due) return;
     const more = await store.write(async (tx) => {
       // Renewed or taken meanwhile, it is not lost.
-      const runs = (await tx.listLeased({})).filter(({ id, leaseUntil }) => lost.get(id) === leaseUntil);
+      const runs = (await tx.runs.listLeased()).filter(({ id, leaseUntil }) => lost.get(id) === leaseUntil);
       await this.#giveBack(tx, runs, now);
-      for (const { id } of await tx.listNewlyPaused({ maxTreeRuns })) {
-        const root = await tx.getAgent({ id });
-        await tx.setToldPaused({ treeId: id });
+      for (const { id } of await tx.trees.listNewlyPaused({ maxTreeRuns })) {
+        const root = await tx.agents.getAgent({ id });
+        await tx.trees.setToldPaused({ treeId: id });
         const text = `The team of ${root?.handle} rests: it had ${maxTreeRuns} runs since you last wrote (limits.max_tree_runs). Write to any of them and it goes on.`;
         if (root) await correspondence.tellPerson(tx, root, text, now);
       }
@@ -251,7 +259,7 @@ export class Scheduler {
     const { store, clock, nodeId } = this.#options;
     this.#behind += this.#stepBack();
     if (this.#behind === 0) return;
-    await store.write((tx) => tx.shiftWaits({ nodeId, by: this.#behind, now: clock() }));
+    await store.write((tx) => tx.runs.shiftWaits({ nodeId, by: this.#behind, now: clock() }));
     this.#behind = 0;
   }
 
@@ -274,11 +282,11 @@ export class Scheduler {
     const { store, clock, nodeId, pollMs, leaseMs, turnTimeoutMs, runsPerDay } = this.#options;
     const now = clock();
     const times = await store.read(async (tx) => [
-      (await tx.getNextDeadline({}))?.at ?? null,
-      (await tx.getNextStart({ nodeId, now }))?.at ?? null,
-      after((await tx.getOldestTurn({}))?.at, turnTimeoutMs),
-      (await tx.getNextRested({ now }))?.at ?? null,
-      (await tx.getNextBroadcastEnd({}))?.at ?? null,
+      await tx.requests.getNextDeadline(),
+      await tx.runs.getNextStart({ nodeId, now }),
+      after(await tx.rounds.getOldestRelease(), turnTimeoutMs),
+      await tx.rounds.getNextRested({ now }),
+      await tx.broadcasts.getNextBroadcastEnd(),
       (await spentPeople(tx, runsPerDay, now)).length > 0 ? (dayOf(now) + 1) * 86_400_000 : null,
     ]);
     if (pollMs !== null) times.push(now + pollMs);

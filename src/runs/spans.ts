@@ -24,7 +24,7 @@ export async function traceOf(
 ): Promise<ClaimTrace> {
   const trigger = carried.find((delivery) => delivery.deliveryKind !== 'news') ?? carried[0];
   // What the daemon answers in somebody's place, such as at a deadline, goes on where the question was.
-  const asked = trigger?.inReplyTo && !trigger.trace ? await tx.getMessage({ id: trigger.inReplyTo }) : null;
+  const asked = trigger?.inReplyTo && !trigger.trace ? await tx.messages.getMessage({ id: trigger.inReplyTo }) : null;
   const parent = trigger?.trace ?? asked?.trace ?? null;
   const others = new Set(carried.map(({ trace }) => trace).filter((trace) => trace !== null && trace !== parent));
   return { parent, links: [...others] as string[], messages: carried.length, built };

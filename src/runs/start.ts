@@ -52,37 +52,37 @@ export async function startRun(
   now: number,
   { traced = false, purse = null }: { readonly traced?: boolean; readonly purse?: Purse | null } = {},
 ): Promise<Started | null> {
-  const agent = (await tx.getAgent({ id: run.agentId })) as Agent;
-  const carried = run.attempt === 1 ? await inject(tx, run, purse) : await tx.listCarried({ runId: run.id });
+  const agent = (await tx.agents.getAgent({ id: run.agentId })) as Agent;
+  const carried = run.attempt === 1 ? await inject(tx, run, purse) : await tx.deliveries.listCarried({ runId: run.id });
   if (carried.length === 0) return null;
 
-  const records = run.attempt === 1 ? [] : await tx.listRecords({ runId: run.id });
+  const records = run.attempt === 1 ? [] : await tx.records.listRecords({ runId: run.id });
   const journal = journalOf(records);
   const from = Date.now();
   const { messages, shown, prompt } = await build(tx, agent, carried, journal);
   const trace = traced ? await traceOf(tx, carried, { from, to: Date.now() }) : null;
   const called = records.some(({ type }) => type === 'tool_call_message');
-  const scope = await tx.getScope({ id: agent.id });
+  const scope = await tx.agents.getScope({ id: agent.id });
   const attempt = createAttempt(run, agent, { step: records.at(-1)?.step ?? 0, called, scope });
   for (const [channelId, seq] of shown) attempt.shown.set(channelId, seq);
   // A persona is asked outside of the transaction, so its agent's prompt is written down later.
   const written = agent.persona === null ? await writePrompt(tx, attempt, agent, prompt, now) : null;
   if (written) advance(attempt, written.progress);
-  await tx.appendEvent({
+  await tx.events.appendEvent({
     type: 'run_started',
     at: now,
     agentId: agent.id,
     data: { runId: run.id, agentId: agent.id, attempt: run.attempt },
   });
   const messageIds = carried.map((delivery) => delivery.messageId);
-  await tx.appendEvent({
+  await tx.events.appendEvent({
     type: 'delivery_updated',
     at: now,
     agentId: agent.id,
     data: { agentId: agent.id, runId: run.id, state: 'injected', messageIds },
   });
   const channelId = (carried.find((delivery) => delivery.deliveryKind !== 'news') ?? carried[0])?.channelId;
-  await tx.appendEvent({
+  await tx.events.appendEvent({
     type: 'agent_typing',
     at: now,
     agentId: agent.id,
@@ -131,17 +131,17 @@ async function build(
 
 /** What stands in an agent's system prompt beside its instructions: its memory, and where it can be heard. */
 async function known(tx: Tx, agent: Agent): Promise<[BlockView[], Channel[]]> {
-  const joined = await tx.listJoined({ participantId: agent.id, limit: MAX_CHANNELS });
-  return [await tx.listSeenBlocks({ readerId: agent.id }), joined.filter(({ teamOf }) => teamOf === null)];
+  const joined = await tx.channels.listJoined({ participantId: agent.id, limit: MAX_CHANNELS });
+  return [await tx.memory.listSeenBlocks({ readerId: agent.id }), joined.filter(({ teamOf }) => teamOf === null)];
 }
 
 /** The prompt that a turn would begin with now, section by section: what is known of it before it is there. */
 export async function previewPrompt(tx: Tx, agent: Agent, persona: PersonaPrompt | null): Promise<Section[]> {
-  const scope = await tx.getScope({ id: agent.id });
+  const scope = await tx.agents.getScope({ id: agent.id });
   const tools = persona === null ? scope : withinScope(persona.tools, scope);
   const sections = instructionSections({ ...agent, tools }, ...(await known(tx, agent)), persona);
-  const sizes = await tx.listPendingSizes({ agentId: agent.id, limit: MAX_CARRIED });
-  const pending = (await tx.listPending({ agentId: agent.id, limit: readable(sizes) })).map((delivery) => ({
+  const sizes = await tx.deliveries.listPendingSizes({ agentId: agent.id, limit: MAX_CARRIED });
+  const pending = (await tx.deliveries.listPending({ agentId: agent.id, limit: readable(sizes) })).map((delivery) => ({
     ...delivery,
     size: delivery.text.length,
   }));
@@ -153,15 +153,15 @@ export async function previewPrompt(tx: Tx, agent: Agent, persona: PersonaPrompt
 
 /** Chooses what the run carries and marks it; the run knows from then on what it serves, and who pays for it. */
 export async function inject(tx: Tx, run: Run, purse: Purse | null = null): Promise<readonly DeliveryView[]> {
-  const pending = await tx.listPendingSizes({ agentId: run.agentId, limit: MAX_CARRIED });
+  const pending = await tx.deliveries.listPendingSizes({ agentId: run.agentId, limit: MAX_CARRIED });
   const payable = purse ? await payableOf(tx, run, pending, purse) : pending;
   const { serves, deliveries: chosen } = withinReason(chooseCarried(payable));
   for (const { messageId } of chosen) {
-    await tx.injectDelivery({ messageId, agentId: run.agentId, runId: run.id });
+    await tx.deliveries.injectDelivery({ messageId, agentId: run.agentId, runId: run.id });
   }
-  const deliveries = await tx.listCarried({ runId: run.id });
+  const deliveries = await tx.deliveries.listCarried({ runId: run.id });
   const trigger = deliveries.find((delivery) => delivery.deliveryKind !== 'news') ?? deliveries[0];
-  await tx.setRunStart({
+  await tx.runs.setRunStart({
     id: run.id,
     serves,
     triggerId: trigger?.messageId ?? null,
@@ -209,9 +209,14 @@ async function withContext(
   }));
   const ids = new Set(carried.map((delivery) => delivery.messageId));
   for (const channelId of new Set(carried.filter(isSaidToAll).map((delivery) => delivery.channelId))) {
-    const member = await tx.getMember({ channelId, participantId: agent.id });
+    const member = await tx.channels.getMember({ channelId, participantId: agent.id });
     if (!member) continue;
-    const said = await tx.listSaid({ channelId, readerId: agent.id, after: member.readSeq, limit: MAX_CONTEXT });
+    const said = await tx.messages.listSaid({
+      channelId,
+      readerId: agent.id,
+      after: member.readSeq,
+      limit: MAX_CONTEXT,
+    });
     shown.set(channelId, said[0]?.seq ?? member.readSeq);
     for (const { id, seq, handle, text: whole } of said) {
       if (ids.has(id)) continue;
@@ -264,8 +269,8 @@ function kindOf(delivery: DeliveryView): CarriedKind {
 async function conversationOf(tx: Tx, agentId: string): Promise<string[]> {
   const turns: string[] = [];
   let room = MAX_CONVERSATION;
-  for (const run of await tx.listRuns({ agentId, state: 'completed', before: null, limit: MAX_PAST_TURNS })) {
-    const carried = await tx.listDeliveriesOfRun({ runId: run.id });
+  for (const run of await tx.runs.listRuns({ agentId, state: 'completed', before: null, limit: MAX_PAST_TURNS })) {
+    const carried = await tx.deliveries.listDeliveriesOfRun({ runId: run.id });
     const turn = renderPastTurn(carried.map(toCarriedMessage), run.finalText ?? '');
     room -= turn.length;
     if (room < 0) break;

@@ -18,15 +18,17 @@ export function testAgents({ read, write }: StoreKit): void {
   describe('agents', () => {
     test('come back as they were stored', async () => {
       const agent = await write((tx) => addAgent(tx, { model: 'm', tools: ['complete'], instructions: 'Ü\'\n"👍' }));
-      expect(await read((tx) => tx.getAgent({ id: agent.id }))).toEqual(agent);
-      expect(await read((tx) => tx.getAgent({ id: 'nobody' }))).toBeNull();
+      expect(await read((tx) => tx.agents.getAgent({ id: agent.id }))).toEqual(agent);
+      expect(await read((tx) => tx.agents.getAgent({ id: 'nobody' }))).toBeNull();
     });
 
     test('are participants, found by their handle without case', async () => {
       const agent = await write((tx) => addAgent(tx));
-      const found = await read((tx) => tx.getParticipant({ handleKey: agent.handle.toLowerCase() }));
+      const found = await read((tx) => tx.participants.getParticipant({ handleKey: agent.handle.toLowerCase() }));
       expect(found).toMatchObject({ id: agent.id, kind: 'agent', handle: agent.handle });
-      expect(await read((tx) => tx.getParticipant({ handleKey: 'user' }))).toMatchObject({ kind: 'person' });
+      expect(await read((tx) => tx.participants.getParticipant({ handleKey: 'user' }))).toMatchObject({
+        kind: 'person',
+      });
     });
 
     test('a handle that is taken is refused, and nothing is left of the agent', async () => {
@@ -37,53 +39,53 @@ export function testAgents({ read, write }: StoreKit): void {
         await addAgent(tx, { handle: handle.toUpperCase() });
       });
       await expect(refused).rejects.toThrow(/unique/i);
-      expect(await read((tx) => tx.getAgent({ id: tried as string }))).toBeNull();
+      expect(await read((tx) => tx.agents.getAgent({ id: tried as string }))).toBeNull();
     });
 
     test("a sibling's name is taken as long as it lives", async () => {
       const { lead, one } = await addTeam();
       await expect(write((tx) => addAgent(tx, { parent: lead, name: 'ONE' }))).rejects.toThrow(/unique/i);
-      await write((tx) => tx.setTerminated({ id: one.id, at: 5 }));
+      await write((tx) => tx.agents.setTerminated({ id: one.id, at: 5 }));
       const again = await write((tx) => addAgent(tx, { parent: lead, name: 'ONE' }));
       expect(again.id).not.toBe(one.id);
     });
 
     test('a scope is what the agent and all its ancestors have', async () => {
       const { lead, one, below } = await addTeam();
-      const scope = (agent: Agent) => read((tx) => tx.getScope({ id: agent.id }));
+      const scope = (agent: Agent) => read((tx) => tx.agents.getScope({ id: agent.id }));
       expect(await scope(below)).toBeNull();
-      await write((tx) => tx.setScope({ id: lead.id, tools: ['a', 'b'] }));
+      await write((tx) => tx.agents.setScope({ id: lead.id, tools: ['a', 'b'] }));
       expect([await scope(below), await scope(one)]).toEqual([
         ['a', 'b'],
         ['a', 'b'],
       ]);
-      await write((tx) => tx.setScope({ id: below.id, tools: ['b', 'c'] }));
+      await write((tx) => tx.agents.setScope({ id: below.id, tools: ['b', 'c'] }));
       expect([await scope(below), await scope(one)]).toEqual([['b'], ['a', 'b']]);
-      await write((tx) => tx.setScope({ id: lead.id, tools: null }));
+      await write((tx) => tx.agents.setScope({ id: lead.id, tools: null }));
       expect(await scope(below)).toEqual(['b', 'c']);
     });
 
     test('ancestors are the parent, its parent and so on', async () => {
       const { lead, one, below } = await addTeam();
-      const above = async (agent: Agent) => idsOf(await read((tx) => tx.listAncestors({ id: agent.id })));
+      const above = async (agent: Agent) => idsOf(await read((tx) => tx.agents.listAncestors({ id: agent.id })));
       expect(await above(below)).toEqual([one.id, lead.id]);
       expect(await above(lead)).toEqual([]);
     });
 
     test('neighbours are parent, children and siblings that live, oldest first', async () => {
       const { lead, one, two, below } = await addTeam();
-      const neighbours = async (agent: Agent) => idsOf(await read((tx) => tx.listNeighbours(agent)));
+      const neighbours = async (agent: Agent) => idsOf(await read((tx) => tx.agents.listNeighbours(agent)));
       expect(await neighbours(one)).toEqual([lead.id, two.id, below.id]);
       expect(await neighbours(lead)).toEqual([one.id, two.id]);
       expect(await neighbours(below)).toEqual([one.id]);
-      await write((tx) => tx.setTerminated({ id: two.id, at: 5 }));
+      await write((tx) => tx.agents.setTerminated({ id: two.id, at: 5 }));
       expect(await neighbours(one)).toEqual([lead.id, below.id]);
     });
 
     test('a neighbour is found by its name, one hop away and not further', async () => {
       const { lead, one, two, below } = await addTeam();
       const find = async ({ id, parentId }: Agent, { nameKey }: Agent) =>
-        (await read((tx) => tx.getNeighbour({ id, parentId: parentId ?? '', nameKey })))?.id;
+        (await read((tx) => tx.agents.getNeighbour({ id, parentId: parentId ?? '', nameKey })))?.id;
       expect(await find(one, lead)).toBe(lead.id);
       expect(await find(one, two)).toBe(two.id);
       expect(await find(one, below)).toBe(below.id);
@@ -101,14 +103,14 @@ export function testAgents({ read, write }: StoreKit): void {
       const { lead, one, two, below } = await addTeam();
       await write(async (tx) => {
         const gone = await addAgent(tx, { parent: lead });
-        await tx.setTerminated({ id: gone.id, at: 5 });
+        await tx.agents.setTerminated({ id: gone.id, at: 5 });
       });
       await read(async (tx) => {
-        expect(idsOf(await tx.listSiblings({ id: one.id, parentId: lead.id }))).toEqual([two.id]);
-        expect(idsOf(await tx.listChildren({ id: lead.id }))).toEqual([one.id, two.id]);
-        expect(await tx.countChildren({ id: lead.id })).toBe(2);
-        expect(idsOf(await tx.listSubtree({ id: one.id })).sort()).toEqual([one.id, below.id].sort());
-        expect(await tx.countTree({ treeId: lead.id })).toBe(4);
+        expect(idsOf(await tx.agents.listSiblings({ id: one.id, parentId: lead.id }))).toEqual([two.id]);
+        expect(idsOf(await tx.agents.listChildren({ id: lead.id }))).toEqual([one.id, two.id]);
+        expect(await tx.agents.countChildren({ id: lead.id })).toBe(2);
+        expect(idsOf(await tx.agents.listSubtree({ id: one.id })).sort()).toEqual([one.id, below.id].sort());
+        expect(await tx.agents.countTree({ treeId: lead.id })).toBe(4);
       });
     });
 
@@ -120,8 +122,8 @@ export function testAgents({ read, write }: StoreKit): void {
         await addAgent(tx, { name, createdAt: 30 }),
         await addAgent(tx, { name, createdAt: 10, terminatedAt: 40 }),
       ]);
-      expect((await read((tx) => tx.getRootByName({ nameKey: name })))?.id).toBe(young?.id);
-      expect(idsOf(await read((tx) => tx.listAgentsNamed({ nameKey: name })))).toEqual([old?.id, young?.id]);
+      expect((await read((tx) => tx.agents.getRootByName({ nameKey: name })))?.id).toBe(young?.id);
+      expect(idsOf(await read((tx) => tx.agents.listAgentsNamed({ nameKey: name })))).toEqual([old?.id, young?.id]);
     });
 
     test('pages are in the order of age and leave nobody out', async () => {
@@ -131,12 +133,12 @@ export function testAgents({ read, write }: StoreKit): void {
         for (let i = 0; i < 7; i++) agents.push(await addAgent(tx, { createdAt: at + Math.floor(i / 3) }));
         return agents;
       });
-      await write((tx) => tx.setTerminated({ id: (made[0] as Agent).id, at: 5 }));
+      await write((tx) => tx.agents.setTerminated({ id: (made[0] as Agent).id, at: 5 }));
       const page = async (all: boolean) => {
         const found: string[] = [];
         let after: AgentCursor | null = { createdAt: at - 1, id: '' };
         while (after && found.length < 20) {
-          const views = await read((tx) => tx.listAgentViews({ after, limit: 2, all }));
+          const views = await read((tx) => tx.agents.listAgentViews({ after, limit: 2, all }));
           found.push(...idsOf(views));
           const last = views.at(-1);
           after = last ? { createdAt: last.createdAt, id: last.id } : null;
@@ -146,13 +148,13 @@ export function testAgents({ read, write }: StoreKit): void {
       const inOrder = made.toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
       expect(await page(true)).toEqual(idsOf(inOrder));
       expect(await page(false)).toEqual(idsOf(inOrder).filter((id) => id !== made[0]?.id));
-      expect(await read((tx) => tx.listAgentViews({ after: null, limit: 3, all: true }))).toHaveLength(3);
+      expect(await read((tx) => tx.agents.listAgentViews({ after: null, limit: 3, all: true }))).toHaveLength(3);
     });
 
     test('a view counts what runs, what it asked and what waits for it', async () => {
       const { lead, one, two } = await addTeam();
       const counts = async ({ id }: Agent) => {
-        const view = await read((tx) => tx.getAgentView({ id }));
+        const view = await read((tx) => tx.agents.getAgentView({ id }));
         return [view?.running, view?.asking, view?.pending];
       };
       expect(await counts(one)).toEqual([0, 0, 0]);
@@ -164,35 +166,35 @@ export function testAgents({ read, write }: StoreKit): void {
       expect(await counts(one)).toEqual([1, 1, 1]);
       expect(await counts(two)).toEqual([0, 0, 2]);
       expect(await counts(lead)).toEqual([0, 0, 0]);
-      expect(await read((tx) => tx.getAgentView({ id: 'nobody' }))).toBeNull();
+      expect(await read((tx) => tx.agents.getAgentView({ id: 'nobody' }))).toBeNull();
     });
 
     test('session, completing, rest and end are kept', async () => {
       const { id } = await write((tx) => addAgent(tx));
-      const now = () => read((tx) => tx.getAgent({ id }));
+      const now = () => read((tx) => tx.agents.getAgent({ id }));
       await write(async (tx) => {
-        await tx.setSession({ id, session: 's' });
-        await tx.setCompleting({ id });
-        await tx.restAgent({ id, until: 4_000_000_000_000, rests: 2 });
+        await tx.agents.setSession({ id, session: 's' });
+        await tx.agents.setCompleting({ id });
+        await tx.agents.restAgent({ id, until: 4_000_000_000_000, rests: 2 });
       });
       const rested = { session: 's', completing: true, restUntil: 4_000_000_000_000, rests: 2, terminatedAt: null };
       expect(await now()).toMatchObject(rested);
-      await write((tx) => tx.loseSession({ id }));
+      await write((tx) => tx.agents.loseSession({ id }));
       expect(await now()).toMatchObject({ session: null, lostSession: true, rests: 2 });
-      await write((tx) => tx.settleAgent({ id }));
+      await write((tx) => tx.agents.settleAgent({ id }));
       expect(await now()).toMatchObject({ lostSession: false, rests: 0, restUntil: 0 });
-      await write((tx) => tx.setTerminated({ id, at: 7 }));
+      await write((tx) => tx.agents.setTerminated({ id, at: 7 }));
       expect(await now()).toMatchObject({ completing: false, terminatedAt: 7 });
-      const nobody = write((tx) => tx.restAgent({ id: 'nobody', until: 1, rests: 1 }));
+      const nobody = write((tx) => tx.agents.restAgent({ id: 'nobody', until: 1, rests: 1 }));
       await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
     });
 
     test('what a run spawned becomes ready once', async () => {
       const { lead } = await addTeam();
       const child = await write((tx) => addAgent(tx, { parent: lead, ready: false, spawnedBy: `run-${lead.id}` }));
-      expect(await write((tx) => tx.readySpawned({ runId: `run-${lead.id}` }))).toEqual([{ id: child.id }]);
-      expect(await read((tx) => tx.getAgent({ id: child.id }))).toMatchObject({ ready: true });
-      expect(await write((tx) => tx.readySpawned({ runId: `run-${lead.id}` }))).toEqual([]);
+      expect(await write((tx) => tx.agents.readySpawned({ runId: `run-${lead.id}` }))).toEqual([{ id: child.id }]);
+      expect(await read((tx) => tx.agents.getAgent({ id: child.id }))).toMatchObject({ ready: true });
+      expect(await write((tx) => tx.agents.readySpawned({ runId: `run-${lead.id}` }))).toEqual([]);
     });
 
     test("a node's external agents are listed while they live", async () => {
@@ -200,8 +202,10 @@ export function testAgents({ read, write }: StoreKit): void {
         const root = await addAgent(tx, { provider: 'external' });
         return [root, await addAgent(tx, { parent: root, provider: 'external' }), await addAgent(tx, { parent: root })];
       });
-      await write((tx) => tx.setTerminated({ id: (gone as Agent).id, at: 1 }));
-      expect(idsOf(await read((tx) => tx.listExternalAgents({ nodeId: here?.nodeId as string })))).toEqual([here?.id]);
+      await write((tx) => tx.agents.setTerminated({ id: (gone as Agent).id, at: 1 }));
+      expect(idsOf(await read((tx) => tx.agents.listExternalAgents({ nodeId: here?.nodeId as string })))).toEqual([
+        here?.id,
+      ]);
     });
   });
 
@@ -212,16 +216,16 @@ export function testAgents({ read, write }: StoreKit): void {
       const team = { ...base, id: `team-${lead.id}`, teamOf: lead.id };
       const dm = { ...base, kind: 'dm' as const, id: `dm-${lead.id}`, pair: `${lead.id}:user` };
       await write(async (tx) => {
-        await tx.insertChannel(team);
-        await tx.insertChannel(dm);
+        await tx.channels.insertChannel(team);
+        await tx.channels.insertChannel(dm);
       });
       await read(async (tx) => {
-        expect(await tx.getChannel({ id: dm.id })).toEqual(dm);
-        expect(await tx.getDm({ pair: dm.pair })).toEqual(dm);
-        expect(await tx.getTeamChannel({ teamOf: lead.id })).toEqual(team);
-        expect(await tx.getChannel({ id: 'none' })).toBeNull();
+        expect(await tx.channels.getChannel({ id: dm.id })).toEqual(dm);
+        expect(await tx.channels.getDm({ pair: dm.pair })).toEqual(dm);
+        expect(await tx.channels.getTeamChannel({ teamOf: lead.id })).toEqual(team);
+        expect(await tx.channels.getChannel({ id: 'none' })).toBeNull();
       });
-      const double = write((tx) => tx.insertChannel({ ...dm, id: 'other' }));
+      const double = write((tx) => tx.channels.insertChannel({ ...dm, id: 'other' }));
       await expect(double).rejects.toThrow(/unique/i);
     });
 
@@ -229,12 +233,12 @@ export function testAgents({ read, write }: StoreKit): void {
       const { lead, one, two } = await addTeam();
       const channelId = `in-${lead.id}`;
       await write(async (tx) => {
-        for (const { id } of [two, one, two, lead]) await tx.joinChannel({ channelId, participantId: id });
+        for (const { id } of [two, one, two, lead]) await tx.channels.tryJoinChannel({ channelId, participantId: id });
       });
-      const members = await read((tx) => tx.listMembers({ channelId }));
+      const members = await read((tx) => tx.channels.listMembers({ channelId }));
       expect(members.map(({ id }) => id)).toEqual([two.id, one.id, lead.id]);
-      expect(await read((tx) => tx.isMember({ channelId, participantId: one.id }))).toBe(true);
-      expect(await read((tx) => tx.isMember({ channelId, participantId: 'user' }))).toBe(false);
+      expect(await read((tx) => tx.channels.isMember({ channelId, participantId: one.id }))).toBe(true);
+      expect(await read((tx) => tx.channels.isMember({ channelId, participantId: 'user' }))).toBe(false);
     });
   });
 }

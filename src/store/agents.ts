@@ -1,19 +1,14 @@
 import { sql } from 'kysely';
 import type { Agent } from '../core/agent.ts';
-import { SubstratError } from '../core/errors.ts';
+import type { AgentId } from '../core/ids.ts';
 import type { RunState } from '../core/run.ts';
 import { narrow, type Scope } from '../core/scope.ts';
 import type { Queries } from './query.ts';
+import type { Agents } from './tx.ts';
+import type { AgentCursor, AgentView } from './views.ts';
 
-/** An agent with what its state is derived from. */
-export interface AgentView extends Agent {
-  readonly running: number;
-  readonly asking: number;
-  readonly pending: number;
-}
-
-export function agentQueries({ db, all, one, run, fetch }: Queries) {
-  const insertParticipant = run((p: { id: string; handle: string; handleKey: string; createdAt: number }) =>
+export function agentQueries({ db, all, one, put, change, fetch }: Queries): Agents {
+  const insertParticipant = put((p: { id: string; handle: string; handleKey: string; createdAt: number }) =>
     db.insertInto('participants').values({
       id: p.id,
       kind: 'agent',
@@ -22,7 +17,7 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
       createdAt: p.createdAt,
     }),
   );
-  const insertTree = run((p: { id: string }) =>
+  const insertTree = put((p: { id: string }) =>
     db.insertInto('trees').values({ id: p.id, runsSincePerson: 0, lastClaim: 0, toldPaused: false }),
   );
   const insertAgent = (agent: Agent) => fetch(db.insertInto('agents').values(agent));
@@ -53,12 +48,6 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
           .where('deliveries.round', '<', sql.lit(2))
           .as('pending'),
       ]);
-  const pause = run((p: { id: string; at: number | null; reason: string | null }) =>
-    db.updateTable('agents').set({ pausedAt: p.at, pausedReason: p.reason }).where('id', '=', p.id),
-  );
-  const rest = run((p: { id: string; restUntil: number; rests: number }) =>
-    db.updateTable('agents').set({ restUntil: p.restUntil, rests: p.rests }).where('id', '=', p.id),
-  );
 
   const scopes = all((p: { id: string }) =>
     db
@@ -101,10 +90,6 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
       await insertAgent(agent);
     },
     getAgent: one((p: { id: string }) => db.selectFrom('agents').selectAll().where('id', '=', p.id)),
-    getParticipant: one((p: { handleKey: string }) =>
-      db.selectFrom('participants').selectAll().where('handleKey', '=', p.handleKey),
-    ),
-    getParticipantById: one((p: { id: string }) => db.selectFrom('participants').selectAll().where('id', '=', p.id)),
     getAgentView: one((p: { id: string }) => views().where('agents.id', '=', p.id)) as (p: {
       id: string;
     }) => Promise<AgentView | null>,
@@ -228,8 +213,11 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
         .orderBy('agents.depth', 'desc'),
     ),
     /** What an agent wishes; what holds is `getScope`. */
-    setScope: run((p: { id: string; tools: Scope }) =>
+    setScope: change('agent', (p: { id: string; tools: Scope }) =>
       db.updateTable('agents').set({ tools: p.tools }).where('id', '=', p.id),
+    ),
+    listAgentsOn: all((p: { nodeId: string }) =>
+      db.selectFrom('agents').selectAll().where('nodeId', '=', p.nodeId).where('terminatedAt', 'is', null),
     ),
     listExternalAgents: all((p: { nodeId: string }) =>
       db
@@ -239,20 +227,23 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
         .where('nodeId', '=', p.nodeId)
         .where('terminatedAt', 'is', null),
     ),
-    setTerminated: run((p: { id: string; at: number }) =>
+    setTerminated: change('agent', (p: { id: string; at: number }) =>
       db.updateTable('agents').set({ terminatedAt: p.at, completing: false }).where('id', '=', p.id),
     ),
-    setPaused: async (p: { id: string; at: number | null; reason: string | null }): Promise<void> => {
-      if ((await pause(p)) !== 1) throw new SubstratError('not_found', `There is no agent ${p.id}.`);
-    },
-    setCompleting: run((p: { id: string }) =>
+    setPaused: change('agent', (p: { id: AgentId; at: number | null; reason: string | null }) =>
+      db.updateTable('agents').set({ pausedAt: p.at, pausedReason: p.reason }).where('id', '=', p.id),
+    ),
+    restAgent: change('agent', (p: { id: AgentId; until: number; rests: number }) =>
+      db.updateTable('agents').set({ restUntil: p.until, rests: p.rests }).where('id', '=', p.id),
+    ),
+    setCompleting: change('agent', (p: { id: string }) =>
       db.updateTable('agents').set({ completing: true }).where('id', '=', p.id),
     ),
-    setSession: run((p: { id: string; session: string | null }) =>
+    setSession: change('agent', (p: { id: string; session: string | null }) =>
       db.updateTable('agents').set({ session: p.session }).where('id', '=', p.id),
     ),
     /** The provider does not know it: the next one begins with the journal of the conversation. */
-    loseSession: run((p: { id: string }) =>
+    loseSession: change('agent', (p: { id: string }) =>
       db.updateTable('agents').set({ session: null, lostSession: true }).where('id', '=', p.id),
     ),
     /** The children that a run spawned and that waited for its attempt to end. */
@@ -265,17 +256,8 @@ export function agentQueries({ db, all, one, run, fetch }: Queries) {
         .returning('id'),
     ),
     /** A turn has ended well: nothing puts the agent off, and its session knows what was said. */
-    settleAgent: run((p: { id: string }) =>
+    settleAgent: change('agent', (p: { id: string }) =>
       db.updateTable('agents').set({ restUntil: 0, rests: 0, lostSession: false }).where('id', '=', p.id),
     ),
-    restAgent: async (p: { id: string; until: number; rests: number }): Promise<void> => {
-      const changed = await rest({ id: p.id, restUntil: p.until, rests: p.rests });
-      if (changed !== 1) throw new SubstratError('not_found', `There is no agent ${p.id}.`);
-    },
   };
-}
-
-export interface AgentCursor {
-  readonly createdAt: number;
-  readonly id: string;
 }

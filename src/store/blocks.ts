@@ -1,13 +1,13 @@
 import type { Block, BlockChange } from '../core/memory.ts';
+import type { PassageQueries } from './passages.ts';
 import type { Queries } from './query.ts';
+import type { Memory } from './tx.ts';
+import type { BlockUpdate } from './views.ts';
 
-/** A block with the handle of its owner. */
-export interface BlockView extends Block {
-  readonly owner: string;
-}
+export type BlockQueries = Omit<Memory, keyof PassageQueries>;
 
 /** Deleted ones are seen only by `getBlockOf`, which knows their history. */
-export function blockQueries({ db, all, one, run }: Queries) {
+export function blockQueries({ db, all, one, put, run, change, attempt }: Queries): BlockQueries {
   const views = () =>
     db
       .selectFrom('blocks')
@@ -29,7 +29,7 @@ export function blockQueries({ db, all, one, run }: Queries) {
       );
 
   return {
-    insertBlock: run((p: Block) =>
+    insertBlock: put((p: Block) =>
       db.insertInto('blocks').values({
         id: p.id,
         ownerId: p.ownerId,
@@ -44,13 +44,12 @@ export function blockQueries({ db, all, one, run }: Queries) {
       }),
     ),
     /** Changes it if it is still at the version before; answers how many rows that were. */
-    updateBlock: run(
-      (p: { id: string; before: number; version: number; text: string; at: number; deletedAt: number | null }) =>
-        db
-          .updateTable('blocks')
-          .set({ text: p.text, version: p.version, updatedAt: p.at, deletedAt: p.deletedAt })
-          .where('id', '=', p.id)
-          .where('version', '=', p.before),
+    tryUpdateBlock: attempt((p: BlockUpdate) =>
+      db
+        .updateTable('blocks')
+        .set({ text: p.text, version: p.version, updatedAt: p.at, deletedAt: p.deletedAt })
+        .where('id', '=', p.id)
+        .where('version', '=', p.before),
     ),
     /** The owner's own of that label, also when it is deleted. */
     getBlockOf: one((p: { ownerId: string; labelKey: string }) =>
@@ -62,10 +61,10 @@ export function blockQueries({ db, all, one, run }: Queries) {
     listSeenBlocks: all((p: { readerId: string }) =>
       seen(p).orderBy('blocks.createdAt').orderBy('blocks.labelKey').orderBy('blocks.id'),
     ),
-    setBlockOpen: run((p: { id: string; open: boolean }) =>
+    setBlockOpen: change('block', (p: { id: string; open: boolean }) =>
       db.updateTable('blocks').set({ open: p.open }).where('id', '=', p.id),
     ),
-    insertBlockReader: run((p: { blockId: string; agentId: string }) =>
+    insertBlockReader: put((p: { blockId: string; agentId: string }) =>
       db.insertInto('block_readers').values({ blockId: p.blockId, agentId: p.agentId }),
     ),
     deleteBlockReaders: run((p: { blockId: string }) =>
@@ -79,7 +78,7 @@ export function blockQueries({ db, all, one, run }: Queries) {
         .where('block_readers.blockId', '=', p.blockId)
         .orderBy('agents.handle'),
     ),
-    insertBlockChange: run((p: BlockChange) =>
+    insertBlockChange: put((p: BlockChange) =>
       db
         .insertInto('block_changes')
         .values({ blockId: p.blockId, version: p.version, text: p.text, changedBy: p.changedBy, at: p.at }),

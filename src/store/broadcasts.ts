@@ -2,19 +2,10 @@ import type { Round } from '../core/delivery.ts';
 import type { Broadcast } from '../core/message.ts';
 import { ROUNDS } from './deliveries.ts';
 import type { Queries } from './query.ts';
+import type { Broadcasts } from './tx.ts';
+import type { Respondent } from './views.ts';
 
-/** One of those whom a broadcast reached. */
-export interface Respondent {
-  readonly agentId: string;
-  readonly name: string;
-  readonly provider: string;
-  readonly state: 'pending' | 'injected' | 'acknowledged' | 'dead';
-  /** Runs of the agent that are on their way. */
-  readonly live: number;
-  readonly replies: number;
-}
-
-export function broadcastQueries({ db, all, one, run }: Queries) {
+export function broadcastQueries({ db, all, one, value, put, run }: Queries): Broadcasts {
   const open = () => db.selectFrom('broadcasts').selectAll('broadcasts').where('broadcasts.closedAt', 'is', null);
   const spoken = one((p: { runId: string; channelId: string }) =>
     db.selectFrom('messages').select('id').where('channelId', '=', p.channelId).where('runId', '=', p.runId).limit(1),
@@ -31,7 +22,7 @@ export function broadcastQueries({ db, all, one, run }: Queries) {
       ),
   );
   return {
-    insertBroadcast: run((p: Omit<Broadcast, 'closedAt'>) =>
+    insertBroadcast: put((p: Omit<Broadcast, 'closedAt'>) =>
       db.insertInto('broadcasts').values({
         messageId: p.messageId,
         authorId: p.authorId,
@@ -42,7 +33,7 @@ export function broadcastQueries({ db, all, one, run }: Queries) {
     ),
     getBroadcast: one((p: { id: string }) => db.selectFrom('broadcasts').selectAll().where('messageId', '=', p.id)),
     /** Compare and set, as for requests. */
-    closeBroadcast: one((p: { id: string; at: number }) =>
+    tryCloseBroadcast: one((p: { id: string; at: number }) =>
       db
         .updateTable('broadcasts')
         .set({ closedAt: p.at })
@@ -57,7 +48,7 @@ export function broadcastQueries({ db, all, one, run }: Queries) {
         .where('deliveries.agentId', '=', p.agentId),
     ),
     listDueBroadcasts: all((p: { now: number }) => open().where('broadcasts.closesAt', '<=', p.now)),
-    getNextBroadcastEnd: one((_: object) =>
+    getNextBroadcastEnd: value(() =>
       db
         .selectFrom('broadcasts')
         .select((eb) => eb.fn.min('closesAt').as('at'))
@@ -93,15 +84,5 @@ export function broadcastQueries({ db, all, one, run }: Queries) {
     releaseReplies: (p: { id: string; agentId: string; round: Round }) => release({ ...p, round: ROUNDS[p.round] }),
     /** Whether a run has said something in a channel. */
     hasSpoken: async (p: { runId: string; channelId: string }): Promise<boolean> => (await spoken(p)) !== null,
-    /** Whether a run has called a tool with success. */
-    countReturns: one((p: { runId: string; tool: string }) =>
-      db
-        .selectFrom('run_messages')
-        .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('runId', '=', p.runId)
-        .where('tool', '=', p.tool)
-        .where('type', '=', 'tool_return_message')
-        .where('isError', '=', false),
-    ),
   };
 }

@@ -1,24 +1,11 @@
-import type { Channel, Member, Wake } from '../core/channel.ts';
+import type { Channel, Wake } from '../core/channel.ts';
+import type { ChannelId, ParticipantId } from '../core/ids.ts';
 import { isOneOf, listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
+import type { Channels } from './tx.ts';
 
-/** A channel as one participant sees it. */
-export interface ChannelView extends Channel {
-  /** Null where the participant is no member. */
-  readonly readSeq: number | null;
-  readonly unread: number | null;
-}
-
-export interface MemberView extends Pick<Member, 'position' | 'wake' | 'readSeq'> {
-  readonly id: string;
-  readonly kind: 'agent' | 'person' | 'system';
-  readonly handle: string;
-  readonly provider: string | null;
-  readonly terminatedAt: number | null;
-}
-
-export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
-  const insertMember = run((p: { channelId: string; participantId: string; position: number; wake: Wake }) =>
+export function channelQueries({ db, all, one, change, attempt, fetch, engine }: Queries): Channels {
+  const insertMember = attempt((p: { channelId: string; participantId: string; position: number; wake: Wake }) =>
     db
       .insertInto('members')
       .values({
@@ -85,17 +72,17 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
     getTeamChannel: one((p: { teamOf: string }) =>
       db.selectFrom('channels').selectAll().where('teamOf', '=', p.teamOf),
     ),
-    insertChannel: (channel: Channel) => fetch(db.insertInto('channels').values(channel)),
+    insertChannel: async (channel: Channel) => void (await fetch(db.insertInto('channels').values(channel))),
     /** Joining twice is joining once; the order of joining is kept. */
-    joinChannel: async (p: { channelId: string; participantId: string; wake?: Wake }): Promise<number> => {
+    tryJoinChannel: async (p: { channelId: ChannelId; participantId: ParticipantId; wake?: Wake }) => {
       const last = await lastPosition({ channelId: p.channelId });
       return insertMember({ wake: 'all', ...p, position: (last?.position ?? 0) + 1 });
     },
-    leaveChannel: run((p: { channelId: string; participantId: string }) =>
+    tryLeaveChannel: attempt((p: { channelId: string; participantId: string }) =>
       db.deleteFrom('members').where('channelId', '=', p.channelId).where('participantId', '=', p.participantId),
     ),
     getMember: member,
-    setWake: run((p: { channelId: string; participantId: string; wake: Wake }) =>
+    trySetWake: attempt((p: { channelId: string; participantId: string; wake: Wake }) =>
       db
         .updateTable('members')
         .set({ wake: p.wake })
@@ -103,7 +90,7 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
         .where('participantId', '=', p.participantId),
     ),
     /** It never moves back. */
-    setRead: run((p: { channelId: string; participantId: string; seq: number }) =>
+    tryRaiseRead: attempt((p: { channelId: string; participantId: string; seq: number }) =>
       db
         .updateTable('members')
         .set({ readSeq: p.seq })
@@ -111,7 +98,7 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
         .where('participantId', '=', p.participantId)
         .where('readSeq', '<', p.seq),
     ),
-    setTopic: run((p: { id: string; topic: string }) =>
+    setTopic: change('channel', (p: { id: string; topic: string }) =>
       db.updateTable('channels').set({ topic: p.topic }).where('id', '=', p.id),
     ),
     /** The channels that an agent is in, DMs aside: what its prompt tells it of. */
@@ -146,31 +133,6 @@ export function channelQueries({ db, all, one, run, fetch, engine }: Queries) {
           .orderBy('channels.id')
           .limit(p.limit),
       ),
-    listParticipants: all((p: { after: string; limit: number }) =>
-      db
-        .selectFrom('participants')
-        .selectAll()
-        .where('kind', '<>', 'system')
-        .where('handleKey', '>', p.after)
-        .orderBy('handleKey')
-        .limit(p.limit),
-    ),
-    /** Those who share a channel with somebody, by handle. */
-    listAcquaintances: all((p: { participantId: string; after: string; limit: number }) =>
-      db
-        .selectFrom('participants')
-        .selectAll()
-        .where('handleKey', '>', p.after)
-        .where('id', 'in', (eb) =>
-          eb
-            .selectFrom('members as mine')
-            .innerJoin('members as theirs', 'theirs.channelId', 'mine.channelId')
-            .select('theirs.participantId')
-            .where('mine.participantId', '=', p.participantId),
-        )
-        .orderBy('handleKey')
-        .limit(p.limit),
-    ),
     /** In the order of joining. */
     listMembers: all((p: { channelId: string }) =>
       db

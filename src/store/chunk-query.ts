@@ -1,33 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Engine } from './query.ts';
-
-/** What to look for, as search makes it of a query: stems, and stems that follow each other. */
-export interface ChunkWords {
-  readonly words: readonly string[];
-  readonly phrases?: readonly (readonly string[])[];
-}
-
-/** Best first; the higher the score, the better. */
-export interface FoundChunk {
-  readonly chunkId: number;
-  readonly score: number;
-}
+import type { ChunkFilter } from './views.ts';
 
 /**
  * A phrase counts as so many words as rare as itself. Then a text that has it is above every text that only has its words
  * often: BM25 gives a word at most 2.2 times what it gives for the first occurrence.
  */
 export const PHRASE_WEIGHT = 3;
-
-/** Which documents' chunks; null and an empty list are "any". Times are from `since` to before `until`. */
-export interface ChunkFilter {
-  /** `type:name`, or the bare name. */
-  readonly source: string | null;
-  /** All of them. */
-  readonly tags: readonly string[];
-  readonly since: number | null;
-  readonly until: number | null;
-}
 
 export const ANY_CHUNK: ChunkFilter = { source: null, tags: [], since: null, until: null };
 

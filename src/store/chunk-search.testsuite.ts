@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Document } from '../core/document.ts';
-import type { ChunkFilter } from './chunk-query.ts';
 import type { StoreKit } from './store.testkit.ts';
+import type { ChunkFilter } from './views.ts';
 
 const ANY: ChunkFilter = { source: null, tags: [], since: null, until: null };
 
@@ -32,13 +32,13 @@ export function testChunkSearch({ read, write }: StoreKit): void {
           ...change,
         };
         const chunk = { hash: `h${text}`, place: {}, text, words: { title: '', words: text } };
-        await tx.replaceDocument(row, [chunk]);
-        keys.push((await tx.listChunks({ documentId: row.id }))[0]?.id as number);
+        await tx.documents.replaceDocuments([{ document: row, chunks: [chunk] }]);
+        keys.push((await tx.documents.listChunks({ documentId: row.id }))[0]?.id as number);
       }
       return keys;
     });
   const find = async (words: string[], more: { phrases?: string[][]; filter?: ChunkFilter; limit?: number } = {}) =>
-    (await read((tx) => tx.findChunks({ words, limit: 9, ...more }))).map(({ chunkId }) => chunkId);
+    (await read((tx) => tx.documents.findChunks({ words, limit: 9, ...more }))).map(({ chunkId }) => chunkId);
 
   test('findChunks() ranks more words above fewer, and rare ones in a short text above the rest', async () => {
     const [rare, common] = [newWord(), newWord()];
@@ -54,7 +54,9 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     const found = await find([common, rare]);
     expect(found.slice(0, 2)).toEqual([keys[2], keys[1]]);
     expect(new Set(found)).toEqual(new Set(keys.slice(0, 6)));
-    const scores = (await read((tx) => tx.findChunks({ words: [common, rare], limit: 2 }))).map(({ score }) => score);
+    const scores = (await read((tx) => tx.documents.findChunks({ words: [common, rare], limit: 2 }))).map(
+      ({ score }) => score,
+    );
     expect(scores).toHaveLength(2);
     expect(scores[0]).toBeGreaterThan(scores[1] as number);
   });
@@ -89,7 +91,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     ];
     for (const [filter, keys] of cases) {
       expect((await find([word], { filter: { ...ANY, ...filter } })).sort()).toEqual(keys.toSorted());
-      const listed = await read((tx) => tx.listChunkKeys({ filter: { ...ANY, ...filter } }));
+      const listed = await read((tx) => tx.documents.listChunkKeys({ filter: { ...ANY, ...filter } }));
       expect(listed.filter((key) => [here, there, away].includes(key))).toEqual(keys.toSorted());
     }
     expect(await find([word], { filter: { ...ANY, source: name }, limit: 1 })).toHaveLength(1);
@@ -105,8 +107,8 @@ export function testChunkSearch({ read, write }: StoreKit): void {
 
   test('listChunkViews() gives what is still there', async () => {
     const [key] = (await add(['a text'])) as [number];
-    expect(await read((tx) => tx.listChunkViews({ ids: [] }))).toEqual([]);
-    expect(await read((tx) => tx.listChunkViews({ ids: [key, 999_999_999, key] }))).toMatchObject([
+    expect(await read((tx) => tx.documents.listChunkViews({ ids: [] }))).toEqual([]);
+    expect(await read((tx) => tx.documents.listChunkViews({ ids: [key, 999_999_999, key] }))).toMatchObject([
       { id: key, idx: 0, text: 'a text', title: 'A title', source: 'git:docs', url: 'https://x/y', updatedAt: 5 },
     ]);
   });
@@ -117,13 +119,13 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     const vector = (...values: number[]) => Buffer.from(Float32Array.from(values).buffer);
     const put = (id: number, text: string, ...values: number[]) =>
       write((tx) =>
-        tx.putVectors({
+        tx.documents.putVectors({
           model,
           dimension: 2,
           vectors: [{ chunkId: id, hash: `h${text}`, vector: vector(...values) }],
         }),
       );
-    const state = async () => (await read((tx) => tx.getVectorState({})))?.seq as number;
+    const state = async () => (await read((tx) => tx.documents.getVectorState())) as number;
     const before = await state();
     expect(await put(two, 'second text', 0, 1)).toBe(1);
     expect(await put(one, 'first text', 1, 0)).toBe(1);
@@ -131,34 +133,34 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     expect(await put(999_999_999, 'second text', 1, 1)).toBe(0);
     expect(await state()).toBe(before + 4);
 
-    const list = (after: number) => read((tx) => tx.listVectors({ model, after, limit: 9 }));
+    const list = (after: number) => read((tx) => tx.documents.listVectors({ model, after, limit: 9 }));
     expect((await list(0)).map(({ chunkId }) => chunkId)).toEqual([two, one]);
     expect((await list(before + 1)).map(({ chunkId }) => chunkId)).toEqual([one]);
     await put(two, 'second text', 0.6, 0.8);
     expect((await list(before + 2)).map((row) => [row.chunkId, row.vector])).toEqual([[two, vector(0.6, 0.8)]]);
-    expect((await read((tx) => tx.getVectors({ ids: [one, 999_999_999], model }))).map((row) => row.vector)).toEqual([
-      vector(1, 0),
-    ]);
-    expect(await read((tx) => tx.getVectors({ ids: [one], model: other }))).toEqual([]);
-    expect(await read((tx) => tx.getVectors({ ids: [], model }))).toEqual([]);
-    expect(await read((tx) => tx.listVectorModels({}))).toContainEqual({ model, dimension: 2, vectors: 2 });
+    expect(
+      (await read((tx) => tx.documents.getVectors({ ids: [one, 999_999_999], model }))).map((row) => row.vector),
+    ).toEqual([vector(1, 0)]);
+    expect(await read((tx) => tx.documents.getVectors({ ids: [one], model: other }))).toEqual([]);
+    expect(await read((tx) => tx.documents.getVectors({ ids: [], model }))).toEqual([]);
+    expect(await read((tx) => tx.documents.listVectorModels())).toContainEqual({ model, dimension: 2, vectors: 2 });
   });
 
   test('a chunk is without a vector until it has one of the model', async () => {
     const [model, other] = [newWord(), newWord()];
     const [key] = (await add(['to embed'])) as [number];
     const lacks = async (of: string) =>
-      (await read((tx) => tx.listUnembedded({ model: of, after: key - 1, limit: 1 }))).map(({ id }) => id);
-    expect(await read((tx) => tx.listUnembedded({ model, after: key - 1, limit: 1 }))).toEqual([
+      (await read((tx) => tx.documents.listUnembedded({ model: of, after: key - 1, limit: 1 }))).map(({ id }) => id);
+    expect(await read((tx) => tx.documents.listUnembedded({ model, after: key - 1, limit: 1 }))).toEqual([
       { id: key, hash: 'hto embed', place: {}, text: 'to embed', title: 'A title' },
     ]);
     const vectors = [{ chunkId: key, hash: 'hto embed', vector: Buffer.alloc(4) }];
-    await write((tx) => tx.putVectors({ model, dimension: 1, vectors }));
+    await write((tx) => tx.documents.putVectors({ model, dimension: 1, vectors }));
     expect(await lacks(model)).toEqual([]);
     expect(await lacks(other)).toEqual([key]);
-    const before = (await read((tx) => tx.getVectorState({})))?.seq;
-    expect(await write((tx) => tx.deleteVectors({}))).toBeGreaterThan(0);
+    const before = await read((tx) => tx.documents.getVectorState());
+    expect(await write((tx) => tx.documents.deleteVectors())).toBeGreaterThan(0);
     expect(await lacks(model)).toEqual([key]);
-    expect((await read((tx) => tx.getVectorState({})))?.seq).toBe(before);
+    expect(await read((tx) => tx.documents.getVectorState())).toBe(before);
   });
 }

@@ -1,33 +1,15 @@
 import { sql } from 'kysely';
-import type { ChunkPlace } from '../core/document.ts';
-import type { ChunkId, DocumentId } from '../core/ids.ts';
-import {
-  ANY_CHUNK,
-  type ChunkFilter,
-  type ChunkWords,
-  type FoundChunk,
-  filterOf,
-  PHRASE_WEIGHT,
-} from './chunk-query.ts';
+import type { ChunkId } from '../core/ids.ts';
+import { ANY_CHUNK, filterOf, PHRASE_WEIGHT } from './chunk-query.ts';
 import { isOneOf, listOf } from './key-list.ts';
 import { findByBm25 } from './postgres-bm25.ts';
 import type { Queries } from './query.ts';
+import type { Documents } from './tx.ts';
+import type { ChunkFilter, ChunkView, ChunkWords, FoundChunk } from './views.ts';
 
-/** A chunk as a result shows it. */
-export interface ChunkView {
-  readonly id: ChunkId;
-  readonly documentId: DocumentId;
-  readonly idx: number;
-  readonly place: ChunkPlace;
-  readonly text: string;
-  readonly title: string | null;
-  readonly source: string;
-  readonly sourceId: string;
-  readonly url: string | null;
-  readonly updatedAt: number;
-}
+export type ChunkSearchQueries = Pick<Documents, 'findChunks' | 'listChunkKeys' | 'listChunkViews'>;
 
-export function chunkSearchQueries(queries: Queries) {
+export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
   const { engine, db, all, fetch } = queries;
   const ranked = sql<number>`-bm25(chunk_words)`;
   const findAll = all((p: { query: string; limit: number }) =>
@@ -87,7 +69,7 @@ export function chunkSearchQueries(queries: Queries) {
       return condition ? findSome(query, limit, condition) : findAll({ query, limit });
     },
     /** The keys of all chunks that a filter lets through. */
-    listChunkKeys: async ({ filter }: { filter: ChunkFilter }): Promise<number[]> => {
+    listChunkKeys: async ({ filter }: { filter: ChunkFilter }): Promise<ChunkId[]> => {
       const condition = filterOf(engine, filter) ?? sql<boolean>`1 = 1`;
       const query = db
         .selectFrom('documents')
@@ -98,7 +80,7 @@ export function chunkSearchQueries(queries: Queries) {
       return (await fetch(query)).map(({ id }) => id);
     },
     /** Those that are still there, in no order. */
-    listChunkViews: ({ ids }: { ids: readonly number[] }): Promise<ChunkView[]> =>
+    listChunkViews: ({ ids }: { ids: readonly ChunkId[] }): Promise<ChunkView[]> =>
       listViews({ ids: listOf(engine, ids) }),
   };
 }

@@ -1,20 +1,12 @@
 import { sql } from 'kysely';
 import type { Chunk, ChunkPlace, Document } from '../core/document.ts';
+import type { DocumentId } from '../core/ids.ts';
 import { indexedColumns } from './fulltext.ts';
 import type { Queries } from './query.ts';
+import type { Documents } from './tx.ts';
+import type { NewChunk, WholeDocument } from './views.ts';
 
-/** A chunk that is about to be stored, with the words by which it is found (src/search), spaces between them. */
-export interface NewChunk {
-  readonly hash: string;
-  readonly place: ChunkPlace;
-  readonly text: string;
-  readonly words: { readonly title: string; readonly words: string };
-}
-
-interface WholeDocument {
-  readonly row: Document;
-  readonly chunks: readonly NewChunk[];
-}
+export type ChunkQueries = Pick<Documents, 'replaceDocuments' | 'tryDeleteDocument' | 'listChunks' | 'countChunks'>;
 
 interface LaterWords {
   readonly inserted: { readonly rowid: number; readonly words: NewChunk['words'] }[];
@@ -25,7 +17,7 @@ interface LaterWords {
  * A document and its chunks are written together, in the caller's transaction. A chunk that is still the same keeps its key
  * and its vector, wherever in the document it is now.
  */
-export function chunkQueries({ engine, db, all, one, run }: Queries) {
+export function chunkQueries({ engine, db, all, one, count, run, attempt }: Queries): ChunkQueries {
   const earlier = sql.raw(engine === 'sqlite' ? 'min' : 'least');
   const getId = one((p: { source: string; sourceId: string }) =>
     db.selectFrom('documents').select('id').where('source', '=', p.source).where('sourceId', '=', p.sourceId),
@@ -69,7 +61,7 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
       })
       .where('id', '=', p.id),
   );
-  const removeDocument = run((p: { id: string }) => db.deleteFrom('documents').where('id', '=', p.id));
+  const removeDocument = attempt((p: { id: string }) => db.deleteFrom('documents').where('id', '=', p.id));
   const listChunks = all((p: { documentId: string }) =>
     db.selectFrom('chunks').selectAll().where('documentId', '=', p.documentId).orderBy('idx'),
   );
@@ -126,10 +118,10 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
     for (const { rowid, words } of inserted) await insertWords({ rowid, ...indexedColumns(engine, words) });
   };
 
-  const replaceDocuments = async (documents: readonly WholeDocument[]): Promise<string[]> => {
+  const replaceDocuments = async (documents: readonly WholeDocument[]) => {
     const later: LaterWords = { inserted: [], removed: [] };
-    const ids: string[] = [];
-    for (const { row, chunks } of documents) ids.push(await putRows(row, chunks, later));
+    const ids: DocumentId[] = [];
+    for (const { document, chunks } of documents) ids.push(await putRows(document, chunks, later));
     await putWords(later);
     return ids;
   };
@@ -140,12 +132,9 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
      * Words come last, all together: FTS5 writes a segment whenever another table is written between two of them.
      */
     replaceDocuments,
-    replaceDocument: async (row: Document, chunks: readonly NewChunk[]): Promise<string> =>
-      (await replaceDocuments([{ row, chunks }]))[0] as string,
-    /** Answers how many there were: one or none. */
-    deleteDocument: async (p: { source: string; sourceId: string }): Promise<number> => {
+    tryDeleteDocument: async (p: { source: string; sourceId: string }) => {
       const row = await getId(p);
-      if (!row) return 0;
+      if (!row) return false;
       const later: LaterWords = { inserted: [], removed: [] };
       for (const { id } of await listKeys({ documentId: row.id })) await removeRows(id, later);
       await putWords(later);
@@ -153,6 +142,6 @@ export function chunkQueries({ engine, db, all, one, run }: Queries) {
     },
     /** In the order of the document. */
     listChunks,
-    countChunks: one((_: object) => db.selectFrom('chunks').select(db.fn.countAll<number>().as('chunks'))),
+    countChunks: count(() => db.selectFrom('chunks').select(db.fn.countAll<number>().as('chunks'))),
   };
 }

@@ -5,11 +5,11 @@ import type { Change, Store, Tx } from './store.ts';
 
 export function testCommits(kit: StoreKit): void {
   const { read, write, openAnother, shared } = kit;
-  const append = (tx: Tx, name: string) => tx.appendEvent({ type: 'test', at: 1, data: { name } });
-  const lastEvent = () => read((tx) => tx.getEventCounter({}));
+  const append = (tx: Tx, name: string) => tx.events.appendEvent({ type: 'test', at: 1, data: { name } });
+  const lastEvent = () => read((tx) => tx.events.getEventCounter());
   /** What was appended after that number; the numbers must be there without a gap. */
   const namesAfter = async (after: number, store: Pick<Store, 'read'> = kit) => {
-    const events = await store.read((tx) => tx.listEvents({ after, limit: 10_000 }));
+    const events = await store.read((tx) => tx.events.listEvents({ after, limit: 10_000 }));
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => after + 1 + i));
     return events.map(({ data }) => (JSON.parse(data) as { name: string }).name);
   };
@@ -60,7 +60,7 @@ export function testCommits(kit: StoreKit): void {
       ]);
       expect(await namesAfter(before)).toEqual(['good1', 'good2', 'good3']);
       const kept: boolean[] = [];
-      for (const id of agents) kept.push((await read((tx) => tx.getAgent({ id }))) !== null);
+      for (const id of agents) kept.push((await read((tx) => tx.agents.getAgent({ id }))) !== null);
       expect(kept).toEqual([true, false, true, false, true]);
     });
 
@@ -68,7 +68,13 @@ export function testCommits(kit: StoreKit): void {
       const before = await lastEvent();
       const breaking = write(async (tx) => {
         await append(tx, 'broken');
-        await tx.insertDelivery({ messageId: 'none', agentId: 'nobody', seq: 1, kind: 'news', round: 'free' });
+        await tx.deliveries.insertDelivery({
+          messageId: 'none',
+          agentId: 'nobody',
+          seq: 1,
+          kind: 'news',
+          round: 'free',
+        });
       });
       const outcomes = await Promise.allSettled([
         write((tx) => append(tx, 'one')),
@@ -84,7 +90,7 @@ export function testCommits(kit: StoreKit): void {
       const before = await lastEvent();
       const failing = write(async (tx) => {
         await append(tx, 'gone');
-        await tx.joinChannel({ channelId: 'none', participantId: 'user' });
+        await tx.channels.tryJoinChannel({ channelId: 'none', participantId: 'user' });
       });
       await expect(failing).rejects.toThrow(/foreign key/i);
       expect(await write((tx) => append(tx, 'next'))).toBe(before + 1);
@@ -139,7 +145,7 @@ export function testCommits(kit: StoreKit): void {
         await append(tx, 'c');
         throw new Error('not this one');
       }).catch(() => {});
-      await write((tx) => tx.getEventCounter({}));
+      await write((tx) => tx.events.getEventCounter());
       await lastEvent();
       stop();
       await write((tx) => append(tx, 'd'));
@@ -205,10 +211,10 @@ export function testCommits(kit: StoreKit): void {
     const before = await lastEvent();
     const event = { type: 'x', at: 4, agentId: 'a', channelId: 'c', data: { text: 'Ü' } };
     await write(async (tx) => {
-      await tx.appendEvent(event);
+      await tx.events.appendEvent(event);
       await append(tx, 'more');
     });
-    expect(await read((tx) => tx.listEvents({ after: before, limit: 1 }))).toEqual([
+    expect(await read((tx) => tx.events.listEvents({ after: before, limit: 1 }))).toEqual([
       { seq: before + 1, type: 'x', at: 4, agentId: 'a', channelId: 'c', data: '{"text":"Ü"}' },
     ]);
   });

@@ -109,7 +109,7 @@ export class SharedCommits {
       });
     };
     try {
-      before = await this.#connection.tx.getEventCounter({});
+      before = await this.#connection.tx.events.getEventCounter();
       Object.assign(batch, { seq: before, runnable: false });
       outcomes = writers.length === 1 ? [await this.#single(writers[0] as Writer)] : await this.#each(writers);
       this.#waiting.unshift(...writers.slice(outcomes.length));

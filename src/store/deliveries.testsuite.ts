@@ -10,7 +10,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
       return { lead, worker: await addAgent(tx, { parent: lead }) };
     });
   const pendingOf = async ({ id }: Agent) =>
-    (await read((tx) => tx.listPending({ agentId: id, limit: 100 }))).map(({ messageId }) => messageId);
+    (await read((tx) => tx.deliveries.listPending({ agentId: id, limit: 100 }))).map(({ messageId }) => messageId);
 
   describe('listPending()', () => {
     test('gives what waits, in order, at most so many', async () => {
@@ -22,26 +22,26 @@ export function testDeliveries({ read, write }: StoreKit): void {
         await send(tx, { to: lead }),
       ]);
       expect(await pendingOf(worker)).toEqual([news, request, more]);
-      expect(await read((tx) => tx.listPending({ agentId: worker.id, limit: 2 }))).toHaveLength(2);
-      const heads = await read((tx) => tx.listPendingHeads({ agentId: worker.id, limit: 2 }));
+      expect(await read((tx) => tx.deliveries.listPending({ agentId: worker.id, limit: 2 }))).toHaveLength(2);
+      const heads = await read((tx) => tx.deliveries.listPendingHeads({ agentId: worker.id, limit: 2 }));
       expect(heads).toEqual([
         { authorId: lead.id, deliveryKind: 'news' },
         { authorId: 'user', deliveryKind: 'request' },
       ]);
-      const sizes = await read((tx) => tx.listPendingSizes({ agentId: worker.id, limit: 2 }));
-      const texts = await read((tx) => tx.listPending({ agentId: worker.id, limit: 2 }));
+      const sizes = await read((tx) => tx.deliveries.listPendingSizes({ agentId: worker.id, limit: 2 }));
+      const texts = await read((tx) => tx.deliveries.listPending({ agentId: worker.id, limit: 2 }));
       expect(sizes.map(({ messageId, size }) => [messageId, size])).toEqual(
         texts.map(({ messageId, text }) => [messageId, text.length]),
       );
-      expect(await read((tx) => tx.countPendingNews({ agentId: worker.id }))).toEqual({ n: 2 });
+      expect(await read((tx) => tx.deliveries.countPendingNews({ agentId: worker.id }))).toBe(2);
     });
 
     test('tells who wrote it, in which trace, and whether the request still waits', async () => {
       const { lead, worker } = await addPair();
       const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
       const id = await write((tx) => send(tx, { to: worker, from: lead.id, kind: 'request', text: 'Why?', trace }));
-      expect((await read((tx) => tx.getMessage({ id })))?.trace).toBe(trace);
-      const view = async () => (await read((tx) => tx.listPending({ agentId: worker.id, limit: 1 })))[0];
+      expect((await read((tx) => tx.messages.getMessage({ id })))?.trace).toBe(trace);
+      const view = async () => (await read((tx) => tx.deliveries.listPending({ agentId: worker.id, limit: 1 })))[0];
       expect(await view()).toEqual({
         messageId: id,
         seq: expect.any(Number),
@@ -66,7 +66,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
         requestState: 'open',
         parentRequest: null,
       });
-      await write((tx) => tx.closeRequest({ id, at: 1 }));
+      await write((tx) => tx.requests.tryCloseRequest({ id, at: 1 }));
       expect(await view()).toMatchObject({ requestState: 'closed' });
     });
 
@@ -78,9 +78,9 @@ export function testDeliveries({ read, write }: StoreKit): void {
         await answer(tx, child, lead, worker);
         return served;
       });
-      const reply = async () => (await read((tx) => tx.listPending({ agentId: lead.id, limit: 9 })))[1];
+      const reply = async () => (await read((tx) => tx.deliveries.listPending({ agentId: lead.id, limit: 9 })))[1];
       expect(await reply()).toMatchObject({ deliveryKind: 'reply', kind: 'reply', parentRequest: parent });
-      await write((tx) => tx.closeRequest({ id: parent, at: 1 }));
+      await write((tx) => tx.requests.tryCloseRequest({ id: parent, at: 1 }));
       expect(await reply()).toMatchObject({ parentRequest: null });
     });
   });
@@ -90,16 +90,17 @@ export function testDeliveries({ read, write }: StoreKit): void {
       const { lead, worker } = await addPair();
       const { run, request, news } = await write(async (tx) => {
         const started = await startRun(tx, worker);
-        const [first] = await tx.listPending({ agentId: worker.id, limit: 1 });
+        const [first] = await tx.deliveries.listPending({ agentId: worker.id, limit: 1 });
         return { run: started, request: first?.messageId as string, news: await send(tx, { to: worker }) };
       });
       const change = { messageId: news, agentId: worker.id, runId: run.id };
       const stateOf = async (id: string): Promise<Delivery['state'] | undefined> =>
-        (await read((tx) => tx.listDeliveriesOfRun({ runId: run.id }))).find(({ messageId }) => messageId === id)
-          ?.state;
+        (await read((tx) => tx.deliveries.listDeliveriesOfRun({ runId: run.id }))).find(
+          ({ messageId }) => messageId === id,
+        )?.state;
       await write(async (tx) => {
-        expect(await tx.injectDelivery({ ...change, messageId: request })).toBe(1);
-        expect(await tx.injectDelivery(change)).toBe(1);
+        await tx.deliveries.injectDelivery({ ...change, messageId: request });
+        await tx.deliveries.injectDelivery(change);
       });
       return { lead, worker, run, request, news, change, stateOf };
     };
@@ -107,51 +108,53 @@ export function testDeliveries({ read, write }: StoreKit): void {
     test('waits no more, is listed in order and is injected once', async () => {
       const { worker, run, request, news, change } = await inject();
       expect(await pendingOf(worker)).toEqual([]);
-      const carried = await read((tx) => tx.listCarried({ runId: run.id }));
+      const carried = await read((tx) => tx.deliveries.listCarried({ runId: run.id }));
       expect(carried.map(({ messageId, state }) => [messageId, state])).toEqual([
         [request, 'injected'],
         [news, 'injected'],
       ]);
-      expect(await write((tx) => tx.injectDelivery({ ...change, runId: 'another' }))).toBe(0);
+      await expect(write((tx) => tx.deliveries.injectDelivery({ ...change, runId: 'another' }))).rejects.toMatchObject({
+        code: 'not_found',
+      });
     });
 
     test('is known by its authors', async () => {
       const { lead, run } = await inject();
-      expect(await read((tx) => tx.isCarrying({ runId: run.id, authorId: 'user' }))).toBe(true);
-      expect(await read((tx) => tx.isCarrying({ runId: run.id, authorId: lead.id }))).toBe(false);
-      await write((tx) => tx.endCarried({ runId: run.id, state: 'acknowledged' }));
-      expect(await read((tx) => tx.isCarrying({ runId: run.id, authorId: 'user' }))).toBe(false);
+      expect(await read((tx) => tx.deliveries.isCarrying({ runId: run.id, authorId: 'user' }))).toBe(true);
+      expect(await read((tx) => tx.deliveries.isCarrying({ runId: run.id, authorId: lead.id }))).toBe(false);
+      await write((tx) => tx.deliveries.endCarried({ runId: run.id, state: 'acknowledged' }));
+      expect(await read((tx) => tx.deliveries.isCarrying({ runId: run.id, authorId: 'user' }))).toBe(false);
     });
 
     test.each(['acknowledged', 'dead'] as const)('ends together as %s, and stays so', async (state) => {
       const { worker, run, request, news, change, stateOf } = await inject();
-      expect(await write((tx) => tx.endCarried({ runId: run.id, state }))).toBe(2);
+      expect(await write((tx) => tx.deliveries.endCarried({ runId: run.id, state }))).toBe(2);
       expect([await stateOf(request), await stateOf(news)]).toEqual([state, state]);
-      expect(await read((tx) => tx.listCarried({ runId: run.id }))).toEqual([]);
+      expect(await read((tx) => tx.deliveries.listCarried({ runId: run.id }))).toEqual([]);
       await write(async (tx) => {
-        expect(await tx.endCarried({ runId: run.id, state: 'dead' })).toBe(0);
-        expect(await tx.acknowledgeDelivery(change)).toBe(0);
-        expect(await tx.returnDelivery(change)).toBe(0);
-        expect(await tx.killDeliveriesTo({ agentId: worker.id })).toBe(0);
+        expect(await tx.deliveries.endCarried({ runId: run.id, state: 'dead' })).toBe(0);
+        await expect(tx.deliveries.acknowledgeDelivery(change)).rejects.toMatchObject({ code: 'not_found' });
+        await expect(tx.deliveries.returnDelivery(change)).rejects.toMatchObject({ code: 'not_found' });
+        expect(await tx.deliveries.killDeliveriesTo({ agentId: worker.id })).toBe(0);
       });
       expect(await stateOf(news)).toBe(state);
     });
 
     test('can be acknowledged or given back one by one', async () => {
       const { worker, run, request, news, change, stateOf } = await inject();
-      expect(await write((tx) => tx.acknowledgeDelivery({ ...change, messageId: request }))).toBe(1);
-      expect(await write((tx) => tx.returnDelivery(change))).toBe(1);
+      await write((tx) => tx.deliveries.acknowledgeDelivery({ ...change, messageId: request }));
+      await write((tx) => tx.deliveries.returnDelivery(change));
       expect(await stateOf(request)).toBe('acknowledged');
       expect(await stateOf(news)).toBeUndefined();
       expect(await pendingOf(worker)).toEqual([news]);
-      expect(await write((tx) => tx.endCarried({ runId: run.id, state: 'dead' }))).toBe(0);
+      expect(await write((tx) => tx.deliveries.endCarried({ runId: run.id, state: 'dead' }))).toBe(0);
     });
 
     test('is not killed by what kills the pending', async () => {
       const { worker, news, stateOf } = await inject();
       const pending = await write((tx) => send(tx, { to: worker }));
-      expect(await write((tx) => tx.killPendingDelivery({ messageId: news }))).toBe(0);
-      expect(await write((tx) => tx.killPendingDelivery({ messageId: pending }))).toBe(1);
+      expect(await write((tx) => tx.deliveries.killPendingDelivery({ messageId: news }))).toBe(0);
+      expect(await write((tx) => tx.deliveries.killPendingDelivery({ messageId: pending }))).toBe(1);
       expect(await stateOf(news)).toBe('injected');
       expect(await pendingOf(worker)).toEqual([]);
     });
@@ -162,7 +165,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
         await send(tx, { to: worker });
         return send(tx, { to: lead });
       });
-      expect(await write((tx) => tx.killDeliveriesTo({ agentId: worker.id }))).toBe(3);
+      expect(await write((tx) => tx.deliveries.killDeliveriesTo({ agentId: worker.id }))).toBe(3);
       expect([await stateOf(request), await stateOf(news)]).toEqual(['dead', 'dead']);
       expect(await pendingOf(worker)).toEqual([]);
       expect(await pendingOf(lead)).toEqual([mine]);
@@ -172,7 +175,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
   test('a pending delivery can be acknowledged at once', async () => {
     const { worker } = await addPair();
     const messageId = await write((tx) => send(tx, { to: worker, kind: 'request' }));
-    expect(await write((tx) => tx.acknowledgeDelivery({ messageId, agentId: worker.id }))).toBe(1);
+    await write((tx) => tx.deliveries.acknowledgeDelivery({ messageId, agentId: worker.id }));
     expect(await pendingOf(worker)).toEqual([]);
   });
 
@@ -180,7 +183,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
     const { worker } = await addPair();
     const messageId = await write((tx) => send(tx, { to: worker }));
     const twice = write((tx) =>
-      tx.insertDelivery({ messageId, agentId: worker.id, seq: 1, kind: 'news', round: 'free' }),
+      tx.deliveries.insertDelivery({ messageId, agentId: worker.id, seq: 1, kind: 'news', round: 'free' }),
     );
     await expect(twice).rejects.toThrow(/unique/i);
   });

@@ -1,38 +1,12 @@
 import { sql } from 'kysely';
-import type { Delivery, DeliveryKind, Round } from '../core/delivery.ts';
-import type { Message } from '../core/message.ts';
+import type { Delivery, Round } from '../core/delivery.ts';
 import type { Queries } from './query.ts';
-
-/** A delivery with its message and what decides which run carries it. */
-export interface DeliveryView extends Pick<Delivery, 'messageId' | 'seq' | 'state'> {
-  readonly deliveryKind: DeliveryKind;
-  readonly kind: Message['kind'];
-  readonly channelId: string;
-  readonly channelKind: 'public' | 'private' | 'dm';
-  readonly teamOf: string | null;
-  readonly threadId: string | null;
-  readonly authorId: string;
-  readonly text: string;
-  readonly inReplyTo: string | null;
-  readonly late: boolean;
-  readonly chainDepth: number;
-  readonly trace: string | null;
-  readonly payerId: string | null;
-  readonly authorKind: 'agent' | 'person' | 'system';
-  readonly authorName: string | null;
-  readonly authorHandle: string;
-  /** Its own id, for a broadcast whose replies are collected. */
-  readonly broadcast: string | null;
-  /** For a request: whether it still waits. */
-  readonly requestState: 'open' | 'closed' | null;
-  /** For a reply: the request that the asking run served, if that is still open. */
-  readonly parentRequest: string | null;
-}
+import type { Deliveries } from './tx.ts';
 
 /** As the column has them: what is below `held` can be carried, what is below `free` wakes nobody. */
 export const ROUNDS = { quiet: -1, free: 0, turn: 1, held: 2 } as const satisfies Record<Round, number>;
 
-export function deliveryQueries({ db, all, run, one }: Queries) {
+export function deliveryQueries({ db, all, one, count, put, run, change, attempt }: Queries): Deliveries {
   const views = () =>
     db
       .selectFrom('deliveries')
@@ -71,7 +45,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         'parent.messageId as parentRequest',
       ])
       .orderBy('deliveries.seq');
-  const insert = run((p: Omit<Delivery, 'state' | 'runId' | 'round'> & { readonly round: number }) =>
+  const insert = put((p: Omit<Delivery, 'state' | 'runId' | 'round'> & { readonly round: number }) =>
     db.insertInto('deliveries').values({
       messageId: p.messageId,
       agentId: p.agentId,
@@ -157,7 +131,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         .orderBy('deliveries.seq')
         .limit(p.limit),
     ),
-    countPendingNews: one((p: { agentId: string }) =>
+    countPendingNews: count((p: { agentId: string }) =>
       db
         .selectFrom('deliveries')
         .select((eb) => eb.fn.countAll<number>().as('n'))
@@ -172,7 +146,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
       views().where('deliveries.runId', '=', p.runId).where('deliveries.state', '=', 'injected'),
     ),
     listDeliveriesOfRun: all((p: { runId: string }) => views().where('deliveries.runId', '=', p.runId)),
-    injectDelivery: run((p: { messageId: string; agentId: string; runId: string }) =>
+    injectDelivery: change('pending delivery', (p: { messageId: string; agentId: string; runId: string }) =>
       db
         .updateTable('deliveries')
         .set({ state: 'injected', runId: p.runId })
@@ -180,7 +154,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         .where('agentId', '=', p.agentId)
         .where('state', '=', 'pending'),
     ),
-    acknowledgeDelivery: run((p: { messageId: string; agentId: string }) =>
+    acknowledgeDelivery: change('open delivery', (p: { messageId: string; agentId: string }) =>
       db
         .updateTable('deliveries')
         .set({ state: 'acknowledged' })
@@ -189,7 +163,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         .where('state', 'in', ['pending', 'injected']),
     ),
     /** For a request that is answered before a run carries it; one that is carried ends with its run, however often that is tried. */
-    acknowledgePending: run((p: { messageId: string; agentId: string }) =>
+    tryAcknowledgePending: attempt((p: { messageId: string; agentId: string }) =>
       db
         .updateTable('deliveries')
         .set({ state: 'acknowledged' })
@@ -197,7 +171,7 @@ export function deliveryQueries({ db, all, run, one }: Queries) {
         .where('agentId', '=', p.agentId)
         .where('state', '=', 'pending'),
     ),
-    returnDelivery: run((p: { messageId: string; agentId: string }) =>
+    returnDelivery: change('carried delivery', (p: { messageId: string; agentId: string }) =>
       db
         .updateTable('deliveries')
         .set({ state: 'pending', runId: null })

@@ -1,10 +1,22 @@
 import { sql } from 'kysely';
 import type { SkippedDocument, Source } from '../core/document.ts';
+import type { ChunkSearchQueries } from './chunk-search.ts';
+import type { ChunkQueries } from './chunks.ts';
 import type { Queries } from './query.ts';
+import type { Documents } from './tx.ts';
+import type { VectorQueries } from './vectors.ts';
 
 /** Sources and what is known of their documents. How a document is written, with its chunks, is in chunks.ts. */
-export function documentQueries({ db, all, one, run }: Queries) {
-  const putSkipped = run((p: SkippedDocument) =>
+export function documentQueries({
+  db,
+  all,
+  one,
+  value,
+  put,
+  change,
+  attempt,
+}: Queries): Omit<Documents, keyof ChunkQueries | keyof ChunkSearchQueries | keyof VectorQueries> {
+  const putSkipped = put((p: SkippedDocument) =>
     db
       .insertInto('skipped')
       .values({ source: p.source, sourceId: p.sourceId, version: p.version, reason: p.reason, at: p.at })
@@ -22,7 +34,7 @@ export function documentQueries({ db, all, one, run }: Queries) {
     getDocumentOf: one((p: { source: string; sourceId: string }) =>
       db.selectFrom('documents').selectAll().where('source', '=', p.source).where('sourceId', '=', p.sourceId),
     ),
-    getDocumentHash: one((p: { source: string; sourceId: string }) =>
+    getDocumentHash: value((p: { source: string; sourceId: string }) =>
       db.selectFrom('documents').select('hash').where('source', '=', p.source).where('sourceId', '=', p.sourceId),
     ),
     /** What a sync compares with what is there, in the order of the names. */
@@ -30,7 +42,7 @@ export function documentQueries({ db, all, one, run }: Queries) {
       db.selectFrom('documents').select(['sourceId', 'version']).where('source', '=', p.source).orderBy('sourceId'),
     ),
     /** Its content is the same, only what told so has changed. */
-    setDocumentVersion: run((p: { source: string; sourceId: string; version: string }) =>
+    setDocumentVersion: change('document', (p: { source: string; sourceId: string; version: string }) =>
       db
         .updateTable('documents')
         .set({ version: p.version })
@@ -48,7 +60,7 @@ export function documentQueries({ db, all, one, run }: Queries) {
         .orderBy('sourceId')
         .limit(p.limit),
     ),
-    listSourceCounts: all((_: object) =>
+    listSourceCounts: all(() =>
       db
         .selectFrom('documents')
         .select(['source', db.fn.countAll<number>().as('documents')])
@@ -56,15 +68,15 @@ export function documentQueries({ db, all, one, run }: Queries) {
         .orderBy('source'),
     ),
     putSkipped,
-    deleteSkipped: run((p: { source: string; sourceId: string }) =>
+    tryDeleteSkipped: attempt((p: { source: string; sourceId: string }) =>
       db.deleteFrom('skipped').where('source', '=', p.source).where('sourceId', '=', p.sourceId),
     ),
     listSkipped: all((p: { source: string }) =>
       db.selectFrom('skipped').selectAll().where('source', '=', p.source).orderBy('sourceId'),
     ),
     getSource: one((p: { name: string }) => db.selectFrom('sources').selectAll().where('name', '=', p.name)),
-    listSources: all((_: object) => db.selectFrom('sources').selectAll().orderBy('name')),
-    putSource: run((p: Source) =>
+    listSources: all(() => db.selectFrom('sources').selectAll().orderBy('name')),
+    putSource: put((p: Source) =>
       db
         .insertInto('sources')
         .values({
@@ -85,6 +97,6 @@ export function documentQueries({ db, all, one, run }: Queries) {
           })),
         ),
     ),
-    deleteSource: run((p: { name: string }) => db.deleteFrom('sources').where('name', '=', p.name)),
+    tryDeleteSource: attempt((p: { name: string }) => db.deleteFrom('sources').where('name', '=', p.name)),
   };
 }

@@ -8,7 +8,7 @@ export function testDoor({ read, write }: StoreKit): void {
   const FIRST = Number.MAX_SAFE_INTEGER;
   const addPerson = async (tx: Tx, { id }: Agent) => {
     const person = { id: `p-${id}`, handle: `Person-${id}`, handleKey: `person-${id}`, at: 3 };
-    await tx.insertPerson(person);
+    await tx.participants.insertPerson(person);
     return person;
   };
 
@@ -17,22 +17,30 @@ export function testDoor({ read, write }: StoreKit): void {
       const agents = [await addAgent(tx), await addAgent(tx), await addAgent(tx)];
       const somebody = await addPerson(tx, agents[0] as Agent);
       const ids = agents.map(({ id }) => `in-${id}`).sort();
-      for (const channelId of ids.slice(0, 2)) await tx.joinChannel({ channelId, participantId: somebody.id });
+      for (const channelId of ids.slice(0, 2))
+        await tx.channels.tryJoinChannel({ channelId, participantId: somebody.id });
       return { person: somebody, channels: ids };
     });
     const list = async (participantId: string | null, after: string, limit: number) =>
       (
         await read((tx) =>
-          tx.listChannels({ participantId: participantId ?? 'user', all: participantId === null, after, limit }),
+          tx.channels.listChannels({
+            participantId: participantId ?? 'user',
+            all: participantId === null,
+            after,
+            limit,
+          }),
         )
       ).map(({ id }) => id);
     expect(await list(person.id, '', 9)).toEqual(channels.slice(0, 2));
     expect(await list(person.id, '', 1)).toEqual([channels[0]]);
     expect(await list(person.id, channels[0] as string, 9)).toEqual([channels[1]]);
     expect(await list(null, '', 10_000)).toEqual(expect.arrayContaining(channels));
-    expect(await read((tx) => tx.getParticipantById({ id: person.id }))).toMatchObject({ handle: person.handle });
-    expect(await read((tx) => tx.getParticipantById({ id: 'nobody' }))).toBeNull();
-    const members = await read((tx) => tx.listMembers({ channelId: channels[0] as string }));
+    expect(await read((tx) => tx.participants.getParticipantById({ id: person.id }))).toMatchObject({
+      handle: person.handle,
+    });
+    expect(await read((tx) => tx.participants.getParticipantById({ id: 'nobody' }))).toBeNull();
+    const members = await read((tx) => tx.channels.listMembers({ channelId: channels[0] as string }));
     expect(members).toMatchObject([{ id: person.id, kind: 'person', handle: person.handle }]);
   });
 
@@ -40,26 +48,30 @@ export function testDoor({ read, write }: StoreKit): void {
     const [person, other] = await write(async (tx) => {
       const [agent, another] = [await addAgent(tx), await addAgent(tx)];
       const people = [await addPerson(tx, agent), await addPerson(tx, another)] as const;
-      for (const { id } of people) await tx.joinChannel({ channelId: `in-${agent.id}`, participantId: id });
+      for (const { id } of people) await tx.channels.tryJoinChannel({ channelId: `in-${agent.id}`, participantId: id });
       return people;
     });
-    expect(await read((tx) => tx.shareChannel({ a: person.id, b: other.id }))).toBe(true);
-    expect(await read((tx) => tx.shareChannel({ a: person.id, b: 'user' }))).toBe(false);
-    const shared = await read((tx) => tx.listSharedChannels({ a: person.id, b: other.id }));
+    expect(await read((tx) => tx.channels.shareChannel({ a: person.id, b: other.id }))).toBe(true);
+    expect(await read((tx) => tx.channels.shareChannel({ a: person.id, b: 'user' }))).toBe(false);
+    const shared = await read((tx) => tx.channels.listSharedChannels({ a: person.id, b: other.id }));
     expect(shared).toHaveLength(1);
-    expect(await read((tx) => tx.listSharedChannels({ a: person.id, b: 'user' }))).toEqual([]);
+    expect(await read((tx) => tx.channels.listSharedChannels({ a: person.id, b: 'user' }))).toEqual([]);
   });
 
   test('participants page by handle, without the daemon', async () => {
     const person = await write(async (tx) => addPerson(tx, await addAgent(tx)));
-    const all = (await read((tx) => tx.listParticipants({ after: '', limit: 10_000 }))).map(({ id }) => id);
+    const all = (await read((tx) => tx.participants.listParticipants({ after: '', limit: 10_000 }))).map(
+      ({ id }) => id,
+    );
     expect(all).toEqual(expect.arrayContaining(['user', person.id]));
     expect(all).not.toContain('system');
     const before = all[all.indexOf(person.id) - 1] as string;
-    const { handleKey } = (await read((tx) => tx.listParticipants({ after: '', limit: 10_000 }))).find(
+    const { handleKey } = (await read((tx) => tx.participants.listParticipants({ after: '', limit: 10_000 }))).find(
       ({ id }) => id === before,
     ) as { handleKey: string };
-    expect(await read((tx) => tx.listParticipants({ after: handleKey, limit: 1 }))).toMatchObject([{ id: person.id }]);
+    expect(await read((tx) => tx.participants.listParticipants({ after: handleKey, limit: 1 }))).toMatchObject([
+      { id: person.id },
+    ]);
   });
 
   describe('messages as people read them', () => {
@@ -70,12 +82,12 @@ export function testDoor({ read, write }: StoreKit): void {
         await send(tx, { to: agent, kind: 'request' }),
       ]);
       const page = (before: number) =>
-        read((tx) => tx.listChannelMessages({ channelId: `in-${agent.id}`, before, limit: 1 }));
+        read((tx) => tx.messages.listChannelMessages({ channelId: `in-${agent.id}`, before, limit: 1 }));
       const [newest] = await page(FIRST);
       const open = { id: request, handle: 'user', requestState: 'open', recipientId: agent.id };
       expect(newest).toMatchObject(open);
       expect(await page(newest?.seq as number)).toMatchObject([{ id: news, requestState: null, recipientId: null }]);
-      expect(await read((tx) => tx.getMessageView({ id: request as string }))).toEqual(newest);
+      expect(await read((tx) => tx.messages.getMessageView({ id: request as string }))).toEqual(newest);
     });
 
     test("in an inbox are those that others wrote in a participant's DMs, newest first", async () => {
@@ -83,7 +95,7 @@ export function testDoor({ read, write }: StoreKit): void {
         const agent = await addAgent(tx);
         const other = await addAgent(tx);
         const somebody = await addPerson(tx, agent);
-        await tx.joinChannel({ channelId: `in-${agent.id}`, participantId: somebody.id });
+        await tx.channels.tryJoinChannel({ channelId: `in-${agent.id}`, participantId: somebody.id });
         const mail = { to: agent, from: agent.id };
         const ids = [await send(tx, mail), await send(tx, mail)];
         await send(tx, { to: agent, from: somebody.id });
@@ -91,7 +103,7 @@ export function testDoor({ read, write }: StoreKit): void {
         return { person: somebody, sent: ids };
       });
       const inbox = (before: number, limit: number) =>
-        read((tx) => tx.listInbox({ participantId: person.id, before, limit }));
+        read((tx) => tx.messages.listInbox({ participantId: person.id, before, limit }));
       const all = await inbox(FIRST, 9);
       expect(all.map(({ id }) => id)).toEqual(sent.toReversed());
       expect(await inbox(all[0]?.seq as number, 1)).toEqual(all.slice(1));
@@ -105,7 +117,7 @@ export function testDoor({ read, write }: StoreKit): void {
         return { lead: root, worker: child, ids: [await send(tx, mail), await send(tx, mail)] as const };
       });
       const questions = async () =>
-        (await read((tx) => tx.listOpenQuestions({ participantId: worker.id, before: FIRST, limit: 9 }))).map(
+        (await read((tx) => tx.messages.listOpenQuestions({ participantId: worker.id, before: FIRST, limit: 9 }))).map(
           ({ id }) => id,
         );
       expect(await questions()).toEqual([ids[1], ids[0]]);
@@ -125,8 +137,8 @@ export function testDoor({ read, write }: StoreKit): void {
       }
       return { agent: made, runs: all };
     });
-    const list = (change: Partial<Parameters<Tx['listRuns']>[0]>) =>
-      read((tx) => tx.listRuns({ agentId: agent.id, state: null, before: null, limit: 9, ...change }));
+    const list = (change: Partial<Parameters<Tx['runs']['listRuns']>[0]>) =>
+      read((tx) => tx.runs.listRuns({ agentId: agent.id, state: null, before: null, limit: 9, ...change }));
     const all = await list({});
     expect(all.map(({ id, handle }) => [id, handle])).toEqual(runs.map((id) => [id, agent.handle]));
     expect(await list({ state: 'running' })).toEqual(all.slice(0, 1));
@@ -139,11 +151,11 @@ export function testDoor({ read, write }: StoreKit): void {
     const { person, token } = await write(async (tx) => {
       const somebody = await addPerson(tx, await addAgent(tx));
       const made = { id: `t-${somebody.id}`, hash: `h-${somebody.id}`, participantId: somebody.id, label: 'laptop' };
-      await tx.insertToken({ ...made, createdAt: 5 });
+      await tx.tokens.insertToken({ ...made, createdAt: 5 });
       return { person: somebody, token: made };
     });
-    const owner = () => read((tx) => tx.getTokenOwner({ hash: token.hash }));
-    const listed = async () => (await read((tx) => tx.listTokens({}))).find(({ id }) => id === token.id);
+    const owner = () => read((tx) => tx.tokens.getTokenOwner({ hash: token.hash }));
+    const listed = async () => (await read((tx) => tx.tokens.listTokens())).find(({ id }) => id === token.id);
     expect(await owner()).toMatchObject({ id: person.id, kind: 'person' });
     expect(await listed()).toEqual({
       id: token.id,
@@ -152,38 +164,39 @@ export function testDoor({ read, write }: StoreKit): void {
       createdAt: 5,
       revokedAt: null,
     });
-    expect(await write((tx) => tx.revokeToken({ id: token.id, at: 9 }))).toBe(1);
-    expect(await write((tx) => tx.revokeToken({ id: token.id, at: 10 }))).toBe(0);
+    expect(await write((tx) => tx.tokens.tryRevokeToken({ id: token.id, at: 9 }))).toBe(true);
+    expect(await write((tx) => tx.tokens.tryRevokeToken({ id: token.id, at: 10 }))).toBe(false);
     expect(await owner()).toBeNull();
     expect(await listed()).toMatchObject({ revokedAt: 9 });
   });
 
   test('what a post was answered is kept once, until it is old', async () => {
     const post = { participantId: 'user', key: 'k', request: 'r', status: 201, response: { a: 1 }, createdAt: 10 };
-    await write((tx) => tx.insertPost(post));
-    await expect(write((tx) => tx.insertPost(post))).rejects.toThrow(/unique/i);
-    const get = () => read((tx) => tx.getPost({ participantId: 'user', key: 'k' }));
-    expect(await write((tx) => tx.prunePosts({ before: 10, limit: 9 }))).toBe(0);
+    await write((tx) => tx.idempotency.insertResponse(post));
+    await expect(write((tx) => tx.idempotency.insertResponse(post))).rejects.toThrow(/unique/i);
+    const get = () => read((tx) => tx.idempotency.getResponse({ participantId: 'user', key: 'k' }));
+    expect(await write((tx) => tx.retention.pruneResponses({ before: 10, limit: 9 }))).toBe(0);
     expect(await get()).toEqual(post);
-    expect(await write((tx) => tx.prunePosts({ before: 11, limit: 9 }))).toBe(1);
+    expect(await write((tx) => tx.retention.pruneResponses({ before: 11, limit: 9 }))).toBe(1);
     expect(await get()).toBeNull();
   });
 
   test('old events can be deleted, and numbers are not given again', async () => {
-    const append = (at: number) => write((tx) => tx.appendEvent({ type: 'test', at, data: {} }));
-    const deleteAll = () => write((tx) => tx.pruneEvents({ before: Number.MAX_SAFE_INTEGER, limit: 100_000 }));
+    const append = (at: number) => write((tx) => tx.events.appendEvent({ type: 'test', at, data: {} }));
+    const deleteAll = () =>
+      write((tx) => tx.retention.pruneEvents({ before: Number.MAX_SAFE_INTEGER, limit: 100_000 }));
     await deleteAll();
-    const after = await read((tx) => tx.getEventCounter({}));
+    const after = await read((tx) => tx.events.getEventCounter());
     for (const at of [-3, -2, -1]) await append(at);
-    expect(await write((tx) => tx.pruneEvents({ before: -1, limit: 9 }))).toBe(2);
+    expect(await write((tx) => tx.retention.pruneEvents({ before: -1, limit: 9 }))).toBe(2);
     expect(await append(1)).toBe(after + 4);
-    const left = await read((tx) => tx.listEvents({ after, limit: 9 }));
+    const left = await read((tx) => tx.events.listEvents({ after, limit: 9 }));
     expect(left.map(({ seq }) => seq)).toEqual([after + 3, after + 4]);
     await deleteAll();
     expect(await deleteAll()).toBe(0);
-    expect(await read((tx) => tx.listEvents({ after: 0, limit: 1 }))).toEqual([]);
+    expect(await read((tx) => tx.events.listEvents({ after: 0, limit: 1 }))).toEqual([]);
     expect(await append(1)).toBe(after + 5);
-    const [oldest] = await read((tx) => tx.listEvents({ after: 0, limit: 1 }));
-    expect(await read((tx) => tx.getOldestEvent({}))).toEqual({ seq: oldest?.seq });
+    const [oldest] = await read((tx) => tx.events.listEvents({ after: 0, limit: 1 }));
+    expect(await read((tx) => tx.events.getOldestEvent())).toBe(oldest?.seq);
   });
 }

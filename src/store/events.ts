@@ -1,6 +1,7 @@
 import type { BatchState } from './commits.ts';
 import type { Queries } from './query.ts';
 import type { EventRow } from './schema.ts';
+import type { Events } from './tx.ts';
 
 export interface NewEvent {
   readonly type: string;
@@ -10,10 +11,12 @@ export interface NewEvent {
   readonly data: object;
 }
 
-export function eventQueries({ db, one, run, all }: Queries, batch: BatchState) {
-  const last = one((_: object) => db.selectFrom('events').select((eb) => eb.fn.max('seq').as('seq')));
-  const counter = one((_: object) => db.selectFrom('counters').select('value').where('name', '=', 'event'));
-  const insert = run((p: EventRow) =>
+export type StoredEvent = EventRow;
+
+export function eventQueries({ db, value, put, all }: Queries, batch: BatchState): Events {
+  const last = value(() => db.selectFrom('events').select((eb) => eb.fn.max('seq').as('seq')));
+  const counter = value(() => db.selectFrom('counters').select('value').where('name', '=', 'event'));
+  const insert = put((p: EventRow) =>
     db.insertInto('events').values({
       seq: p.seq,
       type: p.type,
@@ -38,9 +41,9 @@ export function eventQueries({ db, one, run, all }: Queries, batch: BatchState) 
       });
       return seq;
     },
-    getEventCounter: async (_: object): Promise<number> => (await last({}))?.seq ?? (await counter({}))?.value ?? 0,
+    getEventCounter: async () => (await last()) ?? (await counter()) ?? 0,
     /** The number of the oldest event that is kept; null when none is. */
-    getOldestEvent: one((_: object) => db.selectFrom('events').select((eb) => eb.fn.min('seq').as('seq'))),
+    getOldestEvent: value(() => db.selectFrom('events').select((eb) => eb.fn.min('seq').as('seq'))),
     listEvents: all((p: { after: number; limit: number }) =>
       db.selectFrom('events').selectAll().where('seq', '>', p.after).orderBy('seq').limit(p.limit),
     ),

@@ -1,9 +1,9 @@
+import { createTx } from './create-tx.ts';
 import { indexedColumns, indexedWords } from './fulltext.ts';
 import { migrate } from './migrate.ts';
 import { scoped } from './passages.ts';
 import { createQueries, type Engine, type Execute, type Queries } from './query.ts';
 import type { Finishing } from './snapshot.ts';
-import { createTx } from './tx.ts';
 
 /** What the numbers of events leap by, so that none from after the backup is given again, to another event. */
 const EVENT_LEAP = 1_000_000_000;
@@ -17,7 +17,7 @@ export async function finishLoad(execute: Execute, engine: Engine, finishing: Fi
   await indexChunks(queries, finishing);
   const tx = createTx(engine, execute, { seq: 0, runnable: false });
   // Whoever follows the log with a number from before hears that it is gone, and reads the state again.
-  const last = await tx.getEventCounter({});
+  const last = await tx.events.getEventCounter();
   await execute('delete from events', []);
   await execute(`update counters set value = ${last + EVENT_LEAP} where name = 'event'`, []);
   // These are processes of another time, perhaps of another machine.
@@ -25,7 +25,7 @@ export async function finishLoad(execute: Execute, engine: Engine, finishing: Fi
   const { move } = finishing;
   if (move) {
     const [from, to] = [`${move.from}/workspaces`, `${move.to}/workspaces`];
-    await tx.moveDirectory({ nodeId: move.nodeId, from, to });
+    await tx.workspaces.moveDirectory({ nodeId: move.nodeId, from, to });
   }
 }
 

@@ -23,25 +23,49 @@ interface Move {
   readonly run: (tx: Tx, item: Item) => Promise<number>;
 }
 
+/** How many rows a change matched that throws where it matches none. */
+function once(change: Promise<void>): Promise<number> {
+  return change.then(
+    () => 1,
+    (error: { code?: string }) => {
+      if (error.code !== 'not_found') throw error;
+      return 0;
+    },
+  );
+}
+
 /** The only ways of a delivery: forward, except that what was injected can be returned. */
 const moves = {
-  inject: { from: ['pending'], to: 'injected', run: (tx, item) => tx.injectDelivery(item) },
-  return: { from: ['injected'], to: 'pending', run: (tx, item) => tx.returnDelivery(item) },
-  acknowledge: { from: ['pending', 'injected'], to: 'acknowledged', run: (tx, item) => tx.acknowledgeDelivery(item) },
-  acknowledgePending: { from: ['pending'], to: 'acknowledged', run: (tx, item) => tx.acknowledgePending(item) },
-  kill: { from: ['pending'], to: 'dead', run: (tx, item) => tx.killPendingDelivery(item) },
-  killAll: { from: ['pending', 'injected'], to: 'dead', all: true, run: (tx, item) => tx.killDeliveriesTo(item) },
+  inject: { from: ['pending'], to: 'injected', run: (tx, item) => once(tx.deliveries.injectDelivery(item)) },
+  return: { from: ['injected'], to: 'pending', run: (tx, item) => once(tx.deliveries.returnDelivery(item)) },
+  acknowledge: {
+    from: ['pending', 'injected'],
+    to: 'acknowledged',
+    run: (tx, item) => once(tx.deliveries.acknowledgeDelivery(item)),
+  },
+  acknowledgePending: {
+    from: ['pending'],
+    to: 'acknowledged',
+    run: async (tx, item) => Number(await tx.deliveries.tryAcknowledgePending(item)),
+  },
+  kill: { from: ['pending'], to: 'dead', run: (tx, item) => tx.deliveries.killPendingDelivery(item) },
+  killAll: {
+    from: ['pending', 'injected'],
+    to: 'dead',
+    all: true,
+    run: (tx, item) => tx.deliveries.killDeliveriesTo(item),
+  },
   complete: {
     from: ['injected'],
     to: 'acknowledged',
     all: true,
-    run: (tx, { runId }) => tx.endCarried({ runId, state: 'acknowledged' }),
+    run: (tx, { runId }) => tx.deliveries.endCarried({ runId, state: 'acknowledged' }),
   },
   fail: {
     from: ['injected'],
     to: 'dead',
     all: true,
-    run: (tx, { runId }) => tx.endCarried({ runId, state: 'dead' }),
+    run: (tx, { runId }) => tx.deliveries.endCarried({ runId, state: 'dead' }),
   },
 } satisfies Record<string, Move>;
 
@@ -81,14 +105,14 @@ export function testInvariants({ read, write, shared }: StoreKit): void {
   async function expectInStore({ messageId, agentId, runId, state, open }: Item): Promise<void> {
     await read(async (tx) => {
       const [pending, carried, ofRun] = [
-        await tx.listPending({ agentId, limit: ITEMS }),
-        await tx.listCarried({ runId }),
-        await tx.listDeliveriesOfRun({ runId }),
+        await tx.deliveries.listPending({ agentId, limit: ITEMS }),
+        await tx.deliveries.listCarried({ runId }),
+        await tx.deliveries.listDeliveriesOfRun({ runId }),
       ].map((views) => views.find((view) => view.messageId === messageId));
       expect(pending?.state).toBe(state === 'pending' ? state : undefined);
       expect(carried?.state).toBe(state === 'injected' ? state : undefined);
       if (ofRun) expect(ofRun.state).toBe(state);
-      expect((await tx.getRequest({ id: messageId }))?.state).toBe(open ? 'open' : 'closed');
+      expect((await tx.requests.getRequest({ id: messageId }))?.state).toBe(open ? 'open' : 'closed');
     });
   }
 }
@@ -99,7 +123,7 @@ async function createItems(tx: Tx): Promise<Item[]> {
   for (let i = 0; i < 2; i++) {
     const agent: Agent = await addAgent(tx);
     const { id: agentId, treeId, nodeId } = agent;
-    const run: Run = await tx.insertOpenRun({ agentId, treeId, nodeId, now: 0 });
+    const run: Run = await tx.runs.insertOpenRun({ agentId, treeId, nodeId, now: 0 });
     for (let n = 0; n < ITEMS / 2; n++) {
       const messageId = await send(tx, { to: agent, kind: 'request' });
       items.push({ messageId, agentId, runId: run.id, state: 'pending', open: true });
@@ -112,7 +136,7 @@ async function createItems(tx: Tx): Promise<Item[]> {
 async function perform(tx: Tx, item: Item, { action, fails }: Step): Promise<number> {
   const changed =
     action === 'close'
-      ? Number((await tx.closeRequest({ id: item.messageId, at: 1 })) !== null)
+      ? Number((await tx.requests.tryCloseRequest({ id: item.messageId, at: 1 })) !== null)
       : await moves[action].run(tx, item);
   if (fails) throw new Error(String(changed));
   return changed;

@@ -1,8 +1,11 @@
 import type { BatchState } from './commits.ts';
 import type { Queries } from './query.ts';
+import type { Runs } from './tx.ts';
+
+export type LeaseQueries = Pick<Runs, 'setDeaths' | 'clearDeaths' | 'renewLeases' | 'listLeased' | 'shiftWaits'>;
 
 /** Leases of runs under way, the deaths of daemons that runs were under way at, and waits when the clock is set. */
-export function leaseQueries({ db, all, run }: Queries, batch: BatchState) {
+export function leaseQueries({ db, all, run, change }: Queries, batch: BatchState): LeaseQueries {
   const shiftRests = run((p: { nodeId: string; by: number; now: number }) =>
     db
       .updateTable('agents')
@@ -23,7 +26,7 @@ export function leaseQueries({ db, all, run }: Queries, batch: BatchState) {
   );
 
   return {
-    setDeaths: run((p: { id: string; deaths: number; deathsEver: number; records: number }) =>
+    setDeaths: change('run', (p: { id: string; deaths: number; deathsEver: number; records: number }) =>
       db
         .updateTable('runs')
         .set({ deaths: p.deaths, deathsEver: p.deathsEver, recordsAtDeath: p.records })
@@ -47,7 +50,7 @@ export function leaseQueries({ db, all, run }: Queries, batch: BatchState) {
         .where('leaseUntil', 'is not', null),
     ),
     /** Every run under way that has a lease, on any node. */
-    listLeased: all((_: object) =>
+    listLeased: all(() =>
       db.selectFrom('runs').selectAll().where('state', '=', 'running').where('leaseUntil', 'is not', null),
     ),
     /** The clock was set back: what waits on the node waits as long as before, and no turn of a channel begins in the future. */

@@ -12,16 +12,16 @@ export function testMemory({ read, write }: StoreKit): void {
     const id = randomUUID();
     const row = { id, ownerId, label, labelKey: label.toLowerCase(), text: 'old', version: 1, open: false };
     const block: Block = { ...row, createdAt: 1, updatedAt: 1, deletedAt: null, ...change };
-    await tx.insertBlock(block);
-    await tx.insertBlockChange({ blockId: id, version: 1, text: block.text, changedBy: ownerId, at: 1 });
+    await tx.memory.insertBlock(block);
+    await tx.memory.insertBlockChange({ blockId: id, version: 1, text: block.text, changedBy: ownerId, at: 1 });
     return block;
   };
 
   const addPassage = async (tx: Tx, agent: Agent, content: string, change: { at?: number; tags?: string[] } = {}) => {
     const id = randomUUID();
-    const seq = await tx.appendEvent({ type: 'passage_stored', at: 1, data: {} });
+    const seq = await tx.events.appendEvent({ type: 'passage_stored', at: 1, data: {} });
     const small = content.toLowerCase();
-    await tx.insertPassage({
+    await tx.memory.insertPassage({
       agentId: agent.id,
       seq,
       id,
@@ -38,16 +38,18 @@ export function testMemory({ read, write }: StoreKit): void {
     const agent = await write((tx) => addAgent(tx));
     const block = await write((tx) => addBlock(tx, agent.id, 'Mood'));
     const change = { id: block.id, text: 'new', at: 2, deletedAt: null };
-    expect(await write((tx) => tx.updateBlock({ ...change, before: 1, version: 2 }))).toBe(1);
-    expect(await write((tx) => tx.updateBlock({ ...change, before: 1, version: 2 }))).toBe(0);
-    const get = () => read((tx) => tx.getBlockOf({ ownerId: agent.id, labelKey: 'mood' }));
+    expect(await write((tx) => tx.memory.tryUpdateBlock({ ...change, before: 1, version: 2 }))).toBe(true);
+    expect(await write((tx) => tx.memory.tryUpdateBlock({ ...change, before: 1, version: 2 }))).toBe(false);
+    const get = () => read((tx) => tx.memory.getBlockOf({ ownerId: agent.id, labelKey: 'mood' }));
     expect(await get()).toEqual({ ...block, text: 'new', version: 2, updatedAt: 2, owner: agent.handle });
     await expect(write((tx) => addBlock(tx, agent.id, 'MOOD'))).rejects.toThrow(/unique/i);
 
-    await write((tx) => tx.updateBlock({ id: block.id, before: 2, version: 3, text: '', at: 3, deletedAt: 3 }));
+    await write((tx) =>
+      tx.memory.tryUpdateBlock({ id: block.id, before: 2, version: 3, text: '', at: 3, deletedAt: 3 }),
+    );
     expect(await get()).toMatchObject({ deletedAt: 3, version: 3 });
-    expect(await read((tx) => tx.getSeenBlock({ readerId: agent.id, labelKey: 'mood' }))).toBeNull();
-    expect(await read((tx) => tx.listSeenBlocks({ readerId: agent.id }))).toEqual([]);
+    expect(await read((tx) => tx.memory.getSeenBlock({ readerId: agent.id, labelKey: 'mood' }))).toBeNull();
+    expect(await read((tx) => tx.memory.listSeenBlocks({ readerId: agent.id }))).toEqual([]);
   });
 
   test('a block is seen by its owner and by those with whom it is shared', async () => {
@@ -56,12 +58,12 @@ export function testMemory({ read, write }: StoreKit): void {
     );
     const [own, shared] = await write(async (tx) => {
       const blocks = [await addBlock(tx, reader.id, 'own'), await addBlock(tx, owner.id, 'plan', { createdAt: 2 })];
-      await tx.insertBlockReader({ blockId: blocks[1]?.id as string, agentId: reader.id });
-      await tx.setBlockOpen({ id: blocks[1]?.id as string, open: true });
+      await tx.memory.insertBlockReader({ blockId: blocks[1]?.id as string, agentId: reader.id });
+      await tx.memory.setBlockOpen({ id: blocks[1]?.id as string, open: true });
       return blocks as [Block, Block];
     });
     const labels = async (readerId: string) =>
-      (await read((tx) => tx.listSeenBlocks({ readerId }))).map(({ label, owner: by }) => [label, by]);
+      (await read((tx) => tx.memory.listSeenBlocks({ readerId }))).map(({ label, owner: by }) => [label, by]);
     expect(await labels(owner.id)).toEqual([['plan', owner.handle]]);
     expect(await labels(other.id)).toEqual([]);
     const both = [
@@ -69,28 +71,29 @@ export function testMemory({ read, write }: StoreKit): void {
       ['plan', owner.handle],
     ];
     expect(await labels(reader.id)).toEqual(both);
-    const seen = await read((tx) => tx.getSeenBlock({ readerId: reader.id, labelKey: 'plan' }));
+    const seen = await read((tx) => tx.memory.getSeenBlock({ readerId: reader.id, labelKey: 'plan' }));
     expect(seen).toMatchObject({ id: shared.id, open: true });
-    expect(await read((tx) => tx.listBlockReaders({ blockId: shared.id }))).toEqual([
+    expect(await read((tx) => tx.memory.listBlockReaders({ blockId: shared.id }))).toEqual([
       { id: reader.id, handle: reader.handle },
     ]);
-    expect(await read((tx) => tx.listBlockReaders({ blockId: own.id }))).toEqual([]);
-    expect(await write((tx) => tx.deleteBlockReaders({ blockId: shared.id }))).toBe(1);
+    expect(await read((tx) => tx.memory.listBlockReaders({ blockId: own.id }))).toEqual([]);
+    expect(await write((tx) => tx.memory.deleteBlockReaders({ blockId: shared.id }))).toBe(1);
     expect(await labels(reader.id)).toEqual([['own', reader.handle]]);
   });
 
   test('every change of a block is kept', async () => {
     const agent = await write((tx) => addAgent(tx));
     const { id } = await write((tx) => addBlock(tx, agent.id, 'mood'));
-    await write((tx) => tx.insertBlockChange({ blockId: id, version: 2, text: null, changedBy: 'user', at: 5 }));
-    const list = (before: number, limit: number) => read((tx) => tx.listBlockChanges({ blockId: id, before, limit }));
+    await write((tx) => tx.memory.insertBlockChange({ blockId: id, version: 2, text: null, changedBy: 'user', at: 5 }));
+    const list = (before: number, limit: number) =>
+      read((tx) => tx.memory.listBlockChanges({ blockId: id, before, limit }));
     const first = { blockId: id, version: 1, text: 'old', changedBy: agent.id, at: 1, by: agent.handle };
     const second = { blockId: id, version: 2, text: null, changedBy: 'user', at: 5, by: 'user' };
     expect(await list(Number.MAX_SAFE_INTEGER, 9)).toEqual([second, first]);
     expect(await list(2, 9)).toEqual([first]);
     expect(await list(99, 1)).toEqual([second]);
-    expect(await read((tx) => tx.getBlockChange({ blockId: id, version: 1 }))).toMatchObject({ text: 'old' });
-    expect(await read((tx) => tx.getBlockChange({ blockId: id, version: 9 }))).toBeNull();
+    expect(await read((tx) => tx.memory.getBlockChange({ blockId: id, version: 1 }))).toMatchObject({ text: 'old' });
+    expect(await read((tx) => tx.memory.getBlockChange({ blockId: id, version: 9 }))).toBeNull();
   });
 
   test('passages are listed newest first, by tag and by date', async () => {
@@ -102,7 +105,7 @@ export function testMemory({ read, write }: StoreKit): void {
     ]);
     await write(async (tx) => addPassage(tx, await addAgent(tx), 'not mine', { at: 20, tags: ['y'] }));
     const page = { agentId: agent.id, ...EVER, before: Number.MAX_SAFE_INTEGER, limit: 9 };
-    const list = (change: object) => read((tx) => tx.listPassages({ ...page, ...change }));
+    const list = (change: object) => read((tx) => tx.memory.listPassages({ ...page, ...change }));
     const ids = async (change: object) => (await list(change)).map(({ id }) => id);
     expect(await ids({})).toEqual([c, b, a]);
     expect(await ids({ limit: 1 })).toEqual([c]);
@@ -123,7 +126,7 @@ export function testMemory({ read, write }: StoreKit): void {
     ]);
     await write((tx) => addPassage(tx, other, 'apple pear'));
     const find = async (words: string[], change: object = {}) =>
-      (await read((tx) => tx.findPassages({ agentId: agent.id, ...EVER, words, limit: 9, ...change }))).map(
+      (await read((tx) => tx.memory.findPassages({ agentId: agent.id, ...EVER, words, limit: 9, ...change }))).map(
         ({ id }) => id,
       );
     const found = await find(['apple', 'pear']);
@@ -146,7 +149,7 @@ export function testMemory({ read, write }: StoreKit): void {
       await addPassage(tx, agent, 'Ärger in ÖSTERREICH'),
     ]);
     const find = async (text: string) =>
-      (await read((tx) => tx.findPassagesContaining({ agentId: agent.id, ...EVER, text, limit: 9 }))).map(
+      (await read((tx) => tx.memory.findPassagesContaining({ agentId: agent.id, ...EVER, text, limit: 9 }))).map(
         ({ id }) => id,
       );
     expect(await find('100%')).toEqual([percent]);
@@ -161,11 +164,11 @@ export function testMemory({ read, write }: StoreKit): void {
   test('a deleted passage is not found again', async () => {
     const [agent, other] = await write(async (tx) => [await addAgent(tx), await addAgent(tx)] as const);
     const id = await write((tx) => addPassage(tx, agent, 'gone soon'));
-    expect(await read((tx) => tx.getPassage({ agentId: agent.id, id }))).toMatchObject({ content: 'gone soon' });
-    expect(await read((tx) => tx.getPassage({ agentId: other.id, id }))).toBeNull();
-    expect(await write((tx) => tx.deletePassage({ agentId: other.id, id }))).toBe(0);
-    expect(await write((tx) => tx.deletePassage({ agentId: agent.id, id }))).toBe(1);
+    expect(await read((tx) => tx.memory.getPassage({ agentId: agent.id, id }))).toMatchObject({ content: 'gone soon' });
+    expect(await read((tx) => tx.memory.getPassage({ agentId: other.id, id }))).toBeNull();
+    expect(await write((tx) => tx.memory.tryDeletePassage({ agentId: other.id, id }))).toBe(false);
+    expect(await write((tx) => tx.memory.tryDeletePassage({ agentId: agent.id, id }))).toBe(true);
     const find = { agentId: agent.id, ...EVER, words: ['gone'], limit: 9 };
-    expect(await read((tx) => tx.findPassages(find))).toEqual([]);
+    expect(await read((tx) => tx.memory.findPassages(find))).toEqual([]);
   });
 }

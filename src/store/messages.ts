@@ -1,15 +1,9 @@
 import type { Message } from '../core/message.ts';
 import type { Queries } from './query.ts';
+import type { ReactionQueries } from './reactions.ts';
+import type { Messages } from './tx.ts';
 
-/** A message as people read it. */
-export interface MessageView extends Message {
-  readonly handle: string;
-  /** For a request: whether it still waits, and for whom. */
-  readonly requestState: 'open' | 'closed' | null;
-  readonly recipientId: string | null;
-}
-
-export function messageQueries({ db, all, one, run }: Queries) {
+export function messageQueries({ db, all, one, put, change }: Queries): Omit<Messages, keyof ReactionQueries> {
   const views = () =>
     db
       .selectFrom('messages')
@@ -44,7 +38,7 @@ export function messageQueries({ db, all, one, run }: Queries) {
         .orderBy('messages.seq', 'desc')
         .limit(p.limit),
     ),
-    insertMessage: run((p: Omit<Message, 'inboxOf' | 'editedAt' | 'deletedAt'>) =>
+    insertMessage: put((p: Omit<Message, 'inboxOf' | 'editedAt' | 'deletedAt'>) =>
       db.insertInto('messages').values((eb) => ({
         id: p.id,
         seq: p.seq,
@@ -90,10 +84,10 @@ export function messageQueries({ db, all, one, run }: Queries) {
         .orderBy('messages.seq', 'desc')
         .limit(p.limit),
     ),
-    editMessage: run((p: { id: string; text: string; at: number }) =>
+    editMessage: change('message', (p: { id: string; text: string; at: number }) =>
       db.updateTable('messages').set({ text: p.text, editedAt: p.at }).where('id', '=', p.id),
     ),
-    deleteMessage: run((p: { id: string; at: number }) =>
+    deleteMessage: change('message', (p: { id: string; at: number }) =>
       db.updateTable('messages').set({ text: '', deletedAt: p.at }).where('id', '=', p.id),
     ),
     listReplies: all((p: { id: string }) => views().where('inReplyTo', '=', p.id).orderBy('messages.seq')),

@@ -24,15 +24,15 @@ export function testNodes({ read, write }: StoreKit): void {
   test('a node registers once and is seen again; agents of a node that never registered are listed too', async () => {
     const [id, stranger] = [randomUUID(), randomUUID()];
     await write(async (tx) => {
-      await tx.seeNode({ id, name: 'host', home: '/a', seenAt: 1 });
-      await tx.seeNode({ id, name: 'host-2', home: '/b', seenAt: 2 });
+      await tx.nodes.seeNode({ id, name: 'host', home: '/a', seenAt: 1 });
+      await tx.nodes.seeNode({ id, name: 'host-2', home: '/b', seenAt: 2 });
       await addAgent(tx, { nodeId: id });
       await addAgent(tx, { nodeId: stranger });
       await addAgent(tx, { nodeId: stranger, terminatedAt: 1 });
     });
-    expect(await read((tx) => tx.getNode({ id }))).toEqual({ id, name: 'host-2', home: '/b', seenAt: 2 });
-    expect(await read((tx) => tx.getNode({ id: stranger }))).toBeNull();
-    const nodes = (await read((tx) => tx.listNodes({}))).filter((node) => node.id === id || node.id === stranger);
+    expect(await read((tx) => tx.nodes.getNode({ id }))).toEqual({ id, name: 'host-2', home: '/b', seenAt: 2 });
+    expect(await read((tx) => tx.nodes.getNode({ id: stranger }))).toBeNull();
+    const nodes = (await read((tx) => tx.nodes.listNodes())).filter((node) => node.id === id || node.id === stranger);
     expect(nodes).toEqual([
       { id, name: 'host-2', home: '/b', seenAt: 2, agents: 1 },
       { id: stranger, name: null, home: null, seenAt: null, agents: 1 },
@@ -42,31 +42,31 @@ export function testNodes({ read, write }: StoreKit): void {
   test('adoptNode() gives agents, workspaces and waiting runs to another node and forgets the first', async () => {
     const [from, to, other] = [randomUUID(), randomUUID(), randomUUID()];
     const { agent, stays, run } = await write(async (tx) => {
-      await tx.seeNode({ id: from, name: 'host', home: '/old', seenAt: 1 });
+      await tx.nodes.seeNode({ id: from, name: 'host', home: '/old', seenAt: 1 });
       const first = await addAgent(tx, { nodeId: from });
-      await tx.insertWorkspace(workspace(randomUUID(), { nodeId: from, ownerId: first.id }));
+      await tx.workspaces.insertWorkspace(workspace(randomUUID(), { nodeId: from, ownerId: first.id }));
       return {
         agent: first,
         stays: await addAgent(tx, { nodeId: other }),
         run: await queueRun(tx, first),
       };
     });
-    expect(await write((tx) => tx.adoptNode({ from, to }))).toBe(1);
-    expect((await read((tx) => tx.listAgentsOn({ nodeId: to }))).map(({ id }) => id)).toEqual([agent.id]);
-    expect((await read((tx) => tx.listAgentsOn({ nodeId: other }))).map(({ id }) => id)).toEqual([stays.id]);
-    expect(await read((tx) => tx.listMadeWorkspaces({ nodeId: to }))).toHaveLength(1);
-    expect(await read((tx) => tx.getRun({ id: run.id }))).toMatchObject({ nodeId: to, state: 'created' });
-    expect(await read((tx) => tx.getNode({ id: from }))).toBeNull();
+    expect(await write((tx) => tx.nodes.adoptNode({ from, to }))).toBe(1);
+    expect((await read((tx) => tx.agents.listAgentsOn({ nodeId: to }))).map(({ id }) => id)).toEqual([agent.id]);
+    expect((await read((tx) => tx.agents.listAgentsOn({ nodeId: other }))).map(({ id }) => id)).toEqual([stays.id]);
+    expect(await read((tx) => tx.workspaces.listMadeWorkspaces({ nodeId: to }))).toHaveLength(1);
+    expect(await read((tx) => tx.runs.getRun({ id: run.id }))).toMatchObject({ nodeId: to, state: 'created' });
+    expect(await read((tx) => tx.nodes.getNode({ id: from }))).toBeNull();
   });
 
   test('moveDirectory() moves what is in a directory and nothing that only begins like it', async () => {
     const nodeId = randomUUID();
     const [a, b] = [randomUUID(), randomUUID()];
     await write(async (tx) => {
-      await tx.insertWorkspace(workspace(a, { nodeId, path: '/old/w' }));
-      await tx.insertWorkspace(workspace(b, { nodeId, path: '/old/w2' }));
+      await tx.workspaces.insertWorkspace(workspace(a, { nodeId, path: '/old/w' }));
+      await tx.workspaces.insertWorkspace(workspace(b, { nodeId, path: '/old/w2' }));
       await addAgent(tx, { nodeId, workspace: '/old/w/inside', workspaceId: a });
-      await tx.insertLink({
+      await tx.workspaces.insertLink({
         workspaceId: b,
         target: 'x',
         source: '/old/w/docs',
@@ -74,11 +74,11 @@ export function testNodes({ read, write }: StoreKit): void {
         madeBy: 'user',
         createdAt: 1,
       });
-      await tx.moveDirectory({ nodeId, from: '/old/w', to: '/new/place' });
+      await tx.workspaces.moveDirectory({ nodeId, from: '/old/w', to: '/new/place' });
     });
-    const paths = await read((tx) => tx.listMadeWorkspaces({ nodeId }));
+    const paths = await read((tx) => tx.workspaces.listMadeWorkspaces({ nodeId }));
     expect(paths.map(({ path }) => path)).toEqual(['/new/place', '/old/w2']);
-    expect((await read((tx) => tx.listAgentsOn({ nodeId })))[0]?.workspace).toBe('/new/place/inside');
-    expect((await read((tx) => tx.listLinks({ workspaceId: b })))[0]?.source).toBe('/new/place/docs');
+    expect((await read((tx) => tx.agents.listAgentsOn({ nodeId })))[0]?.workspace).toBe('/new/place/inside');
+    expect((await read((tx) => tx.workspaces.listLinks({ workspaceId: b })))[0]?.source).toBe('/new/place/docs');
   });
 }

@@ -1,21 +1,15 @@
 import { hash } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Passage } from '../core/memory.ts';
+import type { AgentId, PassageId } from '../core/ids.ts';
 import { anyOf, indexedWords, matches, scoreOf } from './fulltext.ts';
 import type { Queries } from './query.ts';
+import type { Memory } from './tx.ts';
+import type { NewPassage, PassageFilter } from './views.ts';
 
-/** Of one agent, with the tag (null: any), from `since` to before `until`. */
-export interface PassageFilter {
-  readonly agentId: string;
-  readonly tag: string | null;
-  readonly since: number;
-  readonly until: number;
-}
-
-/** A passage with its content in small letters where SQLite cannot fold it itself; else null. */
-interface StoredPassage extends Passage {
-  readonly folded: string | null;
-}
+export type PassageQueries = Pick<
+  Memory,
+  'insertPassage' | 'getPassage' | 'tryDeletePassage' | 'listPassages' | 'findPassages' | 'findPassagesContaining'
+>;
 
 interface Holes {
   readonly agentId: string;
@@ -24,8 +18,8 @@ interface Holes {
   readonly until: number;
 }
 
-export function passageQueries({ engine, db, all, one, run }: Queries) {
-  const insert = run((p: StoredPassage) =>
+export function passageQueries({ engine, db, all, one, put, run, attempt }: Queries): PassageQueries {
+  const insert = put((p: Omit<NewPassage, 'words'>) =>
     db.insertInto('passages').values({
       agentId: p.agentId,
       seq: p.seq,
@@ -36,13 +30,13 @@ export function passageQueries({ engine, db, all, one, run }: Queries) {
       createdAt: p.createdAt,
     }),
   );
-  const insertWords = run((p: { rowid: number; words: string }) =>
+  const insertWords = put((p: { rowid: number; words: string }) =>
     db.insertInto('passage_words').values({ rowid: p.rowid, words: p.words }),
   );
   const get = one((p: { agentId: string; id: string }) =>
     db.selectFrom('passages').selectAll().where('id', '=', p.id).where('agentId', '=', p.agentId),
   );
-  const remove = run((p: { agentId: string; seq: number }) =>
+  const remove = attempt((p: { agentId: string; seq: number }) =>
     db.deleteFrom('passages').where('agentId', '=', p.agentId).where('seq', '=', p.seq),
   );
   const removeWords = run((p: { rowid: number }) => db.deleteFrom('passage_words').where('rowid', '=', p.rowid));
@@ -92,14 +86,14 @@ export function passageQueries({ engine, db, all, one, run }: Queries) {
   );
 
   return {
-    insertPassage: async ({ words, ...row }: StoredPassage & { readonly words: readonly string[] }): Promise<void> => {
+    insertPassage: async ({ words, ...row }: NewPassage) => {
       await insert(row);
       await insertWords({ rowid: row.seq, words: indexedWords(engine, scoped(row.agentId, words)) });
     },
     getPassage: get,
-    deletePassage: async (p: { agentId: string; id: string }): Promise<number> => {
+    tryDeletePassage: async (p: { agentId: AgentId; id: PassageId }) => {
       const row = await get(p);
-      if (!row) return 0;
+      if (!row) return false;
       await removeWords({ rowid: row.seq });
       return remove({ agentId: p.agentId, seq: row.seq });
     },

@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Agent } from '../core/agent.ts';
+import { createTx } from './create-tx.ts';
 import { migrate } from './migrate.ts';
 import type { Execute } from './query.ts';
 import { addAgent, claim, endRun, queueRun, startRun } from './store.testkit.ts';
 import type { Tx } from './store.ts';
-import { createTx } from './tx.ts';
 
 /** These grow without end, so no query that runs often may read one from end to end. */
 const GROWING = ['block_changes', 'deliveries', 'events', 'messages', 'passages', 'requests', 'run_messages', 'runs'];
@@ -41,55 +41,71 @@ describe.each([false, true])('with 100,000 old messages, statistics: %s', (stati
   });
 
   const cases: [string, string[], (tx: Tx) => Promise<unknown>][] = [
-    ['listPending', ['deliveries_pending'], (q) => q.listPending({ agentId: ids.agent, limit: 200 })],
-    ['listPendingHeads', ['deliveries_pending'], (q) => q.listPendingHeads({ agentId: ids.agent, limit: 200 })],
-    ['countPendingNews', ['deliveries_pending'], (q) => q.countPendingNews({ agentId: ids.agent })],
+    ['listPending', ['deliveries_pending'], (q) => q.deliveries.listPending({ agentId: ids.agent, limit: 200 })],
+    [
+      'listPendingHeads',
+      ['deliveries_pending'],
+      (q) => q.deliveries.listPendingHeads({ agentId: ids.agent, limit: 200 }),
+    ],
+    ['countPendingNews', ['deliveries_pending'], (q) => q.deliveries.countPendingNews({ agentId: ids.agent })],
     [
       'wakeAgent',
       ['deliveries_pending', 'runs_live', 'requests_asker'],
-      (q) => q.wakeAgent({ agentId: ids.agent, now: 1 }),
+      (q) => q.runs.wakeAgent({ agentId: ids.agent, now: 1 }),
     ],
-    ['wakeAllAgents', ['deliveries_pending', 'runs_live'], (q) => q.wakeAllAgents({ nodeId: ids.node, now: 1 })],
+    ['wakeAllAgents', ['deliveries_pending', 'runs_live'], (q) => q.runs.wakeAllAgents({ nodeId: ids.node, now: 1 })],
     ['claimRun', ['runs_queue', 'runs_running'], (q) => claim(q, ids.node, { fullProviders: ['none'] })],
-    ['holdRun', [], (q) => q.holdRun({ runId: ids.run, fence: ids.fence })],
-    ['getLiveRun', ['runs_live'], (q) => q.getLiveRun({ agentId: ids.agent })],
-    ['getNextStart', ['runs_queue'], (q) => q.getNextStart({ nodeId: ids.node, now: 1 })],
-    ['listRunning', ['runs_running'], (q) => q.listRunning({ nodeId: ids.node })],
-    ['listLeased', ['runs_running'], (q) => q.listLeased({})],
-    ['renewLeases', ['runs_running'], (q) => q.renewLeases({ nodeId: ids.node, leaseUntil: 1 })],
-    ['listNewlyPaused', ['runs_queue'], (q) => q.listNewlyPaused({ maxTreeRuns: 0 })],
-    ['listOverdueRequests', ['requests_deadline'], (q) => q.listOverdueRequests({ now: 1, limit: 10 })],
-    ['getNextDeadline', ['requests_deadline'], (q) => q.getNextDeadline({})],
-    ['listOpenRequestsFrom', ['requests_asker'], (q) => q.listOpenRequestsFrom({ askerId: ids.agent })],
-    ['listOpenRequestsTo', ['requests_recipient'], (q) => q.listOpenRequestsTo({ recipientId: ids.agent })],
-    ['countOpenChildren', ['requests_parent'], (q) => q.countOpenChildren({ id: ids.message, askerId: ids.agent })],
-    ['closeRequest', [], (q) => q.closeRequest({ id: ids.message, at: 1 })],
-    ['listCarried', ['deliveries_run'], (q) => q.listCarried({ runId: ids.run })],
-    ['endCarried', ['deliveries_run'], (q) => q.endCarried({ runId: ids.run, state: 'acknowledged' })],
-    ['isCarrying', ['deliveries_run'], (q) => q.isCarrying({ runId: ids.run, authorId: 'user' })],
-    ['killDeliveriesTo', ['deliveries_pending', 'deliveries_run'], (q) => q.killDeliveriesTo({ agentId: 'none' })],
-    ['listEffects', [], (q) => q.listEffects({ runId: ids.run, callKey: 'k' })],
-    ['getAgentView', ['runs_live', 'deliveries_pending'], (q) => q.getAgentView({ id: ids.agent })],
-    ['listReplies', ['messages_reply'], (q) => q.listReplies({ id: ids.message })],
-    ['listInbox', ['messages_inbox'], (q) => q.listInbox({ participantId: 'user', before: 50_000, limit: 5 })],
-    ['listSeenBlocks', ['block_readers_agent'], (q) => q.listSeenBlocks({ readerId: ids.agent })],
-    ['listBlockChanges', [], (q) => q.listBlockChanges({ blockId: 'b', before: 9, limit: 5 })],
-    ['listPassages', [], (q) => q.listPassages({ ...anything(), before: 9, limit: 5 })],
-    ['findPassages', [], (q) => q.findPassages({ ...anything(), words: ['w'], limit: 5 })],
-    ['findPassagesContaining', [], (q) => q.findPassagesContaining({ ...anything(), text: 'x', limit: 5 })],
-    ['listEvents', [], (q) => q.listEvents({ after: 5, limit: 5 })],
+    ['holdRun', [], (q) => q.runs.holdRun({ runId: ids.run, fence: ids.fence })],
+    ['getLiveRun', ['runs_live'], (q) => q.runs.getLiveRun({ agentId: ids.agent })],
+    ['getNextStart', ['runs_queue'], (q) => q.runs.getNextStart({ nodeId: ids.node, now: 1 })],
+    ['listRunning', ['runs_running'], (q) => q.runs.listRunning({ nodeId: ids.node })],
+    ['listLeased', ['runs_running'], (q) => q.runs.listLeased()],
+    ['renewLeases', ['runs_running'], (q) => q.runs.renewLeases({ nodeId: ids.node, leaseUntil: 1 })],
+    ['listNewlyPaused', ['runs_queue'], (q) => q.trees.listNewlyPaused({ maxTreeRuns: 0 })],
+    ['listOverdueRequests', ['requests_deadline'], (q) => q.requests.listOverdueRequests({ now: 1, limit: 10 })],
+    ['getNextDeadline', ['requests_deadline'], (q) => q.requests.getNextDeadline()],
+    ['listOpenRequestsFrom', ['requests_asker'], (q) => q.requests.listOpenRequestsFrom({ askerId: ids.agent })],
+    ['listOpenRequestsTo', ['requests_recipient'], (q) => q.requests.listOpenRequestsTo({ recipientId: ids.agent })],
+    [
+      'countOpenChildren',
+      ['requests_parent'],
+      (q) => q.requests.countOpenChildren({ id: ids.message, askerId: ids.agent }),
+    ],
+    ['closeRequest', [], (q) => q.requests.tryCloseRequest({ id: ids.message, at: 1 })],
+    ['listCarried', ['deliveries_run'], (q) => q.deliveries.listCarried({ runId: ids.run })],
+    ['endCarried', ['deliveries_run'], (q) => q.deliveries.endCarried({ runId: ids.run, state: 'acknowledged' })],
+    ['isCarrying', ['deliveries_run'], (q) => q.deliveries.isCarrying({ runId: ids.run, authorId: 'user' })],
+    [
+      'killDeliveriesTo',
+      ['deliveries_pending', 'deliveries_run'],
+      (q) => q.deliveries.killDeliveriesTo({ agentId: 'none' }),
+    ],
+    ['listEffects', [], (q) => q.records.listEffects({ runId: ids.run, callKey: 'k' })],
+    ['getAgentView', ['runs_live', 'deliveries_pending'], (q) => q.agents.getAgentView({ id: ids.agent })],
+    ['listReplies', ['messages_reply'], (q) => q.messages.listReplies({ id: ids.message })],
+    ['listInbox', ['messages_inbox'], (q) => q.messages.listInbox({ participantId: 'user', before: 50_000, limit: 5 })],
+    ['listSeenBlocks', ['block_readers_agent'], (q) => q.memory.listSeenBlocks({ readerId: ids.agent })],
+    ['listBlockChanges', [], (q) => q.memory.listBlockChanges({ blockId: 'b', before: 9, limit: 5 })],
+    ['listPassages', [], (q) => q.memory.listPassages({ ...anything(), before: 9, limit: 5 })],
+    ['findPassages', [], (q) => q.memory.findPassages({ ...anything(), words: ['w'], limit: 5 })],
+    ['findPassagesContaining', [], (q) => q.memory.findPassagesContaining({ ...anything(), text: 'x', limit: 5 })],
+    ['listEvents', [], (q) => q.events.listEvents({ after: 5, limit: 5 })],
     [
       'pruneMessages',
       ['runs_trigger', 'runs_serves', 'requests_reply', 'messages_thread', 'messages_reply', 'requests_parent'],
-      (q) => q.pruneMessages({ before: 1, after: 1_050, limit: 5 }),
+      (q) => q.retention.pruneMessages({ before: 1, after: 1_050, limit: 5 }),
     ],
-    ['pruneRecords', [], (q) => q.pruneRecords({ before: 9e9, after: { seq: 1_050, id: '' }, limit: 5 })],
-    ['pruneRuns', ['deliveries_run'], (q) => q.pruneRuns({ before: 9e9, after: { seq: 1_050, id: '' }, limit: 5 })],
-    ['pruneHistory', [], (q) => q.pruneHistory({ before: 1, after: { blockId: '', version: 0 }, limit: 5 })],
+    ['pruneRecords', [], (q) => q.retention.pruneRecords({ before: 9e9, after: { seq: 1_050, id: '' }, limit: 5 })],
+    [
+      'pruneRuns',
+      ['deliveries_run'],
+      (q) => q.retention.pruneRuns({ before: 9e9, after: { seq: 1_050, id: '' }, limit: 5 }),
+    ],
+    ['pruneHistory', [], (q) => q.retention.pruneHistory({ before: 1, after: { blockId: '', version: 0 }, limit: 5 })],
     [
       'listAgentViews',
       ['agents_created', 'runs_live', 'deliveries_pending'],
-      (q) => q.listAgentViews({ after: { createdAt: 1, id: '' }, limit: 5, all: false }),
+      (q) => q.agents.listAgentViews({ after: { createdAt: 1, id: '' }, limit: 5, all: false }),
     ],
   ];
 

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type ChunkWords, type FoundChunk, PHRASE_WEIGHT } from './chunk-query.ts';
+import { PHRASE_WEIGHT } from './chunk-query.ts';
 import { listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
+import type { ChunkWords, FoundChunk } from './views.ts';
 
 const K1 = 1.2;
 const B = 0.75;

@@ -7,8 +7,9 @@ import { openStore } from './open.ts';
 import type { PostgresLimits } from './postgres-connection.ts';
 import type { Change, Store, Tx } from './store.ts';
 
-const append = (tx: Tx) => tx.appendEvent({ type: 'test', at: 1, data: {} });
-const countEvents = async (store: Store) => (await store.read((tx) => tx.listEvents({ after: 0, limit: 99 }))).length;
+const append = (tx: Tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} });
+const countEvents = async (store: Store) =>
+  (await store.read((tx) => tx.events.listEvents({ after: 0, limit: 99 }))).length;
 const WAITING = `select from pg_locks l join pg_database d on d.oid = l.database
   where l.locktype = 'advisory' and not l.granted and d.datname = current_database()`;
 const STORE = { code: 'store' };
@@ -106,7 +107,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     await store.write(append);
     proxy.mode = 'hole';
     const begun = Date.now();
-    const attempts = [countEvents(store), store.write(append), store.read(async (tx) => tx.getEventCounter({}))];
+    const attempts = [countEvents(store), store.write(append), store.read(async (tx) => tx.events.getEventCounter())];
     setTimeout(() => attempts.push(store.write(append), countEvents(store)), 200);
     await until('all were made', () => attempts.length === 5);
     for (const attempt of await Promise.allSettled(attempts)) expect(attempt).toMatchObject({ reason: STORE });
@@ -122,7 +123,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
 
   test('a single connection that has gone silent is given up, and slow statements are not', async () => {
     const store = await open({ silenceMs: 200, readers: 1 });
-    await store.read(async (tx) => tx.getEventCounter({}));
+    await store.read(async (tx) => tx.events.getEventCounter());
     proxy.hush();
     await expect(countEvents(store)).rejects.toMatchObject(STORE);
     expect(await countEvents(store)).toBe(0);
@@ -150,9 +151,9 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
   test('a connection that is lost while it is read from fails that read with the code store, and is replaced', async () => {
     const store = await open();
     const cut = store.read(async (tx) => {
-      await tx.getEventCounter({});
+      await tx.events.getEventCounter();
       await terminate('reader');
-      return tx.getEventCounter({});
+      return tx.events.getEventCounter();
     });
     await expect(cut).rejects.toMatchObject(STORE);
     expect(await countEvents(store)).toBe(0);

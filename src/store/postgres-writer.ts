@@ -1,10 +1,10 @@
 import { SubstratError } from '../core/errors.ts';
 import { type BatchState, CommitInDoubt, type WriteConnection } from './commits.ts';
+import { createTx } from './create-tx.ts';
 import { type Connection, NO_ANSWER, wasSilent } from './postgres-connection.ts';
 import type { PostgresConnections } from './postgres-connections.ts';
 import type { Execute } from './query.ts';
 import type { Tx } from './store.ts';
-import { createTx } from './tx.ts';
 
 /** One lock for all writers of all nodes, held to the commit: event numbers come without gaps, in commit order. */
 export const WRITE_LOCK = 7_331_001;

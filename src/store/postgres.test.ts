@@ -29,8 +29,9 @@ describeOnPostgres('PostgreSQL', () => {
     return store;
   }
 
-  const append = (tx: Tx) => tx.appendEvent({ type: 'test', at: 1, data: {} });
-  const countEvents = async (store: Store) => (await store.read((tx) => tx.listEvents({ after: 0, limit: 99 }))).length;
+  const append = (tx: Tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} });
+  const countEvents = async (store: Store) =>
+    (await store.read((tx) => tx.events.listEvents({ after: 0, limit: 99 }))).length;
   const writers = `select l.pid from pg_locks l join pg_database d on d.oid = l.database
     where l.locktype = 'advisory' and l.granted and d.datname = current_database()`;
 
@@ -49,7 +50,7 @@ describeOnPostgres('PostgreSQL', () => {
     await add('rare:1 other:2', 12_001, 12_300);
     await add('rare:1 common:2', 12_301, 12_301);
     const words = ['rare', 'common'];
-    const found = await store.read((tx) => tx.findChunks({ words, limit: 3 }));
+    const found = await store.read((tx) => tx.documents.findChunks({ words, limit: 3 }));
     expect(found.map(({ chunkId }) => chunkId)).toEqual([12_301, 12_001, 12_002]);
   });
 
@@ -100,7 +101,7 @@ describeOnPostgres('PostgreSQL', () => {
   test('a writer that goes on after an error of the database is told that nothing is kept', async () => {
     const store = await open();
     const swallowing = async (tx: Tx) => {
-      await tx.joinChannel({ channelId: 'none', participantId: 'user' }).catch(() => {});
+      await tx.channels.tryJoinChannel({ channelId: 'none', participantId: 'user' }).catch(() => {});
     };
     await expect(store.write(swallowing)).rejects.toMatchObject({ code: 'store' });
     expect(await store.write(append)).toBe(1);

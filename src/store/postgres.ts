@@ -1,12 +1,12 @@
 import { Changes } from './changes.ts';
 import { SharedCommits } from './commits.ts';
+import { createTx } from './create-tx.ts';
 import { migrate } from './migrate.ts';
 import { type Connection, POSTGRES_LIMITS, type PostgresLimits } from './postgres-connection.ts';
 import { PostgresConnections, PostgresListener } from './postgres-connections.ts';
 import { openError } from './postgres-errors.ts';
 import { PostgresWriter, WRITE_LOCK } from './postgres-writer.ts';
 import type { Change, Store, StoreLog, Tx } from './store.ts';
-import { createTx } from './tx.ts';
 
 export interface PostgresOptions {
   readonly log?: StoreLog | undefined;
@@ -26,7 +26,7 @@ export async function openPostgres(url: string, { log = SILENT, limits }: Postgr
     pollMs: connections.limits.pollMs,
     lastEvent: () => {
       listener.check();
-      return read((tx) => tx.getEventCounter({}));
+      return read((tx) => tx.events.getEventCounter());
     },
   });
   const listener = new PostgresListener(connections, {

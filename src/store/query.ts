@@ -9,6 +9,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { SubstratError } from '../core/errors.ts';
 import { encode, recordsOf, snakeCase } from './columns.ts';
 import type { Schema } from './schema.ts';
 
@@ -34,11 +35,30 @@ export interface Queries {
   readonly engine: Engine;
   readonly db: Kysely<Schema>;
   /** Every row. */
+  all<R>(build: () => Compilable<R>): () => Promise<R[]>;
   all<P extends object, R>(build: (p: P) => Compilable<R>): (params: P) => Promise<R[]>;
   /** The first row, or null. */
+  one<R>(build: () => Compilable<R>): () => Promise<R | null>;
   one<P extends object, R>(build: (p: P) => Compilable<R>): (params: P) => Promise<R | null>;
+  /** The only column of the first row, or null. */
+  value<V>(build: () => Compilable<Readonly<Record<string, V>>>): () => Promise<V | null>;
+  value<P extends object, V>(
+    build: (p: P) => Compilable<Readonly<Record<string, V>>>,
+  ): (params: P) => Promise<V | null>;
+  /** The only column of the first row, a number; 0 without a row. */
+  count(build: () => Compilable<Readonly<Record<string, number>>>): () => Promise<number>;
+  count<P extends object>(
+    build: (p: P) => Compilable<Readonly<Record<string, number>>>,
+  ): (params: P) => Promise<number>;
   /** How many rows changed. */
+  run(build: () => Compilable<unknown>): () => Promise<number>;
   run<P extends object>(build: (p: P) => Compilable<unknown>): (params: P) => Promise<number>;
+  /** Inserts, or puts in place. */
+  put<P extends object>(build: (p: P) => Compilable<unknown>): (params: P) => Promise<void>;
+  /** Changes something that must exist: throws if no row matched. */
+  change<P extends object>(what: string, build: (p: P) => Compilable<unknown>): (params: P) => Promise<void>;
+  /** Changes something that may not exist, or no longer be as expected. Returns whether a row matched. */
+  attempt<P extends object>(build: (p: P) => Compilable<unknown>): (params: P) => Promise<boolean>;
   /** For queries whose shape depends on the arguments. */
   fetch<R>(query: Compilable<R>): Promise<R[]>;
 }
@@ -60,7 +80,9 @@ export function createQueries(engine: Engine, execute: Execute): Queries {
       return execute(compiled.sql, fill(compiled.parameters, params));
     };
   };
-  return {
+  const onlyValue = (rows: readonly unknown[]): unknown =>
+    rows.length === 0 ? null : (Object.values(rows[0] as Record<string, unknown>)[0] ?? null);
+  const queries = {
     engine,
     db,
     all: <P extends object, R>(build: (p: P) => Compilable<R>) => {
@@ -71,15 +93,43 @@ export function createQueries(engine: Engine, execute: Execute): Queries {
       const query = prepare<P>(build);
       return async (params: P) => recordsOf<R>((await query(params)).rows)[0] ?? null;
     },
-    run: (build) => {
-      const query = prepare(build);
-      return async (params) => (await query(params)).changes;
+    value: <P extends object>(build: (p: P) => Compilable<unknown>) => {
+      const query = prepare<P>(build);
+      return async (params: P) => onlyValue((await query(params)).rows);
+    },
+    count: <P extends object>(build: (p: P) => Compilable<unknown>) => {
+      const query = prepare<P>(build);
+      return async (params: P) => Number(onlyValue((await query(params)).rows));
+    },
+    run: <P extends object>(build: (p: P) => Compilable<unknown>) => {
+      const query = prepare<P>(build);
+      return async (params: P) => (await query(params)).changes;
+    },
+    put: <P extends object>(build: (p: P) => Compilable<unknown>) => {
+      const query = prepare<P>(build);
+      return async (params: P) => void (await query(params));
+    },
+    change: <P extends object>(what: string, build: (p: P) => Compilable<unknown>) => {
+      const query = prepare<P>(build);
+      return async (params: P) => {
+        if ((await query(params)).changes > 0) return;
+        throw new SubstratError('not_found', `There is no ${what}${named(params)}.`);
+      };
+    },
+    attempt: <P extends object>(build: (p: P) => Compilable<unknown>) => {
+      const query = prepare<P>(build);
+      return async (params: P) => (await query(params)).changes > 0;
     },
     fetch: async <R>(query: Compilable<R>) => {
       const { sql, parameters } = query.compile();
       return recordsOf<R>((await execute(sql, parameters.map(encode))).rows);
     },
   };
+  return queries as Queries;
+}
+
+function named(params: object): string {
+  return 'id' in params ? ` ${String(params.id)}` : ' like that';
 }
 
 class Hole {

@@ -1,21 +1,18 @@
 import type { Queries } from './query.ts';
+import type { Messages } from './tx.ts';
+import type { ReactionView } from './views.ts';
 
-export interface ReactionView {
-  readonly messageId: string;
-  readonly emoji: string;
-  readonly handle: string;
-}
+export type ReactionQueries = Pick<Messages, 'listReactions' | 'tryAddReaction' | 'tryRemoveReaction'>;
 
-export function reactionQueries({ db, run, fetch }: Queries) {
+export function reactionQueries({ db, attempt, fetch }: Queries): ReactionQueries {
   return {
-    /** 0 where it is there already. */
-    insertReaction: run((p: { messageId: string; emoji: string; participantId: string; at: number }) =>
+    tryAddReaction: attempt((p: { messageId: string; emoji: string; participantId: string; at: number }) =>
       db
         .insertInto('reactions')
         .values({ messageId: p.messageId, emoji: p.emoji, participantId: p.participantId, at: p.at })
         .onConflict((oc) => oc.doNothing()),
     ),
-    deleteReaction: run((p: { messageId: string; emoji: string; participantId: string }) =>
+    tryRemoveReaction: attempt((p: { messageId: string; emoji: string; participantId: string }) =>
       db
         .deleteFrom('reactions')
         .where('messageId', '=', p.messageId)

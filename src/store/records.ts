@@ -1,14 +1,15 @@
 import { sql } from 'kysely';
 import type { RunMessageType, RunRecord } from '../core/run.ts';
 import type { Queries } from './query.ts';
+import type { Records } from './tx.ts';
 
-export type NewRecord = Omit<RunRecord, 'n'>;
+type NewRecord = Omit<RunRecord, 'n'>;
 
 type Stored<R extends { readonly content: unknown }> = Omit<R, 'content'> & { readonly content: string };
 
 /** The record of what a run did. */
-export function recordQueries({ db, all, one, run }: Queries) {
-  const insert = run((p: Stored<NewRecord>) =>
+export function recordQueries({ db, all, one, count, put }: Queries): Records {
+  const insert = put((p: Stored<NewRecord>) =>
     db.insertInto('run_messages').values((eb) => ({
       runId: p.runId,
       n: eb
@@ -71,7 +72,7 @@ export function recordQueries({ db, all, one, run }: Queries) {
       ),
     ),
     /** How often an attempt has made identical calls so far, repeated ones included; a call that failed outright does not count. */
-    countCalls: one((p: { runId: string; callKey: string; attempt: number }) =>
+    countCalls: count((p: { runId: string; callKey: string; attempt: number }) =>
       db
         .selectFrom('run_messages')
         .select((eb) => eb.fn.count<number>('callId').distinct().as('n'))
@@ -80,7 +81,7 @@ export function recordQueries({ db, all, one, run }: Queries) {
         .where('attempt', '=', p.attempt),
     ),
     /** How many an attempt has made. */
-    countRecords: one((p: { runId: string; attempt: number }) =>
+    countRecords: count((p: { runId: string; attempt: number }) =>
       db
         .selectFrom('run_messages')
         .select((eb) => eb.fn.countAll<number>().as('n'))
@@ -123,6 +124,16 @@ export function recordQueries({ db, all, one, run }: Queries) {
           .orderBy('run_messages.n', 'desc')
           .limit(p.limit),
       ),
+    ),
+    /** Successful calls of a tool. */
+    countReturns: count((p: { runId: string; tool: string }) =>
+      db
+        .selectFrom('run_messages')
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .where('runId', '=', p.runId)
+        .where('tool', '=', p.tool)
+        .where('type', '=', 'tool_return_message')
+        .where('isError', '=', false),
     ),
   };
 }

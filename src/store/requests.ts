@@ -1,9 +1,10 @@
 import type { Request } from '../core/message.ts';
 import type { Queries } from './query.ts';
+import type { Requests } from './tx.ts';
 
-export function requestQueries({ db, all, one, run }: Queries) {
+export function requestQueries({ db, all, one, value, count, put, change }: Queries): Requests {
   return {
-    insertRequest: run(
+    insertRequest: put(
       (p: Pick<Request, 'messageId' | 'seq' | 'askerId' | 'recipientId' | 'parentId' | 'deadlineAt'>) =>
         db.insertInto('requests').values({
           messageId: p.messageId,
@@ -19,7 +20,7 @@ export function requestQueries({ db, all, one, run }: Queries) {
     ),
     getRequest: one((p: { id: string }) => db.selectFrom('requests').selectAll().where('messageId', '=', p.id)),
     /** Compare and set: the request as it was if this call closed it, null if it was closed before. */
-    closeRequest: one((p: { id: string; at: number }) =>
+    tryCloseRequest: one((p: { id: string; at: number }) =>
       db
         .updateTable('requests')
         .set({ state: 'closed', closedAt: p.at })
@@ -27,11 +28,11 @@ export function requestQueries({ db, all, one, run }: Queries) {
         .where('state', '=', 'open')
         .returningAll(),
     ),
-    setRequestReply: run((p: { id: string; replyId: string }) =>
+    setRequestReply: change('request', (p: { id: string; replyId: string }) =>
       db.updateTable('requests').set({ replyId: p.replyId }).where('messageId', '=', p.id),
     ),
     /** A child counts as open until its reply has reached the asker: a turn that did not see it cannot have used it. */
-    countOpenChildren: one((p: { id: string; askerId: string }) =>
+    countOpenChildren: count((p: { id: string; askerId: string }) =>
       db
         .selectFrom('requests')
         .select((eb) => eb.fn.countAll<number>().as('n'))
@@ -80,7 +81,7 @@ export function requestQueries({ db, all, one, run }: Queries) {
         .orderBy('deadlineAt')
         .limit(p.limit),
     ),
-    getNextDeadline: one((_: object) =>
+    getNextDeadline: value(() =>
       db
         .selectFrom('requests')
         .select((eb) => eb.fn.min('deadlineAt').as('at'))

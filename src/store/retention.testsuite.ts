@@ -23,29 +23,29 @@ export function testRetention({ read, write }: StoreKit): void {
     }
     return removed;
   }
-  const exists = (id: string) => read(async (tx) => (await tx.getMessage({ id })) !== null);
+  const exists = (id: string) => read(async (tx) => (await tx.messages.getMessage({ id })) !== null);
 
   describe('retention', () => {
     test('of messages removes what is old and settled, with everything that hangs on it', async () => {
       const made = await write(async (tx) => {
         const [asker, recipient] = [await addAgent(tx), await addAgent(tx)];
         const settled = await send(tx, { to: recipient, from: asker.id, kind: 'request' });
-        await tx.acknowledgeDelivery({ messageId: settled, agentId: recipient.id });
+        await tx.deliveries.acknowledgeDelivery({ messageId: settled, agentId: recipient.id });
         const child = await send(tx, { to: asker, from: recipient.id, kind: 'request', parent: settled });
-        await tx.acknowledgeDelivery({ messageId: child, agentId: asker.id });
+        await tx.deliveries.acknowledgeDelivery({ messageId: child, agentId: asker.id });
         const childReply = await answer(tx, child, recipient, asker);
-        await tx.acknowledgeDelivery({ messageId: childReply, agentId: recipient.id });
+        await tx.deliveries.acknowledgeDelivery({ messageId: childReply, agentId: recipient.id });
         const reply = await answer(tx, settled, asker, recipient);
-        await tx.acknowledgeDelivery({ messageId: reply, agentId: asker.id });
-        await tx.insertReaction({ messageId: settled, emoji: '👍', participantId: asker.id, at: 1 });
-        await tx.insertBroadcast({ messageId: reply, authorId: recipient.id, quiet: false, closesAt: 1 });
-        await tx.closeBroadcast({ id: reply, at: 1 });
+        await tx.deliveries.acknowledgeDelivery({ messageId: reply, agentId: asker.id });
+        await tx.messages.tryAddReaction({ messageId: settled, emoji: '👍', participantId: asker.id, at: 1 });
+        await tx.broadcasts.insertBroadcast({ messageId: reply, authorId: recipient.id, quiet: false, closesAt: 1 });
+        await tx.broadcasts.tryCloseBroadcast({ id: reply, at: 1 });
         const pending = await send(tx, { to: recipient });
         const open = await send(tx, { to: recipient, kind: 'request' });
-        await tx.acknowledgeDelivery({ messageId: open, agentId: recipient.id });
+        await tx.deliveries.acknowledgeDelivery({ messageId: open, agentId: recipient.id });
         return { settled, child, childReply, reply, pending, open };
       });
-      const step = (tx: Tx, after: number) => tx.pruneMessages({ before: 1, after, limit: 200 });
+      const step = (tx: Tx, after: number) => tx.retention.pruneMessages({ before: 1, after, limit: 200 });
       const removed = await pruneAll(0, step);
       expect(removed).toBeGreaterThanOrEqual(4);
       expect(await Promise.all([made.settled, made.child, made.childReply, made.reply].map(exists))).toEqual([
@@ -62,15 +62,15 @@ export function testRetention({ read, write }: StoreKit): void {
       const { triggered, root, run } = await write(async (tx) => {
         const agent = await addAgent(tx);
         const running = await startRun(tx, agent);
-        const [carried] = await tx.listPending({ agentId: agent.id, limit: 1 });
+        const [carried] = await tx.deliveries.listPending({ agentId: agent.id, limit: 1 });
         const first = (carried as { messageId: string }).messageId;
-        await tx.setRunStart({ id: running.id, serves: first, triggerId: first, chainDepth: 0, payerId: null });
-        await tx.acknowledgeDelivery({ messageId: first, agentId: agent.id });
-        await tx.closeRequest({ id: first, at: 1 });
+        await tx.runs.setRunStart({ id: running.id, serves: first, triggerId: first, chainDepth: 0, payerId: null });
+        await tx.deliveries.acknowledgeDelivery({ messageId: first, agentId: agent.id });
+        await tx.requests.tryCloseRequest({ id: first, at: 1 });
         const begun = await send(tx, { to: agent });
-        await tx.acknowledgeDelivery({ messageId: begun, agentId: agent.id });
-        const seq = await tx.appendEvent({ type: 'test', at: 0, data: {} });
-        await tx.insertMessage({
+        await tx.deliveries.acknowledgeDelivery({ messageId: begun, agentId: agent.id });
+        const seq = await tx.events.appendEvent({ type: 'test', at: 0, data: {} });
+        await tx.messages.insertMessage({
           id: randomUUID(),
           seq,
           channelId: `in-${agent.id}`,
@@ -88,20 +88,21 @@ export function testRetention({ read, write }: StoreKit): void {
         });
         return { triggered: first, root: begun, run: running };
       });
-      const prune = () => pruneAll(0, (tx, after: number) => tx.pruneMessages({ before: 1, after, limit: 200 }));
+      const prune = () =>
+        pruneAll(0, (tx, after: number) => tx.retention.pruneMessages({ before: 1, after, limit: 200 }));
       await prune();
       expect([await exists(triggered), await exists(root)]).toEqual([true, true]);
       await write((tx) => endRun(tx, run));
       await prune();
       expect([await exists(triggered), await exists(root)]).toEqual([false, true]);
-      expect(await read((tx) => tx.getRun({ id: run.id }))).toMatchObject({ triggerId: null, serves: null });
+      expect(await read((tx) => tx.runs.getRun({ id: run.id }))).toMatchObject({ triggerId: null, serves: null });
     });
 
     test('of runs and their records removes ended ones, records first, in steps', async () => {
       const { ended, running, waiting } = await write(async (tx) => {
         const record = async (runId: string) => {
           for (let i = 0; i < 5; i++) {
-            await tx.insertRecord({
+            await tx.records.insertRecord({
               runId,
               step: 1,
               attempt: 1,
@@ -119,24 +120,25 @@ export function testRetention({ read, write }: StoreKit): void {
         const one = await startRun(tx, await addAgent(tx));
         await record(one.id);
         await endRun(tx, one);
-        await tx.endCarried({ runId: one.id, state: 'acknowledged' });
+        await tx.deliveries.endCarried({ runId: one.id, state: 'acknowledged' });
         const two = await startRun(tx, await addAgent(tx));
         await record(two.id);
         return { ended: one, running: two, waiting: await queueRun(tx, await addAgent(tx)) };
       });
-      const records = (id: string) => read(async (tx) => (await tx.listRecords({ runId: id })).length);
-      const runs = (before: number) => pruneAll(place, (tx, after) => tx.pruneRuns({ before, after, limit: 200 }));
+      const records = (id: string) => read(async (tx) => (await tx.records.listRecords({ runId: id })).length);
+      const runs = (before: number) =>
+        pruneAll(place, (tx, after) => tx.retention.pruneRuns({ before, after, limit: 200 }));
       // A run ends at 2000 in this kit.
       expect(await records(ended.id)).toBe(5);
-      await pruneAll(place, (tx, after) => tx.pruneRecords({ before: 2000, after, limit: 200 }));
+      await pruneAll(place, (tx, after) => tx.retention.pruneRecords({ before: 2000, after, limit: 200 }));
       await runs(2001);
       expect(await records(ended.id)).toBe(5);
-      expect(await read((tx) => tx.getRun({ id: ended.id }))).not.toBeNull();
-      await pruneAll(place, (tx, after) => tx.pruneRecords({ before: 2001, after, limit: 200 }));
+      expect(await read((tx) => tx.runs.getRun({ id: ended.id }))).not.toBeNull();
+      await pruneAll(place, (tx, after) => tx.retention.pruneRecords({ before: 2001, after, limit: 200 }));
       expect([await records(ended.id), await records(running.id)]).toEqual([0, 5]);
       await runs(2001);
-      expect(await read((tx) => tx.getRun({ id: ended.id }))).toBeNull();
-      for (const { id } of [running, waiting]) expect(await read((tx) => tx.getRun({ id }))).not.toBeNull();
+      expect(await read((tx) => tx.runs.getRun({ id: ended.id }))).toBeNull();
+      for (const { id } of [running, waiting]) expect(await read((tx) => tx.runs.getRun({ id }))).not.toBeNull();
     });
 
     test('of history removes earlier texts, never the last', async () => {
@@ -144,18 +146,19 @@ export function testRetention({ read, write }: StoreKit): void {
       await write(async (tx) => {
         for (const id of ids) {
           const row = { id, ownerId: 'user', label: id, labelKey: id, text: 'c', version: 3, open: false };
-          await tx.insertBlock({ ...row, createdAt: 1, updatedAt: 3, deletedAt: null });
+          await tx.memory.insertBlock({ ...row, createdAt: 1, updatedAt: 3, deletedAt: null });
           for (const version of [1, 2, 3]) {
-            await tx.insertBlockChange({ blockId: id, version, text: 'x', changedBy: 'user', at: version });
+            await tx.memory.insertBlockChange({ blockId: id, version, text: 'x', changedBy: 'user', at: version });
           }
         }
       });
       const versions = (id: string) =>
         read(async (tx) =>
-          (await tx.listBlockChanges({ blockId: id, before: 9, limit: 9 })).map(({ version }) => version),
+          (await tx.memory.listBlockChanges({ blockId: id, before: 9, limit: 9 })).map(({ version }) => version),
         );
       const first = { blockId: '', version: 0 };
-      const prune = (before: number) => pruneAll(first, (tx, after) => tx.pruneHistory({ before, after, limit: 2 }));
+      const prune = (before: number) =>
+        pruneAll(first, (tx, after) => tx.retention.pruneHistory({ before, after, limit: 2 }));
       await prune(2);
       expect(await Promise.all(ids.map(versions))).toEqual([
         [3, 2],

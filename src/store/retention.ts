@@ -1,35 +1,14 @@
 import { sql } from 'kysely';
 import { isOneOf, listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
-
-/** A step looks at so many rows from a place on, and removes those that are older than `before` and that nothing needs any more. */
-export interface PruneStep<Place> {
-  readonly before: number;
-  readonly after: Place;
-  readonly limit: number;
-}
-
-export interface Pruned<Place> {
-  readonly removed: number;
-  /** Where the next step begins; null behind the last, or where nothing that was looked at is old. */
-  readonly next: Place | null;
-}
-
-export interface RunPlace {
-  readonly seq: number;
-  readonly id: string;
-}
-
-export interface ChangePlace {
-  readonly blockId: string;
-  readonly version: number;
-}
+import type { Retention } from './tx.ts';
+import type { ChangePlace, Pruned, PruneStep, RunCursor } from './views.ts';
 
 /**
  * Removing what is old, a step at a time: each is a transaction of its own, and short. Messages that somebody still has to get or to
  * answer, and runs that have not ended, stay however old they are.
  */
-export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
+export function retentionQueries({ db, all, run, engine, fetch }: Queries): Retention {
   const oldEvents = all((p: { limit: number }) =>
     db.selectFrom('events').select(['seq', 'at']).orderBy('seq').limit(p.limit),
   );
@@ -59,7 +38,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
       .limit(p.limit),
   );
   /** The runs of a window that ended before, and where the next window begins. */
-  const endedRuns = async ({ before, after, limit }: PruneStep<RunPlace>) => {
+  const endedRuns = async ({ before, after, limit }: PruneStep<RunCursor>) => {
     const rows = await runsFrom({ ...after, limit });
     const old = rows.filter((row) => row.createdAt < before);
     const ended = old.filter(
@@ -206,19 +185,19 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries) {
       return removeEvents({ seq: last.seq + 1 });
     },
     /** What old posts with a key were answered. */
-    prunePosts: async (p: { before: number; limit: number }): Promise<number> => {
+    pruneResponses: async (p: { before: number; limit: number }): Promise<number> => {
       const rows = await oldPosts(p);
       for (const row of rows) await removePost(row);
       return rows.length;
     },
     /** What ended runs did; a run with many records takes several steps. */
-    pruneRecords: async (step: PruneStep<RunPlace>): Promise<Pruned<RunPlace>> => {
+    pruneRecords: async (step: PruneStep<RunCursor>): Promise<Pruned<RunCursor>> => {
       const { ids, next } = await endedRuns(step);
       const removed = ids.length === 0 ? 0 : await removeRecords({ ids: listOf(engine, ids), limit: step.limit });
       return { removed, next: removed < step.limit ? next : step.after };
     },
     /** Runs that have ended and whose records are gone. */
-    pruneRuns: async (step: PruneStep<RunPlace>): Promise<Pruned<RunPlace>> => {
+    pruneRuns: async (step: PruneStep<RunCursor>): Promise<Pruned<RunCursor>> => {
       const { ids, next } = await endedRuns(step);
       return { removed: ids.length === 0 ? 0 : await removeRuns({ ids: listOf(engine, ids) }), next };
     },

@@ -6,7 +6,7 @@ import type { Change, Tx } from './store.ts';
 
 export function testRuns(kit: StoreKit): void {
   const { read, write } = kit;
-  const getRun = (id: string) => read((tx) => tx.getRun({ id })) as Promise<Run>;
+  const getRun = (id: string) => read((tx) => tx.runs.getRun({ id })) as Promise<Run>;
   const startNew = () => write(async (tx) => startRun(tx, await addAgent(tx)));
 
   describe('wakeAgent()', () => {
@@ -21,10 +21,10 @@ export function testRuns(kit: StoreKit): void {
       const { agent, before } = await write(async (tx) => {
         const made = await addAgent(tx, change);
         for (const scene of scenes) await scene(tx, made);
-        return { agent: made, before: (await tx.getLiveRun({ agentId: made.id }))?.id };
+        return { agent: made, before: (await tx.runs.getLiveRun({ agentId: made.id }))?.id };
       });
-      await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 7 }));
-      const run = await read((tx) => tx.getLiveRun({ agentId: agent.id }));
+      await write((tx) => tx.runs.wakeAgent({ agentId: agent.id, now: 7 }));
+      const run = await read((tx) => tx.runs.getLiveRun({ agentId: agent.id }));
       if (!run || run.id === before) return false;
       const { treeId, nodeId } = agent;
       expect(run).toMatchObject({ agentId: agent.id, treeId, nodeId, state: 'created', attempt: 0, createdAt: 7 });
@@ -36,7 +36,10 @@ export function testRuns(kit: StoreKit): void {
       await answer(tx, await send(tx, { to: worker, from: agent.id, kind: 'request' }), agent, worker);
     };
     const acknowledged: Scene = async (tx, agent) =>
-      tx.acknowledgeDelivery({ messageId: await send(tx, { to: agent, kind: 'request' }), agentId: agent.id });
+      tx.deliveries.acknowledgeDelivery({
+        messageId: await send(tx, { to: agent, kind: 'request' }),
+        agentId: agent.id,
+      });
 
     test.each<[string, boolean, Scene[], Partial<Agent>?]>([
       ['news', true, [news]],
@@ -63,8 +66,8 @@ export function testRuns(kit: StoreKit): void {
       const stop = kit.store.onChange((change) => changes.push(change));
       const agent = await write((tx) => addAgent(tx));
       await write((tx) => send(tx, { to: agent }));
-      await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 0 }));
-      await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 0 }));
+      await write((tx) => tx.runs.wakeAgent({ agentId: agent.id, now: 0 }));
+      await write((tx) => tx.runs.wakeAgent({ agentId: agent.id, now: 0 }));
       stop();
       expect(changes.map(({ runnable }) => runnable)).toEqual([false, true]);
     });
@@ -76,14 +79,14 @@ export function testRuns(kit: StoreKit): void {
         for (const agent of [agents[0], agents[2]]) await send(tx, { to: agent });
         return agents;
       });
-      await write((tx) => tx.wakeAllAgents({ nodeId: busy.nodeId, now: 0 }));
-      const woken = async ({ id }: Agent) => (await read((tx) => tx.getLiveRun({ agentId: id }))) !== null;
+      await write((tx) => tx.runs.wakeAllAgents({ nodeId: busy.nodeId, now: 0 }));
+      const woken = async ({ id }: Agent) => (await read((tx) => tx.runs.getLiveRun({ agentId: id }))) !== null;
       expect([await woken(busy), await woken(idle), await woken(elsewhere)]).toEqual([true, false, false]);
     });
   });
 
   describe('fences', () => {
-    const hold = (runId: string, fence: number) => read((tx) => tx.holdRun({ runId, fence }));
+    const hold = (runId: string, fence: number) => read((tx) => tx.runs.holdRun({ runId, fence }));
 
     test('whoever claimed the run holds it', async () => {
       const run = await startNew();
@@ -100,12 +103,19 @@ export function testRuns(kit: StoreKit): void {
 
     test('endRun() raises the fence, clears what the attempt held, and works once', async () => {
       const run = await startNew();
-      await write((tx) => tx.setRunProcess({ id: run.id, pid: 42, startedAt: '99' }));
+      await write((tx) => tx.runs.setRunProcess({ id: run.id, pid: 42, startedAt: '99' }));
       expect(await getRun(run.id)).toMatchObject({ pid: 42, pidStarted: '99' });
-      const end = { id: run.id, state: 'failed', stopReason: 'timeout', error: 'slow', finalText: null } as const;
-      expect(await write((tx) => tx.endRun({ ...end, now: 9 }))).toBe(1);
+      const end = {
+        id: run.id,
+        fence: run.fence,
+        state: 'failed',
+        stopReason: 'timeout',
+        error: 'slow',
+        finalText: null,
+      } as const;
+      await write((tx) => tx.runs.endRun({ ...end, now: 9 }));
       await expect(hold(run.id, run.fence)).rejects.toMatchObject({ code: 'fenced' });
-      expect(await write((tx) => endRun(tx, run))).toBe(0);
+      await expect(write((tx) => endRun(tx, run))).rejects.toMatchObject({ code: 'fenced' });
       expect(await getRun(run.id)).toMatchObject({
         state: 'failed',
         stopReason: 'timeout',
@@ -121,7 +131,7 @@ export function testRuns(kit: StoreKit): void {
 
     test('retryRun() raises the fence, and the next attempt has a higher one', async () => {
       const run = await startNew();
-      await write((tx) => tx.retryRun({ id: run.id, failures: 1, error: 'crashed', notBefore: 50 }));
+      await write((tx) => tx.runs.retryRun({ ...run, failures: 1, error: 'crashed', notBefore: 50 }));
       await expect(hold(run.id, run.fence)).rejects.toMatchObject({ code: 'fenced' });
       const waiting = { state: 'created', failures: 1, error: 'crashed', notBefore: 50, leaseUntil: null };
       expect(await getRun(run.id)).toMatchObject({ ...waiting, fence: run.fence + 1 });
@@ -133,8 +143,20 @@ export function testRuns(kit: StoreKit): void {
     test('retryRun() does not bring back a run that has ended', async () => {
       const run = await startNew();
       await write((tx) => endRun(tx, run));
-      await write((tx) => tx.retryRun({ id: run.id, failures: 1, error: '', notBefore: 0 }));
+      const retry = (fence: number) => write((tx) => tx.runs.retryRun({ ...run, fence, error: '', notBefore: 0 }));
+      await expect(retry(run.fence)).rejects.toMatchObject({ code: 'fenced' });
+      await expect(retry(run.fence + 1)).rejects.toMatchObject({ code: 'fenced' });
       expect(await getRun(run.id)).toMatchObject({ state: 'completed', fence: run.fence + 1 });
+    });
+
+    test('endRun() and retryRun() of a claim that was given back leave its successor alone', async () => {
+      const old = await startNew();
+      await write((tx) => tx.runs.retryRun({ ...old, error: '', notBefore: 0 }));
+      const successor = (await write((tx) => claim(tx, old.nodeId))) as Run;
+      const again = write((tx) => tx.runs.retryRun({ ...old, error: '', notBefore: 0 }));
+      await expect(again).rejects.toMatchObject({ code: 'fenced' });
+      await expect(write((tx) => endRun(tx, old))).rejects.toMatchObject({ code: 'fenced' });
+      expect(await getRun(old.id)).toEqual(successor);
     });
   });
 
@@ -143,9 +165,10 @@ export function testRuns(kit: StoreKit): void {
 
     test('are kept over an attempt, and forgotten on another boot', async () => {
       const run = await startNew();
-      await write((tx) => tx.setDeaths({ id: run.id, ...deaths }));
+      await write((tx) => tx.runs.setDeaths({ id: run.id, ...deaths }));
       const again = async (boot: string) => {
-        await write((tx) => tx.retryRun({ id: run.id, failures: 0, error: '', notBefore: 0 }));
+        const now = (await getRun(run.id)) as Run;
+        await write((tx) => tx.runs.retryRun({ ...now, error: '', notBefore: 0 }));
         const { deaths, deathsEver, recordsAtDeath } = (await write((tx) => claim(tx, run.nodeId, { boot }))) as Run;
         return [deaths, deathsEver, recordsAtDeath];
       };
@@ -164,19 +187,21 @@ export function testRuns(kit: StoreKit): void {
       // They were claimed on this boot before.
       while (await write((tx) => claim(tx, one.nodeId)));
       for (const { id } of [...runs, innocent]) {
-        await write((tx) => tx.retryRun({ id, failures: 0, error: '', notBefore: 0 }));
-        await write((tx) => tx.setDeaths({ id, ...deaths, deaths: id === innocent.id ? 1 : 2 }));
+        const now = (await getRun(id)) as Run;
+        await write((tx) => tx.runs.retryRun({ ...now, error: '', notBefore: 0 }));
+        await write((tx) => tx.runs.setDeaths({ id, ...deaths, deaths: id === innocent.id ? 1 : 2 }));
       }
       const next = () => write((tx) => claim(tx, one.nodeId, { suspectFrom: 2 }));
-      expect([(await next())?.id, (await next())?.id, await next()]).toEqual([first.id, innocent.id, null]);
-      await write((tx) => endRun(tx, first));
+      const claimed = (await next()) as Run;
+      expect([claimed.id, (await next())?.id, await next()]).toEqual([first.id, innocent.id, null]);
+      await write((tx) => endRun(tx, claimed));
       expect((await next())?.id).toBe(second.id);
     });
 
     test('of the runs of one node are cleared', async () => {
       const [run, other] = [await startNew(), await startNew()];
-      for (const { id } of [run, other]) await write((tx) => tx.setDeaths({ id, ...deaths }));
-      await write((tx) => tx.clearDeaths({ nodeId: run.nodeId }));
+      for (const { id } of [run, other]) await write((tx) => tx.runs.setDeaths({ id, ...deaths }));
+      await write((tx) => tx.runs.clearDeaths({ nodeId: run.nodeId }));
       expect(await getRun(run.id)).toMatchObject({ deaths: 0, deathsEver: 0, recordsAtDeath: 0 });
       expect(await getRun(other.id)).toMatchObject({ deaths: 2 });
     });
@@ -186,28 +211,31 @@ export function testRuns(kit: StoreKit): void {
     test('is not woken, and its waiting run is not claimed, until it is resumed', async () => {
       const agent = await write((tx) => addAgent(tx));
       const run = await write((tx) => queueRun(tx, agent));
-      await write((tx) => tx.setPaused({ id: agent.id, at: 5, reason: 'why' }));
+      await write((tx) => tx.agents.setPaused({ id: agent.id, at: 5, reason: 'why' }));
       expect(await write((tx) => claim(tx, agent.nodeId))).toBeNull();
       await write((tx) => endRun(tx, run));
-      await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 0 }));
-      expect(await read((tx) => tx.getLiveRun({ agentId: agent.id }))).toBeNull();
-      expect(await read((tx) => tx.getAgent({ id: agent.id }))).toMatchObject({ pausedAt: 5, pausedReason: 'why' });
-      await write((tx) => tx.setPaused({ id: agent.id, at: null, reason: null }));
-      await write((tx) => tx.wakeAgent({ agentId: agent.id, now: 0 }));
+      await write((tx) => tx.runs.wakeAgent({ agentId: agent.id, now: 0 }));
+      expect(await read((tx) => tx.runs.getLiveRun({ agentId: agent.id }))).toBeNull();
+      expect(await read((tx) => tx.agents.getAgent({ id: agent.id }))).toMatchObject({
+        pausedAt: 5,
+        pausedReason: 'why',
+      });
+      await write((tx) => tx.agents.setPaused({ id: agent.id, at: null, reason: null }));
+      await write((tx) => tx.runs.wakeAgent({ agentId: agent.id, now: 0 }));
       expect(await write((tx) => claim(tx, agent.nodeId))).not.toBeNull();
     });
   });
 
   describe('leases', () => {
     const leased = async ({ nodeId }: Run) => {
-      const runs = await read((tx) => tx.listLeased({}));
+      const runs = await read((tx) => tx.runs.listLeased());
       return runs.filter((run) => run.nodeId === nodeId).map(({ id, leaseUntil }) => [id, leaseUntil]);
     };
 
     test('are renewed for the runs of one node, until they end', async () => {
       const [run, other] = [await startNew(), await startNew()];
       expect(await leased(run)).toEqual([[run.id, 1100]]);
-      await write((tx) => tx.renewLeases({ nodeId: run.nodeId, leaseUntil: 1200 }));
+      await write((tx) => tx.runs.renewLeases({ nodeId: run.nodeId, leaseUntil: 1200 }));
       expect(await leased(run)).toEqual([[run.id, 1200]]);
       expect(await leased(other)).toEqual([[other.id, 1100]]);
       await write((tx) => endRun(tx, run));
@@ -216,14 +244,14 @@ export function testRuns(kit: StoreKit): void {
 
     test('and rests are shifted when the clock is set back, on one node', async () => {
       const [run, other] = [await startNew(), await startNew()];
-      for (const { id, agentId } of [run, other]) {
-        await write((tx) => tx.retryRun({ id, failures: 0, error: '', notBefore: 5000 }));
-        await write((tx) => tx.restAgent({ id: agentId, until: 6000, rests: 1 }));
+      for (const claimed of [run, other]) {
+        await write((tx) => tx.runs.retryRun({ ...claimed, error: '', notBefore: 5000 }));
+        await write((tx) => tx.agents.restAgent({ id: claimed.agentId, until: 6000, rests: 1 }));
       }
-      await write((tx) => tx.shiftWaits({ nodeId: run.nodeId, by: -3000, now: 1000 }));
+      await write((tx) => tx.runs.shiftWaits({ nodeId: run.nodeId, by: -3000, now: 1000 }));
       const waits = async ({ id, agentId }: Run) => [
         (await getRun(id)).notBefore,
-        (await read((tx) => tx.getAgent({ id: agentId })))?.restUntil,
+        (await read((tx) => tx.agents.getAgent({ id: agentId })))?.restUntil,
       ];
       expect(await waits(run)).toEqual([2000, 3000]);
       expect(await waits(other)).toEqual([5000, 6000]);
@@ -232,39 +260,39 @@ export function testRuns(kit: StoreKit): void {
     test('an open run of an external agent has none and gets none', async () => {
       const run = await write(async (tx) => {
         const { id, treeId, nodeId } = await addAgent(tx, { provider: 'external' });
-        return tx.insertOpenRun({ agentId: id, treeId, nodeId, now: 5 });
+        return tx.runs.insertOpenRun({ agentId: id, treeId, nodeId, now: 5 });
       });
       expect(run).toMatchObject({ state: 'running', attempt: 1, startedAt: 5, leaseUntil: null });
       expect(await getRun(run.id)).toEqual(run);
-      expect(await read((tx) => tx.holdRun({ runId: run.id, fence: run.fence }))).toEqual(run);
-      await write((tx) => tx.renewLeases({ nodeId: run.nodeId, leaseUntil: 1 }));
+      expect(await read((tx) => tx.runs.holdRun({ runId: run.id, fence: run.fence }))).toEqual(run);
+      await write((tx) => tx.runs.renewLeases({ nodeId: run.nodeId, leaseUntil: 1 }));
       expect(await leased(run)).toEqual([]);
-      expect(await read((tx) => tx.listRunning({ nodeId: run.nodeId }))).toEqual([run]);
+      expect(await read((tx) => tx.runs.listRunning({ nodeId: run.nodeId }))).toEqual([run]);
     });
   });
 
   test('a run knows what it serves and what started it', async () => {
     const run = await startNew();
-    const [carried] = await read((tx) => tx.listPending({ agentId: run.agentId, limit: 1 }));
+    const [carried] = await read((tx) => tx.deliveries.listPending({ agentId: run.agentId, limit: 1 }));
     const [serves, triggerId] = [carried?.messageId as string, carried?.messageId as string];
-    await write((tx) => tx.setRunStart({ id: run.id, serves, triggerId, chainDepth: 2, payerId: 'user' }));
+    await write((tx) => tx.runs.setRunStart({ id: run.id, serves, triggerId, chainDepth: 2, payerId: 'user' }));
     expect(await getRun(run.id)).toMatchObject({ serves, triggerId, chainDepth: 2, payerId: 'user' });
-    expect(await read((tx) => tx.getRun({ id: 'none' }))).toBeNull();
+    expect(await read((tx) => tx.runs.getRun({ id: 'none' }))).toBeNull();
   });
 
   test('usage adds up over the runs of an agent', async () => {
     const run = await startNew();
-    const usage = () => read((tx) => tx.getUsage({ agentId: run.agentId }));
+    const usage = () => read((tx) => tx.runs.getUsage({ agentId: run.agentId }));
     expect(await usage()).toEqual({ runs: 1, inputTokens: 0, outputTokens: 0, costUsd: 0 });
-    await write((tx) => tx.addUsage({ id: run.id, inputTokens: 10, outputTokens: 1, costUsd: 0.25 }));
+    await write((tx) => tx.runs.addUsage({ id: run.id, inputTokens: 10, outputTokens: 1, costUsd: 0.25 }));
     const next = await write(async (tx) => {
       await endRun(tx, run);
-      return startRun(tx, (await tx.getAgent({ id: run.agentId })) as Agent);
+      return startRun(tx, (await tx.agents.getAgent({ id: run.agentId })) as Agent);
     });
-    await write((tx) => tx.addUsage({ id: next.id, inputTokens: 20, outputTokens: 2, costUsd: 0.5 }));
+    await write((tx) => tx.runs.addUsage({ id: next.id, inputTokens: 20, outputTokens: 2, costUsd: 0.5 }));
     expect(await usage()).toEqual({ runs: 2, inputTokens: 30, outputTokens: 3, costUsd: 0.75 });
-    await write((tx) => tx.addUsage({ id: next.id, inputTokens: 2 ** 40, outputTokens: 2 ** 40, costUsd: 0 }));
+    await write((tx) => tx.runs.addUsage({ id: next.id, inputTokens: 2 ** 40, outputTokens: 2 ** 40, costUsd: 0 }));
     expect(await usage()).toMatchObject({ inputTokens: 2 ** 40 + 30, outputTokens: 2 ** 40 + 3 });
-    expect(await read((tx) => tx.getUsage({ agentId: 'nobody' }))).toMatchObject({ runs: 0, costUsd: 0 });
+    expect(await read((tx) => tx.runs.getUsage({ agentId: 'nobody' }))).toMatchObject({ runs: 0, costUsd: 0 });
   });
 }

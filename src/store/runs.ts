@@ -1,22 +1,19 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
-import type { Run, RunState, StopReason } from '../core/run.ts';
+import type { Run, RunState } from '../core/run.ts';
 import { inSpan } from '../core/tracing.ts';
 import type { BatchState } from './commits.ts';
-import { mayBegin } from './payers.ts';
+import type { LeaseQueries } from './leases.ts';
 import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
+import { mayBegin } from './trees.ts';
+import type { Runs } from './tx.ts';
+import type { ClaimFilter, RunCursor, RunEnd, RunHold, RunSeen } from './views.ts';
 
-/** A run as its attempt holds it: every write of the attempt shows the fence. */
-export interface RunHold {
-  readonly runId: string;
-  readonly fence: number;
-}
-
-export function runQueries(queries: Queries, batch: BatchState) {
-  const { db, all, one, run, fetch } = queries;
-  const insertRun = run((p: Run) =>
+export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyof LeaseQueries> {
+  const { db, all, one, value, put, change, attempt, fetch } = queries;
+  const insertRun = put((p: Run) =>
     db.insertInto('runs').values({
       id: p.id,
       seq: p.seq,
@@ -39,7 +36,25 @@ export function runQueries(queries: Queries, batch: BatchState) {
       startedAt: p.startedAt,
     }),
   );
-  const retry = run((p: { id: string; failures: number; error: string; notBefore: number }) =>
+  const end = attempt((p: RunSeen & RunEnd) =>
+    db
+      .updateTable('runs')
+      .set((eb) => ({
+        state: p.state,
+        stopReason: p.stopReason,
+        error: p.error,
+        finalText: p.finalText,
+        fence: eb('fence', '+', 1),
+        leaseUntil: null,
+        pid: null,
+        pidStarted: null,
+        endedAt: p.now,
+      }))
+      .where('id', '=', p.id)
+      .where('fence', '=', p.fence)
+      .where('state', 'in', ['created', 'running']),
+  );
+  const retry = attempt((p: RunSeen & { failures: number; error: string; notBefore: number }) =>
     db
       .updateTable('runs')
       .set((eb) => ({
@@ -53,14 +68,8 @@ export function runQueries(queries: Queries, batch: BatchState) {
         pidStarted: null,
       }))
       .where('id', '=', p.id)
+      .where('fence', '=', p.fence)
       .where('state', '=', 'running'),
-  );
-  const resetTree = run((p: { treeId: string }) =>
-    db
-      .updateTable('trees')
-      .set({ runsSincePerson: 0, toldPaused: false })
-      .where('id', '=', p.treeId)
-      .where('runsSincePerson', '>', 0),
   );
   const wakeable = one((p: { agentId: string }) =>
     db
@@ -127,7 +136,7 @@ export function runQueries(queries: Queries, batch: BatchState) {
       .where('state', '=', 'created')
       .returningAll(),
   );
-  const countClaim = run((p: { treeId: string; seq: number; started: number }) =>
+  const countClaim = put((p: { treeId: string; seq: number; started: number }) =>
     db
       .updateTable('trees')
       .set((eb) => ({ lastClaim: p.seq, runsSincePerson: eb('runsSincePerson', '+', p.started) }))
@@ -215,10 +224,11 @@ export function runQueries(queries: Queries, batch: BatchState) {
     /** The run if the attempt still holds it; the one check that every write of an attempt makes. */
     holdRun: async (hold: RunHold): Promise<Run> => {
       const row = await held(hold);
-      if (!row) throw new SubstratError('fenced', 'This turn has ended; nothing more can be done in its name.');
+      if (!row) throw fenced();
       return row;
     },
-    setRunStart: run(
+    setRunStart: change(
+      'run',
       (p: {
         id: string;
         serves: string | null;
@@ -231,10 +241,10 @@ export function runQueries(queries: Queries, batch: BatchState) {
           .set({ serves: p.serves, triggerId: p.triggerId, chainDepth: p.chainDepth, payerId: p.payerId })
           .where('id', '=', p.id),
     ),
-    setRunProcess: run((p: { id: string; pid: number; startedAt: string }) =>
+    setRunProcess: change('run', (p: { id: string; pid: number; startedAt: string }) =>
       db.updateTable('runs').set({ pid: p.pid, pidStarted: p.startedAt }).where('id', '=', p.id),
     ),
-    addUsage: run((p: { id: string; inputTokens: number; outputTokens: number; costUsd: number }) =>
+    addUsage: change('run', (p: { id: string; inputTokens: number; outputTokens: number; costUsd: number }) =>
       db
         .updateTable('runs')
         .set((eb) => ({
@@ -285,41 +295,19 @@ export function runQueries(queries: Queries, batch: BatchState) {
       };
     },
     /** Ends a run for good. The fence rises with it, so that nothing that its attempt still sends can count. */
-    endRun: run(
-      (p: {
-        id: string;
-        state: 'completed' | 'failed' | 'cancelled';
-        stopReason: StopReason;
-        error: string | null;
-        finalText: string | null;
-        now: number;
-      }) =>
-        db
-          .updateTable('runs')
-          .set((eb) => ({
-            state: p.state,
-            stopReason: p.stopReason,
-            error: p.error,
-            finalText: p.finalText,
-            fence: eb('fence', '+', 1),
-            leaseUntil: null,
-            pid: null,
-            pidStarted: null,
-            endedAt: p.now,
-          }))
-          .where('id', '=', p.id)
-          .where('state', 'in', ['created', 'running']),
-    ),
+    endRun: async (p: RunSeen & RunEnd) => {
+      if (!(await end(p))) throw fenced();
+    },
     /** Ends an attempt: the run waits for the next one. */
-    retryRun: async (p: { id: string; failures: number; error: string; notBefore: number }): Promise<void> => {
-      await retry(p);
+    retryRun: async (p: RunSeen & { failures: number; error: string; notBefore: number }) => {
+      if (!(await retry(p))) throw fenced();
       batch.runnable = true;
     },
     listRunning: all((p: { nodeId: string }) =>
       db.selectFrom('runs').selectAll().where('state', '=', 'running').where('nodeId', '=', p.nodeId),
     ),
     /** When the next run that rests may start. */
-    getNextStart: one((p: { nodeId: string; now: number }) =>
+    getNextStart: value((p: { nodeId: string; now: number }) =>
       db
         .selectFrom('runs')
         .innerJoin('agents', 'agents.id', 'runs.agentId')
@@ -339,24 +327,11 @@ export function runQueries(queries: Queries, batch: BatchState) {
         .where('runs.nodeId', '=', p.nodeId)
         .where((eb) => eb.or([eb('runs.notBefore', '>', p.now), eb('agents.restUntil', '>', p.now)])),
     ),
-    /** The owner has spoken: the tree may run again. */
-    resetTreeRuns: async (p: { treeId: string }): Promise<void> => {
-      if ((await resetTree(p)) > 0) batch.runnable = true;
-    },
-    listNewlyPaused: all((p: { maxTreeRuns: number }) =>
-      db
-        .selectFrom('trees')
-        .select('id')
-        .where('toldPaused', '=', false)
-        .where('runsSincePerson', '>=', p.maxTreeRuns)
-        .where('id', 'in', (eb) =>
-          eb.selectFrom('runs').select('runs.treeId').where('runs.state', '=', 'created').where('runs.attempt', '=', 0),
-        ),
-    ),
-    setToldPaused: run((p: { treeId: string }) =>
-      db.updateTable('trees').set({ toldPaused: true }).where('id', '=', p.treeId),
-    ),
   };
+}
+
+function fenced(): SubstratError {
+  return new SubstratError('fenced', 'This turn has ended; nothing more can be done in its name.');
 }
 
 /** Not a suspect, or the only one that would be under way. */
@@ -435,23 +410,4 @@ function newRun(p: { agentId: string; treeId: string; nodeId: string; seq: numbe
     startedAt: null,
     endedAt: null,
   };
-}
-
-interface ClaimFilter {
-  readonly nodeId: string;
-  readonly now: number;
-  readonly maxTreeRuns: number;
-  /** People whose runs of today are used up. */
-  readonly spent: readonly string[];
-  /** Agents whose last process has not ended yet, though their run has. */
-  readonly busyAgents: readonly string[];
-  /** Providers whose own slots are taken. */
-  readonly fullProviders: readonly string[];
-  /** Runs that were under way at so many deaths of the daemon run one at a time; null: all run. */
-  readonly suspectFrom: number | null;
-}
-
-export interface RunCursor {
-  readonly seq: number;
-  readonly id: string;
 }

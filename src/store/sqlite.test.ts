@@ -32,7 +32,7 @@ async function openHere(): Promise<Store> {
   return store;
 }
 
-const append = (tx: Tx) => tx.appendEvent({ type: 'test', at: 1, data: {} });
+const append = (tx: Tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} });
 
 /** Another process with `path` as its argument. It has said `ready` when this resolves; a line on its stdin lets it go on. */
 async function start(program: string) {
@@ -62,7 +62,7 @@ const OPENS_AND_WRITES = `${WAIT}
   import { openStore } from './open.ts';
   await told();
   const store = await openStore({ path });
-  for (let i = 0; i < 5; i++) await store.write((tx) => tx.appendEvent({ type: 'test', at: 1, data: {} }));
+  for (let i = 0; i < 5; i++) await store.write((tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} }));
   await store.close();
   process.stdin.destroy();
 `;
@@ -91,7 +91,7 @@ describe('opening', () => {
     expect(before.versions).toHaveLength(1);
     const again = await openHere();
     expect(schemaOf()).toEqual(before);
-    expect(await again.read((tx) => tx.getEventCounter({}))).toBe(1);
+    expect(await again.read((tx) => tx.events.getEventCounter())).toBe(1);
   });
 
   test('is durable and checks references', async () => {
@@ -99,7 +99,7 @@ describe('opening', () => {
     const database = new Database(path, { readonly: true });
     expect(database.pragma('journal_mode', { simple: true })).toBe('wal');
     database.close();
-    const orphan = store.write((tx) => tx.joinChannel({ channelId: 'none', participantId: 'user' }));
+    const orphan = store.write((tx) => tx.channels.tryJoinChannel({ channelId: 'none', participantId: 'user' }));
     await expect(orphan).rejects.toThrow('FOREIGN KEY');
   });
 
@@ -154,7 +154,7 @@ describe('opening', () => {
     for (const other of others) other.letGo();
     const ends = await Promise.all(others.map(({ ended }) => ended));
     expect(ends.map(({ code }) => code)).toEqual([0, 0, 0]);
-    const events = await (await openHere()).read((tx) => tx.listEvents({ after: 0, limit: 100 }));
+    const events = await (await openHere()).read((tx) => tx.events.listEvents({ after: 0, limit: 100 }));
     expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: 15 }, (_, i) => i + 1));
   });
 });
@@ -180,7 +180,7 @@ describe('a database that another process has locked', () => {
     const { letGo, ended } = await start(HOLDS_THE_LOCK);
     const writing = store.write(append);
     expect(await turnsWhile(writing)).toBeLessThan(4_000);
-    expect(await store.read((tx) => tx.getEventCounter({}))).toBe(0);
+    expect(await store.read((tx) => tx.events.getEventCounter())).toBe(0);
     letGo();
     expect(await writing).toBe(1);
     expect(await ended).toMatchObject({ code: 0 });
@@ -198,7 +198,7 @@ describe('a database that another process has locked', () => {
 
 test('a read sees what is committed, by whomever, and nothing of a write that is under way', async () => {
   const [store, other] = [await openHere(), await openHere()];
-  const last = () => store.read(async (tx) => (await tx.listEvents({ after: 0, limit: 9 })).length);
+  const last = () => store.read(async (tx) => (await tx.events.listEvents({ after: 0, limit: 9 })).length);
   await other.write(append);
   expect(await last()).toBe(1);
   const during = await store.write(async (tx) => {

@@ -1,12 +1,12 @@
 import Database from 'better-sqlite3';
 import { SubstratError } from '../core/errors.ts';
 import { type BatchState, SharedCommits, type WriteConnection } from './commits.ts';
+import { createTx } from './create-tx.ts';
 import { migrate, NEWEST_SCHEMA } from './migrate.ts';
 import type { Execute } from './query.ts';
 import { versionOf } from './sqlite-version.ts';
 import type { Change, Store, StoreLog } from './store.ts';
 import { StoreFile } from './store-file.ts';
-import { createTx } from './tx.ts';
 
 /** How long a writer waits for another process (`ctx`, a backup) before it gives up. */
 const BUSY_LIMIT_MS = 30_000;

@@ -106,8 +106,8 @@ export async function addAgent(tx: Tx, change: Partial<Agent> & { parent?: Agent
     terminatedAt: null,
     ...rest,
   };
-  await tx.insertAgent(agent);
-  await tx.insertChannel({
+  await tx.agents.insertAgent(agent);
+  await tx.channels.insertChannel({
     id: `in-${id}`,
     kind: 'dm',
     topic: '',
@@ -140,8 +140,8 @@ interface Mail {
 export async function send(tx: Tx, mail: Mail): Promise<string> {
   const { to, from = 'user', kind = 'news' } = mail;
   const id = randomUUID();
-  const seq = await tx.appendEvent({ type: 'message_created', at: 0, data: { id } });
-  await tx.insertMessage({
+  const seq = await tx.events.appendEvent({ type: 'message_created', at: 0, data: { id } });
+  await tx.messages.insertMessage({
     id,
     seq,
     channelId: `in-${to.id}`,
@@ -159,28 +159,28 @@ export async function send(tx: Tx, mail: Mail): Promise<string> {
   });
   if (kind === 'request') {
     const [parentId, deadlineAt] = [mail.parent ?? null, mail.deadlineAt ?? null];
-    await tx.insertRequest({ messageId: id, seq, askerId: from, recipientId: to.id, parentId, deadlineAt });
+    await tx.requests.insertRequest({ messageId: id, seq, askerId: from, recipientId: to.id, parentId, deadlineAt });
   }
-  await tx.insertDelivery({ messageId: id, agentId: to.id, seq, kind, round: mail.round ?? 'free' });
+  await tx.deliveries.insertDelivery({ messageId: id, agentId: to.id, seq, kind, round: mail.round ?? 'free' });
   return id;
 }
 
 /** Closes the request and sends the reply that closes it. */
 export async function answer(tx: Tx, request: string, asker: Agent, from: Agent): Promise<string> {
-  await tx.closeRequest({ id: request, at: 1 });
+  await tx.requests.tryCloseRequest({ id: request, at: 1 });
   const reply = await send(tx, { to: asker, from: from.id, kind: 'reply', inReplyTo: request });
-  await tx.setRequestReply({ id: request, replyId: reply });
+  await tx.requests.setRequestReply({ id: request, replyId: reply });
   return reply;
 }
 
 /** Gives the agent a request and makes a run for it, which waits to be claimed. */
 export async function queueRun(tx: Tx, agent: Agent): Promise<Run> {
   await send(tx, { to: agent, kind: 'request' });
-  await tx.wakeAgent({ agentId: agent.id, now: 0 });
-  return (await tx.getLiveRun({ agentId: agent.id })) as Run;
+  await tx.runs.wakeAgent({ agentId: agent.id, now: 0 });
+  return (await tx.runs.getLiveRun({ agentId: agent.id })) as Run;
 }
 
-type Claim = Parameters<Tx['claimRun']>[0];
+type Claim = Parameters<Tx['runs']['claimRun']>[0];
 
 /** Claims as the scheduler does, with an event in the same transaction. */
 export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {}): Promise<Run | null> {
@@ -196,8 +196,8 @@ export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {})
     boot: 'boot',
     ...change,
   };
-  const run = await tx.claimRun(filter);
-  if (run) await tx.appendEvent({ type: 'run_started', at: filter.now, data: {} });
+  const run = await tx.runs.claimRun(filter);
+  if (run) await tx.events.appendEvent({ type: 'run_started', at: filter.now, data: {} });
   return run;
 }
 
@@ -207,6 +207,14 @@ export async function startRun(tx: Tx, agent: Agent): Promise<Run> {
   return (await claim(tx, agent.nodeId)) as Run;
 }
 
-export function endRun(tx: Tx, run: Run): Promise<number> {
-  return tx.endRun({ id: run.id, state: 'completed', stopReason: 'end_turn', error: null, finalText: '', now: 2000 });
+export function endRun(tx: Tx, run: Run): Promise<void> {
+  return tx.runs.endRun({
+    id: run.id,
+    fence: run.fence,
+    state: 'completed',
+    stopReason: 'end_turn',
+    error: null,
+    finalText: '',
+    now: 2000,
+  });
 }

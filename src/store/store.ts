@@ -1,71 +1,10 @@
-import type { agentQueries } from './agents.ts';
-import type { blockQueries } from './blocks.ts';
-import type { broadcastQueries } from './broadcasts.ts';
-import type { channelQueries } from './channels.ts';
-import type { chunkSearchQueries } from './chunk-search.ts';
-import type { chunkQueries } from './chunks.ts';
-import type { deliveryQueries } from './deliveries.ts';
-import type { documentQueries } from './documents.ts';
-import type { eventQueries } from './events.ts';
-import type { leaseQueries } from './leases.ts';
-import type { messageQueries } from './messages.ts';
-import type { nodeQueries } from './nodes.ts';
-import type { passageQueries } from './passages.ts';
-import type { payerQueries } from './payers.ts';
-import type { postQueries } from './posts.ts';
 import type { Engine } from './query.ts';
-import type { reactionQueries } from './reactions.ts';
-import type { recordQueries } from './records.ts';
-import type { requestQueries } from './requests.ts';
-import type { retentionQueries } from './retention.ts';
-import type { runQueries } from './runs.ts';
-import type { tokenQueries } from './tokens.ts';
-import type { turnQueries } from './turns.ts';
-import type { vectorQueries } from './vectors.ts';
-import type { workspaceQueries } from './workspaces.ts';
+import type { Tx } from './tx.ts';
 
-export type { AgentCursor, AgentView } from './agents.ts';
-export type { BlockView } from './blocks.ts';
-export type { Respondent } from './broadcasts.ts';
-export type { ChannelView, MemberView } from './channels.ts';
-export type { ChunkFilter } from './chunk-query.ts';
-export type { ChunkView } from './chunk-search.ts';
-export type { NewChunk } from './chunks.ts';
-export type { DeliveryView } from './deliveries.ts';
-export type { MessageView } from './messages.ts';
-export type { PassageFilter } from './passages.ts';
+export type { NewEvent, StoredEvent } from './events.ts';
 export type { Engine } from './query.ts';
-export type { ReactionView } from './reactions.ts';
-export type { RunCursor } from './runs.ts';
-export type { EventRow } from './schema.ts';
-export type { UnembeddedChunk } from './vectors.ts';
-export type { WorkspaceView } from './workspaces.ts';
-
-/** What a transaction can do. `get…` answers null when there is none; a change that must match a row and does not, throws. */
-export type Tx = ReturnType<typeof agentQueries> &
-  ReturnType<typeof blockQueries> &
-  ReturnType<typeof broadcastQueries> &
-  ReturnType<typeof channelQueries> &
-  ReturnType<typeof chunkQueries> &
-  ReturnType<typeof chunkSearchQueries> &
-  ReturnType<typeof deliveryQueries> &
-  ReturnType<typeof documentQueries> &
-  ReturnType<typeof eventQueries> &
-  ReturnType<typeof leaseQueries> &
-  ReturnType<typeof messageQueries> &
-  ReturnType<typeof nodeQueries> &
-  ReturnType<typeof passageQueries> &
-  ReturnType<typeof payerQueries> &
-  ReturnType<typeof postQueries> &
-  ReturnType<typeof reactionQueries> &
-  ReturnType<typeof recordQueries> &
-  ReturnType<typeof requestQueries> &
-  ReturnType<typeof retentionQueries> &
-  ReturnType<typeof runQueries> &
-  ReturnType<typeof tokenQueries> &
-  ReturnType<typeof turnQueries> &
-  ReturnType<typeof vectorQueries> &
-  ReturnType<typeof workspaceQueries>;
+export type { Part, Tx } from './tx.ts';
+export type * from './views.ts';
 
 /** What listeners hear after a commit. */
 export interface Change {

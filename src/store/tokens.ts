@@ -1,10 +1,11 @@
 import type { Queries } from './query.ts';
-import type { TokenRow } from './schema.ts';
+import type { Tokens } from './tx.ts';
+import type { NewToken } from './views.ts';
 
 /** Only hashes are stored: whoever reads the store cannot come in with what is there. */
-export function tokenQueries({ db, all, one, run }: Queries) {
+export function tokenQueries({ db, all, one, put, attempt }: Queries): Tokens {
   return {
-    insertToken: run((p: Omit<TokenRow, 'revokedAt'>) =>
+    insertToken: put((p: NewToken) =>
       db.insertInto('tokens').values({
         id: p.id,
         hash: p.hash,
@@ -23,7 +24,7 @@ export function tokenQueries({ db, all, one, run }: Queries) {
         .where('tokens.hash', '=', p.hash)
         .where('tokens.revokedAt', 'is', null),
     ),
-    listTokens: all((_: object) =>
+    listTokens: all(() =>
       db
         .selectFrom('tokens')
         .innerJoin('participants', 'participants.id', 'tokens.participantId')
@@ -31,13 +32,8 @@ export function tokenQueries({ db, all, one, run }: Queries) {
         .orderBy('tokens.createdAt')
         .orderBy('tokens.id'),
     ),
-    revokeToken: run((p: { id: string; at: number }) =>
+    tryRevokeToken: attempt((p: { id: string; at: number }) =>
       db.updateTable('tokens').set({ revokedAt: p.at }).where('id', '=', p.id).where('revokedAt', 'is', null),
-    ),
-    insertPerson: run((p: { id: string; handle: string; handleKey: string; at: number }) =>
-      db
-        .insertInto('participants')
-        .values({ id: p.id, kind: 'person', handle: p.handle, handleKey: p.handleKey, createdAt: p.at }),
     ),
   };
 }

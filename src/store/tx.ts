@@ -1,58 +1,516 @@
-import { agentQueries } from './agents.ts';
-import { blockQueries } from './blocks.ts';
-import { broadcastQueries } from './broadcasts.ts';
-import { channelQueries } from './channels.ts';
-import { chunkSearchQueries } from './chunk-search.ts';
-import { chunkQueries } from './chunks.ts';
-import type { BatchState } from './commits.ts';
-import { deliveryQueries } from './deliveries.ts';
-import { documentQueries } from './documents.ts';
-import { eventQueries } from './events.ts';
-import { leaseQueries } from './leases.ts';
-import { messageQueries } from './messages.ts';
-import { nodeQueries } from './nodes.ts';
-import { passageQueries } from './passages.ts';
-import { payerQueries } from './payers.ts';
-import { postQueries } from './posts.ts';
-import { createQueries, type Engine, type Execute } from './query.ts';
-import { reactionQueries } from './reactions.ts';
-import { recordQueries } from './records.ts';
-import { requestQueries } from './requests.ts';
-import { retentionQueries } from './retention.ts';
-import { runQueries } from './runs.ts';
-import type { Tx } from './store.ts';
-import { tokenQueries } from './tokens.ts';
-import { turnQueries } from './turns.ts';
-import { vectorQueries } from './vectors.ts';
-import { workspaceQueries } from './workspaces.ts';
+import type { Agent } from '../core/agent.ts';
+import type { Channel, Member, Participant, Wake } from '../core/channel.ts';
+import type { Delivery, Round, Waiting } from '../core/delivery.ts';
+import type { Chunk, Document, SkippedDocument, Source } from '../core/document.ts';
+import type {
+  AgentId,
+  BlockId,
+  ChannelId,
+  ChunkId,
+  DocumentId,
+  MessageId,
+  NodeId,
+  ParticipantId,
+  PassageId,
+  RunId,
+  TokenId,
+  WorkspaceId,
+} from '../core/ids.ts';
+import type { Block, BlockChange, Passage } from '../core/memory.ts';
+import type { Broadcast, Message, Request } from '../core/message.ts';
+import type { Run, RunRecord, Usage } from '../core/run.ts';
+import type { Scope } from '../core/scope.ts';
+import type { Link, Workspace } from '../core/workspace.ts';
+import type { NewEvent, StoredEvent } from './events.ts';
+import type * as view from './views.ts';
 
-/** Made once for a connection: its queries are compiled at their first use and kept. */
-export function createTx(engine: Engine, execute: Execute, batch: BatchState): Tx {
-  const queries = createQueries(engine, execute);
-  return {
-    ...agentQueries(queries),
-    ...blockQueries(queries),
-    ...broadcastQueries(queries),
-    ...channelQueries(queries),
-    ...chunkQueries(queries),
-    ...chunkSearchQueries(queries),
-    ...deliveryQueries(queries),
-    ...documentQueries(queries),
-    ...eventQueries(queries, batch),
-    ...leaseQueries(queries, batch),
-    ...messageQueries(queries),
-    ...nodeQueries(queries),
-    ...passageQueries(queries),
-    ...payerQueries(queries),
-    ...postQueries(queries),
-    ...reactionQueries(queries),
-    ...recordQueries(queries),
-    ...requestQueries(queries),
-    ...retentionQueries(queries),
-    ...runQueries(queries, batch),
-    ...tokenQueries(queries),
-    ...turnQueries(queries),
-    ...vectorQueries(queries),
-    ...workspaceQueries(queries),
-  };
+/**
+ * What a transaction can do, by subject. `get…` returns null if there is nothing; `list…` is in the order its comment states.
+ * A change that matches no row throws `not_found`; `try…` returns whether it matched, and what changes many rows returns how many.
+ */
+export interface Tx {
+  readonly agents: Agents;
+  readonly broadcasts: Broadcasts;
+  readonly channels: Channels;
+  readonly deliveries: Deliveries;
+  readonly documents: Documents;
+  readonly events: Events;
+  readonly idempotency: Idempotency;
+  readonly memory: Memory;
+  readonly messages: Messages;
+  readonly nodes: Nodes;
+  readonly participants: Participants;
+  readonly records: Records;
+  readonly requests: Requests;
+  readonly retention: Retention;
+  readonly rounds: Rounds;
+  readonly runs: Runs;
+  readonly tokens: Tokens;
+  readonly trees: Trees;
+  readonly workspaces: Workspaces;
+}
+
+/** The parts of a transaction that a function uses: its signature states what it can touch. */
+export type Part<Name extends keyof Tx> = Pick<Tx, Name>;
+
+export interface Agents {
+  insertAgent(agent: Agent): Promise<void>;
+  getAgent(p: { id: AgentId }): Promise<Agent | null>;
+  getAgentView(p: { id: AgentId }): Promise<view.AgentView | null>;
+  /** A neighbour by name; roots have no siblings. */
+  getNeighbour(p: { id: AgentId; parentId: AgentId; nameKey: string }): Promise<Agent | null>;
+  getRootByName(p: { nameKey: string }): Promise<Agent | null>;
+  /** Its own scope within those of all its ancestors. */
+  getScope(p: { id: AgentId }): Promise<Scope>;
+  /** By creation, in pages; `all` includes terminated agents. */
+  listAgentViews(p: { after: view.AgentCursor | null; limit: number; all: boolean }): Promise<view.AgentView[]>;
+  /** Living parent, children and siblings, oldest first. */
+  listNeighbours(agent: Pick<Agent, 'id' | 'parentId'>): Promise<view.AgentView[]>;
+  /** Living siblings, oldest first. */
+  listSiblings(p: { id: AgentId; parentId: AgentId }): Promise<Agent[]>;
+  /** Living children, oldest first. */
+  listChildren(p: { id: AgentId }): Promise<Agent[]>;
+  /** The agent and its living descendants, in no order. */
+  listSubtree(p: { id: AgentId }): Promise<Agent[]>;
+  /** Parent first, root last. */
+  listAncestors(p: { id: AgentId }): Promise<Agent[]>;
+  /** Living agents of that name, oldest first. */
+  listAgentsNamed(p: { nameKey: string }): Promise<Agent[]>;
+  listExternalAgents(p: { nodeId: NodeId }): Promise<Agent[]>;
+  /** Living agents of a node. */
+  listAgentsOn(p: { nodeId: NodeId }): Promise<Agent[]>;
+  countTree(p: { treeId: AgentId }): Promise<number>;
+  countChildren(p: { id: AgentId }): Promise<number>;
+  setScope(p: { id: AgentId; tools: Scope }): Promise<void>;
+  setTerminated(p: { id: AgentId; at: number }): Promise<void>;
+  setPaused(p: { id: AgentId; at: number | null; reason: string | null }): Promise<void>;
+  setCompleting(p: { id: AgentId }): Promise<void>;
+  setSession(p: { id: AgentId; session: string | null }): Promise<void>;
+  /** The provider does not know the session: the next turn begins with the journal. */
+  loseSession(p: { id: AgentId }): Promise<void>;
+  /** A turn ended well: clears rests and the lost session. */
+  settleAgent(p: { id: AgentId }): Promise<void>;
+  restAgent(p: { id: AgentId; until: number; rests: number }): Promise<void>;
+  /** Children that waited for the end of the attempt that spawned them. */
+  readySpawned(p: { runId: RunId }): Promise<{ readonly id: AgentId }[]>;
+}
+
+export interface Participants {
+  getParticipant(p: { handleKey: string }): Promise<Participant | null>;
+  getParticipantById(p: { id: ParticipantId }): Promise<Participant | null>;
+  insertPerson(p: { id: ParticipantId; handle: string; handleKey: string; at: number }): Promise<void>;
+  /** By handle. */
+  listParticipants(p: { after: string; limit: number }): Promise<Participant[]>;
+  /** Those who share a channel with a participant, by handle. */
+  listAcquaintances(p: { participantId: ParticipantId; after: string; limit: number }): Promise<Participant[]>;
+}
+
+export interface Channels {
+  insertChannel(channel: Channel): Promise<void>;
+  getChannel(p: { id: ChannelId }): Promise<Channel | null>;
+  getChannelView(p: { id: ChannelId; participantId: ParticipantId }): Promise<view.ChannelView | null>;
+  getDm(p: { pair: string }): Promise<Channel | null>;
+  getTeamChannel(p: { teamOf: AgentId }): Promise<Channel | null>;
+  getMember(p: MemberKey): Promise<Member | null>;
+  isMember(p: MemberKey): Promise<boolean>;
+  /** Whether two participants are in one channel. */
+  shareChannel(p: { a: ParticipantId; b: ParticipantId }): Promise<boolean>;
+  /** By id: all, or those that the participant sees, which are its own and the public ones. */
+  listChannels(p: {
+    participantId: ParticipantId;
+    all: boolean;
+    after: string;
+    limit: number;
+  }): Promise<view.ChannelView[]>;
+  /** Of these channels, those that the participant sees. */
+  listSeen(p: {
+    participantId: ParticipantId;
+    channelIds: readonly ChannelId[];
+  }): Promise<{ readonly id: ChannelId }[]>;
+  /** The channels of a participant except DMs, by id. */
+  listJoined(p: { participantId: ParticipantId; limit: number }): Promise<Channel[]>;
+  /** By id. */
+  listSharedChannels(p: { a: ParticipantId; b: ParticipantId }): Promise<{ readonly channelId: ChannelId }[]>;
+  /** In the order of joining. */
+  listMembers(p: { channelId: ChannelId }): Promise<view.MemberView[]>;
+  /** False if it is a member already, which keeps its place. */
+  tryJoinChannel(p: MemberKey & { wake?: Wake }): Promise<boolean>;
+  tryLeaveChannel(p: MemberKey): Promise<boolean>;
+  trySetWake(p: MemberKey & { wake: Wake }): Promise<boolean>;
+  /** Never moves back. */
+  tryRaiseRead(p: MemberKey & { seq: number }): Promise<boolean>;
+  setTopic(p: { id: ChannelId; topic: string }): Promise<void>;
+}
+
+interface MemberKey {
+  readonly channelId: ChannelId;
+  readonly participantId: ParticipantId;
+}
+
+export interface Messages {
+  insertMessage(message: Omit<Message, 'inboxOf' | 'editedAt' | 'deletedAt'>): Promise<void>;
+  getMessage(p: { id: MessageId }): Promise<Message | null>;
+  getMessageView(p: { id: MessageId }): Promise<view.MessageView | null>;
+  /** Newest first, older than `before`. */
+  listChannelMessages(p: { channelId: ChannelId; before: number; limit: number }): Promise<view.MessageView[]>;
+  /** The first message of a thread and those in it, newest first, older than `before`. */
+  listThreadMessages(p: { id: MessageId; before: number; limit: number }): Promise<view.MessageView[]>;
+  /** What others wrote in the DMs of a person, newest first. */
+  listInbox(p: { participantId: ParticipantId; before: number; limit: number }): Promise<view.MessageView[]>;
+  /** Open questions to a participant, newest first. */
+  listOpenQuestions(p: { participantId: ParticipantId; before: number; limit: number }): Promise<view.MessageView[]>;
+  /** What others said in a channel after a number, newest first. */
+  listSaid(p: {
+    channelId: ChannelId;
+    readerId: ParticipantId;
+    after: number;
+    limit: number;
+  }): Promise<view.MessageView[]>;
+  listReplies(p: { id: MessageId }): Promise<view.MessageView[]>;
+  editMessage(p: { id: MessageId; text: string; at: number }): Promise<void>;
+  deleteMessage(p: { id: MessageId; at: number }): Promise<void>;
+  /** In the order in which they came. */
+  listReactions(p: { messageIds: readonly MessageId[] }): Promise<view.ReactionView[]>;
+  tryAddReaction(p: {
+    messageId: MessageId;
+    emoji: string;
+    participantId: ParticipantId;
+    at: number;
+  }): Promise<boolean>;
+  tryRemoveReaction(p: { messageId: MessageId; emoji: string; participantId: ParticipantId }): Promise<boolean>;
+}
+
+export interface Deliveries {
+  insertDelivery(delivery: Omit<Delivery, 'state' | 'runId'>): Promise<void>;
+  /** What an agent's next run may carry, in order. */
+  listPending(p: { agentId: AgentId; limit: number }): Promise<view.DeliveryView[]>;
+  /** The same without texts: what decides which run carries them, and how long they are. */
+  listPendingSizes(p: { agentId: AgentId; limit: number }): Promise<view.SizedDelivery[]>;
+  /** The same: what decides which news may be read now. */
+  listPendingHeads(p: { agentId: AgentId; limit: number }): Promise<Pick<Waiting, 'authorId' | 'deliveryKind'>[]>;
+  countPendingNews(p: { agentId: AgentId }): Promise<number>;
+  isCarrying(p: { runId: RunId; authorId: ParticipantId }): Promise<boolean>;
+  /** What a run carries, in order. */
+  listCarried(p: { runId: RunId }): Promise<view.DeliveryView[]>;
+  /** What a run carries or carried, in order. */
+  listDeliveriesOfRun(p: { runId: RunId }): Promise<view.DeliveryView[]>;
+  /** Agents that have not received a message yet. */
+  listPendingRecipients(p: { messageId: MessageId }): Promise<{ readonly agentId: AgentId }[]>;
+  injectDelivery(p: DeliveryKey & { runId: RunId }): Promise<void>;
+  acknowledgeDelivery(p: DeliveryKey): Promise<void>;
+  /** False for a request that a run carries: it ends with that run. */
+  tryAcknowledgePending(p: { messageId: MessageId; agentId: ParticipantId }): Promise<boolean>;
+  /** An external agent left without answering. */
+  returnDelivery(p: DeliveryKey): Promise<void>;
+  endCarried(p: { runId: RunId; state: 'acknowledged' | 'dead' }): Promise<number>;
+  killPendingDelivery(p: { messageId: MessageId }): Promise<number>;
+  killDeliveriesIn(p: { agentId: AgentId; channelId: ChannelId }): Promise<number>;
+  killDeliveriesTo(p: { agentId: AgentId }): Promise<number>;
+}
+
+interface DeliveryKey {
+  readonly messageId: MessageId;
+  readonly agentId: AgentId;
+}
+
+export interface Requests {
+  insertRequest(request: Omit<Request, 'state' | 'replyId' | 'closedAt'>): Promise<void>;
+  getRequest(p: { id: MessageId }): Promise<Request | null>;
+  /** Compare and set: null if it was closed before. */
+  tryCloseRequest(p: { id: MessageId; at: number }): Promise<Request | null>;
+  setRequestReply(p: { id: MessageId; replyId: MessageId }): Promise<void>;
+  /** A child counts as open until its reply has reached the asker. */
+  countOpenChildren(p: { id: MessageId; askerId: ParticipantId }): Promise<number>;
+  /** These lists are in the order of asking. */
+  listOpenRequestsTo(p: { recipientId: ParticipantId }): Promise<Request[]>;
+  listOpenRequestsFrom(p: { askerId: ParticipantId }): Promise<Request[]>;
+  listOpenRequestsBetween(p: { askerId: ParticipantId; recipientId: ParticipantId }): Promise<Request[]>;
+  listOverdueRequests(p: { now: number; limit: number }): Promise<Request[]>;
+  getNextDeadline(): Promise<number | null>;
+}
+
+export interface Broadcasts {
+  insertBroadcast(broadcast: Omit<Broadcast, 'closedAt'>): Promise<void>;
+  getBroadcast(p: { id: MessageId }): Promise<Broadcast | null>;
+  /** Compare and set: null if it was closed before. */
+  tryCloseBroadcast(p: { id: MessageId; at: number }): Promise<Broadcast | null>;
+  /** Open ones that reached the agent. */
+  listOpenBroadcastsTo(p: { agentId: AgentId }): Promise<Broadcast[]>;
+  listDueBroadcasts(p: { now: number }): Promise<Broadcast[]>;
+  getNextBroadcastEnd(): Promise<number | null>;
+  /** By name. */
+  listRespondents(p: { id: MessageId }): Promise<view.Respondent[]>;
+  releaseReplies(p: { id: MessageId; agentId: AgentId; round: Round }): Promise<number>;
+  /** Whether a run wrote in a channel. */
+  hasSpoken(p: { runId: RunId; channelId: ChannelId }): Promise<boolean>;
+}
+
+/** The places of agents in the rounds of channels: who has still to see what people said, in which order. */
+export interface Rounds {
+  getPlace(p: view.PlaceKey): Promise<view.Place | null>;
+  /** In order. */
+  listPlaces(p: { channelId: ChannelId; now: number }): Promise<view.PlaceView[]>;
+  listPlacesOf(p: { agentId: AgentId }): Promise<view.Place[]>;
+  /** Released before a time and still not done. */
+  listStalePlaces(p: { before: number }): Promise<view.Place[]>;
+  /** Channels where an agent could begin and nobody's turn is under way. */
+  listStalledRounds(p: { now: number }): Promise<{ readonly channelId: ChannelId }[]>;
+  /** When the oldest released place was released. */
+  getOldestRelease(): Promise<number | null>;
+  /** When the next resting agent that has a place may run. */
+  getNextRested(p: { now: number }): Promise<number | null>;
+  /** At the end, also if it had a place. */
+  queuePlace(p: view.PlaceKey): Promise<void>;
+  /** It is the agent's turn: what was held for it may be carried. */
+  releasePlace(p: view.PlaceKey & { now: number }): Promise<void>;
+  /** The next agent no longer waits for it. */
+  tryPassPlace(p: view.PlaceKey): Promise<boolean>;
+  tryDeletePlace(p: view.PlaceKey): Promise<boolean>;
+  /** What the agent still has of the round: what it carries, may carry, or what is held for it. */
+  leftInPlace(p: view.PlaceKey): Promise<'carried' | 'open' | 'held' | null>;
+}
+
+export interface Runs {
+  /** Creates a run if the agent has something to do and no run of it is created or running (`hasWork` in runs.ts). */
+  wakeAgent(p: { agentId: AgentId; now: number }): Promise<void>;
+  wakeAllAgents(p: { nodeId: NodeId; now: number }): Promise<void>;
+  /** The next run in turn: the tree with the fewest running, then the one that waited longest. */
+  claimRun(p: view.ClaimFilter & { leaseMs: number; boot: string }): Promise<Run | null>;
+  /** The open-ended run of an external agent: no slot, no lease. */
+  insertOpenRun(p: { agentId: AgentId; treeId: AgentId; nodeId: NodeId; now: number }): Promise<Run>;
+  getRun(p: { id: RunId }): Promise<Run | null>;
+  /** The run of an agent that is created or running. */
+  getLiveRun(p: { agentId: AgentId }): Promise<Run | null>;
+  /** The run if the attempt still holds it; throws `fenced` otherwise. Every write of an attempt calls it. */
+  holdRun(hold: view.RunHold): Promise<Run>;
+  /** Newest first, older than the cursor. */
+  listRuns(
+    p: view.RunFilter & { before: view.RunCursor | null; limit: number },
+  ): Promise<(Run & { readonly handle: string })[]>;
+  listRunning(p: { nodeId: NodeId }): Promise<Run[]>;
+  /** Running with a lease, on any node. */
+  listLeased(): Promise<Run[]>;
+  /** When the next run that is put off may start. */
+  getNextStart(p: { nodeId: NodeId; now: number }): Promise<number | null>;
+  getUsage(p: { agentId: AgentId }): Promise<Usage>;
+  /** By agent, tree or day (its number since 1970, UTC); the costliest or latest first. */
+  listUsage(p: view.UsageFilter): Promise<(Usage & { readonly key: string })[]>;
+  setRunStart(p: Pick<Run, 'id' | 'serves' | 'triggerId' | 'chainDepth' | 'payerId'>): Promise<void>;
+  setRunProcess(p: { id: RunId; pid: number; startedAt: string }): Promise<void>;
+  addUsage(p: { id: RunId; inputTokens: number; outputTokens: number; costUsd: number }): Promise<void>;
+  /** Ends a run for good and raises its fence. Throws `fenced` if another claim or end came first. */
+  endRun(p: view.RunSeen & view.RunEnd): Promise<void>;
+  /** Ends an attempt: the run waits for the next one. Throws as `endRun` does. */
+  retryRun(p: view.RunSeen & { failures: number; error: string; notBefore: number }): Promise<void>;
+  setDeaths(p: { id: RunId; deaths: number; deathsEver: number; records: number }): Promise<void>;
+  clearDeaths(p: { nodeId: NodeId }): Promise<number>;
+  renewLeases(p: { nodeId: NodeId; leaseUntil: number }): Promise<number>;
+  /** The clock was set back: what waits on the node waits as long as before. */
+  shiftWaits(p: { nodeId: NodeId; by: number; now: number }): Promise<void>;
+}
+
+/** What runs did, entry by entry. */
+export interface Records {
+  insertRecord(record: Omit<RunRecord, 'n'>): Promise<void>;
+  /** In order. */
+  listRecords(p: { runId: RunId }): Promise<RunRecord[]>;
+  listRecordsAfter(p: { runId: RunId; after: number; limit: number }): Promise<RunRecord[]>;
+  /** Of all runs of an agent, newest first. */
+  listRecentRecords(p: { agentId: AgentId; limit: number }): Promise<RunRecord[]>;
+  getLastRecord(p: { runId: RunId }): Promise<RunRecord | null>;
+  /** The call that a return belongs to. */
+  getCall(p: { runId: RunId; callId: string }): Promise<RunRecord | null>;
+  /** In order: the k-th identical call of a later attempt gets the k-th of these. */
+  listEffects(p: { runId: RunId; callKey: string }): Promise<Pick<RunRecord, 'content'>[]>;
+  /** Calls of earlier attempts whose start was recorded, in order, with their result: null where none was. */
+  listStarts(p: CallKey): Promise<{ readonly content: unknown; readonly isError: boolean | null }[]>;
+  /** Identical calls of an attempt, repeated ones included; a call that failed outright does not count. */
+  countCalls(p: CallKey): Promise<number>;
+  countRecords(p: { runId: RunId; attempt: number }): Promise<number>;
+  /** Successful calls of a tool. */
+  countReturns(p: { runId: RunId; tool: string }): Promise<number>;
+}
+
+interface CallKey {
+  readonly runId: RunId;
+  readonly callKey: string;
+  readonly attempt: number;
+}
+
+/** Caps of trees, and who pays for runs. */
+export interface Trees {
+  getTree(p: { id: AgentId }): Promise<{ readonly runsSincePerson: number; readonly toldPaused: boolean } | null>;
+  /** The owner spoke: the tree may run again. */
+  resetTreeRuns(p: { treeId: AgentId }): Promise<void>;
+  /** Trees that reached their cap since the last time their person was told. */
+  listNewlyPaused(p: { maxTreeRuns: number }): Promise<{ readonly id: AgentId }[]>;
+  setToldPaused(p: { treeId: AgentId }): Promise<void>;
+  /** A run that was counted for its tree counts for a person. Returns the person's runs of that day. */
+  chargePerson(p: { treeId: AgentId; personId: ParticipantId; day: number }): Promise<number>;
+  listPersonRuns(p: { day: number }): Promise<view.PersonRuns[]>;
+}
+
+export interface Events {
+  /** Returns its number: without gaps, in commit order. */
+  appendEvent(event: NewEvent): Promise<number>;
+  /** The number of the last event, also after it was pruned. */
+  getEventCounter(): Promise<number>;
+  /** The number of the oldest event that is kept. */
+  getOldestEvent(): Promise<number | null>;
+  listEvents(p: { after: number; limit: number }): Promise<StoredEvent[]>;
+}
+
+/** Blocks and passages. */
+export interface Memory {
+  insertBlock(block: Block): Promise<void>;
+  /** The owner's own of that label, also if it is deleted. */
+  getBlockOf(p: { ownerId: ParticipantId; labelKey: string }): Promise<view.BlockView | null>;
+  /** Its own or one shared with it. */
+  getSeenBlock(p: { readerId: ParticipantId; labelKey: string }): Promise<view.BlockView | null>;
+  /** By creation. */
+  listSeenBlocks(p: { readerId: ParticipantId }): Promise<view.BlockView[]>;
+  /** Compare and set by version. */
+  tryUpdateBlock(p: view.BlockUpdate): Promise<boolean>;
+  setBlockOpen(p: { id: BlockId; open: boolean }): Promise<void>;
+  insertBlockReader(p: { blockId: BlockId; agentId: AgentId }): Promise<void>;
+  deleteBlockReaders(p: { blockId: BlockId }): Promise<number>;
+  listBlockReaders(p: { blockId: BlockId }): Promise<{ readonly id: AgentId; readonly handle: string }[]>;
+  insertBlockChange(change: BlockChange): Promise<void>;
+  getBlockChange(p: { blockId: BlockId; version: number }): Promise<BlockChange | null>;
+  /** Newest first, with the handle of the author. */
+  listBlockChanges(p: {
+    blockId: BlockId;
+    before: number;
+    limit: number;
+  }): Promise<(BlockChange & { readonly by: string })[]>;
+  insertPassage(passage: view.NewPassage): Promise<void>;
+  getPassage(p: { agentId: AgentId; id: PassageId }): Promise<Passage | null>;
+  tryDeletePassage(p: { agentId: AgentId; id: PassageId }): Promise<boolean>;
+  /** Newest first. */
+  listPassages(p: view.PassageFilter & { before: number; limit: number }): Promise<Passage[]>;
+  /** With any of the words, best first. */
+  findPassages(p: view.PassageFilter & { words: readonly string[]; limit: number }): Promise<Passage[]>;
+  /** With the text in them, in any case, newest first. */
+  findPassagesContaining(p: view.PassageFilter & { text: string; limit: number }): Promise<Passage[]>;
+}
+
+export interface Workspaces {
+  insertWorkspace(workspace: Workspace): Promise<void>;
+  getWorkspace(p: { id: WorkspaceId }): Promise<view.WorkspaceView | null>;
+  getWorkspaceNamed(p: { nameKey: string }): Promise<view.WorkspaceView | null>;
+  /** The workspace whose own directory it is; views show another's. */
+  getWorkspaceAt(p: { nodeId: NodeId; path: string }): Promise<Workspace | null>;
+  /** By name. */
+  listWorkspaces(p: { after: string; limit: number }): Promise<view.WorkspaceView[]>;
+  listWorkspacesOf(p: { ownerId: ParticipantId }): Promise<view.WorkspaceView[]>;
+  listViewsOf(p: { id: WorkspaceId }): Promise<Workspace[]>;
+  listDeletedWorkspaces(p: { nodeId: NodeId }): Promise<Workspace[]>;
+  /** Every directory of a node that agents may write to. */
+  listWorkspacePaths(p: { nodeId: NodeId }): Promise<Pick<Workspace, 'id' | 'path'>[]>;
+  /** Directories that Substrat made in the node's home, by path. */
+  listMadeWorkspaces(p: { nodeId: NodeId }): Promise<Pick<Workspace, 'id' | 'path'>[]>;
+  /** Agents that work in it, terminated ones included, oldest first. */
+  listInhabitants(p: { workspaceId: WorkspaceId }): Promise<Pick<Agent, 'id' | 'handle' | 'terminatedAt'>[]>;
+  /** Frees its name and removes its links; `removeWorkspace` follows when its directory is gone. */
+  deleteWorkspace(p: { id: WorkspaceId; at: number }): Promise<void>;
+  reviveWorkspace(p: { id: WorkspaceId; ownerId: ParticipantId; name: string; nameKey: string }): Promise<void>;
+  removeWorkspace(p: { id: WorkspaceId }): Promise<void>;
+  /** A directory of this node moved: every path in it follows. */
+  moveDirectory(p: { nodeId: NodeId; from: string; to: string }): Promise<void>;
+  insertLink(link: Link): Promise<void>;
+  tryDeleteLink(p: { workspaceId: WorkspaceId; target: string }): Promise<boolean>;
+  /** By target. */
+  listLinks(p: { workspaceId: WorkspaceId }): Promise<Link[]>;
+  /** Of all workspaces of a node, with the name of each. */
+  listLinksOn(p: { nodeId: NodeId }): Promise<(Link & { readonly workspace: string })[]>;
+}
+
+/** The knowledge base: sources, documents, their chunks and vectors. */
+export interface Documents {
+  getDocument(p: { id: DocumentId }): Promise<Document | null>;
+  getDocumentOf(p: SourceKey): Promise<Document | null>;
+  getDocumentHash(p: SourceKey): Promise<string | null>;
+  /** By source and name; `source` '' for all. */
+  listDocuments(p: { source: string; afterSource: string; afterId: string; limit: number }): Promise<Document[]>;
+  /** What a sync compares, by name. */
+  listVersions(p: { source: string }): Promise<Pick<Document, 'sourceId' | 'version'>[]>;
+  listSourceCounts(): Promise<{ readonly source: string; readonly documents: number }[]>;
+  setDocumentVersion(p: SourceKey & { version: string }): Promise<void>;
+  /** Writes documents with their chunks, each in place of the one of the same source and name, whose id it keeps. */
+  replaceDocuments(documents: readonly view.WholeDocument[]): Promise<DocumentId[]>;
+  tryDeleteDocument(p: SourceKey): Promise<boolean>;
+  putSkipped(skipped: SkippedDocument): Promise<void>;
+  tryDeleteSkipped(p: SourceKey): Promise<boolean>;
+  /** By name. */
+  listSkipped(p: { source: string }): Promise<SkippedDocument[]>;
+  getSource(p: { name: string }): Promise<Source | null>;
+  /** By name. */
+  listSources(): Promise<Source[]>;
+  putSource(source: Source): Promise<void>;
+  tryDeleteSource(p: { name: string }): Promise<boolean>;
+  /** In the order of the document. */
+  listChunks(p: { documentId: DocumentId }): Promise<Chunk[]>;
+  countChunks(): Promise<number>;
+  /** Chunks with any of the words, best first (BM25). */
+  findChunks(p: view.ChunkWords & { limit: number; filter?: view.ChunkFilter }): Promise<view.FoundChunk[]>;
+  /** The keys of all chunks that a filter lets through. */
+  listChunkKeys(p: { filter: view.ChunkFilter }): Promise<ChunkId[]>;
+  /** Those that still exist, in no order. */
+  listChunkViews(p: { ids: readonly ChunkId[] }): Promise<view.ChunkView[]>;
+  /** Returns how many were stored: those whose chunks are unchanged. */
+  putVectors(p: { model: string; dimension: number; vectors: readonly view.NewVector[] }): Promise<number>;
+  /** Rises with every vector that is stored. */
+  getVectorState(): Promise<number>;
+  /** In the order in which they were stored. */
+  listVectors(p: { model: string; after: number; limit: number }): Promise<view.StoredVector[]>;
+  getVectors(p: { ids: readonly ChunkId[]; model: string }): Promise<Pick<view.StoredVector, 'chunkId' | 'vector'>[]>;
+  /** Chunks without a vector of the model, by key. */
+  listUnembedded(p: { model: string; after: number; limit: number }): Promise<view.UnembeddedChunk[]>;
+  listVectorModels(): Promise<{ readonly model: string; readonly dimension: number; readonly vectors: number }[]>;
+  deleteVectors(): Promise<number>;
+}
+
+interface SourceKey {
+  readonly source: string;
+  readonly sourceId: string;
+}
+
+/** Tokens are stored as hashes. */
+export interface Tokens {
+  insertToken(token: view.NewToken): Promise<void>;
+  /** The participant of a token that is not revoked. */
+  getTokenOwner(p: { hash: string }): Promise<Participant | null>;
+  /** By creation. */
+  listTokens(): Promise<view.TokenView[]>;
+  tryRevokeToken(p: { id: TokenId; at: number }): Promise<boolean>;
+}
+
+/** Daemons that have used this store. */
+export interface Nodes {
+  /** Registers a node, or notes that it is alive. */
+  seeNode(node: view.StoreNode): Promise<void>;
+  getNode(p: { id: NodeId }): Promise<view.StoreNode | null>;
+  /** Registered nodes, and unregistered ones that living agents belong to. */
+  listNodes(): Promise<view.NodeView[]>;
+  /** Agents, workspaces and waiting runs of one node become another's. Returns how many agents. */
+  adoptNode(p: { from: NodeId; to: NodeId }): Promise<number>;
+}
+
+/** Responses to requests with an Idempotency-Key, stored with their effect. */
+export interface Idempotency {
+  getResponse(p: { participantId: ParticipantId; key: string }): Promise<view.KeptResponse | null>;
+  insertResponse(response: view.KeptResponse): Promise<void>;
+}
+
+/** Removes what is old, a short step at a time. What somebody still waits for stays. */
+export interface Retention {
+  /** From the oldest up to the first that is young enough. */
+  pruneEvents(p: { before: number; limit: number }): Promise<number>;
+  pruneResponses(p: { before: number; limit: number }): Promise<number>;
+  pruneRecords(step: view.PruneStep<view.RunCursor>): Promise<view.Pruned<view.RunCursor>>;
+  /** Ended runs whose records are gone. */
+  pruneRuns(step: view.PruneStep<view.RunCursor>): Promise<view.Pruned<view.RunCursor>>;
+  pruneMessages(step: view.PruneStep<number>): Promise<view.Pruned<number>>;
+  /** Earlier versions of blocks. */
+  pruneHistory(step: view.PruneStep<view.ChangePlace>): Promise<view.Pruned<view.ChangePlace>>;
 }

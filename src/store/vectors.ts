@@ -1,27 +1,23 @@
 import { sql } from 'kysely';
-import type { ChunkPlace } from '../core/document.ts';
 import type { ChunkId } from '../core/ids.ts';
 import { isOneOf, listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
+import type { Documents } from './tx.ts';
+import type { NewVector } from './views.ts';
 
-/** A vector that is about to be stored: little-endian Float32 of length 1, of the chunk with that hash. */
-export interface NewVector {
-  readonly chunkId: ChunkId;
-  readonly hash: string;
-  readonly vector: Buffer;
-}
+export type VectorQueries = Pick<
+  Documents,
+  | 'putVectors'
+  | 'getVectorState'
+  | 'listVectors'
+  | 'getVectors'
+  | 'listUnembedded'
+  | 'listVectorModels'
+  | 'deleteVectors'
+>;
 
-/** A chunk that has no vector of the model, with what the vector is made of. */
-export interface UnembeddedChunk {
-  readonly id: ChunkId;
-  readonly hash: string;
-  readonly place: ChunkPlace;
-  readonly text: string;
-  readonly title: string | null;
-}
-
-export function vectorQueries({ engine, db, all, one, run }: Queries) {
-  const count = one((p: { by: number }) =>
+export function vectorQueries({ engine, db, all, value, count, run }: Queries): VectorQueries {
+  const raise = value((p: { by: number }) =>
     db
       .updateTable('vector_state')
       .set({ seq: sql<number>`seq + ${p.by}` })
@@ -69,7 +65,7 @@ export function vectorQueries({ engine, db, all, one, run }: Queries) {
     /** Answers how many were stored: those whose chunks are still the same. */
     putVectors: async (p: { model: string; dimension: number; vectors: readonly NewVector[] }): Promise<number> => {
       const { model, dimension, vectors } = p;
-      const last = (await count({ by: vectors.length }))?.seq as number;
+      const last = (await raise({ by: vectors.length })) ?? 0;
       let stored = 0;
       for (const [i, vector] of vectors.entries()) {
         stored += await put({ ...vector, model, dimension, seq: last - vectors.length + 1 + i });
@@ -77,7 +73,7 @@ export function vectorQueries({ engine, db, all, one, run }: Queries) {
       return stored;
     },
     /** Rises with every vector that is stored. */
-    getVectorState: one((_: object) => db.selectFrom('vector_state').select('seq')),
+    getVectorState: count(() => db.selectFrom('vector_state').select('seq')),
     /** In the order in which they were stored, those after `after`. */
     listVectors: all((p: { model: string; after: number; limit: number }) =>
       db
@@ -88,7 +84,7 @@ export function vectorQueries({ engine, db, all, one, run }: Queries) {
         .orderBy('seq')
         .limit(p.limit),
     ),
-    getVectors: ({ ids, model }: { ids: readonly number[]; model: string }) =>
+    getVectors: ({ ids, model }: { ids: readonly ChunkId[]; model: string }) =>
       getOf({ ids: listOf(engine, ids), model }),
     /** In the order of their keys, those after `after`. */
     listUnembedded: all((p: { model: string; after: number; limit: number }) =>
@@ -112,7 +108,7 @@ export function vectorQueries({ engine, db, all, one, run }: Queries) {
         .limit(p.limit),
     ),
     /** How many vectors there are of which model. */
-    listVectorModels: all((_: object) =>
+    listVectorModels: all(() =>
       db
         .selectFrom('chunk_vectors')
         .select(['model', 'dimension', db.fn.countAll<number>().as('vectors')])
@@ -120,6 +116,6 @@ export function vectorQueries({ engine, db, all, one, run }: Queries) {
         .orderBy('model'),
     ),
     /** All of every model, to be made anew. */
-    deleteVectors: run((_: object) => db.deleteFrom('chunk_vectors')),
+    deleteVectors: run(() => db.deleteFrom('chunk_vectors')),
   };
 }

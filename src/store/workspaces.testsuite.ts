@@ -23,7 +23,7 @@ export function testWorkspaces({ read, write }: StoreKit): void {
       deletedAt: null,
       ...change,
     };
-    await tx.insertWorkspace(row);
+    await tx.workspaces.insertWorkspace(row);
     return row;
   };
 
@@ -34,16 +34,16 @@ export function testWorkspaces({ read, write }: StoreKit): void {
       const change = { ownerId: owner.id, viewOf: first.id, path: first.path, nodeId: first.nodeId };
       return { agent: owner, base: first, view: await add(tx, { ...change, mode: 'ro' }) };
     });
-    expect(await read((tx) => tx.getWorkspace({ id: base.id }))).toEqual({ ...base, owner: 'user' });
+    expect(await read((tx) => tx.workspaces.getWorkspace({ id: base.id }))).toEqual({ ...base, owner: 'user' });
     const nameKey = view.nameKey as string;
-    expect(await read((tx) => tx.getWorkspaceNamed({ nameKey }))).toEqual({ ...view, owner: agent.handle });
+    expect(await read((tx) => tx.workspaces.getWorkspaceNamed({ nameKey }))).toEqual({ ...view, owner: agent.handle });
     const at = { nodeId: base.nodeId, path: base.path };
-    expect(await read((tx) => tx.getWorkspaceAt(at))).toEqual(base);
-    expect(await read((tx) => tx.getWorkspaceAt({ ...at, nodeId: 'another' }))).toBeNull();
-    expect(await read((tx) => tx.listViewsOf({ id: base.id }))).toEqual([view]);
-    expect(await read((tx) => tx.listWorkspacesOf({ ownerId: agent.id }))).toMatchObject([{ id: view.id }]);
-    expect(await read((tx) => tx.listWorkspacePaths({ nodeId: base.nodeId }))).toHaveLength(2);
-    expect(await read((tx) => tx.getWorkspace({ id: 'none' }))).toBeNull();
+    expect(await read((tx) => tx.workspaces.getWorkspaceAt(at))).toEqual(base);
+    expect(await read((tx) => tx.workspaces.getWorkspaceAt({ ...at, nodeId: 'another' }))).toBeNull();
+    expect(await read((tx) => tx.workspaces.listViewsOf({ id: base.id }))).toEqual([view]);
+    expect(await read((tx) => tx.workspaces.listWorkspacesOf({ ownerId: agent.id }))).toMatchObject([{ id: view.id }]);
+    expect(await read((tx) => tx.workspaces.listWorkspacePaths({ nodeId: base.nodeId }))).toHaveLength(2);
+    expect(await read((tx) => tx.workspaces.getWorkspace({ id: 'none' }))).toBeNull();
   });
 
   test('names are unique, and workspaces page by them', async () => {
@@ -51,7 +51,7 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     const keys = rows.map(({ nameKey }) => nameKey as string).sort();
     await expect(write((tx) => add(tx, { nameKey: keys[0] as string }))).rejects.toThrow(/unique/i);
     const after = async (name: string, limit: number) =>
-      (await read((tx) => tx.listWorkspaces({ after: name, limit }))).map(({ nameKey }) => nameKey);
+      (await read((tx) => tx.workspaces.listWorkspaces({ after: name, limit }))).map(({ nameKey }) => nameKey);
     expect(await after('', 10_000)).toEqual(expect.arrayContaining(keys));
     expect((await after(keys[0] as string, 10_000)).includes(keys[0] as string)).toBe(false);
     expect(await after(keys[0] as string, 1)).toHaveLength(1);
@@ -61,26 +61,27 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     const { id, nodeId, name } = await write((tx) => add(tx));
     const link = { workspaceId: id, source: '/data', mode: 'ro', madeBy: 'user', createdAt: 1 } as const;
     await write(async (tx) => {
-      await tx.insertLink({ ...link, target: 'b' });
-      await tx.insertLink({ ...link, target: 'a' });
+      await tx.workspaces.insertLink({ ...link, target: 'b' });
+      await tx.workspaces.insertLink({ ...link, target: 'a' });
     });
-    await expect(write((tx) => tx.insertLink({ ...link, target: 'a' }))).rejects.toThrow(/unique/i);
-    const targets = async () => (await read((tx) => tx.listLinks({ workspaceId: id }))).map(({ target }) => target);
+    await expect(write((tx) => tx.workspaces.insertLink({ ...link, target: 'a' }))).rejects.toThrow(/unique/i);
+    const targets = async () =>
+      (await read((tx) => tx.workspaces.listLinks({ workspaceId: id }))).map(({ target }) => target);
     expect(await targets()).toEqual(['a', 'b']);
-    const onNode = await read((tx) => tx.listLinksOn({ nodeId }));
+    const onNode = await read((tx) => tx.workspaces.listLinksOn({ nodeId }));
     expect(onNode.map(({ workspace, source }) => [workspace, source])).toEqual([
       [name, '/data'],
       [name, '/data'],
     ]);
-    expect(await write((tx) => tx.deleteLink({ workspaceId: id, target: 'a' }))).toBe(1);
-    expect(await write((tx) => tx.deleteLink({ workspaceId: id, target: 'a' }))).toBe(0);
+    expect(await write((tx) => tx.workspaces.tryDeleteLink({ workspaceId: id, target: 'a' }))).toBe(true);
+    expect(await write((tx) => tx.workspaces.tryDeleteLink({ workspaceId: id, target: 'a' }))).toBe(false);
     expect(await targets()).toEqual(['b']);
   });
 
   test('a deleted workspace is gone for everyone, its name is free, and its row stays until its directory is gone', async () => {
     const { row, agent } = await write(async (tx) => {
       const made = await add(tx);
-      await tx.insertLink({
+      await tx.workspaces.insertLink({
         workspaceId: made.id,
         target: 't',
         source: '/s',
@@ -91,21 +92,25 @@ export function testWorkspaces({ read, write }: StoreKit): void {
       return { row: made, agent: await addAgent(tx, { workspaceId: made.id, terminatedAt: 5 }) };
     });
     const [id, nodeId, nameKey] = [row.id, row.nodeId, row.nameKey as string];
-    await write((tx) => tx.deleteWorkspace({ id, at: 9 }));
-    await expect(write((tx) => tx.deleteWorkspace({ id: 'none', at: 9 }))).rejects.toMatchObject({ code: 'not_found' });
-    expect(await read((tx) => tx.getWorkspace({ id }))).toBeNull();
-    expect(await read((tx) => tx.listLinks({ workspaceId: id }))).toEqual([]);
-    expect(await read((tx) => tx.listDeletedWorkspaces({ nodeId }))).toMatchObject([{ id, deletedAt: 9 }]);
+    await write((tx) => tx.workspaces.deleteWorkspace({ id, at: 9 }));
+    await expect(write((tx) => tx.workspaces.deleteWorkspace({ id: 'none', at: 9 }))).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    expect(await read((tx) => tx.workspaces.getWorkspace({ id }))).toBeNull();
+    expect(await read((tx) => tx.workspaces.listLinks({ workspaceId: id }))).toEqual([]);
+    expect(await read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId }))).toMatchObject([{ id, deletedAt: 9 }]);
 
-    await write((tx) => tx.reviveWorkspace({ id, ownerId: agent.id, name: 'Again', nameKey }));
-    expect(await read((tx) => tx.getWorkspaceNamed({ nameKey }))).toMatchObject({ id, owner: agent.handle });
-    const nobody = write((tx) => tx.reviveWorkspace({ id: 'none', ownerId: agent.id, name: 'x', nameKey: 'x' }));
+    await write((tx) => tx.workspaces.reviveWorkspace({ id, ownerId: agent.id, name: 'Again', nameKey }));
+    expect(await read((tx) => tx.workspaces.getWorkspaceNamed({ nameKey }))).toMatchObject({ id, owner: agent.handle });
+    const nobody = write((tx) =>
+      tx.workspaces.reviveWorkspace({ id: 'none', ownerId: agent.id, name: 'x', nameKey: 'x' }),
+    );
     await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
 
-    await write((tx) => tx.deleteWorkspace({ id, at: 9 }));
-    await write((tx) => tx.removeWorkspace({ id }));
-    expect(await read((tx) => tx.listDeletedWorkspaces({ nodeId }))).toEqual([]);
-    expect(await read((tx) => tx.getAgent({ id: agent.id }))).toMatchObject({ workspaceId: null });
+    await write((tx) => tx.workspaces.deleteWorkspace({ id, at: 9 }));
+    await write((tx) => tx.workspaces.removeWorkspace({ id }));
+    expect(await read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId }))).toEqual([]);
+    expect(await read((tx) => tx.agents.getAgent({ id: agent.id }))).toMatchObject({ workspaceId: null });
   });
 
   test('those who work in it are listed, living and ended', async () => {
@@ -114,7 +119,7 @@ export function testWorkspaces({ read, write }: StoreKit): void {
       const first = await addAgent(tx, { workspaceId: id });
       return { workspaceId: id, living: first, ended: await addAgent(tx, { workspaceId: id, terminatedAt: 5 }) };
     });
-    expect(await read((tx) => tx.listInhabitants({ workspaceId }))).toEqual([
+    expect(await read((tx) => tx.workspaces.listInhabitants({ workspaceId }))).toEqual([
       { id: living.id, handle: living.handle, terminatedAt: null },
       { id: ended.id, handle: ended.handle, terminatedAt: 5 },
     ]);

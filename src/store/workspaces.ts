@@ -1,18 +1,21 @@
-import { SubstratError } from '../core/errors.ts';
+import { sql } from 'kysely';
+import type { WorkspaceId } from '../core/ids.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
 import type { Queries } from './query.ts';
+import type { Workspaces } from './tx.ts';
 
-/** A workspace with the handle of its owner. */
-export interface WorkspaceView extends Workspace {
-  readonly owner: string;
+/** Where the directory of a workspace has moved. */
+interface Move {
+  readonly from: string;
+  readonly to: string;
 }
 
 /** Deleted ones are seen by nobody but `listDeletedWorkspaces`, until what is left of them on the disk is gone. */
-export function workspaceQueries({ db, all, one, run, fetch }: Queries) {
+export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: Queries): Workspaces {
   const live = () => db.selectFrom('workspaces').selectAll('workspaces').where('deletedAt', 'is', null);
   const views = () =>
     live().innerJoin('participants', 'participants.id', 'ownerId').select('participants.handle as owner');
-  const revive = run((p: { id: string; ownerId: string; name: string; nameKey: string }) =>
+  const revive = change('workspace', (p: { id: string; ownerId: string; name: string; nameKey: string }) =>
     db
       .updateTable('workspaces')
       .set({ deletedAt: null, ownerId: p.ownerId, name: p.name, nameKey: p.nameKey })
@@ -22,13 +25,41 @@ export function workspaceQueries({ db, all, one, run, fetch }: Queries) {
     db.updateTable('agents').set({ workspaceId: null }).where('workspaceId', '=', p.id),
   );
   const unlinkAll = run((p: { id: string }) => db.deleteFrom('links').where('workspaceId', '=', p.id));
-  const remove = run((p: { id: string }) => db.deleteFrom('workspaces').where('id', '=', p.id));
-  const mark = run((p: { id: string; at: number }) =>
+  const remove = change('workspace', (p: { id: string }) => db.deleteFrom('workspaces').where('id', '=', p.id));
+  const mark = change('workspace', (p: { id: string; at: number }) =>
     db.updateTable('workspaces').set({ deletedAt: p.at, nameKey: null }).where('id', '=', p.id),
+  );
+  /** The directory itself and everything inside of it. */
+  const moved = (column: 'path' | 'workspace' | 'source', p: Move) => ({
+    value: sql<string>`${p.to} || substr(${sql.ref(column)}, length(${p.from}) + 1)`,
+    inside: sql<boolean>`substr(${sql.ref(column)} || '/', 1, length(${p.from}) + 1) = ${p.from} || '/'`,
+  });
+  const moveWorkspaces = run((p: Move & { nodeId: string }) =>
+    db
+      .updateTable('workspaces')
+      .set({ path: moved('path', p).value })
+      .where('nodeId', '=', p.nodeId)
+      .where(moved('path', p).inside),
+  );
+  const moveAgents = run((p: Move & { nodeId: string }) =>
+    db
+      .updateTable('agents')
+      .set({ workspace: moved('workspace', p).value })
+      .where('nodeId', '=', p.nodeId)
+      .where(moved('workspace', p).inside),
+  );
+  const moveLinks = run((p: Move & { nodeId: string }) =>
+    db
+      .updateTable('links')
+      .set({ source: moved('source', p).value })
+      .where('workspaceId', 'in', (eb) =>
+        eb.selectFrom('workspaces').select('workspaces.id').where('nodeId', '=', p.nodeId),
+      )
+      .where(moved('source', p).inside),
   );
 
   return {
-    insertWorkspace: (row: Workspace) => fetch(db.insertInto('workspaces').values(row)),
+    insertWorkspace: async (row: Workspace) => void (await fetch(db.insertInto('workspaces').values(row))),
     getWorkspace: one((p: { id: string }) => views().where('workspaces.id', '=', p.id)),
     getWorkspaceNamed: one((p: { nameKey: string }) => views().where('nameKey', '=', p.nameKey)),
     /** The one whose own directory that is; views show what belongs to another. */
@@ -48,18 +79,32 @@ export function workspaceQueries({ db, all, one, run, fetch }: Queries) {
     listDeletedWorkspaces: all((p: { nodeId: string }) =>
       db.selectFrom('workspaces').selectAll().where('nodeId', '=', p.nodeId).where('deletedAt', 'is not', null),
     ),
-    /** Its name is free from now on, its links are gone; `removeWorkspace` ends it. */
-    deleteWorkspace: async (p: { id: string; at: number }): Promise<void> => {
+    deleteWorkspace: async (p: { id: WorkspaceId; at: number }) => {
       await unlinkAll({ id: p.id });
-      if ((await mark(p)) !== 1) throw new SubstratError('not_found', `There is no workspace ${p.id}.`);
+      await mark(p);
     },
-    reviveWorkspace: async (p: { id: string; ownerId: string; name: string; nameKey: string }): Promise<void> => {
-      if ((await revive(p)) !== 1) throw new SubstratError('not_found', `There is no workspace ${p.id}.`);
-    },
-    /** Those who worked in it have ended, and remember only its path. */
-    removeWorkspace: async (p: { id: string }): Promise<void> => {
+    reviveWorkspace: revive,
+    removeWorkspace: async (p: { id: WorkspaceId }) => {
       await leave(p);
       await remove(p);
+    },
+    /** The workspaces of a node whose directories Substrat made in the node's home. */
+    listMadeWorkspaces: all((p: { nodeId: string }) =>
+      db
+        .selectFrom('workspaces')
+        .select(['id', 'path'])
+        .where('nodeId', '=', p.nodeId)
+        .where('made', '=', true)
+        .where('viewOf', 'is', null)
+        .where('deletedAt', 'is', null)
+        .orderBy('path')
+        .$castTo<Pick<Workspace, 'id' | 'path'>>(),
+    ),
+    /** The directory of a workspace of this node is elsewhere now: all that names it, or a path inside of it, follows. */
+    moveDirectory: async (p: Move & { nodeId: string }): Promise<void> => {
+      await moveWorkspaces(p);
+      await moveAgents(p);
+      await moveLinks(p);
     },
     /** Agents that work in it, those that have ended too. */
     listInhabitants: all((p: { workspaceId: string }) =>
@@ -70,8 +115,8 @@ export function workspaceQueries({ db, all, one, run, fetch }: Queries) {
         .orderBy('createdAt')
         .orderBy('id'),
     ),
-    insertLink: (row: Link) => fetch(db.insertInto('links').values(row)),
-    deleteLink: run((p: { workspaceId: string; target: string }) =>
+    insertLink: async (row: Link) => void (await fetch(db.insertInto('links').values(row))),
+    tryDeleteLink: attempt((p: { workspaceId: string; target: string }) =>
       db.deleteFrom('links').where('workspaceId', '=', p.workspaceId).where('target', '=', p.target),
     ),
     listLinks: all((p: { workspaceId: string }) =>

@@ -217,7 +217,7 @@ describe('a refused call', () => {
     }
     expect(await storeRows(daemon.home)).toEqual(before);
     const records = await daemon.daemon.store.read((tx) =>
-      tx.listRecentRecords({ agentId: daemon.agent('lead').id, limit: 100 }),
+      tx.records.listRecentRecords({ agentId: daemon.agent('lead').id, limit: 100 }),
     );
     expect(records.map(({ type }) => type)).toEqual(
       refused.slice(1).flatMap(() => ['tool_return_message', 'tool_call_message']),

@@ -91,10 +91,10 @@ async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall)
     if (tool.prepare || tool.look) {
       // What is done outside the store is not done for a turn that has ended, nor beyond the limit, nor a second time.
       const { agent, repeated } = await deps.store.read(async (tx) => {
-        await tx.holdRun(attempt);
+        await tx.runs.holdRun(attempt);
         await checkScope(tx, attempt, tool.name);
         return {
-          agent: (await tx.getAgent({ id: agentId })) as Agent,
+          agent: (await tx.agents.getAgent({ id: agentId })) as Agent,
           repeated: await repeatOf(tx, attempt, tool, callKey(tool.name, input)),
         };
       });
@@ -133,9 +133,9 @@ async function execute(
   const key = callKey(tool.name, input);
   const now = deps.clock();
   const executed = await deps.store.write(async (tx) => {
-    const run = await tx.holdRun(attempt);
+    const run = await tx.runs.holdRun(attempt);
     await checkScope(tx, attempt, tool.name);
-    const agent = (await tx.getAgent({ id: attempt.agentId })) as Agent;
+    const agent = (await tx.agents.getAgent({ id: attempt.agentId })) as Agent;
     const repeated = await repeatOf(tx, attempt, tool, key);
     if (call.wait !== null && !tool.mayReply && !repeated) throw tooMany(call.wait);
     const outcome =
@@ -171,7 +171,7 @@ async function execute(
 async function repeatOf(tx: Tx, attempt: Attempt, tool: Tool, key: string): Promise<ToolOutcome | null> {
   if (!tool.effect || attempt.number === 1) return null;
   const nth = await callsMade(tx, attempt, key);
-  const effect = (await tx.listEffects({ runId: attempt.runId, callKey: key }))[nth];
+  const effect = (await tx.records.listEffects({ runId: attempt.runId, callKey: key }))[nth];
   if (!effect) return null;
   return { result: { ...(effect.content as Record<string, unknown>), repeated: true } };
 }

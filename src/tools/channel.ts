@@ -59,10 +59,10 @@ export const readChannel = defineTool({
     const page = { before: before === undefined ? Number.MAX_SAFE_INTEGER : await seqOf(tx, channel, before), limit };
     const rows =
       thread === undefined
-        ? await tx.listChannelMessages({ channelId: channel.id, ...page })
-        : await tx.listThreadMessages({ id: await beginningOf(tx, channel, thread), ...page });
+        ? await tx.messages.listChannelMessages({ channelId: channel.id, ...page })
+        : await tx.messages.listThreadMessages({ id: await beginningOf(tx, channel, thread), ...page });
     const messages = withinReason(rows).reverse();
-    const reactions = await tx.listReactions({ messageIds: messages.map(({ id }) => id) });
+    const reactions = await tx.messages.listReactions({ messageIds: messages.map(({ id }) => id) });
     return {
       result: {
         messages: messages.map((message) => ({
@@ -88,7 +88,7 @@ async function beginningOf(tx: Tx, channel: Channel, id: string): Promise<string
 }
 
 async function messageIn(tx: Tx, channel: Channel, id: string) {
-  const message = await tx.getMessage({ id });
+  const message = await tx.messages.getMessage({ id });
   if (message?.channelId === channel.id) return message;
   throw new SubstratError('not_found', `There is no message ${shorten(id)} in ${channel.id}.`);
 }

@@ -38,7 +38,7 @@ export async function callCustom(
     const input = parseInput(call);
     const key = callKey(tool.name, input);
     const begun = await deps.store.write(async (tx) => {
-      await tx.holdRun(attempt);
+      await tx.runs.holdRun(attempt);
       await checkScope(tx, attempt, tool.name);
       const earlier = await earlierCall(tx, attempt, key);
       if (!earlier && call.wait !== null) throw tooMany(call.wait);
@@ -60,7 +60,7 @@ export async function callCustom(
     started = true;
     const result = withinReason(await tool.call(input));
     const ended = await deps.store.write(async (tx) => {
-      await tx.holdRun(attempt);
+      await tx.runs.holdRun(attempt);
       const entry = returnEntry(call, { key, result, effect: true });
       return {
         progress: await record(tx, attempt, [entry], deps.clock()),
@@ -77,7 +77,7 @@ export async function callCustom(
 /** The k-th identical call gets the k-th start of earlier attempts, unless that failed: what failed is done afresh. */
 async function earlierCall(tx: Tx, attempt: Attempt, key: string): Promise<{ readonly content: unknown } | null> {
   if (attempt.number === 1) return null;
-  const starts = await tx.listStarts({ runId: attempt.runId, callKey: key, attempt: attempt.number });
+  const starts = await tx.records.listStarts({ runId: attempt.runId, callKey: key, attempt: attempt.number });
   return starts.filter(({ isError }) => !isError)[await callsMade(tx, attempt, key)] ?? null;
 }
 

@@ -20,10 +20,10 @@ export const inspectAgent = defineTool({
   input: z.strictObject({ name: referenceField('Name of your child.') }),
   effect: false,
   run: async ({ tx, agent }, { name }) => {
-    const neighbour = await tx.getNeighbour({ id: agent.id, parentId: '', nameKey: keyOf(name) });
-    const view = neighbour && (await tx.getAgentView({ id: neighbour.id }));
+    const neighbour = await tx.agents.getNeighbour({ id: agent.id, parentId: '', nameKey: keyOf(name) });
+    const view = neighbour && (await tx.agents.getAgentView({ id: neighbour.id }));
     if (!view) throw new SubstratError('not_found', `"${shorten(name)}" is not a child of yours.`);
-    const records = (await tx.listRecentRecords({ agentId: view.id, limit: RECENT })).reverse();
+    const records = (await tx.records.listRecentRecords({ agentId: view.id, limit: RECENT })).reverse();
     const recent_messages = [];
     for (const row of records) recent_messages.push(await shown(tx, agent, view, row));
     return {
@@ -31,16 +31,16 @@ export const inspectAgent = defineTool({
         state: agentState(view),
         recent_messages,
         current: await currentRun(tx, view.id, records),
-        usage: await tx.getUsage({ agentId: view.id }),
+        usage: await tx.runs.getUsage({ agentId: view.id }),
         pending: view.pending,
-        children: (await tx.listChildren({ id: view.id })).map((one) => one.name),
+        children: (await tx.agents.listChildren({ id: view.id })).map((one) => one.name),
       },
     };
   },
 });
 
 async function currentRun(tx: Tx, agentId: string, records: readonly RunRecord[]) {
-  const run = await tx.getLiveRun({ agentId });
+  const run = await tx.runs.getLiveRun({ agentId });
   if (run?.state !== 'running') return null;
   const own = records.filter((row) => row.runId === run.id);
   return {
@@ -78,13 +78,13 @@ async function textOf(tx: Tx, caller: Agent, inspected: Agent, row: RunRecord): 
 }
 
 async function seesIt(tx: Tx, caller: Agent, channelId: string): Promise<boolean> {
-  const channel = await tx.getChannel({ id: channelId });
+  const channel = await tx.channels.getChannel({ id: channelId });
   return channel !== null && seesChannel(tx, caller.id, channel);
 }
 
 async function promptFor(tx: Tx, caller: Agent, runId: string): Promise<string> {
   const lines: string[] = [];
-  for (const delivery of await tx.listDeliveriesOfRun({ runId })) {
+  for (const delivery of await tx.deliveries.listDeliveriesOfRun({ runId })) {
     const { from, text } = toCarriedMessage(delivery);
     const visible = await seesIt(tx, caller, delivery.channelId);
     lines.push(`${from}: ${visible ? text : BLANK}`);
@@ -94,9 +94,9 @@ async function promptFor(tx: Tx, caller: Agent, runId: string): Promise<string> 
 
 /** Whether it is the final text that answered somebody in a conversation of which the caller is no part. */
 async function isPosted(tx: Tx, caller: Agent, row: RunRecord, content: unknown): Promise<boolean> {
-  const run = await tx.getRun({ id: row.runId });
+  const run = await tx.runs.getRun({ id: row.runId });
   if (!run?.serves || run.finalText !== content) return false;
-  const request = await tx.getMessage({ id: run.serves });
+  const request = await tx.messages.getMessage({ id: run.serves });
   return request !== null && !(await seesIt(tx, caller, request.channelId));
 }
 
@@ -104,7 +104,7 @@ async function isPosted(tx: Tx, caller: Agent, row: RunRecord, content: unknown)
 async function inboxFor(tx: Tx, caller: Agent, content: unknown): Promise<string> {
   const { messages } = content as { messages: readonly { readonly message_id: string }[] };
   const shownTo = messages.map(async (entry) => {
-    const message = await tx.getMessage({ id: entry.message_id });
+    const message = await tx.messages.getMessage({ id: entry.message_id });
     return message && (await seesIt(tx, caller, message.channelId)) ? entry : { ...entry, text: BLANK };
   });
   return JSON.stringify({ messages: await Promise.all(shownTo) });
@@ -142,7 +142,7 @@ async function inSeenChannel(
   const call: unknown =
     row.type === 'tool_call_message'
       ? content
-      : (await tx.getCall({ runId: row.runId, callId: row.callId ?? '' }))?.content;
+      : (await tx.records.getCall({ runId: row.runId, callId: row.callId ?? '' }))?.content;
   const channelId = (call as { channelId?: unknown } | null)?.channelId;
   if (typeof channelId !== 'string') return false;
   const channel = await resolveChannel(tx, inspected, channelId, null).catch(() => null);

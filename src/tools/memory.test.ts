@@ -31,7 +31,9 @@ describe('the tools of memory', () => {
       { passages: [] },
     ]);
     const anna = await world.agentNamed('anna');
-    expect(await world.store.read((tx) => tx.listSeenBlocks({ readerId: anna.id }))).toMatchObject([{ text: 'calm' }]);
+    expect(await world.store.read((tx) => tx.memory.listSeenBlocks({ readerId: anna.id }))).toMatchObject([
+      { text: 'calm' },
+    ]);
   });
 
   test('refuse what does not fit and change nothing', async () => {
@@ -58,7 +60,7 @@ describe('the tools of memory', () => {
     await world.settle();
     expect(errors).toHaveLength(10);
     for (const error of errors) expect(error).toMatchObject({ code: 'bad_request' });
-    expect(await world.store.read((tx) => tx.listSeenBlocks({ readerId: anna.id }))).toEqual([]);
+    expect(await world.store.read((tx) => tx.memory.listSeenBlocks({ readerId: anna.id }))).toEqual([]);
   });
 
   test('have no second effect in a repeated attempt, and are told of only to those who have them', async () => {
@@ -76,10 +78,10 @@ describe('the tools of memory', () => {
     await world.settle();
     const filter = { agentId: anna.id, tag: null, since: 0, until: Number.MAX_SAFE_INTEGER };
     const stored = await world.store.read((tx) =>
-      tx.listPassages({ ...filter, before: Number.MAX_SAFE_INTEGER, limit: 9 }),
+      tx.memory.listPassages({ ...filter, before: Number.MAX_SAFE_INTEGER, limit: 9 }),
     );
     expect(stored).toHaveLength(1);
-    const [block] = await world.store.read((tx) => tx.listSeenBlocks({ readerId: anna.id }));
+    const [block] = await world.store.read((tx) => tx.memory.listSeenBlocks({ readerId: anna.id }));
     expect(block).toMatchObject({ version: 1 });
 
     await world.ask('anna', 'Again.');
@@ -87,7 +89,7 @@ describe('the tools of memory', () => {
     await world.settle();
     const system = async (name: string) => {
       const { id } = await world.agentNamed(name);
-      const records = await world.store.read((tx) => tx.listRecentRecords({ agentId: id, limit: 50 }));
+      const records = await world.store.read((tx) => tx.records.listRecentRecords({ agentId: id, limit: 50 }));
       return records.find(({ type }) => type === 'system_message')?.content;
     };
     expect(await system('anna')).toContain('### n\n\\### other\n\\Reply from USER');

@@ -131,10 +131,10 @@ describe('the limit of calls', () => {
     expect((await answer(asked[3])).isError).toBe(false);
 
     const agentId = daemon.agent('worker').id;
-    const records = await daemon.daemon.store.read((tx) => tx.listRecentRecords({ agentId, limit: 1_000 }));
+    const records = await daemon.daemon.store.read((tx) => tx.records.listRecentRecords({ agentId, limit: 1_000 }));
     expect(records.filter(({ content }) => JSON.stringify(content).includes('rate_limited'))).toHaveLength(3);
     const texts = await daemon.daemon.store.read((tx) =>
-      tx.listPending({ agentId: daemon.agent('lead').id, limit: 100 }),
+      tx.deliveries.listPending({ agentId: daemon.agent('lead').id, limit: 100 }),
     );
     expect(texts.map(({ text }) => text)).toEqual(['Yes.', 'Yes.', 'Yes.', 'News.', 'Yes.']);
   });

@@ -38,7 +38,7 @@ export async function refuse(
   const limited = code === 'rate_limited';
   if (code === 'fenced' || lost || (limited && attempt.limited)) return { result, isError: true, news: 0 };
   const recording = deps.store.write(async (tx) => {
-    await tx.holdRun(attempt);
+    await tx.runs.holdRun(attempt);
     // Calls that were refused at the same time are in a row, too.
     if (limited && (await wasLimited(tx, attempt))) return { progress: null, news: 0 };
     const ended = returnEntry(call, { result, isError: true, ...(key !== undefined && { key }) });
@@ -54,7 +54,7 @@ export async function refuse(
 }
 
 async function wasLimited(tx: Tx, { runId }: Attempt): Promise<boolean> {
-  const last = await tx.getLastRecord({ runId });
+  const last = await tx.records.getLastRecord({ runId });
   if (last?.type !== 'tool_return_message' || !last.isError) return false;
   return (last.content as { error?: { code?: string } } | null)?.error?.code === 'rate_limited';
 }
@@ -124,8 +124,8 @@ export function returnEntry(
 }
 
 /** How many identical calls this attempt has made before. */
-export async function callsMade(tx: Tx, { runId, number }: Attempt, callKey: string): Promise<number> {
-  return Number((await tx.countCalls({ runId, callKey, attempt: number }))?.n ?? 0);
+export function callsMade(tx: Tx, { runId, number }: Attempt, callKey: string): Promise<number> {
+  return tx.records.countCalls({ runId, callKey, attempt: number });
 }
 
 /** The tool was taken from the agent, or from an ancestor: for the caller it does not exist. */
@@ -137,7 +137,6 @@ export async function checkScope(tx: Tx, attempt: Attempt, tool: string): Promis
 
 export async function countNews(tx: Tx, attempt: Attempt): Promise<number> {
   const { agentId } = attempt;
-  const pending = await tx.countPendingNews({ agentId });
-  if (!pending?.n || !isInScope(attempt.widest, 'check_inbox')) return 0;
-  return chooseNews(await tx.listPendingHeads({ agentId, limit: 1000 })).length;
+  if ((await tx.deliveries.countPendingNews({ agentId })) === 0 || !isInScope(attempt.widest, 'check_inbox')) return 0;
+  return chooseNews(await tx.deliveries.listPendingHeads({ agentId, limit: 1000 })).length;
 }

@@ -99,13 +99,13 @@ export const checkInbox = defineTool({
   run: async (context) => {
     const { tx, agent, run, attempt } = context;
     if (attempt.external) await acknowledgeGiven(context);
-    const pending = await tx.listPendingSizes({ agentId: agent.id, limit: INBOX_PAGE });
+    const pending = await tx.deliveries.listPendingSizes({ agentId: agent.id, limit: INBOX_PAGE });
     const chosen = onePage(attempt.external ? pending : chooseNews(pending));
     for (const { messageId } of chosen) {
-      await tx.injectDelivery({ messageId: messageId, agentId: agent.id, runId: run.id });
+      await tx.deliveries.injectDelivery({ messageId: messageId, agentId: agent.id, runId: run.id });
     }
     const ids = new Set(chosen.map(({ messageId }) => messageId));
-    const taken = (await tx.listCarried({ runId: run.id })).filter(({ messageId }) => ids.has(messageId));
+    const taken = (await tx.deliveries.listCarried({ runId: run.id })).filter(({ messageId }) => ids.has(messageId));
     const given = taken.filter(({ requestState }) => requestState === 'open').map(({ messageId }) => messageId);
     return { result: { messages: taken.map(attempt.external ? fullEntry : entry) }, given };
   },
@@ -117,7 +117,7 @@ export const listAgents = defineTool({
   input: z.strictObject({}),
   effect: false,
   run: async ({ tx, agent }) => {
-    const agents = (await tx.listNeighbours(agent)).map((neighbour) => ({
+    const agents = (await tx.agents.listNeighbours(agent)).map((neighbour) => ({
       name: neighbour.name,
       agent_id: neighbour.id,
       role: neighbour.role,
@@ -138,11 +138,11 @@ export const complete = defineTool({
   mayReply: true,
   run: async (context, { result }) => {
     const { tx, agent } = context;
-    if ((await tx.countChildren({ id: agent.id })) > 0) {
+    if ((await tx.agents.countChildren({ id: agent.id })) > 0) {
       throw new SubstratError('has_children', 'You still have children; an agent with children cannot complete.');
     }
     const sent = await handOver(context, result);
-    await tx.setCompleting({ id: agent.id });
+    await tx.agents.setCompleting({ id: agent.id });
     return outcomeOf({ status: 'completing', message_id: sent.messageId }, sent);
   },
 });
@@ -150,20 +150,20 @@ export const complete = defineTool({
 /** Answers what the parent (for a root, the owner) asked: the request that is served now, else the oldest, else it is news. */
 async function handOver(context: ToolContext, text: string): Promise<Answered | Unanswered> {
   const { tx, agent, run, now, settings } = context;
-  const asked = await tx.listOpenRequestsTo({ recipientId: agent.id });
+  const asked = await tx.requests.listOpenRequestsTo({ recipientId: agent.id });
   const byParent = asked.filter((request) => request.askerId === (agent.parentId ?? USER_ID));
   const request = byParent.find((one) => one.messageId === run.serves) ?? byParent[0];
   if (request) return reply(tx, request, { run, text }, now);
-  const parent = agent.parentId && (await tx.getAgent({ id: agent.parentId }));
+  const parent = agent.parentId && (await tx.agents.getAgent({ id: agent.parentId }));
   const recipient = parent ? parent.name : USER;
   return send(tx, settings.rules, { agent, run }, { recipient, text, sync: false }, now);
 }
 
 /** Whoever asks for more has got what was given before; requests stay until they are answered. */
 async function acknowledgeGiven({ tx, agent, run }: ToolContext): Promise<void> {
-  for (const given of await tx.listCarried({ runId: run.id })) {
+  for (const given of await tx.deliveries.listCarried({ runId: run.id })) {
     if (given.requestState !== 'open') {
-      await tx.acknowledgeDelivery({ messageId: given.messageId, agentId: agent.id });
+      await tx.deliveries.acknowledgeDelivery({ messageId: given.messageId, agentId: agent.id });
     }
   }
 }

@@ -72,7 +72,7 @@ function enforce({ daemon: { workspaces } }: TestDaemon): void {
 
 const place = (agentId: string) =>
   daemon.daemon.store.read(async (tx) =>
-    placeOf(tx, daemon.daemon.workspaces, (await tx.getAgent({ id: agentId })) as Agent),
+    placeOf(tx, daemon.daemon.workspaces, (await tx.agents.getAgent({ id: agentId })) as Agent),
   );
 const code = async (call: Promise<{ value: { error?: { code: string } } }>) => (await call).value.error?.code;
 const link = (change: Record<string, unknown>, agent = lead) =>

@@ -75,8 +75,8 @@ export const listWorkspaces = defineTool({
   input: z.strictObject({}),
   effect: false,
   run: async ({ tx, agent }) => {
-    const own = await tx.listWorkspacesOf({ ownerId: agent.id });
-    const current = agent.workspaceId === null ? null : await tx.getWorkspace({ id: agent.workspaceId });
+    const own = await tx.workspaces.listWorkspacesOf({ ownerId: agent.id });
+    const current = agent.workspaceId === null ? null : await tx.workspaces.getWorkspace({ id: agent.workspaceId });
     const shared = current && current.ownerId !== agent.id ? [current] : [];
     const workspaces = [...shared, ...own].map(({ name, owner, ownerId }) => {
       return { name, owner, mutable: ownerId === agent.id };

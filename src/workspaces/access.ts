@@ -44,7 +44,8 @@ interface Grant {
 /** By name or id. An agent sees those that it owns and the one that it works in; to it, others do not exist. */
 export async function findWorkspace(tx: Tx, caller: Caller, reference: string): Promise<WorkspaceView> {
   const found =
-    (await tx.getWorkspaceNamed({ nameKey: keyOf(reference) })) ?? (await tx.getWorkspace({ id: reference }));
+    (await tx.workspaces.getWorkspaceNamed({ nameKey: keyOf(reference) })) ??
+    (await tx.workspaces.getWorkspace({ id: reference }));
   const { agent } = caller;
   if (found && (!agent || found.ownerId === agent.id || found.id === agent.workspaceId)) return found;
   const tip = agent ? 'list_workspaces shows yours' : '`substrat workspace list` shows all';
@@ -60,8 +61,8 @@ export async function findOwnWorkspace(tx: Tx, caller: Caller, reference: string
 
 /** What an agent has: the workspaces that it owns, and the directory that it works in. */
 export async function grantsOf(tx: Tx, agent: Agent): Promise<Grant[]> {
-  const own = await tx.listWorkspacesOf({ ownerId: agent.id });
-  const current = agent.workspaceId === null ? null : await tx.getWorkspace({ id: agent.workspaceId });
+  const own = await tx.workspaces.listWorkspacesOf({ ownerId: agent.id });
+  const current = agent.workspaceId === null ? null : await tx.workspaces.getWorkspace({ id: agent.workspaceId });
   return [
     { directory: agent.workspace, mode: current?.mode ?? 'rw' },
     ...own.map(({ path, mode }) => ({ directory: path, mode })),
@@ -115,7 +116,7 @@ export async function refuseHome(tx: Tx, rules: WorkspaceRules, path: string): P
   };
   if (isInside(path, home)) refuse('contains');
   if (!isInside(home, path)) return;
-  const workspaces = await tx.listWorkspacePaths({ nodeId: rules.nodeId });
+  const workspaces = await tx.workspaces.listWorkspacePaths({ nodeId: rules.nodeId });
   if (!workspaces.some((workspace) => isInside(workspace.path, path))) refuse('is in');
 }
 
@@ -127,7 +128,7 @@ export async function networkOf(tx: Tx, rules: WorkspaceRules, workspaceId: stri
 
 /** What is said of the network in a workspace, or in those that it is a view of; null: the configuration says it. */
 export async function ownNetwork(tx: Tx, workspaceId: string | null): Promise<readonly string[] | null> {
-  const workspace = workspaceId === null ? null : await tx.getWorkspace({ id: workspaceId });
+  const workspace = workspaceId === null ? null : await tx.workspaces.getWorkspace({ id: workspaceId });
   if (!workspace) return null;
   return workspace.network ?? ownNetwork(tx, workspace.viewOf);
 }

@@ -55,7 +55,7 @@ export async function createWorkspace(
   checkName(wish.name);
   await checkCap(tx, rules, caller);
   const nameKey = keyOf(wish.name);
-  const taken = await tx.getWorkspaceNamed({ nameKey });
+  const taken = await tx.workspaces.getWorkspaceNamed({ nameKey });
   if (taken) throw new SubstratError('name_taken', `The name "${wish.name}" is taken by the workspace ${taken.id}.`);
   if (wish.viewOf === null && wish.subdir !== null) {
     throw new SubstratError('bad_request', 'A subdirectory is of a view: say of which workspace (view_of).');
@@ -77,8 +77,8 @@ export async function createWorkspace(
     createdAt: now,
     deletedAt: null,
   };
-  await tx.insertWorkspace(row);
-  return (await tx.getWorkspace({ id })) as WorkspaceView;
+  await tx.workspaces.insertWorkspace(row);
+  return (await tx.workspaces.getWorkspace({ id })) as WorkspaceView;
 }
 
 /** The directory that a view shows, within what its maker has of the other workspace, and never with a wider mode. */
@@ -128,7 +128,7 @@ export async function checkNetwork(
 
 async function checkCap(tx: Tx, rules: WorkspaceRules, { agent }: Caller): Promise<void> {
   const { maxWorkspaces } = rules.limits;
-  if (!agent || (await tx.listWorkspacesOf({ ownerId: agent.id })).length < maxWorkspaces) return;
+  if (!agent || (await tx.workspaces.listWorkspacesOf({ ownerId: agent.id })).length < maxWorkspaces) return;
   const message = `An agent may own ${maxWorkspaces} workspaces (limits.max_workspaces = ${maxWorkspaces}).`;
   throw new SubstratError('cap_reached', message);
 }

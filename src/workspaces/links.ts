@@ -43,7 +43,7 @@ export async function addLink(
 ): Promise<Link> {
   const workspace = await findOwnWorkspace(tx, caller, wish.workspace);
   const target = readTarget(wish.target);
-  const links = await tx.listLinks({ workspaceId: workspace.id });
+  const links = await tx.workspaces.listLinks({ workspaceId: workspace.id });
   const { maxLinks } = rules.limits;
   if (links.length >= maxLinks) {
     throw new SubstratError('cap_reached', `A workspace may have ${maxLinks} links (limits.max_links = ${maxLinks}).`);
@@ -61,7 +61,7 @@ export async function addLink(
     madeBy: caller.id,
     createdAt: now,
   };
-  await tx.insertLink(link);
+  await tx.workspaces.insertLink(link);
   return link;
 }
 
@@ -72,7 +72,7 @@ export async function removeLink(
   wish: { readonly workspace: string; readonly target: string },
 ): Promise<void> {
   const workspace = await findOwnWorkspace(tx, caller, wish.workspace);
-  if ((await tx.deleteLink({ workspaceId: workspace.id, target: readTarget(wish.target) })) > 0) return;
+  if (await tx.workspaces.tryDeleteLink({ workspaceId: workspace.id, target: readTarget(wish.target) })) return;
   throw new SubstratError('not_found', `${workspace.name} has no link at "${shorten(wish.target)}".`);
 }
 
@@ -88,12 +88,12 @@ function readTarget(target: string): string {
 /** Where links are mounted in what this workspace shows, in what it is a view of, and in the views of it. */
 async function placesAround(tx: Tx, workspace: Workspace): Promise<string[]> {
   let root: Workspace = workspace;
-  while (root.viewOf !== null) root = (await tx.getWorkspace({ id: root.viewOf })) as WorkspaceView;
+  while (root.viewOf !== null) root = (await tx.workspaces.getWorkspace({ id: root.viewOf })) as WorkspaceView;
   const family = [root];
-  for (const { id } of family) family.push(...(await tx.listViewsOf({ id })));
+  for (const { id } of family) family.push(...(await tx.workspaces.listViewsOf({ id })));
   const places: string[] = [];
   for (const { id, path } of family) {
-    places.push(...(await tx.listLinks({ workspaceId: id })).map(({ target }) => join(path, target)));
+    places.push(...(await tx.workspaces.listLinks({ workspaceId: id })).map(({ target }) => join(path, target)));
   }
   return places;
 }

@@ -26,7 +26,7 @@ test('an agent reaches no host that an ancestor no longer reaches', async () => 
   const workspace = async (id: string, network: string[]) => {
     const place = { ownerId: 'user', path: '/tmp', made: false, nodeId: 'node-1', viewOf: null, mode: 'rw' } as const;
     const rest = { network, repository: null, createdAt: 0, deletedAt: null };
-    await world.store.write((tx) => tx.insertWorkspace({ id, name: id, nameKey: id, ...place, ...rest }));
+    await world.store.write((tx) => tx.workspaces.insertWorkspace({ id, name: id, nameKey: id, ...place, ...rest }));
     return { workspaceId: id };
   };
   const lead = await world.create('lead', null, await workspace('narrowed', ['b.com']));

@@ -6,7 +6,7 @@ import { networkOf, type WorkspaceRules } from './access.ts';
 /** The hosts that an agent reaches: those of its workspace, within those that its ancestors reach now. */
 export async function hostsOf(tx: Tx, rules: WorkspaceRules, agent: Agent): Promise<readonly string[]> {
   let hosts = await networkOf(tx, rules, agent.workspaceId);
-  const others = (await tx.listAncestors({ id: agent.id })).map((ancestor) => ancestor.workspaceId);
+  const others = (await tx.agents.listAncestors({ id: agent.id })).map((ancestor) => ancestor.workspaceId);
   for (const id of new Set(others)) {
     if (id !== agent.workspaceId) hosts = reachedByBoth(hosts, await networkOf(tx, rules, id));
   }

@@ -2,6 +2,7 @@ import { join, relative } from 'node:path';
 import type { Agent } from '../core/agent.ts';
 import type { Bind } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { AgentId } from '../core/ids.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
 import type { Tx } from '../store/store.ts';
 import { checkSource, type Mode, type WorkspaceRules } from './access.ts';
@@ -45,7 +46,7 @@ function makeWhereItWorks(base: Workspace | undefined, directory: string): void 
 
 /** The workspace, the one that it is a view of, and so on. */
 async function chainOf(tx: Tx, id: string | null): Promise<Workspace[]> {
-  const workspace = id === null ? null : await tx.getWorkspace({ id });
+  const workspace = id === null ? null : await tx.workspaces.getWorkspace({ id });
   return workspace ? [workspace, ...(await chainOf(tx, workspace.viewOf))] : [];
 }
 
@@ -54,7 +55,7 @@ async function linksOf(tx: Tx, chain: readonly Workspace[]) {
   const links: { readonly link: Link; readonly target: string; readonly mode: Mode }[] = [];
   let widest: Mode = 'rw';
   for (const { id, path, mode } of chain) {
-    for (const link of await tx.listLinks({ workspaceId: id })) {
+    for (const link of await tx.workspaces.listLinks({ workspaceId: id })) {
       links.push({ link, target: join(path, link.target), mode: widest === 'ro' ? 'ro' : link.mode });
     }
     if (mode === 'ro') widest = 'ro';
@@ -72,7 +73,7 @@ function bindFor(directory: string, { source, target, mode }: Bind): Bind | null
 /** Roots can have been taken from the configuration, and workspaces from whoever made the link. */
 async function checkAgain(tx: Tx, rules: WorkspaceRules, link: Link): Promise<void> {
   try {
-    const agent = await tx.getAgent({ id: link.madeBy });
+    const agent = await tx.agents.getAgent({ id: link.madeBy as AgentId });
     await checkSource(tx, rules, { id: link.madeBy, agent }, link);
   } catch (error) {
     if (!(error instanceof SubstratError)) throw error;

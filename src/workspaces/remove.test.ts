@@ -28,7 +28,7 @@ test('a daemon that dies before it has removed the directory removes it at its n
   await sweepWorkspaces(daemon.daemon);
   expect(existsSync(path)).toBe(false);
   expect(readFileSync(join(outside, 'file'), 'utf8')).toBe('precious');
-  expect(await store.read((tx) => tx.listDeletedWorkspaces({ nodeId: workspaces.nodeId }))).toEqual([]);
+  expect(await store.read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId: workspaces.nodeId }))).toEqual([]);
 });
 
 test('a workspace whose directory was not made before its daemon died gets it with its first turn', async () => {

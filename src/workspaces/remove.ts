@@ -27,7 +27,7 @@ export async function deleteWorkspace(
 ): Promise<Workspace> {
   const workspace = await findOwnWorkspace(tx, caller, reference);
   await refuseUsed(tx, rules, workspace);
-  await tx.deleteWorkspace({ id: workspace.id, at: now });
+  await tx.workspaces.deleteWorkspace({ id: workspace.id, at: now });
   return { ...workspace, deletedAt: now };
 }
 
@@ -43,24 +43,24 @@ export async function settleWorkspace(store: Store, workspace: Workspace): Promi
   }
   if (repository !== null) await removeWorktree(workspace);
   else if (made) await rm(path, { recursive: true, force: true });
-  await store.write((tx) => tx.removeWorkspace({ id }));
+  await store.write((tx) => tx.workspaces.removeWorkspace({ id }));
 }
 
 async function refuseUsed(tx: Tx, rules: WorkspaceRules, workspace: WorkspaceView): Promise<void> {
   const refuse = (how: string) => {
     throw new SubstratError('conflict', `The workspace ${workspace.name} is in use: ${how}.`);
   };
-  for (const { id, handle, terminatedAt } of await tx.listInhabitants({ workspaceId: workspace.id })) {
+  for (const { id, handle, terminatedAt } of await tx.workspaces.listInhabitants({ workspaceId: workspace.id })) {
     if (terminatedAt === null) refuse(`${handle} works in it`);
     if (rules.isLive(id)) refuse(`the last turn of ${handle} is still ending; try again in a moment`);
   }
-  for (const { name } of await tx.listViewsOf({ id: workspace.id })) refuse(`${name} is a view of it`);
+  for (const { name } of await tx.workspaces.listViewsOf({ id: workspace.id })) refuse(`${name} is a view of it`);
   if (!workspace.made) return;
-  for (const link of await tx.listLinksOn({ nodeId: workspace.nodeId })) {
+  for (const link of await tx.workspaces.listLinksOn({ nodeId: workspace.nodeId })) {
     const own = link.workspaceId === workspace.id;
     if (!own && isInside(workspace.path, link.source)) refuse(`${link.workspace} has a link to it`);
   }
-  for (const { id, path } of await tx.listWorkspacePaths({ nodeId: workspace.nodeId })) {
+  for (const { id, path } of await tx.workspaces.listWorkspacePaths({ nodeId: workspace.nodeId })) {
     if (id !== workspace.id && isInside(workspace.path, path)) refuse(`another workspace is inside of it (${path})`);
   }
 }

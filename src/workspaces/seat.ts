@@ -35,7 +35,7 @@ export async function takeSeat(tx: Tx, rules: WorkspaceRules, wish: SeatWish, no
   }
   if (wanted !== null) {
     await refuseHome(tx, rules, wanted);
-    const there = await tx.getWorkspaceAt({ nodeId: rules.nodeId, path: wanted });
+    const there = await tx.workspaces.getWorkspaceAt({ nodeId: rules.nodeId, path: wanted });
     if (there && parent) await checkNetwork(tx, rules, parent.workspaceId, there.id);
     if (there) return { path: there.path, workspaceId: there.id, own: false };
   }
@@ -43,7 +43,7 @@ export async function takeSeat(tx: Tx, rules: WorkspaceRules, wish: SeatWish, no
     ...(wanted !== null && { path: wanted, made: false }),
     network: await ownNetwork(tx, parent?.workspaceId ?? null),
   });
-  await tx.insertWorkspace(row);
+  await tx.workspaces.insertWorkspace(row);
   return { path: row.path, workspaceId: row.id, own: true };
 }
 
@@ -55,8 +55,8 @@ function isWithin(directory: string, wanted: string): boolean {
 /** Gives the new agent its workspace, with its handle for a name, or a longer one when that is taken. */
 export async function ownSeat(tx: Tx, { id, handle }: Agent, workspaceId: string): Promise<void> {
   let name = handle;
-  for (let n = 2; await tx.getWorkspaceNamed({ nameKey: keyOf(name) }); n += 1) name = `${handle}.${n}`;
-  await tx.reviveWorkspace({ id: workspaceId, ownerId: id, name, nameKey: keyOf(name) });
+  for (let n = 2; await tx.workspaces.getWorkspaceNamed({ nameKey: keyOf(name) }); n += 1) name = `${handle}.${n}`;
+  await tx.workspaces.reviveWorkspace({ id: workspaceId, ownerId: id, name, nameKey: keyOf(name) });
 }
 
 /** A workspace that counts as deleted until somebody claims it: should that never happen, the next start removes it. */

@@ -140,13 +140,13 @@ test('a worktree of a daemon that died before its agent was there is removed at 
   const row = unclaimed(workspaces, 'f0000000-0000-7000-8000-000000000000', 1, {
     repository: join(repository, '.git'),
   });
-  await store.write((tx) => tx.insertWorkspace(row));
+  await store.write((tx) => tx.workspaces.insertWorkspace(row));
   await addWorktree(row, 'ghost');
   expect(existsSync(row.path)).toBe(true);
   const { sweepWorkspaces } = await import('../daemon/workspaces.ts');
   await sweepWorkspaces(daemon.daemon);
   expect(existsSync(row.path)).toBe(false);
-  expect(await store.read((tx) => tx.listDeletedWorkspaces({ nodeId: home.nodeId }))).toEqual([]);
+  expect(await store.read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId: home.nodeId }))).toEqual([]);
 });
 
 test('settings and hooks of the repository are read-only in the sandbox, and so is what leads to them', () => {

@@ -17,8 +17,10 @@ export async function findRepository(directory: string): Promise<string> {
 
 /** What an agent can write can hold settings that make git execute anything, so git is not run there. */
 export async function refuseWritten(tx: Tx, nodeId: string, repository: string): Promise<void> {
-  const workspaces = (await tx.listWorkspacePaths({ nodeId })).map(({ path }) => path);
-  const links = (await tx.listLinksOn({ nodeId })).filter(({ mode }) => mode === 'rw').map(({ source }) => source);
+  const workspaces = (await tx.workspaces.listWorkspacePaths({ nodeId })).map(({ path }) => path);
+  const links = (await tx.workspaces.listLinksOn({ nodeId }))
+    .filter(({ mode }) => mode === 'rw')
+    .map(({ source }) => source);
   if (![...workspaces, ...links].some((path) => isInside(path, repository))) return;
   throw new SubstratError(
     'conflict',

@@ -180,7 +180,7 @@ function brokenRules(rows: Rows): string[] {
 /** The team is idle, and whoever was made on the way has completed. */
 async function restless(path: string): Promise<string[]> {
   const store = await openStore({ path });
-  const agents = await store.read((tx) => tx.listAgentViews({ after: null, limit: 1_000_000, all: true }));
+  const agents = await store.read((tx) => tx.agents.listAgentViews({ after: null, limit: 1_000_000, all: true }));
   await store.close();
   const missing = standing.filter((name) => !agents.some((agent) => agent.handle === name));
   const wrong = agents.filter(

@@ -174,7 +174,7 @@ test('others than the owner see no memory, not in events either, and events have
   }
   await put('/api/agents/anna/memory/mood', 'SECRET mood');
   await call('POST', '/api/agents/anna/passages', { body: { content: 'SECRET passage' } });
-  const events = await world.daemon.store.read((tx) => tx.listEvents({ after: 0, limit: 10_000 }));
+  const events = await world.daemon.store.read((tx) => tx.events.listEvents({ after: 0, limit: 10_000 }));
   const types = new Set(events.map(({ type }) => type));
   for (const type of ['memory_updated', 'memory_deleted', 'memory_shared', 'passage_stored', 'passage_deleted']) {
     expect(types).toContain(type);

@@ -68,11 +68,11 @@ export function committingInDoubt<S extends Store>(store: S): S & { doubts: numb
 async function rollBack<T>(store: Store, work: Work<T>): Promise<boolean> {
   let recorded = false;
   const rolledBack = store.write(async (tx) => {
-    const insertRecord: Tx['insertRecord'] = (record) => {
+    const insertRecord: Tx['records']['insertRecord'] = (record) => {
       recorded = true;
-      return tx.insertRecord(record);
+      return tx.records.insertRecord(record);
     };
-    await work({ ...tx, insertRecord });
+    await work({ ...tx, records: { ...tx.records, insertRecord } });
     throw new RolledBack();
   });
   await rolledBack.catch(() => {});

@@ -262,7 +262,7 @@ export async function createWorld(options: WorldOptions = {}) {
   });
 
   const agentNamed = async (name: string): Promise<Agent> => {
-    const [agent] = await store.read((tx) => tx.listAgentsNamed({ nameKey: name.toLowerCase() }));
+    const [agent] = await store.read((tx) => tx.agents.listAgentsNamed({ nameKey: name.toLowerCase() }));
     if (!agent) throw new Error(`no agent ${name}`);
     return agent;
   };
@@ -317,7 +317,7 @@ export async function createWorld(options: WorldOptions = {}) {
     /** Another person than the owner. */
     person: async (handle: string) => {
       const id = `person-${handle}`;
-      await store.write((tx) => tx.insertPerson({ id, handle, handleKey: handle, at: now }));
+      await store.write((tx) => tx.participants.insertPerson({ id, handle, handleKey: handle, at: now }));
       const who = { id, handle };
       return {
         ask: async (name: string, text: string) => {
@@ -357,12 +357,14 @@ export async function createWorld(options: WorldOptions = {}) {
       }),
     /** What was said in a channel, in order, as `handle: text`. */
     said: async (channelId: string) => {
-      const rows = await store.read((tx) => tx.listChannelMessages({ channelId, before: 2 ** 50, limit: 100 }));
+      const rows = await store.read((tx) =>
+        tx.messages.listChannelMessages({ channelId, before: 2 ** 50, limit: 100 }),
+      );
       return rows.reverse().map(({ handle, text }) => `${handle}: ${text}`);
     },
     /** Runs until nothing is left that could run now. */
     settle: async () => {
-      const lastEvent = () => store.read((tx) => tx.getEventCounter({}));
+      const lastEvent = () => store.read((tx) => tx.events.getEventCounter());
       let before: number;
       do {
         before = await lastEvent();
@@ -383,14 +385,14 @@ export async function createWorld(options: WorldOptions = {}) {
       await scheduler.tick();
     },
     reply: async (id: string) => {
-      const replies = await store.read((tx) => tx.listReplies({ id }));
-      const request = await store.read((tx) => tx.getRequest({ id }));
+      const replies = await store.read((tx) => tx.messages.listReplies({ id }));
+      const request = await store.read((tx) => tx.requests.getRequest({ id }));
       const closing = replies.find((reply) => reply.id === request?.replyId);
       return { state: request?.state, text: closing?.text, kind: closing?.kind, count: replies.length };
     },
     view: async (name: string) => {
       const { id } = await agentNamed(name);
-      const view = await store.read((tx) => tx.getAgentView({ id }));
+      const view = await store.read((tx) => tx.agents.getAgentView({ id }));
       if (!view) throw new Error(`no view of ${name}`);
       return view;
     },

@@ -13,7 +13,7 @@ describe("a tree's cap of runs", () => {
       turns.push(turn.messages.map(({ text }) => text).join(', '));
       return 'ok';
     });
-    const used = async () => (await world.store.read((tx) => tx.getTree({ id: root.id })))?.runsSincePerson;
+    const used = async () => (await world.store.read((tx) => tx.trees.getTree({ id: root.id })))?.runsSincePerson;
     return { world, root, turns, used, anna: await world.person('anna') };
   }
 
@@ -89,7 +89,7 @@ describe("a tree's cap of runs", () => {
     await world.ask('root', 'a');
     await world.settle();
     const { id } = await world.agentNamed('root');
-    await world.store.write((tx) => tx.restAgent({ id, until: world.clock() + 10_000, rests: 0 }));
+    await world.store.write((tx) => tx.agents.restAgent({ id, until: world.clock() + 10_000, rests: 0 }));
     await world.pass(20_000);
     await world.settle();
     expect(await used()).toBe(1);

@@ -23,7 +23,7 @@ test('texts that a program tells are recorded before the calls that come after t
   });
   await world.ask('x', 'go');
   await world.settle();
-  const records = await world.store.read((tx) => tx.listRecords({ runId }));
+  const records = await world.store.read((tx) => tx.records.listRecords({ runId }));
   const told = records
     .slice(2)
     .map(({ type, content, tool }) => tool ?? (type === 'assistant_message' ? content : type));
@@ -59,7 +59,7 @@ test('many texts share a commit, and a text is stored soon though nothing follow
   await world.ask('x', 'go');
   await world.tick();
   const texts = async () => {
-    const records = await world.store.read((tx) => tx.listRecords({ runId }));
+    const records = await world.store.read((tx) => tx.records.listRecords({ runId }));
     return records.filter(({ type }) => type === 'assistant_message').map(({ content }) => content);
   };
   while ((await texts()).at(-1) !== 'the last for now') await new Promise((resolve) => setTimeout(resolve, 10));
@@ -96,9 +96,9 @@ test('what a program tells is stored once, though nobody knows whether its commi
   const id = await world.ask('x', 'go');
   await until('the reply', async () => (await world.reply(id)).text === 'done');
   expect(store.doubts).toBe(0);
-  const records = await store.read((tx) => tx.listRecords({ runId }));
+  const records = await store.read((tx) => tx.records.listRecords({ runId }));
   const told = records.slice(2).map(({ callId, content }) => callId ?? content);
   expect(told).toEqual(['.', '.', 'in doubt', '.', 'failed, then in doubt']);
-  expect(await store.read((tx) => tx.getRun({ id: runId }))).toMatchObject({ inputTokens: 17, outputTokens: 23 });
+  expect(await store.read((tx) => tx.runs.getRun({ id: runId }))).toMatchObject({ inputTokens: 17, outputTokens: 23 });
   await world.settle();
 });

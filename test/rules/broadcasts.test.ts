@@ -95,7 +95,7 @@ describe('the replies to a broadcast', () => {
     // Both come to bob before he can run, and cal serves a person's request with it.
     for (const name of ['bob', 'cal']) {
       const { id } = await world.agentNamed(name);
-      await world.store.write((tx) => tx.restAgent({ id, until: world.clock() + 1000, rests: 1 }));
+      await world.store.write((tx) => tx.agents.restAgent({ id, until: world.clock() + 1000, rests: 1 }));
     }
     await world.ask('amy', 'who can help?');
     await world.ask('lead', 'tell bob');
@@ -149,7 +149,7 @@ describe('the replies to a broadcast', () => {
     const all: string[] = [];
     for (const name of ['amy', 'bob']) {
       world.behave(name, async (turn) => {
-        const { chainDepth } = (await world.store.read((tx) => tx.getRun({ id: turn.runId }))) ?? {};
+        const { chainDepth } = (await world.store.read((tx) => tx.runs.getRun({ id: turn.runId }))) ?? {};
         depths.push(`${name} ${chainDepth}`);
         all.push(...turn.messages.map(({ text }) => `${name} hears ${text}`));
         await turn.call('broadcast', { text: `thanks all, says ${name} at ${chainDepth}` });
@@ -164,10 +164,10 @@ describe('the replies to a broadcast', () => {
     expect(runs).toBeGreaterThan(3);
     expect(runs).toBeLessThan(20);
     const { id } = await world.agentNamed('amy');
-    const quiet = await world.store.read((tx) => tx.listPending({ agentId: id, limit: 99 }));
+    const quiet = await world.store.read((tx) => tx.deliveries.listPending({ agentId: id, limit: 99 }));
     expect(quiet.length).toBeGreaterThan(0);
-    await world.store.write((tx) => tx.wakeAgent({ agentId: id, now: world.clock() }));
-    expect(await world.store.read((tx) => tx.getLiveRun({ agentId: id }))).toBeNull();
+    await world.store.write((tx) => tx.runs.wakeAgent({ agentId: id, now: world.clock() }));
+    expect(await world.store.read((tx) => tx.runs.getLiveRun({ agentId: id }))).toBeNull();
     world.behave('amy', (turn) => {
       all.push(...turn.messages.map(({ text }) => `amy hears ${text}`));
       return 'done';

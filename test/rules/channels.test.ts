@@ -105,7 +105,7 @@ describe('do_nothing', () => {
     expect(await world.reply(id)).toMatchObject({ state: 'closed', text: '(no reply)', count: 1 });
     expect(await world.said('general')).toEqual(['user: hello?']);
     const { id: agentId } = await world.agentNamed('ann');
-    const records = await world.store.read((tx) => tx.listRecentRecords({ agentId, limit: 50 }));
+    const records = await world.store.read((tx) => tx.records.listRecentRecords({ agentId, limit: 50 }));
     expect(records.filter(({ tool, type }) => tool === 'do_nothing' && type === 'tool_return_message')).toHaveLength(2);
   });
 });
@@ -241,7 +241,7 @@ describe('what is private', () => {
     for (const refused of results.slice(0, 6)) expect(refused).toMatch(/^not_found: There is no/);
     expect(JSON.stringify(results)).not.toContain('the plan');
     expect(results.slice(6)).toEqual([{ success: true }, { success: true }]);
-    const events = await world.store.read((tx) => tx.listEvents({ after: 0, limit: 1000 }));
+    const events = await world.store.read((tx) => tx.events.listEvents({ after: 0, limit: 1000 }));
     expect(events.filter(({ type }) => type === 'reaction_added')).toHaveLength(1);
     expect(await world.said('secret')).toEqual(['user: the plan']);
   });
@@ -298,7 +298,9 @@ describe('the stop reason of a run', () => {
     });
     await world.say('general', 'and now?');
     await world.settle();
-    const runs = await world.store.read((tx) => tx.listRuns({ agentId: null, state: null, before: null, limit: 9 }));
+    const runs = await world.store.read((tx) =>
+      tx.runs.listRuns({ agentId: null, state: null, before: null, limit: 9 }),
+    );
     expect(runs.map(({ stopReason, state }) => [stopReason, state])).toEqual([
       ['end_turn', 'completed'],
       ['end_turn', 'completed'],

@@ -77,19 +77,23 @@ describe("another node's lease", () => {
       boot: 'b',
     };
     const started = await world.store.write(async (tx) => {
-      const run = (await tx.claimRun({ ...claim, fullProviders: [], busyAgents: [], spent: [] })) as Run;
+      const run = (await tx.runs.claimRun({ ...claim, fullProviders: [], busyAgents: [], spent: [] })) as Run;
       return startRun(tx, run, world.clock());
     });
     world.restart();
     await world.tick();
-    return { world, run: (started as Started).run, state: () => world.store.read((tx) => tx.getLiveRun({ agentId })) };
+    return {
+      world,
+      run: (started as Started).run,
+      state: () => world.store.read((tx) => tx.runs.getLiveRun({ agentId })),
+    };
   }
 
   test('that is renewed is not lost, however far its clock is off', async () => {
     const { world, run, state } = await seen();
     for (const off of [-DAYS, DAYS, -DAYS]) {
       for (let n = 0; n < 10; n += 1) {
-        await world.store.write((tx) => tx.renewLeases({ nodeId: 'node-1', leaseUntil: world.clock() + off + n }));
+        await world.store.write((tx) => tx.runs.renewLeases({ nodeId: 'node-1', leaseUntil: world.clock() + off + n }));
         await world.pass(10_000);
       }
     }

@@ -63,9 +63,11 @@ describe('a write whose commit fails changes nothing in memory', () => {
     });
     await world.say('general', 'hello');
     await world.settle();
-    const [run] = await store.read((tx) => tx.listRuns({ agentId: null, state: 'completed', before: null, limit: 9 }));
+    const [run] = await store.read((tx) =>
+      tx.runs.listRuns({ agentId: null, state: 'completed', before: null, limit: 9 }),
+    );
     expect(run?.stopReason).toBe('no_tool_call');
-    const records = await store.read((tx) => tx.listRecords({ runId: run?.id ?? '' }));
+    const records = await store.read((tx) => tx.records.listRecords({ runId: run?.id ?? '' }));
     expect(records.map(({ type, step }) => [type, step])).toEqual([
       ['system_message', 1],
       ['user_message', 1],
@@ -132,8 +134,8 @@ describe('identical calls at the same time', () => {
 });
 
 async function errorsIn({ store }: Awaited<ReturnType<typeof createWorld>>): Promise<string[]> {
-  const [run] = await store.read((tx) => tx.listRuns({ agentId: null, state: null, before: null, limit: 1 }));
-  const records = await store.read((tx) => tx.listRecords({ runId: run?.id ?? '' }));
+  const [run] = await store.read((tx) => tx.runs.listRuns({ agentId: null, state: null, before: null, limit: 1 }));
+  const records = await store.read((tx) => tx.records.listRecords({ runId: run?.id ?? '' }));
   return records
     .filter(({ isError }) => isError)
     .map(({ content }) => (content as { error: { code: string } }).error.code);

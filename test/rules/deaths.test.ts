@@ -17,9 +17,9 @@ async function die(world: World, name: string, times: number, how: Parameters<Wo
 
 async function noticesIn({ store }: World): Promise<string[]> {
   return store.read(async (tx) => {
-    const events = await tx.listEvents({ after: 0, limit: 10_000 });
+    const events = await tx.events.listEvents({ after: 0, limit: 10_000 });
     const posts = events.filter((event) => event.type === 'message_created').map(({ data }) => JSON.parse(data));
-    const messages = await Promise.all(posts.map(({ messageId }) => tx.getMessage({ id: messageId })));
+    const messages = await Promise.all(posts.map(({ messageId }) => tx.messages.getMessage({ id: messageId })));
     return messages.filter((message) => message?.kind === 'notice').map((message) => message?.text ?? '');
   });
 }
@@ -109,9 +109,9 @@ describe('a run that kills the daemon', () => {
       await until('its calls', async () => {
         await world.tick();
         const [run] = await world.store.read((tx) =>
-          tx.listRuns({ agentId: null, state: null, before: null, limit: 1 }),
+          tx.runs.listRuns({ agentId: null, state: null, before: null, limit: 1 }),
         );
-        const records = await world.store.read((tx) => tx.listRecords({ runId: run?.id ?? '' }));
+        const records = await world.store.read((tx) => tx.records.listRecords({ runId: run?.id ?? '' }));
         const made = records.filter(({ attempt }) => attempt === run?.attempt).length;
         return made === 2 + 2 * (run?.attempt ?? 0);
       });
@@ -136,8 +136,8 @@ describe('a run that is under way when the daemon dies', () => {
     for (let attempt = 1; attempt < 9; attempt += 1) {
       await until(`attempt ${attempt} is recorded`, async () => {
         await world.tick();
-        const run = await world.store.read((tx) => tx.getLiveRun({ agentId }));
-        const records = await world.store.read((tx) => tx.listRecords({ runId: run?.id ?? '' }));
+        const run = await world.store.read((tx) => tx.runs.getLiveRun({ agentId }));
+        const records = await world.store.read((tx) => tx.records.listRecords({ runId: run?.id ?? '' }));
         return records.filter((record) => record.attempt === attempt).length === 2 + 2 * attempt;
       });
       await world.crash();

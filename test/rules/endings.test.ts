@@ -36,7 +36,7 @@ describe('cancel', () => {
     await world.ask('blocker', 'go');
     await world.tick();
     const id = await world.ask('x', 'go');
-    const run = await world.store.read((tx) => tx.getLiveRun({ agentId: x.id }));
+    const run = await world.store.read((tx) => tx.runs.getLiveRun({ agentId: x.id }));
     await world.cancel(run?.id ?? '');
     resolve('done');
     await world.settle();
@@ -58,7 +58,7 @@ describe('cancel', () => {
     await world.ask('x', 'first');
     while ((await world.view('x')).running === 0) await world.tick();
     await world.ask('x', 'second');
-    const run = await world.store.read((tx) => tx.getLiveRun({ agentId: x.id }));
+    const run = await world.store.read((tx) => tx.runs.getLiveRun({ agentId: x.id }));
     await world.cancel(run?.id ?? '');
     await world.settle();
     expect(log).toEqual(['start first', 'end first', 'start second']);
@@ -128,9 +128,9 @@ describe('termination', () => {
     await world.ask('boss', 'go');
     while ((await world.view('peer')).pending === 0 || (await world.view('boss')).running > 0) await world.tick();
     await world.terminate('boss');
-    const open = (tx: Tx) => tx.listOpenRequestsFrom({ askerId: boss.id });
+    const open = (tx: Tx) => tx.requests.listOpenRequestsFrom({ askerId: boss.id });
     expect(await world.store.read(open)).toEqual([]);
-    expect(await world.store.read((tx) => tx.listPending({ agentId: peer.id, limit: 9 }))).toEqual([]);
+    expect(await world.store.read((tx) => tx.deliveries.listPending({ agentId: peer.id, limit: 9 }))).toEqual([]);
     resolve('done');
     await world.settle();
     expect(heard).toEqual(['work']);

@@ -18,9 +18,12 @@ test('what a provider tells after its run was ended by another process is not st
   await world.settle();
   expect(await world.reply(id)).toMatchObject({ kind: 'error', text: 'Another process ended it.', count: 1 });
   await world.store.read(async (tx) => {
-    expect((await tx.listRecords({ runId })).map(({ type }) => type)).toEqual(['system_message', 'user_message']);
-    expect(await tx.getAgent({ id: agentId })).toMatchObject({ session: null });
-    expect(await tx.getRun({ id: runId })).toMatchObject({ inputTokens: 0, outputTokens: 0 });
+    expect((await tx.records.listRecords({ runId })).map(({ type }) => type)).toEqual([
+      'system_message',
+      'user_message',
+    ]);
+    expect(await tx.agents.getAgent({ id: agentId })).toMatchObject({ session: null });
+    expect(await tx.runs.getRun({ id: runId })).toMatchObject({ inputTokens: 0, outputTokens: 0 });
   });
 });
 
@@ -40,6 +43,6 @@ test('a call that is refused after its run was ended by another process is not r
   await world.ask('x', 'go');
   await world.settle();
   expect(codes).toMatchObject([{ code: 'bad_request' }, { code: 'fenced' }]);
-  const records = await world.store.read((tx) => tx.listRecords({ runId }));
+  const records = await world.store.read((tx) => tx.records.listRecords({ runId }));
   expect(records.map(({ type }) => type)).toEqual(['system_message', 'user_message']);
 });

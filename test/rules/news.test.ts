@@ -168,8 +168,8 @@ describe('news', () => {
     await world.settle();
     expect(result).toEqual({ status: 'sent', message_id: expect.any(String), recipient_count: 2 });
     expect(heard.sort()).toEqual(['three: to all', 'two: to all']);
-    const team = await world.store.read((tx) => tx.getTeamChannel({ teamOf: lead.id }));
-    const members = await world.store.read((tx) => tx.listMembers({ channelId: team?.id ?? '' }));
+    const team = await world.store.read((tx) => tx.channels.getTeamChannel({ teamOf: lead.id }));
+    const members = await world.store.read((tx) => tx.channels.listMembers({ channelId: team?.id ?? '' }));
     expect(members).toHaveLength(4);
   });
 
@@ -223,7 +223,7 @@ describe('a run', () => {
     });
     const depths: number[] = [];
     world.behave('end', async (turn) => {
-      depths.push((await world.store.read((tx) => tx.getRun({ id: turn.runId })))?.chainDepth ?? -1);
+      depths.push((await world.store.read((tx) => tx.runs.getRun({ id: turn.runId })))?.chainDepth ?? -1);
       return 'x';
     });
     await world.ask('lead', 'go');
@@ -241,7 +241,7 @@ describe('a run', () => {
     await world.wake('general', 'other', 'mentions');
     const depths: number[] = [];
     world.behave('lead', async (turn) => {
-      depths.push((await world.store.read((tx) => tx.getRun({ id: turn.runId })))?.chainDepth ?? -1);
+      depths.push((await world.store.read((tx) => tx.runs.getRun({ id: turn.runId })))?.chainDepth ?? -1);
       if (depths.length < 4) await turn.call('send_message', { recipient: 'middle', text: 'q', sync: true });
       await turn.call('send_message', { channelId: 'general', text: 'look, @other' });
       return 'x';

@@ -14,8 +14,8 @@ async function recordOf(behave: (turn: WorldTurn) => Promise<void>) {
   });
   await world.ask('x', 'go');
   await world.settle();
-  const records = await world.store.read((tx) => tx.listRecords({ runId }));
-  const usage = await world.store.read((tx) => tx.getUsage({ agentId: id }));
+  const records = await world.store.read((tx) => tx.records.listRecords({ runId }));
+  const usage = await world.store.read((tx) => tx.runs.getUsage({ agentId: id }));
   return { entries: records.slice(2).map(({ type, tool, content }) => [type, tool ?? content]), usage };
 }
 

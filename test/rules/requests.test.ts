@@ -171,7 +171,7 @@ describe('closing', () => {
     const id = await world.ask('root', 'do it', undefined);
     await world.settle();
     expect((await world.reply(id)).state).toBe('open');
-    const request = await world.store.read((tx) => tx.getRequest({ id: asked }));
+    const request = await world.store.read((tx) => tx.requests.getRequest({ id: asked }));
     expect(request?.deadlineAt).toBeNull();
     await world.ask('root', 'the red one', asked);
     await world.settle();

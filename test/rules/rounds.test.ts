@@ -29,7 +29,9 @@ describe("a person's post", () => {
     await world.say('general', 'Hello, all!');
     await world.settle();
     expect(order()).toEqual(names);
-    expect(await world.store.read((tx) => tx.listTurns({ channelId: 'general', now: world.clock() }))).toEqual([]);
+    expect(await world.store.read((tx) => tx.rounds.listPlaces({ channelId: 'general', now: world.clock() }))).toEqual(
+      [],
+    );
   });
 
   test('wakes by the setting of each membership', async () => {
@@ -139,10 +141,10 @@ describe("a person's post", () => {
       await world.settle();
     }
     expect(order()).toEqual(['cleo', 'cleo', 'cleo']);
-    const turns = await world.store.read((tx) => tx.listTurns({ channelId: 'general', now: world.clock() }));
+    const turns = await world.store.read((tx) => tx.rounds.listPlaces({ channelId: 'general', now: world.clock() }));
     expect(turns.map(({ state, able }) => ({ state, able }))).toEqual([
-      { state: 'waiting', able: 0 },
-      { state: 'waiting', able: 0 },
+      { state: 'waiting', able: false },
+      { state: 'waiting', able: false },
     ]);
   }
 
@@ -151,7 +153,7 @@ describe("a person's post", () => {
     for (const name of ['ann', 'ben']) {
       const { id } = await world.agentNamed(name);
       const until = world.clock() + (name === 'ann' ? 1_000_000 : 2_000_000);
-      await world.store.write((tx) => tx.restAgent({ id, until, rests: 1 }));
+      await world.store.write((tx) => tx.agents.restAgent({ id, until, rests: 1 }));
     }
     await postPastTheUnable(world, order);
     await world.pass(1_000_001);
@@ -169,9 +171,9 @@ describe("a person's post", () => {
   test('goes past members whose node is unknown', async () => {
     const { world, order } = await createOffice(['ann', 'ben', 'cleo'], { lost: ['ann', 'ben'] });
     const node = { name: 'here', home: '/home', seenAt: world.clock() };
-    await world.store.write((tx) => tx.seeNode({ id: 'node-1', ...node }));
+    await world.store.write((tx) => tx.nodes.seeNode({ id: 'node-1', ...node }));
     await postPastTheUnable(world, order);
-    await world.store.write((tx) => tx.adoptNode({ from: 'lost', to: 'node-1' }));
+    await world.store.write((tx) => tx.nodes.adoptNode({ from: 'lost', to: 'node-1' }));
     await world.settle();
     expect(order()).toEqual(['cleo', 'cleo', 'cleo', 'ann', 'ben']);
   });
@@ -202,14 +204,16 @@ describe("a person's post", () => {
       await world.pass(50_000);
     }
     const runId = await begun;
-    const general = await world.store.read((tx) => tx.getChannel({ id: 'general' }));
+    const general = await world.store.read((tx) => tx.channels.getChannel({ id: 'general' }));
     const { id } = await world.agentNamed('cleo');
     await world.store.write((tx) => removeMember(tx, general as NonNullable<typeof general>, 'user', id, 1));
     await world.terminate('dan');
     await world.cancel(runId);
     await world.settle();
     expect(order()).toEqual(['eve']);
-    expect(await world.store.read((tx) => tx.listTurns({ channelId: 'general', now: world.clock() }))).toEqual([]);
+    expect(await world.store.read((tx) => tx.rounds.listPlaces({ channelId: 'general', now: world.clock() }))).toEqual(
+      [],
+    );
   });
 
   test('that is deleted is read by nobody who has not read it', async () => {
@@ -221,7 +225,9 @@ describe("a person's post", () => {
     const id = await world.say('general', 'Oops');
     await world.settle();
     expect(order()).toEqual([]);
-    expect(await world.store.read((tx) => tx.listTurns({ channelId: 'general', now: world.clock() }))).toEqual([]);
+    expect(await world.store.read((tx) => tx.rounds.listPlaces({ channelId: 'general', now: world.clock() }))).toEqual(
+      [],
+    );
     await world.say('general', 'Now really');
     await world.settle();
   });

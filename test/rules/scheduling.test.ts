@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Run } from '../../src/core/run.ts';
 import { startRun } from '../../src/runs/start.ts';
 import { ENGINE } from '../helpers/engine.ts';
 import { until } from '../helpers/until.ts';
@@ -95,7 +96,7 @@ describe('the cap on runs of a tree', () => {
     expect(turns).toBe(10);
     await world.settle();
     const notices = async () =>
-      (await world.store.read((tx) => tx.listEvents({ after: 0, limit: 10_000 }))).filter((event) =>
+      (await world.store.read((tx) => tx.events.listEvents({ after: 0, limit: 10_000 }))).filter((event) =>
         event.data.includes('"notice"'),
       );
     expect(await notices()).toHaveLength(1);
@@ -119,8 +120,8 @@ describe('leases', () => {
     });
     const id = await world.ask('x', 'go');
     while ((await world.view('x')).running === 0) await world.tick();
-    const run = await world.store.read((tx) => tx.getLiveRun({ agentId: x.id }));
-    await world.store.write((tx) => tx.retryRun({ id: run?.id ?? '', failures: 0, error: 'taken over', notBefore: 0 }));
+    const run = await world.store.read((tx) => tx.runs.getLiveRun({ agentId: x.id }));
+    await world.store.write((tx) => tx.runs.retryRun({ ...(run as Run), error: 'taken over', notBefore: 0 }));
     await world.scheduler().renewLeases();
     await world.settle();
     expect(aborted).toBe(true);
@@ -146,7 +147,7 @@ describe('leases', () => {
       boot: 'a boot',
     };
     const claimed = await world.store.write(async (tx) => {
-      const run = await tx.claimRun(dead);
+      const run = await tx.runs.claimRun(dead);
       return run && startRun(tx, run, world.clock());
     });
     expect(claimed?.agent.id).toBe(x.id);
@@ -176,7 +177,7 @@ describe(`${MANY} idle agents`, () => {
     const seen = new Set<string>();
     let after: { createdAt: number; id: string } | null = null;
     for (;;) {
-      const page = await world.store.read((tx) => tx.listAgentViews({ after, limit: 500, all: false }));
+      const page = await world.store.read((tx) => tx.agents.listAgentViews({ after, limit: 500, all: false }));
       for (const agent of page) seen.add(agent.id);
       const last = page.at(-1);
       if (!last || page.length < 500) break;

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { createWorld, type WorldTurn } from '../helpers/world.ts';
 
 const setScope = (world: Awaited<ReturnType<typeof createWorld>>, id: string, tools: string[] | null) =>
-  world.store.write((tx) => tx.setScope({ id, tools }));
+  world.store.write((tx) => tx.agents.setScope({ id, tools }));
 
 describe('a scope that becomes narrower', () => {
   /** A grandchild in the middle of its turn, with a script tool beside ours. */
@@ -89,7 +89,7 @@ describe('a scope that becomes narrower', () => {
     await expect(world.create('child', middle, { tools: ['send_message'] })).rejects.toThrow(
       'A child cannot have tools that its parent lacks: send_message.',
     );
-    expect((await world.create('child', middle)).tools).toBe('["list_agents"]');
+    expect((await world.create('child', middle)).tools).toEqual(['list_agents']);
   });
 
   test('holds for an external agent in its open-ended run', async () => {

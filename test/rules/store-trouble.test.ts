@@ -28,7 +28,7 @@ describe('trouble of our own', () => {
       await world.settle();
     }
     expect(await world.reply(id)).toMatchObject({ text: 'finally', kind: 'reply', count: 1 });
-    const events = await world.store.read((tx) => tx.listEvents({ after: 0, limit: 1000 }));
+    const events = await world.store.read((tx) => tx.events.listEvents({ after: 0, limit: 1000 }));
     // The first rests are short, and nobody is told of them.
     expect(events.filter(({ type, data }) => type === 'message_created' && data.includes('"notice"'))).toHaveLength(1);
   });
@@ -46,8 +46,10 @@ describe('trouble of our own', () => {
     });
     const id = await world.ask('x', 'go');
     await until('the reply', async () => (await world.reply(id)).text === 'done');
-    const [run] = await store.read((tx) => tx.listRuns({ agentId: null, state: 'completed', before: null, limit: 1 }));
-    const records = await store.read((tx) => tx.listRecords({ runId: run?.id ?? '' }));
+    const [run] = await store.read((tx) =>
+      tx.runs.listRuns({ agentId: null, state: 'completed', before: null, limit: 1 }),
+    );
+    const records = await store.read((tx) => tx.records.listRecords({ runId: run?.id ?? '' }));
     expect(records.map(({ type }) => type)).toEqual(['system_message', 'user_message', 'assistant_message']);
   });
 
@@ -63,7 +65,7 @@ describe('trouble of our own', () => {
       store.down = false;
     }, 120);
     await stopped;
-    expect(await store.read((tx) => tx.getLiveRun({ agentId }))).toMatchObject({ state: 'created', failures: 0 });
+    expect(await store.read((tx) => tx.runs.getLiveRun({ agentId }))).toMatchObject({ state: 'created', failures: 0 });
     world.restart();
   });
 });
@@ -107,10 +109,12 @@ describe('an external agent whose leave cannot be stored', () => {
   test('is joined though a run of it is open of which nobody knows any more', async () => {
     const { store, world } = await troubledWorld();
     const { id: agentId, treeId } = await world.create('me', null, { provider: 'external' });
-    const lost = await store.write((tx) => tx.insertOpenRun({ agentId, treeId, nodeId: 'node-1', now: world.clock() }));
+    const lost = await store.write((tx) =>
+      tx.runs.insertOpenRun({ agentId, treeId, nodeId: 'node-1', now: world.clock() }),
+    );
     const seat = await world.join('me');
     await seat.call('check_inbox');
-    expect(await store.read((tx) => tx.getRun({ id: lost.id }))).toMatchObject({ state: 'completed' });
+    expect(await store.read((tx) => tx.runs.getRun({ id: lost.id }))).toMatchObject({ state: 'completed' });
     await seat.leave();
   });
 });

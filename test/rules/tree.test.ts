@@ -106,7 +106,7 @@ describe('spawn_agent', () => {
     expect(child).toMatchObject({
       provider: 'test',
       workspace: '/tmp',
-      tools: '["spawn_agent","send_message"]',
+      tools: ['spawn_agent', 'send_message'],
       role: 'worker',
     });
   });
@@ -122,7 +122,7 @@ describe('spawn_agent', () => {
     await world.settle();
     const quiet = await world.agentNamed('quiet');
     expect(quiet).toMatchObject({ role: 'reviewer', ready: true });
-    expect(await world.store.read((tx) => tx.getLiveRun({ agentId: quiet.id }))).toBeNull();
+    expect(await world.store.read((tx) => tx.runs.getLiveRun({ agentId: quiet.id }))).toBeNull();
   });
 
   test('makes the child ready also when the attempt that spawned it breaks', async () => {
@@ -136,7 +136,7 @@ describe('spawn_agent', () => {
     });
     const id = await world.ask('lead', 'go');
     await world.settle();
-    expect((await world.agentNamed('child')).ready).toBe(1);
+    expect((await world.agentNamed('child')).ready).toBe(true);
     await world.pass(1000);
     await world.settle();
     expect(await world.reply(id)).toMatchObject({ text: 'child was there' });

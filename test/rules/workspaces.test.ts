@@ -35,6 +35,6 @@ test('a repeated attempt gets what its workspaces were answered before, and has 
   const statuses = ['created', 'created', 'deleted', 'created', 'linked', 'unlinked', 'deleted'];
   expect(answers[0]).toEqual(statuses.map((status) => expect.objectContaining({ status })));
   expect(answers[1]).toEqual(statuses.map((status) => expect.objectContaining({ status, repeated: true })));
-  const left = await world.store.read((tx) => tx.listWorkspacesOf({ ownerId: id }));
+  const left = await world.store.read((tx) => tx.workspaces.listWorkspacesOf({ ownerId: id }));
   expect(left.map(({ name }) => name)).toEqual(['mine']);
 });

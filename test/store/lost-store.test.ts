@@ -65,7 +65,7 @@ describe('a store that is lost under the daemon', () => {
   test('replaced: the other one is left alone', async () => {
     const other = join(home, 'other.db');
     const store = await openStore({ path: other });
-    await store.write((tx) => tx.insertPerson({ id: 'p', handle: 'Ann', handleKey: 'ann', at: 1 }));
+    await store.write((tx) => tx.participants.insertPerson({ id: 'p', handle: 'Ann', handleKey: 'ann', at: 1 }));
     for (const end of ['', '-wal', '-shm']) copyFileSync(other + end, `${path}${end}.new`);
     for (const end of ['', '-wal', '-shm']) renameSync(`${path}${end}.new`, path + end);
     await noticed(/was replaced while the daemon runs/);

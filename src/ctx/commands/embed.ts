@@ -16,7 +16,7 @@ export function embedCommand(context: CtxContext): Command {
     .action((_: unknown, command: Command) =>
       withStore(context, command, async (opened) => {
         if (!opened.embedder) throw embeddingsDisabled();
-        await opened.store.write((tx) => tx.deleteVectors({}));
+        await opened.store.write((tx) => tx.documents.deleteVectors());
         await embed(context, command, opened);
       }),
     );
@@ -28,7 +28,7 @@ async function embed(context: CtxContext, command: Command, opened: OpenedStore)
   if (!embedder) throw embeddingsDisabled();
   const interrupted = untilInterrupted();
   const { embedded, chunks } = await embedAll(opened, embedder, interrupted);
-  const models = (await store.read((tx) => tx.listVectorModels({}))).map((row) => ({ ...row }));
+  const models = (await store.read((tx) => tx.documents.listVectorModels())).map((row) => ({ ...row }));
   if (isJson(command)) return context.print(JSON.stringify({ model: embedder.model, embedded, chunks, models }));
   context.print(`${embedder.model}: ${embedded} embedded${interrupted.aborted ? ', interrupted' : ''}`);
   const rows = models.map(({ model, dimension, vectors }) => [model, String(dimension), `${vectors} of ${chunks}`]);

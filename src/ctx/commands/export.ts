@@ -37,9 +37,9 @@ export function exportCommand(context: CtxContext): Command {
 async function* documentLines(store: Store, source: string): AsyncIterable<string> {
   let after = { afterSource: '', afterId: '' };
   for (;;) {
-    const rows = await store.read((tx) => tx.listDocuments({ source, ...after, limit: PAGE }));
+    const rows = await store.read((tx) => tx.documents.listDocuments({ source, ...after, limit: PAGE }));
     for (const row of rows) {
-      const chunks = await store.read((tx) => tx.listChunks({ documentId: row.id }));
+      const chunks = await store.read((tx) => tx.documents.listChunks({ documentId: row.id }));
       yield JSON.stringify({ ...asDocument(row, chunks), tags: row.tags });
     }
     const last = rows.at(-1);

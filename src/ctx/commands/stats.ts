@@ -24,14 +24,14 @@ export function statsCommand(context: CtxContext): Command {
 
 function readStats(store: Store) {
   return store.read(async (tx) => {
-    const counts = new Map((await tx.listSourceCounts({})).map((row) => [row.source, row.documents]));
+    const counts = new Map((await tx.documents.listSourceCounts()).map((row) => [row.source, row.documents]));
     const sources = [];
-    for (const { name, syncedAt } of await tx.listSources({})) {
-      const skipped = (await tx.listSkipped({ source: name })).length;
+    for (const { name, syncedAt } of await tx.documents.listSources()) {
+      const skipped = (await tx.documents.listSkipped({ source: name })).length;
       const at = syncedAt === null ? null : new Date(syncedAt).toISOString();
       sources.push({ name, documents: counts.get(name) ?? 0, skipped, synced_at: at });
     }
     const documents = [...counts.values()].reduce((sum, count) => sum + count, 0);
-    return { documents, chunks: (await tx.countChunks({}))?.chunks ?? 0, sources };
+    return { documents, chunks: await tx.documents.countChunks(), sources };
   });
 }

@@ -128,10 +128,14 @@ export function agentRoutes(api: Api): Router {
     const [createdAt, id] = cursor === undefined ? [0, ''] : readCursor(cursor, ['number', 'string']);
     const start = cursor === undefined ? null : { createdAt, id };
     const { rows, more } = await api.store.read((tx) =>
-      readPage({ limit, start }, (after, count) => tx.listAgentViews({ after, limit: count, all: all === 'true' }), {
-        placeOf: (row) => ({ createdAt: row.createdAt, id: row.id }),
-        sizeOf: (row) => row.instructions.length,
-      }),
+      readPage(
+        { limit, start },
+        (after, count) => tx.agents.listAgentViews({ after, limit: count, all: all === 'true' }),
+        {
+          placeOf: (row) => ({ createdAt: row.createdAt, id: row.id }),
+          sizeOf: (row) => row.instructions.length,
+        },
+      ),
     );
     const last = rows.at(-1);
     const nextCursor = more && last ? writeCursor(last.createdAt, last.id) : null;
@@ -148,7 +152,7 @@ export function agentRoutes(api: Api): Router {
     const shown = await api.store.read(async (tx) => {
       const view = await viewAgent(tx, caller, c.req.param('id'));
       if (caller.owner) return showAgent(view);
-      return showProfile(view, await tx.listSharedChannels({ a: caller.id, b: view.id }));
+      return showProfile(view, await tx.channels.listSharedChannels({ a: caller.id, b: view.id }));
     });
     return c.json(shown, 200);
   });
@@ -166,9 +170,9 @@ export function agentRoutes(api: Api): Router {
     const caller = c.get('caller');
     const page = await api.store.read(async (tx) => {
       const agent = await visibleAgent(tx, caller, c.req.param('id'));
-      const dm = await tx.getDm({ pair: [agent.id, caller.id].sort().join(' ') });
+      const dm = await tx.channels.getDm({ pair: [agent.id, caller.id].sort().join(' ') });
       const { rows, nextCursor } = await readMessagePage(query, async (part) =>
-        dm ? tx.listChannelMessages({ channelId: dm.id, ...part }) : [],
+        dm ? tx.messages.listChannelMessages({ channelId: dm.id, ...part }) : [],
       );
       return { items: await showMessages(tx, rows), nextCursor };
     });
@@ -201,8 +205,8 @@ export function agentRoutes(api: Api): Router {
 
 /** Most ask by id, and then one query is enough for the owner. */
 async function viewAgent(tx: Tx, caller: Caller, reference: string): Promise<AgentView> {
-  const view = caller.owner ? await tx.getAgentView({ id: reference }) : null;
+  const view = caller.owner ? await tx.agents.getAgentView({ id: reference }) : null;
   if (view) return view;
   const { id } = await visibleAgent(tx, caller, reference);
-  return (await tx.getAgentView({ id })) as AgentView;
+  return (await tx.agents.getAgentView({ id })) as AgentView;
 }

@@ -121,7 +121,7 @@ export function channelRoutes(api: Api): Router {
     const { id: participantId, owner } = c.get('caller');
     const after = cursor === undefined ? '' : readCursor(cursor, ['string'])[0];
     const page = { participantId, all: owner, after, limit: limit + 1 };
-    const rows = await api.store.read((tx) => tx.listChannels(page));
+    const rows = await api.store.read((tx) => tx.channels.listChannels(page));
     const items = rows.slice(0, limit);
     const nextCursor = rows.length > limit ? writeCursor(items.at(-1)?.id ?? '') : null;
     return c.json({ items: items.map(showChannel), nextCursor }, 200);
@@ -152,8 +152,8 @@ export function channelRoutes(api: Api): Router {
       const { id } = await resolveChannel(tx, c.get('caller'), c.req.param('id'), null);
       const { rows, nextCursor } = await readMessagePage(query, (part) =>
         thread === undefined
-          ? tx.listChannelMessages({ channelId: id, ...part })
-          : tx.listThreadMessages({ id: thread, ...part }),
+          ? tx.messages.listChannelMessages({ channelId: id, ...part })
+          : tx.messages.listThreadMessages({ id: thread, ...part }),
       );
       const shown = thread === undefined ? rows : rows.filter((row) => row.channelId === id);
       return { items: await showMessages(tx, shown), nextCursor };
@@ -181,8 +181,8 @@ export function channelRoutes(api: Api): Router {
   routes.openapi(read, async (c) => {
     const caller = c.get('caller');
     await withChannel(api, c.req.param('id'), caller, async (tx, { id: channelId }) => {
-      const [newest] = await tx.listChannelMessages({ channelId, before: Number.MAX_SAFE_INTEGER, limit: 1 });
-      await tx.setRead({ channelId, participantId: caller.id, seq: newest?.seq ?? 0 });
+      const [newest] = await tx.messages.listChannelMessages({ channelId, before: Number.MAX_SAFE_INTEGER, limit: 1 });
+      await tx.channels.tryRaiseRead({ channelId, participantId: caller.id, seq: newest?.seq ?? 0 });
     });
     return c.json(await viewOf(api, caller, c.req.param('id')), 200);
   });
@@ -229,14 +229,14 @@ function withChannel(
 function viewOf(api: Api, caller: Caller, id: string) {
   return api.store.read(async (tx) => {
     const channel = await resolveChannel(tx, caller, id, null);
-    return showChannel((await tx.getChannelView({ id: channel.id, participantId: caller.id })) as ChannelView);
+    return showChannel((await tx.channels.getChannelView({ id: channel.id, participantId: caller.id })) as ChannelView);
   });
 }
 
 function membersOf(api: Api, caller: Caller, id: string) {
   return api.store.read(async (tx) => {
     const channel = await resolveChannel(tx, caller, id, null);
-    const rows = await tx.listMembers({ channelId: channel.id });
+    const rows = await tx.channels.listMembers({ channelId: channel.id });
     return { items: rows.map(showMember), nextCursor: null };
   });
 }

@@ -115,12 +115,13 @@ export function memoryRoutes(api: Api, whose: 'agent' | 'owner'): Router {
     }
     return agent.id;
   };
-  const show = async (tx: Tx, block: BlockView) => showBlock(block, await tx.listBlockReaders({ blockId: block.id }));
+  const show = async (tx: Tx, block: BlockView) =>
+    showBlock(block, await tx.memory.listBlockReaders({ blockId: block.id }));
 
   routes.openapi(list, async (c) => {
     ownerOnly(c.get('caller'));
     const items = await api.store.read(async (tx) => {
-      const blocks = await tx.listSeenBlocks({ readerId: await readerOf(tx, c.req.valid('param').id) });
+      const blocks = await tx.memory.listSeenBlocks({ readerId: await readerOf(tx, c.req.valid('param').id) });
       return Promise.all(blocks.map((block) => show(tx, block)));
     });
     return c.json({ items, nextCursor: null }, 200);
@@ -158,7 +159,7 @@ export function memoryRoutes(api: Api, whose: 'agent' | 'owner'): Router {
     const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(cursor, ['number'])[0];
     const rows = await api.store.read(async (tx) => {
       const block = await knownBlock(tx, await readerOf(tx, ref), name);
-      return tx.listBlockChanges({ blockId: block.id, before, limit: limit + 1 });
+      return tx.memory.listBlockChanges({ blockId: block.id, before, limit: limit + 1 });
     });
     const items = rows.slice(0, limit).map(showBlockChange);
     return c.json({ items, nextCursor: rows.length > limit ? writeCursor(items.at(-1)?.version ?? 0) : null }, 200);

@@ -82,7 +82,7 @@ export function messageRoutes(api: Api): Router {
     const { wait } = c.req.valid('query');
     await api.store.read((tx) => visibleMessage(tx, c.get('caller').id, id));
     const state = await stateAfter(api.store, id, wait * 1000, c.req.raw.signal);
-    const items = await api.store.read(async (tx) => showMessages(tx, await tx.listReplies({ id })));
+    const items = await api.store.read(async (tx) => showMessages(tx, await tx.messages.listReplies({ id })));
     return c.json({ state, items }, 200);
   });
   routes.openapi(edit, async (c) => {
@@ -118,7 +118,7 @@ export function messageRoutes(api: Api): Router {
 function shownMessage(api: Api, caller: Caller, id: string) {
   return api.store.read(async (tx) => {
     await visibleMessage(tx, caller.id, id);
-    const [shown] = await showMessages(tx, [(await tx.getMessageView({ id })) as MessageView]);
+    const [shown] = await showMessages(tx, [(await tx.messages.getMessageView({ id })) as MessageView]);
     return shown as NonNullable<typeof shown>;
   });
 }
@@ -144,7 +144,7 @@ async function stateAfter(
   // A store that cannot be read for a moment does not end the wait; at its end it is an error.
   const getRequest = async () => {
     try {
-      return await store.read((tx) => tx.getRequest({ id }));
+      return await store.read((tx) => tx.requests.getRequest({ id }));
     } catch (error) {
       if (ended || !(error instanceof SubstratError && error.code === 'store')) throw error;
       setTimeout(() => look.resolve(), RETRY_MS).unref();

@@ -80,7 +80,7 @@ export function passageRoutes(api: Api): Router {
         until: until === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(until),
       };
       return q === undefined
-        ? tx.listPassages({ ...filter, before, limit: limit + 1 })
+        ? tx.memory.listPassages({ ...filter, before, limit: limit + 1 })
         : searchPassages(tx, { ...filter, query: q, limit });
     });
     const page = rows.slice(0, limit);

@@ -32,7 +32,9 @@ export function peopleRoutes(api: Api): Router {
     const participantId = c.get('caller').id;
     const page = await api.store.read(async (tx) => {
       const { rows, nextCursor } = await readMessagePage(query, (part) =>
-        open === 'true' ? tx.listOpenQuestions({ participantId, ...part }) : tx.listInbox({ participantId, ...part }),
+        open === 'true'
+          ? tx.messages.listOpenQuestions({ participantId, ...part })
+          : tx.messages.listInbox({ participantId, ...part }),
       );
       return { items: await showMessages(tx, rows), nextCursor };
     });
@@ -44,7 +46,9 @@ export function peopleRoutes(api: Api): Router {
     const after = cursor === undefined ? '' : readCursor(cursor, ['string'])[0];
     const whole = { after, limit: limit + 1 };
     const rows = await api.store.read((tx) =>
-      caller.owner ? tx.listParticipants(whole) : tx.listAcquaintances({ participantId: caller.id, ...whole }),
+      caller.owner
+        ? tx.participants.listParticipants(whole)
+        : tx.participants.listAcquaintances({ participantId: caller.id, ...whole }),
     );
     const page = rows.slice(0, limit);
     const items = page.map(({ id, kind, handle }) => ({ id, kind: kind as 'agent' | 'person', handle }));

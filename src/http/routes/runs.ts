@@ -48,7 +48,7 @@ export function runRoutes(api: Api): Router {
       const agentId = agent === undefined ? null : (await resolveReference(tx, agent)).id;
       return readPage(
         { limit, start },
-        (before, count) => tx.listRuns({ agentId, state: state ?? null, before, limit: count }),
+        (before, count) => tx.runs.listRuns({ agentId, state: state ?? null, before, limit: count }),
         {
           placeOf: (row) => ({ seq: row.seq, id: row.id }),
           sizeOf: (row) => (row.finalText?.length ?? 0) + (row.error?.length ?? 0),
@@ -63,8 +63,8 @@ export function runRoutes(api: Api): Router {
     ownerOnly(c.get('caller'));
     const { id } = c.req.valid('param');
     const { run, agent } = await api.store.read(async (tx) => {
-      const run = await tx.getRun({ id });
-      return { run, agent: run && (await tx.getAgent({ id: run.agentId })) };
+      const run = await tx.runs.getRun({ id });
+      return { run, agent: run && (await tx.agents.getAgent({ id: run.agentId })) };
     });
     if (!run || !agent) throw new SubstratError('not_found', `There is no run ${shorten(id)}.`);
     const stream = streamRun(api.store, showRun({ ...run, handle: agent.handle }));

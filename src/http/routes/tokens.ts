@@ -46,7 +46,7 @@ export function tokenRoutes(api: Api): Router {
   const routes = createRouter();
   routes.openapi(list, async (c) => {
     ownerOnly(c.get('caller'));
-    const rows = await api.store.read((tx) => tx.listTokens({}));
+    const rows = await api.store.read((tx) => tx.tokens.listTokens());
     const items = rows.map((row) => ({
       id: row.id,
       as: row.handle,
@@ -64,7 +64,7 @@ export function tokenRoutes(api: Api): Router {
     const at = api.clock();
     const handle = await api.store.write(async (tx) => {
       const person = await personNamed(tx, wish.as, at);
-      await tx.insertToken({
+      await tx.tokens.insertToken({
         id,
         hash: hashToken(token),
         participantId: person.id,
@@ -78,15 +78,15 @@ export function tokenRoutes(api: Api): Router {
   routes.openapi(revoke, async (c) => {
     ownerOnly(c.get('caller'));
     const { id } = c.req.valid('param');
-    const revoked = await api.store.write((tx) => tx.revokeToken({ id, at: api.clock() }));
-    if (revoked === 0) throw new SubstratError('not_found', `There is no token ${shorten(id)} that could be revoked.`);
+    const revoked = await api.store.write((tx) => tx.tokens.tryRevokeToken({ id, at: api.clock() }));
+    if (!revoked) throw new SubstratError('not_found', `There is no token ${shorten(id)} that could be revoked.`);
     return c.json({ status: 'revoked' as const, id }, 200);
   });
   return routes;
 }
 
 async function personNamed(tx: Tx, name: string, at: number): Promise<{ id: string; handle: string }> {
-  const existing = await tx.getParticipant({ handleKey: keyOf(name) });
+  const existing = await tx.participants.getParticipant({ handleKey: keyOf(name) });
   if (existing?.kind === 'person') return existing;
   if (existing?.kind === 'agent') {
     throw new SubstratError(
@@ -96,6 +96,6 @@ async function personNamed(tx: Tx, name: string, at: number): Promise<{ id: stri
   }
   if (keyOf(name) !== USER_ID) checkName(name);
   const id = randomUUID();
-  await tx.insertPerson({ id, handle: name, handleKey: keyOf(name), at });
+  await tx.participants.insertPerson({ id, handle: name, handleKey: keyOf(name), at });
   return { id, handle: name };
 }

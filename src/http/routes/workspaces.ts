@@ -77,7 +77,7 @@ export function workspaceRoutes(api: Api): Router {
     const { cursor, limit } = c.req.valid('query');
     const after = cursor === undefined ? '' : readCursor(cursor, ['string'])[0];
     const page = await api.store.read(async (tx) => {
-      const rows = await tx.listWorkspaces({ after, limit: limit + 1 });
+      const rows = await tx.workspaces.listWorkspaces({ after, limit: limit + 1 });
       const items = [];
       for (const row of rows.slice(0, limit)) items.push(await showWorkspace(tx, rules, row));
       return { items, nextCursor: rows.length > limit ? writeCursor(rows[limit - 1]?.nameKey ?? '') : null };
@@ -133,8 +133,8 @@ function callerOf(id: string): Caller {
 }
 
 async function showWorkspace(tx: Tx, rules: WorkspaceRules, row: WorkspaceView) {
-  const base = row.viewOf === null ? null : await tx.getWorkspace({ id: row.viewOf });
-  const inhabitants = await tx.listInhabitants({ workspaceId: row.id });
+  const base = row.viewOf === null ? null : await tx.workspaces.getWorkspace({ id: row.viewOf });
+  const inhabitants = await tx.workspaces.listInhabitants({ workspaceId: row.id });
   return {
     id: row.id,
     name: row.name,
@@ -145,7 +145,7 @@ async function showWorkspace(tx: Tx, rules: WorkspaceRules, row: WorkspaceView) 
     mode: row.mode,
     network: [...(await networkOf(tx, rules, row.id))],
     repository: row.repository,
-    links: (await tx.listLinks({ workspaceId: row.id })).map((one) => showLink(rules, one)),
+    links: (await tx.workspaces.listLinks({ workspaceId: row.id })).map((one) => showLink(rules, one)),
     agents: inhabitants.filter(({ terminatedAt }) => terminatedAt === null).map(({ handle }) => handle),
     inForce: rules.inForce,
     createdAt: showTime(row.createdAt),

@@ -158,8 +158,8 @@ test('content_type decides how an item is read, through a sync', async () => {
   expect(skips).toEqual([]);
   const read = (sourceId: string) =>
     store.read(async (tx) => {
-      const row = await tx.getDocumentOf({ source: 'script:c', sourceId });
-      const chunks = row ? await tx.listChunks({ documentId: row.id }) : [];
+      const row = await tx.documents.getDocumentOf({ source: 'script:c', sourceId });
+      const chunks = row ? await tx.documents.listChunks({ documentId: row.id }) : [];
       return {
         type: row?.contentType,
         title: row?.title,

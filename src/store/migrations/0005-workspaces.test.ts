@@ -37,14 +37,14 @@ insert into agents (id, tree_id, parent_id, depth, name, name_key, handle, role,
 `;
 
 async function expectWorkspaces(store: Store): Promise<void> {
-  const rows = await store.read((tx) => tx.listWorkspaces({ after: '', limit: 10 }));
+  const rows = await store.read((tx) => tx.workspaces.listWorkspaces({ after: '', limit: 10 }));
   expect(rows.map(({ name, owner, path, made }) => [name, owner, path, made])).toEqual([
     ['apart', 'apart', '/home/workspaces/lead-2', false],
     ['lead', 'lead', '/home/workspaces/lead', true],
     ['site', 'site', '/site', false],
   ]);
   const seats: [string, string | null | undefined][] = [];
-  for (const [id] of agents) seats.push([id, (await store.read((tx) => tx.getAgent({ id })))?.workspaceId]);
+  for (const [id] of agents) seats.push([id, (await store.read((tx) => tx.agents.getAgent({ id })))?.workspaceId]);
   expect(seats).toEqual([
     ['lead', 'lead'],
     ['same', 'lead'],

@@ -27,7 +27,7 @@ test('messages that are there get into the inbox of the person to whom they were
   `);
   database.close();
   const store = await openStore({ path });
-  const inbox = await store.read((tx) => tx.listInbox({ participantId: 'user', before: 9, limit: 9 }));
+  const inbox = await store.read((tx) => tx.messages.listInbox({ participantId: 'user', before: 9, limit: 9 }));
   expect(inbox.map(({ id }) => id)).toEqual(['answered']);
   await store.close();
   rmSync(directory, { recursive: true });

@@ -1,13 +1,13 @@
 import type { Queries } from './query.ts';
-import type { PostRow } from './schema.ts';
+import type { Idempotency } from './tx.ts';
+import type { KeptResponse } from './views.ts';
 
-/** What a post with a key was answered, kept with its effect so that a repeat has none. */
-export function postQueries({ db, one, run }: Queries) {
+export function idempotencyQueries({ db, one, put }: Queries): Idempotency {
   return {
-    getPost: one((p: { participantId: string; key: string }) =>
+    getResponse: one((p: { participantId: string; key: string }) =>
       db.selectFrom('posts').selectAll().where('participantId', '=', p.participantId).where('key', '=', p.key),
     ),
-    insertPost: run((p: PostRow) =>
+    insertResponse: put((p: KeptResponse) =>
       db.insertInto('posts').values({
         participantId: p.participantId,
         key: p.key,

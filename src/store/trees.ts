@@ -1,16 +1,18 @@
 import type { ExpressionBuilder } from 'kysely';
+import type { BatchState } from './commits.ts';
 import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
+import type { Trees } from './tx.ts';
 
 /** Who pays for runs: the tree, up to its cap, or the person at whose word the chain began, up to their runs of the day. */
-export function payerQueries({ db, all, one, run }: Queries) {
-  const uncount = run((p: { treeId: string }) =>
+export function treeQueries({ db, all, one, value, put, run, change }: Queries, batch: BatchState): Trees {
+  const uncount = put((p: { treeId: string }) =>
     db
       .updateTable('trees')
       .set((eb) => ({ runsSincePerson: eb('runsSincePerson', '-', 1) }))
       .where('id', '=', p.treeId),
   );
-  const charge = one((p: { personId: string; day: number }) =>
+  const charge = value((p: { personId: string; day: number }) =>
     db
       .insertInto('person_runs')
       .values({ personId: p.personId, day: p.day, runs: 1 })
@@ -19,13 +21,37 @@ export function payerQueries({ db, all, one, run }: Queries) {
       )
       .returning('runs'),
   );
+  const resetTree = run((p: { treeId: string }) =>
+    db
+      .updateTable('trees')
+      .set({ runsSincePerson: 0, toldPaused: false })
+      .where('id', '=', p.treeId)
+      .where('runsSincePerson', '>', 0),
+  );
   return {
     getTree: one((p: { id: string }) => db.selectFrom('trees').selectAll().where('id', '=', p.id)),
     /** A run that was counted for its tree is a person's instead. Returns how many the person had on that day. */
     chargePerson: async (p: { treeId: string; personId: string; day: number }): Promise<number> => {
       await uncount(p);
-      return (await charge(p))?.runs ?? 0;
+      return (await charge(p)) ?? 0;
     },
+    /** The owner has spoken: the tree may run again. */
+    resetTreeRuns: async (p: { treeId: string }): Promise<void> => {
+      if ((await resetTree(p)) > 0) batch.runnable = true;
+    },
+    listNewlyPaused: all((p: { maxTreeRuns: number }) =>
+      db
+        .selectFrom('trees')
+        .select('id')
+        .where('toldPaused', '=', false)
+        .where('runsSincePerson', '>=', p.maxTreeRuns)
+        .where('id', 'in', (eb) =>
+          eb.selectFrom('runs').select('runs.treeId').where('runs.state', '=', 'created').where('runs.attempt', '=', 0),
+        ),
+    ),
+    setToldPaused: change('tree', (p: { treeId: string }) =>
+      db.updateTable('trees').set({ toldPaused: true }).where('id', '=', p.treeId),
+    ),
     listPersonRuns: all((p: { day: number }) =>
       db
         .selectFrom('person_runs')

@@ -1,16 +1,17 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
+import type { Rounds } from './tx.ts';
 
 /** The agents of a channel that have still to see what people said there, in the order in which they come. */
-export function turnQueries({ db, all, one, run }: Queries) {
-  const last = one((p: { channelId: string }) =>
+export function roundQueries({ db, all, one, value, put, run, change, attempt }: Queries): Rounds {
+  const last = value((p: { channelId: string }) =>
     db
       .selectFrom('turns')
       .select((eb) => eb.fn.max('position').as('position'))
       .where('channelId', '=', p.channelId),
   );
-  const queue = run((p: { channelId: string; agentId: string; position: number }) =>
+  const queue = put((p: { channelId: string; agentId: string; position: number }) =>
     db
       .insertInto('turns')
       .values({
@@ -24,7 +25,7 @@ export function turnQueries({ db, all, one, run }: Queries) {
         oc.columns(['channelId', 'agentId']).doUpdateSet({ position: p.position, state: 'waiting', releasedAt: null }),
       ),
   );
-  const setReleased = run((p: { channelId: string; agentId: string; now: number }) =>
+  const setReleased = change('place', (p: { channelId: string; agentId: string; now: number }) =>
     db
       .updateTable('turns')
       .set({ state: 'released', releasedAt: p.now })
@@ -79,23 +80,25 @@ export function turnQueries({ db, all, one, run }: Queries) {
       .limit(1),
   );
   return {
-    getTurn: one((p: { channelId: string; agentId: string }) =>
+    getPlace: one((p: { channelId: string; agentId: string }) =>
       db.selectFrom('turns').selectAll().where('channelId', '=', p.channelId).where('agentId', '=', p.agentId),
     ),
     /** In order, with whether the agent can run at all, and whether it is busy. */
-    listTurns: all((p: { channelId: string; now: number }) =>
+    listPlaces: all((p: { channelId: string; now: number }) =>
       db
         .selectFrom('turns')
         .innerJoin('agents', 'agents.id', 'turns.agentId')
         .selectAll('turns')
         .select((eb) => [
-          eb.case().when(canRun(eb, p.now)).then(sql.lit(1)).else(sql.lit(0)).end().as('able'),
+          eb.case().when(canRun(eb, p.now)).then(sql<boolean>`1`).else(sql<boolean>`0`).end().as('able'),
           eb
             .selectFrom('runs')
             .select(eb.fn.countAll<number>().as('n'))
             .whereRef('runs.agentId', '=', 'agents.id')
             .where('runs.state', '=', 'running')
             .where('runs.state', 'in', ['created', 'running'])
+            .$asScalar()
+            .$notNull()
             .as('running'),
         ])
         .where('turns.channelId', '=', p.channelId)
@@ -123,7 +126,7 @@ export function turnQueries({ db, all, one, run }: Queries) {
         ),
     ),
     /** When the next agent that rests may take its turn. */
-    getNextRested: one((p: { now: number }) =>
+    getNextRested: value((p: { now: number }) =>
       db
         .selectFrom('turns')
         .innerJoin('agents', 'agents.id', 'turns.agentId')
@@ -131,28 +134,28 @@ export function turnQueries({ db, all, one, run }: Queries) {
         .where('turns.state', '=', 'waiting')
         .where('agents.restUntil', '>', p.now),
     ),
-    listTurnsOf: all((p: { agentId: string }) => db.selectFrom('turns').selectAll().where('agentId', '=', p.agentId)),
+    listPlacesOf: all((p: { agentId: string }) => db.selectFrom('turns').selectAll().where('agentId', '=', p.agentId)),
     /** Whose turn has lasted so long that nobody waits for it any more. */
-    listStaleTurns: all((p: { before: number }) =>
+    listStalePlaces: all((p: { before: number }) =>
       db.selectFrom('turns').selectAll().where('state', '=', 'released').where('releasedAt', '<=', p.before),
     ),
-    getOldestTurn: one((_: object) =>
+    getOldestRelease: value(() =>
       db
         .selectFrom('turns')
         .select((eb) => eb.fn.min('releasedAt').as('at'))
         .where('state', '=', 'released'),
     ),
     /** At the end of the line, also if it was in it before. */
-    queueTurn: async (p: { channelId: string; agentId: string }): Promise<void> => {
-      await queue({ ...p, position: ((await last({ channelId: p.channelId }))?.position ?? 0) + 1 });
+    queuePlace: async (p: { channelId: string; agentId: string }): Promise<void> => {
+      await queue({ ...p, position: ((await last({ channelId: p.channelId })) ?? 0) + 1 });
     },
     /** It is the agent's turn: what was held back for it may be carried. */
-    releaseTurn: async (p: { channelId: string; agentId: string; now: number }): Promise<void> => {
+    releasePlace: async (p: { channelId: string; agentId: string; now: number }): Promise<void> => {
       await setReleased(p);
       await unhold(p);
     },
     /** The next one need not wait for it any more. */
-    passTurn: run((p: { channelId: string; agentId: string }) =>
+    tryPassPlace: attempt((p: { channelId: string; agentId: string }) =>
       db
         .updateTable('turns')
         .set({ state: 'passed' })
@@ -160,11 +163,11 @@ export function turnQueries({ db, all, one, run }: Queries) {
         .where('agentId', '=', p.agentId)
         .where('state', '=', 'released'),
     ),
-    deleteTurn: run((p: { channelId: string; agentId: string }) =>
+    tryDeletePlace: attempt((p: { channelId: string; agentId: string }) =>
       db.deleteFrom('turns').where('channelId', '=', p.channelId).where('agentId', '=', p.agentId),
     ),
     /** What the agent has of the channel's turns: what it carries, what it may carry now, what is held back, nothing. */
-    leftInTurn: async (p: { channelId: string; agentId: string }): Promise<'carried' | 'open' | 'held' | null> => {
+    leftInPlace: async (p: { channelId: string; agentId: string }): Promise<'carried' | 'open' | 'held' | null> => {
       if (await carried(p)) return 'carried';
       if (await open(p)) return 'open';
       return (await held(p)) ? 'held' : null;

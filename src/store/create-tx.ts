@@ -1,0 +1,59 @@
+import { agentQueries } from './agents.ts';
+import { blockQueries } from './blocks.ts';
+import { broadcastQueries } from './broadcasts.ts';
+import { channelQueries } from './channels.ts';
+import { chunkSearchQueries } from './chunk-search.ts';
+import { chunkQueries } from './chunks.ts';
+import type { BatchState } from './commits.ts';
+import { deliveryQueries } from './deliveries.ts';
+import { documentQueries } from './documents.ts';
+import { eventQueries } from './events.ts';
+import { idempotencyQueries } from './idempotency.ts';
+import { leaseQueries } from './leases.ts';
+import { messageQueries } from './messages.ts';
+import { nodeQueries } from './nodes.ts';
+import { participantQueries } from './participants.ts';
+import { passageQueries } from './passages.ts';
+import { createQueries, type Engine, type Execute } from './query.ts';
+import { reactionQueries } from './reactions.ts';
+import { recordQueries } from './records.ts';
+import { requestQueries } from './requests.ts';
+import { retentionQueries } from './retention.ts';
+import { roundQueries } from './rounds.ts';
+import { runQueries } from './runs.ts';
+import { tokenQueries } from './tokens.ts';
+import { treeQueries } from './trees.ts';
+import type { Tx } from './tx.ts';
+import { vectorQueries } from './vectors.ts';
+import { workspaceQueries } from './workspaces.ts';
+
+/** Created once per connection: its queries are compiled at their first use and kept. */
+export function createTx(engine: Engine, execute: Execute, batch: BatchState): Tx {
+  const queries = createQueries(engine, execute);
+  return {
+    agents: agentQueries(queries),
+    broadcasts: broadcastQueries(queries),
+    channels: channelQueries(queries),
+    deliveries: deliveryQueries(queries),
+    documents: {
+      ...documentQueries(queries),
+      ...chunkQueries(queries),
+      ...chunkSearchQueries(queries),
+      ...vectorQueries(queries),
+    },
+    events: eventQueries(queries, batch),
+    idempotency: idempotencyQueries(queries),
+    memory: { ...blockQueries(queries), ...passageQueries(queries) },
+    messages: { ...messageQueries(queries), ...reactionQueries(queries) },
+    nodes: nodeQueries(queries),
+    participants: participantQueries(queries),
+    records: recordQueries(queries),
+    requests: requestQueries(queries),
+    retention: retentionQueries(queries),
+    rounds: roundQueries(queries),
+    runs: { ...runQueries(queries, batch), ...leaseQueries(queries, batch) },
+    tokens: tokenQueries(queries),
+    trees: treeQueries(queries, batch),
+    workspaces: workspaceQueries(queries),
+  };
+}

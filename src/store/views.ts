@@ -1,0 +1,328 @@
+import type { Agent } from '../core/agent.ts';
+import type { Channel, ChannelKind, Member, ParticipantKind } from '../core/channel.ts';
+import type { DeliveryState, Waiting } from '../core/delivery.ts';
+import type { Chunk, Document } from '../core/document.ts';
+import type {
+  AgentId,
+  BlockId,
+  ChannelId,
+  ChunkId,
+  MessageId,
+  NodeId,
+  ParticipantId,
+  RunId,
+  TokenId,
+} from '../core/ids.ts';
+import type { Block, Passage } from '../core/memory.ts';
+import type { Message, MessageKind } from '../core/message.ts';
+import type { Run, RunState, StopReason } from '../core/run.ts';
+import type { Workspace } from '../core/workspace.ts';
+
+/** What transactions return and take beside the records of core. */
+
+/** An agent with what its state is derived from. */
+export interface AgentView extends Agent {
+  readonly running: number;
+  readonly asking: number;
+  readonly pending: number;
+}
+
+export interface AgentCursor {
+  readonly createdAt: number;
+  readonly id: AgentId;
+}
+
+/** A channel as one participant sees it. */
+export interface ChannelView extends Channel {
+  /** Null if the participant is not a member. */
+  readonly readSeq: number | null;
+  readonly unread: number | null;
+}
+
+export interface MemberView extends Pick<Member, 'position' | 'wake' | 'readSeq'> {
+  readonly id: ParticipantId;
+  readonly kind: ParticipantKind;
+  readonly handle: string;
+  readonly provider: string | null;
+  readonly terminatedAt: number | null;
+}
+
+/** A message as people read it. */
+export interface MessageView extends Message {
+  readonly handle: string;
+  /** For a request. */
+  readonly requestState: 'open' | 'closed' | null;
+  readonly recipientId: ParticipantId | null;
+}
+
+export interface ReactionView {
+  readonly messageId: MessageId;
+  readonly emoji: string;
+  readonly handle: string;
+}
+
+/** A delivery with its message and what decides which run carries it. */
+export interface DeliveryView extends Waiting {
+  readonly seq: number;
+  readonly state: DeliveryState;
+  readonly kind: MessageKind;
+  readonly channelId: ChannelId;
+  readonly channelKind: ChannelKind;
+  readonly teamOf: AgentId | null;
+  readonly threadId: MessageId | null;
+  readonly text: string;
+  readonly inReplyTo: MessageId | null;
+  readonly late: boolean;
+  readonly chainDepth: number;
+  readonly trace: string | null;
+  readonly payerId: ParticipantId | null;
+  readonly authorKind: ParticipantKind;
+  readonly authorName: string | null;
+  readonly authorHandle: string;
+  /** Its own id, for a broadcast whose replies are collected. */
+  readonly broadcast: MessageId | null;
+  /** For a request. */
+  readonly requestState: 'open' | 'closed' | null;
+}
+
+export interface SizedDelivery extends Waiting {
+  readonly payerId: ParticipantId | null;
+  readonly size: number;
+}
+
+/** One of those whom a broadcast reached. */
+export interface Respondent {
+  readonly agentId: AgentId;
+  readonly name: string;
+  readonly provider: string;
+  readonly state: DeliveryState;
+  /** Its runs that have not ended. */
+  readonly live: number;
+  readonly replies: number;
+}
+
+export interface PlaceKey {
+  readonly channelId: ChannelId;
+  readonly agentId: AgentId;
+}
+
+export interface Place extends PlaceKey {
+  readonly position: number;
+  /** `passed`: it was released, and the next one no longer waits for it. */
+  readonly state: 'waiting' | 'released' | 'passed';
+  readonly releasedAt: number | null;
+}
+
+export interface PlaceView extends Place {
+  /** It can run: ready, not resting, not paused, on a known node. */
+  readonly able: boolean;
+  readonly running: number;
+}
+
+/** A run as its attempt holds it. */
+export interface RunHold {
+  readonly runId: RunId;
+  readonly fence: number;
+}
+
+export interface RunEnd {
+  readonly state: 'completed' | 'failed' | 'cancelled';
+  readonly stopReason: StopReason;
+  readonly error: string | null;
+  readonly finalText: string | null;
+  readonly now: number;
+}
+
+export interface ClaimFilter {
+  readonly nodeId: NodeId;
+  readonly now: number;
+  readonly maxTreeRuns: number;
+  /** People whose runs of today are used up. */
+  readonly spent: readonly ParticipantId[];
+  /** Agents whose last process has not ended, though their run has. */
+  readonly busyAgents: readonly AgentId[];
+  /** Providers without a free slot. */
+  readonly fullProviders: readonly string[];
+  /** Runs with this many deaths run one at a time; null: no limit. */
+  readonly suspectFrom: number | null;
+}
+
+export interface RunFilter {
+  readonly agentId: AgentId | null;
+  readonly state: RunState | null;
+}
+
+export interface RunCursor {
+  readonly seq: number;
+  readonly id: RunId;
+}
+
+export interface UsageFilter {
+  readonly by: 'agent' | 'tree' | 'day';
+  readonly since: number;
+  readonly until: number;
+  readonly limit: number;
+}
+
+export interface PersonRuns {
+  readonly personId: ParticipantId;
+  readonly handle: string;
+  readonly runs: number;
+}
+
+/** A block with the handle of its owner. */
+export interface BlockView extends Block {
+  readonly owner: string;
+}
+
+export interface BlockUpdate {
+  readonly id: BlockId;
+  readonly before: number;
+  readonly version: number;
+  readonly text: string;
+  readonly at: number;
+  readonly deletedAt: number | null;
+}
+
+export interface NewPassage extends Passage {
+  /** The content in small letters where SQLite cannot fold it itself; else null. */
+  readonly folded: string | null;
+  /** What it is found by (src/search). */
+  readonly words: readonly string[];
+}
+
+/** Of one agent, with the tag (null: any), from `since` to before `until`. */
+export interface PassageFilter {
+  readonly agentId: AgentId;
+  readonly tag: string | null;
+  readonly since: number;
+  readonly until: number;
+}
+
+/** A run as it was when a change of its state was decided. */
+export type RunSeen = Pick<Run, 'id' | 'fence'>;
+
+/** A workspace with the handle of its owner. */
+export interface WorkspaceView extends Workspace {
+  readonly owner: string;
+}
+
+/** What to look for, as search makes it of a query: stems, and stems that follow each other. */
+export interface ChunkWords {
+  readonly words: readonly string[];
+  readonly phrases?: readonly (readonly string[])[];
+}
+
+/** Best first; a higher score is better. */
+export interface FoundChunk {
+  readonly chunkId: ChunkId;
+  readonly score: number;
+}
+
+/** Which documents' chunks; null and an empty list are "any". Times are from `since` to before `until`. */
+export interface ChunkFilter {
+  /** `type:name`, or the bare name. */
+  readonly source: string | null;
+  /** All of them. */
+  readonly tags: readonly string[];
+  readonly since: number | null;
+  readonly until: number | null;
+}
+
+/** A chunk as a result shows it. */
+export interface ChunkView extends Omit<Chunk, 'hash'> {
+  readonly title: string | null;
+  readonly source: string;
+  readonly sourceId: string;
+  readonly url: string | null;
+  readonly updatedAt: number;
+}
+
+/** A chunk to be stored, with the words by which it is found (src/search), spaces between them. */
+export interface NewChunk extends Pick<Chunk, 'hash' | 'place' | 'text'> {
+  readonly words: { readonly title: string; readonly words: string };
+}
+
+export interface WholeDocument {
+  readonly document: Document;
+  readonly chunks: readonly NewChunk[];
+}
+
+/** A vector to be stored: little-endian Float32 of length 1, of the chunk with that hash. */
+export interface NewVector {
+  readonly chunkId: ChunkId;
+  readonly hash: string;
+  readonly vector: Buffer;
+}
+
+export interface StoredVector {
+  readonly chunkId: ChunkId;
+  readonly seq: number;
+  readonly vector: Buffer;
+}
+
+/** A chunk without a vector of the model, with what the vector is made of. */
+export interface UnembeddedChunk extends Pick<Chunk, 'id' | 'hash' | 'place' | 'text'> {
+  readonly title: string | null;
+}
+
+export interface NewToken {
+  readonly id: TokenId;
+  readonly hash: string;
+  readonly participantId: ParticipantId;
+  readonly label: string;
+  readonly createdAt: number;
+}
+
+export interface TokenView extends Pick<NewToken, 'id' | 'label' | 'createdAt'> {
+  readonly revokedAt: number | null;
+  readonly handle: string;
+}
+
+/** A daemon that has used this store. */
+export interface StoreNode {
+  readonly id: NodeId;
+  /** The name of its host. */
+  readonly name: string;
+  readonly home: string;
+  readonly seenAt: number;
+}
+
+/** A node that never registered has no name, home or time. */
+export interface NodeView {
+  readonly id: NodeId;
+  readonly name: string | null;
+  readonly home: string | null;
+  readonly seenAt: number | null;
+  /** Living agents. */
+  readonly agents: number;
+}
+
+/** What a request with an Idempotency-Key was answered. */
+export interface KeptResponse {
+  readonly participantId: ParticipantId;
+  readonly key: string;
+  /** Route and arguments, hashed. */
+  readonly request: string;
+  readonly status: number;
+  readonly response: unknown;
+  readonly createdAt: number;
+}
+
+/** A step looks at some rows from a place on, and removes those older than `before` that nothing needs. */
+export interface PruneStep<Position> {
+  readonly before: number;
+  readonly after: Position;
+  readonly limit: number;
+}
+
+export interface Pruned<Position> {
+  readonly removed: number;
+  /** Where the next step begins; null after the last, or if nothing that was looked at is old. */
+  readonly next: Position | null;
+}
+
+export interface ChangePlace {
+  readonly blockId: BlockId;
+  readonly version: number;
+}
