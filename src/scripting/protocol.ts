@@ -8,7 +8,7 @@ export interface ThreadData {
   readonly resultBytes: number;
 }
 
-export interface Job {
+export interface ScriptJob {
   readonly script: Script;
   readonly call: {
     readonly method: string;
