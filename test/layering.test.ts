@@ -109,20 +109,6 @@ test('files are small and named for a thing', () => {
   expect(readSources('src', 'test', 'bench').flatMap(shapeFaults)).toEqual([]);
 });
 
-test('what is known of the providers without running them loads none of them', () => {
-  const sources = new Map(readSources('src').map((source) => [source.path, source]));
-  const reached = new Set<string>();
-  const visit = (path: string) => {
-    const source = sources.get(path);
-    if (!source || reached.has(path)) return;
-    reached.add(path);
-    for (const needed of parseSource(source).imports) if (!needed.typeOnly) visit(needed.path);
-  };
-  visit('src/providers/described.ts');
-  expect([...reached].filter((path) => /\/(cli|process|provider)\.ts$/.test(path))).toEqual([]);
-  expect([...reached]).toContain('src/providers/cursor-agent/describe.ts');
-});
-
 describe('the rules', () => {
   const REQUIRE = 'const load = createRequire(import.meta.url)';
   const ENDING = `\${import.meta.filename.slice(-3)}`;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { storeName } from '../config/store-name.ts';
+import type { BoundTool } from '../core/bound-tool.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
@@ -25,7 +26,6 @@ import { exceptFor } from '../sandbox/except.ts';
 import { noSandbox } from '../sandbox/none.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { AgentRow, AgentView, Store, WorkspaceRow } from '../store/store.ts';
-import type { BoundTool } from '../tools/bound.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import type { CustomTool } from '../tools/custom.ts';
 import type { Extensions } from '../tools/extensions.ts';

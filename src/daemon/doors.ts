@@ -67,18 +67,25 @@ export class AgentDoors {
     const socket = await this.#listen(agent, { join: async () => attempt, leave: async () => {} });
     const confined: Confined[] = [];
     this.#attempts.set(agent.id, attempt);
+    const scope = () => tools.store.read((tx) => scopeNow(tx, attempt));
     return {
-      mcpConfig: home.mcpConfig(agent.id),
       // Loaded by the first turn that asks, or calls: the first turn of a daemon does not wait for all tools.
-      countTools: async () => {
-        const scope = await tools.store.read((tx) => scopeNow(tx, attempt));
-        return (await import('../tools/catalog.ts')).countTools(scope, await tools.settings.customTools());
+      tools: async () => {
+        const { bindTools } = await import('../tools/bound.ts');
+        return bindTools(tools, { ...agent, tools: await scope() }, async () => attempt);
       },
-      home: home.agentHome(agent.id),
-      confine: async (command, needs = {}) => {
-        const wrapped = await sandbox.confine(command, needs, this.#enclosure(agent, place));
-        confined.push(wrapped);
-        return wrapped.command;
+      launch: {
+        mcpConfig: home.mcpConfig(agent.id),
+        countTools: async () => {
+          const { countTools } = await import('../tools/catalog.ts');
+          return countTools(await scope(), await tools.settings.customTools());
+        },
+        home: home.agentHome(agent.id),
+        confine: async (command, needs = {}) => {
+          const wrapped = await sandbox.confine(command, needs, this.#enclosure(agent, place));
+          confined.push(wrapped);
+          return wrapped.command;
+        },
       },
       close: async () => {
         this.#attempts.delete(agent.id);

@@ -5,7 +5,7 @@ import { classify } from './classify.ts';
 import type { Description, InstalledProgram } from './description.ts';
 import { turnEnvironment } from './environment.ts';
 import { type ProcessEnd, processFailure, runProcess } from './process.ts';
-import type { Provider, ProviderEvent, Turn } from './provider.ts';
+import type { Launch, Provider, ProviderEvent, Turn } from './provider.ts';
 import { createTurnstile } from './turnstile.ts';
 import { conclude, type Failed, type Final, failed, maxLineBytes } from './verdict.ts';
 
@@ -108,7 +108,8 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
     yield { type: 'session', session };
   }
   const command = await confine(options, cli, turn, ours(options, cli.args(turn, session)));
-  const { timeoutMs, signal, onSpawn } = turn;
+  const { timeoutMs, signal, launch } = turn;
+  const { onSpawn } = launch;
   const parse = cli.parser(turn);
   let final: Final | null = null;
   let unfinished = '';
@@ -162,10 +163,10 @@ function confine(options: CliOptions, cli: CliProgram, turn: Turn, started: Star
   const own = options.confined ? cli.env : {};
   const env = { ...own, ...turnEnvironment(turn, options.env, options.extraEnv), ...started.env };
   const command = { file: started.file, args: started.args, cwd: turn.workspace, env };
-  if (!options.confined) return turn.confine(command);
+  if (!options.confined) return turn.launch.confine(command);
   // A server of the workspace is named in a file that agents can write.
   const installed = started.file === options.command;
-  return turn.confine(command, { ...cli.needs(turn), installed });
+  return turn.launch.confine(command, { ...cli.needs(turn), installed });
 }
 
 function ours({ command, args }: CliOptions, more: readonly string[]): Started {
@@ -174,7 +175,11 @@ function ours({ command, args }: CliOptions, more: readonly string[]): Started {
 
 async function createSession(options: CliOptions, cli: CliProgram, turn: Turn): Promise<string | Failed> {
   const { args = [], read = () => null } = cli.createSession ?? {};
-  const { lines, end } = await runAside(await confine(options, cli, turn, ours(options, args)), turn, turn.onSpawn);
+  const { lines, end } = await runAside(
+    await confine(options, cli, turn, ours(options, args)),
+    turn,
+    turn.launch.onSpawn,
+  );
   if (end.reason !== 'exit' || end.exitCode !== 0) return explained(processFailure(end), end);
   return read(lines) ?? failed(`${cli.about.name} ${args.join(' ')} did not answer the id of a session.`);
 }
@@ -196,7 +201,7 @@ async function checkVersion(options: CliOptions, { about }: CliProgram, turn: Tu
 async function checkTools(options: CliOptions, cli: CliProgram, turn: Turn): Promise<void> {
   const { name, maxTools, toolServers } = cli.about;
   if (maxTools === undefined) return;
-  const own = await turn.countTools();
+  const own = await turn.launch.countTools();
   const others = await cli.otherTools?.ask(turn, (server) => confine(options, cli, turn, server));
   const tools = own + (others ?? 0);
   if (tools <= maxTools) return;
@@ -204,7 +209,7 @@ async function checkTools(options: CliOptions, cli: CliProgram, turn: Turn): Pro
   throw new SubstratError('cap_reached', message);
 }
 
-async function runAside(command: Command, { timeoutMs, signal }: Turn, onSpawn: Turn['onSpawn']) {
+async function runAside(command: Command, { timeoutMs, signal }: Turn, onSpawn: Launch['onSpawn']) {
   const lines: string[] = [];
   const limits = { timeoutMs: Math.min(timeoutMs, ASIDE_MS), maxOutputBytes: maxLineBytes };
   for await (const output of runProcess({ command, input: '', signal, onSpawn, ...limits })) {

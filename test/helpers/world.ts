@@ -24,6 +24,7 @@ import { Scheduler } from '../../src/runs/scheduler.ts';
 import { createSlots } from '../../src/runs/slots.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { AgentRow, Store, Wake, WorkspaceRow } from '../../src/store/store.ts';
+import { bindTools } from '../../src/tools/bound.ts';
 import { type CallResult, callTool } from '../../src/tools/call.ts';
 import type { CustomTool } from '../../src/tools/custom.ts';
 import { createRateLimiter } from '../../src/tools/rate.ts';
@@ -44,6 +45,8 @@ export interface WorldTurn {
   /** Calls a tool; an error of the tool is thrown with its code first. */
   call(tool: string, args?: object): Promise<Record<string, unknown>>;
   callRaw(tool: string, args?: unknown): Promise<CallResult | null>;
+  /** Its tools, as a provider in this process has them. */
+  readonly tools: Turn['tools'];
   /** Tells something as a program does; resolves when the daemon asks for more. */
   tell(event: ProviderEvent): Promise<void>;
 }
@@ -170,8 +173,8 @@ export async function createWorld(options: WorldOptions = {}) {
   async function* play(turn: Turn): AsyncGenerator<ProviderEvent> {
     const attempt = attempts.get(turn.runId) as Attempt;
     const behave = behaviours.get(turn.name) ?? (() => `${turn.name} has nothing to say`);
-    const { name, prompt, messages, journal, session, runId, signal } = turn;
-    const view = { name, prompt, messages, journal, session, runId, signal, attempt: attempt.number };
+    const { name, prompt, messages, journal, session, runId, signal, tools } = turn;
+    const view = { name, prompt, messages, journal, session, runId, signal, tools, attempt: attempt.number };
     const { promise: aborted, resolve } = Promise.withResolvers<Failing>();
     signal.addEventListener('abort', () => resolve({ failure: 'cancelled' }));
     const told: { event: ProviderEvent; taken: () => void }[] = [];
@@ -230,13 +233,11 @@ export async function createWorld(options: WorldOptions = {}) {
             provider: () => provider,
             askPersona: async () => null,
             prices: (_, model) => (model === 'dear' ? { input: 10, output: 20 } : { input: 1, output: 2 }),
-            openDoor: async () => {
+            openDoor: async (attempt) => {
               options.beforeTurn?.();
               return {
-                mcpConfig: '',
-                countTools: async () => 0,
-                home: '',
-                confine: async (command) => command,
+                tools: () => bindTools(tools, started.agent, async () => attempt),
+                launch: { mcpConfig: '', countTools: async () => 0, home: '', confine: async (command) => command },
                 close: async () => {},
               };
             },

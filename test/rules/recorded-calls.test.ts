@@ -53,6 +53,17 @@ test("the report is the record of a program's own tools, and of a call of ours t
   ]);
 });
 
+test('a provider in this process calls bound tools, which record themselves, for the agent of the turn', async () => {
+  const results: unknown[] = [];
+  const { entries } = await recordOf(async (turn) => {
+    const tools = new Map((await turn.tools()).map((tool) => [tool.name, tool]));
+    results.push(await tools.get('spawn_agent')?.handler({ name: 'child', instructions: 'Answer.' }));
+    results.push(await tools.get('list_agents')?.handler({}));
+  });
+  expect(results[1]).toMatchObject({ structuredContent: { agents: [{ name: 'child', relation: 'child' }] } });
+  expect(entries.map(([, tool]) => tool)).toEqual(['spawn_agent', 'spawn_agent', 'list_agents', 'list_agents']);
+});
+
 test('pieces of a text are not stored, the text is', async () => {
   const { entries } = await recordOf(async (turn) => {
     await turn.tell({ type: 'delta', text: 'Hel' });

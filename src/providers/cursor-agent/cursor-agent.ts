@@ -37,11 +37,17 @@ export function cursorAgent(options: CursorAgentOptions): Provider {
 }
 
 function placeFiles(options: CursorAgentOptions, turn: Turn): () => void {
-  const { workspace, mcpConfig, instructions, prompt } = turn;
+  const { workspace, instructions, prompt, launch } = turn;
   const longPrompt = isLong(prompt) ? prompt : null;
   const permissions = permissionSources(options, turn);
   refuseDenial(permissions);
-  const files = { workspace, mcpConfig, instructions, longPrompt, permissions: withOurs(permissions) };
+  const files = {
+    workspace,
+    mcpConfig: launch.mcpConfig,
+    instructions,
+    longPrompt,
+    permissions: withOurs(permissions),
+  };
   if (!options.confined) {
     trustWorkspace(workspace, turnEnvironment(turn, options.env, options.extraEnv).HOME ?? '/');
     return lendCursorFiles(files);
@@ -56,6 +62,6 @@ function permissionSources({ env, extraEnv }: CursorAgentOptions, { workspace }:
   return [personPermissions({ ...env, ...extraEnv }), workspacePermissions(workspace)];
 }
 
-function cursorDirectory({ mcpConfig }: Turn): string {
-  return join(dirname(mcpConfig), 'cursor');
+function cursorDirectory({ launch }: Turn): string {
+  return join(dirname(launch.mcpConfig), 'cursor');
 }

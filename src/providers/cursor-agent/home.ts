@@ -20,7 +20,7 @@ export function personPermissions(env: Environment): PermissionSource {
  * Lays out the agent's own home for a turn in a sandbox. The program rewrites its configuration, so that is a copy and not a mount,
  * made anew for every turn: whatever an agent writes into it is gone with the next one.
  */
-export function prepareHome({ home, workspace }: Turn, env: Environment): void {
+export function prepareHome({ workspace, launch: { home } }: Turn, env: Environment): void {
   for (const name of STEERING) replaceInHome(home, join('.cursor', name), null);
   replaceInHome(home, CONFIG, configFor(env));
   const marker = trustMarker(workspace);
