@@ -1,5 +1,6 @@
 import type { Message, Status, SubstratEvent } from '../client/client.ts';
-import { shorten, USER, USER_ID } from '../core/agent.ts';
+import { USER, USER_ID } from '../core/agent.ts';
+import { shorten } from '../core/text.ts';
 import { paint } from './terminal.ts';
 
 /** An event in a line for people; null for what they need not see. */

@@ -1,4 +1,5 @@
 import { SubstratError } from './errors.ts';
+import { shorten } from './text.ts';
 
 export type AgentState = 'idle' | 'busy' | 'waiting' | 'terminated';
 
@@ -37,8 +38,4 @@ export function checkName(name: string): void {
 /** Names and handles are compared without case. */
 export function keyOf(name: string): string {
   return name.toLowerCase();
-}
-
-export function shorten(text: string, length = 80): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }

@@ -2,9 +2,10 @@ import { appendFileSync, existsSync, readdirSync, statSync, truncateSync } from 
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { makeHome } from '../config/home.ts';
-import { keyOf, NAME, shorten } from '../core/agent.ts';
+import { keyOf, NAME } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
+import { shorten } from '../core/text.ts';
 import { Extractor } from '../knowledge/extract/extractor.ts';
 import type { FrontMatter } from '../knowledge/extract/markdown.ts';
 import { toolsInScope } from '../tools/catalog.ts';

@@ -1,7 +1,6 @@
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaChoice, PersonaInfo, PersonaPrompt } from '../core/persona.ts';
-import { cleanText } from '../core/text.ts';
+import { cleanText, shorten } from '../core/text.ts';
 import type { Personas } from '../personas/personas.ts';
 import type { AgentRow } from '../store/store.ts';
 

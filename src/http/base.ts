@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { shorten } from '../core/agent.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
+import { shorten } from '../core/text.ts';
 import type { Store } from '../store/store.ts';
 import { checkAccess, type Door, type Env } from './access.ts';
 import { boundBody } from './body.ts';

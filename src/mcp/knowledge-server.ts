@@ -1,7 +1,7 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { JSON_LIMITS } from '../core/json-bounds.ts';
+import { shorten } from '../core/text.ts';
 import type { Personas } from '../personas/personas.ts';
 import { toolsOf } from '../personas/scope.ts';
 import type { ServedTool, ServedTools } from '../tools/served.ts';

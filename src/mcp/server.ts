@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { shorten } from '../core/agent.ts';
+import { shorten } from '../core/text.ts';
 import { type Attempt, scopeNow } from '../runs/attempt.ts';
 import type { AgentRow } from '../store/store.ts';
 import { toResult } from '../tools/bound.ts';

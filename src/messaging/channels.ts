@@ -1,6 +1,7 @@
-import { keyOf, shorten, USER_ID } from '../core/agent.ts';
+import { keyOf, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
+import { shorten } from '../core/text.ts';
 import type { AgentRow, ChannelRow, Tx } from '../store/store.ts';
 
 /** One of the two in a DM, or whoever looks for a channel. */

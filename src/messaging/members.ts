@@ -1,6 +1,7 @@
-import { keyOf, shorten, USER_ID } from '../core/agent.ts';
+import { keyOf, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
+import { shorten } from '../core/text.ts';
 import type { ChannelRow, Tx, Wake } from '../store/store.ts';
 import type { Side } from './channels.ts';
 import { resolveReference } from './reference.ts';

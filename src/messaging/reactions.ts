@@ -1,7 +1,7 @@
-import { shorten } from '../core/agent.ts';
 import { EMOJI_RULE, isEmoji } from '../core/emoji.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
+import { shorten } from '../core/text.ts';
 import type { ChannelRow, MessageRow, ReactionView, Tx } from '../store/store.ts';
 import { seesChannel } from './channels.ts';
 

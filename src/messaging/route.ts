@@ -1,5 +1,6 @@
-import { keyOf, shorten, USER, USER_ID } from '../core/agent.ts';
+import { keyOf, USER, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { shorten } from '../core/text.ts';
 import type { AgentRow, Tx } from '../store/store.ts';
 
 /** Whom a message reaches. `agent` is null for a person. */

@@ -1,5 +1,5 @@
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { shorten } from '../core/text.ts';
 import type { AgentRow, RequestRow, RunRow, Tx } from '../store/store.ts';
 import { countWord, payerOf } from './allowance.ts';
 import { broadcastOf, replyToBroadcast } from './broadcasts.ts';

@@ -1,6 +1,6 @@
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { mentioned } from '../core/mentions.ts';
+import { shorten } from '../core/text.ts';
 import type { AgentRow, ChannelRow, MemberView, RunRow, Tx } from '../store/store.ts';
 import { countWord, payerOf } from './allowance.ts';
 import { otherSide } from './channels.ts';

@@ -1,9 +1,9 @@
-import { keyOf, shorten } from '../core/agent.ts';
+import { keyOf } from '../core/agent.ts';
 import { knowledgeContext } from '../core/context.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona, PersonaInfo, PersonaPrompt } from '../core/persona.ts';
-import { isTooDeep, MAX_DEPTH } from '../core/text.ts';
+import { isTooDeep, MAX_DEPTH, shorten } from '../core/text.ts';
 import { describeProblems } from '../core/validation.ts';
 import { follow } from '../scripting/following.ts';
 import type { ScriptLog } from '../scripting/scripting.ts';

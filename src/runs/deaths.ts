@@ -1,4 +1,4 @@
-import { shorten } from '../core/agent.ts';
+import { shorten } from '../core/text.ts';
 import type { AgentRow, RunRow, Store, Tx } from '../store/store.ts';
 import { type Correspondence, failRun } from './endings.ts';
 import { pauseAgent } from './pause.ts';

@@ -1,7 +1,7 @@
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { delayBefore, type FailureKind, retryRules } from '../core/failure.ts';
 import type { StopReason } from '../core/run.ts';
+import { shorten } from '../core/text.ts';
 import type { AgentRow, RunRow, Tx } from '../store/store.ts';
 import type { Attempt } from './attempt.ts';
 import { inject } from './start.ts';

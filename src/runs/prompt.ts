@@ -1,8 +1,8 @@
-import { shorten } from '../core/agent.ts';
 import { escapeHeaders, escapeSection, quote, renderMessage } from '../core/header.ts';
 import { toLine } from '../core/line.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
+import { shorten } from '../core/text.ts';
 import type { AgentRow, BlockView, ChannelRow } from '../store/store.ts';
 
 /** How much of a lost conversation is told, in characters, and how much of each text in it. */

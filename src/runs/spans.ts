@@ -1,4 +1,4 @@
-import { shorten } from '../core/agent.ts';
+import { shorten } from '../core/text.ts';
 import type { Span, Tracer } from '../core/tracing.ts';
 import type { AgentRow, DeliveryView, RunRow, Tx } from '../store/store.ts';
 

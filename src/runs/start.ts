@@ -1,7 +1,8 @@
-import { shorten, USER, USER_ID } from '../core/agent.ts';
+import { USER, USER_ID } from '../core/agent.ts';
 import { answersBroadcasts, type Carried, chooseCarried } from '../core/delivery.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
+import { shorten } from '../core/text.ts';
 import type { AgentRow, BlockView, ChannelRow, DeliveryView, RunMessageRow, RunRow, Tx } from '../store/store.ts';
 import { type Attempt, advance, createAttempt, type Progress, record, scopeNow } from './attempt.ts';
 import {

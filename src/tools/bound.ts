@@ -1,7 +1,7 @@
-import { shorten } from '../core/agent.ts';
 import type { BoundTool, ToolResult } from '../core/bound-tool.ts';
 import { SubstratError } from '../core/errors.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
+import { shorten } from '../core/text.ts';
 import type { Attempt } from '../runs/attempt.ts';
 import { type CallResult, callTool, type ToolDependencies } from './call.ts';
 import { customToolsInScope, toolsInScope } from './catalog.ts';

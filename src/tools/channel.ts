@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { shorten } from '../core/agent.ts';
 import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
 import { SubstratError } from '../core/errors.ts';
+import { shorten } from '../core/text.ts';
 import { resolveChannel } from '../messaging/channels.ts';
 import { react, tally } from '../messaging/reactions.ts';
 import { declineServed } from '../messaging/replies.ts';

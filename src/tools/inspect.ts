@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { agentState, keyOf, shorten } from '../core/agent.ts';
+import { agentState, keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { shorten } from '../core/text.ts';
 import { resolveChannel, seesChannel } from '../messaging/channels.ts';
 import { toCarriedMessage } from '../runs/start.ts';
 import type { AgentRow, RunMessageRow, Tx } from '../store/store.ts';

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
-import { shorten } from '../core/agent.ts';
 import { chooseNews } from '../core/delivery.ts';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
 import { isInScope } from '../core/scope.ts';
-import { canonicalJson } from '../core/text.ts';
+import { canonicalJson, shorten } from '../core/text.ts';
 import { activeSpan } from '../core/tracing.ts';
 import { describeProblems } from '../core/validation.ts';
 import { type Attempt, advance, type Entry, record, scopeNow } from '../runs/attempt.ts';

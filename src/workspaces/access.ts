@@ -1,8 +1,9 @@
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, normalize } from 'node:path';
-import { keyOf, shorten } from '../core/agent.ts';
+import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { shorten } from '../core/text.ts';
 import type { AgentRow, Tx, WorkspaceRow, WorkspaceView } from '../store/store.ts';
 import { isInside } from './paths.ts';
 
