@@ -55,8 +55,6 @@ const IMPORTS_OTHERS = ['src/personas/module-text.ts'];
 
 /** Files that need each other, types included. This list may only become shorter. */
 const CYCLES: readonly (readonly string[])[] = [
-  ['src/client/client.ts', 'src/client/follow.ts'],
-  ['src/ctx/library.ts', 'src/ctx/substrat.ts'],
   [
     'src/daemon/agents.ts',
     'src/daemon/channels.ts',
@@ -70,21 +68,8 @@ const CYCLES: readonly (readonly string[])[] = [
     'src/daemon/workspaces.ts',
     'src/daemon/worktrees.ts',
   ],
-  ['src/knowledge/embedding.ts', 'src/knowledge/remote-model.ts'],
-  ['src/messaging/allowance.ts', 'src/messaging/broadcasts.ts', 'src/messaging/replies.ts', 'src/messaging/send.ts'],
-  ['src/personas/personas.ts', 'src/personas/registry.ts'],
-  [
-    'src/scripting/machine.ts',
-    'src/scripting/operations.ts',
-    'src/scripting/pool.ts',
-    'src/scripting/protocol.ts',
-    'src/scripting/scripting.ts',
-    'src/scripting/worker.ts',
-  ],
   ['src/store/commits.ts', 'src/store/events.ts', 'src/store/leases.ts', 'src/store/runs.ts', 'src/store/store.ts'],
   ['src/store/finish-load.ts', 'src/store/postgres-dump.ts', 'src/store/snapshot.ts', 'src/store/sqlite-dump.ts'],
-  ['src/tools/call.ts', 'src/tools/custom-call.ts', 'src/tools/recorded.ts'],
-  ['src/tracing/export.ts', 'src/tracing/start.ts', 'src/tracing/tracing.ts'],
 ];
 
 const SOURCES = readSources('src');

@@ -4,7 +4,7 @@ import { SubstratError } from '../core/errors.ts';
 import { JSON_LIMITS, type JsonLimits, parseBounded } from '../core/json-bounds.ts';
 import { readBytes } from '../core/response.ts';
 import { shorten } from '../core/text.ts';
-import type { EmbeddingSettings } from './embedding.ts';
+import type { EmbeddingSettings } from './embedding-settings.ts';
 import { ofLengthOne } from './vector.ts';
 
 type Settings = EmbeddingSettings & { readonly provider: 'ollama' | 'openai'; readonly model: string };

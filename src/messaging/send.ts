@@ -7,14 +7,9 @@ import { openDm } from './channels.ts';
 import { post } from './post.ts';
 import { type Answered, reply, type Unanswered } from './replies.ts';
 import { type Recipient, resolveRecipient } from './route.ts';
+import type { MessagingRules } from './rules.ts';
 
-export interface MessagingRules {
-  readonly requestDeadlineMs: number;
-  /** Where posts in channels start no more runs. */
-  readonly maxChainDepth: number;
-  /** How many runs a person's words may start in a day, by their handle. */
-  runsPerDay(handle: string): number;
-}
+export type { MessagingRules } from './rules.ts';
 
 /** What became of a message. One that answers is exempt from the rate limit. */
 export type Sent = (Answered | Unanswered) & { readonly waiting: boolean };

@@ -5,7 +5,7 @@ import { createThreadPool } from '../core/thread-pool.ts';
 import { consult } from './context.ts';
 import type { FromThread, Outcome, ScriptJob, ThreadData } from './protocol.ts';
 import { request } from './requests.ts';
-import type { Script, ScriptCall, Scripting } from './scripting.ts';
+import type { Script, ScriptCall, Scripting } from './script.ts';
 
 export interface PoolOptions {
   /** How many scripts run at once. */

@@ -1,4 +1,4 @@
-import type { LogLevel, Script } from './scripting.ts';
+import type { LogLevel, Script } from './script.ts';
 
 /** What a thread is started with. */
 export interface ThreadData {

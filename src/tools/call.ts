@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { isInScope } from '../core/scope.ts';
 import { within } from '../core/tracing.ts';
 import { type Attempt, advance, record, stepOf } from '../runs/attempt.ts';
-import type { AgentRow, Store, Tx, WorkspaceRow } from '../store/store.ts';
+import type { AgentRow, Tx } from '../store/store.ts';
 import { findTool } from './catalog.ts';
 import { callCustom } from './custom-call.ts';
-import type { RateLimiter } from './rate.ts';
+import type { CallResult, ToolDependencies } from './dependencies.ts';
 import {
   type Call,
   callEntry,
@@ -21,24 +21,9 @@ import {
   returnEntry,
   tooMany,
 } from './recorded.ts';
-import type { Tool, ToolOutcome, ToolSettings } from './tool.ts';
+import type { Tool, ToolOutcome } from './tool.ts';
 
-export interface ToolDependencies {
-  readonly store: Store;
-  readonly clock: () => number;
-  readonly settings: ToolSettings;
-  readonly limiter: RateLimiter;
-  readonly onAgentCreated: (agent: AgentRow) => Promise<void>;
-  readonly onWorkspaceChanged: (workspace: WorkspaceRow) => Promise<void>;
-  readonly log: { error(details: object, message: string): void };
-}
-
-export interface CallResult {
-  readonly result: Readonly<Record<string, unknown>>;
-  readonly isError: boolean;
-  /** How many messages wait in the inbox of the caller. */
-  readonly news: number;
-}
+export type { CallResult, ToolDependencies } from './dependencies.ts';
 
 /** One program that calls for an attempt; several can share an external agent's. */
 export interface Connection {

@@ -1,8 +1,8 @@
 import { SubstratError } from '../core/errors.ts';
 import { type Attempt, advance, record } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
-import type { CallResult, ToolDependencies } from './call.ts';
 import type { CustomTool } from './custom.ts';
+import type { CallResult, ToolDependencies } from './dependencies.ts';
 import {
   type Call,
   callEntry,

@@ -1,7 +1,8 @@
 import type { Config } from '../config/config.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona } from '../core/persona.ts';
-import { createPersonas, type Personas } from '../personas/personas.ts';
+import type { Personas } from '../personas/personas.ts';
+import { createRegistry } from '../personas/registry.ts';
 import type { Environment, ReadScript } from '../scripting/open.ts';
 import { openScripting, type Scripting } from '../scripting/scripting.ts';
 import { toolsInScope } from './catalog.ts';
@@ -45,7 +46,7 @@ export async function openExtensions(options: ExtensionOptions): Promise<Extensi
       code: code.tools ?? [],
       reserved: ours,
     });
-    const personas = await createPersonas({
+    const personas = await createRegistry({
       ...shared,
       read: () => {
         const { agents: entries, file } = read();

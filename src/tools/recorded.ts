@@ -7,7 +7,7 @@ import { activeSpan } from '../core/tracing.ts';
 import { describeProblems } from '../core/validation.ts';
 import { type Attempt, advance, type Entry, record, scopeNow } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
-import type { CallResult, ToolDependencies } from './call.ts';
+import type { CallResult, ToolDependencies } from './dependencies.ts';
 import type { Tool } from './tool.ts';
 
 /** One call of a tool, of ours or of a script. */
