@@ -21,6 +21,7 @@ import { recoverRuns } from '../runs/recovery.ts';
 import { type AskPersona, runTurn } from '../runs/run-turn.ts';
 import { Scheduler } from '../runs/scheduler.ts';
 import { createSlots } from '../runs/slots.ts';
+import { untilStored } from '../runs/until-stored.ts';
 import { createBwrap } from '../sandbox/bwrap.ts';
 import { exceptFor } from '../sandbox/except.ts';
 import { noSandbox } from '../sandbox/none.ts';
@@ -80,6 +81,7 @@ export class Daemon {
   readonly #sandbox: Sandbox;
   readonly #boot = readBoot();
   #begun = false;
+  readonly #stopping = new AbortController();
   readonly #tidying = new Set<Promise<void>>();
   readonly #correspondence = messagesOfRuns;
   readonly log: Log;
@@ -181,7 +183,8 @@ export class Daemon {
       log,
     });
     const onEnded = (agentId: string) => this.#tidy(agentId);
-    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log, onEnded });
+    const { stored } = this;
+    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log, stored, onEnded });
     const turn = {
       store,
       clock,
@@ -351,6 +354,7 @@ export class Daemon {
   }
 
   async stop(): Promise<void> {
+    this.#stopping.abort();
     await this.#housekeeping.stop();
     if (this.#opening) clearTimeout(this.#opening);
     await this.#configured?.close();
@@ -362,6 +366,7 @@ export class Daemon {
     // Last, or what a turn waits for would fail, and that would be counted against it.
     await (await this.#extensions?.catch(() => null))?.close();
     await Promise.all(this.#tidying);
+    // Harmless if it fails: without a heartbeat the node counts as gone a few minutes later.
     await leaveNode(this).catch(() => {});
     await this.store.close();
     this.home.release();
@@ -440,10 +445,17 @@ export class Daemon {
   }
 
   async #clearSuspects(): Promise<void> {
-    await clearSuspects(this.store, this.home.nodeId).catch((error) => {
+    await this.stored(() => clearSuspects(this.store, this.home.nodeId)).catch((error) => {
       this.log.warn({ error: error.message }, 'runs that were under way at deaths of the daemon stay suspects');
     });
   }
+
+  /** Repeats what nobody waits for until it is stored; after a stop for a few seconds only. */
+  readonly stored = <T>(work: () => Promise<T>): Promise<T> =>
+    untilStored(work, {
+      signal: this.#stopping.signal,
+      onFailure: ({ message }) => this.log.warn({ error: message }, 'something could not be stored and is tried again'),
+    });
 
   /** Removes the worktree of an agent that may have ended, when its last turn is over. */
   #tidy(agentId: string): void {

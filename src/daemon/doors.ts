@@ -31,6 +31,8 @@ export interface DoorOptions {
   readonly external: ExternalRuns;
   readonly sandbox: Sandbox;
   readonly log: Log;
+  /** Repeats work on the store until it succeeds. */
+  readonly stored: <T>(work: () => Promise<T>) => Promise<T>;
   /** An external agent completed its work and has left. */
   readonly onEnded: (agentId: string) => void;
 }
@@ -43,6 +45,7 @@ export class AgentDoors {
   readonly #attempts = new Map<string, Attempt>();
   /** External agents that are run in this process. */
   readonly #joined = new Map<string, Promise<Attempt>>();
+  readonly #leaving = new Set<Promise<void>>();
   /** Agents whose socket is ours. */
   readonly #open = new Set<string>();
 
@@ -103,7 +106,7 @@ export class AgentDoors {
       await this.#writeConfig(agent);
       const seat = {
         join: () => external.join(agent.id),
-        leave: () => this.#leave(agent.id),
+        leave: () => this.#left(agent.id),
         instructions: (attempt: Attempt) => this.#options.tools.store.read((tx) => instructionsOf(tx, agent, attempt)),
       };
       // Whoever joins later is no part of the request that made the agent.
@@ -144,13 +147,20 @@ export class AgentDoors {
     await Promise.all([...this.#external.keys()].map((agentId) => this.closeExternal(agentId)));
     for (const agentId of this.#joined.keys()) await this.#options.external.leave(agentId);
     await this.#options.external.settled();
+    await Promise.all(this.#leaving);
+  }
+
+  #left(agentId: string): Promise<void> {
+    const left = this.#leave(agentId).finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+    return left;
   }
 
   async #leave(agentId: string): Promise<void> {
-    const { external, log, tools, onEnded } = this.#options;
+    const { external, log, tools, stored, onEnded } = this.#options;
     try {
       await external.leave(agentId);
-      const agent = await tools.store.read((tx) => tx.getAgent({ id: agentId }));
+      const agent = await stored(() => tools.store.read((tx) => tx.getAgent({ id: agentId })));
       // It completed its work, and with its run it ended.
       if (!agent?.terminated_at) return;
       await this.closeExternal(agentId);

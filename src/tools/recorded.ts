@@ -44,6 +44,7 @@ export async function refuse(
     const entries = started ? [ended] : [callEntry(call, excerpt(call.args)), ended];
     return { progress: await record(tx, attempt, entries, deps.clock()), news: await countNews(tx, attempt) };
   });
+  // Without its record the call is refused all the same, and had no effect that a later attempt could repeat.
   const recorded = await recording.catch(() => null);
   if (recorded) {
     advance(attempt, recorded.progress);
