@@ -35,7 +35,8 @@ test("a provider in this process calls the tools of its agent's scope, and each 
   };
   (world.daemon.providers as Map<string, Provider>).set('in-process', provider);
   const scope = ['do_nothing', 'store_memory'];
-  const agent = await world.client.createAgent({ name: 'thinker', provider: 'in-process', tools: scope });
+  await world.client.createAgent({ name: 'lead', provider: EXTERNAL, tools: scope });
+  const agent = await world.client.createAgent({ name: 'thinker', provider: 'in-process', parent: 'lead' });
   const { messageId } = await world.client.sendMessage(agent.id, { text: 'Go.' });
   expect((await world.client.awaitReply(messageId, 15))?.text).toBe('do_nothing,store_memory: stored');
   const { items } = await world.client.listRuns({ agent: agent.id });

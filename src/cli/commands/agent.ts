@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { allPages, type Client, createClient, type Message } from '../../client/client.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { EXTERNAL } from '../../core/provider-names.ts';
 import { PROVIDER_NAMES } from '../../providers/described.ts';
 import { type Context, collectArgument, type GlobalOptions, readArgument, readText, UsageError } from '../context.ts';
 import { describeNotices } from '../describe.ts';
@@ -89,7 +90,7 @@ function createCommand(context: Context): Command {
       });
       context.print(options.json ? JSON.stringify(agent) : `${agent.handle} is here (${agent.id}).`);
       const { sandboxProblem } = await client.getStatus();
-      if (sandboxProblem !== null && agent.provider !== 'external') console.error(`substrat: ${sandboxProblem}`);
+      if (sandboxProblem !== null && agent.provider !== EXTERNAL) console.error(`substrat: ${sandboxProblem}`);
     });
 }
 
