@@ -289,7 +289,7 @@ export class Daemon {
     const agent = await this.store.read((tx) => tx.getAgent({ id: agentId }));
     if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
     const scope = await this.store.read((tx) => tx.getScope({ id: agentId }));
-    const { bindTools } = await import('../tools/bound.ts');
+    const { bindTools } = await import('../mcp/bound.ts');
     return bindTools(this.tools, { ...agent, tools: scope }, () => this.#doors.attemptOf(agent));
   }
 

@@ -74,7 +74,7 @@ export class AgentDoors {
     return {
       // Loaded by the first turn that asks, or calls: the first turn of a daemon does not wait for all tools.
       tools: async () => {
-        const { bindTools } = await import('../tools/bound.ts');
+        const { bindTools } = await import('../mcp/bound.ts');
         return bindTools(tools, { ...agent, tools: await scope() }, async () => attempt);
       },
       launch: {

@@ -6,6 +6,7 @@ import type { Personas } from '../personas/personas.ts';
 import { toolsOf } from '../personas/scope.ts';
 import type { ServedTool, ServedTools } from '../tools/served.ts';
 import { createAnnouncements } from './announcements.ts';
+import { toResult } from './bound.ts';
 import { servePrompts } from './prompts.ts';
 
 export interface KnowledgeServerOptions {
@@ -147,6 +148,5 @@ async function call(tool: ServedTool, args: unknown, log: KnowledgeServerOptions
         : new SubstratError('internal', 'Something went wrong inside Substrat; its log has the details.');
     result = { error: { code, message } };
   }
-  const content = [{ type: 'text' as const, text: JSON.stringify(result) }];
-  return { content, structuredContent: { ...result }, ...(isError && { isError }) };
+  return toResult({ result: { ...result }, isError, news: 0 });
 }

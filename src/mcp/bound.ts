@@ -3,9 +3,9 @@ import { SubstratError } from '../core/errors.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import { shorten } from '../core/text.ts';
 import type { Attempt } from '../runs/attempt.ts';
-import { type CallResult, callTool, type ToolDependencies } from './call.ts';
-import { customToolsInScope, toolsInScope } from './catalog.ts';
-import { descriptionFor } from './tool.ts';
+import { type CallResult, callTool, type ToolDependencies } from '../tools/call.ts';
+import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
+import { descriptionFor } from '../tools/tool.ts';
 
 /** The tools in an agent's scope, each acting for that agent; `attempt` is asked for at each call. */
 export async function bindTools(
