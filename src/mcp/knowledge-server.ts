@@ -1,5 +1,5 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { SubstratError } from '../core/errors.ts';
+import { SubstratError, toSubstratError } from '../core/errors.ts';
 import { JSON_LIMITS } from '../core/json-bounds.ts';
 import { shorten } from '../core/text.ts';
 import type { Personas } from '../personas/personas.ts';
@@ -142,10 +142,7 @@ async function call(tool: ServedTool, args: unknown, log: KnowledgeServerOptions
   } catch (error) {
     isError = true;
     if (!(error instanceof SubstratError)) log.error({ error: (error as Error).stack }, 'a tool failed');
-    const { code, message } =
-      error instanceof SubstratError
-        ? error
-        : new SubstratError('internal', 'Something went wrong inside Substrat; its log has the details.');
+    const { code, message } = toSubstratError(error);
     result = { error: { code, message } };
   }
   return toResult({ result: { ...result }, isError, news: 0 });

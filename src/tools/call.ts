@@ -13,11 +13,11 @@ import {
   callsMade,
   checkScope,
   countNews,
-  describe,
   NotInScope,
   parseInput,
   refuse,
   refuseEarly,
+  reportError,
   returnEntry,
   tooMany,
 } from './recorded.ts';
@@ -94,9 +94,9 @@ async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall)
     if (outcome.settled) call.connection.given.delete(outcome.settled);
     if (outcome.reply && call.wait === null) deps.limiter.giveBack(agentId);
     // It is there, whatever happens now; its directory is made again before its first run.
-    if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error: unknown) => describe(deps, error));
+    if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error: unknown) => reportError(deps, error));
     if (outcome.workspace)
-      await deps.onWorkspaceChanged(outcome.workspace).catch((error: unknown) => describe(deps, error));
+      await deps.onWorkspaceChanged(outcome.workspace).catch((error: unknown) => reportError(deps, error));
     return { result: outcome.result, isError: false, news };
   } catch (error) {
     await undo();
