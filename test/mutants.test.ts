@@ -19,6 +19,7 @@ describe('mutationsOf()', () => {
     ['flipped comparison', 'const x = a + b;', []],
     ['number off by one', 'const x = 1_000;', ['const x = (1001);', 'const x = (999);']],
     ['number off by one', 'type X = 1 | 2; let y: { z: 3 } | null; f("4");', []],
+    ['number off by one', 'const x = { 200: a };', []],
     ['dropped statement', 'a.b(c);', [';']],
     ['dropped statement', 'if (a) throw b;', ['if (a) ;']],
     ['dropped statement', '"use strict"; const x = a();', []],

@@ -32,13 +32,14 @@ const FLIPPED: Readonly<Record<string, string>> = {
   '!==': '===',
 };
 
-/** All mutations of a source, in the order of its text. Nothing inside of a type is changed. */
+/** All mutations of a source, in the order of its text. Types and the keys of objects stay as they are. */
 export function mutationsOf(path: string, text: string): Mutation[] {
   const { program, errors } = parseSync(path, text);
   if (errors[0] !== undefined) throw new Error(`${path}: ${errors[0].message}`);
   const found: Mutation[] = [];
   const functions: Named[] = [];
-  const types: Node[] = [];
+  /** Types, and keys of objects. */
+  const fixed: Node[] = [];
 
   const add = (kind: Kind, { start, end }: Pick<Node, 'start' | 'end'>, after: string) =>
     found.push({
@@ -84,12 +85,15 @@ export function mutationsOf(path: string, text: string): Mutation[] {
     FunctionDeclaration: ({ id, start, end }) => functions.push({ name: id?.name ?? '', start, end }),
     VariableDeclarator: ({ id, init }) => named(init, id),
     MethodDefinition: ({ key, value }) => named(value, key),
-    Property: ({ key, value }) => named(value, key),
-    TSLiteralType: (node) => types.push(node),
+    Property: ({ key, value, computed }) => {
+      named(value, key);
+      if (!computed) fixed.push(key);
+    },
+    TSLiteralType: (node) => fixed.push(node),
   }).visit(program);
 
   return found
-    .filter((one) => !types.some(({ start, end }) => start <= one.start && one.end <= end))
+    .filter((one) => !fixed.some(({ start, end }) => start <= one.start && one.end <= end))
     .map((one) => ({ ...one, within: functionAround(functions, one) }))
     .sort((a, b) => a.start - b.start || a.end - b.end);
 }
