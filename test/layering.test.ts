@@ -17,9 +17,10 @@ const SEES: Readonly<Record<string, readonly string[]>> = {
   http: [...BELOW_TOOLS, 'tools'],
   mcp: [...BELOW_TOOLS, 'tools'],
   daemon: BELOW_ROOTS,
-  ctx: BELOW_ROOTS,
+  'command-line': ['core', 'config'],
+  ctx: [...BELOW_ROOTS, 'command-line'],
   client: ['core', 'config'],
-  cli: ['core', 'config', 'client'],
+  cli: ['core', 'config', 'client', 'command-line'],
   scripted: [],
   demo: ['scripted'],
 };
@@ -40,8 +41,6 @@ const SEES_FILES: typeof SEES = {
     'src/ctx/commands/agent.ts',
     'src/demo/team.ts',
   ],
-  // The two command lines look and behave alike.
-  ctx: ['src/cli/command-line.ts', 'src/cli/context.ts', 'src/cli/terminal.ts', 'src/cli/commands/completions.ts'],
 };
 
 /** What a room shows to others, as ARCHITECTURE.md has it. Null for all its files. */
@@ -136,6 +135,8 @@ describe('the rules', () => {
     ['tools do not import http', 'src/tools/tool.ts', "import '../http/schemas.ts'"],
     ['http does not import mcp', 'src/http/app.ts', "import '../mcp/socket.ts'"],
     ['the cli imports types of http only', 'src/cli/main.ts', "import { page } from '../http/schemas.ts'"],
+    ['ctx does not import the cli', 'src/ctx/main.ts', "import '../cli/program.ts'"],
+    ['the command lines share a room that sees neither', 'src/command-line/context.ts', "import '../cli/feed.ts'"],
     ['the cli does not see insides of the daemon', 'src/cli/main.ts', "import '../daemon/daemon.ts'"],
     ['scripted imports types of core only', 'src/scripted/scripted.ts', "import '../core/run.ts'"],
     ['a room shows its contract only', 'src/runs/slots.ts', "import '../store/sqlite.ts'"],
@@ -247,7 +248,7 @@ function reachable(path: string, needs: ReadonlyMap<string, readonly string[]>):
 
 /** The rows "| `room` | `file.ts`, … |" of a table; "every file" is null. */
 function readContracts(text: string): Map<string, readonly string[] | null> {
-  const rows = text.matchAll(/^\| `(\w+)` \| (every file|`[^|]+`) \|$/gm);
+  const rows = text.matchAll(/^\| `([\w-]+)` \| (every file|no file|`[^|]+`) \|$/gm);
   return new Map(
     [...rows].map(([, room = '', files = '']) => [
       room,

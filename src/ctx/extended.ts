@@ -1,4 +1,4 @@
-import { harmless } from '../cli/terminal.ts';
+import { harmless } from '../command-line/terminal.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { watchFiles } from '../scripting/watch.ts';
 import { type Extensions, openExtensions } from '../tools/extensions.ts';
