@@ -6,7 +6,7 @@ import { type Import, parseSource, readSources, type Source } from './helpers/so
 const ADAPTERS = ['config', 'store', 'search', 'scripting', 'providers', 'sandbox', 'tracing'];
 const DOMAINS = ['messaging', 'runs', 'memory', 'knowledge', 'personas', 'workspaces', 'backup'];
 const BELOW_TOOLS = ['core', ...ADAPTERS, ...DOMAINS];
-const BELOW_ROOTS = [...BELOW_TOOLS, 'tools', 'http', 'mcp', 'client'];
+const BELOW_ROOTS = [...BELOW_TOOLS, 'tools', 'extensions', 'http', 'mcp', 'client'];
 
 /** The rooms, and which others each may import. */
 const SEES: Readonly<Record<string, readonly string[]>> = {
@@ -14,6 +14,7 @@ const SEES: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(ADAPTERS.map((room) => [room, ['core']])),
   ...Object.fromEntries(DOMAINS.map((room) => [room, ['core', ...ADAPTERS]])),
   tools: BELOW_TOOLS,
+  extensions: [...BELOW_TOOLS, 'tools'],
   http: [...BELOW_TOOLS, 'tools'],
   mcp: [...BELOW_TOOLS, 'tools'],
   daemon: BELOW_ROOTS,
@@ -133,6 +134,7 @@ describe('the rules', () => {
     ['an adapter does not import another', 'src/store/store.ts', "import '../config/config.ts'"],
     ['a domain does not import another', 'src/messaging/post.ts', "import '../runs/attempt.ts'"],
     ['tools do not import http', 'src/tools/tool.ts', "import '../http/schemas.ts'"],
+    ['tools do not import extensions', 'src/tools/tool.ts', "import '../extensions/extensions.ts'"],
     ['http does not import mcp', 'src/http/app.ts', "import '../mcp/socket.ts'"],
     ['the cli imports types of http only', 'src/cli/main.ts', "import { page } from '../http/schemas.ts'"],
     ['ctx does not import the cli', 'src/ctx/main.ts', "import '../cli/program.ts'"],

@@ -4,6 +4,7 @@ import { resolveHome } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona, PersonaPrompt } from '../core/persona.ts';
+import { openExtensions } from '../extensions/extensions.ts';
 import { configuredSources } from '../knowledge/connectors/create.ts';
 import { checkItems, type GivenItem, itemConnector } from '../knowledge/connectors/script.ts';
 import { createEmbedder } from '../knowledge/embedding.ts';
@@ -13,7 +14,6 @@ import { type SyncCounts, syncSource } from '../knowledge/sync.ts';
 import type { Personas } from '../personas/personas.ts';
 import { openStore } from '../store/open.ts';
 import type { CustomTool, ToolDefinition } from '../tools/custom.ts';
-import { openExtensions } from '../tools/extensions.ts';
 import { createConfigReader } from './config-reader.ts';
 import { scriptSources } from './scripts.ts';
 

@@ -5,8 +5,8 @@ import type { Personas } from '../personas/personas.ts';
 import { createRegistry } from '../personas/registry.ts';
 import type { Environment, ReadScript } from '../scripting/open.ts';
 import { openScripting, type Scripting } from '../scripting/scripting.ts';
-import { toolsInScope } from './catalog.ts';
-import { type CustomTools, createCustomTools, type ToolDefinition } from './custom.ts';
+import { toolsInScope } from '../tools/catalog.ts';
+import { type CustomTools, createCustomTools, type ToolDefinition } from '../tools/custom.ts';
 
 /** What a configuration, and a program that uses us, add by scripts and code: personas and tools. */
 export interface Extensions {
