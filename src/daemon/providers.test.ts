@@ -34,9 +34,10 @@ test("a provider in this process calls the tools of its agent's scope, and each 
     },
   };
   (world.daemon.providers as Map<string, Provider>).set('in-process', provider);
-  const scope = ['do_nothing', 'store_memory'];
-  await world.client.createAgent({ name: 'lead', provider: EXTERNAL, tools: scope });
+  const lead = await world.client.createAgent({ name: 'lead', provider: EXTERNAL });
   const agent = await world.client.createAgent({ name: 'thinker', provider: 'in-process', parent: 'lead' });
+  const tools = JSON.stringify(['do_nothing', 'store_memory']);
+  await world.daemon.store.write((tx) => tx.setScope({ id: lead.id, tools }));
   const { messageId } = await world.client.sendMessage(agent.id, { text: 'Go.' });
   expect((await world.client.awaitReply(messageId, 15))?.text).toBe('do_nothing,store_memory: stored');
   const { items } = await world.client.listRuns({ agent: agent.id });
