@@ -81,6 +81,7 @@ describe('cliProvider()', () => {
       { type: 'error', kind: 'crash', message: 'late' },
     ];
     expect(await run(printing([done], late))).toEqual([done]);
+    expect(await run(printing([done, ...late]))).toEqual([done]);
     const failure = { type: 'error', kind: 'overloaded', message: 'busy' } as const;
     expect(await run(printing([failure], [done]))).toEqual([failure]);
   });

@@ -129,6 +129,7 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
     if (output.type === 'oversized') oversized++;
     if (output.type !== 'line' || final) continue;
     for (const said of parse(output.text)) {
+      if (final) break;
       switch (said.type) {
         case 'session':
           if (session !== null && said.session !== session) return yield unknownSession(cli, session);
