@@ -1,9 +1,10 @@
 import type { Config } from '../config/config.ts';
+import type { Environment } from '../core/environment.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona } from '../core/persona.ts';
 import type { Personas } from '../personas/personas.ts';
 import { createRegistry } from '../personas/registry.ts';
-import type { Environment, ReadScript } from '../scripting/open.ts';
+import type { ReadScript } from '../scripting/open.ts';
 import { openScripting, type Scripting } from '../scripting/scripting.ts';
 import { toolsInScope } from '../tools/catalog.ts';
 import { type CustomTools, createCustomTools, type ToolDefinition } from '../tools/custom.ts';

@@ -3,13 +3,11 @@ import { SubstratError } from '../core/errors.ts';
 import { cleanText } from '../core/text.ts';
 import { classify } from './classify.ts';
 import type { Description, InstalledProgram } from './description.ts';
-import { turnEnvironment } from './environment.ts';
+import { turnEnvironment, type Variables } from './environment.ts';
 import { type ProcessEnd, processFailure, runProcess } from './process.ts';
 import type { Launch, Provider, ProviderEvent, Turn } from './provider.ts';
 import { createTurnstile } from './turnstile.ts';
 import { conclude, type Failed, type Final, maxLineBytes } from './verdict.ts';
-
-type Environment = Readonly<Record<string, string>>;
 
 /** What a program prints, in our words. Nothing after a `done` or `error` counts. `stop` ends the program at once. */
 export type Said = ProviderEvent | { readonly type: 'stop'; readonly failure: Failed };
@@ -21,7 +19,7 @@ type Ask = (args: readonly string[]) => Promise<readonly string[] | Failed>;
 export interface Started {
   readonly file: string;
   readonly args: readonly string[];
-  readonly env?: Environment;
+  readonly env?: Variables;
 }
 
 /** How and where the program is run. */
@@ -30,9 +28,9 @@ export interface CliOptions {
   /** Before ours. */
   readonly args: readonly string[];
   /** The daemon's environment, of which the program gets the harmless part. */
-  readonly env: Environment;
+  readonly env: Variables;
   /** Given to the program as it is. */
-  readonly extraEnv: Environment;
+  readonly extraEnv: Variables;
   /** In a sandbox. */
   readonly confined: boolean;
 }
@@ -45,7 +43,7 @@ export interface CliProgram {
   /** Lays out the files that it reads in a turn; returns what puts back what was there. */
   files(turn: Turn): () => void;
   /** What it finds in its environment besides; the configuration may set it otherwise. */
-  env(turn: Turn): Environment;
+  env(turn: Turn): Variables;
   /** What it needs in a sandbox. */
   needs(turn: Turn): Needs;
   /** Makes or chooses the session of an agent, which is stored before its first turn starts. Without it, a `session` event tells it. */

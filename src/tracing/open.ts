@@ -1,6 +1,5 @@
+import type { Environment } from '../core/environment.ts';
 import type { Tracing, TracingOptions, TracingWish } from './tracing.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Starts to trace where the environment says so. Null where it does not: then nothing was loaded, and nothing is traced. */
 export async function openTracing(env: Environment, options: TracingOptions): Promise<Tracing | null> {
