@@ -85,7 +85,14 @@ export async function shareBlock(
   }
   await tx.setBlockOpen({ id: block.id, open: open ? 1 : 0 });
   await checkRoom(tx, readers);
-  await tell(tx, 'memory_shared', block, [...readers, ...before.map(({ id }) => id)], { version: block.version }, now);
+  await appendBlockEvent(
+    tx,
+    'memory_shared',
+    block,
+    [...readers, ...before.map(({ id }) => id)],
+    { version: block.version },
+    now,
+  );
   return { ...block, open: open ? 1 : 0 };
 }
 
@@ -122,7 +129,14 @@ async function put(tx: Tx, block: BlockView, text: string | null, by: string, no
   const readers = (await tx.listBlockReaders({ blockId: block.id })).map(({ id }) => id);
   if (text === null) await tx.deleteBlockReaders({ blockId: block.id });
   else await checkRoom(tx, [block.owner_id, ...readers]);
-  await tell(tx, text === null ? 'memory_deleted' : 'memory_updated', block, readers, { version, changedBy: by }, now);
+  await appendBlockEvent(
+    tx,
+    text === null ? 'memory_deleted' : 'memory_updated',
+    block,
+    readers,
+    { version, changedBy: by },
+    now,
+  );
   return { ...block, version, text: text ?? '', updated_at: now, deleted_at: deletedAt };
 }
 
@@ -144,7 +158,7 @@ async function checkRoom(tx: Tx, readerIds: readonly string[]): Promise<void> {
 }
 
 /** Events tell that and where, never what: a text is read where its readers are checked. */
-async function tell(
+async function appendBlockEvent(
   tx: Tx,
   type: string,
   block: BlockView,

@@ -7,7 +7,7 @@ import { endTurns } from './rounds.ts';
 export async function editMessage(tx: Tx, who: string, id: string, text: string, now: number): Promise<void> {
   const message = await ownMessage(tx, who, id);
   await tx.editMessage({ id, text, at: now });
-  await tell(tx, 'message_updated', message, now);
+  await appendMessageEvent(tx, 'message_updated', message, now);
 }
 
 /** The text is gone, and who has not read it does not get it any more; a question that is taken back owes no answer. */
@@ -18,7 +18,7 @@ export async function deleteMessage(tx: Tx, who: string, id: string, now: number
   if (recipients.length > 0) await tx.closeRequest({ id, at: now });
   await tx.killPendingDelivery({ messageId: id });
   for (const { agent_id } of recipients) await endTurns(tx, agent_id, now);
-  await tell(tx, 'message_deleted', message, now);
+  await appendMessageEvent(tx, 'message_deleted', message, now);
 }
 
 async function ownMessage(tx: Tx, who: string, id: string): Promise<MessageRow> {
@@ -30,7 +30,7 @@ async function ownMessage(tx: Tx, who: string, id: string): Promise<MessageRow> 
   return message;
 }
 
-async function tell(tx: Tx, type: string, message: MessageRow, now: number): Promise<void> {
+async function appendMessageEvent(tx: Tx, type: string, message: MessageRow, now: number): Promise<void> {
   const { id: messageId, channel_id: channelId, author_id: authorId } = message;
   await tx.appendEvent({ type, at: now, channelId, data: { messageId, channelId, authorId } });
 }

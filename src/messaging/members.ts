@@ -19,7 +19,7 @@ export async function addMember(
   const own = wanted.participantId === by && channel.kind === 'public';
   if (!own) await insiderOnly(tx, channel, by);
   const joined = await tx.joinChannel({ channelId: channel.id, ...wanted });
-  if (joined > 0) await tell(tx, 'member_joined', channel, wanted.participantId, by, now);
+  if (joined > 0) await appendMemberEvent(tx, 'member_joined', channel, wanted.participantId, by, now);
 }
 
 /** Everybody may leave; to send somebody away is for whoever made the channel. */
@@ -35,7 +35,7 @@ export async function removeMember(
     throw new SubstratError('forbidden', `Only the owner and whoever made ${channel.id} may send others away.`);
   }
   // Told while the one who leaves can still hear it.
-  await tell(tx, 'member_left', channel, participantId, by, now);
+  await appendMemberEvent(tx, 'member_left', channel, participantId, by, now);
   if ((await tx.leaveChannel({ channelId: channel.id, participantId })) === 0) throw notIn(channel, participantId);
   await tx.killDeliveriesIn({ agentId: participantId, channelId: channel.id });
   await endTurns(tx, participantId, now);
@@ -97,7 +97,14 @@ function notIn(channel: ChannelRow, participantId: string): SubstratError {
   return new SubstratError('not_found', `${shorten(participantId)} is not in ${channel.id}.`);
 }
 
-async function tell(tx: Tx, type: string, channel: ChannelRow, participantId: string, by: string, now: number) {
+async function appendMemberEvent(
+  tx: Tx,
+  type: string,
+  channel: ChannelRow,
+  participantId: string,
+  by: string,
+  now: number,
+) {
   await tx.appendEvent({
     type,
     at: now,

@@ -12,13 +12,13 @@ export async function react(tx: Tx, who: string, messageId: string, emoji: strin
   const message = await visibleMessage(tx, who, messageId);
   if (message.deleted_at !== null) throw new SubstratError('gone', 'That message was deleted.');
   const added = await tx.insertReaction({ messageId, emoji, participantId: who, at: now });
-  if (added > 0) await tell(tx, 'reaction_added', message, who, emoji, now);
+  if (added > 0) await appendReactionEvent(tx, 'reaction_added', message, who, emoji, now);
 }
 
 export async function unreact(tx: Tx, who: string, messageId: string, emoji: string, now: number): Promise<void> {
   const message = await visibleMessage(tx, who, messageId);
   const removed = await tx.deleteReaction({ messageId, emoji, participantId: who });
-  if (removed > 0) await tell(tx, 'reaction_removed', message, who, emoji, now);
+  if (removed > 0) await appendReactionEvent(tx, 'reaction_removed', message, who, emoji, now);
 }
 
 /** What a participant may not see does not exist for it. */
@@ -35,7 +35,14 @@ export function tally(reactions: readonly ReactionView[]): { emoji: string; user
   return [...users].map(([emoji, views]) => ({ emoji, users: views.map(({ handle }) => handle) }));
 }
 
-async function tell(tx: Tx, type: string, message: MessageRow, by: string, emoji: string, now: number): Promise<void> {
+async function appendReactionEvent(
+  tx: Tx,
+  type: string,
+  message: MessageRow,
+  by: string,
+  emoji: string,
+  now: number,
+): Promise<void> {
   const { id: messageId, channel_id: channelId } = message;
   await tx.appendEvent({ type, at: now, channelId, data: { messageId, channelId, by, emoji } });
 }

@@ -144,7 +144,7 @@ export async function previewPrompt(tx: Tx, agent: AgentRow, persona: PersonaPro
     ...delivery,
     size: delivery.text.length,
   }));
-  const { messages } = await withContext(tx, agent, withinReason(chooseCarried(pending)).deliveries);
+  const { messages } = await withContext(tx, agent, cutCarried(chooseCarried(pending)).deliveries);
   const conversation = agent.lost_session ? await conversationOf(tx, agent.id) : [];
   const text = buildPrompt({ conversation, messages, journal: [] });
   return text === '' ? sections : [...sections, { name: 'messages', text }];
@@ -154,7 +154,7 @@ export async function previewPrompt(tx: Tx, agent: AgentRow, persona: PersonaPro
 export async function inject(tx: Tx, run: RunRow, purse: Purse | null = null): Promise<readonly DeliveryView[]> {
   const pending = await tx.listPendingSizes({ agentId: run.agent_id, limit: MAX_CARRIED });
   const payable = purse ? await payableOf(tx, run, pending, purse) : pending;
-  const { serves, deliveries: chosen } = withinReason(chooseCarried(payable));
+  const { serves, deliveries: chosen } = cutCarried(chooseCarried(payable));
   for (const { message_id } of chosen) {
     await tx.injectDelivery({ messageId: message_id, agentId: run.agent_id, runId: run.id });
   }
@@ -184,7 +184,7 @@ function readable(sizes: readonly { readonly size: number }[]): number {
 type Sized = Pick<DeliveryView, 'delivery_kind'> & { readonly size: number };
 
 /** The one that starts the run, and the others in order until there are enough; the rest stays pending. */
-function withinReason<T extends Sized>(chosen: Carried<T>): Carried<T> {
+function cutCarried<T extends Sized>(chosen: Carried<T>): Carried<T> {
   const first = chosen.deliveries.find((delivery) => delivery.delivery_kind !== 'news') ?? chosen.deliveries[0];
   let size = 0;
   const deliveries = chosen.deliveries.filter((delivery) => {

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
 import { SubstratError } from '../core/errors.ts';
-import { shorten } from '../core/text.ts';
+import { shorten, takeFitting } from '../core/text.ts';
 import { resolveChannel } from '../messaging/channels.ts';
 import { react, tally } from '../messaging/reactions.ts';
 import { declineServed } from '../messaging/replies.ts';
-import type { ChannelRow, MessageView, Tx } from '../store/store.ts';
+import type { ChannelRow, Tx } from '../store/store.ts';
 import { defineTool, referenceField } from './tool.ts';
 
 /** One answer of `read_channel` holds about this many characters; `before` leads to the rest. */
@@ -60,7 +60,7 @@ export const readChannel = defineTool({
       thread === undefined
         ? await tx.listChannelMessages({ channelId: channel.id, ...page })
         : await tx.listThreadMessages({ id: await beginningOf(tx, channel, thread), ...page });
-    const messages = withinReason(rows).reverse();
+    const messages = takeFitting(rows, ({ text }) => text, READ_CHARACTERS).reverse();
     const reactions = await tx.listReactions({ messageIds: messages.map(({ id }) => id) });
     return {
       result: {
@@ -90,13 +90,4 @@ async function messageIn(tx: Tx, channel: ChannelRow, id: string) {
   const message = await tx.getMessage({ id });
   if (message?.channel_id === channel.id) return message;
   throw new SubstratError('not_found', `There is no message ${shorten(id)} in ${channel.id}.`);
-}
-
-/** From the newest on; never nothing where something is. */
-function withinReason(rows: readonly MessageView[]): MessageView[] {
-  let room = READ_CHARACTERS;
-  return rows.filter(({ text }, i) => {
-    room -= text.length;
-    return i === 0 || room >= 0;
-  });
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { LABEL, LABEL_RULE, MAX_BLOCK, MAX_PASSAGE, MAX_QUERY, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
+import { takeFitting } from '../core/text.ts';
 import { writeBlock } from '../memory/blocks.ts';
 import { EVERYTHING, searchPassages, storePassage } from '../memory/passages.ts';
 import type { PassageRow } from '../store/store.ts';
@@ -43,7 +44,9 @@ export const searchMemory = defineTool({
   effect: false,
   look: ({ store, agent }, { query }) =>
     store.read((tx) => searchPassages(tx, { agentId: agent.id, ...EVERYTHING, query, limit: MOST_FOUND })),
-  run: async ({ looked }) => ({ result: { passages: withinReason(looked).map(shown) } }),
+  run: async ({ looked }) => ({
+    result: { passages: takeFitting(looked, ({ content }) => content, FOUND_CHARACTERS).map(shown) },
+  }),
 });
 
 export const storeMemory = defineTool({
@@ -58,14 +61,6 @@ export const storeMemory = defineTool({
     result: { passageId: await storePassage(tx, agent.id, { content, tags: tags ?? [] }, now) },
   }),
 });
-
-function withinReason(found: readonly PassageRow[]): PassageRow[] {
-  let room = FOUND_CHARACTERS;
-  return found.filter(({ content }, i) => {
-    room -= content.length;
-    return i === 0 || room >= 0;
-  });
-}
 
 function shown({ id, content, tags, created_at }: PassageRow) {
   return { id, content, tags: JSON.parse(tags) as string[], createdAt: new Date(created_at).toISOString() };
