@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { compiling, ofDifferentFiles } from '../build/mutants/compiling.ts';
 import { draw } from '../build/mutants/draw.ts';
-import { apply, KINDS, type Kind, mutationsOf } from '../build/mutants/mutations.ts';
+import { apply, KINDS, type Kind, type Mutation, mutationsOf } from '../build/mutants/mutations.ts';
 import { stagesOf } from '../build/mutants/stages.ts';
 
 const mutated = (text: string, kind: Kind) =>
@@ -66,6 +67,39 @@ describe('draw()', () => {
     expect(new Set(drawn)).toEqual(new Set(mutations));
     expect(drawn).toHaveLength(mutations.length);
     expect(drawn.slice(0, KINDS.length).map(({ kind }) => kind)).toEqual(KINDS);
+  });
+});
+
+describe('compiling()', () => {
+  const of = (path: string) => mutationsOf(path, 'if (a) b();')[0] as Mutation;
+  const [a, b, c, d] = ['src/a.ts', 'src/b.ts', 'src/c.ts', 'src/d.ts'].map(of) as [
+    Mutation,
+    Mutation,
+    Mutation,
+    Mutation,
+  ];
+
+  test('leaves out a mutation whose file has an error', async () => {
+    expect(await compiling([a, b, c], async (applied) => new Set(applied.includes(b) ? ['src/b.ts'] : []))).toEqual([
+      a,
+      c,
+    ]);
+  });
+
+  test('finds the one that makes an error in another file', async () => {
+    let runs = 0;
+    const faulty = async (applied: readonly Mutation[]) => {
+      runs += 1;
+      return new Set(applied.includes(c) ? ['src/user-of-c.ts'] : []);
+    };
+    expect(await compiling([a, b, c, d], faulty)).toEqual([a, b, d]);
+    expect(runs).toBe(5);
+    expect(await compiling([], faulty)).toEqual([]);
+  });
+
+  test('takes one mutation of each file', () => {
+    const more = mutationsOf('src/a.ts', 'if (a < 1) b();');
+    expect(ofDifferentFiles([a, ...more, b, c], 2)).toEqual([a, b]);
   });
 });
 

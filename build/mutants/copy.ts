@@ -34,10 +34,14 @@ export class Copy {
     writeFileSync(join(this.root, path), text);
   }
 
-  async compiles(): Promise<boolean> {
+  /** The files that the compiler finds errors in. */
+  async faultyFiles(): Promise<Set<string>> {
     const info = join(this.root, '../types.tsbuildinfo');
     const flags = ['-p', 'build/tsconfig.json', '--incremental', '--tsBuildInfoFile', info];
-    return (await this.#run('tsc', flags, 600_000)).code === 0;
+    const { code, output } = await this.#run('tsc', flags, 600_000);
+    const files = new Set([...output.matchAll(/^(\S+?)\(\d+,\d+\): error/gm)].map(([, file = '']) => file));
+    if (code !== 0 && files.size === 0) throw new Error(`tsc: ${output}`);
+    return files;
   }
 
   /** One process for all of the test files; it stops at the first failure. */

@@ -1,5 +1,6 @@
 import { appendFileSync, existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { compiling, ofDifferentFiles } from './compiling.ts';
 import { Copy } from './copy.ts';
 import { draw } from './draw.ts';
 import { apply, type Mutation, mutationsOf } from './mutations.ts';
@@ -16,6 +17,9 @@ const directory = join(origin, '.repeat/mutants');
 const copy = new Copy(join(directory, 'copy'), origin);
 const journal = join(directory, `mutants-${seed}.log`);
 const BATCH = 8;
+/** How many mutants are compiled together. */
+const TOGETHER = 30;
+const INVALID = { state: 'invalid', by: 'tsc' } as const;
 
 type State = 'dead' | 'survived' | 'invalid' | 'unclear';
 interface Verdict {
@@ -34,6 +38,7 @@ const drawn = draw(
 );
 console.log(`${drawn.length} mutants are possible; ${count} that compile are tried with seed ${seed}.`);
 const verdicts = new Map(readLines<Verdict>(journal).map((verdict) => [verdict.at, verdict]));
+const compile = new Map<Mutation, boolean>();
 const tried: { readonly mutation: Mutation; readonly verdict: Verdict }[] = [];
 for (const [at, mutation] of drawn.entries()) {
   if (tried.length === count) break;
@@ -43,18 +48,31 @@ for (const [at, mutation] of drawn.entries()) {
 report();
 
 async function judge(at: number, mutation: Mutation): Promise<Verdict> {
-  const original = copy.read(mutation.path);
   const started = Date.now();
+  if (!compile.has(mutation)) await compileNext(at);
+  const original = copy.read(mutation.path);
   copy.write(mutation.path, apply(original, mutation));
-  const verdict = {
-    at,
-    ...((await copy.compiles()) ? await tryTests(mutation, original) : { state: 'invalid', by: 'tsc' }),
-  } as Verdict;
+  const judged = compile.get(mutation) ? await tryTests(mutation, original) : INVALID;
   copy.write(mutation.path, original);
+  const verdict = { at, ...judged };
   appendFileSync(journal, `${JSON.stringify({ ...verdict, ...brief(mutation) })}\n`);
   const seconds = Math.round((Date.now() - started) / 1000);
   console.log(`${tried.length + 1} of ${count}: ${verdict.state} (${verdict.by}, ${seconds} s) ${describe(mutation)}`);
   return verdict;
+}
+
+/** Finds out which of the next mutants compile, several at once. */
+async function compileNext(at: number): Promise<void> {
+  const next = drawn.slice(at).filter((one) => !compile.has(one));
+  const batch = ofDifferentFiles(next, Math.min(TOGETHER, count - tried.length));
+  const right = await compiling(batch, async (applied) => {
+    const originals = applied.map(({ path }) => copy.read(path));
+    for (const [i, one] of applied.entries()) copy.write(one.path, apply(originals[i] ?? '', one));
+    const faulty = await copy.faultyFiles();
+    for (const [i, { path }] of applied.entries()) copy.write(path, originals[i] ?? '');
+    return faulty;
+  });
+  for (const one of batch) compile.set(one, right.includes(one));
 }
 
 async function tryTests(mutation: Mutation, original: string): Promise<Omit<Verdict, 'at'>> {
