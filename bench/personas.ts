@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { loadConfig } from '../src/config/config.ts';
 import type { Knowledge } from '../src/core/knowledge.ts';
 import { createSubstrat } from '../src/ctx/library.ts';
+import { type Extensions, openExtensions } from '../src/extensions/extensions.ts';
 import { readScript } from '../src/scripting/open.ts';
-import { type Extensions, openExtensions } from '../src/tools/extensions.ts';
 import { alternate, type Bench, median, type Row } from './measure.ts';
 
 const DOCUMENTS = 200;

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { table } from '../src/cli/terminal.ts';
+import { table } from '../src/command-line/terminal.ts';
 import { loadConfig } from '../src/config/config.ts';
 import { resolveHome } from '../src/config/home.ts';
 import { SEARCH_MODES } from '../src/core/knowledge.ts';

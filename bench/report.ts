@@ -1,4 +1,4 @@
-import { table } from '../src/cli/terminal.ts';
+import { table } from '../src/command-line/terminal.ts';
 import { isMet, measureOf, type Row } from './measure.ts';
 
 const HEAD = ['BENCHMARK', 'YARDSTICK', 'RESULT', 'RATIO', 'GOAL', ''];

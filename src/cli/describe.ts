@@ -1,6 +1,7 @@
 import type { Message, Status, SubstratEvent } from '../client/client.ts';
-import { shorten, USER, USER_ID } from '../core/agent.ts';
-import { paint } from './terminal.ts';
+import { paint } from '../command-line/terminal.ts';
+import { USER, USER_ID } from '../core/agent.ts';
+import { shorten } from '../core/text.ts';
 
 /** An event in a line for people; null for what they need not see. */
 export function describeEvent({ type, data }: SubstratEvent): string | null {

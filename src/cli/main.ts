@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { runCommandLine } from './command-line.ts';
+import { runCommandLine } from '../command-line/command-line.ts';
 import { createProgram } from './program.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Commands, createCommandLine } from './command-line.ts';
+import { type Commands, createCommandLine } from '../command-line/command-line.ts';
 
 const commands: Commands = {
   up: async (context) => (await import('./commands/up.ts')).upCommand(context),
@@ -18,7 +18,7 @@ const commands: Commands = {
   restore: async (context) => (await import('./commands/backup.ts')).restoreCommand(context),
   store: async (context) => (await import('./commands/store.ts')).storeCommand(context),
   doctor: async (context) => (await import('./commands/doctor.ts')).doctorCommand(context),
-  completions: async (context) => (await import('./commands/completions.ts')).completionsCommand(context),
+  completions: async (context) => (await import('../command-line/completions.ts')).completionsCommand(context),
 };
 
 const about = { name: 'substrat', description: 'A daemon where teams of AI agents live.', commands } as const;

@@ -2,9 +2,10 @@ import type { z } from 'zod';
 import { USER_ID } from '../core/agent.ts';
 import type * as schemas from '../http/schemas.ts';
 import { type Address, createExchange } from './exchange.ts';
-import { followEvents } from './follow.ts';
+import { followEvents, type SubstratEvent } from './follow.ts';
 
 export { SubstratError } from '../core/errors.ts';
+export type { SubstratEvent } from './follow.ts';
 export type Agent = z.infer<typeof schemas.Agent>;
 export type AgentProfile = z.infer<typeof schemas.AgentProfile>;
 export type AgentCreation = z.input<typeof schemas.AgentCreation>;
@@ -17,7 +18,6 @@ export type Usage = z.infer<typeof schemas.Usage>;
 export type Channel = z.infer<typeof schemas.Channel>;
 export type Member = z.infer<typeof schemas.Member>;
 export type Participant = z.infer<typeof schemas.Participant>;
-export type SubstratEvent = z.infer<typeof schemas.Event>;
 export type Token = z.infer<typeof schemas.Token>;
 export type Workspace = z.infer<typeof schemas.Workspace>;
 export type WorkspaceCreation = z.input<typeof schemas.WorkspaceCreation>;
@@ -75,7 +75,7 @@ export type Client = ReturnType<typeof createClient>;
  */
 export function createClient(address: Address) {
   const exchange = createExchange(address);
-  const get = <T>(path: string, query: object = {}) => exchange<T>('GET', path + search(query));
+  const get = <T>(path: string, query: object = {}) => exchange<T>('GET', path + queryString(query));
   const post = <T>(path: string, body?: object, { idempotencyKey }: PostOptions = {}) =>
     exchange<T>('POST', path, body, idempotencyKey ? { 'idempotency-key': idempotencyKey } : {});
   const agent = (ref: string) => `/api/agents/${encodeURIComponent(ref)}`;
@@ -200,12 +200,12 @@ export function createClient(address: Address) {
     linkDirectory: (ref: string, link: LinkCreation, options?: PostOptions) =>
       post<Link>(`${workspace(ref)}/links`, link, options),
     unlinkDirectory: (ref: string, target: string) =>
-      exchange<{ status: 'unlinked' }>('DELETE', `${workspace(ref)}/links${search({ target })}`),
+      exchange<{ status: 'unlinked' }>('DELETE', `${workspace(ref)}/links${queryString({ target })}`),
 
     /** Every event once, in order; a lost connection is made again where it broke. */
     followEvents: (query: EventQuery = {}): AsyncGenerator<SubstratEvent> => {
       const { agent: ref, channel: channelId, types } = query;
-      const path = `/api/events${search({ agent: ref, channel: channelId, type: types?.join(',') })}`;
+      const path = `/api/events${queryString({ agent: ref, channel: channelId, type: types?.join(',') })}`;
       return followEvents(address, path, query.after, query.signal);
     },
   };
@@ -225,7 +225,7 @@ function conditionHeaders({ ifVersion }: BlockCondition = {}): Record<string, st
   return ifVersion === 0 ? { 'if-none-match': '*' } : { 'if-match': `"${ifVersion}"` };
 }
 
-function search(query: object): string {
+function queryString(query: object): string {
   const given = Object.entries(query).filter((entry: [string, unknown]) => entry[1] !== undefined);
   return given.length === 0
     ? ''

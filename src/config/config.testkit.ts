@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Environment } from '../core/environment.ts';
 import { type Config, loadConfig } from './config.ts';
-import type { Env } from './expand.ts';
 
 /** Loads a text as the `substrat.toml` of a fresh directory, which is gone afterwards. */
-export function load(source: string | Uint8Array, env: Env = {}): Config & { readonly cwd: string } {
+export function load(source: string | Uint8Array, env: Environment = {}): Config & { readonly cwd: string } {
   const cwd = mkdtempSync(join(tmpdir(), 'substrat-config-'));
   try {
     writeFileSync(join(cwd, 'substrat.toml'), source);
@@ -16,7 +16,7 @@ export function load(source: string | Uint8Array, env: Env = {}): Config & { rea
 }
 
 /** What loading throws, null when it does not. */
-export function failure(source: string | Uint8Array, env: Env = {}): unknown {
+export function failure(source: string | Uint8Array, env: Environment = {}): unknown {
   try {
     load(source, env);
     return null;
@@ -25,7 +25,7 @@ export function failure(source: string | Uint8Array, env: Env = {}): unknown {
   }
 }
 
-export function failureText(source: string | Uint8Array, env: Env = {}): string {
+export function failureText(source: string | Uint8Array, env: Environment = {}): string {
   const error = failure(source, env);
   return error instanceof Error ? error.message : '';
 }

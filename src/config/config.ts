@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
 import { keyOf } from '../core/agent.ts';
+import type { Environment } from '../core/environment.ts';
 import { SubstratError } from '../core/errors.ts';
-import { type Env, expand, type Unset } from './expand.ts';
+import { expand, type Unset } from './expand.ts';
 import type { Place } from './fields.ts';
 import { userHome } from './home.ts';
 import { locate } from './locate.ts';
@@ -68,7 +69,7 @@ export interface LoadOptions {
   /** What `file` is relative to. No file of it is read unless `file` names it. */
   readonly cwd: string;
   readonly home: string;
-  readonly env: Env;
+  readonly env: Environment;
   /** What stands in `file`, where that was read already. */
   readonly source?: string | undefined;
   readonly unset?: Unset | undefined;

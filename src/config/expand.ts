@@ -1,6 +1,5 @@
+import type { Environment } from '../core/environment.ts';
 import { keyName, type Problem } from './report.ts';
-
-export type Env = Readonly<Record<string, string | undefined>>;
 
 /** What becomes of a variable without a value and without a default: an error, or its own name. */
 export type Unset = 'error' | 'name';
@@ -29,7 +28,7 @@ export function variablesOf(document: Record<string, unknown>): { readonly name:
 export function expand(
   document: Record<string, unknown>,
   sections: readonly string[],
-  env: Env,
+  env: Environment,
   unset: Unset = 'error',
 ) {
   const problems: Problem[] = [];
@@ -51,7 +50,7 @@ export function expand(
   return { value, problems };
 }
 
-function expandText(text: string, env: Env, unset: Unset, fail: (text: string) => void): string {
+function expandText(text: string, env: Environment, unset: Unset, fail: (text: string) => void): string {
   return text.replace(VARIABLE, (match, name?: string, fallback?: string) => {
     if (match === '$${') return '${';
     if (name === undefined) {

@@ -1,11 +1,11 @@
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import type { Environment } from '../core/environment.ts';
 import { SubstratError } from '../core/errors.ts';
-import type { Env } from './expand.ts';
 
 /** `$SUBSTRAT_HOME`, or `.substrat` in the person's home directory. */
-export function resolveHome(env: Env): string {
+export function resolveHome(env: Environment): string {
   return resolve(env.SUBSTRAT_HOME || join(userHome(env), '.substrat'));
 }
 
@@ -43,6 +43,6 @@ function makeDirectory(path: string): void {
   mkdirSync(path, { mode: 0o700 });
 }
 
-export function userHome(env: Env): string {
+export function userHome(env: Environment): string {
   return env.HOME || homedir();
 }

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { shorten } from '../core/agent.ts';
+import { shorten } from '../core/text.ts';
 import type { Located, Path } from './locate.ts';
 import { nearest } from './nearest.ts';
 import { isSecret, knownKeys } from './schema.ts';

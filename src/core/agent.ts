@@ -1,6 +1,7 @@
 import { SubstratError } from './errors.ts';
 import type { AgentId, NodeId, RunId, WorkspaceId } from './ids.ts';
 import type { Scope } from './scope.ts';
+import { shorten } from './text.ts';
 
 export interface Agent {
   readonly id: AgentId;
@@ -82,8 +83,4 @@ export function checkName(name: string): void {
 /** Names and handles are compared without case. */
 export function keyOf(name: string): string {
   return name.toLowerCase();
-}
-
-export function shorten(text: string, length = 80): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }

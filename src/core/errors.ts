@@ -39,3 +39,10 @@ export class SubstratError extends Error {
     this.code = code;
   }
 }
+
+/** The error as people, programs and models may see it: other errors than ours only go to the log. */
+export function toSubstratError(error: unknown): SubstratError {
+  if (error instanceof SubstratError) return error;
+  const message = 'Something went wrong inside Substrat; its log has the details.';
+  return new SubstratError('internal', message, { cause: error });
+}

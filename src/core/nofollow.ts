@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, rmdirSync, type Stats } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { shorten } from './agent.ts';
 import { SubstratError } from './errors.ts';
+import { shorten } from './text.ts';
 import { withUserUmask } from './umask.ts';
 
 /** A place in the file tree, not a way to read it. Node does not name this flag; its value is the same on every Linux that we run on. */

@@ -7,6 +7,19 @@ export function cleanText(text: string): string {
   return cleaned.length <= MAX_TEXT ? cleaned : `${cleaned.slice(0, MAX_TEXT - 20)}\n[cut: too long]`;
 }
 
+export function shorten(text: string, length = 80): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}
+
+/** Leaves out items whose texts would be too long together; the first one is always there. */
+export function takeFitting<T>(items: readonly T[], textOf: (item: T) => string, characters: number): T[] {
+  let room = characters;
+  return items.filter((item, i) => {
+    room -= textOf(item).length;
+    return i === 0 || room >= 0;
+  });
+}
+
 /** The same value, the same text: keys in order, nothing else. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => {

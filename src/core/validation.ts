@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { shorten } from './agent.ts';
+import { shorten } from './text.ts';
 
 const MOST_PROBLEMS = 10;
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { type Context, type GlobalOptions, UsageError } from '../cli/context.ts';
+import { type Context, UsageError } from '../command-line/context.ts';
 import type { Config } from '../config/config.ts';
 import { makeHome, unusable } from '../config/home.ts';
 import type { Knowledge } from '../core/knowledge.ts';
@@ -16,8 +16,6 @@ import { openReader } from './open-reader.ts';
 import { showFetching } from './progress.ts';
 import { scriptSources } from './scripts.ts';
 
-export type CtxContext = Context;
-
 /** The store of the configuration, opened for one command. */
 export interface OpenedStore {
   readonly reader: ConfigReader;
@@ -30,17 +28,13 @@ export interface OpenedStore {
   readonly sources: readonly ConfiguredSource[];
 }
 
-export function isJson(command: Command): boolean {
-  return command.optsWithGlobals<GlobalOptions>().json ?? false;
-}
-
 const say = (details: object, message: string) =>
   void process.stderr.write(`ctx: ${message} ${JSON.stringify(details)}\n`);
 const STORE_LOG = { info: say, warn: say };
 
 /** Opens what the command works on, and closes it however the work ends. */
 export async function withStore<T>(
-  context: CtxContext,
+  context: Context,
   command: Command,
   work: (opened: OpenedStore) => Promise<T>,
 ): Promise<T> {

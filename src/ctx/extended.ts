@@ -1,7 +1,7 @@
-import { harmless } from '../cli/terminal.ts';
+import { harmless } from '../command-line/terminal.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import { type Extensions, openExtensions } from '../extensions/extensions.ts';
 import { watchFiles } from '../scripting/watch.ts';
-import { type Extensions, openExtensions } from '../tools/extensions.ts';
 import type { ConfigReader } from './config-reader.ts';
 
 /** Opens the personas and tools of the configuration for one command; what is wrong with them is said on stderr. */

@@ -1,14 +1,15 @@
 import { appendFileSync, existsSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { Context } from '../command-line/context.ts';
 import { makeHome } from '../config/home.ts';
-import { keyOf, NAME, shorten } from '../core/agent.ts';
+import { keyOf, NAME } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
+import { shorten } from '../core/text.ts';
 import { Extractor } from '../knowledge/extract/extractor.ts';
 import type { FrontMatter } from '../knowledge/extract/markdown.ts';
 import { toolsInScope } from '../tools/catalog.ts';
-import type { CtxContext } from './context.ts';
 import { openReader } from './open-reader.ts';
 import { trustOwn } from './own-config.ts';
 
@@ -31,7 +32,7 @@ const MAX_BYTES = 1024 * 1024;
 
 /** Adds what other programs call agents, instructions and skills to the configuration, as texts. */
 export async function importPersonas(
-  context: CtxContext,
+  context: Context,
   command: Command,
   path: string,
   dryRun: boolean,

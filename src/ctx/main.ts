@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { runCommandLine } from '../cli/command-line.ts';
+import { runCommandLine } from '../command-line/command-line.ts';
 import { keepOwnFilesPrivate } from '../core/umask.ts';
 import { createProgram } from './program.ts';
 

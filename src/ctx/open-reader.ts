@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Context, GlobalOptions } from '../cli/context.ts';
-import { harmless } from '../cli/terminal.ts';
+import type { Context, GlobalOptions } from '../command-line/context.ts';
+import { harmless } from '../command-line/terminal.ts';
 import { loadConfig } from '../config/config.ts';
 import { readScript } from '../scripting/open.ts';
 import { type ConfigReader, createConfigReader } from './config-reader.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Commands, createCommandLine } from '../cli/command-line.ts';
+import { type Commands, createCommandLine } from '../command-line/command-line.ts';
 
 const commands: Commands = {
   init: async (context) => (await import('./commands/init.ts')).initCommand(context),
@@ -16,7 +16,7 @@ const commands: Commands = {
   connector: async (context) => (await import('./commands/connector.ts')).connectorCommand(context),
   trust: async (context) => (await import('./commands/trust.ts')).trustCommand(context),
   config: async (context) => (await import('./commands/config.ts')).configCommand(context),
-  completions: async (context) => (await import('../cli/commands/completions.ts')).completionsCommand(context, 'ctx'),
+  completions: async (context) => (await import('../command-line/completions.ts')).completionsCommand(context, 'ctx'),
 };
 
 const about = {

@@ -1,4 +1,4 @@
-import { harmless } from '../cli/terminal.ts';
+import { harmless } from '../command-line/terminal.ts';
 import type { EmbeddingProgress } from '../knowledge/embedding.ts';
 import type { SyncProgress } from '../knowledge/sync.ts';
 

@@ -1,4 +1,4 @@
-import { harmless } from '../cli/terminal.ts';
+import { harmless } from '../command-line/terminal.ts';
 import type { ReadScript } from '../scripting/open.ts';
 import type { Scripting } from '../scripting/scripting.ts';
 

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { UsageError } from '../cli/context.ts';
+import { UsageError } from '../command-line/context.ts';
 import { SubstratError } from '../core/errors.ts';
 import { readRegularText } from '../core/regular-file.ts';
 

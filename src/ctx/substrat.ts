@@ -2,21 +2,60 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { resolveHome } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { Knowledge } from '../core/knowledge.ts';
+import type { Persona, PersonaPrompt } from '../core/persona.ts';
+import { openExtensions } from '../extensions/extensions.ts';
 import { configuredSources } from '../knowledge/connectors/create.ts';
 import { checkItems, type GivenItem, itemConnector } from '../knowledge/connectors/script.ts';
 import { createEmbedder } from '../knowledge/embedding.ts';
 import { Extractor } from '../knowledge/extract/extractor.ts';
 import { createKnowledge } from '../knowledge/knowledge.ts';
 import { type SyncCounts, syncSource } from '../knowledge/sync.ts';
+import type { Personas } from '../personas/personas.ts';
 import { openStore } from '../store/open.ts';
-import { openExtensions } from '../tools/extensions.ts';
+import type { CustomTool, ToolDefinition } from '../tools/custom.ts';
 import { createConfigReader } from './config-reader.ts';
-import type { ConnectorDefinition, Substrat, SubstratOptions } from './library.ts';
 import { scriptSources } from './scripts.ts';
 
 const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
+
+/** A source in code: everything that it has, at every sync. */
+export interface ConnectorDefinition {
+  /** Its documents are of the source `ts:NAME`. */
+  readonly name: string;
+  scan(): readonly GivenItem[] | Promise<readonly GivenItem[]> | AsyncIterable<GivenItem>;
+}
+
+export interface SubstratOptions {
+  /** A configuration file; left out, the one that `ctx` would find. */
+  readonly config?: string;
+  /** Left out, $SUBSTRAT_HOME or ~/.substrat. */
+  readonly home?: string;
+  readonly personas?: readonly Persona[];
+  readonly tools?: readonly ToolDefinition[];
+  readonly connectors?: readonly ConnectorDefinition[];
+  readonly log?: (level: 'info' | 'warn' | 'error', message: string) => void;
+}
+
+/** The knowledge base and the personas of a configuration, with those of a program of one's own. */
+export interface Substrat {
+  readonly knowledge: Knowledge;
+  readonly personas: Personas;
+  readonly tools: { list(): readonly CustomTool[]; find(name: string): CustomTool | null };
+  /** Throws `not_found`, `bad_request`, `agent_error`, `timeout`. */
+  resolvePersona(name: string, args?: Readonly<Record<string, unknown>>): Promise<PersonaPrompt>;
+  callTool(name: string, params?: Readonly<Record<string, unknown>>): Promise<unknown>;
+  /** Brings every source up to date. */
+  sync(): Promise<Readonly<Record<string, SyncCounts>>>;
+  /** Serves the tools, the personas and MCP over HTTP, as `ctx serve mcp` does; without a token, to whoever can reach the address. */
+  serve(at?: {
+    readonly bind?: { readonly host: string; readonly port: number };
+    readonly token?: string | null;
+  }): Promise<{ readonly url: string; close(): Promise<void> }>;
+  close(): Promise<void>;
+}
 
 export async function openSubstrat(options: SubstratOptions): Promise<Substrat> {
   const { connectors = [], log = () => undefined } = options;

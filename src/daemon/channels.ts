@@ -2,6 +2,7 @@ import { keyOf, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { createChannel } from '../messaging/channels.ts';
 import { addMember, resolveParticipant } from '../messaging/members.ts';
+import type { Tx } from '../store/store.ts';
 import type { Daemon } from './daemon.ts';
 import type { Members } from './members.ts';
 
@@ -9,9 +10,13 @@ import type { Members } from './members.ts';
  * `[channels.*]`: channels that exist from the start, with the owner in each. One that exists stays as it is, but whoever came to be
  * only now joins it.
  */
-export async function createChannels(daemon: Daemon, { made, missing }: Members): Promise<void> {
+export async function createChannels(
+  daemon: Daemon,
+  { made, missing }: Members,
+  stored: Daemon['stored'],
+): Promise<void> {
   for (const { id, kind, topic, members, wake } of daemon.config.channels) {
-    await daemon.store.write(async (tx) => {
+    const make = async (tx: Tx) => {
       const existing = await tx.channels.getChannel({ id });
       const open = existing?.kind !== 'dm' && existing?.teamOf == null;
       if (existing && (made.size === 0 || !open)) return;
@@ -31,6 +36,7 @@ export async function createChannels(daemon: Daemon, { made, missing }: Members)
         if (joins) await addMember(tx, existing, USER_ID, { participantId, wake: setting ?? 'all' }, now);
         else if (!existing && setting) await tx.channels.trySetWake({ channelId: id, participantId, wake: setting });
       }
-    });
+    };
+    await stored(() => daemon.store.write(make));
   }
 }

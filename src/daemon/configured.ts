@@ -13,12 +13,13 @@ export interface Configured {
  */
 export async function createConfigured(daemon: Daemon): Promise<Configured> {
   const { log } = daemon;
-  const make = async () => {
-    const members = await createMembers(daemon);
-    await createChannels(daemon, members);
+  const make = async (stored: Daemon['stored']) => {
+    const members = await createMembers(daemon, stored);
+    await createChannels(daemon, members, stored);
     return members;
   };
-  let { missing } = await make();
+  // A start whose store does not answer fails.
+  let { missing } = await make((work) => work());
   if (missing.size === 0) return { close: async () => {} };
   for (const warning of warningsOf(missing)) log.warn({}, warning);
   let work = Promise.resolve();
@@ -27,7 +28,7 @@ export async function createConfigured(daemon: Daemon): Promise<Configured> {
       if (missing.size === 0) return;
       try {
         const before = missing;
-        ({ missing } = await make());
+        ({ missing } = await make(daemon.stored));
         for (const [key, { name }] of before) {
           if (!missing.has(key)) log.info({}, `[members.${name}] is made now.`);
         }

@@ -2,12 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { storeName } from '../config/store-name.ts';
 import type { Agent } from '../core/agent.ts';
+import type { BoundTool } from '../core/bound-tool.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import type { Tracer } from '../core/tracing.ts';
 import { keepOwnFilesPrivate } from '../core/umask.ts';
 import type { Workspace } from '../core/workspace.ts';
+import type { Extensions } from '../extensions/extensions.ts';
 import type { AgentWish, KnowledgeDoor, ShownNode, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
 import type { MessagingRules } from '../messaging/send.ts';
@@ -22,17 +24,17 @@ import { recoverRuns } from '../runs/recovery.ts';
 import { type AskPersona, runTurn } from '../runs/run-turn.ts';
 import { Scheduler } from '../runs/scheduler.ts';
 import { createSlots } from '../runs/slots.ts';
+import { untilStored } from '../runs/until-stored.ts';
 import { createBwrap } from '../sandbox/bwrap.ts';
 import { exceptFor } from '../sandbox/except.ts';
 import { noSandbox } from '../sandbox/none.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { AgentView, Store } from '../store/store.ts';
-import type { BoundTool } from '../tools/bound.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import type { CustomTool } from '../tools/custom.ts';
-import type { Extensions } from '../tools/extensions.ts';
 import { createRateLimiter } from '../tools/rate.ts';
-import { openTracing, type Tracing } from '../tracing/tracing.ts';
+import { openTracing } from '../tracing/open.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
 import { runsPerDayOf } from './allowances.ts';
@@ -81,6 +83,7 @@ export class Daemon {
   readonly #sandbox: Sandbox;
   readonly #boot = readBoot();
   #begun = false;
+  readonly #stopping = new AbortController();
   readonly #tidying = new Set<Promise<void>>();
   readonly #correspondence = messagesOfRuns;
   readonly log: Log;
@@ -182,7 +185,8 @@ export class Daemon {
       log,
     });
     const onEnded = (agentId: string) => this.#tidy(agentId);
-    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log, onEnded });
+    const { stored } = this;
+    this.#doors = new AgentDoors({ home, tools: this.tools, version, external, sandbox, log, stored, onEnded });
     const turn = {
       store,
       clock,
@@ -287,7 +291,7 @@ export class Daemon {
     const agent = await this.store.read((tx) => tx.agents.getAgent({ id: agentId }));
     if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
     const scope = await this.store.read((tx) => tx.agents.getScope({ id: agentId }));
-    const { bindTools } = await import('../tools/bound.ts');
+    const { bindTools } = await import('../mcp/bound.ts');
     return bindTools(this.tools, { ...agent, tools: scope }, () => this.#doors.attemptOf(agent));
   }
 
@@ -352,6 +356,7 @@ export class Daemon {
   }
 
   async stop(): Promise<void> {
+    this.#stopping.abort();
     await this.#housekeeping.stop();
     if (this.#opening) clearTimeout(this.#opening);
     await this.#configured?.close();
@@ -363,6 +368,7 @@ export class Daemon {
     // Last, or what a turn waits for would fail, and that would be counted against it.
     await (await this.#extensions?.catch(() => null))?.close();
     await Promise.all(this.#tidying);
+    // Harmless if it fails: without a heartbeat the node counts as gone a few minutes later.
     await leaveNode(this).catch(() => {});
     await this.store.close();
     this.home.release();
@@ -441,10 +447,17 @@ export class Daemon {
   }
 
   async #clearSuspects(): Promise<void> {
-    await clearSuspects(this.store, this.home.nodeId).catch((error) => {
+    await this.stored(() => clearSuspects(this.store, this.home.nodeId)).catch((error) => {
       this.log.warn({ error: error.message }, 'runs that were under way at deaths of the daemon stay suspects');
     });
   }
+
+  /** Repeats what nobody waits for until it is stored; after a stop for a few seconds only. */
+  readonly stored = <T>(work: () => Promise<T>): Promise<T> =>
+    untilStored(work, {
+      signal: this.#stopping.signal,
+      onFailure: ({ message }) => this.log.warn({ error: message }, 'something could not be stored and is tried again'),
+    });
 
   /** Removes the worktree of an agent that may have ended, when its last turn is over. */
   #tidy(agentId: string): void {

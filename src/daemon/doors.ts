@@ -32,6 +32,8 @@ export interface DoorOptions {
   readonly external: ExternalRuns;
   readonly sandbox: Sandbox;
   readonly log: Log;
+  /** Repeats work on the store until it succeeds. */
+  readonly stored: <T>(work: () => Promise<T>) => Promise<T>;
   /** An external agent completed its work and has left. */
   readonly onEnded: (agentId: string) => void;
 }
@@ -44,6 +46,7 @@ export class AgentDoors {
   readonly #attempts = new Map<string, Attempt>();
   /** External agents that are run in this process. */
   readonly #joined = new Map<string, Promise<Attempt>>();
+  readonly #leaving = new Set<Promise<void>>();
   /** Agents whose socket is ours. */
   readonly #open = new Set<string>();
 
@@ -68,18 +71,25 @@ export class AgentDoors {
     const socket = await this.#listen(agent, { join: async () => attempt, leave: async () => {} });
     const confined: Confined[] = [];
     this.#attempts.set(agent.id, attempt);
+    const scope = () => tools.store.read((tx) => scopeNow(tx, attempt));
     return {
-      mcpConfig: home.mcpConfig(agent.id),
       // Loaded by the first turn that asks, or calls: the first turn of a daemon does not wait for all tools.
-      countTools: async () => {
-        const scope = await tools.store.read((tx) => scopeNow(tx, attempt));
-        return (await import('../tools/catalog.ts')).countTools(scope, await tools.settings.customTools());
+      tools: async () => {
+        const { bindTools } = await import('../mcp/bound.ts');
+        return bindTools(tools, { ...agent, tools: await scope() }, async () => attempt);
       },
-      home: home.agentHome(agent.id),
-      confine: async (command, needs = {}) => {
-        const wrapped = await sandbox.confine(command, needs, this.#enclosure(agent, place));
-        confined.push(wrapped);
-        return wrapped.command;
+      launch: {
+        mcpConfig: home.mcpConfig(agent.id),
+        countTools: async () => {
+          const { countTools } = await import('../tools/catalog.ts');
+          return countTools(await scope(), await tools.settings.customTools());
+        },
+        home: home.agentHome(agent.id),
+        confine: async (command, needs = {}) => {
+          const wrapped = await sandbox.confine(command, needs, this.#enclosure(agent, place));
+          confined.push(wrapped);
+          return wrapped.command;
+        },
       },
       close: async () => {
         this.#attempts.delete(agent.id);
@@ -97,7 +107,7 @@ export class AgentDoors {
       await this.#writeConfig(agent);
       const seat = {
         join: () => external.join(agent.id),
-        leave: () => this.#leave(agent.id),
+        leave: () => this.#left(agent.id),
         instructions: (attempt: Attempt) => this.#options.tools.store.read((tx) => instructionsOf(tx, agent, attempt)),
       };
       // Whoever joins later is no part of the request that made the agent.
@@ -138,13 +148,20 @@ export class AgentDoors {
     await Promise.all([...this.#external.keys()].map((agentId) => this.closeExternal(agentId)));
     for (const agentId of this.#joined.keys()) await this.#options.external.leave(agentId);
     await this.#options.external.settled();
+    await Promise.all(this.#leaving);
+  }
+
+  #left(agentId: string): Promise<void> {
+    const left = this.#leave(agentId).finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+    return left;
   }
 
   async #leave(agentId: string): Promise<void> {
-    const { external, log, tools, onEnded } = this.#options;
+    const { external, log, tools, stored, onEnded } = this.#options;
     try {
       await external.leave(agentId);
-      const agent = await tools.store.read((tx) => tx.agents.getAgent({ id: agentId }));
+      const agent = await stored(() => tools.store.read((tx) => tx.agents.getAgent({ id: agentId })));
       // It completed its work, and with its run it ended.
       if (!agent?.terminatedAt) return;
       await this.closeExternal(agentId);

@@ -1,7 +1,7 @@
 import { type Config, loadConfig } from '../config/config.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import { type Extensions, openExtensions } from '../extensions/extensions.ts';
 import { readScript } from '../scripting/open.ts';
-import { type Extensions, openExtensions } from '../tools/extensions.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
 

@@ -18,6 +18,7 @@ export class Housekeeping {
     this.#daemon = daemon;
   }
 
+  /** A heartbeat that could not be stored is harmless: two more come before the node counts as gone. */
   start(): void {
     this.#heartbeat = setInterval(() => void seeNode(this.#daemon).catch(() => {}), HEARTBEAT_MS);
     this.#wait(FIRST_MS);
@@ -30,6 +31,7 @@ export class Housekeeping {
     await this.#forgetting;
   }
 
+  /** What could not be removed is removed ten minutes later. */
   async forget(): Promise<void> {
     await forgetOld(this.#daemon, this.#stopping.signal).catch((error: Error) => {
       if (this.#stopping.signal.aborted) return;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import type { Extensions } from '../extensions/extensions.ts';
 import type { KnowledgeDoor } from '../http/api.ts';
 import type { Store } from '../store/store.ts';
-import type { Extensions } from '../tools/extensions.ts';
 import { createServedTools } from '../tools/served.ts';
 import type { Log } from './log.ts';
 

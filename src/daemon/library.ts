@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../config/config.ts';
 import { makeHome, resolveHome } from '../config/home.ts';
-import type { BoundTool } from '../tools/bound.ts';
+import type { BoundTool } from '../core/bound-tool.ts';
 import { Daemon } from './daemon.ts';
 import { openLog } from './log.ts';
 
-export type { BoundTool, ToolResult } from '../tools/bound.ts';
+export type { BoundTool, ToolResult } from '../core/bound-tool.ts';
 
 export interface StartOptions {
   /** A configuration file; left out, the one that `substrat up` would find. */

@@ -28,7 +28,7 @@ export interface Missing {
  * `[members.*]`: agents that exist from the start. One that exists stays as it is; parents come before their children. Whose persona
  * cannot be used now is left out, with those below it: a mistake in a script keeps nobody else from working.
  */
-export async function createMembers(daemon: Daemon): Promise<Members> {
+export async function createMembers(daemon: Daemon, stored: Daemon['stored']): Promise<Members> {
   const ids = new Map<string, string>();
   const made = new Set<string>();
   const missing = new Map<string, Missing>();
@@ -42,17 +42,25 @@ export async function createMembers(daemon: Daemon): Promise<Members> {
       continue;
     }
     const parentId = parentKey === null ? null : (ids.get(parentKey) as string);
-    const existing = await daemon.store.read(async (tx) =>
-      parentId === null
-        ? tx.agents.getRootByName({ nameKey })
-        : ((await tx.agents.listChildren({ id: parentId })).find((child) => child.nameKey === nameKey) ?? null),
-    );
+    const find = () =>
+      daemon.store.read(async (tx) =>
+        parentId === null
+          ? tx.agents.getRootByName({ nameKey })
+          : ((await tx.agents.listChildren({ id: parentId })).find((child) => child.nameKey === nameKey) ?? null),
+      );
+    const existing = await stored(find);
     const problem = existing ? null : await problemOf(daemon, member);
     if (problem !== null) {
       missing.set(nameKey, { name, because: name, problem });
       continue;
     }
-    const agent = existing ?? (await create(daemon, member, parentId));
+    const make = async () => {
+      const found = await find();
+      // An earlier try has made it after all.
+      if (found) await daemon.prepareAgent(found);
+      return found ?? create(daemon, member, parentId);
+    };
+    const agent = existing ?? (await stored(make));
     if (!existing) made.add(agent.id);
     ids.set(nameKey, agent.id);
   }
@@ -70,19 +78,22 @@ async function problemOf(daemon: Daemon, { persona, arguments: given }: Member):
   }
 }
 
-/** With the memory that it begins with. */
+/** With the memory that it begins with, in one transaction: one that exists is never looked at again. */
 async function create(daemon: Daemon, member: Member, parent: string | null): Promise<AgentView> {
   const { instructionsFile, blocks, ...rest } = member;
   const instructions = instructionsFile
     ? readInstructions(daemon, member.name, instructionsFile)
     : (member.instructions ?? '');
-  const agent = await daemon.addAgent({ ...rest, parent, worktree: false, instructions });
-  await daemon.store.write(async (tx) => {
-    for (const [label, text] of Object.entries(blocks)) {
-      await writeBlock(tx, { readerId: agent.id, label, by: USER_ID, expected: null }, text, daemon.clock());
-    }
-  });
-  return agent;
+  return daemon.addAgent({ ...rest, parent, worktree: false, instructions }, async (effect) => ({
+    fresh: true,
+    value: await daemon.store.write(async (tx) => {
+      const agent = await effect(tx);
+      for (const [label, text] of Object.entries(blocks)) {
+        await writeBlock(tx, { readerId: agent.id, label, by: USER_ID, expected: null }, text, daemon.clock());
+      }
+      return agent;
+    }),
+  }));
 }
 
 /**

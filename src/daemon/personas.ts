@@ -1,8 +1,7 @@
 import type { Agent } from '../core/agent.ts';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaChoice, PersonaInfo, PersonaPrompt } from '../core/persona.ts';
-import { cleanText } from '../core/text.ts';
+import { cleanText, shorten } from '../core/text.ts';
 import type { Personas } from '../personas/personas.ts';
 
 /** What an agent is made from. */

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { startDaemon } from '../../test/helpers/daemon.ts';
 import { loadConfig } from '../config/config.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import { PROVIDER_NAMES } from '../providers/described.ts';
+import type { Provider } from '../providers/provider.ts';
 import { createProviders, pricesOf } from './providers.ts';
 
 test('help and errors name every provider', () => {
@@ -19,4 +21,26 @@ test("the prices of a model are its own, or the provider's for every model", () 
   expect(pricesOf(config, 'scripted', 'mine')).toEqual({ input: 2, output: 2 });
   expect(pricesOf(config, 'scripted', 'other')).toBeNull();
   expect(pricesOf(config, 'external', null)).toBeNull();
+});
+
+test("a provider in this process calls the tools of its agent's scope, and each call is recorded once", async () => {
+  await using world = await startDaemon();
+  const provider: Provider = {
+    about: { name: 'in-process', settings: () => ({}) },
+    async *runTurn({ tools }) {
+      const bound = await tools();
+      const remembered = await bound.find(({ name }) => name === 'store_memory')?.handler({ content: 'blue' });
+      yield { type: 'done', text: `${bound.map(({ name }) => name).sort()}: ${remembered?.isError ?? 'stored'}` };
+    },
+  };
+  (world.daemon.providers as Map<string, Provider>).set('in-process', provider);
+  const lead = await world.client.createAgent({ name: 'lead', provider: EXTERNAL });
+  const agent = await world.client.createAgent({ name: 'thinker', provider: 'in-process', parent: 'lead' });
+  const tools = ['do_nothing', 'store_memory'];
+  await world.daemon.store.write((tx) => tx.agents.setScope({ id: lead.id, tools }));
+  const { messageId } = await world.client.sendMessage(agent.id, { text: 'Go.' });
+  expect((await world.client.awaitReply(messageId, 15))?.text).toBe('do_nothing,store_memory: stored');
+  const { items } = await world.client.listRuns({ agent: agent.id });
+  const { messages } = await world.client.getRun(items[0]?.id ?? '');
+  expect(messages.flatMap(({ tool }) => tool ?? [])).toEqual(['store_memory', 'store_memory']);
 });

@@ -40,10 +40,10 @@ export function createProviders(config: Config, daemonEnv: NodeJS.ProcessEnv): R
   return new Map(described.map((about) => [about.name, make(about)]));
 }
 
-function started(
-  { command }: InstalledProgram,
-  settings: Settings['cursor-agent'],
-): { command: string; args: readonly string[]; extraEnv: Readonly<Record<string, string>> } {
+type Started = Pick<NonNullable<Settings['cursor-agent']>, 'command' | 'args' | 'env'>;
+
+/** How the configuration says that a program is started. */
+function started({ command }: InstalledProgram, settings: Started | undefined) {
   return { command: settings?.command ?? command, args: settings?.args ?? [], extraEnv: settings?.env ?? {} };
 }
 

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { SubstratError } from '../core/errors.ts';
+import { troubleOf } from '../core/failure.ts';
 import { tellPerson } from '../messaging/replies.ts';
 import type { WorkspaceView } from '../store/store.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
@@ -31,7 +32,10 @@ export function workspaceRules(
   };
 }
 
-/** What a daemon that died had begun to delete, or had made for an agent that did not come to be. */
+/**
+ * What a daemon that died had begun to delete, or had made for an agent that did not come to be. What fails is left to the next
+ * start: nobody sees a workspace that is marked as deleted.
+ */
 export async function sweepWorkspaces({ store, home, log }: Daemon): Promise<void> {
   for (const workspace of await store.read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId: home.nodeId }))) {
     await settleWorkspace(store, workspace).catch((error: Error) => {
@@ -42,27 +46,39 @@ export async function sweepWorkspaces({ store, home, log }: Daemon): Promise<voi
 
 /** Removes the worktree of an agent that has ended, unless others work in it or it has work that is nowhere else. */
 export async function tidyWorktree(daemon: Daemon, agentId: string): Promise<void> {
-  const { store, clock, log } = daemon;
-  const found = await store.read(async (tx) => {
-    const agent = await tx.agents.getAgent({ id: agentId });
-    if (!agent?.terminatedAt || agent.workspaceId === null) return null;
-    const worktree = await tx.workspaces.getWorkspace({ id: agent.workspaceId });
-    if (!worktree || worktree.repository === null) return null;
-    const inhabitants = await tx.workspaces.listInhabitants({ workspaceId: worktree.id });
-    return inhabitants.some(({ terminatedAt }) => terminatedAt === null) ? null : { agent, worktree };
-  });
+  const { store, stored, clock, log } = daemon;
+  const found = await stored(() =>
+    store.read(async (tx) => {
+      const agent = await tx.agents.getAgent({ id: agentId });
+      if (!agent?.terminatedAt || agent.workspaceId === null) return null;
+      const worktree = await tx.workspaces.getWorkspace({ id: agent.workspaceId });
+      if (!worktree || worktree.repository === null) return null;
+      const inhabitants = await tx.workspaces.listInhabitants({ workspaceId: worktree.id });
+      return inhabitants.some(({ terminatedAt }) => terminatedAt === null) ? null : { agent, worktree };
+    }),
+  );
   if (!found) return;
   const { agent, worktree } = found;
   try {
     await removeIdle(daemon, worktree);
   } catch (error) {
+    // The workspace is marked as deleted, and the next start removes the rest; or nothing was stored until we were stopped.
+    if (troubleOf(error) === 'store') throw error;
     if (!(error instanceof SubstratError)) log.error({ error: (error as Error).message }, 'a worktree is kept');
     const text = `${agent.handle} has ended. ${(error as Error).message}`;
-    await store.write((tx) => tellPerson(tx, agent, text, clock()));
+    await stored(() => store.write((tx) => tellPerson(tx, agent, text, clock())));
   }
 }
 
-async function removeIdle({ store, clock, workspaces }: Daemon, worktree: WorkspaceView): Promise<void> {
-  await checkRemoval(store, OWNER, worktree.id);
-  await settleWorkspace(store, await store.write((tx) => deleteWorkspace(tx, workspaces, OWNER, worktree.id, clock())));
+async function removeIdle({ store, stored, clock, workspaces }: Daemon, worktree: WorkspaceView): Promise<void> {
+  const { id } = worktree;
+  await stored(() => checkRemoval(store, OWNER, id));
+  const deleted = await stored(() =>
+    store.write(async (tx) => {
+      // An earlier try may have deleted it after all.
+      if (!(await tx.workspaces.getWorkspace({ id }))) return { ...worktree, deleted_at: clock() };
+      return deleteWorkspace(tx, workspaces, OWNER, id, clock());
+    }),
+  );
+  await settleWorkspace(store, deleted);
 }

@@ -65,7 +65,8 @@ export interface KnowledgeDoor {
   close(): Promise<void>;
 }
 
-export type WriteOnce = <T>(effect: (tx: Tx) => Promise<T>) => Promise<Posted<T>>;
+/** Writes an agent down, and perhaps what belongs to it. */
+export type WriteOnce = (effect: (tx: Tx) => Promise<AgentView>) => Promise<Posted<AgentView>>;
 
 export interface Posted<T> {
   readonly value: T;

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { shorten } from '../core/agent.ts';
-import { type ErrorCode, SubstratError } from '../core/errors.ts';
+import { type ErrorCode, SubstratError, toSubstratError } from '../core/errors.ts';
+import { shorten } from '../core/text.ts';
 import type { Store } from '../store/store.ts';
 import { checkAccess, type Door, type Env } from './access.ts';
 import { boundBody } from './body.ts';
@@ -39,7 +39,7 @@ export function createBase(
 ): Router {
   const app = createRouter();
   app.onError((error, c: Context<Env, string>) => {
-    const known = toSubstratError(error);
+    const known = toRefusal(error);
     // Whoever left in the middle of a request has broken it off.
     if (known.code === 'internal' && !c.req.raw.signal.aborted) {
       log.error({ error: error.stack }, 'a request failed');
@@ -65,13 +65,12 @@ export function createBase(
   return app;
 }
 
-function toSubstratError(error: unknown): SubstratError {
-  if (error instanceof SubstratError) return error;
+function toRefusal(error: unknown): SubstratError {
   // What the framework refuses before our schemas see it.
   if (error instanceof HTTPException && error.status < 500) {
     return new SubstratError('bad_request', 'The body must be JSON, and content-type: application/json must say so.');
   }
-  return new SubstratError('internal', 'Something went wrong inside Substrat; its log has the details.');
+  return toSubstratError(error);
 }
 
 /** A client of MCP reads nothing else. */

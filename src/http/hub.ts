@@ -173,7 +173,7 @@ async function readEvents(tx: Tx, after: number): Promise<Told[]> {
   const page: Told[] = [];
   let size = 0;
   for (const event of await tx.events.listEvents({ after, limit: 500 })) {
-    const told = await tell(tx, event);
+    const told = await showEvent(tx, event);
     page.push(told);
     size += told.frame.length;
     if (size > PAGE) break;
@@ -182,7 +182,7 @@ async function readEvents(tx: Tx, after: number): Promise<Told[]> {
 }
 
 /** Told with names: a message's event carries the message as it is now and whom it reaches, others the agent's handle. */
-async function tell(tx: Tx, event: StoredEvent): Promise<Told> {
+async function showEvent(tx: Tx, event: StoredEvent): Promise<Told> {
   const data = JSON.parse(event.data) as EventData;
   const about = MESSAGE_EVENTS.has(event.type) && data.messageId !== undefined;
   const message = about ? await tx.messages.getMessageView({ id: data.messageId as string }) : null;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { shorten } from '../core/text.ts';
 import { turnOfOthers } from '../core/turn-of-others.ts';
 import type { Caller } from './access.ts';
 import type { Api } from './api.ts';

@@ -1,6 +1,8 @@
 import { SubstratError } from '../core/errors.ts';
+import type { EmbeddingSettings } from './embedding-settings.ts';
 import type { EmbeddingProgress } from './local-model.ts';
 
+export type { EmbeddingSettings } from './embedding-settings.ts';
 export type { EmbeddingProgress } from './local-model.ts';
 
 /** Makes vectors of length 1 from texts. */
@@ -8,19 +10,6 @@ export interface Embedder {
   /** Of the provider and the model: vectors of different ones are never compared. */
   readonly model: string;
   embed(texts: readonly string[]): Promise<Float32Array[]>;
-}
-
-/** `[embedding]` of the configuration. */
-export interface EmbeddingSettings {
-  readonly provider: 'disabled' | 'local' | 'ollama' | 'openai';
-  readonly model: string | null;
-  readonly url: string | null;
-  readonly apiKey: string | null;
-  readonly dimension: number | null;
-  readonly batch: number;
-  readonly retries: number;
-  readonly timeoutMs: number;
-  readonly path: string | null;
 }
 
 export interface EmbeddingPlace {

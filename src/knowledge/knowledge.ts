@@ -1,7 +1,7 @@
-import { shorten } from '../core/agent.ts';
 import type { Document, Source } from '../core/document.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge, KnowledgeDocument, KnowledgeSource } from '../core/knowledge.ts';
+import { shorten } from '../core/text.ts';
 import type { Store } from '../store/store.ts';
 import type { Embedder } from './embedding.ts';
 import { type RetrievalSettings, search } from './search.ts';

@@ -5,8 +5,8 @@ import { access, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promi
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { shorten } from '../core/text.ts';
 
 /** A package of the npm registry, as we know it: nothing else is unpacked. */
 export interface RegistryPackage {

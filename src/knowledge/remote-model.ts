@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { JSON_LIMITS, type JsonLimits, parseBounded } from '../core/json-bounds.ts';
 import { readBytes } from '../core/response.ts';
-import type { EmbeddingSettings } from './embedding.ts';
+import { shorten } from '../core/text.ts';
+import type { EmbeddingSettings } from './embedding-settings.ts';
 import { ofLengthOne } from './vector.ts';
 
 type Settings = EmbeddingSettings & { readonly provider: 'ollama' | 'openai'; readonly model: string };

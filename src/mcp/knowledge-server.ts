@@ -1,11 +1,12 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { shorten } from '../core/agent.ts';
-import { SubstratError } from '../core/errors.ts';
+import { SubstratError, toSubstratError } from '../core/errors.ts';
 import { JSON_LIMITS } from '../core/json-bounds.ts';
+import { shorten } from '../core/text.ts';
 import type { Personas } from '../personas/personas.ts';
 import { toolsOf } from '../personas/scope.ts';
 import type { ServedTool, ServedTools } from '../tools/served.ts';
 import { createAnnouncements } from './announcements.ts';
+import { toResult } from './bound.ts';
 import { servePrompts } from './prompts.ts';
 
 export interface KnowledgeServerOptions {
@@ -141,12 +142,8 @@ async function call(tool: ServedTool, args: unknown, log: KnowledgeServerOptions
   } catch (error) {
     isError = true;
     if (!(error instanceof SubstratError)) log.error({ error: (error as Error).stack }, 'a tool failed');
-    const { code, message } =
-      error instanceof SubstratError
-        ? error
-        : new SubstratError('internal', 'Something went wrong inside Substrat; its log has the details.');
+    const { code, message } = toSubstratError(error);
     result = { error: { code, message } };
   }
-  const content = [{ type: 'text' as const, text: JSON.stringify(result) }];
-  return { content, structuredContent: { ...result }, ...(isError && { isError }) };
+  return toResult({ result: { ...result }, isError, news: 0 });
 }

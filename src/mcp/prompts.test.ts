@@ -1,7 +1,8 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { Server } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createPersonas, definePersona } from '../personas/personas.ts';
+import { definePersona } from '../personas/personas.ts';
+import { createRegistry } from '../personas/registry.ts';
 import { readScript } from '../scripting/open.ts';
 import { openScripting } from '../scripting/scripting.testkit.ts';
 import { servePrompts } from './prompts.ts';
@@ -36,7 +37,7 @@ afterEach(async () => {
 async function connect(mode: 'legacy' | 'auto') {
   const read = () => ({ entries: [], file: null });
   const log = () => undefined;
-  const personas = await createPersonas({
+  const personas = await createRegistry({
     read,
     code: [responder],
     knowledge: undefined,

@@ -1,13 +1,13 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { Agent } from '../core/agent.ts';
-import { shorten } from '../core/agent.ts';
+import { shorten } from '../core/text.ts';
 import { type Attempt, scopeNow } from '../runs/attempt.ts';
 
-import { toResult } from '../tools/bound.ts';
 import { callTool, type ToolDependencies } from '../tools/call.ts';
 import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
 import { descriptionFor, type Tool } from '../tools/tool.ts';
+import { toResult } from './bound.ts';
 import type { CallTool } from './transport.ts';
 
 /** The MCP server of one agent in one attempt: what is in the attempt's scope now is all that it lists and accepts. */

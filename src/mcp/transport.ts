@@ -7,9 +7,9 @@ import {
   type RequestId,
   type Transport,
 } from '@modelcontextprotocol/server';
+import type { ToolResult } from '../core/bound-tool.ts';
 import { GrowingBuffer } from '../core/growing-buffer.ts';
 import { checkBounds, JSON_LIMITS } from '../core/json-bounds.ts';
-import type { ToolResult } from '../tools/bound.ts';
 import { sayFarewell } from './farewell.ts';
 import { asPlainCall, cancelledId, type PlainCall } from './plain-call.ts';
 

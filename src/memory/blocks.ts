@@ -85,7 +85,14 @@ export async function shareBlock(
   }
   await tx.memory.setBlockOpen({ id: block.id, open });
   await checkRoom(tx, readers);
-  await tell(tx, 'memory_shared', block, [...readers, ...before.map(({ id }) => id)], { version: block.version }, now);
+  await appendBlockEvent(
+    tx,
+    'memory_shared',
+    block,
+    [...readers, ...before.map(({ id }) => id)],
+    { version: block.version },
+    now,
+  );
   return { ...block, open };
 }
 
@@ -123,7 +130,14 @@ async function put(tx: Tx, block: BlockView, text: string | null, by: string, no
   const readers = (await tx.memory.listBlockReaders({ blockId: block.id })).map(({ id }) => id);
   if (text === null) await tx.memory.deleteBlockReaders({ blockId: block.id });
   else await checkRoom(tx, [block.ownerId, ...readers]);
-  await tell(tx, text === null ? 'memory_deleted' : 'memory_updated', block, readers, { version, changedBy: by }, now);
+  await appendBlockEvent(
+    tx,
+    text === null ? 'memory_deleted' : 'memory_updated',
+    block,
+    readers,
+    { version, changedBy: by },
+    now,
+  );
   return { ...block, version, text: text ?? '', updatedAt: now, deletedAt: deletedAt };
 }
 
@@ -145,7 +159,7 @@ async function checkRoom(tx: Tx, readerIds: readonly string[]): Promise<void> {
 }
 
 /** Events tell that and where, never what: a text is read where its readers are checked. */
-async function tell(
+async function appendBlockEvent(
   tx: Tx,
   type: string,
   block: BlockView,

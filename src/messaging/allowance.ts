@@ -2,7 +2,7 @@ import { USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { dayOf } from '../core/run.ts';
 import type { Tx } from '../store/store.ts';
-import type { MessagingRules } from './send.ts';
+import type { MessagingRules } from './rules.ts';
 
 /** Who pays for what a person's word starts: people other than the owner, for whom the caps of the trees are. */
 export function payerOf({ id }: { readonly id: string }): string | null {

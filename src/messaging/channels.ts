@@ -1,8 +1,9 @@
 import type { Agent } from '../core/agent.ts';
-import { keyOf, shorten, USER_ID } from '../core/agent.ts';
+import { keyOf, USER_ID } from '../core/agent.ts';
 import type { Channel } from '../core/channel.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
+import { shorten } from '../core/text.ts';
 import type { Tx } from '../store/store.ts';
 
 /** One of the two in a DM, or whoever looks for a channel. */
@@ -38,10 +39,19 @@ export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now:
   return channel;
 }
 
+/** The DM of two participants; null while they have not talked. */
+export async function findDm(tx: Tx, a: Pick<Side, 'id'>, b: Pick<Side, 'id'>): Promise<Channel | null> {
+  return tx.channels.getDm({ pair: pairOf(a, b) });
+}
+
+function pairOf(a: Pick<Side, 'id'>, b: Pick<Side, 'id'>): string {
+  return [a.id, b.id].sort().join(' ');
+}
+
 /** The DM of two participants, made when they first talk. Its name is for people; the pair of ids is what finds it. */
 export async function openDm(tx: Tx, a: Side, b: Side, now: number): Promise<string> {
-  const pair = [a.id, b.id].sort().join(' ');
-  const dm = await tx.channels.getDm({ pair });
+  const pair = pairOf(a, b);
+  const dm = await findDm(tx, a, b);
   if (dm) return dm.id;
   const [x, y] = [a.handle, b.handle].sort();
   const id = await freeId(tx, `dm-${x}-${y}`.toLowerCase());
@@ -100,7 +110,7 @@ async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Pro
   const sides = named?.pair?.split(' ') ?? [];
   if (named && sides.includes(who.id)) found.set(sides.find((one) => one !== who.id) ?? who.id, { dm: named });
   for (const other of await othersNamed(tx, who, id.slice('dm-'.length))) {
-    const dm = await tx.channels.getDm({ pair: [who.id, other.id].sort().join(' ') });
+    const dm = await findDm(tx, who, other);
     if (dm) found.set(other.id, { dm });
     else if (await mayOpenDm(tx, who.id, other.id)) found.set(other.id, { other });
   }
@@ -123,7 +133,7 @@ async function dmOfOthers(tx: Tx, id: string): Promise<Channel | null> {
       await tx.participants.getParticipant({ handleKey: parts.slice(0, i).join('-') }),
       await tx.participants.getParticipant({ handleKey: parts.slice(i).join('-') }),
     ];
-    const dm = a && b && (await tx.channels.getDm({ pair: [a.id, b.id].sort().join(' ') }));
+    const dm = a && b && (await findDm(tx, a, b));
     if (dm) found.set(dm.id, dm);
   }
   if (found.size <= 1) return found.values().next().value ?? null;

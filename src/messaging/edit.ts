@@ -8,7 +8,7 @@ import { endTurns } from './rounds.ts';
 export async function editMessage(tx: Tx, who: string, id: string, text: string, now: number): Promise<void> {
   const message = await ownMessage(tx, who, id);
   await tx.messages.editMessage({ id, text, at: now });
-  await tell(tx, 'message_updated', message, now);
+  await appendMessageEvent(tx, 'message_updated', message, now);
 }
 
 /** The text is gone, and who has not read it does not get it any more; a question that is taken back owes no answer. */
@@ -19,7 +19,7 @@ export async function deleteMessage(tx: Tx, who: string, id: string, now: number
   if (recipients.length > 0) await tx.requests.tryCloseRequest({ id, at: now });
   await tx.deliveries.killPendingDelivery({ messageId: id });
   for (const { agentId } of recipients) await endTurns(tx, agentId, now);
-  await tell(tx, 'message_deleted', message, now);
+  await appendMessageEvent(tx, 'message_deleted', message, now);
 }
 
 async function ownMessage(tx: Tx, who: string, id: string): Promise<Message> {
@@ -31,7 +31,7 @@ async function ownMessage(tx: Tx, who: string, id: string): Promise<Message> {
   return message;
 }
 
-async function tell(tx: Tx, type: string, message: Message, now: number): Promise<void> {
+async function appendMessageEvent(tx: Tx, type: string, message: Message, now: number): Promise<void> {
   const { id: messageId, channelId, authorId } = message;
   await tx.events.appendEvent({ type, at: now, channelId, data: { messageId, channelId, authorId } });
 }

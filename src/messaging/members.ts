@@ -1,7 +1,8 @@
-import { keyOf, shorten, USER_ID } from '../core/agent.ts';
+import { keyOf, USER_ID } from '../core/agent.ts';
 import type { Channel, Wake } from '../core/channel.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
+import { shorten } from '../core/text.ts';
 import type { Tx } from '../store/store.ts';
 import type { Side } from './channels.ts';
 import { resolveReference } from './reference.ts';
@@ -19,7 +20,7 @@ export async function addMember(
   const own = wanted.participantId === by && channel.kind === 'public';
   if (!own) await insiderOnly(tx, channel, by);
   const joined = await tx.channels.tryJoinChannel({ channelId: channel.id, ...wanted });
-  if (joined) await tell(tx, 'member_joined', channel, wanted.participantId, by, now);
+  if (joined) await appendMemberEvent(tx, 'member_joined', channel, wanted.participantId, by, now);
 }
 
 /** Everybody may leave; to send somebody away is for whoever made the channel. */
@@ -35,7 +36,7 @@ export async function removeMember(
     throw new SubstratError('forbidden', `Only the owner and whoever made ${channel.id} may send others away.`);
   }
   // Told while the one who leaves can still hear it.
-  await tell(tx, 'member_left', channel, participantId, by, now);
+  await appendMemberEvent(tx, 'member_left', channel, participantId, by, now);
   if (!(await tx.channels.tryLeaveChannel({ channelId: channel.id, participantId })))
     throw notIn(channel, participantId);
   await tx.deliveries.killDeliveriesIn({ agentId: participantId, channelId: channel.id });
@@ -99,7 +100,14 @@ function notIn(channel: Channel, participantId: string): SubstratError {
   return new SubstratError('not_found', `${shorten(participantId)} is not in ${channel.id}.`);
 }
 
-async function tell(tx: Tx, type: string, channel: Channel, participantId: string, by: string, now: number) {
+async function appendMemberEvent(
+  tx: Tx,
+  type: string,
+  channel: Channel,
+  participantId: string,
+  by: string,
+  now: number,
+) {
   await tx.events.appendEvent({
     type,
     at: now,

@@ -1,9 +1,9 @@
-import { shorten } from '../core/agent.ts';
 import type { Channel } from '../core/channel.ts';
 import { EMOJI_RULE, isEmoji } from '../core/emoji.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
 import type { Message } from '../core/message.ts';
+import { shorten } from '../core/text.ts';
 import type { ReactionView, Tx } from '../store/store.ts';
 import { seesChannel } from './channels.ts';
 
@@ -14,13 +14,13 @@ export async function react(tx: Tx, who: string, messageId: string, emoji: strin
   const message = await visibleMessage(tx, who, messageId);
   if (message.deletedAt !== null) throw new SubstratError('gone', 'That message was deleted.');
   const added = await tx.messages.tryAddReaction({ messageId, emoji, participantId: who, at: now });
-  if (added) await tell(tx, 'reaction_added', message, who, emoji, now);
+  if (added) await appendReactionEvent(tx, 'reaction_added', message, who, emoji, now);
 }
 
 export async function unreact(tx: Tx, who: string, messageId: string, emoji: string, now: number): Promise<void> {
   const message = await visibleMessage(tx, who, messageId);
   const removed = await tx.messages.tryRemoveReaction({ messageId, emoji, participantId: who });
-  if (removed) await tell(tx, 'reaction_removed', message, who, emoji, now);
+  if (removed) await appendReactionEvent(tx, 'reaction_removed', message, who, emoji, now);
 }
 
 /** What a participant may not see does not exist for it. */
@@ -37,7 +37,14 @@ export function tally(reactions: readonly ReactionView[]): { emoji: string; user
   return [...users].map(([emoji, views]) => ({ emoji, users: views.map(({ handle }) => handle) }));
 }
 
-async function tell(tx: Tx, type: string, message: Message, by: string, emoji: string, now: number): Promise<void> {
+async function appendReactionEvent(
+  tx: Tx,
+  type: string,
+  message: Message,
+  by: string,
+  emoji: string,
+  now: number,
+): Promise<void> {
   const { id: messageId, channelId } = message;
   await tx.events.appendEvent({ type, at: now, channelId, data: { messageId, channelId, by, emoji } });
 }

@@ -1,7 +1,8 @@
 import type { Agent } from '../core/agent.ts';
-import { keyOf, shorten } from '../core/agent.ts';
+import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentId } from '../core/ids.ts';
+import { shorten } from '../core/text.ts';
 import type { Tx } from '../store/store.ts';
 
 /** What a person calls an agent: an id, a handle, a path from its root (`lead/worker-1`), or a name that only one has. */

@@ -1,6 +1,7 @@
 import type { Agent } from '../core/agent.ts';
-import { keyOf, shorten, USER, USER_ID } from '../core/agent.ts';
+import { keyOf, USER, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { shorten } from '../core/text.ts';
 import type { Tx } from '../store/store.ts';
 
 /** Whom a message reaches. `agent` is null for a person. */

@@ -1,8 +1,8 @@
 import type { Agent } from '../core/agent.ts';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Request } from '../core/message.ts';
 import type { Run } from '../core/run.ts';
+import { shorten } from '../core/text.ts';
 import type { Tx } from '../store/store.ts';
 import { countWord, payerOf } from './allowance.ts';
 import { broadcastOf, replyToBroadcast } from './broadcasts.ts';
@@ -10,14 +10,9 @@ import { openDm } from './channels.ts';
 import { post } from './post.ts';
 import { type Answered, reply, type Unanswered } from './replies.ts';
 import { type Recipient, resolveRecipient } from './route.ts';
+import type { MessagingRules } from './rules.ts';
 
-export interface MessagingRules {
-  readonly requestDeadlineMs: number;
-  /** Where posts in channels start no more runs. */
-  readonly maxChainDepth: number;
-  /** How many runs a person's words may start in a day, by their handle. */
-  runsPerDay(handle: string): number;
-}
+export type { MessagingRules } from './rules.ts';
 
 /** What became of a message. One that answers is exempt from the rate limit. */
 export type Sent = (Answered | Unanswered) & { readonly waiting: boolean };

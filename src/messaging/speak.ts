@@ -1,10 +1,10 @@
 import type { Agent } from '../core/agent.ts';
-import { shorten } from '../core/agent.ts';
 import type { Channel } from '../core/channel.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentId } from '../core/ids.ts';
 import { mentioned } from '../core/mentions.ts';
 import type { Run } from '../core/run.ts';
+import { shorten } from '../core/text.ts';
 import type { MemberView, Tx } from '../store/store.ts';
 import { countWord, payerOf } from './allowance.ts';
 import { otherSide } from './channels.ts';

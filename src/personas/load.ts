@@ -1,9 +1,10 @@
 import type { Config } from '../config/config.ts';
+import type { Environment } from '../core/environment.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona } from '../core/persona.ts';
 import { describeProblems } from '../core/validation.ts';
-import { type Environment, openScript, type ReadScript, shownPath } from '../scripting/open.ts';
+import { openScript, type ReadScript, shownPath } from '../scripting/open.ts';
 import type { Scripting, ScriptLog } from '../scripting/scripting.ts';
 import { Declaration } from './draft.ts';
 import { importText } from './module-text.ts';

@@ -6,8 +6,9 @@ import { documentsInMemory } from '../../test/helpers/knowledge.ts';
 import { loadConfig } from '../config/config.ts';
 import { readScript } from '../scripting/open.ts';
 import { openScripting } from '../scripting/scripting.testkit.ts';
-import { createPersonas, definePersona, type Personas } from './personas.ts';
+import { definePersona, type Personas } from './personas.ts';
 import type { RegistryOptions } from './registry.ts';
+import { createRegistry } from './registry.ts';
 
 const scripting = openScripting();
 const knowledge = documentsInMemory({
@@ -46,7 +47,7 @@ async function personasOf(source: string, more: Partial<RegistryOptions> = {}): 
     readScript,
     env: { LISTED: 'yes', OTHER: 'no' },
   };
-  const personas = await createPersonas({ ...options, ...more });
+  const personas = await createRegistry({ ...options, ...more });
   open.push(personas);
   return personas;
 }

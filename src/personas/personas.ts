@@ -7,7 +7,6 @@ import type {
   PersonaInfo,
   PersonaPrompt,
 } from '../core/persona.ts';
-import { createRegistry, type RegistryOptions } from './registry.ts';
 
 /** Every persona there is, by name. */
 export interface Personas {
@@ -33,10 +32,6 @@ export interface PersonaUse {
   /** In the place of the one that the registry was made with. */
   readonly knowledge?: Knowledge | undefined;
   readonly timeoutMs?: number | undefined;
-}
-
-export function createPersonas(options: RegistryOptions): Promise<Personas> {
-  return createRegistry(options);
 }
 
 interface Definition<Name extends string> {

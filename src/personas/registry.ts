@@ -1,9 +1,9 @@
-import { keyOf, shorten } from '../core/agent.ts';
+import { keyOf } from '../core/agent.ts';
 import { knowledgeContext } from '../core/context.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona, PersonaInfo, PersonaPrompt } from '../core/persona.ts';
-import { isTooDeep, MAX_DEPTH } from '../core/text.ts';
+import { isTooDeep, MAX_DEPTH, shorten } from '../core/text.ts';
 import { describeProblems } from '../core/validation.ts';
 import { follow } from '../scripting/following.ts';
 import type { ScriptLog } from '../scripting/scripting.ts';
@@ -95,7 +95,7 @@ export async function createRegistry(options: RegistryOptions): Promise<Personas
     const say: ScriptLog = (level, message) => log(level === 'debug' ? 'info' : level, `${persona.name}: ${message}`);
     const context = { ...knowledgeContext(base), log: say };
     const answer = persona.resolve(args, { knowledge: base, log: say, timeoutMs: limit, context });
-    return toPrompt(persona, await within(limit, answer, persona));
+    return toPrompt(persona, await withLimit(limit, answer, persona));
   }
 }
 
@@ -114,7 +114,7 @@ function infoOf({ name, description, tools, source, arguments: declared }: Perso
 }
 
 /** Scripts end at their limit by themselves; code of the program can only be left alone with what it does. */
-async function within(limit: number, answer: Promise<unknown>, { name, source }: PersonaInfo): Promise<unknown> {
+async function withLimit(limit: number, answer: Promise<unknown>, { name, source }: PersonaInfo): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     if (source !== 'ts') return;

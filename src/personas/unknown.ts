@@ -1,7 +1,7 @@
 import { nearest } from '../config/nearest.ts';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { PersonaInfo } from '../core/persona.ts';
+import { shorten } from '../core/text.ts';
 
 export function unknownPersona(name: string, known: readonly PersonaInfo[]): SubstratError {
   const names = known.map((persona) => persona.name);

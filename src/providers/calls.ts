@@ -1,6 +1,5 @@
-import { shorten } from '../core/agent.ts';
 import { toLine } from '../core/line.ts';
-import { cleanText, isTooDeep } from '../core/text.ts';
+import { cleanText, isTooDeep, shorten } from '../core/text.ts';
 
 /** The name of our MCP server, by which programs name our tools. */
 export const SERVER = 'substrat';

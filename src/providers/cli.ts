@@ -3,22 +3,23 @@ import { SubstratError } from '../core/errors.ts';
 import { cleanText } from '../core/text.ts';
 import { classify } from './classify.ts';
 import type { Description, InstalledProgram } from './description.ts';
-import { turnEnvironment } from './environment.ts';
+import { turnEnvironment, type Variables } from './environment.ts';
 import { type ProcessEnd, processFailure, runProcess } from './process.ts';
-import type { Provider, ProviderEvent, Turn } from './provider.ts';
+import type { Launch, Provider, ProviderEvent, Turn } from './provider.ts';
 import { createTurnstile } from './turnstile.ts';
-import { conclude, type Failed, type Final, failed, maxLineBytes } from './verdict.ts';
+import { conclude, type Failed, type Final, maxLineBytes } from './verdict.ts';
 
-type Environment = Readonly<Record<string, string>>;
+/** What a program prints, in our words. Nothing after a `done` or `error` counts. `stop` ends the program at once. */
+export type Said = ProviderEvent | { readonly type: 'stop'; readonly failure: Failed };
 
-/** What a program prints, in our words. Nothing after a `done` or `error` counts. `stop` ends the program and the turn. */
-export type Said = ProviderEvent | { readonly type: 'stop'; readonly message: string };
+/** Runs the program with these arguments beside a turn; the lines that it printed. */
+type Ask = (args: readonly string[]) => Promise<readonly string[] | Failed>;
 
 /** What is started for a turn: the program itself, or something else that it would start. */
 export interface Started {
   readonly file: string;
   readonly args: readonly string[];
-  readonly env?: Environment;
+  readonly env?: Variables;
 }
 
 /** How and where the program is run. */
@@ -27,9 +28,9 @@ export interface CliOptions {
   /** Before ours. */
   readonly args: readonly string[];
   /** The daemon's environment, of which the program gets the harmless part. */
-  readonly env: Environment;
+  readonly env: Variables;
   /** Given to the program as it is. */
-  readonly extraEnv: Environment;
+  readonly extraEnv: Variables;
   /** In a sandbox. */
   readonly confined: boolean;
 }
@@ -41,14 +42,16 @@ export interface CliProgram {
   readonly filesInWorkspace: boolean;
   /** Lays out the files that it reads in a turn; returns what puts back what was there. */
   files(turn: Turn): () => void;
-  /** For itself in a sandbox; what the configuration sets goes first. */
-  readonly env: Environment;
+  /** What it finds in its environment besides; the configuration may set it otherwise. */
+  env(turn: Turn): Variables;
   /** What it needs in a sandbox. */
   needs(turn: Turn): Needs;
-  /** Makes a session, which is stored before its first turn starts. Without it, a `session` event tells the session. */
-  readonly createSession?: { readonly args: readonly string[]; read(lines: readonly string[]): string | null };
-  /** The command line of a turn. */
+  /** Makes or chooses the session of an agent, which is stored before its first turn starts. Without it, a `session` event tells it. */
+  newSession?(ask: Ask): Promise<string | Failed>;
+  /** The command line of a turn. A session that is not the turn's own is new. */
   args(turn: Turn, session: string | null): readonly string[];
+  /** What it reads on stdin, which is closed after it. */
+  input(turn: Turn): string;
   /** Made for each turn: what a line says may depend on lines before it. */
   parser(turn: Turn): (line: string) => readonly Said[];
   /** The tools that it has beside ours, where their number is limited: as far as they are known, and by asking their servers. */
@@ -101,20 +104,22 @@ export function cliProvider(options: CliOptions, cli: CliProgram): Provider {
 
 async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): AsyncGenerator<ProviderEvent> {
   let { session } = turn;
-  if (session === null && cli.createSession) {
-    const made = await createSession(options, cli, turn);
+  if (session === null && cli.newSession) {
+    const made = await cli.newSession((args) => ask(options, cli, turn, args));
     if (typeof made !== 'string') return yield made;
     session = made;
     yield { type: 'session', session };
   }
   const command = await confine(options, cli, turn, ours(options, cli.args(turn, session)));
-  const { timeoutMs, signal, onSpawn } = turn;
+  const { timeoutMs, signal, launch } = turn;
+  const { onSpawn } = launch;
+  const input = cli.input(turn);
   const parse = cli.parser(turn);
   let final: Final | null = null;
   let unfinished = '';
   let oversized = 0;
   const begun = new Set<string>();
-  for await (const output of runProcess({ command, input: '', timeoutMs, signal, onSpawn, maxLineBytes })) {
+  for await (const output of runProcess({ command, input, timeoutMs, signal, onSpawn, maxLineBytes })) {
     if (output.type === 'end') {
       if (unfinished) yield { type: 'text', text: cleanText(unfinished) };
       return yield explained(conclude(output, final, oversized), output);
@@ -122,6 +127,7 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
     if (output.type === 'oversized') oversized++;
     if (output.type !== 'line' || final) continue;
     for (const said of parse(output.text)) {
+      if (final) break;
       switch (said.type) {
         case 'session':
           if (session !== null && said.session !== session) return yield unknownSession(cli, session);
@@ -143,7 +149,7 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
           yield said;
           break;
         case 'stop':
-          return yield { type: 'error', kind: 'invalid_request', message: said.message };
+          return yield said.failure;
         case 'done':
         case 'error':
           if (said.type === 'done') unfinished = '';
@@ -159,24 +165,22 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
 
 /** A program of the turn in its place. */
 function confine(options: CliOptions, cli: CliProgram, turn: Turn, started: Started): Promise<Command> {
-  const own = options.confined ? cli.env : {};
-  const env = { ...own, ...turnEnvironment(turn, options.env, options.extraEnv), ...started.env };
+  const env = { ...cli.env(turn), ...turnEnvironment(turn, options.env, options.extraEnv), ...started.env };
   const command = { file: started.file, args: started.args, cwd: turn.workspace, env };
-  if (!options.confined) return turn.confine(command);
+  if (!options.confined) return turn.launch.confine(command);
   // A server of the workspace is named in a file that agents can write.
   const installed = started.file === options.command;
-  return turn.confine(command, { ...cli.needs(turn), installed });
+  return turn.launch.confine(command, { ...cli.needs(turn), installed });
 }
 
 function ours({ command, args }: CliOptions, more: readonly string[]): Started {
   return { file: command, args: [...args, ...more] };
 }
 
-async function createSession(options: CliOptions, cli: CliProgram, turn: Turn): Promise<string | Failed> {
-  const { args = [], read = () => null } = cli.createSession ?? {};
-  const { lines, end } = await runAside(await confine(options, cli, turn, ours(options, args)), turn, turn.onSpawn);
-  if (end.reason !== 'exit' || end.exitCode !== 0) return explained(processFailure(end), end);
-  return read(lines) ?? failed(`${cli.about.name} ${args.join(' ')} did not answer the id of a session.`);
+async function ask(options: CliOptions, cli: CliProgram, turn: Turn, args: readonly string[]): ReturnType<Ask> {
+  const command = await confine(options, cli, turn, ours(options, args));
+  const { lines, end } = await runAside(command, turn, turn.launch.onSpawn);
+  return end.reason === 'exit' && end.exitCode === 0 ? lines : explained(processFailure(end), end);
 }
 
 /** On the machine itself, because nothing of an agent's is in it. */
@@ -196,7 +200,7 @@ async function checkVersion(options: CliOptions, { about }: CliProgram, turn: Tu
 async function checkTools(options: CliOptions, cli: CliProgram, turn: Turn): Promise<void> {
   const { name, maxTools, toolServers } = cli.about;
   if (maxTools === undefined) return;
-  const own = await turn.countTools();
+  const own = await turn.launch.countTools();
   const others = await cli.otherTools?.ask(turn, (server) => confine(options, cli, turn, server));
   const tools = own + (others ?? 0);
   if (tools <= maxTools) return;
@@ -204,7 +208,7 @@ async function checkTools(options: CliOptions, cli: CliProgram, turn: Turn): Pro
   throw new SubstratError('cap_reached', message);
 }
 
-async function runAside(command: Command, { timeoutMs, signal }: Turn, onSpawn: Turn['onSpawn']) {
+async function runAside(command: Command, { timeoutMs, signal }: Turn, onSpawn: Launch['onSpawn']) {
   const lines: string[] = [];
   const limits = { timeoutMs: Math.min(timeoutMs, ASIDE_MS), maxOutputBytes: maxLineBytes };
   for await (const output of runProcess({ command, input: '', signal, onSpawn, ...limits })) {

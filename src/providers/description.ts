@@ -1,6 +1,5 @@
 import type * as z from 'zod';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../core/environment.ts';
 
 /**
  * What is known of a provider before it runs anything: for the check of the configuration, `--help` and `doctor`. It is

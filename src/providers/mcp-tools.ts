@@ -17,7 +17,7 @@ const answer = z.object({
 });
 
 /** Starts an MCP server over stdio and asks how many tools it has; null when it does not say. */
-export async function countTools(command: Command, turn: Pick<Turn, 'signal' | 'onSpawn'>): Promise<number | null> {
+export async function countTools(command: Command, { signal, launch }: Turn): Promise<number | null> {
   const input = new PassThrough();
   const send = (message: object) => input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   const clientInfo = { name: 'substrat', version: '1' };
@@ -25,7 +25,7 @@ export async function countTools(command: Command, turn: Pick<Turn, 'signal' | '
   send({ id: INITIALIZE, method: 'initialize', params });
   const limits = { timeoutMs: PATIENCE_MS, maxLineBytes, maxOutputBytes: maxLineBytes };
   let count = 0;
-  for await (const output of runProcess({ command, input, signal: turn.signal, onSpawn: turn.onSpawn, ...limits })) {
+  for await (const output of runProcess({ command, input, signal, onSpawn: launch.onSpawn, ...limits })) {
     const said = output.type === 'line' ? parse(output.text) : null;
     if (!said) continue;
     count += said.result.tools.length;

@@ -6,7 +6,7 @@ import { test as base, describe, expect } from 'vitest';
 import { startDaemon } from '../../test/helpers/daemon.ts';
 import { watchLiveBytes } from '../../test/helpers/live-bytes.ts';
 import { processesOf } from '../../test/helpers/run-processes.ts';
-import type { Provider, ProviderEvent, Turn } from './provider.ts';
+import type { Launch, Provider, ProviderEvent, Turn } from './provider.ts';
 
 /** What `test/fixtures/scenarios.mjs` can play in any provider's dialect. */
 export type Scenario =
@@ -35,7 +35,10 @@ export interface ProviderSubject {
   settings(scenario: Scenario): string;
 }
 
-type Run = (scenario: Scenario, changes?: Partial<Turn>) => Promise<ProviderEvent[]>;
+/** Of a turn or of what its process needs. */
+export type Changes = Partial<Turn & Launch>;
+
+type Run = (scenario: Scenario, changes?: Changes) => Promise<ProviderEvent[]>;
 
 /** What holds for every provider, whatever its program does. */
 export function testProvider({ name, playing, running, settings }: ProviderSubject): void {
@@ -43,12 +46,12 @@ export function testProvider({ name, playing, running, settings }: ProviderSubje
     // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures that a fixture needs.
     turn: async ({}, use) => {
       const turn = makeTurn(await mkdtemp(join(tmpdir(), 'provider-')));
-      await writeFile(turn.mcpConfig, '{"mcpServers":{}}');
+      await writeFile(turn.launch.mcpConfig, '{"mcpServers":{}}');
       await use(turn);
       await rm(turn.workspace, { recursive: true });
       expect(processesOf(turn.runId)).toEqual([]);
     },
-    run: ({ turn }, use) => use((scenario, changes) => collect(playing(scenario).runTurn({ ...turn, ...changes }))),
+    run: ({ turn }, use) => use((scenario, changes) => collect(playing(scenario).runTurn(changed(turn, changes)))),
   });
 
   describe.concurrent(`provider ${name} in a daemon`, () => {
@@ -196,21 +199,31 @@ export function makeTurn(workspace: string): Turn {
     agentId: randomUUID(),
     name: 'tester',
     model: null,
-    program: null,
     workspace,
-    home: join(workspace, 'home'),
     instructions: 'Be brief.',
     prompt: 'Say hello.',
     session: null,
     messages: [],
     journal: [],
-    mcpConfig: join(workspace, 'mcp.json'),
-    countTools: async () => 7,
     timeoutMs: 15_000,
     signal: new AbortController().signal,
-    confine: async (command) => command,
-    onSpawn: async () => undefined,
+    tools: async () => [],
+    launch: {
+      program: null,
+      home: join(workspace, 'home'),
+      mcpConfig: join(workspace, 'mcp.json'),
+      countTools: async () => 7,
+      confine: async (command) => command,
+      onSpawn: async () => undefined,
+    },
   };
+}
+
+export function changed(turn: Turn, changes: Changes = {}): Turn {
+  const isOfLaunch = ([key]: [string, unknown]) => Object.hasOwn(turn.launch, key);
+  const entries = Object.entries(changes);
+  const launch = { ...turn.launch, ...Object.fromEntries(entries.filter(isOfLaunch)) };
+  return { ...turn, ...Object.fromEntries(entries.filter((entry) => !isOfLaunch(entry))), launch };
 }
 
 export async function collect(stream: AsyncIterable<ProviderEvent>): Promise<ProviderEvent[]> {

@@ -1,3 +1,4 @@
+import type { BoundTool } from '../core/bound-tool.ts';
 import type { Command, Needs } from '../core/command.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
@@ -42,29 +43,37 @@ export type ProviderEvent =
       readonly retryAfterMs?: number;
     };
 
-/** One turn of one agent, everything a provider needs to execute it. */
+/** One turn of one agent: what it is, however it is executed. */
 export interface Turn {
   readonly runId: string;
   readonly agentId: string;
   readonly name: string;
   readonly model: string | null;
-  /** The agent's own program, for providers that run one. */
-  readonly program: string | null;
   readonly workspace: string;
-  /** The agent's own, which is `HOME` inside a sandbox. */
-  readonly home: string;
   /** System prompt: instructions and guidance. */
   readonly instructions: string;
   readonly prompt: string;
   readonly session: string | null;
   readonly messages: readonly CarriedMessage[];
   readonly journal: readonly JournalEntry[];
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** The agent's tools, for a provider that runs in this process. Their calls act for this turn and record themselves. */
+  readonly tools: () => Promise<readonly BoundTool[]>;
+  /** For a provider that starts a program. */
+  readonly launch: Launch;
+}
+
+/** What a turn needs that is a process. */
+export interface Launch {
+  /** The agent's own program, for providers that run one. */
+  readonly program: string | null;
+  /** The agent's own, which is `HOME` inside a sandbox. */
+  readonly home: string;
   /** Path of the agent's `mcp.json`. */
   readonly mcpConfig: string;
   /** How many tools it finds there. */
   readonly countTools: () => Promise<number>;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
   /** Wraps the command for the sandbox, with what the provider needs in it. */
   readonly confine: (command: Command, needs?: Needs) => Promise<Command>;
   /** Called with the process group before the program gets its first input; a rejection ends the turn. */

@@ -1,6 +1,6 @@
 import type { Agent } from '../core/agent.ts';
-import { shorten } from '../core/agent.ts';
 import type { Run } from '../core/run.ts';
+import { shorten } from '../core/text.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type Correspondence, failRun } from './endings.ts';
 import { pauseAgent } from './pause.ts';

@@ -1,8 +1,8 @@
 import type { Agent } from '../core/agent.ts';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { delayBefore, type FailureKind, retryRules } from '../core/failure.ts';
 import type { Run, StopReason } from '../core/run.ts';
+import { shorten } from '../core/text.ts';
 import type { Tx } from '../store/store.ts';
 import type { Attempt } from './attempt.ts';
 import { inject } from './start.ts';

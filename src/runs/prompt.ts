@@ -1,11 +1,11 @@
 import type { Agent } from '../core/agent.ts';
-import { shorten } from '../core/agent.ts';
 import type { Channel } from '../core/channel.ts';
 import { escapeHeaders, escapeSection, quote, renderMessage } from '../core/header.ts';
 import { toLine } from '../core/line.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
 import { isInScope } from '../core/scope.ts';
+import { shorten } from '../core/text.ts';
 import type { BlockView } from '../store/store.ts';
 
 /** How much of a lost conversation is told, in characters, and how much of each text in it. */

@@ -5,7 +5,7 @@ import type { PersonaPrompt } from '../core/persona.ts';
 import type { Run } from '../core/run.ts';
 import { cleanText } from '../core/text.ts';
 import { errorCode, inSpan, under } from '../core/tracing.ts';
-import type { Provider, ProviderEvent, Turn } from '../providers/provider.ts';
+import type { Launch, Provider, ProviderEvent, Turn } from '../providers/provider.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type Attempt, advance, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun, type Failure, failAttempt } from './endings.ts';
@@ -41,10 +41,8 @@ export interface Prices {
 
 /** What an attempt works through while it lives. */
 export interface Door {
-  readonly mcpConfig: string;
-  readonly countTools: Turn['countTools'];
-  readonly home: string;
-  readonly confine: Turn['confine'];
+  readonly tools: Turn['tools'];
+  readonly launch: Omit<Launch, 'program' | 'onSpawn'>;
   close(): Promise<void>;
 }
 
@@ -119,7 +117,7 @@ async function instruct(deps: TurnDependencies, started: Started, signal: AbortS
 async function execute(
   deps: TurnDependencies,
   { attempt, agent, messages, journal, instructions, prompt }: Started & { readonly instructions: string },
-  { mcpConfig, countTools, home, confine }: Door,
+  { tools, launch }: Door,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const provider = deps.provider(agent.provider);
@@ -134,21 +132,21 @@ async function execute(
     agentId: agent.id,
     name: agent.name,
     model: agent.model,
-    program: agent.program,
     workspace: agent.workspace,
-    home,
     session: agent.session,
     instructions,
     prompt,
     messages,
     journal,
-    mcpConfig,
-    countTools,
     timeoutMs: deps.turnTimeoutMs,
     signal,
-    confine,
-    onSpawn: async ({ pid, startedAt }) => {
-      await write((tx) => tx.runs.setRunProcess({ id: attempt.runId, pid, startedAt }));
+    tools,
+    launch: {
+      ...launch,
+      program: agent.program,
+      onSpawn: async ({ pid, startedAt }) => {
+        await write((tx) => tx.runs.setRunProcess({ id: attempt.runId, pid, startedAt }));
+      },
     },
   });
   const keep = createKeeper(attempt);

@@ -205,7 +205,10 @@ export class Scheduler {
     this.#renewal ??= setInterval(() => void this.renewLeases(), this.#options.leaseMs / 3);
   }
 
-  /** Keeps the claims of the turns under way, and ends those that were fenced by another process. */
+  /**
+   * Keeps the claims of the turns under way, and ends those that were fenced by another process. A renewal that could not be stored
+   * is harmless: two more come before the lease is over, and a run whose lease is lost is tried again.
+   */
   async renewLeases(): Promise<void> {
     const { store, clock, leaseMs, nodeId, log } = this.#options;
     try {

@@ -1,6 +1,6 @@
 import type { Agent } from '../core/agent.ts';
-import { shorten } from '../core/agent.ts';
 import type { Run } from '../core/run.ts';
+import { shorten } from '../core/text.ts';
 import type { Span, Tracer } from '../core/tracing.ts';
 import type { DeliveryView, Tx } from '../store/store.ts';
 

@@ -1,9 +1,10 @@
 import type { Agent } from '../core/agent.ts';
-import { shorten, USER, USER_ID } from '../core/agent.ts';
+import { USER, USER_ID } from '../core/agent.ts';
 import type { Channel } from '../core/channel.ts';
 import { answersBroadcasts, type Carried, chooseCarried } from '../core/delivery.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry, Run, RunRecord } from '../core/run.ts';
+import { shorten } from '../core/text.ts';
 import type { BlockView, DeliveryView, Tx } from '../store/store.ts';
 import { type Attempt, advance, createAttempt, type Progress, record, scopeNow } from './attempt.ts';
 import {
@@ -145,7 +146,7 @@ export async function previewPrompt(tx: Tx, agent: Agent, persona: PersonaPrompt
     ...delivery,
     size: delivery.text.length,
   }));
-  const { messages } = await withContext(tx, agent, withinReason(chooseCarried(pending)).deliveries);
+  const { messages } = await withContext(tx, agent, cutCarried(chooseCarried(pending)).deliveries);
   const conversation = agent.lostSession ? await conversationOf(tx, agent.id) : [];
   const text = buildPrompt({ conversation, messages, journal: [] });
   return text === '' ? sections : [...sections, { name: 'messages', text }];
@@ -155,9 +156,9 @@ export async function previewPrompt(tx: Tx, agent: Agent, persona: PersonaPrompt
 export async function inject(tx: Tx, run: Run, purse: Purse | null = null): Promise<readonly DeliveryView[]> {
   const pending = await tx.deliveries.listPendingSizes({ agentId: run.agentId, limit: MAX_CARRIED });
   const payable = purse ? await payableOf(tx, run, pending, purse) : pending;
-  const { serves, deliveries: chosen } = withinReason(chooseCarried(payable));
+  const { serves, deliveries: chosen } = cutCarried(chooseCarried(payable));
   for (const { messageId } of chosen) {
-    await tx.deliveries.injectDelivery({ messageId, agentId: run.agentId, runId: run.id });
+    await tx.deliveries.injectDelivery({ messageId: messageId, agentId: run.agentId, runId: run.id });
   }
   const deliveries = await tx.deliveries.listCarried({ runId: run.id });
   const trigger = deliveries.find((delivery) => delivery.deliveryKind !== 'news') ?? deliveries[0];
@@ -185,7 +186,7 @@ function readable(sizes: readonly { readonly size: number }[]): number {
 type Sized = Pick<DeliveryView, 'deliveryKind'> & { readonly size: number };
 
 /** The one that starts the run, and the others in order until there are enough; the rest stays pending. */
-function withinReason<T extends Sized>(chosen: Carried<T>): Carried<T> {
+function cutCarried<T extends Sized>(chosen: Carried<T>): Carried<T> {
   const first = chosen.deliveries.find((delivery) => delivery.deliveryKind !== 'news') ?? chosen.deliveries[0];
   let size = 0;
   const deliveries = chosen.deliveries.filter((delivery) => {

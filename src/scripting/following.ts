@@ -72,7 +72,7 @@ export async function follow<Entry extends { readonly name: string; readonly pat
         if (problem !== broken) report(problem);
         broken = problem;
       }
-      if (await loadAll()) for (const listener of listeners) tell(listener);
+      if (await loadAll()) for (const listener of listeners) callListener(listener);
     });
     // What fails once is tried again at the next change.
     reloading = reloading.catch((error: unknown) => report(`The files could not be read again: ${messageOf(error)}`));
@@ -80,7 +80,7 @@ export async function follow<Entry extends { readonly name: string; readonly pat
   }
 
   /** One that fails keeps no other from hearing, nor the files from being followed. */
-  function tell(listener: () => void): void {
+  function callListener(listener: () => void): void {
     try {
       listener();
     } catch (error) {

@@ -2,7 +2,7 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { LuaWasm } from 'wasmoon';
 import { createOperations } from './operations.ts';
 import { prelude } from './prelude.ts';
-import type { FromThread, Job, Outcome, ThreadData } from './protocol.ts';
+import type { FromThread, Outcome, ScriptJob, ThreadData } from './protocol.ts';
 import { createValues, Refused } from './values.ts';
 
 const LIBRARIES = ['string', 'table', 'math', 'utf8', 'coroutine'] as const;
@@ -12,7 +12,7 @@ const MAX_MESSAGE = 4_000;
 
 interface Machine {
   /** `spent` asks for a fresh thread. */
-  run(job: Job): { readonly outcome: Outcome; readonly spent: boolean };
+  run(job: ScriptJob): { readonly outcome: Outcome; readonly spent: boolean };
 }
 
 /** One Lua at a time, a new one for each job. The library's engine is left aside: it hands proxies of our objects to scripts. */
@@ -72,7 +72,7 @@ export function createMachine(
 
   return { run };
 
-  function run(job: Job) {
+  function run(job: ScriptJob) {
     used = 0;
     starved = false;
     mostBytes = job.script.resultBytes ?? resultBytes;
@@ -148,7 +148,7 @@ export function createMachine(
   }
 }
 
-function jobTable({ script: { source, name, global }, call }: Job) {
+function jobTable({ script: { source, name, global }, call }: ScriptJob) {
   const shared = { source, name, global };
   if (call === null) return shared;
   const { method, args, context, config } = call;

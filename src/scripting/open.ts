@@ -1,4 +1,5 @@
 import { dirname, relative } from 'node:path';
+import type { Environment } from '../core/environment.ts';
 import { SubstratError } from '../core/errors.ts';
 import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
 import type { Script } from './scripting.ts';
@@ -11,8 +12,6 @@ export interface ScriptEntry {
   readonly env: readonly string[];
   readonly network: readonly string[] | null;
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** How the file of a script is read: from the disk, or from what was trusted. */
 export type ReadScript = (path: string) => Promise<string>;

@@ -4,7 +4,7 @@ import { resolve, sep } from 'node:path';
 import { parseBounded } from '../core/json-bounds.ts';
 import { readRegularFile, UnreadableFile } from '../core/regular-file.ts';
 import type { HttpAnswer } from './requests.ts';
-import type { LogLevel, Script } from './scripting.ts';
+import type { LogLevel, Script } from './script.ts';
 import { Refused } from './values.ts';
 
 /** The arguments of one host call, copied only as far as they are used. */

@@ -1,6 +1,11 @@
+import { Worker } from 'node:worker_threads';
 import { SubstratError } from '../core/errors.ts';
-import type { Script, ScriptCall, Scripting } from './scripting.ts';
-import { startThread, type Thread } from './thread.ts';
+import type { Failure, Job } from '../core/thread.ts';
+import { createThreadPool } from '../core/thread-pool.ts';
+import { consult } from './context.ts';
+import type { FromThread, Outcome, ScriptJob, ThreadData } from './protocol.ts';
+import { request } from './requests.ts';
+import type { Script, ScriptCall, Scripting } from './script.ts';
 
 export interface PoolOptions {
   /** How many scripts run at once. */
@@ -11,121 +16,118 @@ export interface PoolOptions {
   readonly resultBytes: number;
 }
 
-interface Waiting {
-  begin(thread: Thread): void;
-  refuse(): void;
+interface LuaThread {
+  readonly worker: Worker;
+  readonly signal: ThreadData['signal'];
 }
 
 const PATIENCE_MS = 40;
+const WORKER = new URL(`./worker${import.meta.filename.slice(-3)}`, import.meta.url);
 
-/** Threads, started when they are first needed and used again while they are small. A script's limit counts from its request. */
+/** Threads of Lua. While a script asks for something its thread sleeps, so what it asks for is done here. */
 export function createPool({ threads, warm, ...limits }: PoolOptions): Scripting {
-  const idle: Thread[] = [];
-  const all = new Set<Thread>();
-  const queue: Waiting[] = [];
-  let closed = false;
-  let growing: NodeJS.Timeout | null = null;
-  /** When a script was last begun. */
-  let moved = 0;
-
-  const start = () => {
-    const thread = startThread(limits);
-    all.add(thread);
-    return thread;
-  };
-
-  const next = () => {
-    if (queue.length === 0 || closed) return;
-    const thread = takeIdle() ?? (all.size === 0 ? start() : null);
-    if (thread === null) return growLater();
-    moved = performance.now();
-    queue.shift()?.begin(thread);
-    if (queue.length > 0) next();
-  };
-
-  /** To start a thread costs more than most scripts: another one is worth it only when those that are there are stuck. */
-  const growLater = () => {
-    growing ??= setTimeout(() => {
-      growing = null;
-      if (queue.length === 0 || closed) return;
-      const stuck = performance.now() - moved >= PATIENCE_MS && [...all].every((thread) => thread.ready);
-      if (stuck && all.size < threads) idle.push(start());
-      next();
-    }, PATIENCE_MS);
-  };
-
-  const takeIdle = () => {
-    for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) {
-      if (thread.usable) return thread;
-      drop(thread);
-    }
-    return null;
-  };
-
-  const release = (thread: Thread) => {
-    if (thread.usable && !closed && idle.length < warm) idle.push(thread);
-    else drop(thread);
-    if (queue.length > 0) next();
-    // What a bad script broke is made good before the next one comes.
-    else warmUp();
-  };
-
+  const pool = createThreadPool({
+    start: () => startLua(limits),
+    threads,
+    warm,
+    patienceMs: PATIENCE_MS,
+    limitFrom: 'request',
+    memoryBytes: null,
+  });
   const warmUp = () => {
-    if (!closed && all.size === 0 && warm > 0) idle.push(start());
+    if (warm > 0) pool.warmUp();
   };
-
-  const drop = (thread: Thread) => {
-    all.delete(thread);
-    void thread.stop();
-  };
-
-  const run = (script: Script, call: ScriptCall | null) => {
-    if (closed) throw ending();
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    let running: Thread | null = null;
-    const waiting: Waiting = {
-      begin(thread) {
-        running = thread;
-        void thread.run(script, call).then(resolve, reject).finally(finish);
-      },
-      refuse: () => reject(ending()),
-    };
-    const finish = () => {
-      clearTimeout(timer);
-      const thread = running;
-      running = null;
-      if (thread !== null) release(thread);
-    };
-    const timer = setTimeout(() => {
-      const place = queue.indexOf(waiting);
-      if (place >= 0) queue.splice(place, 1);
-      reject(tooLong(script, place >= 0));
-      if (running !== null) drop(running);
-      finish();
-    }, script.timeoutMs);
-    queue.push(waiting);
-    next();
-    return promise;
-  };
-
   return {
-    run: async (script, call) => run(script, call),
-    warmUp,
-    async close() {
-      closed = true;
-      if (growing !== null) clearTimeout(growing);
-      for (const waiting of queue.splice(0)) waiting.refuse();
-      await Promise.all([...all].map((thread) => thread.stop()));
+    async run(script, call) {
+      const abort = new AbortController();
+      try {
+        return await pool.run(toJob(script, call, abort.signal));
+      } finally {
+        abort.abort();
+        // What a bad script broke is made good before the next one comes.
+        warmUp();
+      }
     },
+    warmUp,
+    close: () => pool.close(),
   };
 }
 
-function tooLong({ name, timeoutMs }: Script, waited: boolean): SubstratError {
-  const limit = `its ${timeoutMs / 1_000} s`;
-  const what = waited ? `was not begun within ${limit}: other scripts had every thread` : `took longer than ${limit}`;
-  return new SubstratError('timeout', `${name} ${what}.`);
+function startLua(limits: Omit<ThreadData, 'signal'>): LuaThread {
+  const signal = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(WORKER, {
+    workerData: { signal, ...limits } satisfies ThreadData,
+    env: {},
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8 },
+  });
+  return { worker, signal };
 }
 
-function ending(): SubstratError {
-  return new SubstratError('not_running', 'No script is begun any more: the program is ending.');
+function toJob(script: Script, call: ScriptCall | null, abort: AbortSignal): Job<LuaThread, unknown> {
+  return {
+    message: toMessage(script, call),
+    timeoutMs: script.timeoutMs,
+    receive(received, thread) {
+      const message = received as FromThread;
+      if (message.type === 'ask') {
+        const { operation, args } = message;
+        const asked =
+          operation === 'http' ? request(args, script.network, abort) : consult(call?.knowledge, operation, args);
+        void asked.then(
+          (value) => reply(thread, { ok: true, value }),
+          (error: unknown) =>
+            reply(thread, { ok: false, message: error instanceof Error ? error.message : String(error) }),
+        );
+      } else if (message.type === 'log') call?.log?.(message.level, message.message);
+      if (message.type !== 'done') return null;
+      const { outcome, spent } = message;
+      return outcome.ok ? { value: outcome.value, spent } : { error: scriptError(outcome.message), spent };
+    },
+    toError: (failure, cause) => toError(script, failure, cause),
+  };
+}
+
+function toMessage(script: Script, call: ScriptCall | null): ScriptJob {
+  if (call === null) return { script, call };
+  const { method, args, context } = call;
+  return { script, call: { method, args, context: context !== undefined, config: context?.config ?? null } };
+}
+
+function reply({ worker, signal }: LuaThread, outcome: Outcome): void {
+  try {
+    worker.postMessage(outcome);
+  } catch (error) {
+    worker.postMessage({ ok: false, message: unsent(error as Error) } satisfies Outcome);
+  }
+  Atomics.store(signal, 0, 1);
+  Atomics.notify(signal, 0);
+}
+
+function toError({ name, timeoutMs }: Script, failure: Failure, cause: Error | null): SubstratError {
+  const limit = `its ${timeoutMs / 1_000} s`;
+  switch (failure) {
+    case 'closed':
+      return new SubstratError('not_running', 'No script is begun any more: the program is ending.');
+    case 'not begun':
+      return new SubstratError('timeout', `${name} was not begun within ${limit}: other scripts had every thread.`);
+    case 'too long':
+      return new SubstratError('timeout', `${name} took longer than ${limit}.`);
+    case 'not sent':
+      return scriptError(unsent(cause));
+    case 'crashed':
+    case 'too large':
+      return scriptError(`the script broke its thread (${cause?.message ?? failure})`);
+    case 'ended':
+      return scriptError('the thread of the script has ended');
+  }
+}
+
+/** What cannot be copied into the thread, such as what is nested without end, is the one's who gave it. */
+function unsent(error: Error | null): string {
+  return `what it was given cannot be handed over (${error?.message})`;
+}
+
+function scriptError(message: string): SubstratError {
+  return new SubstratError('script_error', message);
 }

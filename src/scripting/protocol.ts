@@ -1,4 +1,4 @@
-import type { LogLevel, Script } from './scripting.ts';
+import type { LogLevel, Script } from './script.ts';
 
 /** What a thread is started with. */
 export interface ThreadData {
@@ -8,7 +8,7 @@ export interface ThreadData {
   readonly resultBytes: number;
 }
 
-export interface Job {
+export interface ScriptJob {
   readonly script: Script;
   readonly call: {
     readonly method: string;

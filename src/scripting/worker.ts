@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createMachine } from './machine.ts';
-import type { FromThread, Job, ThreadData } from './protocol.ts';
+import type { FromThread, ScriptJob, ThreadData } from './protocol.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('This file is the body of a thread.');
@@ -11,5 +11,5 @@ const { LuaFactory } = createRequire(import.meta.url)('wasmoon') as typeof impor
 const machine = createMachine(await new LuaFactory().getLuaModule(), workerData as ThreadData, port);
 const say = (message: FromThread) => port.postMessage(message);
 
-port.on('message', (job: Job) => say({ type: 'done', ...machine.run(job) }));
+port.on('message', (job: ScriptJob) => say({ type: 'done', ...machine.run(job) }));
 say({ type: 'ready' });

@@ -70,8 +70,9 @@ export class StoreFile {
   async #look(): Promise<void> {
     const found = (await this.#findLost()) ?? (await this.#findShort().catch(() => null));
     if (found === null && this.#kind === 'truncated') return; // what is gone does not come back
-    if (found?.kind === this.#kind) return;
-    this.#kind = found?.kind ?? null;
+    const kind = found?.kind ?? null;
+    if (kind === this.#kind) return;
+    this.#kind = kind;
     this.problem =
       found &&
       `The store file ${found.file} was ${found.kind} while the daemon runs. Nothing is written any more. Stop the daemon, then put the file back or restore a backup.`;

@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Agent } from '../core/agent.ts';
 import { isInScope } from '../core/scope.ts';
 import { within } from '../core/tracing.ts';
-import type { Workspace } from '../core/workspace.ts';
 import { type Attempt, advance, record, stepOf } from '../runs/attempt.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 import { findTool } from './catalog.ts';
 import { callCustom } from './custom-call.ts';
-import type { RateLimiter } from './rate.ts';
+import type { CallResult, ToolDependencies } from './dependencies.ts';
 import {
   type Call,
   callEntry,
@@ -15,32 +14,17 @@ import {
   callsMade,
   checkScope,
   countNews,
-  describe,
   NotInScope,
   parseInput,
   refuse,
   refuseEarly,
+  reportError,
   returnEntry,
   tooMany,
 } from './recorded.ts';
-import type { Tool, ToolOutcome, ToolSettings } from './tool.ts';
+import type { Tool, ToolOutcome } from './tool.ts';
 
-export interface ToolDependencies {
-  readonly store: Store;
-  readonly clock: () => number;
-  readonly settings: ToolSettings;
-  readonly limiter: RateLimiter;
-  readonly onAgentCreated: (agent: Agent) => Promise<void>;
-  readonly onWorkspaceChanged: (workspace: Workspace) => Promise<void>;
-  readonly log: { error(details: object, message: string): void };
-}
-
-export interface CallResult {
-  readonly result: Readonly<Record<string, unknown>>;
-  readonly isError: boolean;
-  /** How many messages wait in the inbox of the caller. */
-  readonly news: number;
-}
+export type { CallResult, ToolDependencies } from './dependencies.ts';
 
 /** One program that calls for an attempt; several can share an external agent's. */
 export interface Connection {
@@ -111,9 +95,9 @@ async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall)
     if (outcome.settled) call.connection.given.delete(outcome.settled);
     if (outcome.reply && call.wait === null) deps.limiter.giveBack(agentId);
     // It is there, whatever happens now; its directory is made again before its first run.
-    if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error: unknown) => describe(deps, error));
+    if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error: unknown) => reportError(deps, error));
     if (outcome.workspace)
-      await deps.onWorkspaceChanged(outcome.workspace).catch((error: unknown) => describe(deps, error));
+      await deps.onWorkspaceChanged(outcome.workspace).catch((error: unknown) => reportError(deps, error));
     return { result: outcome.result, isError: false, news };
   } catch (error) {
     await undo();

@@ -1,6 +1,6 @@
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { isInScope, type Scope } from '../core/scope.ts';
+import { shorten } from '../core/text.ts';
 import { doNothing, reactToMessage, readChannel } from './channel.ts';
 import { inspectAgent } from './inspect.ts';
 import { getTool, searchTool, sourcesTool } from './knowledge.ts';

@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import { shorten } from '../core/agent.ts';
 import type { Channel } from '../core/channel.ts';
 import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
 import { SubstratError } from '../core/errors.ts';
+import { shorten, takeFitting } from '../core/text.ts';
 import { resolveChannel } from '../messaging/channels.ts';
 import { react, tally } from '../messaging/reactions.ts';
 import { declineServed } from '../messaging/replies.ts';
-import type { MessageView, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 import { defineTool, referenceField } from './tool.ts';
 
 /** One answer of `read_channel` holds about this many characters; `before` leads to the rest. */
@@ -61,7 +61,7 @@ export const readChannel = defineTool({
       thread === undefined
         ? await tx.messages.listChannelMessages({ channelId: channel.id, ...page })
         : await tx.messages.listThreadMessages({ id: await beginningOf(tx, channel, thread), ...page });
-    const messages = withinReason(rows).reverse();
+    const messages = takeFitting(rows, ({ text }) => text, READ_CHARACTERS).reverse();
     const reactions = await tx.messages.listReactions({ messageIds: messages.map(({ id }) => id) });
     return {
       result: {
@@ -91,13 +91,4 @@ async function messageIn(tx: Tx, channel: Channel, id: string) {
   const message = await tx.messages.getMessage({ id });
   if (message?.channelId === channel.id) return message;
   throw new SubstratError('not_found', `There is no message ${shorten(id)} in ${channel.id}.`);
-}
-
-/** From the newest on; never nothing where something is. */
-function withinReason(rows: readonly MessageView[]): MessageView[] {
-  let room = READ_CHARACTERS;
-  return rows.filter(({ text }, i) => {
-    room -= text.length;
-    return i === 0 || room >= 0;
-  });
 }

@@ -1,8 +1,8 @@
 import { SubstratError } from '../core/errors.ts';
 import { type Attempt, advance, record } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
-import type { CallResult, ToolDependencies } from './call.ts';
 import type { CustomTool } from './custom.ts';
+import type { CallResult, ToolDependencies } from './dependencies.ts';
 import {
   type Call,
   callEntry,
@@ -58,7 +58,7 @@ export async function callCustom(
     attempt.limited = false;
     if (begun.repeated) return begun.repeated;
     started = true;
-    const result = withinReason(await tool.call(input));
+    const result = cutResult(await tool.call(input));
     const ended = await deps.store.write(async (tx) => {
       await tx.runs.holdRun(attempt);
       const entry = returnEntry(call, { key, result, effect: true });
@@ -88,7 +88,7 @@ function unknownOutcome(name: string): SubstratError {
   );
 }
 
-function withinReason(value: unknown): Readonly<Record<string, unknown>> {
+function cutResult(value: unknown): Readonly<Record<string, unknown>> {
   const text = JSON.stringify(value) ?? 'null';
   if (text.length <= MOST_CHARACTERS) return { result: value };
   return { result: `${text.slice(0, MOST_CHARACTERS)}…`, truncated: true };

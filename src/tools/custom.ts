@@ -1,12 +1,14 @@
 import * as z from 'zod';
 import type { Config } from '../config/config.ts';
-import { keyOf, shorten } from '../core/agent.ts';
+import { keyOf } from '../core/agent.ts';
 import { type KnowledgeContext, knowledgeContext } from '../core/context.ts';
+import type { Environment } from '../core/environment.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import { shorten } from '../core/text.ts';
 import { describeProblems } from '../core/validation.ts';
 import { follow } from '../scripting/following.ts';
-import { type Environment, openScript, type ReadScript } from '../scripting/open.ts';
+import { openScript, type ReadScript } from '../scripting/open.ts';
 import type { Scripting, ScriptLog } from '../scripting/scripting.ts';
 import { inputOf, Parameter } from './parameters.ts';
 

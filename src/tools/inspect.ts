@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import type { Agent } from '../core/agent.ts';
-import { agentState, keyOf, shorten } from '../core/agent.ts';
+import { agentState, keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { RunRecord } from '../core/run.ts';
+import { shorten } from '../core/text.ts';
 import { resolveChannel, seesChannel } from '../messaging/channels.ts';
 import { toCarriedMessage } from '../runs/start.ts';
 import type { Tx } from '../store/store.ts';

@@ -60,7 +60,7 @@ export const getTool = defineTool({
   input: getInput,
   effect: false,
   look: ({ settings }, { id }) => settings.knowledge.get(id),
-  run: async ({ looked }) => ({ result: { ...withinReason(looked) } }),
+  run: async ({ looked }) => ({ result: { ...cutDocument(looked) } }),
 });
 
 export const sourcesTool = defineTool({
@@ -73,7 +73,7 @@ export const sourcesTool = defineTool({
 });
 
 /** What a turn reads is recorded, and fills its context: a book is not given whole. */
-function withinReason(document: KnowledgeDocument): KnowledgeDocument {
+function cutDocument(document: KnowledgeDocument): KnowledgeDocument {
   if (document.body.length <= MOST_CHARACTERS) return document;
   let room = MOST_CHARACTERS;
   return {

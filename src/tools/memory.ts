@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Passage } from '../core/memory.ts';
 import { LABEL, LABEL_RULE, MAX_BLOCK, MAX_PASSAGE, MAX_QUERY, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
+import { takeFitting } from '../core/text.ts';
 import { writeBlock } from '../memory/blocks.ts';
 import { EVERYTHING, searchPassages, storePassage } from '../memory/passages.ts';
 
@@ -44,7 +45,9 @@ export const searchMemory = defineTool({
   effect: false,
   look: ({ store, agent }, { query }) =>
     store.read((tx) => searchPassages(tx, { agentId: agent.id, ...EVERYTHING, query, limit: MOST_FOUND })),
-  run: async ({ looked }) => ({ result: { passages: withinReason(looked).map(shown) } }),
+  run: async ({ looked }) => ({
+    result: { passages: takeFitting(looked, ({ content }) => content, FOUND_CHARACTERS).map(shown) },
+  }),
 });
 
 export const storeMemory = defineTool({
@@ -59,14 +62,6 @@ export const storeMemory = defineTool({
     result: { passageId: await storePassage(tx, agent.id, { content, tags: tags ?? [] }, now) },
   }),
 });
-
-function withinReason(found: readonly Passage[]): Passage[] {
-  let room = FOUND_CHARACTERS;
-  return found.filter(({ content }, i) => {
-    room -= content.length;
-    return i === 0 || room >= 0;
-  });
-}
 
 function shown({ id, content, tags, createdAt }: Passage) {
   return { id, content, tags, createdAt: new Date(createdAt).toISOString() };

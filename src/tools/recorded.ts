@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto';
-import { shorten } from '../core/agent.ts';
 import { chooseNews } from '../core/delivery.ts';
-import { type ErrorCode, SubstratError } from '../core/errors.ts';
+import { SubstratError, toSubstratError } from '../core/errors.ts';
 import { isInScope } from '../core/scope.ts';
-import { canonicalJson } from '../core/text.ts';
+import { canonicalJson, shorten } from '../core/text.ts';
 import { activeSpan } from '../core/tracing.ts';
 import { describeProblems } from '../core/validation.ts';
 import { type Attempt, advance, type Entry, record, scopeNow } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
-import type { CallResult, ToolDependencies } from './call.ts';
+import type { CallResult, ToolDependencies } from './dependencies.ts';
 import type { Tool } from './tool.ts';
 
 /** One call of a tool, of ours or of a script. */
@@ -30,7 +29,7 @@ export async function refuse(
   { started = false, key }: { readonly started?: boolean; readonly key?: string } = {},
 ): Promise<CallResult> {
   if (error instanceof NotInScope) throw error;
-  const { code, message } = describe(deps, error);
+  const { code, message } = reportError(deps, error);
   const result = { error: { code, message } };
   activeSpan()?.fail(code);
   // A start whose end may not have been stored stays without one: a later attempt is told that the outcome is unknown.
@@ -45,6 +44,7 @@ export async function refuse(
     const entries = started ? [ended] : [callEntry(call, excerpt(call.args)), ended];
     return { progress: await record(tx, attempt, entries, deps.clock()), news: await countNews(tx, attempt) };
   });
+  // Without its record the call is refused all the same, and had no effect that a later attempt could repeat.
   const recorded = await recording.catch(() => null);
   if (recorded) {
     advance(attempt, recorded.progress);
@@ -59,10 +59,9 @@ async function wasLimited(tx: Tx, { runId }: Attempt): Promise<boolean> {
   return (last.content as { error?: { code?: string } } | null)?.error?.code === 'rate_limited';
 }
 
-export function describe(deps: ToolDependencies, error: unknown): { code: ErrorCode; message: string } {
-  if (error instanceof SubstratError) return { code: error.code, message: error.message };
-  deps.log.error({ error: (error as Error).stack }, 'a tool failed');
-  return { code: 'internal', message: 'Something went wrong inside Substrat; its log has the details.' };
+export function reportError({ log }: ToolDependencies, error: unknown): SubstratError {
+  if (!(error instanceof SubstratError)) log.error({ error: (error as Error).stack }, 'a tool failed');
+  return toSubstratError(error);
 }
 
 export function parseInput({ tool, args, wait }: Call): unknown {

@@ -9,8 +9,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../core/environment.ts';
 
 /** No name, id or code of ours is longer; what somebody else made up is cut. */
 const MAX_VALUE = 256;

@@ -39,7 +39,7 @@ export function startTracing(
     tellLast: (details, message) => ready?.tellLast(details, message, CLOSE_MS),
     close: async () => {
       const left = [provider?.shutdown(), sentry?.then(({ close }) => close(CLOSE_MS))];
-      await within(CLOSE_MS, Promise.allSettled(left));
+      await waitAtMost(CLOSE_MS, Promise.allSettled(left));
     },
   };
 }
@@ -64,7 +64,7 @@ function later(sentry: Promise<Sentry>): SpanExporter {
   };
 }
 
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
+async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
   await Promise.race([work, promise]);

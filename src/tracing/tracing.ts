@@ -34,29 +34,3 @@ export interface Tracing {
   /** Sends what is left, as far as that takes no longer than a moment. */
   close(): Promise<void>;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Starts to trace where the environment says so. Null where it does not: then nothing was loaded, and nothing is traced. */
-export async function openTracing(env: Environment, options: TracingOptions): Promise<Tracing | null> {
-  const wish = readWish(env);
-  if (!wish) return null;
-  try {
-    const { startTracing } = await import('./start.ts');
-    return startTracing(env, wish, options);
-  } catch (error) {
-    // Agents work whether somebody watches or not. The words of the error could hold an endpoint's key.
-    options.log.warn({ error: (error as Error).name }, 'nothing is traced: check the OTEL_* variables and SENTRY_DSN');
-    return null;
-  }
-}
-
-function readWish(env: Environment): TracingWish | null {
-  const said = (name: string) => env[name]?.trim() || null;
-  const spans = said('OTEL_SDK_DISABLED')?.toLowerCase() !== 'true';
-  const exporters = said('OTEL_TRACES_EXPORTER')?.split(',') ?? null;
-  const endpoint = said('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') ?? said('OTEL_EXPORTER_OTLP_ENDPOINT');
-  const otlp = spans && (exporters?.some((name) => name.trim() === 'otlp') ?? endpoint !== null);
-  const sentryDsn = said('SENTRY_DSN');
-  return otlp || sentryDsn !== null ? { otlp, sentryDsn, spans } : null;
-}

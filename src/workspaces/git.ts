@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { shorten } from '../core/text.ts';
 import { withUserUmask } from '../core/umask.ts';
 
 const run = promisify(execFile);

@@ -1,6 +1,6 @@
 import { isAbsolute, join, normalize } from 'node:path';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { shorten } from '../core/text.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
 import type { Tx, WorkspaceView } from '../store/store.ts';
 import { type Caller, checkSource, findOwnWorkspace, type Mode, sourceOf, type WorkspaceRules } from './access.ts';

@@ -1,8 +1,8 @@
 import { lstatSync, mkdirSync, type Stats } from 'node:fs';
 import { isAbsolute, join, parse, relative, sep } from 'node:path';
-import { shorten } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { type MadeDirectory, makeDirectories } from '../core/nofollow.ts';
+import { shorten } from '../core/text.ts';
 import { withUserUmask } from '../core/umask.ts';
 
 /** Whether it is that directory or something in it, by their names alone. */

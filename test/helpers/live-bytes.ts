@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Samples, after a garbage collection each time, how many bytes are alive; answers the peak over the start. */
+/** Samples, after a garbage collection each time and at last when it is asked, how many bytes are alive; answers the peak over the start. */
 export function watchLiveBytes(): () => number {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
@@ -23,6 +23,6 @@ export function watchLiveBytes(): () => number {
 
   return () => {
     clearTimeout(timer);
-    return peak - before;
+    return Math.max(peak, live()) - before;
   };
 }

@@ -64,6 +64,28 @@ export function committingInDoubt<S extends Store>(store: S): S & { doubts: numb
   return doubting;
 }
 
+/** Makes an open store fail from now on, for as long as `reads` or `writes` says so; counts what failed. */
+export function troubleIn(store: Store): { reads: boolean; writes: boolean; doubts: number; failed: number } {
+  const { read, write } = store;
+  const trouble = { reads: false, writes: false, doubts: 0, failed: 0 };
+  const fail = (code: 'store' | 'outcome_unknown') => {
+    trouble.failed += 1;
+    return Promise.reject(new SubstratError(code, 'The store fails.'));
+  };
+  const failing: Pick<Store, 'read' | 'write'> = {
+    read: (work) => (trouble.reads ? fail('store') : read(work)),
+    write: async (work) => {
+      if (trouble.writes) return fail('store');
+      const value = await write(work);
+      if (trouble.doubts === 0) return value;
+      trouble.doubts -= 1;
+      return fail('outcome_unknown');
+    },
+  };
+  Object.assign(store, failing);
+  return trouble;
+}
+
 /** Whether the work added to a run's record. */
 async function rollBack<T>(store: Store, work: Work<T>): Promise<boolean> {
   let recorded = false;

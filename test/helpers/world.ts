@@ -8,6 +8,7 @@ import type { FailureKind } from '../../src/core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
 import type { Workspace } from '../../src/core/workspace.ts';
 import { createKnowledge } from '../../src/knowledge/knowledge.ts';
+import { bindTools } from '../../src/mcp/bound.ts';
 import { answerBroadcasts, closeDueBroadcasts, settleBroadcasts } from '../../src/messaging/broadcasts.ts';
 import { createChannel, resolveChannel } from '../../src/messaging/channels.ts';
 import { resolveParticipant, setWake } from '../../src/messaging/members.ts';
@@ -47,6 +48,8 @@ export interface WorldTurn {
   /** Calls a tool; an error of the tool is thrown with its code first. */
   call(tool: string, args?: object): Promise<Record<string, unknown>>;
   callRaw(tool: string, args?: unknown): Promise<CallResult | null>;
+  /** Its tools, as a provider in this process has them. */
+  readonly tools: Turn['tools'];
   /** Tells something as a program does; resolves when the daemon asks for more. */
   tell(event: ProviderEvent): Promise<void>;
 }
@@ -173,8 +176,8 @@ export async function createWorld(options: WorldOptions = {}) {
   async function* play(turn: Turn): AsyncGenerator<ProviderEvent> {
     const attempt = attempts.get(turn.runId) as Attempt;
     const behave = behaviours.get(turn.name) ?? (() => `${turn.name} has nothing to say`);
-    const { name, prompt, messages, journal, session, runId, signal } = turn;
-    const view = { name, prompt, messages, journal, session, runId, signal, attempt: attempt.number };
+    const { name, prompt, messages, journal, session, runId, signal, tools } = turn;
+    const view = { name, prompt, messages, journal, session, runId, signal, tools, attempt: attempt.number };
     const { promise: aborted, resolve } = Promise.withResolvers<Failing>();
     signal.addEventListener('abort', () => resolve({ failure: 'cancelled' }));
     const told: { event: ProviderEvent; taken: () => void }[] = [];
@@ -233,13 +236,11 @@ export async function createWorld(options: WorldOptions = {}) {
             provider: () => provider,
             askPersona: async () => null,
             prices: (_, model) => (model === 'dear' ? { input: 10, output: 20 } : { input: 1, output: 2 }),
-            openDoor: async () => {
+            openDoor: async (attempt) => {
               options.beforeTurn?.();
               return {
-                mcpConfig: '',
-                countTools: async () => 0,
-                home: '',
-                confine: async (command) => command,
+                tools: () => bindTools(tools, started.agent, async () => attempt),
+                launch: { mcpConfig: '', countTools: async () => 0, home: '', confine: async (command) => command },
                 close: async () => {},
               };
             },

@@ -3,13 +3,13 @@ import type { ProviderEvent } from '../../src/providers/provider.ts';
 import { createWorld, type WorldTurn } from '../helpers/world.ts';
 
 /** What a turn leaves in the record of its run, after its prompt. */
-async function recordOf(behave: (turn: WorldTurn) => Promise<void>) {
+async function recordOf(behave: (turn: WorldTurn, commits: () => number) => Promise<void>) {
   const world = await createWorld();
   const { id } = await world.create('x');
   let runId = '';
   world.behave('x', async (turn) => {
     runId = turn.runId;
-    await behave(turn);
+    await behave(turn, () => world.store.commits());
     return 'done';
   });
   await world.ask('x', 'go');
@@ -53,13 +53,27 @@ test("the report is the record of a program's own tools, and of a call of ours t
   ]);
 });
 
-test('pieces of a text are not stored, the text is', async () => {
+test('a provider in this process calls bound tools, which record themselves, for the agent of the turn', async () => {
+  const results: unknown[] = [];
   const { entries } = await recordOf(async (turn) => {
-    await turn.tell({ type: 'delta', text: 'Hel' });
-    await turn.tell({ type: 'delta', text: 'lo' });
-    await turn.tell({ type: 'text', text: 'Hello' });
+    const tools = new Map((await turn.tools()).map((tool) => [tool.name, tool]));
+    results.push(await tools.get('spawn_agent')?.handler({ name: 'child', instructions: 'Answer.' }));
+    results.push(await tools.get('list_agents')?.handler({}));
   });
-  expect(entries).toEqual([['assistant_message', 'Hello']]);
+  expect(results[1]).toMatchObject({ structuredContent: { agents: [{ name: 'child', relation: 'child' }] } });
+  expect(entries.map(([, tool]) => tool)).toEqual(['spawn_agent', 'spawn_agent', 'list_agents', 'list_agents']);
+});
+
+test('pieces of a text are not stored, the text is', async () => {
+  let written = 0;
+  const { entries } = await recordOf(async (turn, commits) => {
+    const before = commits();
+    for (const text of ['Hel', 'lo', '.']) await turn.tell({ type: 'delta', text });
+    written = commits() - before;
+    await turn.tell({ type: 'text', text: 'Hello.' });
+  });
+  expect(written).toBe(0);
+  expect(entries).toEqual([['assistant_message', 'Hello.']]);
 });
 
 test('usage costs what its model costs, unless the provider tells a cost', async () => {

@@ -3,6 +3,7 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -60,6 +61,18 @@ describe('a store that is lost under the daemon', () => {
     const database = new Database(join(home, copy as string), { readonly: true });
     expect(database.prepare("select count(*) from messages where text = 'before'").pluck().get()).toBe(1);
     database.close();
+  });
+
+  test('moved away and back: it goes on, and says so once', async () => {
+    renameSync(path, `${path}.away`);
+    await noticed(/was deleted while the daemon runs/);
+    renameSync(`${path}.away`, path);
+    await until('it writes again', async () => (await post()).status === 201);
+    // Three more looks.
+    await new Promise((resolve) => setTimeout(resolve, 3_100));
+    const log = readFileSync(join(home, 'daemon.log'), 'utf8');
+    expect(log.match(/the store is where it was/g)).toHaveLength(1);
+    expect(await daemon.stop()).toBe(0);
   });
 
   test('replaced: the other one is left alone', async () => {

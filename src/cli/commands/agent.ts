@@ -1,11 +1,19 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { allPages, type Client, createClient, type Message } from '../../client/client.ts';
+import {
+  type Context,
+  collectArgument,
+  type GlobalOptions,
+  readArgument,
+  readText,
+  UsageError,
+} from '../../command-line/context.ts';
+import { paint, spin, table } from '../../command-line/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { EXTERNAL } from '../../core/provider-names.ts';
 import { PROVIDER_NAMES } from '../../providers/described.ts';
-import { type Context, collectArgument, type GlobalOptions, readArgument, readText, UsageError } from '../context.ts';
 import { describeNotices } from '../describe.ts';
-import { paint, spin, table } from '../terminal.ts';
 
 /** How long one question to the daemon waits for a reply before it is asked again. */
 const WAIT_SLICE_S = 30;
@@ -89,7 +97,7 @@ function createCommand(context: Context): Command {
       });
       context.print(options.json ? JSON.stringify(agent) : `${agent.handle} is here (${agent.id}).`);
       const { sandboxProblem } = await client.getStatus();
-      if (sandboxProblem !== null && agent.provider !== 'external') console.error(`substrat: ${sandboxProblem}`);
+      if (sandboxProblem !== null && agent.provider !== EXTERNAL) console.error(`substrat: ${sandboxProblem}`);
     });
 }
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { Command } from 'commander';
-import type { Context, GlobalOptions } from '../context.ts';
-import { harmless, paint } from '../terminal.ts';
+import type { Context, GlobalOptions } from '../../command-line/context.ts';
+import { harmless, paint } from '../../command-line/terminal.ts';
 
 export function backupCommand(context: Context): Command {
   return new Command('backup')

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { createClient, type Member, type Message } from '../../client/client.ts';
-import { type Context, type GlobalOptions, readArgument, readCount } from '../context.ts';
-import { paint, table } from '../terminal.ts';
+import { type Context, type GlobalOptions, readArgument, readCount } from '../../command-line/context.ts';
+import { paint, table } from '../../command-line/terminal.ts';
 
 type Wake = Member['wake'] & string;
 const WAKES: readonly Wake[] = ['all', 'mentions', 'none'];

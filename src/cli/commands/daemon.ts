@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { createClient, type Status } from '../../client/client.ts';
+import { type Context, type GlobalOptions, UsageError } from '../../command-line/context.ts';
+import { spin } from '../../command-line/terminal.ts';
 import { makeHome, unusable } from '../../config/home.ts';
 import { SubstratError } from '../../core/errors.ts';
-import { type Context, type GlobalOptions, UsageError } from '../context.ts';
 import { describeNotices, describePlaces, describeSandbox } from '../describe.ts';
-import { spin } from '../terminal.ts';
 import { SWITCH_STORE, warnOfUnread } from './up.ts';
 
 const PATIENCE_MS = 20_000;

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { createClient } from '../../client/client.ts';
-import { type Context, type GlobalOptions, readCount } from '../context.ts';
-import { table } from '../terminal.ts';
+import { type Context, type GlobalOptions, readCount } from '../../command-line/context.ts';
+import { table } from '../../command-line/terminal.ts';
 
 export function inboxCommand(context: Context): Command {
   return new Command('inbox')

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { createClient, type Passage } from '../../client/client.ts';
-import { type Context, type GlobalOptions, readArgument, readCount, UsageError } from '../context.ts';
-import { paint, table } from '../terminal.ts';
+import { type Context, type GlobalOptions, readArgument, readCount, UsageError } from '../../command-line/context.ts';
+import { paint, table } from '../../command-line/terminal.ts';
 
 export function memoryCommand(context: Context): Command {
   return new Command('memory')

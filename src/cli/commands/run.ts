@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { createClient, type Run, type RunMessage } from '../../client/client.ts';
-import { type Context, type GlobalOptions, readCount } from '../context.ts';
-import { paint, table } from '../terminal.ts';
+import { type Context, type GlobalOptions, readCount } from '../../command-line/context.ts';
+import { paint, table } from '../../command-line/terminal.ts';
 
 const STATES = ['created', 'running', 'completed', 'failed', 'cancelled'];
 

@@ -4,9 +4,9 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
 import { createClient } from '../../client/client.ts';
+import type { Context, GlobalOptions } from '../../command-line/context.ts';
+import { spin } from '../../command-line/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
-import type { Context, GlobalOptions } from '../context.ts';
-import { spin } from '../terminal.ts';
 
 /** Before writes of a daemon, which wait for 30 seconds, fail. */
 const PATIENCE_MS = 20_000;

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import type { Context, GlobalOptions } from '../context.ts';
-import { harmless } from '../terminal.ts';
+import type { Context, GlobalOptions } from '../../command-line/context.ts';
+import { harmless } from '../../command-line/terminal.ts';
 
 export const SWITCH_STORE = 'use the store of the configuration from now on, where the home had another one';
 

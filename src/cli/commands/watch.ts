@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { createClient } from '../../client/client.ts';
-import { type Context, type GlobalOptions, UsageError } from '../context.ts';
+import { type Context, type GlobalOptions, UsageError } from '../../command-line/context.ts';
+import { paint } from '../../command-line/terminal.ts';
 import { describeEvent } from '../describe.ts';
-import { paint } from '../terminal.ts';
 
 export function watchCommand(context: Context): Command {
   return new Command('watch')

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { allPages, createClient, type Workspace } from '../../client/client.ts';
-import { type Context, type GlobalOptions, UsageError } from '../context.ts';
-import { paint, table } from '../terminal.ts';
+import { type Context, type GlobalOptions, UsageError } from '../../command-line/context.ts';
+import { paint, table } from '../../command-line/terminal.ts';
 
 const NOT_IN_FORCE = 'Not in force: [sandbox] mode is "none", so links, modes and networks are only remembered.';
 

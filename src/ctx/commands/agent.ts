@@ -1,11 +1,10 @@
 import { Command } from 'commander';
-import { collectArgument, type GlobalOptions } from '../../cli/context.ts';
-import { paint } from '../../cli/terminal.ts';
+import { type Context, collectArgument, isJson } from '../../command-line/context.ts';
+import { paint } from '../../command-line/terminal.ts';
 import type { PersonaInfo, PersonaPrompt } from '../../core/persona.ts';
-import type { CtxContext } from '../context.ts';
 
 /** `ctx agent`, which is `substrat persona` too; what the commands need is loaded when one is called. */
-export function agentCommand(context: CtxContext, called = 'ctx agent'): Command {
+export function agentCommand(context: Context, called = 'ctx agent'): Command {
   return new Command(called.split(' ').at(-1))
     .description('The personas of the configuration.')
     .addCommand(listCommand(context, called))
@@ -14,9 +13,7 @@ export function agentCommand(context: CtxContext, called = 'ctx agent'): Command
     .addCommand(importCommand(context, called));
 }
 
-const isJson = (command: Command) => command.optsWithGlobals<GlobalOptions>().json ?? false;
-
-function listCommand(context: CtxContext, called: string): Command {
+function listCommand(context: Context, called: string): Command {
   return new Command('list')
     .description('List the personas with their tools.')
     .addHelpText('after', `\nExample:\n  ${called} list`)
@@ -34,7 +31,7 @@ function listCommand(context: CtxContext, called: string): Command {
     });
 }
 
-function testCommand(context: CtxContext, called: string): Command {
+function testCommand(context: Context, called: string): Command {
   return new Command('test')
     .description('Make the prompt of a persona and show it.')
     .argument('<name>')
@@ -69,7 +66,7 @@ function testCommand(context: CtxContext, called: string): Command {
     });
 }
 
-function initCommand(context: CtxContext, called: string): Command {
+function initCommand(context: Context, called: string): Command {
   return new Command('init')
     .description('Write a Lua script for a new persona.')
     .argument('<name>')
@@ -82,7 +79,7 @@ function initCommand(context: CtxContext, called: string): Command {
     });
 }
 
-function importCommand(context: CtxContext, called: string): Command {
+function importCommand(context: Context, called: string): Command {
   return new Command('import')
     .description("Make personas of .claude/agents/*.md, AGENTS.md or a folder of skills, in the configuration's file.")
     .argument('<path>', 'a file, or a directory that has some')

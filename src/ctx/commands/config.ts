@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import { table } from '../../cli/terminal.ts';
+import { type Context, isJson } from '../../command-line/context.ts';
+import { table } from '../../command-line/terminal.ts';
 import { explainConfig } from '../../config/explain.ts';
-import { type CtxContext, isJson } from '../context.ts';
 import { openReader } from '../open-reader.ts';
 
-export function configCommand(context: CtxContext): Command {
+export function configCommand(context: Context): Command {
   const check = new Command('check')
     .description('Check the configuration; print what is in force and where each value came from.')
     .addHelpText('after', '\nExample:\n  ctx config check --config ctx.toml')

@@ -1,23 +1,23 @@
 import { Command } from 'commander';
-import { harmless, table } from '../../cli/terminal.ts';
+import { type Context, isJson } from '../../command-line/context.ts';
+import { harmless, table } from '../../command-line/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { scanScript } from '../../knowledge/connectors/script.ts';
 import { openScripting } from '../../scripting/scripting.ts';
-import { type CtxContext, isJson } from '../context.ts';
 import { plural } from '../extended.ts';
 import { openReader } from '../open-reader.ts';
 import { describeScaffold, scaffold } from '../scaffold.ts';
 
 const SHOWN = 20;
 
-export function connectorCommand(context: CtxContext): Command {
+export function connectorCommand(context: Context): Command {
   return new Command('connector')
     .description('The sources of the configuration that are scripts.')
     .addCommand(testCommand(context))
     .addCommand(initCommand(context));
 }
 
-function testCommand(context: CtxContext): Command {
+function testCommand(context: Context): Command {
   return new Command('test')
     .description('Let a script scan once and show what it gives; nothing is indexed.')
     .argument('<name>')
@@ -49,7 +49,7 @@ function testCommand(context: CtxContext): Command {
     });
 }
 
-function initCommand(context: CtxContext): Command {
+function initCommand(context: Context): Command {
   return new Command('init')
     .description('Write a Lua script for a new connector.')
     .argument('<name>')

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
-import { table } from '../../cli/terminal.ts';
+import { type Context, isJson } from '../../command-line/context.ts';
+import { table } from '../../command-line/terminal.ts';
 import { embeddingsDisabled } from '../../knowledge/embedding.ts';
-import { type CtxContext, isJson, type OpenedStore, withStore } from '../context.ts';
+import { type OpenedStore, withStore } from '../context.ts';
 import { embedAll } from '../embed-all.ts';
 import { untilInterrupted } from '../interrupt.ts';
 
-export function embedCommand(context: CtxContext): Command {
+export function embedCommand(context: Context): Command {
   const pending = new Command('pending')
     .description('Give a vector to every chunk that has none of the configured model, or an old one.')
     .addHelpText('after', '\nExample:\n  ctx embed pending')
@@ -23,7 +24,7 @@ export function embedCommand(context: CtxContext): Command {
   return new Command('embed').description('Vectors, for searching by meaning.').addCommand(pending).addCommand(rebuild);
 }
 
-async function embed(context: CtxContext, command: Command, opened: OpenedStore): Promise<void> {
+async function embed(context: Context, command: Command, opened: OpenedStore): Promise<void> {
   const { store, embedder } = opened;
   if (!embedder) throw embeddingsDisabled();
   const interrupted = untilInterrupted();

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { Command } from 'commander';
+import { type Context, isJson } from '../../command-line/context.ts';
 import { asDocument } from '../../knowledge/knowledge.ts';
 import type { Store } from '../../store/store.ts';
-import { type CtxContext, isJson, withStore } from '../context.ts';
+import { withStore } from '../context.ts';
 
 const PAGE = 50;
 
-export function exportCommand(context: CtxContext): Command {
+export function exportCommand(context: Context): Command {
   return new Command('export')
     .description('Write every document with its chunks as JSON, one a line.')
     .option('--source <source>', 'only this source, TYPE:NAME')

@@ -1,8 +1,9 @@
 import { Command } from 'commander';
-import { paint } from '../../cli/terminal.ts';
-import { type CtxContext, isJson, withStore } from '../context.ts';
+import { type Context, isJson } from '../../command-line/context.ts';
+import { paint } from '../../command-line/terminal.ts';
+import { withStore } from '../context.ts';
 
-export function getCommand(context: CtxContext): Command {
+export function getCommand(context: Context): Command {
   return new Command('get')
     .description('Print a document.')
     .argument('<id>', "the document's, as search shows it")

@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
+import { type Context, isJson } from '../../command-line/context.ts';
 import { SubstratError } from '../../core/errors.ts';
-import { type CtxContext, isJson, withStore } from '../context.ts';
+import { withStore } from '../context.ts';
 import { openReader } from '../open-reader.ts';
 import { trustOwn } from '../own-config.ts';
 
@@ -27,7 +28,7 @@ include = ["**/*.md", "**/*.txt"]
 # root = "docs/"
 `;
 
-export function initCommand(context: CtxContext): Command {
+export function initCommand(context: Context): Command {
   return new Command('init')
     .description('Make the store; where there is no configuration, write a ctx.toml to begin with.')
     .addHelpText('after', '\nExample:\n  ctx init && ctx sync')

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
-import { readCount } from '../../cli/context.ts';
-import { paint } from '../../cli/terminal.ts';
+import { type Context, isJson, readCount } from '../../command-line/context.ts';
+import { paint } from '../../command-line/terminal.ts';
 import { SEARCH_MODES, type SearchMode, type SearchResult } from '../../core/knowledge.ts';
-import { type CtxContext, isJson, readTime, withStore } from '../context.ts';
+import { readTime, withStore } from '../context.ts';
 
 interface SearchFlags {
   readonly mode?: SearchMode;
@@ -14,7 +14,7 @@ interface SearchFlags {
   readonly explain?: boolean;
 }
 
-export function searchCommand(context: CtxContext): Command {
+export function searchCommand(context: Context): Command {
   return new Command('search')
     .description('Search the documents.')
     .argument('<query...>', 'words, a "phrase", or any text')

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
-import { UsageError } from '../../cli/context.ts';
-import { harmless } from '../../cli/terminal.ts';
+import { type Context, isJson, UsageError } from '../../command-line/context.ts';
+import { harmless } from '../../command-line/terminal.ts';
 import { parseBind } from '../../config/sections/server.ts';
 import { isLoopback } from '../../config/wants.ts';
 import { serveKnowledge } from '../../http/serve-knowledge.ts';
 import { createKnowledgeServer, type KnowledgeServerOptions, serveOnStdio } from '../../mcp/knowledge-server.ts';
 import { createServedTools } from '../../tools/served.ts';
-import { type CtxContext, isJson, type OpenedStore, withStore } from '../context.ts';
+import { type OpenedStore, withStore } from '../context.ts';
 import { followFiles, withExtensions } from '../extended.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { readServeToken, type TokenFlags } from '../serve-token.ts';
@@ -18,7 +18,7 @@ interface ServeFlags extends TokenFlags {
   readonly agent?: string;
 }
 
-export function serveCommand(context: CtxContext): Command {
+export function serveCommand(context: Context): Command {
   const mcp = new Command('mcp')
     .description(
       'Serve the knowledge base and the personas over HTTP: MCP at /mcp, the tools at /tools, the personas at /agents.',
@@ -69,7 +69,7 @@ function warn(message: string): void {
 }
 
 async function serveHttp(
-  context: CtxContext,
+  context: Context,
   command: Command,
   { config, store }: OpenedStore,
   options: KnowledgeServerOptions,

@@ -1,8 +1,9 @@
 import { Command } from 'commander';
-import { table } from '../../cli/terminal.ts';
-import { type CtxContext, isJson, withStore } from '../context.ts';
+import { type Context, isJson } from '../../command-line/context.ts';
+import { table } from '../../command-line/terminal.ts';
+import { withStore } from '../context.ts';
 
-export function sourcesCommand(context: CtxContext): Command {
+export function sourcesCommand(context: Context): Command {
   return new Command('sources')
     .description('List the sources and how they are.')
     .addHelpText('after', '\nExample:\n  ctx sources')

@@ -1,9 +1,10 @@
 import { Command } from 'commander';
-import { table } from '../../cli/terminal.ts';
+import { type Context, isJson } from '../../command-line/context.ts';
+import { table } from '../../command-line/terminal.ts';
 import type { Store } from '../../store/store.ts';
-import { type CtxContext, isJson, withStore } from '../context.ts';
+import { withStore } from '../context.ts';
 
-export function statsCommand(context: CtxContext): Command {
+export function statsCommand(context: Context): Command {
   return new Command('stats')
     .description('Count what is indexed.')
     .addHelpText('after', '\nExample:\n  ctx stats --json')

@@ -1,12 +1,12 @@
 import { Argument, Command } from 'commander';
-import { readCount, UsageError } from '../../cli/context.ts';
-import { harmless } from '../../cli/terminal.ts';
+import { type Context, isJson, readCount, UsageError } from '../../command-line/context.ts';
+import { harmless } from '../../command-line/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
 import type { ConfiguredSource } from '../../knowledge/connectors/create.ts';
 import { Extractor } from '../../knowledge/extract/extractor.ts';
 import { type SyncCounts, syncSource } from '../../knowledge/sync.ts';
 import { watchSources } from '../../knowledge/watch.ts';
-import { type CtxContext, isJson, type OpenedStore, readTime, withStore } from '../context.ts';
+import { type OpenedStore, readTime, withStore } from '../context.ts';
 import { embedAll } from '../embed-all.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { showProgress } from '../progress.ts';
@@ -22,7 +22,7 @@ interface SyncFlags {
 
 type Report = { readonly name: string } & ({ readonly error: string } | SyncCounts);
 
-export function syncCommand(context: CtxContext): Command {
+export function syncCommand(context: Context): Command {
   return new Command('sync')
     .description('Bring documents in: what is new or changed is indexed, what is gone is removed.')
     .addArgument(new Argument('[source]', '"all", a type such as "git", or TYPE:NAME').default('all'))
@@ -74,7 +74,7 @@ async function embed(opened: OpenedStore, signal: AbortSignal): Promise<number |
 }
 
 function createSync(
-  context: CtxContext,
+  context: Context,
   command: Command,
   { config, store }: OpenedStore,
   flags: SyncFlags,

@@ -1,13 +1,13 @@
 import { Command } from 'commander';
-import { collectArgument, UsageError } from '../../cli/context.ts';
-import { paint, table } from '../../cli/terminal.ts';
+import { type Context, collectArgument, isJson, UsageError } from '../../command-line/context.ts';
+import { paint, table } from '../../command-line/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
-import { type CtxContext, isJson, withStore } from '../context.ts';
+import { withStore } from '../context.ts';
 import { withExtensions } from '../extended.ts';
 import { openReader } from '../open-reader.ts';
 import { describeScaffold, scaffold } from '../scaffold.ts';
 
-export function toolCommand(context: CtxContext): Command {
+export function toolCommand(context: Context): Command {
   return new Command('tool')
     .description('The tools of the configuration that are scripts.')
     .addCommand(listCommand(context))
@@ -15,7 +15,7 @@ export function toolCommand(context: CtxContext): Command {
     .addCommand(initCommand(context));
 }
 
-function listCommand(context: CtxContext): Command {
+function listCommand(context: Context): Command {
   return new Command('list')
     .description('List the tools with their parameters.')
     .addHelpText('after', '\nExample:\n  ctx tool list')
@@ -41,7 +41,7 @@ function listCommand(context: CtxContext): Command {
     });
 }
 
-function testCommand(context: CtxContext): Command {
+function testCommand(context: Context): Command {
   return new Command('test')
     .description('Call a tool once and show what it answers.')
     .argument('<name>')
@@ -69,7 +69,7 @@ function testCommand(context: CtxContext): Command {
     });
 }
 
-function initCommand(context: CtxContext): Command {
+function initCommand(context: Context): Command {
   return new Command('init')
     .description('Write a Lua script for a new tool.')
     .argument('<name>')

@@ -2,15 +2,14 @@ import { realpathSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Command } from 'commander';
-import { type GlobalOptions, UsageError } from '../../cli/context.ts';
-import { table } from '../../cli/terminal.ts';
+import { type Context, type GlobalOptions, isJson, UsageError } from '../../command-line/context.ts';
+import { table } from '../../command-line/terminal.ts';
 import { makeHome } from '../../config/home.ts';
 import { type Examined, examineFound } from '../../config/trust.ts';
 import { listRecords, readRecord, removeRecord, type TrustRecord, writeRecord } from '../../config/trust-records.ts';
 import { oneLine } from '../../config/wants.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { consents } from '../consent.ts';
-import { type CtxContext, isJson } from '../context.ts';
 import { differenceOf } from '../difference.ts';
 import { findConfig } from '../find-config.ts';
 
@@ -22,7 +21,7 @@ interface TrustFlags {
 
 const MOST_LINES = 400;
 
-export function trustCommand(context: CtxContext): Command {
+export function trustCommand(context: Context): Command {
   return new Command('trust')
     .description('Trust a configuration found in a directory, with the scripts that it names, as they are now.')
     .argument('[file]', 'the configuration; that of the current directory when left out')
@@ -103,14 +102,14 @@ function describeChange(last: TrustRecord, now: TrustRecord, shown: (path: strin
   return [`Changed ${since}:`, ...lines.slice(0, MOST_LINES), ...(rest > 0 ? [`… and ${rest} more lines`] : [])];
 }
 
-function list(context: CtxContext, command: Command, home: string): void {
+function list(context: Context, command: Command, home: string): void {
   const records = listRecords(home).map(({ file, at, files }) => ({ file, at, files: Object.keys(files) }));
   const rows = records.map(({ file, at, files }) => [file, at.slice(0, 19), String(files.length - 1)]);
   const lines = rows.length === 0 ? ['Nothing is trusted.'] : table(['FILE', 'SINCE', 'SCRIPTS'], rows);
   for (const line of isJson(command) ? [JSON.stringify({ trusted: records })] : lines) context.print(line);
 }
 
-function remove(context: CtxContext, command: Command, home: string, given: string): void {
+function remove(context: Context, command: Command, home: string, given: string): void {
   const file = realOf(given);
   if (!removeRecord(home, file)) throw new SubstratError('not_found', `${file} is not trusted.`);
   context.print(isJson(command) ? JSON.stringify({ file, trusted: false }) : `No longer trusted: ${file}`);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from '@hono/zod-openapi';
 import { SubstratError } from '../../core/errors.ts';
+import { findDm } from '../../messaging/channels.ts';
 import { resolveReference } from '../../messaging/reference.ts';
 import { sendAsPerson } from '../../messaging/send.ts';
 import type { AgentView, Tx } from '../../store/store.ts';
@@ -170,7 +171,7 @@ export function agentRoutes(api: Api): Router {
     const caller = c.get('caller');
     const page = await api.store.read(async (tx) => {
       const agent = await visibleAgent(tx, caller, c.req.param('id'));
-      const dm = await tx.channels.getDm({ pair: [agent.id, caller.id].sort().join(' ') });
+      const dm = await findDm(tx, agent, caller);
       const { rows, nextCursor } = await readMessagePage(query, async (part) =>
         dm ? tx.messages.listChannelMessages({ channelId: dm.id, ...part }) : [],
       );

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import { shorten } from '../../core/agent.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { shorten } from '../../core/text.ts';
 import { toolsOf } from '../../personas/scope.ts';
 import { getInput, searchInput } from '../../tools/knowledge.ts';
 import { ownerOnly } from '../access.ts';

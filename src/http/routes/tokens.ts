@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
-import { checkName, keyOf, shorten, USER_ID } from '../../core/agent.ts';
+import { checkName, keyOf, USER_ID } from '../../core/agent.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { shorten } from '../../core/text.ts';
 import type { Tx } from '../../store/store.ts';
 import { hashToken, ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
 import * as z from 'zod';
+import type { Environment } from '../../core/environment.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { parseBounded } from '../../core/json-bounds.ts';
 import { canonicalJson } from '../../core/text.ts';
 import { describeProblems } from '../../core/validation.ts';
-import { type Environment, openScript, type ReadScript } from '../../scripting/open.ts';
+import { openScript, type ReadScript } from '../../scripting/open.ts';
 import type { Scripting, ScriptLog } from '../../scripting/scripting.ts';
 import { type Connector, MAX_SOURCE_ID } from '../connector.ts';
 

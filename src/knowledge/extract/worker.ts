@@ -5,7 +5,7 @@ import type { Format } from './format.ts';
 import { type FrontMatter, parseFrontMatter } from './markdown.ts';
 
 /** A document to read, or the front matter of one. */
-export type Job =
+export type Source =
   | { readonly kind: Format['kind']; readonly grammar: string | null; readonly bytes: Uint8Array }
   | { readonly frontMatter: string; readonly strict: boolean };
 
@@ -14,21 +14,21 @@ export type Outcome =
   | { readonly frontMatter: FrontMatter | null }
   | { readonly error: string };
 
-parentPort?.on('message', async (job: Job) => {
-  parentPort?.postMessage(await attempt(job));
+parentPort?.on('message', async (source: Source) => {
+  parentPort?.postMessage(await attempt(source));
 });
 
-async function attempt(job: Job): Promise<Outcome> {
+async function attempt(source: Source): Promise<Outcome> {
   try {
-    if ('frontMatter' in job) return { frontMatter: await parseFrontMatter(job.frontMatter, job.strict) };
-    return { extracted: await extract(job) };
+    if ('frontMatter' in source) return { frontMatter: await parseFrontMatter(source.frontMatter, source.strict) };
+    return { extracted: await extract(source) };
   } catch (error) {
     const { message } = error as Error;
     return { error: error instanceof RangeError && /call stack/.test(message) ? 'it is nested too deep' : message };
   }
 }
 
-async function extract({ kind, grammar, bytes }: Exclude<Job, { frontMatter: string }>): Promise<Extracted> {
+async function extract({ kind, grammar, bytes }: Exclude<Source, { frontMatter: string }>): Promise<Extracted> {
   if (kind === 'code') return (await import('./code.ts')).extractCode(bytes, grammar as string);
   if (kind === 'html') return (await import('./html.ts')).extractHtml(bytes);
   if (kind === 'pdf') return (await import('./pdf.ts')).extractPdf(bytes);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { shorten } from '../../core/agent.ts';
 import { toLine } from '../../core/line.ts';
+import { shorten } from '../../core/text.ts';
 import { callId, keptValue, SERVER, toolName } from '../calls.ts';
 
 /** A call of a tool as cursor-agent tells it. */

@@ -14,8 +14,8 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Command, Needs } from '../../core/command.ts';
 import { isStored } from '../../runs/told.ts';
-import { collect, makeTurn, testProvider } from '../provider.testsuite.ts';
-import type { Turn } from '../provider.ts';
+import { type Changes, changed, collect, makeTurn, testProvider } from '../provider.testsuite.ts';
+import type { Launch, Turn } from '../provider.ts';
 import { cursorAgent } from './cursor-agent.ts';
 
 const program = join(import.meta.dirname, '../../../test/fixtures/cursor-agent');
@@ -50,8 +50,8 @@ describe('cursorAgent()', () => {
     agent = join(directory, 'agent');
     const workspace = join(directory, 'workspace');
     for (const made of [agent, workspace]) mkdirSync(made);
-    turn = { ...makeTurn(workspace), mcpConfig: join(agent, 'mcp.json'), home: join(agent, 'home') };
-    writeFileSync(turn.mcpConfig, JSON.stringify({ mcpServers: { substrat: server({}) } }));
+    turn = changed(makeTurn(workspace), { mcpConfig: join(agent, 'mcp.json'), home: join(agent, 'home') });
+    writeFileSync(turn.launch.mcpConfig, JSON.stringify({ mcpServers: { substrat: server({}) } }));
   });
 
   /** An MCP server with so many tools. */
@@ -67,17 +67,17 @@ describe('cursorAgent()', () => {
     return { command: process.execPath, args: ['-e', source] };
   }
 
-  const runAll = (changes: Partial<Turn> = {}, more: Partial<typeof options> = {}) =>
-    collect(cursorAgent({ ...options, ...more }).runTurn({ ...turn, ...changes }));
+  const runAll = (changes: Changes = {}, more: Partial<typeof options> = {}) =>
+    collect(cursorAgent({ ...options, ...more }).runTurn(changed(turn, changes)));
   /** What is stored of a turn, and how it ended. */
   const run = async (...given: Parameters<typeof runAll>) =>
     (await runAll(...given)).filter((event) => isStored(event) || event.type === 'done' || event.type === 'error');
   const inWorkspace = (...path: string[]) => join(turn.workspace, '.cursor', ...path);
 
   /** The commands that a turn starts and what it needs for them, without starting the last one. */
-  async function commandsOf(changes: Partial<Turn> = {}, more: Partial<typeof options> = {}) {
+  async function commandsOf(changes: Changes = {}, more: Partial<typeof options> = {}) {
     const started: { command: Command; needs: Needs }[] = [];
-    const confine: Turn['confine'] = async (command, needs = {}) => {
+    const confine: Launch['confine'] = async (command, needs = {}) => {
       started.push({ command, needs });
       return command.args.includes('create-chat') ? command : { ...command, file: 'true', args: [] };
     };
@@ -86,7 +86,7 @@ describe('cursorAgent()', () => {
   }
 
   /** A file of the agent's own home, as it was laid out for the turn. */
-  const configOf = (path: string) => JSON.parse(readFileSync(join(turn.home, path), 'utf8'));
+  const configOf = (path: string) => JSON.parse(readFileSync(join(turn.launch.home, path), 'utf8'));
 
   /** A program of the person's that answers `--version` and nothing else. */
   function answering(version: string): string {
@@ -108,11 +108,11 @@ describe('cursorAgent()', () => {
     const started = await commandsOf();
     expect(started.map(({ command }) => command.args.includes('create-chat'))).toEqual([true, false]);
     const order: string[] = [];
-    const confine: Turn['confine'] = async (command) => {
+    const confine: Launch['confine'] = async (command) => {
       order.push(command.args.includes('create-chat') ? 'create-chat' : 'turn');
       return command;
     };
-    for await (const { type } of cursorAgent(options).runTurn({ ...turn, confine })) order.push(type);
+    for await (const { type } of cursorAgent(options).runTurn(changed(turn, { confine }))) order.push(type);
     expect([...new Set(order)]).toEqual(['create-chat', 'session', 'turn', 'delta', 'text', 'done']);
   });
 
@@ -124,11 +124,11 @@ describe('cursorAgent()', () => {
 
   test.each([false, true])('hands a prompt over that is too long for an argument (confined: %s)', async (confined) => {
     const prompt = `${'€'.repeat(100_000)}\nthe end`;
-    const confine: Turn['confine'] = async (command, needs) => {
+    const confine: Launch['confine'] = async (command, needs) => {
       // What a sandbox does with the bind and the home.
       const bind = needs?.binds?.find(({ target }) => target === inWorkspace());
       if (bind && !existsSync(bind.target)) symlinkSync(bind.source, bind.target);
-      return confined ? { ...command, env: { ...command.env, HOME: turn.home } } : command;
+      return confined ? { ...command, env: { ...command.env, HOME: turn.launch.home } } : command;
     };
     const events = await run({ prompt, session: null, confine }, { confined });
     expect(events.at(-1)).toEqual({ type: 'done', text: 'I heard: the end (turn 1)' });
@@ -144,7 +144,7 @@ describe('cursorAgent()', () => {
     ]);
     const said = (words: string) => ({ message: { content: [{ type: 'text', text: words }] }, timestamp_ms: 1 });
     const deltas = ['half ', 'a message'].map((words) => JSON.stringify({ type: 'assistant', ...said(words) }));
-    const confine: Turn['confine'] = async (command) => ({ ...command, file: 'printf', args: ['%s\n', ...deltas] });
+    const confine: Launch['confine'] = async (command) => ({ ...command, file: 'printf', args: ['%s\n', ...deltas] });
     expect(await run({ session: chat, confine })).toEqual([
       { type: 'text', text: 'half a message' },
       { type: 'error', kind: 'crash', message: expect.stringContaining('no result') },
@@ -162,7 +162,7 @@ describe('cursorAgent()', () => {
     const error = { type: 'error', kind: 'bad_session', message: expect.stringContaining(chat) };
     expect(await run({ session: chat })).toEqual([error]);
     const other = JSON.stringify({ type: 'system', subtype: 'init', session_id: 'another' });
-    const confine: Turn['confine'] = async (command) => ({ ...command, file: 'echo', args: [other] });
+    const confine: Launch['confine'] = async (command) => ({ ...command, file: 'echo', args: [other] });
     expect(await run({ session: chat, confine })).toEqual([error]);
   });
 
@@ -177,7 +177,7 @@ describe('cursorAgent()', () => {
   test('classifies what stderr said of an exit without a result', async () => {
     const events = await run({ model: 'no-such-model' });
     expect(events.at(-1)).toMatchObject({ type: 'error', kind: 'invalid_request' });
-    const confine: Turn['confine'] = async (command) => ({ ...command, args: ['--print', 'x'] });
+    const confine: Launch['confine'] = async (command) => ({ ...command, args: ['--print', 'x'] });
     expect((await run({ session: chat, confine })).at(-1)).toMatchObject({ kind: 'crash' });
   });
 
@@ -195,9 +195,9 @@ describe('cursorAgent()', () => {
   test('asks for the version once', async () => {
     const command = answering('2026.02.13');
     const provider = cursorAgent({ ...options, command });
-    await collect(provider.runTurn({ ...turn, session: chat }));
+    await collect(provider.runTurn(changed(turn, { session: chat })));
     writeFileSync(command, "#!/bin/sh\necho '2020.01.01'\n", { mode: 0o755 });
-    const [event] = await collect(provider.runTurn({ ...turn, session: chat }));
+    const [event] = await collect(provider.runTurn(changed(turn, { session: chat })));
     expect(event).toMatchObject({ message: expect.stringContaining('no result') });
   });
 
@@ -213,7 +213,7 @@ describe('cursorAgent()', () => {
       writeFileSync(inWorkspace('mcp.json'), own);
       writeFileSync(inWorkspace('rules/own.mdc'), 'own');
       let seen: string[] = [];
-      const confine: Turn['confine'] = async (command) => {
+      const confine: Launch['confine'] = async (command) => {
         seen = readdirSync(inWorkspace(), { recursive: true, encoding: 'utf8' }).toSorted();
         expect(Object.keys(JSON.parse(readFileSync(inWorkspace('mcp.json'), 'utf8')).mcpServers)).toEqual([
           'theirs',
@@ -236,7 +236,7 @@ describe('cursorAgent()', () => {
       const slug = turn.workspace.slice(1).replaceAll('/', '-');
       const marker = readFileSync(join(person, '.cursor/projects', slug, '.workspace-trusted'), 'utf8');
       expect(JSON.parse(marker)).toMatchObject({ workspacePath: turn.workspace });
-      const noHome = { extraEnv: { HOME: turn.mcpConfig } };
+      const noHome = { extraEnv: { HOME: turn.launch.mcpConfig } };
       expect(await commandsOf({ session: chat }, noHome)).toHaveLength(1);
     });
 
@@ -253,7 +253,7 @@ describe('cursorAgent()', () => {
       const controller = new AbortController();
       const first = provider.runTurn(turn)[Symbol.asyncIterator]();
       while ((await first.next()).value?.type !== 'text');
-      const second = collect(provider.runTurn({ ...turn, signal: controller.signal }));
+      const second = collect(provider.runTurn(changed(turn, { signal: controller.signal })));
       controller.abort();
       expect(await second).toEqual([{ type: 'error', kind: 'cancelled', message: 'The turn was cancelled.' }]);
       expect(existsSync(inWorkspace('mcp.json'))).toBe(true);
@@ -279,7 +279,7 @@ describe('cursorAgent()', () => {
 
     function linkConfig(): void {
       mkdirSync(inWorkspace());
-      symlinkSync(turn.mcpConfig, inWorkspace('mcp.json'));
+      symlinkSync(turn.launch.mcpConfig, inWorkspace('mcp.json'));
     }
   });
 
@@ -309,7 +309,7 @@ describe('cursorAgent()', () => {
           { source: made, target: inWorkspace(), mode: 'ro' },
           {
             source: join(person, '.config/cursor/auth.json'),
-            target: join(turn.home, '.config/cursor/auth.json'),
+            target: join(turn.launch.home, '.config/cursor/auth.json'),
             mode: 'ro',
           },
         ],
@@ -357,7 +357,7 @@ describe('cursorAgent()', () => {
       });
       const provider = cursorAgent({ ...options, extraEnv: { CURSOR_SCENARIO: 'answer' } });
       expect(provider.otherTools?.(turn.workspace)).toBe(3);
-      expect((await collect(provider.runTurn({ ...turn, countTools: async () => 6 }))).at(-1)).toMatchObject({
+      expect((await collect(provider.runTurn(changed(turn, { countTools: async () => 6 })))).at(-1)).toMatchObject({
         type: 'done',
       });
       expect(provider.otherTools?.(turn.workspace)).toBe(34);
@@ -373,7 +373,7 @@ describe('cursorAgent()', () => {
 
     test('of servers that are not approved are not there: the stand-in refuses them, as the real program does', async () => {
       const without =
-        (flag: string): Turn['confine'] =>
+        (flag: string): Launch['confine'] =>
         async (command) => ({
           ...command,
           args: command.args.filter((argument) => argument !== flag),
@@ -439,21 +439,21 @@ describe('cursorAgent()', () => {
       const outside = join(agent, 'outside');
       mkdirSync(outside);
       writeFileSync(join(outside, 'cli-config.json'), 'untouched');
-      mkdirSync(turn.home);
-      symlinkSync(outside, join(turn.home, '.cursor'));
+      mkdirSync(turn.launch.home);
+      symlinkSync(outside, join(turn.launch.home, '.cursor'));
       await commandsOf({ session: chat }, { confined: true });
       expect(readFileSync(join(outside, 'cli-config.json'), 'utf8')).toBe('untouched');
       expect(readdirSync(outside)).toEqual(['cli-config.json']);
 
       const written = ['cli-config.json', 'permissions.json', 'hooks.json', 'mcp.json', 'cli.json'];
       for (const name of written) {
-        writeFileSync(join(turn.home, '.cursor', name), '{"permissions":{"allow":["Shell(*)"]}}');
+        writeFileSync(join(turn.launch.home, '.cursor', name), '{"permissions":{"allow":["Shell(*)"]}}');
       }
-      symlinkSync('/etc/passwd', join(turn.home, '.cursor/projects/linked'));
+      symlinkSync('/etc/passwd', join(turn.launch.home, '.cursor/projects/linked'));
       await commandsOf({ session: chat }, { confined: true });
-      expect(readdirSync(join(turn.home, '.cursor'))).toEqual(['cli-config.json', 'projects']);
+      expect(readdirSync(join(turn.launch.home, '.cursor'))).toEqual(['cli-config.json', 'projects']);
       expect(configOf('.cursor/cli-config.json')).toMatchObject({ permissions: { allow: [ours], deny: [] } });
-      const [slug = ''] = readdirSync(join(turn.home, '.cursor/projects')).filter((name) => name !== 'linked');
+      const [slug = ''] = readdirSync(join(turn.launch.home, '.cursor/projects')).filter((name) => name !== 'linked');
       expect(configOf(`.cursor/projects/${slug}/.workspace-trusted`)).toMatchObject({ workspacePath: turn.workspace });
     });
   });

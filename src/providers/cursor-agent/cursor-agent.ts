@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { type CliOptions, cliProvider } from '../cli.ts';
 import { turnEnvironment } from '../environment.ts';
 import type { Provider, Turn } from '../provider.ts';
+import { failed } from '../verdict.ts';
 import { isLong, turnArguments } from './args.ts';
 import { cursorAgent as about } from './describe.ts';
 import { buildCursorDirectory, lendCursorFiles, workspacePermissions } from './files.ts';
@@ -24,24 +25,34 @@ export function cursorAgent(options: CursorAgentOptions): Provider {
     about,
     filesInWorkspace: true,
     files: (turn) => placeFiles(options, turn),
-    env: { NODE_USE_ENV_PROXY: '1' },
+    // Only so do its requests take the way out of the sandbox.
+    env: () => (options.confined ? { NODE_USE_ENV_PROXY: '1' } : {}),
     needs: (turn) => cursorNeeds(turn, options.env, cursorDirectory(turn)),
-    createSession: {
-      args: ['create-chat'],
-      read: (lines) => lines.map((line) => line.trim()).findLast((line) => CHAT.test(line)) ?? null,
+    newSession: async (ask) => {
+      const answer = await ask(['create-chat']);
+      if ('type' in answer) return answer;
+      const chat = answer.map((line) => line.trim()).findLast((line) => CHAT.test(line));
+      return chat ?? failed('cursor-agent create-chat did not answer the id of a chat.');
     },
     args: (turn, session) => turnArguments(options, turn, session),
+    input: () => '',
     parser: (turn) => createParser((tool, reason) => explainRejection(tool, reason, permissionSources(options, turn))),
     otherTools: createToolCounts(),
   });
 }
 
 function placeFiles(options: CursorAgentOptions, turn: Turn): () => void {
-  const { workspace, mcpConfig, instructions, prompt } = turn;
+  const { workspace, instructions, prompt, launch } = turn;
   const longPrompt = isLong(prompt) ? prompt : null;
   const permissions = permissionSources(options, turn);
   refuseDenial(permissions);
-  const files = { workspace, mcpConfig, instructions, longPrompt, permissions: withOurs(permissions) };
+  const files = {
+    workspace,
+    mcpConfig: launch.mcpConfig,
+    instructions,
+    longPrompt,
+    permissions: withOurs(permissions),
+  };
   if (!options.confined) {
     trustWorkspace(workspace, turnEnvironment(turn, options.env, options.extraEnv).HOME ?? '/');
     return lendCursorFiles(files);
@@ -56,6 +67,6 @@ function permissionSources({ env, extraEnv }: CursorAgentOptions, { workspace }:
   return [personPermissions({ ...env, ...extraEnv }), workspacePermissions(workspace)];
 }
 
-function cursorDirectory({ mcpConfig }: Turn): string {
-  return join(dirname(mcpConfig), 'cursor');
+function cursorDirectory({ launch }: Turn): string {
+  return join(dirname(launch.mcpConfig), 'cursor');
 }

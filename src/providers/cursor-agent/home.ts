@@ -1,17 +1,16 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { replaceInHome } from '../agent-home.ts';
+import type { Variables } from '../environment.ts';
 import type { Turn } from '../provider.ts';
 import { cursorConfigPlaces, type PermissionSource, permissionsOf, withOurs } from './permissions.ts';
-
-type Environment = Readonly<Record<string, string>>;
 
 const CONFIG = '.cursor/cli-config.json';
 /** What else in a home decides what the program may do; an agent could have written it in an earlier turn. */
 const STEERING = ['permissions.json', 'mcp.json', 'hooks.json', 'cli.json', 'hooks'];
 
 /** The permissions that the person has given to the program for every workspace. */
-export function personPermissions(env: Environment): PermissionSource {
+export function personPermissions(env: Variables): PermissionSource {
   const { path, config } = readOwn(env);
   return permissionsOf(path, config);
 }
@@ -20,7 +19,7 @@ export function personPermissions(env: Environment): PermissionSource {
  * Lays out the agent's own home for a turn in a sandbox. The program rewrites its configuration, so that is a copy and not a mount,
  * made anew for every turn: whatever an agent writes into it is gone with the next one.
  */
-export function prepareHome({ home, workspace }: Turn, env: Environment): void {
+export function prepareHome({ workspace, launch: { home } }: Turn, env: Variables): void {
   for (const name of STEERING) replaceInHome(home, join('.cursor', name), null);
   replaceInHome(home, CONFIG, configFor(env));
   const marker = trustMarker(workspace);
@@ -44,7 +43,7 @@ export function trustWorkspace(workspace: string, home: string): void {
 }
 
 /** The person's own configuration with our rule, by HTTP/1.1: only so do its requests take the way out of the sandbox. */
-function configFor(env: Environment): string {
+function configFor(env: Variables): string {
   const { path, config } = readOwn(env);
   const network = { ...(config.network as object | undefined), useHttp1ForAgent: true };
   const permissions = withOurs([permissionsOf(path, config)]);
@@ -52,7 +51,7 @@ function configFor(env: Environment): string {
   return `${JSON.stringify({ ...required, ...config, network, permissions }, null, 2)}\n`;
 }
 
-function readOwn(env: Environment): { path: string; config: Record<string, unknown> } {
+function readOwn(env: Variables): { path: string; config: Record<string, unknown> } {
   const places = cursorConfigPlaces(env);
   for (const place of places) {
     const path = join(place, 'cli-config.json');

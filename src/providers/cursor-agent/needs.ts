@@ -10,6 +10,7 @@ const hosts = ['api2.cursor.sh', '*.cursor.sh'];
 export function cursorNeeds(turn: Turn, env: Readonly<Record<string, string>>, directory: string): Needs {
   const login = join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? '/', '.config'), 'cursor/auth.json');
   const binds: Bind[] = [{ source: directory, target: join(turn.workspace, '.cursor'), mode: 'ro' }];
-  if (existsSync(login)) binds.push({ source: login, target: join(turn.home, '.config/cursor/auth.json'), mode: 'ro' });
+  if (existsSync(login))
+    binds.push({ source: login, target: join(turn.launch.home, '.config/cursor/auth.json'), mode: 'ro' });
   return { binds, hosts };
 }

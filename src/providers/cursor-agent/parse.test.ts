@@ -37,7 +37,7 @@ describe('calls of tools', () => {
     expect(call('1', { mcpToolCall: { args, result } })).toEqual([
       told,
       { type: 'tool_result', id: '1', result, isError: true },
-      { type: 'stop', message: 'list_agents was rejected: no' },
+      { type: 'stop', failure: { type: 'error', kind: 'invalid_request', message: 'list_agents was rejected: no' } },
     ]);
   });
 

@@ -77,7 +77,8 @@ function returned(
     { type: 'tool_result', id, result, isError, ...(reached && { ours: true }) },
   ];
   if (ours === null || rejection === null) return told;
-  return [...told, { type: 'stop', message: explain(ours, rejection) }];
+  const failure = { type: 'error', kind: 'invalid_request', message: explain(ours, rejection) } as const;
+  return [...told, { type: 'stop', failure }];
 }
 
 function asCall({ id, name, arguments: given, ours }: CursorCall, reached = ours !== null): Said {

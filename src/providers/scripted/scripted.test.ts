@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { collect, makeTurn, testProvider } from '../provider.testsuite.ts';
-import type { Turn } from '../provider.ts';
+import { type Changes, changed, collect, makeTurn, testProvider } from '../provider.testsuite.ts';
+import type { Launch, Turn } from '../provider.ts';
 import { scripted } from './scripted.ts';
 
 const options = { nodePath: process.execPath, env: { ...process.env } as Record<string, string> };
@@ -25,9 +25,9 @@ describe('scripted()', () => {
 
   afterEach(() => rm(turn.workspace, { recursive: true }));
 
-  async function run(source: string, changes: Partial<Turn> = {}, more: object = {}) {
+  async function run(source: string, changes: Changes = {}, more: object = {}) {
     await writeFile(join(turn.workspace, 'agent.ts'), source);
-    return collect(scripted({ ...options, ...more }).runTurn({ ...turn, program: 'agent.ts', ...changes }));
+    return collect(scripted({ ...options, ...more }).runTurn(changed(turn, { program: 'agent.ts', ...changes })));
   }
 
   const print = (...events: object[]) => events.map((event) => `console.log('${JSON.stringify(event)}');`).join('\n');
@@ -43,7 +43,8 @@ describe('scripted()', () => {
       const text = JSON.stringify({ lines: lines.length, cwd: process.cwd(), turn: JSON.parse(lines[0]!) });
       console.log(JSON.stringify({ type: 'done', text }));`;
     const [done] = await run(source, { messages, journal, session: 's' });
-    const { runId, agentId, name, instructions, prompt, mcpConfig } = turn;
+    const { runId, agentId, name, instructions, prompt } = turn;
+    const { mcpConfig } = turn.launch;
     expect(JSON.parse((done as { text: string }).text)).toEqual({
       lines: 2,
       cwd: turn.workspace,
@@ -59,18 +60,18 @@ describe('scripted()', () => {
       PATH: '/bin',
       TZ: 'UTC',
       MODE: 'fast',
-      NODE_COMPILE_CACHE: join(dirname(turn.mcpConfig), 'home/.cache/node'),
+      NODE_COMPILE_CACHE: join(dirname(turn.launch.mcpConfig), 'home/.cache/node'),
       SUBSTRAT_RUN_ID: turn.runId,
       SUBSTRAT_AGENT_ID: turn.agentId,
     });
   });
 
   test('runs the confined command, and a program that is not for Node directly', async () => {
-    const confine: Turn['confine'] = async (command) => ({
+    const confine: Launch['confine'] = async (command) => ({
       ...command,
       args: [`{"type":"done","text":"${command.file}"}`],
     });
-    const events = await collect(scripted(options).runTurn({ ...turn, program: 'echo', confine }));
+    const events = await collect(scripted(options).runTurn(changed(turn, { program: 'echo', confine })));
     expect(events).toEqual([{ type: 'done', text: 'echo' }]);
   });
 
@@ -146,7 +147,7 @@ describe('scripted()', () => {
   test('says that there is no program, or no such file', async () => {
     const none = await collect(scripted(options).runTurn(turn));
     expect(none).toEqual([{ type: 'error', kind: 'crash', message: expect.stringContaining('has no program') }]);
-    const missing = await collect(scripted(options).runTurn({ ...turn, program: 'gone.ts' }));
+    const missing = await collect(scripted(options).runTurn(changed(turn, { program: 'gone.ts' })));
     expect(missing).toEqual([{ type: 'error', kind: 'crash', message: expect.stringContaining('no such file') }]);
   });
 });

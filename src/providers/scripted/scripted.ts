@@ -65,14 +65,15 @@ export function scripted(options: ScriptedOptions): Provider {
 }
 
 async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<ProviderEvent> {
-  const program = turn.program ?? options.command;
+  const program = turn.launch.program ?? options.command;
   if (!program) return yield failure('The agent has no program: give it one (--program), or its provider a command.');
   // Node would answer with a stack trace.
   if (runByNode.test(program) && !existsSync(resolve(turn.workspace, program)))
     return yield failure(`The program ${program} could not be started: there is no such file.`);
 
-  const { timeoutMs, signal, onSpawn } = turn;
-  const command = await turn.confine(toCommand(options, turn, program), { programs: [program] });
+  const { timeoutMs, signal, launch } = turn;
+  const { onSpawn } = launch;
+  const command = await turn.launch.confine(toCommand(options, turn, program), { programs: [program] });
   let last = '';
   let final: Final | null = null;
   let oversized = 0;
@@ -89,18 +90,20 @@ async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<Pr
 }
 
 function toCommand(options: ScriptedOptions, turn: Turn, program: string): Command {
-  const own = turn.program ? [] : (options.args ?? []);
+  const own = turn.launch.program ? [] : (options.args ?? []);
   const env = turnEnvironment(turn, options.env, options.extraEnv);
   const { workspace: cwd } = turn;
   if (!runByNode.test(program)) return { file: program, args: own, cwd, env };
   // Reading TypeScript costs more than starting Node. The cache is the agent's own: nobody can put code into another's.
-  const NODE_COMPILE_CACHE = join(dirname(turn.mcpConfig), 'home/.cache/node');
+  const NODE_COMPILE_CACHE = join(dirname(turn.launch.mcpConfig), 'home/.cache/node');
   // Or any process of the turn could open the program's debugger by a signal, and speak in its place.
   const args = ['--disable-sigusr1', program, ...own];
   return { file: options.nodePath, args, cwd, env: { NODE_COMPILE_CACHE, ...env } };
 }
 
-function input({ runId, agentId, name, instructions, prompt, session, messages, journal, mcpConfig }: Turn): string {
+function input(turn: Turn): string {
+  const { runId, agentId, name, instructions, prompt, session, messages, journal } = turn;
+  const { mcpConfig } = turn.launch;
   const line: ScriptedTurn = { runId, agentId, name, instructions, prompt, session, messages, journal, mcpConfig };
   return `${JSON.stringify(line)}\n`;
 }

@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 
 type Shell = 'bash' | 'zsh' | 'fish';
 

@@ -1,27 +1,12 @@
-import type * as z from 'zod';
-import { shorten } from '../core/agent.ts';
+import type { BoundTool, ToolResult } from '../core/bound-tool.ts';
 import { SubstratError } from '../core/errors.ts';
+import { EXTERNAL } from '../core/provider-names.ts';
 import type { Scope } from '../core/scope.ts';
+import { shorten } from '../core/text.ts';
 import type { Attempt } from '../runs/attempt.ts';
-import { type CallResult, callTool, type ToolDependencies } from './call.ts';
-import { customToolsInScope, toolsInScope } from './catalog.ts';
-import { descriptionFor } from './tool.ts';
-
-/** A tool of one agent: who calls is fixed when it is made. Its form is what MCP's libraries take for a tool. */
-export interface BoundTool {
-  readonly name: string;
-  readonly description: string;
-  /** The fields of its input, in zod. */
-  readonly inputSchema: z.ZodRawShape;
-  handler(args: unknown): Promise<ToolResult>;
-}
-
-/** A type and not an interface: MCP's libraries want an index signature, which only a type has by itself. */
-export type ToolResult = {
-  readonly content: { readonly type: 'text'; readonly text: string }[];
-  readonly structuredContent: Record<string, unknown>;
-  readonly isError?: boolean;
-};
+import { type CallResult, callTool, type ToolDependencies } from '../tools/call.ts';
+import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
+import { descriptionFor } from '../tools/tool.ts';
 
 /** The tools in an agent's scope, each acting for that agent; `attempt` is asked for at each call. */
 export async function bindTools(
@@ -30,7 +15,7 @@ export async function bindTools(
   attempt: () => Promise<Attempt>,
 ): Promise<BoundTool[]> {
   const custom = customToolsInScope(agent.tools, await deps.settings.customTools());
-  const external = agent.provider === 'external';
+  const external = agent.provider === EXTERNAL;
   const connection = { given: new Set<string>() };
   return [...toolsInScope(agent.tools), ...custom].map(({ name, input, ...about }) => ({
     name,

@@ -1,11 +1,13 @@
 import type { Config } from '../config/config.ts';
+import type { Environment } from '../core/environment.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona } from '../core/persona.ts';
-import { createPersonas, type Personas } from '../personas/personas.ts';
-import type { Environment, ReadScript } from '../scripting/open.ts';
+import type { Personas } from '../personas/personas.ts';
+import { createRegistry } from '../personas/registry.ts';
+import type { ReadScript } from '../scripting/open.ts';
 import { openScripting, type Scripting } from '../scripting/scripting.ts';
-import { toolsInScope } from './catalog.ts';
-import { type CustomTools, createCustomTools, type ToolDefinition } from './custom.ts';
+import { toolsInScope } from '../tools/catalog.ts';
+import { type CustomTools, createCustomTools, type ToolDefinition } from '../tools/custom.ts';
 
 /** What a configuration, and a program that uses us, add by scripts and code: personas and tools. */
 export interface Extensions {
@@ -45,7 +47,7 @@ export async function openExtensions(options: ExtensionOptions): Promise<Extensi
       code: code.tools ?? [],
       reserved: ours,
     });
-    const personas = await createPersonas({
+    const personas = await createRegistry({
       ...shared,
       read: () => {
         const { agents: entries, file } = read();

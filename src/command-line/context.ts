@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
 import { SubstratError } from '../core/errors.ts';
 
 /** What commands share. */
@@ -16,6 +17,10 @@ export class UsageError extends Error {}
 export interface GlobalOptions {
   readonly config?: string;
   readonly json?: boolean;
+}
+
+export function isJson(command: Command): boolean {
+  return command.optsWithGlobals<GlobalOptions>().json ?? false;
 }
 
 /** `--arg k=v`, collected. */

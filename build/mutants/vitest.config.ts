@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+/** The suite as its project `sqlite` has it, in one worker; with MUTANTS_COVERAGE it says what each test file executes. */
+export default defineConfig({
+  root: join(import.meta.dirname, '../..'),
+  test: {
+    pool: 'forks',
+    maxWorkers: 1,
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    globalSetup: ['test/helpers/postgres-server.ts'],
+    setupFiles: process.env.MUTANTS_COVERAGE ? ['build/mutants/coverage-setup.ts'] : [],
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+  },
+});

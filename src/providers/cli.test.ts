@@ -1,0 +1,161 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Needs } from '../core/command.ts';
+import { type CliProgram, cliProvider, type Said } from './cli.ts';
+import { changed, collect, makeTurn } from './provider.testsuite.ts';
+import type { Launch, Turn } from './provider.ts';
+
+/** Prints its stdin, which is what a test wants it to say, and notes how it was called. */
+const SCRIPT = 'echo "$* $MODE" >> "$LOG"; if [ "$1" = --version ]; then echo "version $V"; else cat; fi; exit "$CODE"';
+
+describe('cliProvider()', () => {
+  let turn: Turn;
+  let log: string;
+
+  beforeEach(() => {
+    const directory = mkdtempSync(join(tmpdir(), 'cli-'));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    turn = { ...makeTurn(directory), session: 'known' };
+    log = join(directory, 'log');
+  });
+
+  function createProvider(more: Partial<CliProgram> = {}, env: Record<string, string> = {}, confined = false) {
+    const extraEnv = { LOG: log, V: '1', CODE: '0', ...env };
+    const options = { command: 'sh', args: ['-c', SCRIPT, 'sh'], env: { PATH: '/usr/bin:/bin' }, extraEnv };
+    return cliProvider(
+      { ...options, confined },
+      {
+        about: {
+          name: 'echo',
+          settings: () => ({}),
+          program: {
+            command: 'sh',
+            install: 'Install it.',
+            versionProblem: (answer) => (answer === 'version 1' ? null : 'It is too old.'),
+          },
+        },
+        filesInWorkspace: false,
+        files: () => () => {},
+        env: () => ({ MODE: 'quiet' }),
+        needs: () => ({}),
+        args: (_, session) => ['turn', `${session}`],
+        input: ({ prompt }) => prompt,
+        parser: () => (line) => JSON.parse(line) as Said[],
+        ...more,
+      },
+    );
+  }
+
+  const printing = (...lines: Said[][]): Turn => ({
+    ...turn,
+    prompt: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+  });
+  const run = (turn: Turn, more: Partial<CliProgram> = {}, env: Record<string, string> = {}) =>
+    collect(createProvider(more, env).runTurn(turn));
+  const calls = () => readFileSync(log, 'utf8').trim().split('\n');
+  const done = { type: 'done', text: 'ok' } as const;
+
+  test('asks the version once, and every turn is a process with what is on its stdin', async () => {
+    const provider = createProvider();
+    for (let n = 0; n < 2; n += 1) expect(await collect(provider.runTurn(printing([done])))).toEqual([done]);
+    expect(calls()).toEqual(['--version ', 'turn known quiet', 'turn known quiet']);
+  });
+
+  test('says that a version cannot be used, and asks again at the next turn', async () => {
+    const provider = createProvider({}, { V: '0' });
+    const error = { type: 'error', kind: 'invalid_request', message: 'sh cannot be used. It is too old.' };
+    for (let n = 0; n < 2; n += 1) expect(await collect(provider.runTurn(printing([done])))).toEqual([error]);
+    expect(calls()).toHaveLength(2);
+  });
+
+  test('lets the configuration set a variable otherwise', async () => {
+    await run(printing([done]), {}, { MODE: 'loud' });
+    expect(calls().at(-1)).toBe('turn known loud');
+  });
+
+  test('believes nothing after the final event', async () => {
+    const late: Said[] = [
+      { type: 'text', text: 'late' },
+      { type: 'error', kind: 'crash', message: 'late' },
+    ];
+    expect(await run(printing([done], late))).toEqual([done]);
+    expect(await run(printing([done, ...late]))).toEqual([done]);
+    const failure = { type: 'error', kind: 'overloaded', message: 'busy' } as const;
+    expect(await run(printing([failure], [done]))).toEqual([failure]);
+  });
+
+  test('takes an exit without a final event for a crash, whatever the exit code', async () => {
+    const message = expect.stringContaining('It told no result.');
+    expect(await run(printing([]))).toEqual([{ type: 'error', kind: 'crash', message }]);
+  });
+
+  test('tells the pieces of a text; what had come of one that broke off is a text', async () => {
+    const pieces: Said[] = [
+      { type: 'delta', text: 'a' },
+      { type: 'delta', text: 'b' },
+    ];
+    expect(await run(printing(pieces, [done]))).toEqual([...pieces, done]);
+    const failure = { type: 'error', kind: 'overloaded', message: 'busy' } as const;
+    expect(await run(printing(pieces, [failure]))).toEqual([...pieces, { type: 'text', text: 'ab' }, failure]);
+  });
+
+  test('stores a session that is made or chosen before its first turn starts', async () => {
+    const events = await run({ ...printing([done]), session: null }, { newSession: async () => 'chosen' });
+    expect(events).toEqual([{ type: 'session', session: 'chosen' }, done]);
+    expect(calls().at(-1)).toBe('turn chosen quiet');
+  });
+
+  test('stores the session that the program tells, once', async () => {
+    const session = { type: 'session', session: 'told' } as const;
+    expect(await run({ ...printing([session], [session], [done]), session: null })).toEqual([session, done]);
+  });
+
+  test('does not go on in another session than the one that it resumed', async () => {
+    const events = await run(printing([{ type: 'session', session: 'another' }], [done]));
+    const message = 'echo does not know the session known any more.';
+    expect(events).toEqual([{ type: 'error', kind: 'bad_session', message }]);
+  });
+
+  test('ends the program at once when it has to stop', async () => {
+    const failure = { type: 'error', kind: 'rate_limit', message: 'limit', retryAfterMs: 5 } as const;
+    expect(await run(printing([{ type: 'stop', failure }], [done]))).toEqual([failure]);
+  });
+
+  test('tells a call once that the program tells when it starts and when it ends', async () => {
+    const call = { type: 'tool_call', id: '1', name: 'shell', arguments: {} } as const;
+    const result = { type: 'tool_result', id: '1', result: 'hi', isError: false } as const;
+    expect(await run(printing([call], [call, result], [call, result, done]))).toEqual([
+      call,
+      result,
+      call,
+      result,
+      done,
+    ]);
+  });
+
+  test('is installed in its sandbox, and a server that a workspace names is not', async () => {
+    const seen: [string, Needs | undefined][] = [];
+    const confine: Launch['confine'] = async (command, needs) => {
+      seen.push([command.file, needs]);
+      return command;
+    };
+    const { about } = createProvider();
+    const more: Partial<CliProgram> = {
+      about: { ...about, maxTools: 10, program: { command: 'sh', install: '', versionProblem: () => null } },
+      needs: () => ({ hosts: ['example.com'] }),
+      otherTools: {
+        known: () => 0,
+        ask: async (_, start) => (await start({ file: 'theirs', args: [] })).args.length,
+      },
+    };
+    const events = createProvider(more, {}, true).runTurn(changed(printing([done]), { confine }));
+    expect(await collect(events)).toEqual([done]);
+    const hosts = ['example.com'];
+    expect(seen).toEqual([
+      ['theirs', { hosts, installed: false }],
+      ['sh', { hosts, installed: true }],
+    ]);
+  });
+});

@@ -1,0 +1,23 @@
+import type { Agent } from '../core/agent.ts';
+import type { Workspace } from '../core/workspace.ts';
+import type { Store } from '../store/store.ts';
+import type { RateLimiter } from './rate.ts';
+import type { ToolSettings } from './tool.ts';
+
+/** What a call of a tool needs. */
+export interface ToolDependencies {
+  readonly store: Store;
+  readonly clock: () => number;
+  readonly settings: ToolSettings;
+  readonly limiter: RateLimiter;
+  readonly onAgentCreated: (agent: Agent) => Promise<void>;
+  readonly onWorkspaceChanged: (workspace: Workspace) => Promise<void>;
+  readonly log: { error(details: object, message: string): void };
+}
+
+export interface CallResult {
+  readonly result: Readonly<Record<string, unknown>>;
+  readonly isError: boolean;
+  /** How many messages wait in the inbox of the caller. */
+  readonly news: number;
+}
