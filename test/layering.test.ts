@@ -68,8 +68,6 @@ const CYCLES: readonly (readonly string[])[] = [
     'src/daemon/workspaces.ts',
     'src/daemon/worktrees.ts',
   ],
-  ['src/store/commits.ts', 'src/store/events.ts', 'src/store/leases.ts', 'src/store/runs.ts', 'src/store/store.ts'],
-  ['src/store/finish-load.ts', 'src/store/postgres-dump.ts', 'src/store/snapshot.ts', 'src/store/sqlite-dump.ts'],
 ];
 
 const SOURCES = readSources('src');

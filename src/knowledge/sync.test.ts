@@ -83,7 +83,7 @@ describe('a sync', () => {
       updatedAt: Date.parse('2026-01-02'),
     });
     const [chunk] = await store.read((tx) => tx.documents.listChunks({ documentId: row?.id as string }));
-    expect(JSON.parse(chunk?.place as string)).toEqual({ headings: ['Guide'], from: 1, to: 6 });
+    expect(chunk?.place).toEqual({ headings: ['Guide'], from: 1, to: 6 });
     expect(await find('alpha')).toEqual(['a.md']);
     expect(await store.read((tx) => tx.documents.getSource({ name: source }))).toMatchObject({
       state: 'synced',

@@ -1,6 +1,7 @@
 import { keyOf, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
+import type { AgentId } from '../core/ids.ts';
 import { checkExpected, type Expected, MAX_BLOCK, MAX_BLOCKS, MAX_BLOCKS_TEXT } from '../core/memory.ts';
 import type { BlockView, Tx } from '../store/store.ts';
 
@@ -167,7 +168,7 @@ async function appendBlockEvent(
   more: object,
   now: number,
 ): Promise<void> {
-  const agentId = block.ownerId === USER_ID ? null : block.ownerId;
+  const agentId = block.ownerId === USER_ID ? null : (block.ownerId as AgentId);
   const data = { ...(agentId && { agentId }), owner: block.owner, label: block.label, recipients, ...more };
   await tx.events.appendEvent({ type, at: now, agentId, data });
 }

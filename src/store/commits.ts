@@ -1,5 +1,6 @@
 import { SubstratError } from '../core/errors.ts';
 import { bound, under } from '../core/tracing.ts';
+import type { BatchState } from './batch.ts';
 import type { Execute } from './query.ts';
 import type { Change, Tx } from './store.ts';
 
@@ -23,12 +24,6 @@ export class CommitInDoubt extends Error {
     super((cause as Error).message, { cause });
     this.outcome = outcome;
   }
-}
-
-/** What a batch of writes keeps beside the rows: the event counter, and what to tell after the commit. */
-export interface BatchState {
-  seq: number;
-  runnable: boolean;
 }
 
 interface Writer {

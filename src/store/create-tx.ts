@@ -1,10 +1,10 @@
 import { agentQueries } from './agents.ts';
+import type { BatchState } from './batch.ts';
 import { blockQueries } from './blocks.ts';
 import { broadcastQueries } from './broadcasts.ts';
 import { channelQueries } from './channels.ts';
 import { chunkSearchQueries } from './chunk-search.ts';
 import { chunkQueries } from './chunks.ts';
-import type { BatchState } from './commits.ts';
 import { deliveryQueries } from './deliveries.ts';
 import { documentQueries } from './documents.ts';
 import { eventQueries } from './events.ts';

@@ -1,22 +1,12 @@
-import type { BatchState } from './commits.ts';
+import type { BatchState } from './batch.ts';
 import type { Queries } from './query.ts';
-import type { EventRow } from './schema.ts';
 import type { Events } from './tx.ts';
-
-export interface NewEvent {
-  readonly type: string;
-  readonly at: number;
-  readonly agentId?: string | null;
-  readonly channelId?: string | null;
-  readonly data: object;
-}
-
-export type StoredEvent = EventRow;
+import type { NewEvent, StoredEvent } from './views.ts';
 
 export function eventQueries({ db, value, put, all }: Queries, batch: BatchState): Events {
   const last = value(() => db.selectFrom('events').select((eb) => eb.fn.max('seq').as('seq')));
   const counter = value(() => db.selectFrom('counters').select('value').where('name', '=', 'event'));
-  const insert = put((p: EventRow) =>
+  const insert = put((p: StoredEvent) =>
     db.insertInto('events').values({
       seq: p.seq,
       type: p.type,

@@ -1,9 +1,9 @@
 import { createTx } from './create-tx.ts';
+import type { Finishing } from './dump.ts';
 import { indexedColumns, indexedWords } from './fulltext.ts';
 import { migrate } from './migrate.ts';
 import { scoped } from './passages.ts';
 import { createQueries, type Engine, type Execute, type Queries } from './query.ts';
-import type { Finishing } from './snapshot.ts';
 
 /** What the numbers of events leap by, so that none from after the backup is given again, to another event. */
 const EVENT_LEAP = 1_000_000_000;

@@ -1,4 +1,4 @@
-import type { BatchState } from './commits.ts';
+import type { BatchState } from './batch.ts';
 import type { Queries } from './query.ts';
 import type { Runs } from './tx.ts';
 

@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import { SubstratError } from '../core/errors.ts';
+import type { Counter, Load, Row, Snapshot } from './dump.ts';
 import { finishLoad } from './finish-load.ts';
 import { knownTables, migrate } from './migrate.ts';
 import { connectAlone } from './postgres-connection.ts';
 import { openError } from './postgres-errors.ts';
 import { WRITE_LOCK } from './postgres-writer.ts';
 import type { Execute } from './query.ts';
-import type { Counter, Load, Row, Snapshot } from './snapshot.ts';
 
 /** So many bytes of rows are fetched at once, by what the last ones had. */
 const PAGE = 500_000;

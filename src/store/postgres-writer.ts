@@ -1,5 +1,6 @@
 import { SubstratError } from '../core/errors.ts';
-import { type BatchState, CommitInDoubt, type WriteConnection } from './commits.ts';
+import type { BatchState } from './batch.ts';
+import { CommitInDoubt, type WriteConnection } from './commits.ts';
 import { createTx } from './create-tx.ts';
 import { type Connection, NO_ANSWER, wasSilent } from './postgres-connection.ts';
 import type { PostgresConnections } from './postgres-connections.ts';

@@ -3,7 +3,7 @@ import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import type { Run, RunState } from '../core/run.ts';
 import { inSpan } from '../core/tracing.ts';
-import type { BatchState } from './commits.ts';
+import type { BatchState } from './batch.ts';
 import type { LeaseQueries } from './leases.ts';
 import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';

@@ -3,11 +3,12 @@ import type { Agent } from '../core/agent.ts';
 import type { Channel, Member, Participant } from '../core/channel.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { Chunk, Document, SkippedDocument, Source } from '../core/document.ts';
-import type { AgentId, BlockId, ChannelId, ChunkId, MessageId, NodeId, ParticipantId, TokenId } from '../core/ids.ts';
+import type { AgentId, BlockId, ChunkId, MessageId, ParticipantId } from '../core/ids.ts';
 import type { Block, BlockChange, Passage } from '../core/memory.ts';
 import type { Broadcast, Message, Request } from '../core/message.ts';
 import type { Run, RunRecord } from '../core/run.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
+import type { KeptResponse, NewToken, Place, StoredEvent, StoredVector, StoreNode } from './views.ts';
 
 /**
  * The tables as queries see them: core's records, in camelCase, with booleans and lists. In the database columns are snake_case,
@@ -26,9 +27,9 @@ export interface Schema {
   readonly deliveries: Omit<Delivery, 'round'> & { round: number };
   readonly runs: Run;
   readonly run_messages: Omit<RunRecord, 'content'> & { content: string };
-  readonly events: EventRow;
-  readonly tokens: TokenRow;
-  readonly posts: PostRow;
+  readonly events: StoredEvent;
+  readonly tokens: NewToken & { revokedAt: number | null };
+  readonly posts: KeptResponse;
   readonly workspaces: Workspace;
   readonly links: Link;
   readonly blocks: Block;
@@ -39,71 +40,14 @@ export interface Schema {
   readonly passage_words: { rowid: number; words: string };
   readonly person_runs: { personId: ParticipantId; day: number; runs: number };
   readonly reactions: { messageId: MessageId; emoji: string; participantId: ParticipantId; at: number };
-  readonly turns: TurnRow;
+  readonly turns: Place;
   readonly sources: Source;
   readonly documents: Document;
   readonly skipped: SkippedDocument;
   readonly chunks: Omit<Chunk, 'id'> & { id: Generated<ChunkId> };
   /** `title` on SQLite only: PostgreSQL stores a title's words among the others, with their own weight. */
   readonly chunk_words: { rowid: number; title: string; words: string };
-  readonly chunk_vectors: ChunkVectorRow;
+  readonly chunk_vectors: StoredVector & { hash: string; model: string; dimension: number };
   readonly vector_state: { id: number; seq: number };
-  readonly nodes: NodeRow;
-}
-
-/** A daemon that has used this store. */
-export interface NodeRow {
-  id: NodeId;
-  /** The name of its host. */
-  name: string;
-  home: string;
-  seenAt: number;
-}
-
-export interface TurnRow {
-  channelId: ChannelId;
-  agentId: AgentId;
-  position: number;
-  /** `passed`: it was released, and the next one no longer waits for it. */
-  state: 'waiting' | 'released' | 'passed';
-  releasedAt: number | null;
-}
-
-export interface EventRow {
-  seq: number;
-  type: string;
-  at: number;
-  agentId: AgentId | null;
-  channelId: ChannelId | null;
-  data: string;
-}
-
-export interface TokenRow {
-  id: TokenId;
-  hash: string;
-  participantId: ParticipantId;
-  label: string;
-  createdAt: number;
-  revokedAt: number | null;
-}
-
-export interface PostRow {
-  participantId: ParticipantId;
-  key: string;
-  /** Route and arguments, hashed. */
-  request: string;
-  status: number;
-  response: unknown;
-  createdAt: number;
-}
-
-export interface ChunkVectorRow {
-  chunkId: ChunkId;
-  model: string;
-  dimension: number;
-  /** The chunk's, when the vector was made. */
-  hash: string;
-  vector: Buffer;
-  /** The later it was stored, the higher. */
-  seq: number;
+  readonly nodes: StoreNode;
 }

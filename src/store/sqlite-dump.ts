@@ -1,10 +1,10 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { SubstratError } from '../core/errors.ts';
+import type { Load, Row, Snapshot } from './dump.ts';
 import { finishLoad } from './finish-load.ts';
 import { migrate } from './migrate.ts';
 import type { Execute } from './query.ts';
-import type { Load, Row, Snapshot } from './snapshot.ts';
 import { VERSION, versionOf } from './sqlite-version.ts';
 
 /** So many bytes of rows, or a row more, are in memory at once. */

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { SubstratError } from '../core/errors.ts';
-import { type BatchState, SharedCommits, type WriteConnection } from './commits.ts';
+import type { BatchState } from './batch.ts';
+import { SharedCommits, type WriteConnection } from './commits.ts';
 import { createTx } from './create-tx.ts';
 import { migrate, NEWEST_SCHEMA } from './migrate.ts';
 import type { Execute } from './query.ts';

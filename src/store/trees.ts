@@ -1,5 +1,5 @@
 import type { ExpressionBuilder } from 'kysely';
-import type { BatchState } from './commits.ts';
+import type { BatchState } from './batch.ts';
 import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
 import type { Trees } from './tx.ts';

@@ -21,7 +21,6 @@ import type { Broadcast, Message, Request } from '../core/message.ts';
 import type { Run, RunRecord, Usage } from '../core/run.ts';
 import type { Scope } from '../core/scope.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
-import type { NewEvent, StoredEvent } from './events.ts';
 import type * as view from './views.ts';
 
 /**
@@ -49,9 +48,6 @@ export interface Tx {
   readonly trees: Trees;
   readonly workspaces: Workspaces;
 }
-
-/** The parts of a transaction that a function uses: its signature states what it can touch. */
-export type Part<Name extends keyof Tx> = Pick<Tx, Name>;
 
 export interface Agents {
   insertAgent(agent: Agent): Promise<void>;
@@ -111,8 +107,8 @@ export interface Channels {
   getChannelView(p: { id: ChannelId; participantId: ParticipantId }): Promise<view.ChannelView | null>;
   getDm(p: { pair: string }): Promise<Channel | null>;
   getTeamChannel(p: { teamOf: AgentId }): Promise<Channel | null>;
-  getMember(p: MemberKey): Promise<Member | null>;
-  isMember(p: MemberKey): Promise<boolean>;
+  getMember(p: view.MemberKey): Promise<Member | null>;
+  isMember(p: view.MemberKey): Promise<boolean>;
   /** Whether two participants are in one channel. */
   shareChannel(p: { a: ParticipantId; b: ParticipantId }): Promise<boolean>;
   /** By id: all, or those that the participant sees, which are its own and the public ones. */
@@ -134,17 +130,12 @@ export interface Channels {
   /** In the order of joining. */
   listMembers(p: { channelId: ChannelId }): Promise<view.MemberView[]>;
   /** False if it is a member already, which keeps its place. */
-  tryJoinChannel(p: MemberKey & { wake?: Wake }): Promise<boolean>;
-  tryLeaveChannel(p: MemberKey): Promise<boolean>;
-  trySetWake(p: MemberKey & { wake: Wake }): Promise<boolean>;
+  tryJoinChannel(p: view.MemberKey & { wake?: Wake }): Promise<boolean>;
+  tryLeaveChannel(p: view.MemberKey): Promise<boolean>;
+  trySetWake(p: view.MemberKey & { wake: Wake }): Promise<boolean>;
   /** Never moves back. */
-  tryRaiseRead(p: MemberKey & { seq: number }): Promise<boolean>;
+  tryRaiseRead(p: view.MemberKey & { seq: number }): Promise<boolean>;
   setTopic(p: { id: ChannelId; topic: string }): Promise<void>;
-}
-
-interface MemberKey {
-  readonly channelId: ChannelId;
-  readonly participantId: ParticipantId;
 }
 
 export interface Messages {
@@ -196,21 +187,16 @@ export interface Deliveries {
   listDeliveriesOfRun(p: { runId: RunId }): Promise<view.DeliveryView[]>;
   /** Agents that have not received a message yet. */
   listPendingRecipients(p: { messageId: MessageId }): Promise<{ readonly agentId: AgentId }[]>;
-  injectDelivery(p: DeliveryKey & { runId: RunId }): Promise<void>;
-  acknowledgeDelivery(p: DeliveryKey): Promise<void>;
+  injectDelivery(p: view.DeliveryKey & { runId: RunId }): Promise<void>;
+  acknowledgeDelivery(p: view.DeliveryKey): Promise<void>;
   /** False for a request that a run carries: it ends with that run. */
   tryAcknowledgePending(p: { messageId: MessageId; agentId: ParticipantId }): Promise<boolean>;
   /** An external agent left without answering. */
-  returnDelivery(p: DeliveryKey): Promise<void>;
+  returnDelivery(p: view.DeliveryKey): Promise<void>;
   endCarried(p: { runId: RunId; state: 'acknowledged' | 'dead' }): Promise<number>;
   killPendingDelivery(p: { messageId: MessageId }): Promise<number>;
   killDeliveriesIn(p: { agentId: AgentId; channelId: ChannelId }): Promise<number>;
   killDeliveriesTo(p: { agentId: AgentId }): Promise<number>;
-}
-
-interface DeliveryKey {
-  readonly messageId: MessageId;
-  readonly agentId: AgentId;
 }
 
 export interface Requests {
@@ -323,18 +309,12 @@ export interface Records {
   /** In order: the k-th identical call of a later attempt gets the k-th of these. */
   listEffects(p: { runId: RunId; callKey: string }): Promise<Pick<RunRecord, 'content'>[]>;
   /** Calls of earlier attempts whose start was recorded, in order, with their result: null where none was. */
-  listStarts(p: CallKey): Promise<{ readonly content: unknown; readonly isError: boolean | null }[]>;
+  listStarts(p: view.CallKey): Promise<{ readonly content: unknown; readonly isError: boolean | null }[]>;
   /** Identical calls of an attempt, repeated ones included; a call that failed outright does not count. */
-  countCalls(p: CallKey): Promise<number>;
+  countCalls(p: view.CallKey): Promise<number>;
   countRecords(p: { runId: RunId; attempt: number }): Promise<number>;
   /** Successful calls of a tool. */
   countReturns(p: { runId: RunId; tool: string }): Promise<number>;
-}
-
-interface CallKey {
-  readonly runId: RunId;
-  readonly callKey: string;
-  readonly attempt: number;
 }
 
 /** Caps of trees, and who pays for runs. */
@@ -352,12 +332,12 @@ export interface Trees {
 
 export interface Events {
   /** Returns its number: without gaps, in commit order. */
-  appendEvent(event: NewEvent): Promise<number>;
+  appendEvent(event: view.NewEvent): Promise<number>;
   /** The number of the last event, also after it was pruned. */
   getEventCounter(): Promise<number>;
   /** The number of the oldest event that is kept. */
   getOldestEvent(): Promise<number | null>;
-  listEvents(p: { after: number; limit: number }): Promise<StoredEvent[]>;
+  listEvents(p: { after: number; limit: number }): Promise<view.StoredEvent[]>;
 }
 
 /** Blocks and passages. */
@@ -411,10 +391,11 @@ export interface Workspaces {
   listMadeWorkspaces(p: { nodeId: NodeId }): Promise<Pick<Workspace, 'id' | 'path'>[]>;
   /** Agents that work in it, terminated ones included, oldest first. */
   listInhabitants(p: { workspaceId: WorkspaceId }): Promise<Pick<Agent, 'id' | 'handle' | 'terminatedAt'>[]>;
-  /** Frees its name and removes its links; `removeWorkspace` follows when its directory is gone. */
+  /** Frees its name and removes its links; `tryRemoveWorkspace` follows when its directory is gone. */
   deleteWorkspace(p: { id: WorkspaceId; at: number }): Promise<void>;
   reviveWorkspace(p: { id: WorkspaceId; ownerId: ParticipantId; name: string; nameKey: string }): Promise<void>;
-  removeWorkspace(p: { id: WorkspaceId }): Promise<void>;
+  /** May be repeated. */
+  tryRemoveWorkspace(p: { id: WorkspaceId }): Promise<boolean>;
   /** A directory of this node moved: every path in it follows. */
   moveDirectory(p: { nodeId: NodeId; from: string; to: string }): Promise<void>;
   insertLink(link: Link): Promise<void>;
@@ -428,19 +409,19 @@ export interface Workspaces {
 /** The knowledge base: sources, documents, their chunks and vectors. */
 export interface Documents {
   getDocument(p: { id: DocumentId }): Promise<Document | null>;
-  getDocumentOf(p: SourceKey): Promise<Document | null>;
-  getDocumentHash(p: SourceKey): Promise<string | null>;
+  getDocumentOf(p: view.SourceKey): Promise<Document | null>;
+  getDocumentHash(p: view.SourceKey): Promise<string | null>;
   /** By source and name; `source` '' for all. */
   listDocuments(p: { source: string; afterSource: string; afterId: string; limit: number }): Promise<Document[]>;
   /** What a sync compares, by name. */
   listVersions(p: { source: string }): Promise<Pick<Document, 'sourceId' | 'version'>[]>;
   listSourceCounts(): Promise<{ readonly source: string; readonly documents: number }[]>;
-  setDocumentVersion(p: SourceKey & { version: string }): Promise<void>;
+  setDocumentVersion(p: view.SourceKey & { version: string }): Promise<void>;
   /** Writes documents with their chunks, each in place of the one of the same source and name, whose id it keeps. */
   replaceDocuments(documents: readonly view.WholeDocument[]): Promise<DocumentId[]>;
-  tryDeleteDocument(p: SourceKey): Promise<boolean>;
+  tryDeleteDocument(p: view.SourceKey): Promise<boolean>;
   putSkipped(skipped: SkippedDocument): Promise<void>;
-  tryDeleteSkipped(p: SourceKey): Promise<boolean>;
+  tryDeleteSkipped(p: view.SourceKey): Promise<boolean>;
   /** By name. */
   listSkipped(p: { source: string }): Promise<SkippedDocument[]>;
   getSource(p: { name: string }): Promise<Source | null>;
@@ -468,11 +449,6 @@ export interface Documents {
   listUnembedded(p: { model: string; after: number; limit: number }): Promise<view.UnembeddedChunk[]>;
   listVectorModels(): Promise<{ readonly model: string; readonly dimension: number; readonly vectors: number }[]>;
   deleteVectors(): Promise<number>;
-}
-
-interface SourceKey {
-  readonly source: string;
-  readonly sourceId: string;
 }
 
 /** Tokens are stored as hashes. */

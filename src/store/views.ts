@@ -326,3 +326,41 @@ export interface ChangePlace {
   readonly blockId: BlockId;
   readonly version: number;
 }
+
+export interface MemberKey {
+  readonly channelId: ChannelId;
+  readonly participantId: ParticipantId;
+}
+
+export interface DeliveryKey {
+  readonly messageId: MessageId;
+  readonly agentId: AgentId;
+}
+
+export interface CallKey {
+  readonly runId: RunId;
+  readonly callKey: string;
+  readonly attempt: number;
+}
+
+export interface SourceKey {
+  readonly source: string;
+  readonly sourceId: string;
+}
+
+export interface NewEvent {
+  readonly type: string;
+  readonly at: number;
+  readonly agentId?: AgentId | null;
+  readonly channelId?: ChannelId | null;
+  readonly data: object;
+}
+
+export interface StoredEvent {
+  readonly seq: number;
+  readonly type: string;
+  readonly at: number;
+  readonly agentId: AgentId | null;
+  readonly channelId: ChannelId | null;
+  readonly data: string;
+}

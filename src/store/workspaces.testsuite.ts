@@ -108,7 +108,7 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
 
     await write((tx) => tx.workspaces.deleteWorkspace({ id, at: 9 }));
-    await write((tx) => tx.workspaces.removeWorkspace({ id }));
+    await write((tx) => tx.workspaces.tryRemoveWorkspace({ id }));
     expect(await read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId }))).toEqual([]);
     expect(await read((tx) => tx.agents.getAgent({ id: agent.id }))).toMatchObject({ workspaceId: null });
   });

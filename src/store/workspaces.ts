@@ -25,7 +25,7 @@ export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: 
     db.updateTable('agents').set({ workspaceId: null }).where('workspaceId', '=', p.id),
   );
   const unlinkAll = run((p: { id: string }) => db.deleteFrom('links').where('workspaceId', '=', p.id));
-  const remove = change('workspace', (p: { id: string }) => db.deleteFrom('workspaces').where('id', '=', p.id));
+  const remove = attempt((p: { id: string }) => db.deleteFrom('workspaces').where('id', '=', p.id));
   const mark = change('workspace', (p: { id: string; at: number }) =>
     db.updateTable('workspaces').set({ deletedAt: p.at, nameKey: null }).where('id', '=', p.id),
   );
@@ -84,9 +84,9 @@ export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: 
       await mark(p);
     },
     reviveWorkspace: revive,
-    removeWorkspace: async (p: { id: WorkspaceId }) => {
+    tryRemoveWorkspace: async (p: { id: WorkspaceId }) => {
       await leave(p);
-      await remove(p);
+      return remove(p);
     },
     /** The workspaces of a node whose directories Substrat made in the node's home. */
     listMadeWorkspaces: all((p: { nodeId: string }) =>

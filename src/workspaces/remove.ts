@@ -43,7 +43,7 @@ export async function settleWorkspace(store: Store, workspace: Workspace): Promi
   }
   if (repository !== null) await removeWorktree(workspace);
   else if (made) await rm(path, { recursive: true, force: true });
-  await store.write((tx) => tx.workspaces.removeWorkspace({ id }));
+  await store.write((tx) => tx.workspaces.tryRemoveWorkspace({ id }));
 }
 
 async function refuseUsed(tx: Tx, rules: WorkspaceRules, workspace: WorkspaceView): Promise<void> {
