@@ -76,7 +76,7 @@ async function removeIdle({ store, stored, clock, workspaces }: Daemon, worktree
   const deleted = await stored(() =>
     store.write(async (tx) => {
       // An earlier try may have deleted it after all.
-      if (!(await tx.workspaces.getWorkspace({ id }))) return { ...worktree, deleted_at: clock() };
+      if (!(await tx.workspaces.getWorkspace({ id }))) return { ...worktree, deletedAt: clock() };
       return deleteWorkspace(tx, workspaces, OWNER, id, clock());
     }),
   );
