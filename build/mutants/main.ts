@@ -23,7 +23,8 @@ const INVALID = { state: 'invalid', by: 'tsc' } as const;
 
 type State = 'dead' | 'survived' | 'invalid' | 'unclear';
 interface Verdict {
-  readonly at: number;
+  /** Which mutation. */
+  readonly key: string;
   readonly state: State;
   readonly by: string;
 }
@@ -37,12 +38,12 @@ const drawn = draw(
   seed,
 );
 console.log(`${drawn.length} mutants are possible; ${count} that compile are tried with seed ${seed}.`);
-const verdicts = new Map(readLines<Verdict>(journal).map((verdict) => [verdict.at, verdict]));
+const verdicts = new Map(readLines<Verdict>(journal).map((verdict) => [verdict.key, verdict]));
 const compile = new Map<Mutation, boolean>();
 const tried: { readonly mutation: Mutation; readonly verdict: Verdict }[] = [];
 for (const [at, mutation] of drawn.entries()) {
   if (tried.length === count) break;
-  const verdict = verdicts.get(at) ?? (await judge(at, mutation));
+  const verdict = verdicts.get(keyOf(mutation)) ?? (await judge(at, mutation));
   if (verdict.state !== 'invalid') tried.push({ mutation, verdict });
 }
 report();
@@ -54,7 +55,7 @@ async function judge(at: number, mutation: Mutation): Promise<Verdict> {
   copy.write(mutation.path, apply(original, mutation));
   const judged = compile.get(mutation) ? await tryTests(mutation, original) : INVALID;
   copy.write(mutation.path, original);
-  const verdict = { at, ...judged };
+  const verdict = { key: keyOf(mutation), ...judged };
   appendFileSync(journal, `${JSON.stringify({ ...verdict, ...brief(mutation) })}\n`);
   const seconds = Math.round((Date.now() - started) / 1000);
   console.log(`${tried.length + 1} of ${count}: ${verdict.state} (${verdict.by}, ${seconds} s) ${describe(mutation)}`);
@@ -75,7 +76,7 @@ async function compileNext(at: number): Promise<void> {
   for (const one of batch) compile.set(one, right.includes(one));
 }
 
-async function tryTests(mutation: Mutation, original: string): Promise<Omit<Verdict, 'at'>> {
+async function tryTests(mutation: Mutation, original: string): Promise<Omit<Verdict, 'key'>> {
   const own = mutation.path.replace(/\.ts$/, '.test.ts');
   for (const stage of stagesOf(mutation, covered)) {
     const files = stage.map(({ test }) => test);
@@ -140,6 +141,10 @@ function report(): void {
 function describe(mutation: Mutation): string {
   const { path, line, kind, before, after } = brief(mutation);
   return `${path}:${line} ${kind}: ${before} → ${after || '(nothing)'}`;
+}
+
+function keyOf({ path, start, end, after }: Mutation): string {
+  return `${path}:${start}-${end} ${after}`;
 }
 
 function brief({ path, line, kind, before, after }: Mutation) {

@@ -74,9 +74,9 @@ export function mutationsOf(path: string, text: string): Mutation[] {
     },
     ExpressionStatement: (node) => {
       if (!('directive' in node && node.directive))
-        add(isWrite(node.expression) ? 'dropped write' : 'dropped statement', node, ';');
+        add(isWrite(node.expression) ? 'dropped write' : 'dropped statement', node, '{}');
     },
-    ThrowStatement: (node) => add('dropped statement', node, ';'),
+    ThrowStatement: (node) => add('dropped statement', node, '{}'),
     CallExpression: (node) => {
       const { callee } = node;
       if (callee.type !== 'MemberExpression' || callee.computed || nameOf(callee.property) !== 'where') return;
