@@ -53,5 +53,5 @@ async function recordTypes(world: Awaited<ReturnType<typeof createWorld>>, act: 
   });
   await world.ask('x', 'go');
   await world.settle();
-  return (await world.store.read((tx) => tx.listRecords({ runId }))).map(({ type }) => type);
+  return (await world.store.read((tx) => tx.records.listRecords({ runId }))).map(({ type }) => type);
 }
