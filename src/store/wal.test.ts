@@ -44,6 +44,36 @@ test('a log that is whole, empty or missing is not damaged', () => {
   expect(findWalDamage(copy)).toBeNull();
 });
 
+/** A process wrote a transaction and died before it published it; another one, which was connected all the time, wrote less there. */
+function logOfTwo(): string {
+  const begun = new Database(path);
+  begun.pragma('journal_mode = wal');
+  begun.exec('create table t (x)');
+  const [died, went] = ['died.db', 'went.db'].map((name) => {
+    const copy = join(directory, name);
+    for (const end of ['', '-wal', '-shm']) copyFileSync(path + end, copy + end);
+    return new Database(copy);
+  }) as [Database.Database, Database.Database];
+  died.prepare('insert into t values (?)').run('x'.repeat(50_000));
+  went.prepare('insert into t values (1)').run();
+  const copy = join(directory, 'copy.db');
+  for (const end of ['', '-wal', '-shm']) copyFileSync(went.name + end, copy + end);
+  const length = readFileSync(`${copy}-wal`).length;
+  overwrite(`${copy}-wal`, length, readFileSync(`${died.name}-wal`).subarray(length));
+  copyFileSync(`${died.name}-shm`, join(directory, 'published'));
+  for (const database of [begun, died, went]) database.close();
+  return copy;
+}
+
+test('what a process wrote and did not publish is not damage', () => {
+  const copy = logOfTwo();
+  expect(findWalDamage(copy)).toBeNull();
+  copyFileSync(join(directory, 'published'), `${copy}-shm`);
+  expect(findWalDamage(copy)).toMatchObject({ lost: 1 });
+  rmSync(`${copy}-shm`);
+  expect(findWalDamage(copy)).toMatchObject({ lost: 1 });
+});
+
 test('a broken frame with commits behind it is damage, and SQLite drops what it says', () => {
   const copy = logOf(20);
   const frames = (readFileSync(`${copy}-wal`).length - 32) / FRAME;

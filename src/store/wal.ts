@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { endianness } from 'node:os';
 
 /** What SQLite would drop from a write-ahead log without a word. */
 export interface WalDamage {
@@ -10,26 +11,52 @@ export interface WalDamage {
 
 const HEADER = 32;
 const FRAME_HEADER = 24;
+/** Of the `-shm` file, in the byte order of the machine: published frames at 16, the salts of the log at 32. */
+const INDEX_HEADER = 48;
 const MAGIC_LITTLE = 0x377f0682;
 const MAGIC_BIG = 0x377f0683;
 
 /**
  * Reads the write-ahead log of a SQLite file as SQLite does when it recovers: frames count while their salts and the chain of checksums
  * are right. A crash leaves a log that simply ends, perhaps in the middle of a frame, with frames of an earlier use behind it, whose
- * salts differ. Where a broken frame is followed by a commit with the right salts, committed transactions are lost. Null where that
- * is not so. Nobody may write the file meanwhile.
+ * salts differ. A broken frame followed by a commit with the right salts means that committed transactions are lost, unless the index
+ * of the log shows that they were never published: a process can die between writing its commit and publishing it, and another
+ * one then overwrites the beginning of what it wrote. Returns null if nothing is lost.
  */
 export function findWalDamage(path: string): WalDamage | null {
   const file = tryOpen(`${path}-wal`);
   if (file === null) return null;
   try {
-    const { size } = fstatSync(file);
-    const header = Buffer.alloc(HEADER);
-    if (readSync(file, header, 0, HEADER, 0) < HEADER) return null;
-    return scan(file, header, size);
+    for (;;) {
+      const header = Buffer.alloc(HEADER);
+      const index = readIndex(path);
+      if (readSync(file, header, 0, HEADER, 0) < HEADER) return null;
+      const damage = scan(file, header, fstatSync(file).size);
+      if (damage === null || isUnpublished(index, header, damage)) return null;
+      // Another process wrote meanwhile: what was read is of two moments.
+      if (readIndex(path).equals(index)) return damage;
+    }
   } finally {
     closeSync(file);
   }
+}
+
+/** The first copy of the header of the log's index, empty without one. */
+function readIndex(path: string): Buffer {
+  const file = tryOpen(`${path}-shm`);
+  if (file === null) return Buffer.alloc(0);
+  try {
+    const index = Buffer.alloc(INDEX_HEADER);
+    return index.subarray(0, readSync(file, index, 0, INDEX_HEADER, 0));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function isUnpublished(index: Buffer, header: Buffer, { frame }: WalDamage): boolean {
+  if (index.length < INDEX_HEADER || !index.subarray(32, 40).equals(header.subarray(16, 24))) return false;
+  const published = endianness() === 'LE' ? index.readUInt32LE(16) : index.readUInt32BE(16);
+  return published < frame;
 }
 
 /** A sentence for people. */
