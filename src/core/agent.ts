@@ -17,26 +17,26 @@ export interface Agent {
   readonly provider: string;
   readonly model: string | null;
   readonly program: string | null;
-  /** The directory that it works in: its workspace's, or one inside it. */
+  /** he directory that the agent works in: its workspace or a directory inside it. */
   readonly workspace: string;
   readonly workspaceId: WorkspaceId | null;
-  /** The scope that it was given; what holds is the intersection with those of its ancestors. */
+  /** he scope given to this agent. The effective scope is the intersection with those of its ancestors. */
   readonly tools: Scope;
-  /** The persona that it was created from; null for instructions alone. */
+  /** he persona it was created from; null if it only has instructions. */
   readonly persona: string | null;
   readonly personaArgs: Readonly<Record<string, string>> | null;
-  /** The provider's handle to the conversation. */
+  /** he provider's session id of the conversation. */
   readonly session: string | null;
-  /** The provider lost the session, and no turn has ended well since. */
+  /** he provider lost the session, and no turn has succeeded since. */
   readonly lostSession: boolean;
   readonly nodeId: NodeId;
   /** The run that spawned it. */
   readonly spawnedBy: RunId | null;
-  /** The attempt that spawned it has ended, so it may run. */
+  /** he attempt that spawned it has ended, so it may run. */
   readonly ready: boolean;
-  /** Terminates when its turn ends. */
+  /** he agent terminates when its turn ends. */
   readonly completing: boolean;
-  /** No attempt starts before; `rests` counts how often in a row it was put off. */
+  /** No attempt starts before this time. `rests` counts consecutive delays. */
   readonly restUntil: number;
   readonly rests: number;
   /** Paused: no attempt starts until a person resumes it. */
@@ -48,7 +48,7 @@ export interface Agent {
 
 export type AgentState = 'idle' | 'busy' | 'waiting' | 'terminated';
 
-/** How agents write to the owner. */
+/** he name by which agents address the owner. */
 export const USER = 'USER';
 export const USER_ID = 'user';
 export const SYSTEM_ID = 'system';
@@ -57,10 +57,8 @@ export const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const RESERVED = new Set(['user', 'system', 'substrat']);
 
 /**
- * terminated: it ended; nothing of it runs again.
- * busy: a run of it is running.
- * waiting: it asked and not all answers are there. While it waits for an agent, news does not wake it.
- * idle: none of these.
+ * terminated: nothing of it runs again. busy: one of its runs is running. waiting: it asked something and not every
+ * reply has arrived; while it waits for an agent, news does not wake it. idle: none of these.
  */
 export function agentState(agent: { terminatedAt: number | null; running: number; asking: number }): AgentState {
   if (agent.terminatedAt !== null) return 'terminated';
@@ -80,7 +78,7 @@ export function checkName(name: string): void {
   }
 }
 
-/** Names and handles are compared without case. */
+/** Names and handles are case-insensitive. */
 export function keyOf(name: string): string {
   return name.toLowerCase();
 }

@@ -1,15 +1,15 @@
 import type * as z from 'zod';
 
-/** A tool of one agent: who calls is fixed when it is made. Its form is what MCP's libraries take for a tool. */
+/** A tool bound to one agent: the caller is fixed at creation. Has the shape that MCP libraries expect of a tool. */
 export interface BoundTool {
   readonly name: string;
   readonly description: string;
-  /** The fields of its input, in zod. */
+  /** he input fields as zod types. */
   readonly inputSchema: z.ZodRawShape;
   handler(args: unknown): Promise<ToolResult>;
 }
 
-/** A type and not an interface: MCP's libraries want an index signature, which only a type has by itself. */
+/** A type, not an interface: MCP libraries require an index signature, which only a type alias has implicitly. */
 export type ToolResult = {
   readonly content: { readonly type: 'text'; readonly text: string }[];
   readonly structuredContent: Record<string, unknown>;

@@ -6,25 +6,25 @@ export interface Channel {
   readonly id: ChannelId;
   readonly kind: ChannelKind;
   readonly topic: string;
-  /** For a DM, the two participants' ids in order, joined. */
+  /** For a DM: the ids of both participants, sorted and joined. */
   readonly pair: string | null;
-  /** For a team's channel, the parent. */
+  /** For a team channel: the parent agent. */
   readonly teamOf: AgentId | null;
   readonly createdAt: number;
-  /** Null for DMs and teams, which are created with their members. */
+  /** Null for DMs and team channels, which are created with their members. */
   readonly createdBy: ParticipantId | null;
 }
 
-/** What wakes a member agent: every post of a person, only a mention, nothing. */
+/** What wakes a member agent: every post by a person, only mentions, or nothing. */
 export type Wake = 'all' | 'mentions' | 'none';
 
 export interface Member {
   readonly channelId: ChannelId;
   readonly participantId: ParticipantId;
-  /** The order of joining. */
+  /** he order in which members joined. */
   readonly position: number;
   readonly wake: Wake;
-  /** The number of the last message that it has read. */
+  /** Sequence number of the last message that the member has read. */
   readonly readSeq: number;
 }
 

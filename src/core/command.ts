@@ -1,45 +1,50 @@
 import type { Server } from 'node:net';
 
-/** A program to start: what a provider builds, a sandbox wraps and `process.ts` spawns. */
+/** A program to start. A provider builds it, a sandbox wraps it, `process.ts` spawns it. */
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   /**
-   * What the program finds open, the first as descriptor 3: a path for reading, a number that is open already, or, once at
-   * most, a channel over which a Node sends us a listening socket.
+   * Files that the program inherits, starting at descriptor 3: a path opened for reading, a descriptor that is
+   * already open, or, at most once, a channel over which a Node process sends us a listening socket.
    */
   readonly files?: readonly (string | number | SocketReceiver)[];
 }
 
 export type SocketReceiver = (listening: Server) => void;
 
-/** A file or directory of the machine, as a confined program sees it. */
+/** A file or directory as mounted for a sandboxed program. */
 export interface Bind {
   readonly source: string;
-  /** The same as the source, but for links. */
+  /** Equals the source, except for symlinks. */
   readonly target: string;
   readonly mode: 'ro' | 'rw';
 }
 
-/** What a program needs beside what every turn has; its provider's file declares it. */
+/** What a program needs in addition to what every turn has; declared by its provider. */
 export interface Needs {
-  /** False when an agent may have chosen the command's file: it is found only in what is seen anyway. */
+  /**
+   * False if an agent may have chosen the command's file: it is then only looked up in paths that are visible anyway.
+   */
   readonly installed?: boolean;
-  /** Programs of the agent's own, the command's file perhaps among them, made visible with what is around them. */
+  /**
+   * he agent's own programs, possibly including the command's file. They are made visible together with their
+   * surroundings.
+   */
   readonly programs?: readonly string[];
   readonly binds?: readonly Bind[];
-  /** Hosts that it reaches whatever the configuration allows. */
+  /** Hosts that are reachable regardless of the configuration. */
   readonly hosts?: readonly string[];
   readonly endpoints?: readonly Endpoint[];
 }
 
-/** A service whose key the daemon adds on the way: the program is told an address instead of the key. */
+/** A service whose key the daemon adds to each request: the program gets an address instead of the key. */
 export interface Endpoint {
-  /** The variable by which the program is told the address. */
+  /** he environment variable that holds the address. */
   readonly variable: string;
   readonly url: string;
-  /** What the daemon adds to each request, such as an `authorization`. */
+  /** Headers that the daemon adds to each request, such as `authorization`. */
   readonly headers: Readonly<Record<string, string>>;
 }

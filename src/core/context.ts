@@ -11,7 +11,7 @@ import {
 } from './knowledge.ts';
 import { describeProblems } from './validation.ts';
 
-/** The knowledge base in the hands of a persona, a tool or a script: lists are plain lists. */
+/** he knowledge base as personas, tools and scripts see it, with plain arrays. */
 export interface KnowledgeContext {
   search(query: string, options?: SearchOptions): Promise<readonly SearchResult[]>;
   search(request: SearchRequest): Promise<readonly SearchResult[]>;
@@ -19,7 +19,7 @@ export interface KnowledgeContext {
   sources(): Promise<readonly KnowledgeSource[]>;
 }
 
-/** Filters may stand beside the other options. */
+/** Filters may be given next to the other options. */
 export interface SearchOptions extends Omit<SearchRequest, 'query'>, SearchFilters {}
 
 const filters = {
@@ -62,7 +62,7 @@ function searchRequest(first: unknown, second: unknown): SearchRequest {
   return { query, mode, limit, filters: { ...beside, ...inside } };
 }
 
-/** An empty table of Lua is an object, whichever it was meant to be. */
+/** An empty Lua table arrives as an object, even if a list was meant. */
 function withoutEmpty(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).filter(([, item]: [string, unknown]) => !isEmpty(item)));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { answersBroadcasts, chooseCarried, chooseNews, type Waiting } from './delivery.ts';
 
-/** `a?1` is a request of `a`, `a!1` a reply of `a` (`a!1/r` for the request `r`), `a.1` news of `a`. */
+/** `a?1` is a request from `a`, `a!1` a reply from `a` (`a!1/r` for the request `r`), `a.1` news from `a`. */
 function pending(...notes: string[]): Waiting[] {
   return notes.map((note) => {
     const [, author = '', mark, , parent] = /^(\w)([?!.])(\d)(?:\/(.+))?$/.exec(note) ?? [];
@@ -16,30 +16,30 @@ function carried(...notes: string[]) {
 }
 
 describe('chooseCarried()', () => {
-  test('carries all news where nothing else is pending, and serves nothing', () => {
+  test('carries all news when nothing else is pending, and serves nothing', () => {
     expect(carried('a.1', 'b.1', 'a.2')).toEqual({ serves: null, carries: ['a.1', 'b.1', 'a.2'] });
     expect(carried()).toEqual({ serves: null, carries: [] });
   });
 
-  test('serves the first request, and leaves the next one for a later run', () => {
+  test('serves the first request and leaves the next one for a later run', () => {
     expect(carried('a.1', 'a?2', 'b?1')).toEqual({ serves: 'a?2', carries: ['a.1', 'a?2'] });
   });
 
-  test('holds back what the author of a request that stays behind sent after it', () => {
+  test('holds back messages that the author of a postponed request sent after it', () => {
     expect(carried('a?1', 'b.1', 'b?2', 'b.3')).toEqual({ serves: 'a?1', carries: ['a?1', 'b.1'] });
     expect(carried('a?1', 'a?2', 'a.3', 'b.1')).toEqual({ serves: 'a?1', carries: ['a?1', 'b.1'] });
   });
 
-  test('carries replies for the same request together, and no others', () => {
+  test('carries only replies for the same request together', () => {
     expect(carried('a!1/r', 'b!1/s', 'c!1/r')).toEqual({ serves: 'r', carries: ['a!1/r', 'c!1/r'] });
     expect(carried('a!1', 'b!1', 'c!1/r')).toEqual({ serves: null, carries: ['a!1', 'b!1'] });
   });
 
-  test('carries no reply beside a request, and holds back what its author sent after it', () => {
+  test('does not carry a reply with a request, and holds back what its author sent after it', () => {
     expect(carried('a?1', 'b!1/a?1', 'b.2')).toEqual({ serves: 'a?1', carries: ['a?1'] });
   });
 
-  test('lets a request or a reply overtake news of others only', () => {
+  test('lets a request or a reply overtake only news from other authors', () => {
     expect(carried('b.1', 'a!1/r', 'b.2')).toEqual({ serves: 'r', carries: ['b.1', 'a!1/r', 'b.2'] });
   });
 });
@@ -47,11 +47,11 @@ describe('chooseCarried()', () => {
 describe('chooseNews()', () => {
   const chosen = (...notes: string[]) => chooseNews(pending(...notes)).map(({ messageId }) => messageId);
 
-  test('gives no request and no reply', () => {
+  test('returns neither requests nor replies', () => {
     expect(chosen('a?1', 'b!1', 'c.1')).toEqual(['c.1']);
   });
 
-  test('gives no news that its author sent after a request or a reply', () => {
+  test('returns no news that its author sent after a request or a reply', () => {
     expect(chosen('a.1', 'a?2', 'a.3', 'b.1', 'b!2', 'b.3', 'c.1')).toEqual(['a.1', 'b.1', 'c.1']);
   });
 });
@@ -65,7 +65,7 @@ describe('answersBroadcasts()', () => {
     { broadcast: null, kind: 'reply', deliveryKind: 'reply' },
   ];
 
-  test('is so for broadcasts, with or without notices, and for nothing else', () => {
+  test('is true only for broadcasts, with or without notices', () => {
     expect(answersBroadcasts([broadcast])).toBe(true);
     expect(answersBroadcasts([broadcast, notice, broadcast])).toBe(true);
     expect(answersBroadcasts([notice])).toBe(false);

@@ -4,11 +4,10 @@ export type DeliveryKind = 'request' | 'reply' | 'news';
 export type DeliveryState = 'pending' | 'injected' | 'acknowledged' | 'dead';
 
 /**
- * Whether the next run of its agent carries a delivery, and whether it wakes the agent.
- * free: as its kind says.
- * turn: said by a person in a channel where it is the agent's turn; wakes it even while it waits for somebody.
- * held: waits for the agent's turn, or for the other replies to a broadcast. Nobody sees it yet.
- * quiet: comes along with the next run and wakes nobody.
+ * Whether the next run of the agent carries a delivery, and whether the delivery wakes the agent. free: depends on
+ * the kind. turn: posted by a person in a channel where it is the agent's turn; wakes it even while it waits for a
+ * reply. held: waits for the agent's turn, or for the other replies to a broadcast; not visible yet. quiet: carried
+ * by the next run, wakes nobody.
  */
 export type Round = 'free' | 'turn' | 'held' | 'quiet';
 
@@ -23,7 +22,7 @@ export interface Delivery {
   readonly round: Round;
 }
 
-/** What decides which run carries a delivery. */
+/** he fields that decide which run carries a delivery. */
 export interface Waiting {
   readonly messageId: MessageId;
   readonly authorId: ParticipantId;
@@ -38,10 +37,11 @@ export interface Carried<T> {
 }
 
 /**
- * What the next run of an agent carries, from all that is pending, in order. The first request or reply decides what
- * the run serves: that request, or the one for which the answered question was asked. Replies for the same request come
- * along, and so does news. What is left for a later run holds back whatever its author sent after it, because the order
- * between two participants is the order of posting; only requests and replies may overtake news.
+ * hooses what the next run of an agent carries from everything pending, in order. The first request or reply decides
+ * what the run serves: that request, or the request for which the answered question was asked. Replies for the same
+ * request and news are carried too. A message left for a later run holds back everything that its author sent after
+ * it, because two participants see each other's messages in the order of posting. Only requests and replies may
+ * overtake news.
  */
 export function chooseCarried<T extends Waiting>(pending: readonly T[]): Carried<T> {
   const first = pending.find((delivery) => delivery.deliveryKind !== 'news');
@@ -64,8 +64,8 @@ function servedBy(delivery: Waiting): MessageId | null {
 }
 
 /**
- * Whether the final text of a run that carries this is sent back to whoever broadcast: only when it carries nothing else but
- * notices, so that nothing of another conversation gets there.
+ * Whether the final text of a run that carries this is sent back to the broadcaster. True only if the run carries
+ * nothing but broadcasts and notices, so that nothing leaks from another conversation.
  */
 export function answersBroadcasts(
   carried: readonly { readonly broadcast: string | null; readonly kind: string; readonly deliveryKind: string }[],
@@ -78,7 +78,9 @@ export function answersBroadcasts(
   );
 }
 
-/** The news that a busy agent may read now: all but what would overtake a request or reply of the same author. */
+/**
+ * he news that a busy agent may read now: everything that does not overtake a request or reply from the same author.
+ */
 export function chooseNews<T extends Pick<Waiting, 'authorId' | 'deliveryKind'>>(pending: readonly T[]): T[] {
   const heldBack = new Set<ParticipantId>();
   return pending.filter((delivery) => {

@@ -3,24 +3,24 @@ import type { ChunkId, DocumentId } from './ids.ts';
 export interface Source {
   /** `type:name`. */
   readonly name: string;
-  /** How its last sync ended; `syncing` also after a sync that died. */
+  /** How the last sync ended. Stays `syncing` after a sync that crashed. */
   readonly state: 'syncing' | 'synced' | 'failed';
-  /** What its connector starts the next sync from. Never credentials. */
+  /** Where the connector starts the next sync. Never contains credentials. */
   readonly checkpoint: string | null;
   readonly notes: string | null;
   readonly startedAt: number | null;
-  /** When a sync last reached its end. */
+  /** When a sync last completed. */
   readonly syncedAt: number | null;
 }
 
 export interface Document {
   readonly id: DocumentId;
   readonly source: string;
-  /** Its name in its source: a path, a key. */
+  /** Its name in the source: a path or a key. */
   readonly sourceId: string;
-  /** Equal versions mean unchanged content and settings; nothing is read then. */
+  /** Equal versions mean unchanged content and settings, so the document is not read again. */
   readonly version: string;
-  /** Of everything that its source says about it. */
+  /** Hash of everything that the source says about it. */
   readonly hash: string;
   readonly contentType: string;
   readonly createdAt: number;
@@ -34,7 +34,7 @@ export interface Document {
   readonly body: string;
 }
 
-/** A document that could not be read. It is not tried again until its version changes. */
+/** A document that could not be read. It is not retried until its version changes. */
 export interface SkippedDocument {
   readonly source: string;
   readonly sourceId: string;
@@ -43,7 +43,7 @@ export interface SkippedDocument {
   readonly at: number;
 }
 
-/** Where in its document a chunk is: headings above it, and lines of the body, from 1. */
+/** Where a chunk is in its document: the headings above it and its lines in the body, from 1. */
 export interface ChunkPlace {
   readonly headings?: readonly string[];
   readonly from?: number | null;
@@ -53,9 +53,9 @@ export interface ChunkPlace {
 export interface Chunk {
   readonly id: ChunkId;
   readonly documentId: DocumentId;
-  /** Its number in its document, from 0. */
+  /** Index in the document, from 0. */
   readonly idx: number;
-  /** Of everything that it is found by; a vector with another hash is stale. */
+  /** Hash of everything it is found by. A vector with another hash is stale. */
   readonly hash: string;
   readonly place: ChunkPlace;
   readonly text: string;

@@ -1,2 +1,2 @@
-/** The variables of an environment, as `process.env` has them. */
+/** Environment variables in the form of `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,6 @@
-/** Every code that leaves the daemon. Its HTTP status and MCP form are decided where it leaves, in one place each. */
+/**
+ * Every error code that leaves the daemon. The HTTP status and the MCP form of a code are each decided in one place.
+ */
 export type ErrorCode =
   | 'agent_error'
   | 'bad_request'
@@ -29,7 +31,7 @@ export type ErrorCode =
   | 'unauthorized'
   | 'unsupported';
 
-/** The one error of this project: a code for programs, a sentence for people, the original in `cause`. */
+/** he project's only error class: a code for programs, a sentence for people, the original error in `cause`. */
 export class SubstratError extends Error {
   readonly code: ErrorCode;
 
@@ -40,7 +42,7 @@ export class SubstratError extends Error {
   }
 }
 
-/** The error as people, programs and models may see it: other errors than ours only go to the log. */
+/** he error as shown to people, programs and models. Errors of other classes are only logged. */
 export function toSubstratError(error: unknown): SubstratError {
   if (error instanceof SubstratError) return error;
   const message = 'Something went wrong inside Substrat; its log has the details.';

@@ -5,7 +5,7 @@ import { delayBefore, type RetryRule, retryRules, troubleOf } from './failure.ts
 const told = (rule: RetryRule) => [0, 1, 2, 10, 100].map((failures) => rule.delayMs(failures) / 1000);
 
 describe('retryRules', () => {
-  test('are these', () => {
+  test('has this delay and attempt count for every failure', () => {
     const counted = { counts: true, delays: [0.5, 2, 8, 60, 60] };
     const atOnce = { counts: false, delays: [0, 0, 0, 0, 0] };
     const table = Object.entries(retryRules).map(([kind, rule]) => [kind, { counts: rule.counts, delays: told(rule) }]);
@@ -35,7 +35,7 @@ describe('delayBefore()', () => {
     [0, 1_000],
     [-5, 1_000],
     [1e300, 604_800_000],
-  ])('is, when the provider said %s', (toldMs, delay) => {
+  ])('returns the expected delay when the provider said %s', (toldMs, delay) => {
     expect(delayBefore(retryRules.rate_limit, 0, toldMs)).toBe(delay);
   });
 });

@@ -1,6 +1,6 @@
 import { SubstratError } from './errors.ts';
 
-/** Why an attempt of a run ended without a result, classified once for all providers. */
+/** Why an attempt ended without a result. The same classes apply to all providers. */
 export type FailureKind =
   | 'auth'
   | 'bad_session'
@@ -18,11 +18,11 @@ export type FailureKind =
   | 'timeout';
 
 export interface RetryRule {
-  /** Counts towards `max_attempts`. */
+  /** ounts towards `max_attempts`. */
   readonly counts: boolean;
-  /** How long the agent rests before the next attempt, by the number of failures in a row (first: 0). */
+  /** How long the agent rests before the next attempt, given the number of consecutive failures (first: 0). */
   readonly delayMs: (failures: number) => number;
-  /** The person is told when the agent rests for the n-th time in a row, from 0. */
+  /** he person is notified at the n-th consecutive rest, from 0. */
   readonly tellsAt: number;
 }
 
@@ -33,30 +33,31 @@ const resting = (baseMs: number): RetryRule => ({
   delayMs: (failures) => Math.min(3_600_000, baseMs * 2 ** failures),
   tellsAt: 0,
 });
-/** The trouble is ours: the agent tries again soon, and the person hears of it only when it lasts. */
+/** he fault is Substrat's: the agent retries soon, and the person is only notified if it persists. */
 const ours: RetryRule = {
   counts: false,
   delayMs: (failures) => Math.min(60_000, 1_000 * 2 ** failures),
   tellsAt: 3,
 };
 
-/** What providers say is taken within reason: one that says "at once" for ever must not make a turn spin. */
+/** ounds for the delay a provider asks for: one that always says "retry now" must not make a turn spin. */
 const SHORTEST_REST_MS = 1_000;
 const LONGEST_REST_MS = 7 * 24 * 3_600_000;
 
-/** Until the next attempt: as long as the provider said, where it did, or as the rule says. */
+/** he delay before the next attempt: the provider's, if it gave one, otherwise the rule's. */
 export function delayBefore(rule: RetryRule, failures: number, toldMs: number | undefined): number {
   if (toldMs === undefined || Number.isNaN(toldMs)) return rule.delayMs(failures);
   return Math.round(Math.min(LONGEST_REST_MS, Math.max(SHORTEST_REST_MS, toldMs)));
 }
 
-/** Which failures are tried again, when, and which count as attempts. `cancelled` is final and never looked up here. */
+/** Which failures are retried, when, and which count as attempts. `cancelled` is final and never looked up here. */
 export const retryRules: Readonly<Record<Exclude<FailureKind, 'cancelled'>, RetryRule>> = {
   crash: counted,
   timeout: counted,
   invalid_request: counted,
   context_full: counted,
-  // Dropped, and the turn begins a new session, which no provider can call unknown (`run-turn.ts`): so this ends.
+  // he session is dropped and the turn starts a new one (`run-turn.ts`), which no provider can call unknown: this
+  // cannot loop.
   bad_session: now,
   daemon_died: now,
   daemon_stopped: now,
@@ -82,7 +83,7 @@ const OUT_OF_RESOURCES = new Set([
 const SQLITE_TROUBLE = /^SQLITE_(BUSY|CANTOPEN|CORRUPT|FULL|IOERR|LOCKED|NOMEM|NOTADB|READONLY)/;
 const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE', 'ETIMEDOUT']);
 
-/** Whether an error is the store's, or says that this machine or process has run out of something; null: it is neither. */
+/** Whether an error comes from the store, or from a machine or process that ran out of a resource; otherwise null. */
 export function troubleOf(error: unknown): 'store' | 'resources' | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof SubstratError && (cause.code === 'store' || cause.code === 'outcome_unknown')) return 'store';

@@ -1,16 +1,17 @@
 import { ALPHABET, readingOf } from './look-alikes.ts';
 
-/** How our headers begin. `l` is `i` here, as in the alphabet. */
+/** he first words of Substrat's message headers. `l` is written as `i`, as in the alphabet. */
 const HEADERS = ['repiyfrom', 'iaterepiyfrom', 'messagefrom', 'aisosaidby', 'noticefrom', 'errorfrom', 'substrat:'];
-/** What else is read as these letters: "rn" is "m", "cl" is "d", and the old long s is "f". */
+/** Letter pairs that look like one letter: "rn" as "m", "cl" as "d"; the long s looks like "f". */
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = { m: ['m', 'rn'], d: ['d', 'ci'], f: ['f', 's'] };
 
-/** Tags and entities of HTML; what a reader of HTML does not see. */
+/** HTML tags and entities, which are invisible once rendered. */
 const HTML = /<[^<>\p{Cc}\u2028\u2029]*>|&#?\w{1,10};/gu;
 
 /**
- * The numbers of the lines that look like the beginning of a header of ours, whatever letters it is written with and whatever stands
- * before or between them. Reads each character once, because texts are long and anybody's.
+ * Returns the numbers of the lines that look like the start of a message header, whatever look-alike letters they use
+ * and whatever marks stand before or between the letters. Reads each character once, because texts can be long and
+ * come from anybody.
  */
 export function forgedLines(text: string): ReadonlySet<number> {
   const lines = new Set<number>();
@@ -20,8 +21,8 @@ export function forgedLines(text: string): ReadonlySet<number> {
 }
 
 /**
- * All the words are followed at once: `states` are the nodes of the tree of words that the line so far can have led to. Nothing of a
- * word, its root, is one of them as long as only marks have come. What can be a letter or a mark leads to both.
+ * Follows all words at once: `states` are the trie nodes that the line so far can have reached. The root stays among
+ * them as long as only marks were read. A character that can be a letter or a mark leads to both.
  */
 function scan(text: string, found: Set<number>): void {
   let line = 0;
@@ -73,13 +74,13 @@ function union(states: readonly Node[], more: readonly Node[]): readonly Node[] 
   return added.length === 0 ? states : [...states, ...added];
 }
 
-/** What a character is, in one byte: a letter's place in the alphabet, or one of these. */
+/** How a character is classified, in one byte: the index of a letter in the alphabet, or one of these. */
 const UNKNOWN = 0;
 const BREAK = 1;
 const SKIP = 2;
 const MARK = 3;
 const OTHER = 4;
-/** More than one letter. */
+/** Stands for more than one letter. */
 const LETTERS = 5;
 const LETTER = 0x40;
 const SOFT = 0x80;
@@ -93,7 +94,7 @@ interface Lettering {
 const kinds = new Uint8Array(0x110000);
 const letterings = new Map<number, Lettering>();
 
-/** Looked up once for each character that occurs. */
+/** omputed once per distinct character. */
 function kindOf(code: number): number {
   const known = kinds[code] as number;
   if (known !== UNKNOWN) return known;
@@ -117,7 +118,7 @@ function classify(code: number): number {
 
 interface Node {
   readonly children: (Node | undefined)[];
-  /** This node as the only state. */
+  /** A list with this node as the only state. */
   readonly alone: readonly Node[];
   complete: boolean;
 }

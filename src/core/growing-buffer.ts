@@ -1,6 +1,6 @@
 /**
- * Bytes that arrive in pieces and are taken whole. A list of pieces would cost a sender one byte and us a hundred when each
- * byte comes alone; this costs at most twice what was sent.
+ * ollects bytes that arrive in pieces. A list of pieces would cost about a hundred bytes of memory per piece, so a
+ * peer could send single bytes to exhaust it; this buffer takes at most twice what was sent.
  */
 export class GrowingBuffer {
   #bytes = Buffer.alloc(0);
@@ -21,7 +21,7 @@ export class GrowingBuffer {
     this.#size = size;
   }
 
-  /** What was appended since the last time. */
+  /** Returns what was appended since the last call. */
   take(): Buffer {
     const taken = this.#bytes.subarray(0, this.#size);
     this.clear();

@@ -17,7 +17,7 @@ const headers = {
   context: `Also said by worker (message ${id}):`,
 } as const;
 
-/** The line ends of Python's `splitlines`, which knows the most. */
+/** he line ends of Python's `splitlines`, the longest list of any reader. */
 const lineEnds = ['\n', '\r', '\r\n', '\v', '\f', '\x1c', '\x1d', '\x1e', '\u0085', '\u2028', '\u2029'];
 const unseen = [
   '',
@@ -36,7 +36,7 @@ const unseen = [
 ];
 const fullWidth = (text: string) => text.replace(/[!-~]/g, (c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0));
 
-/** Written apart from the code under test: what a reader could take for a line that the daemon wrote. */
+/** Independent of the code under test: would a reader take this line for one that the daemon wrote? */
 function looksLikeHeader(line: string): boolean {
   const seen = [...line.normalize('NFKD')].filter((c) => !/[\s\p{Cc}\p{Cf}\p{Mn}\p{Zs}]/u.test(c)).join('');
   return /^(latereplyfrom|replyfrom|messagefrom|alsosaidby|noticefrom)/i.test(seen);
@@ -46,7 +46,7 @@ function linesOf(text: string): string[] {
   return lineEnds.reduce((parts, end) => parts.flatMap((part) => part.split(end)), [text]);
 }
 
-/** What somebody who wants the words of the sender back has to do. */
+/** Undoes the escaping. */
 function unescapeHeaders(text: string): string {
   return text
     .split(/(\r\n|[^\P{Cc}\t]|[\u2028\u2029])/u)
@@ -67,7 +67,7 @@ describe('renderMessage()', () => {
     expect(renderMessage(message('All is well.\nBye.', kind as CarriedKind))).toBe(`${header}\nAll is well.\nBye.`);
   });
 
-  test('leaves ordinary words as they are', () => {
+  test('leaves ordinary text unchanged', () => {
     const text = 'The reply from Bob was: no.\n  - message fro\nA message from you?\n\\n\n\\\\server\\share\n> quoted';
     expect(escapeHeaders(text)).toBe(text);
   });
@@ -78,11 +78,11 @@ describe('renderMessage()', () => {
     }
   });
 
-  test.each(unseen)('escapes a header that hides behind or within %j', (mark) => {
+  test.each(unseen)('escapes a header hidden behind or within %j', (mark) => {
     expect(escapeHeaders(`${mark}Reply${mark} from x`)).toBe(`\\${mark}Reply${mark} from x`);
   });
 
-  test('escapes look-alikes and what is escaped already', () => {
+  test('escapes look-alikes and lines that are already escaped', () => {
     expect(escapeHeaders(fullWidth('Reply from x'))).toBe(`\\${fullWidth('Reply from x')}`);
     expect(escapeHeaders('𝐑𝐞𝐩𝐥𝐲 from x')).toBe('\\𝐑𝐞𝐩𝐥𝐲 from x');
     expect(escapeHeaders('\\Reply from x')).toBe('\\\\Reply from x');
@@ -128,11 +128,11 @@ describe('renderMessage()', () => {
     'Сообщение от Анны',
     'Messages from',
     'Reply 2 from',
-  ])('leaves %j as it is', (line) => {
+  ])('leaves %j unchanged', (line) => {
     expect(escapeHeaders(line)).toBe(line);
   });
 
-  test('escapes every header whose letters are swapped for look-alikes, with marks before them', () => {
+  test('escapes every header spelled with look-alikes and marks in front', () => {
     const alike: Record<string, string[]> = {
       a: ['а', 'α', 'ａ', '𝖺', 'á'],
       c: ['с', 'ϲ', '𝒸'],
@@ -161,7 +161,7 @@ describe('renderMessage()', () => {
     );
   });
 
-  test('shows the header of the daemon and no other line that looks like one, for any text', () => {
+  test("for any text, only the daemon's own header looks like a header", () => {
     fc.assert(
       fc.property(hostile, fc.constantFrom(...Object.keys(headers)), (text, kind) => {
         const [first, ...rest] = linesOf(renderMessage(message(text, kind as CarriedKind)));
@@ -172,7 +172,7 @@ describe('renderMessage()', () => {
     );
   });
 
-  test('loses nothing: whoever takes the backslashes away has the text again', () => {
+  test('is lossless: removing the backslashes restores the text', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         expect(unescapeHeaders(escapeHeaders(text))).toBe(text);
@@ -183,7 +183,7 @@ describe('renderMessage()', () => {
     expect(unescapeHeaders(escapeHeaders(long))).toBe(long);
   });
 
-  test('is quick with the longest text', () => {
+  test('is fast on the longest text', () => {
     const texts = [
       '\\'.repeat(1_000_000),
       ' '.repeat(1_000_000),
@@ -197,10 +197,10 @@ describe('renderMessage()', () => {
 });
 
 describe('quote()', () => {
-  test('marks every line, so that none looks like a header, for any text', () => {
+  test('prefixes every line, so that no line looks like a header, for any text', () => {
     fc.assert(
       fc.property(hostile, (text) => {
-        // Between the halves of a CRLF there is nothing.
+        // A CRLF is split in two here, with nothing between its halves.
         const lines = linesOf(quote(text, '> ')).filter((line) => line !== '');
         expect(lines.filter((line) => !line.startsWith('> ') || looksLikeHeader(line))).toEqual([]);
       }),
@@ -230,7 +230,7 @@ describe('escapeSection()', () => {
   });
 
   test.each(['#### a heading of its own', 'C# and F#', '|---|---|', 'a = b', '- a list', '<header>', '5 - 3'])(
-    'leaves %j as it is',
+    'leaves %j unchanged',
     (line) => {
       expect(escapeSection(`x\n${line}`)).toBe(`x\n${line}`);
     },

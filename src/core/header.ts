@@ -1,7 +1,7 @@
 import { forgedLines } from './forgery.ts';
 import type { CarriedMessage } from './run.ts';
 
-/** A carried message as it stands in a prompt: one header line that only the daemon writes, then the text. */
+/** Renders a carried message for a prompt: one header line that only the daemon writes, then the text. */
 export function renderMessage(message: CarriedMessage): string {
   return `${headerOf(message)}\n${escapeHeaders(message.text)}`;
 }
@@ -29,32 +29,32 @@ function headerOf({ kind, from, id, inReplyTo, channel, broadcast }: CarriedMess
   }
 }
 
-/** Everything that some program takes for the end of a line, which is every control character but the tab. */
+/** Everything that some program treats as a line end: every control character except the tab. */
 const LINE_BREAK = /(\r\n|[^\P{Cc}\t]|[\u2028\u2029])/u;
-/** What is not seen, or hardly, and so could stand before or within a forged heading. */
+/** Invisible characters, which could stand before or within a forged heading. */
 const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\u2800]+/gu;
 
-/** What looks like the heading of a section of ours. Deeper ones are a text's own. */
+/** A line that looks like one of our section headings. Deeper headings belong to the text itself. */
 const HEADING = /^#{1,3}(?!#)|^<h[1-3](?!\d)/i;
-/** Marks before a heading that leave it a heading. */
+/** Prefixes that do not stop a line from being rendered as a heading. */
 const BEFORE_HEADING = /^(?:\p{N}|[\\>*+.)|_~\p{Pd}])+/u;
 const NUMBER_SIGNS = /[\u266f\u2317\u22d5\u29e3\ua59b]/g;
-/** A line that makes a heading of the line above it. */
+/** A line that turns the line above it into a heading. */
 const UNDERLINE = /^\\*(?:=+|[\p{Pd}\u2500\u2501\u2550\u2012\u2015\u2212]+)$/u;
 
-/** A text as a quotation: every line begins with the mark, so that none of them can be taken for a header. */
+/** Quotes a text: every line starts with the mark, so no line can be taken for a header. */
 export function quote(text: string, mark: string): string {
   const parts = text.split(LINE_BREAK);
   return parts.map((part, i) => (i % 2 === 0 ? `${mark}${part}` : part)).join('');
 }
 
-/** A line of a body that looks like a header, or like an escaped one, gets a backslash. */
+/** Puts a backslash before each line of a body that looks like a header or like an escaped header. */
 export function escapeHeaders(text: string): string {
   const forged = forgedLines(text);
   return forged.size === 0 ? text : escapeLines(text, (_, n) => forged.has(n));
 }
 
-/** In a section of the system prompt neither headers nor headings can be forged. */
+/** Escapes a section of the system prompt, so that it can forge neither headers nor headings. */
 export function escapeSection(text: string): string {
   const forged = forgedLines(text);
   return escapeLines(text, (line, n) => forged.has(n) || isHeading(line));

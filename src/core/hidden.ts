@@ -1,23 +1,24 @@
 /**
- * Hidden characters: controls, line and paragraph separators, direction marks, zero-width characters, tags and everything else that has no
- * shape of its own but changes how the text around it is read. Lone surrogates count, because no encoding can hold them.
+ * Hidden characters: controls, line and paragraph separators, direction marks, zero-width characters, tags, and
+ * everything else that has no shape but changes how the text around it is read. Includes lone surrogates, because no
+ * encoding can represent them.
  */
 const HIDDEN = String.raw`[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB\u{13430}-\u{1343F}]`;
 
-/** Inside an emoji the joiner, the emoji style and the tags of a flag are part of its shape. */
+/** Inside an emoji, the joiner, the emoji style and the tags of a flag are part of its shape. */
 const PERSON_OR_THING = String.raw`\p{Extended_Pictographic}(?:\uFE0F|\p{Emoji_Modifier})?`;
 const EMOJI = String.raw`\p{RGI_Emoji_Tag_Sequence}|[0-9#*]\uFE0F\u20E3|${PERSON_OR_THING}(?:\u200D${PERSON_OR_THING})*`;
 
 const EMOJI_OR_HIDDEN = new RegExp(`(?:${EMOJI})|(${HIDDEN})`, 'gv');
 
-/** The text with each hidden character outside of an emoji replaced. */
+/** Replaces each hidden character that is not part of an emoji. */
 export function replaceHidden(text: string, replace: (character: string, at: number, text: string) => string): string {
   return text.replace(EMOJI_OR_HIDDEN, (found, hidden: string | undefined, at: number) =>
     hidden === undefined ? found : replace(hidden, at, text),
   );
 }
 
-/** The first hidden character outside of an emoji. */
+/** Returns the first hidden character that is not part of an emoji. */
 export function findHidden(text: string): string | null {
   for (const [, hidden] of text.matchAll(EMOJI_OR_HIDDEN)) {
     if (hidden !== undefined) return hidden;
@@ -25,7 +26,7 @@ export function findHidden(text: string): string | null {
   return null;
 }
 
-/** A character as Unicode calls it: "U+202E RIGHT-TO-LEFT OVERRIDE". */
+/** he Unicode name of a character: "U+202E RIGHT-TO-LEFT OVERRIDE". */
 export function nameCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return `U+${code.toString(16).toUpperCase().padStart(4, '0')} ${NAMES.get(code) ?? familyOf(code)}`;

@@ -1,6 +1,6 @@
 /**
- * A text that names one kind of thing. A plain text is accepted, because ids come in from outside as texts; an id of another
- * kind is a type error.
+ * A string that identifies one kind of thing. Plain strings are accepted, because ids arrive from outside as strings;
+ * an id of another kind is a type error.
  */
 type Id<Kind extends string> = string & { readonly kind?: Kind };
 

@@ -5,7 +5,7 @@ import { checkBounds, JSON_LIMITS, type JsonLimits, parseBounded } from './json-
 const ANY: JsonLimits = { bytes: 1e9, entries: 1e9, depth: 1e9 };
 
 describe('checkBounds()', () => {
-  test('counts what a parser finds, in any spacing', () => {
+  test('counts what a parser finds, with any whitespace', () => {
     fc.assert(
       fc.property(
         fc.jsonValue({ depthSize: 'large', noUnicodeString: false }),
@@ -24,7 +24,7 @@ describe('checkBounds()', () => {
     );
   });
 
-  test('finds the end of a long string, whatever is escaped in it', () => {
+  test('finds the end of a long string with any escapes', () => {
     const piece = fc.constantFrom('x'.repeat(70), '\\\\', '\\"', '[', ',', '\\\\'.repeat(40), '\\"'.repeat(40));
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
@@ -38,7 +38,7 @@ describe('checkBounds()', () => {
     );
   });
 
-  test('ends on any bytes', () => {
+  test('terminates on any bytes', () => {
     const byte = fc.constantFrom(...Buffer.from('[]{}",:\\ 1a'), 0xff, 0);
     fc.assert(
       fc.property(fc.array(byte, { maxLength: 40 }), (bytes) => {
@@ -66,7 +66,7 @@ describe('parseBounded()', () => {
   const numbers = (n: number) => Buffer.from(JSON.stringify(Array(n).fill(1)));
   const nested = (n: number) => Buffer.from('['.repeat(n) + ']'.repeat(n));
 
-  test('parses what is within the limits', () => {
+  test('parses JSON within the limits', () => {
     const text = JSON.stringify('x'.repeat(JSON_LIMITS.bytes - 2));
     expect(parseBounded(Buffer.from(text))).toHaveLength(JSON_LIMITS.bytes - 2);
     expect(parseBounded(numbers(10_000))).toHaveLength(10_000);
@@ -78,20 +78,20 @@ describe('parseBounded()', () => {
     ['too many bytes', 'too_large', Buffer.from(`"${'x'.repeat(JSON_LIMITS.bytes)}"`), /at most 8388608 bytes/],
     ['too many elements', 'bad_request', numbers(10_001), /at most 10000 keys and elements/],
     ['too deep', 'bad_request', nested(65), /nested at most 64 deep/],
-    // Refused though it is not JSON: the limits come before the parser.
+    // Not JSON either: the limits are checked before parsing.
     ['too deep and broken', 'bad_request', Buffer.from('['.repeat(100_000)), /nested at most 64 deep/],
-  ])('refuses what is %s', (_, code, bytes, message) => {
+  ])('refuses JSON that is %s', (_, code, bytes, message) => {
     expect(() => parseBounded(bytes)).toThrow(
       expect.objectContaining({ code, message: expect.stringMatching(message) }),
     );
   });
 
-  test('throws a syntax error of JSON as JSON.parse does', () => {
+  test('throws the same syntax error as JSON.parse', () => {
     expect(() => parseBounded(Buffer.from('{'))).toThrow(SyntaxError);
   });
 });
 
-/** The same, from what the parser made of it. */
+/** he same counts, from the parsed value. */
 function count(value: unknown): { entries: number; depth: number } {
   if (typeof value !== 'object' || value === null) return { entries: 0, depth: 0 };
   const inner = Object.values(value).map(count);

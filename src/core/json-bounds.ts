@@ -1,10 +1,10 @@
 import { SubstratError } from './errors.ts';
 import { MAX_DEPTH } from './text.ts';
 
-/** How much JSON from outside may hold. Parsing and checking more would keep everybody else waiting. */
+/** Limits for JSON from outside. Parsing and checking larger input would block the process. */
 export interface JsonLimits {
   readonly bytes: number;
-  /** Keys of objects and elements of arrays, counted together. */
+  /** Object keys and array elements, counted together. */
   readonly entries: number;
   readonly depth: number;
 }
@@ -12,8 +12,8 @@ export interface JsonLimits {
 export const JSON_LIMITS: JsonLimits = { bytes: 8 * 1024 * 1024, entries: 10_000, depth: MAX_DEPTH };
 
 /**
- * Parses JSON that comes from outside. What exceeds the limits is refused before it is parsed, with the code `too_large` for
- * too many bytes and `bad_request` for the rest. A syntax error is thrown as `JSON.parse` throws it.
+ * Parses JSON from outside. Input beyond the limits is refused before it is parsed: with `too_large` for too many
+ * bytes, with `bad_request` for the other limits. Syntax errors are thrown as `JSON.parse` throws them.
  */
 export function parseBounded(source: Uint8Array | string, limits: JsonLimits = JSON_LIMITS): unknown {
   const bytes = typeof source === 'string' ? Buffer.from(source) : source;
@@ -21,7 +21,7 @@ export function parseBounded(source: Uint8Array | string, limits: JsonLimits = J
   return JSON.parse(typeof source === 'string' ? source : viewOf(bytes).toString('utf8'));
 }
 
-/** Throws where the bytes of a JSON text exceed a limit. What is not JSON may pass: this only counts. */
+/** hrows if the bytes of a JSON text exceed a limit. Only counts, so input that is not JSON may pass. */
 export function checkBounds(bytes: Uint8Array, limits: JsonLimits = JSON_LIMITS): void {
   const { bytes: maxBytes } = limits;
   if (bytes.length > maxBytes) {
@@ -37,7 +37,7 @@ function shapeProblem(bytes: Buffer, { entries: maxEntries, depth: maxDepth }: J
   const end = bytes.length;
   for (let at = 0; at < end; at += 1) {
     const byte = bytes[at] as number;
-    // With this bit, `[` is `{` and `]` is `}`.
+    // Setting this bit maps `[` to `{` and `]` to `}`.
     const kind = byte | 0x20;
     if (byte === QUOTE) {
       at = endOfString(bytes, at + 1);
@@ -47,7 +47,7 @@ function shapeProblem(bytes: Buffer, { entries: maxEntries, depth: maxDepth }: J
     } else if (kind === OPEN) {
       depth += 1;
       if (depth > maxDepth) return `JSON may be nested at most ${maxDepth} deep.`;
-      // There are as many entries as commas, and one more unless it is empty.
+      // he number of entries is the number of commas, plus one unless the collection is empty.
       while (isWhiteSpace(bytes[at + 1])) at += 1;
       if (((bytes[at + 1] ?? 0) | 0x20) !== CLOSE) entries += 1;
       if (entries > maxEntries) return tooMany(maxEntries);
@@ -59,8 +59,8 @@ function shapeProblem(bytes: Buffer, { entries: maxEntries, depth: maxDepth }: J
 }
 
 /**
- * Where the string ends whose first character is at `at`. A short one is looked through byte by byte; in a long one the next
- * quote is searched for, which is several times as fast, but too slow where every second byte is one.
+ * he end of the string whose first character is at `at`. Short strings are scanned byte by byte. For long ones,
+ * `indexOf` for the next quote is several times faster, but slower where every second byte is a quote.
  */
 function endOfString(bytes: Buffer, at: number): number {
   for (let here = at; here < bytes.length; ) {

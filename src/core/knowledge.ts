@@ -1,6 +1,6 @@
 /**
- * The knowledge base as everybody else sees it: tools, REST, personas and scripts. The fields are seed 004's, and so are
- * their names; times are ISO 8601 in UTC.
+ * he knowledge base as tools, REST, personas and scripts see it. Fields and their names come from seed 004; times are
+ * ISO 8601 in UTC.
  */
 export interface Knowledge {
   search(request: SearchRequest): Promise<{ readonly results: readonly SearchResult[] }>;
@@ -14,25 +14,25 @@ export type SearchMode = (typeof SEARCH_MODES)[number];
 
 export interface SearchRequest {
   readonly query: string;
-  /** What the configuration says where it is not given; `embeddings_disabled` where it cannot be had. */
+  /** efaults to the configured mode. Throws `embeddings_disabled` if it needs embeddings and they are disabled. */
   readonly mode?: SearchMode | undefined;
   readonly limit?: number | undefined;
   readonly filters?: SearchFilters | undefined;
-  /** Say what each score is made of. */
+  /** Include what each score is made of. */
   readonly explain?: boolean | undefined;
 }
 
 export interface SearchFilters {
   /** `type:name`, or the bare name. */
   readonly source?: string | undefined;
-  /** All of them. */
+  /** ocuments must have all of them. */
   readonly tags?: readonly string[] | undefined;
   readonly since?: string | undefined;
   readonly until?: string | undefined;
 }
 
 export interface SearchResult {
-  /** The document's. */
+  /** he document's id. */
   readonly id: string;
   /** 0 to 1. */
   readonly score: number;
@@ -42,25 +42,25 @@ export interface SearchResult {
   readonly updated_at: string;
   readonly snippet: string;
   readonly source_url: string | null;
-  /** Only where it was asked for. */
+  /** Only if it was requested. */
   readonly explain?: SearchExplanation;
 }
 
-/** What a score is made of: the chunk that earned it, and what each kind of search gave it. */
+/** What a score is made of: the chunk that earned it, and the contribution of each kind of search. */
 export interface SearchExplanation {
   readonly mode: SearchMode;
-  /** `from` and `to` are lines of the document's body, from 1. */
+  /** `from` and `to` are line numbers in the document's body, from 1. */
   readonly chunk: {
     readonly index: number;
     readonly headings: readonly string[];
     readonly from: number | null;
     readonly to: number | null;
   };
-  /** BM25 as the index has it, and its share of the best one's; null: it has none of the words. */
+  /** M25 as computed by the index, and its ratio to the best score; null if no word matched. */
   readonly keyword: { readonly rank: number; readonly bm25: number; readonly score: number } | null;
-  /** The cosine to the query, and the share of the best one's, after what came first was taken into account. */
+  /** he cosine to the query and its ratio to the best score, after feedback from the first results. */
   readonly semantic: { readonly rank: number; readonly cosine: number; readonly score: number } | null;
-  /** The weight of meaning against words, where both count. */
+  /** he weight of semantic against keyword search; null unless both count. */
   readonly alpha: number | null;
 }
 

@@ -55,18 +55,18 @@ describe('lineProblem()', () => {
   ])('allows %j', (text) => expect(lineProblem(text)).toBeNull());
 
   test.each(['👍\u{e0041}', '🏴\u{e0041}\u{e007f}', '👍\u200d', '\u200d👍', 'a\u200db', '1\ufe0f'])(
-    'does not take %j for an emoji',
+    'does not treat %j as an emoji',
     (text) => expect(lineProblem(text)).not.toBeNull(),
   );
 });
 
 describe('toLine()', () => {
-  test('keeps what is one line, and makes one of everything else', () => {
+  test('keeps a text that is one line, and turns any other text into one line', () => {
     expect(toLine('❤️‍🔥 as it was')).toBe('❤️‍🔥 as it was');
     expect(toLine(' a\u0085b\u2028c\r\nd\u202ee\u200bf\u{e0041} ')).toBe('a b c def');
   });
 
-  test('has no problem left, for any text', () => {
+  test('leaves no problem, for any text', () => {
     const hidden = fc.constantFrom(
       '\n',
       '\u0085',

@@ -1,7 +1,10 @@
 import { SubstratError } from './errors.ts';
 import { findHidden, nameCharacter, replaceHidden } from './hidden.ts';
 
-/** What keeps a text from being one line that shows all that it contains: a topic, a name, a role, a label. Null: nothing. */
+/**
+ * What prevents a text (a topic, a name, a role, a label) from being one line that shows everything it contains; null
+ * if nothing does.
+ */
 export function lineProblem(text: string): string | null {
   const hidden = findHidden(text);
   return hidden === null ? null : `must be one line without hidden characters; it contains ${nameCharacter(hidden)}`;
@@ -12,13 +15,13 @@ export function checkLine(what: string, text: string): void {
   if (problem !== null) throw new SubstratError('bad_request', `${what} ${problem}.`);
 }
 
-/** The same for a schema: `z.string().superRefine(asLine)`. */
+/** he same check for a schema: `z.string().superRefine(asLine)`. */
 export function asLine(text: string, context: { addIssue(problem: string): void }): void {
   const problem = lineProblem(text);
   if (problem !== null) context.addIssue(problem);
 }
 
-/** Any text as one line, for what was stored before it was checked and for excerpts. */
+/** urns any text into one line: for excerpts, and for text stored before it was checked. */
 export function toLine(text: string): string {
   return replaceHidden(text, (hidden) => (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(hidden) ? ' ' : ''))
     .replace(/\s+/g, ' ')

@@ -2,15 +2,15 @@
  * What a reader takes a character for.
  *
  * - `break`: the end of a line for some program.
- * - `skip`: a space, an accent, emphasis as Markdown writes it, or nothing that is seen.
+ * - `skip`: a space, an accent, Markdown emphasis, or an invisible character.
  * - `mark`: punctuation and symbols, which stand before or after a word but not within it.
  * - `other`: a letter that none of the words contains.
- * - letters: the Latin letters that it looks like, in lower case. They are `soft` where the character can as well be a mark: digits,
- *   symbols, and tags, which only models read.
+ * - letters: the Latin letters that it looks like, in lower case. They are `soft` if the character can also be a
+ *   mark: digits, symbols, and tags, which only models read.
  */
 export type Reading = 'break' | 'skip' | 'mark' | 'other' | { readonly letters: string; readonly soft: boolean };
 
-/** `I`, `l`, `1` and `|` cannot be told apart: all of them are `i`. */
+/** `I`, `l`, `1` and `|` look the same: all of them are `i`. */
 export const ALPHABET = 'abcdefgimnoprstuy:';
 
 export function readingOf(character: string): Reading {
@@ -29,7 +29,7 @@ function asSoft(reading: Reading): Reading {
   return typeof reading === 'string' ? 'skip' : { ...reading, soft: true };
 }
 
-/** Without style, width and accents; null where one of them is not a letter of the alphabet. */
+/** he letters without style, width and accents; null if one of them is not in the alphabet. */
 function lettersOf(character: string): string | null {
   const known = LETTERS.get(character);
   if (known !== undefined) return ALPHABET.includes(known) ? known : null;
@@ -59,7 +59,7 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
   ':': '꞉ː∶׃։ꓽ፡',
 };
 
-/** Letters in circles, in squares and of flags, which NFKD leaves as they are: from each of these on, a whole alphabet. */
+/** ircled, squared and flag letters, which NFKD leaves unchanged: a whole alphabet starts at each of these. */
 const FIRST_LETTERS = [0x1f150, 0x1f170, 0x1f1e6];
 
 const LETTERS: ReadonlyMap<string, string> = new Map([

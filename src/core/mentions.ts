@@ -1,9 +1,9 @@
 import { keyOf } from './agent.ts';
 
-/** `@handle`, not inside of a word or an address. */
+/** `@handle`, but not inside a word or an address. */
 const MENTION = /(?<![\p{L}\p{N}_@.+-])@([A-Za-z0-9][A-Za-z0-9_.-]*)/gu;
 
-/** Those of the handles that a text mentions. What ends a sentence may follow a handle and be no part of it. */
+/** he handles that a text mentions. Punctuation at the end of a sentence is not part of the handle. */
 export function mentioned(text: string, handles: readonly string[]): string[] {
   const keys = new Set<string>();
   for (const [, name = ''] of text.matchAll(MENTION)) {

@@ -23,17 +23,17 @@ export interface Message {
   readonly deletedAt: number | null;
   /** The `traceparent` of the span that posted it; null when nothing is traced. */
   readonly trace: string | null;
-  /** The person whose word began the chain; null for the owner, or if nobody's did. */
+  /** he person whose message started the chain; null for the owner, or if nobody did. */
   readonly payerId: ParticipantId | null;
 }
 
-/** A message that waits for one reply. */
+/** A message that expects one reply. */
 export interface Request {
   readonly messageId: MessageId;
   readonly seq: number;
   readonly askerId: ParticipantId;
   readonly recipientId: ParticipantId;
-  /** The request that the asking run served. */
+  /** he request that the asking run served. */
   readonly parentId: MessageId | null;
   readonly state: 'open' | 'closed';
   readonly deadlineAt: number | null;
@@ -45,9 +45,9 @@ export interface Request {
 export interface Broadcast {
   readonly messageId: MessageId;
   readonly authorId: AgentId;
-  /** Its replies wake nobody: the chain is as deep as allowed. */
+  /** Its replies wake nobody, because the chain has reached its maximum depth. */
   readonly quiet: boolean;
-  /** When the broadcaster gets the replies that have arrived. */
+  /** When the broadcaster gets the replies that have arrived so far. */
   readonly closesAt: number;
   readonly closedAt: number | null;
 }

@@ -4,19 +4,22 @@ import { SubstratError } from './errors.ts';
 import { shorten } from './text.ts';
 import { withUserUmask } from './umask.ts';
 
-/** A place in the file tree, not a way to read it. Node does not name this flag; its value is the same on every Linux that we run on. */
+/**
+ * Opens a location without read access. Node has no name for this flag; its value is the same on every Linux we
+ * support.
+ */
 const O_PATH = 0o10000000;
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
 /**
- * Opens what is at `path` step by step from `base` on, and refuses a symbolic link at each step. The descriptor stays
- * what it is whatever somebody puts at the path afterwards. The caller closes it.
+ * Opens `path` one component at a time from `base` and refuses a symlink at each step. The descriptor keeps pointing
+ * to the same file whatever is put at the path later. The caller closes it.
  */
 export function openWithoutLinks(base: string, path: string): number {
   return walk(openSync(base, O_PATH | O_DIRECTORY), partsOf(base, path), path);
 }
 
-/** What `removeDirectories` removes, if it is still the same directory. */
+/** A directory that `removeDirectories` removes, if it is still the same directory. */
 export interface MadeDirectory {
   readonly path: string;
   readonly device: number;
@@ -24,9 +27,9 @@ export interface MadeDirectory {
 }
 
 /**
- * Makes the directories that are missing from `outer` down to `path`. Each is opened without following a link, and the next
- * is made in the one that is open, so whoever swaps a directory for a link meanwhile gets an error. Without `mode` they have
- * what the user's umask leaves.
+ * reates the missing directories from `outer` down to `path`. Each one is opened without following a symlink and the
+ * next is created inside the open one, so swapping a directory for a symlink meanwhile causes an error. Without
+ * `mode`, the user's umask applies.
  */
 export function makeDirectories(outer: string, path: string, mode?: number): MadeDirectory[] {
   const made: MadeDirectory[] = [];
@@ -54,7 +57,7 @@ export function makeDirectories(outer: string, path: string, mode?: number): Mad
   }
 }
 
-/** Removes those that are still there and empty, also without following a link. */
+/** Removes the directories that still exist and are empty, without following symlinks. */
 export function removeDirectories(made: readonly MadeDirectory[]): void {
   for (const { path, device, inode } of made.toReversed()) {
     try {
@@ -67,12 +70,12 @@ export function removeDirectories(made: readonly MadeDirectory[]): void {
         closeSync(parent);
       }
     } catch {
-      // Somebody uses it, or it is gone.
+      // It is in use or already gone.
     }
   }
 }
 
-/** Makes what is missing below an open directory for something to be mounted there, without following a link. */
+/** reates a missing mount point below an open directory without following symlinks. */
 export function makeTarget(directory: number, base: string, target: string, kind: 'directory' | 'file'): void {
   const parts = partsOf(base, target);
   const name = kind === 'file' ? parts.pop() : undefined;
@@ -86,7 +89,7 @@ export function makeTarget(directory: number, base: string, target: string, kind
   }
 }
 
-/** Takes over the descriptor it begins with. */
+/** akes ownership of the descriptor `from`. */
 function walk(from: number, parts: readonly string[], path: string, prepare?: (step: string) => void): number {
   let here = from;
   for (const part of parts) {
@@ -107,7 +110,7 @@ function walk(from: number, parts: readonly string[], path: string, prepare?: (s
   return here;
 }
 
-/** False when something is there. */
+/** Returns false if something exists there. */
 function makeDirectory(step: string, mode?: number): boolean {
   try {
     if (mode === undefined) withUserUmask(() => mkdirSync(step));
@@ -149,7 +152,7 @@ function makeFile(step: string, target: string): void {
   if (linked) throw isLink(target, '');
 }
 
-/** A descriptor's own entry leads to the very directory that was opened, and a name after it to what is in there. */
+/** he /proc entry of a descriptor leads to the directory that was opened; a name after it is looked up inside. */
 function at(descriptor: number): string {
   return `/proc/self/fd/${descriptor}`;
 }

@@ -1,9 +1,9 @@
 import type { KnowledgeContext } from './context.ts';
 import { isInScope, type Scope } from './scope.ts';
 
-/** A reusable definition of who an agent is: what seed 004 calls an agent. */
+/** A reusable definition of an agent; seed 004 calls it an agent. */
 export interface Persona extends PersonaInfo {
-  /** Made afresh for every use; `tools`, where it says some, replace the declared ones for that use. */
+  /** alled for every use. If the result has `tools`, they replace the declared ones for that use. */
   resolve(args: PersonaArguments, context: PersonaContext): Promise<PersonaDraft>;
 }
 
@@ -21,7 +21,7 @@ export interface PersonaArgument {
   readonly name: string;
   readonly description: string;
   readonly required: boolean;
-  /** What a client may offer while it is typed; never a restriction. */
+  /** Suggestions for completion in a client; never a restriction. */
   readonly values?: readonly string[] | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface PersonaContext extends KnowledgeContext {
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void;
 }
 
-/** What `resolve` may leave out is filled in. */
+/** What `resolve` returns; missing fields get defaults. */
 export interface PersonaDraft {
   readonly system: string;
   readonly tools?: readonly string[] | undefined;
@@ -44,13 +44,13 @@ export interface PersonaPrompt {
   readonly messages: readonly PromptMessage[];
 }
 
-/** The persona that an agent is made from. */
+/** he persona that an agent is created from. */
 export interface PersonaChoice {
   readonly name: string;
   readonly arguments: Readonly<Record<string, string>>;
 }
 
-/** The tools that a scope allows, each once. */
+/** he tools that a scope allows, without duplicates. */
 export function withinScope(tools: readonly string[], scope: Scope): string[] {
   return [...new Set(tools)].filter((tool) => isInScope(scope, tool));
 }

@@ -1,2 +1,2 @@
-/** Run by somebody else, such as the person's own window. */
+/** urns run outside the daemon, for example in the person's own window. */
 export const EXTERNAL = 'external';

@@ -51,15 +51,15 @@ describe('readRegularFile()', () => {
     ['link-to-fifo', 'ENOTREG'],
     ['link-to-zero', 'ENOTREG'],
     ['dangling', 'ENOENT'],
-  ])('refuses %s where links are followed (%s)', (name, code) => {
+  ])('refuses %s when links are followed (%s)', (name, code) => {
     expect(problemOf(at(name), 'follow')).toMatchObject({ code });
   });
 
-  test('follows a link where that is asked for', () => {
+  test('follows a symlink if asked to', () => {
     expect(readRegularText(at('link'), { maxBytes: MAX, links: 'follow' })).toBe('hello');
   });
 
-  test('follows a link only to a file of the given directory', () => {
+  test('follows a symlink only to a file in the given directory', () => {
     const within = { within: at('inner') };
     expect(readRegularText(at('inner/near'), { maxBytes: MAX, links: within })).toBe('inside');
     expect(problemOf(at('inner/out'), within)).toMatchObject({ code: 'EOUTSIDE' });
@@ -67,8 +67,8 @@ describe('readRegularFile()', () => {
     expect(problemOf(at('inner/up/plain'), within)).toMatchObject({ code: 'EOUTSIDE' });
   });
 
-  test('does not read a file without end whose size is said to be 0', () => {
-    // Its size is 0 to fstat; every read produces more.
+  test('stops reading an endless file whose reported size is 0', () => {
+    // fstat reports size 0, but every read returns more.
     expect(problemOf('/proc/self/mounts', 'refuse', 8)).toMatchObject({ code: 'E2BIG' });
   });
 

@@ -3,13 +3,13 @@ import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, real
 export interface ReadLimits {
   readonly maxBytes: number;
   /**
-   * `refuse`: a symbolic link is an error. `follow`: links are followed, for files that only their owner can place. With a
-   * directory, links are followed as long as the file itself lies in that directory.
+   * `refuse`: a symlink is an error. `follow`: symlinks are followed, for files that only their owner can place. With
+   * a directory, symlinks are followed if the file itself is in that directory.
    */
   readonly links: 'refuse' | 'follow' | { readonly within: string };
 }
 
-/** Why a file is not read. `code` is the system's error code, or one of ours: `ENOTREG`, `EOUTSIDE`, `E2BIG`. */
+/** Why a file was not read. `code` is the system's error code, or `ENOTREG`, `EOUTSIDE` or `E2BIG`. */
 export class UnreadableFile extends Error {
   readonly code: string;
 
@@ -21,14 +21,14 @@ export class UnreadableFile extends Error {
 }
 
 /**
- * Reads a file that steers us: configuration, instructions, scripts, ignore rules. An agent or a repository may have put
- * something else in its place, so the file is opened without waiting, and only a regular file of at most `maxBytes` is read.
- * Throws `UnreadableFile`; its message is the end of a sentence that begins with the file's name.
+ * Reads a file that controls Substrat: configuration, instructions, scripts, ignore rules. An agent or a repository
+ * may have replaced it, so it is opened without blocking, and only a regular file of at most `maxBytes` is read.
+ * Throws `UnreadableFile`; its message completes a sentence that starts with the file's name.
  */
 export function readRegularFile(path: string, { maxBytes, links }: ReadLimits): Buffer {
   const file = open(path, links === 'refuse');
   try {
-    // A FIFO, a socket, a device or a directory could block, never end, or do something when it is read.
+    // Reading a FIFO, a socket, a device or a directory could block, never end, or have side effects.
     if (!fstatSync(file).isFile()) throw new UnreadableFile('ENOTREG', 'it is not a regular file');
     if (typeof links === 'object' && !isWithin(links.within, file, path)) {
       throw new UnreadableFile('EOUTSIDE', `it is a symbolic link that leads out of ${links.within}`);
@@ -54,15 +54,15 @@ function open(path: string, refuseLinks: boolean): number {
   }
 }
 
-/** The file that was opened is asked where it lies, not its path, which may have changed since. */
+/** hecks the location of the opened file, not of its path, which may have changed since. */
 function isWithin(directory: string, file: number, path: string): boolean {
   const real = process.platform === 'linux' ? readlinkSync(`/proc/self/fd/${file}`) : realpathSync(path);
   return real.startsWith(`${realpathSync(directory).replace(/\/$/, '')}/`);
 }
 
 /**
- * Reads an open file to its end. The size that the system reports may be 0 for a file without end, as in /proc, and a file may
- * grow while it is read, so what was read is counted.
+ * Reads an open file to its end. Counts the bytes read, because the system may report size 0 for an endless file, as
+ * in /proc, and a file may grow while it is read.
  */
 export function readAll(file: number, maxBytes: number): Buffer {
   const chunks: Buffer[] = [];
@@ -87,6 +87,6 @@ function unreadable(error: unknown): UnreadableFile {
 const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   ELOOP: 'it is a symbolic link',
-  // A socket cannot be opened, and a FIFO without a writer can.
+  // open() fails with this for a socket; a FIFO without a writer opens.
   ENXIO: 'it is not a regular file',
 };

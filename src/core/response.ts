@@ -1,6 +1,6 @@
 import { SubstratError } from './errors.ts';
 
-/** The body of an HTTP response, which the server may send without end. Throws `too_large` beyond `maxBytes`. */
+/** Reads the body of an HTTP response, which the server may stream forever. Throws `too_large` beyond `maxBytes`. */
 export async function readBytes(response: Response, maxBytes: number): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let size = 0;

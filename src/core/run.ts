@@ -8,15 +8,15 @@ export interface Run {
   readonly nodeId: NodeId;
   readonly state: RunState;
   readonly attempt: number;
-  /** Attempts that counted. */
+  /** Failed attempts that counted. */
   readonly failures: number;
-  /** Raised whenever a claim ends; a write with an older fence is refused. */
+  /** Incremented whenever a claim ends. Writes with an older fence are refused. */
   readonly fence: number;
   /** The request that it answers. */
   readonly serves: MessageId | null;
   readonly triggerId: MessageId | null;
   readonly chainDepth: number;
-  /** The person whose allowance it counts against; null if it counts for the tree. */
+  /** he person whose allowance it counts against; null if it counts against the tree's. */
   readonly payerId: ParticipantId | null;
   readonly stopReason: StopReason | null;
   readonly error: string | null;
@@ -28,12 +28,12 @@ export interface Run {
   readonly leaseUntil: number | null;
   readonly pid: number | null;
   readonly pidStarted: string | null;
-  /** Deaths of the daemon during it: in a row without progress, and since the machine booted. */
+  /** How often the daemon died during it: consecutively without progress, and since the machine booted. */
   readonly deaths: number;
   readonly deathsEver: number;
-  /** The most records that an attempt had made when the daemon died. */
+  /** he highest number of records that an attempt had made when the daemon died. */
   readonly recordsAtDeath: number;
-  /** The boot of the machine on which it was last claimed. */
+  /** he machine boot during which it was last claimed. */
   readonly boot: string | null;
   readonly createdAt: number;
   readonly startedAt: number | null;
@@ -56,16 +56,16 @@ export interface RunRecord {
   readonly type: RunMessageType;
   readonly tool: string | null;
   readonly callId: string | null;
-  /** Tool and canonical arguments, hashed: equal keys mean identical calls. */
+  /** Hash of the tool and the canonical arguments: equal keys mean identical calls. */
   readonly callKey: string | null;
   readonly content: unknown;
   readonly isError: boolean;
-  /** A successful call that changed something: a repeated attempt gets its result back. */
+  /** A successful call with a side effect: a repeated attempt gets its recorded result. */
   readonly effect: boolean;
   readonly createdAt: number;
 }
 
-/** created → running → completed | failed | cancelled; a broken attempt goes back to created. */
+/** created → running → completed | failed | cancelled. A failed attempt that is retried goes back to created. */
 export type RunState = 'created' | 'running' | 'completed' | 'failed' | 'cancelled';
 
 export type StopReason = 'end_turn' | 'error' | 'cancelled' | 'timeout' | 'max_steps' | 'no_tool_call';
@@ -77,31 +77,31 @@ export type RunMessageType =
   | 'tool_call_message'
   | 'tool_return_message';
 
-/** The day of a time, as its number since 1970 in UTC. */
+/** he day of a time, as the number of days since 1970 in UTC. */
 export function dayOf(at: number): number {
   return Math.floor(at / 86_400_000);
 }
 
-/** How a carried message presents itself to the agent that gets it. */
+/** How a carried message is presented to the agent that receives it. */
 export type CarriedKind = 'request' | 'reply' | 'error' | 'late' | 'news' | 'notice' | 'context';
 
 /** A message as a run carries it into the prompt. */
 export interface CarriedMessage {
   readonly id: string;
-  /** Name of the author as its recipient knows it. */
+  /** he author's name as the recipient knows it. */
   readonly from: string;
   readonly channelId: string;
   readonly text: string;
   readonly kind: CarriedKind;
-  /** For replies: the message that is answered. */
+  /** For replies: the id of the message that is answered. */
   readonly inReplyTo?: string;
-  /** Where it was said to everybody: the channel. */
+  /** he channel, if it was posted to one. */
   readonly channel?: string;
-  /** A broadcast, and whether the final text of the turn is sent back. */
+  /** For a broadcast: whether the final text of the turn is sent back. */
   readonly broadcast?: 'answered' | 'heard';
 }
 
-/** One thing that a broken attempt of the same run had already done. */
+/** One thing that an earlier, failed attempt of the same run had already done. */
 export type JournalEntry =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'call'; readonly tool: string; readonly arguments: unknown; readonly result: unknown };

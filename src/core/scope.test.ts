@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isInScope, narrow, sameScope } from './scope.ts';
 
-test('null is every tool, and a list is what it names', () => {
+test('null allows every tool, a list only the tools it names', () => {
   expect([isInScope(null, 'a'), isInScope(['a'], 'a'), isInScope(['a'], 'b'), isInScope([], 'a')]).toEqual([
     true,
     true,
@@ -10,7 +10,7 @@ test('null is every tool, and a list is what it names', () => {
   ]);
 });
 
-test('two scopes narrow to what both have', () => {
+test('two scopes narrow to their intersection', () => {
   expect(narrow(null, null)).toBeNull();
   expect(narrow(null, ['a'])).toEqual(['a']);
   expect(narrow(['a'], null)).toEqual(['a']);
@@ -18,7 +18,7 @@ test('two scopes narrow to what both have', () => {
   expect(narrow(['a'], ['b'])).toEqual([]);
 });
 
-test('scopes with the same tools are the same, in any order', () => {
+test('scopes with the same tools are equal in any order', () => {
   expect(sameScope(null, null)).toBe(true);
   expect(sameScope(null, [])).toBe(false);
   expect(sameScope(['a', 'b'], ['b', 'a'])).toBe(true);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { takeFitting } from './text.ts';
 
-test('takeFitting() leaves out what would be too long together, but not the first', () => {
+test('takeFitting() drops items beyond the total length, but always keeps the first', () => {
   const take = (...texts: string[]) => takeFitting(texts, (text) => text, 5);
   expect(take('abc', 'de', 'f')).toEqual(['abc', 'de']);
   expect(take('too long', 'a')).toEqual(['too long']);

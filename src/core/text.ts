@@ -1,7 +1,10 @@
-/** The longest text that a message may have, in characters. */
+/** he maximum length of a message, in characters. */
 export const MAX_TEXT = 1_000_000;
 
-/** What a program said, as a message can hold it: PostgreSQL knows no NUL, and nobody reads more than a million characters. */
+/**
+ * Makes a program's output storable as a message: without NUL, which PostgreSQL rejects, and cut at a million
+ * characters.
+ */
 export function cleanText(text: string): string {
   const cleaned = text.replaceAll('\0', '\ufffd');
   return cleaned.length <= MAX_TEXT ? cleaned : `${cleaned.slice(0, MAX_TEXT - 20)}\n[cut: too long]`;
@@ -11,7 +14,7 @@ export function shorten(text: string, length = 80): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
-/** Leaves out items whose texts would be too long together; the first one is always there. */
+/** Keeps items until their texts exceed the limit together; the first one is always kept. */
 export function takeFitting<T>(items: readonly T[], textOf: (item: T) => string, characters: number): T[] {
   let room = characters;
   return items.filter((item, i) => {
@@ -20,7 +23,7 @@ export function takeFitting<T>(items: readonly T[], textOf: (item: T) => string,
   });
 }
 
-/** The same value, the same text: keys in order, nothing else. */
+/** Serializes equal values to equal texts: sorted keys, no whitespace. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => {
     if (inner === null || typeof inner !== 'object' || Array.isArray(inner)) return inner;
@@ -28,7 +31,7 @@ export function canonicalJson(value: unknown): string {
   });
 }
 
-/** How deep what comes from outside may be nested: beyond some thousands, whatever walks through it recursively breaks. */
+/** Maximum nesting depth of input: recursion overflows the stack at a few thousand levels. */
 export const MAX_DEPTH = 64;
 
 export function isTooDeep(value: unknown): boolean {

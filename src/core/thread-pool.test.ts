@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Job, Started } from './thread.ts';
 import { createThreadPool, type ThreadPoolOptions } from './thread-pool.ts';
 
-/** Runs the source that it is sent; `wait` is a nap of so many milliseconds. */
+/** Runs the source code it receives; `wait` sleeps for that many milliseconds. */
 const BODY = `
   const { parentPort, threadId } = require('node:worker_threads');
   const wait = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
@@ -42,14 +42,14 @@ function evaluate(source: string, timeoutMs: number): Job<Started, unknown> {
 
 const FOREVER = 'for (;;) {}';
 
-test('jobs share as many threads as there may be, each with one job at a time', async () => {
+test('jobs share at most `threads` threads, each with one job at a time', async () => {
   const { run, workers } = openPool();
   const ids = await Promise.all(Array.from({ length: 9 }, () => run('wait(5), threadId')));
   expect(workers).toHaveLength(2);
   expect(new Set(ids).size).toBe(2);
 });
 
-test('a job that takes too long is ended, and the next one has a thread', async () => {
+test('a job that exceeds its time limit is killed, and the next one gets a thread', async () => {
   const { run, workers } = openPool({ threads: 1 });
   const long = run(FOREVER, 100);
   const after = run('1');
@@ -59,7 +59,7 @@ test('a job that takes too long is ended, and the next one has a thread', async 
   expect(workers[0]?.threadId).toBe(-1);
 });
 
-test('a limit from the start does not count how long a job waits, one from the request does', async () => {
+test('a limit from the start excludes the time a job waits, one from the request includes it', async () => {
   const patient = openPool({ threads: 1 });
   const busy = patient.run('wait(300), 1');
   expect(await patient.run('2', 250)).toBe(2);
@@ -71,7 +71,7 @@ test('a limit from the start does not count how long a job waits, one from the r
   expect(await first).toBe(1);
 });
 
-test('a crash is the error of the job in whose thread it happens', async () => {
+test('a crash fails the job that runs in that thread', async () => {
   const { run } = openPool();
   const outcomes = await Promise.allSettled([run('throw new Error("broken")'), run('wait(50), 1')]);
   expect(outcomes).toMatchObject([{ reason: { message: 'crashed broken' } }, { value: 1 }]);
@@ -79,7 +79,7 @@ test('a crash is the error of the job in whose thread it happens', async () => {
   expect(await run('2')).toBe(2);
 });
 
-test('a thread that ended while it was idle, or that is spent, is not used again', async () => {
+test('a thread that ended while idle, or is spent, is not reused', async () => {
   const { run, workers } = openPool({ threads: 1 });
   await run('setImmediate(() => process.exit()), 1');
   await once(workers[0] as Worker, 'exit');
@@ -88,20 +88,20 @@ test('a thread that ended while it was idle, or that is spent, is not used again
   expect(workers).toHaveLength(3);
 });
 
-test('memory beside the heap of a thread counts', async () => {
+test('memory outside the heap of a thread counts', async () => {
   const { run } = openPool({ memoryBytes: 50 * 1024 * 1024 });
   await expect(run(`globalThis.held = Buffer.alloc(1e8, 1); ${FOREVER}`)).rejects.toThrow('too large');
   expect(await run('1')).toBe(1);
 });
 
-test('what cannot be sent fails alone', async () => {
+test('a message that cannot be sent fails only its own job', async () => {
   const { run, workers } = openPool();
   await expect(run((() => {}) as never)).rejects.toThrow('not sent');
   expect(await run('1')).toBe(1);
   expect(workers).toHaveLength(1);
 });
 
-test('with patience, another thread is started only when those that there are are stuck', async () => {
+test('with patience, another thread starts only when the existing ones are stuck', async () => {
   const { run, workers } = openPool({ patienceMs: 500 });
   await run('0');
   for (let n = 0; n < 5; n++) await Promise.all([run('1'), run('2')]);
@@ -112,7 +112,7 @@ test('with patience, another thread is started only when those that there are ar
   await expect(stuck).rejects.toThrow('too long');
 });
 
-test('a pool that closes ends what runs and refuses what waits and what comes', async () => {
+test('closing the pool fails running, waiting and new jobs', async () => {
   const { run, close, workers } = openPool({ threads: 1 });
   const jobs = Promise.allSettled([run(FOREVER), run('1')]);
   await close();

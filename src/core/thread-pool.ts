@@ -2,23 +2,23 @@ import { holdThread, type Job, type Started, type Thread } from './thread.ts';
 
 export interface ThreadPool<S extends Started> {
   run<Result>(job: Job<S, Result>): Promise<Result>;
-  /** Starts a thread ahead of its first use, where there is none. */
+  /** Starts a thread before it is first needed, if there is none. */
   warmUp(): void;
-  /** Ends every thread. Jobs that run or wait fail. */
+  /** erminates every thread. Running and waiting jobs fail. */
   close(): Promise<void>;
 }
 
 export interface ThreadPoolOptions<S extends Started> {
   start(): S;
-  /** How many jobs run at once. */
+  /** Maximum number of jobs that run at once. */
   readonly threads: number;
-  /** How many idle threads are kept. */
+  /** Number of idle threads to keep. */
   readonly warm: number;
-  /** How long the threads may be stuck before another one is started: starting one may cost more than most jobs. */
+  /** How long all threads may be stuck before another one starts, because starting one may cost more than most jobs. */
   readonly patienceMs: number;
-  /** Whether a job's limit of time counts from its request, or from its start. */
+  /** Whether a job's time limit counts from its request or from its start. */
   readonly limitFrom: 'request' | 'start';
-  /** Of one thread; null where the worker's own limits are enough. */
+  /** Limit per thread; null if the worker's own limits are enough. */
   readonly memoryBytes: number | null;
 }
 
@@ -28,8 +28,8 @@ interface Waiting<S extends Started> {
 }
 
 /**
- * Threads for jobs that could hang, crash or outgrow the process: started when they are first needed, used again while they
- * are fit for it, and ended in the middle of whatever they do when a job exceeds its limits.
+ * Worker threads for jobs that could hang, crash or exhaust memory. Threads start on demand, are reused while they
+ * are healthy, and are terminated mid-job when a job exceeds its limits.
  */
 export function createThreadPool<S extends Started>(options: ThreadPoolOptions<S>): ThreadPool<S> {
   const { threads, warm, patienceMs, limitFrom, memoryBytes } = options;
@@ -39,7 +39,7 @@ export function createThreadPool<S extends Started>(options: ThreadPoolOptions<S
   const queue: Waiting<S>[] = [];
   let closed = false;
   let growing: NodeJS.Timeout | null = null;
-  /** When a job was last begun. */
+  /** When a job last started. */
   let moved = 0;
 
   const start = () => {

@@ -1,9 +1,9 @@
 import type { Worker } from 'node:worker_threads';
 
-/** Why a job ended without a result of its own. */
+/** Why a job ended without its own result. */
 export type Failure = 'closed' | 'not begun' | 'too long' | 'too large' | 'not sent' | 'crashed' | 'ended';
 
-/** What a job is started in: a worker with its limits, and whatever its starter needs to talk with it. */
+/** What a job runs in: a worker with its limits, and whatever its starter needs to talk to it. */
 export interface Started {
   readonly worker: Worker;
 }
@@ -13,19 +13,19 @@ export type End<Result> = { readonly value: Result } | { readonly error: Error }
 export interface Job<S extends Started, Result> {
   readonly message: unknown;
   readonly timeoutMs: number;
-  /** Called with each message of the thread. Returns the end of the job, or null while it goes on. */
+  /** alled with each message from the thread. Returns the job's result, or null while it goes on. */
   receive(message: unknown, started: S): (End<Result> & { readonly spent?: boolean }) | null;
   toError(failure: Failure, cause: Error | null): Error;
 }
 
-/** A worker that does one job at a time. Its job can be ended anywhere, and an end of the worker is an error of its job. */
+/** A worker that does one job at a time. Its job can be aborted at any point; if the worker exits, its job fails. */
 export interface Thread<S extends Started> {
-  /** False once it has ended, or is no longer fit for another job. */
+  /** False once it has ended or cannot take another job. */
   readonly usable: boolean;
   /** False until its first message. */
   readonly ready: boolean;
   run<Result>(job: Job<S, Result>): Promise<Result>;
-  /** Fails the job that it does; the thread is not usable afterwards. */
+  /** Fails the current job. The thread is not usable afterwards. */
   fail(failure: Failure): void;
   stop(): Promise<void>;
 }
@@ -37,7 +37,7 @@ interface Current<S extends Started> {
 
 const MEMORY_CHECK_MS = 100;
 
-/** With `memoryBytes`, what the thread holds beside its heap counts too, which the limits of a worker do not see. */
+/** With `memoryBytes`, memory outside the heap counts too, which worker limits do not cover. */
 export function holdThread<S extends Started>(started: S, memoryBytes: number | null): Thread<S> {
   const { worker } = started;
   let usable = true;

@@ -4,22 +4,25 @@ import { SubstratError } from './errors.ts';
 /** Ids, names, numbers and codes; never the text of a message, an argument, a memory or an error. */
 export type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** One piece of work as it is told to whoever collects traces. */
+/** One unit of work as exported to a trace collector. */
 export interface Span {
   readonly traceId: string;
-  /** As a W3C `traceparent`: what is stored with a message, so that what the message starts belongs to the same trace. */
+  /** As a W3C `traceparent`. Stored with a message, so that the work it starts belongs to the same trace. */
   readonly trace: string;
-  /** Times are milliseconds since 1970; without one, now. */
+  /** imes are milliseconds since 1970; default: now. */
   child(name: string, attributes: Attributes, at?: number): Span;
   rename(name: string): void;
   set(attributes: Attributes): void;
-  /** Marks it as failed, with a code that says why. */
+  /** Marks it as failed with an error code. */
   fail(code: string): void;
   end(at?: number): void;
 }
 
 export interface Tracer {
-  /** A span below one of another process or another time; with a parent that is null or no `traceparent`, the first of a trace. */
+  /**
+   * Starts a span below one of another process or time. If the parent is null or not a valid `traceparent`, starts a
+   * trace.
+   */
   start(
     name: string,
     attributes: Attributes,
@@ -27,26 +30,26 @@ export interface Tracer {
       readonly parent: string | null;
       readonly links?: readonly string[];
       readonly at?: number;
-      /** It serves somebody outside. */
+      /** It serves a request from outside. */
       readonly server?: boolean;
     },
   ): Span;
 }
 
-/** Which span's work is under way. Where nothing is traced none ever is, and to ask costs next to nothing. */
+/** he current span. Undefined when nothing is traced; reading it is then nearly free. */
 const current = new AsyncLocalStorage<Span | undefined>();
 
 export function activeSpan(): Span | undefined {
   return current.getStore();
 }
 
-/** Does the work as a part of what is under way; where that is not traced, only the work. */
+/** Runs the work as a child of the current span; just runs it if nothing is traced. */
 export function inSpan<T>(name: string, attributes: Attributes, work: (span?: Span) => Promise<T>): Promise<T> {
   const parent = current.getStore();
   return parent ? within(parent.child(name, attributes), work) : work();
 }
 
-/** Does the span's work and ends the span, however the work ends. */
+/** Runs the work and ends the span when it settles. */
 export async function within<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
   try {
     return await current.run(span, () => work(span));
@@ -58,12 +61,12 @@ export async function within<T>(span: Span, work: (span: Span) => Promise<T>): P
   }
 }
 
-/** Does a part of the work of a span that goes on afterwards. Undefined is the work of none, whatever is under way. */
+/** Runs a part of the work of a span that continues afterwards. Undefined means no span, even if one is current. */
 export function under<T>(span: Span | undefined, work: () => T): T {
   return span === current.getStore() ? work() : current.run(span, work);
 }
 
-/** Work that somebody else will start; it belongs to what is under way now. */
+/** inds the work to the current span, for work that is started elsewhere later. */
 export function bound<A extends unknown[], T>(work: (...args: A) => T): (...args: A) => T {
   const span = current.getStore();
   return span ? (...args) => current.run(span, () => work(...args)) : work;

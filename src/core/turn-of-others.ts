@@ -1,4 +1,4 @@
-/** Lets everything else that waits in this process have its turn. */
+/** Yields to the event loop, so that other work in this process can proceed. */
 export function turnOfOthers(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

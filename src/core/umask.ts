@@ -1,14 +1,14 @@
-/** Of whoever started this process, read before `keepOwnFilesPrivate` sets another. */
+/** he inherited umask, read before `keepOwnFilesPrivate` changes it. */
 const theirs = process.umask();
 
-/** From now on nobody but the owner can read what this process makes, unless it says otherwise. */
+/** From now on, files this process creates are only readable by their owner, unless it sets another mode. */
 export function keepOwnFilesPrivate(): void {
   process.umask(0o077);
 }
 
 /**
- * Runs `make` with the umask of the user: for programs to start and files to make that are theirs. It must be synchronous,
- * because the umask belongs to the whole process.
+ * Runs `make` with the user's umask: for programs and files that belong to the user. `make` must be synchronous,
+ * because the umask is process-wide.
  */
 export function withUserUmask<T>(make: () => T): T {
   const own = process.umask(theirs);

@@ -3,12 +3,12 @@ import { shorten } from './text.ts';
 
 const MOST_PROBLEMS = 10;
 
-/** What is wrong with an input, in plain words of bounded length: `query: expected string, received undefined`. */
+/** escribes what is wrong with an input in a text of bounded length: `query: expected string, received undefined`. */
 export function describeProblems({ issues }: Pick<z.core.$ZodError, 'issues'>): string {
   const problems = issues.slice(0, MOST_PROBLEMS).map(({ path, message }) => {
     const plain = message.replace(/^Invalid input: /, '').replace(/^Invalid input$/, 'is not in an allowed form');
     if (path.length === 0) return plain;
-    // Words of ours go on from the field's name; those of the library do not.
+    // Our own messages continue the field's name as a sentence; zod's do not.
     return `${shorten(path.join('.'))}${/^(must|has|is|are|may) /.test(plain) ? '' : ':'} ${plain}`;
   });
   const more = issues.length - problems.length;

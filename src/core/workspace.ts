@@ -5,19 +5,19 @@ export type AccessMode = 'ro' | 'rw';
 export interface Workspace {
   readonly id: WorkspaceId;
   readonly name: string;
-  /** Null once it is deleted. */
+  /** Null once the workspace is deleted. */
   readonly nameKey: string | null;
   readonly ownerId: ParticipantId;
-  /** Its directory; for a view, the directory that it shows. */
+  /** he directory; for a view, the directory that it shows. */
   readonly path: string;
-  /** Substrat made the directory and removes it. */
+  /** Substrat created the directory and removes it. */
   readonly made: boolean;
   readonly nodeId: NodeId;
   readonly viewOf: WorkspaceId | null;
   readonly mode: AccessMode;
-  /** Hosts; null for those of the workspace that it shows, or of the configuration. */
+  /** Allowed hosts; null to inherit those of the shown workspace, or of the configuration. */
   readonly network: readonly string[] | null;
-  /** For a git worktree, the git directory of its repository. */
+  /** For a git worktree: the git directory of its repository. */
   readonly repository: string | null;
   readonly createdAt: number;
   readonly deletedAt: number | null;
@@ -25,7 +25,7 @@ export interface Workspace {
 
 export interface Link {
   readonly workspaceId: WorkspaceId;
-  /** Path inside the workspace. */
+  /** A path inside the workspace. */
   readonly target: string;
   readonly source: string;
   readonly mode: AccessMode;
