@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chunkQuery, chunkWords, passageQuery, passageWords, snippetOf, wordsOf } from './search.ts';
 
-/** Scripts without spaces have signs that are no letters, such as radicals; none of them means anything to an index. */
+/** Scripts without spaces also have signs that are not letters, such as radicals; an index ignores them. */
 const WORD =
   /^[\p{L}\p{N}\p{M}\p{Extended_Pictographic}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]{1,60}$/u;
 
@@ -20,7 +20,7 @@ describe('wordsOf()', () => {
     expect(wordsOf(text)).toEqual(words);
   });
 
-  test('a word is nothing but letters, digits, marks and emoji, whatever the text', () => {
+  test('a word contains only letters, digits, marks and emoji, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
         for (const word of wordsOf(text)) expect(word).toMatch(WORD);
@@ -30,7 +30,7 @@ describe('wordsOf()', () => {
 });
 
 describe('passageQuery()', () => {
-  test('has each stem and each word once, and of a long text only some', () => {
+  test('has each stem and each word once, and only some of a long text', () => {
     expect(passageQuery('searching the searches')).toEqual(['search', 'searching', 'searches']);
     expect(passageQuery('to be, or not to be')).toEqual(['to', 'be', 'or', 'not']);
     const many = passageQuery(Array.from({ length: 3000 }, (_, i) => `w${i}`).join(' '));
@@ -66,14 +66,14 @@ describe('chunkWords()', () => {
     expect(words(text)).toEqual(stems);
   });
 
-  test('titles and headings are words of their own', () => {
+  test('titles and headings are indexed as words', () => {
     expect(chunkWords({ title: 'Running', headings: ['First steps'], text: 'x' })).toEqual({
       title: 'run first step',
       words: 'x',
     });
   });
 
-  test('a word is nothing but letters, digits, marks and emoji, and not long, whatever the text', () => {
+  test('a word contains only letters, digits, marks and emoji, and is not long, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
         for (const word of words(text)) expect(word).toMatch(WORD);
@@ -81,7 +81,7 @@ describe('chunkWords()', () => {
     );
   });
 
-  test('a text finds itself: every word that is looked for is one that it has', () => {
+  test('a text finds itself: it contains every word of its query', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (text) => {
         const has = new Set(words(text));
@@ -105,7 +105,7 @@ describe('chunkQuery()', () => {
     expect(chunkQuery(query)).toEqual(asked);
   });
 
-  test('of a pasted page it takes the words that the page has most often', () => {
+  test('takes the most frequent words of a pasted page', () => {
     const page = Array.from({ length: 3000 }, (_, i) => `filler${i} ${i % 10 === 0 ? 'subject' : ''}`).join(' ');
     const { words } = chunkQuery(page);
     expect(words).toHaveLength(64);
@@ -117,19 +117,19 @@ describe('snippetOf()', () => {
   const filler = 'nothing that matters is said here at all '.repeat(30);
   const snippet = (text: string, query: string) => snippetOf(text, chunkQuery(query).words, 100);
 
-  test('is the part that has most of the words, in whatever form', () => {
+  test('returns the part with most of the words, in any form', () => {
     const shown = snippet(`${filler}The daemons were restarted, by getUserName. ${filler}`, 'restart daemon');
     expect(shown).toMatch(/^….*daemons were restarted.*…$/s);
     expect(shown.length).toBeLessThan(104);
     expect(snippet(`${filler} (see getUserName) ${filler}`, 'user name')).toContain('getUserName');
   });
 
-  test('is the beginning where nothing matches, and all of a short text', () => {
+  test('returns the beginning if nothing matches, and all of a short text', () => {
     expect(snippet(filler, 'elsewhere')).toMatch(/^nothing that matters.*…$/);
     expect(snippet('  short\n', 'elsewhere')).toBe('short');
   });
 
-  test('is no longer than asked, whatever the text', () => {
+  test('is never longer than the given length, for any text', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 400 }),

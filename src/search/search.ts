@@ -7,24 +7,24 @@ export { snippetOf } from './snippet.ts';
 export { wordsOf } from './words.ts';
 
 /**
- * What people type, and what they search in, as words: both become the same ones, whatever signs stand between them, so a
- * query is never a language that somebody could get wrong. Passages and chunks are indexed by stems.
+ * urns queries and indexed text into the same words, whatever punctuation stands between them. A query has no syntax,
+ * so it cannot be malformed. Passages and chunks are indexed by stems.
  */
 
 const MOST_QUERY_WORDS = 64;
 const MOST_PHRASES = 8;
 const MOST_PHRASE_WORDS = 32;
-/** More than anybody types. Of a longer text, what comes first is looked at. */
+/** Longer than anybody types. Only this much of a longer text is used. */
 const MOST_QUERY_CHARACTERS = 20_000;
 
-/** The words by which a passage is found. */
+/** he words by which a passage is found. */
 export function passageWords({ content, tags }: { content: string; tags: readonly string[] }): string[] {
   return stemsOf([content, ...tags].join('\n'));
 }
 
 /**
- * What to look for in the index of passages, each once: stems, and the words as they are, by which the oldest passages are
- * indexed. They are optional, so a text as long as a page finds what is most like it.
+ * he terms to look up in the index of passages, without duplicates: stems, and the words as typed, because the oldest
+ * passages are indexed by words. All are optional, so a query as long as a page finds the most similar passages.
  */
 export function passageQuery(query: string): string[] {
   const { words } = chunkQuery(query);
@@ -32,10 +32,13 @@ export function passageQuery(query: string): string[] {
   return [...new Set([...words, ...plain.slice(0, MOST_QUERY_WORDS)])];
 }
 
-/** Raised whenever `chunkWords` makes other words of the same chunk: then everything is indexed anew. */
+/** Increment whenever `chunkWords` returns other words for the same chunk: everything is then reindexed. */
 export const WORDS_VERSION = 1;
 
-/** The words by which a chunk is found, with spaces between them: its document's title and the headings above it, and its text. */
+/**
+ * he words by which a chunk is found, separated by spaces: the document's title, the headings above the chunk, and
+ * its text.
+ */
 export function chunkWords(chunk: { title: string | null; headings: readonly string[]; text: string }): {
   title: string;
   words: string;
@@ -43,16 +46,16 @@ export function chunkWords(chunk: { title: string | null; headings: readonly str
   return { title: stemText([chunk.title ?? '', ...chunk.headings].join('\n')), words: stemText(chunk.text) };
 }
 
-/** What to look for in the index of chunks. Everything in it is optional, and more of it ranks higher. */
+/** he terms to look up in the index of chunks. All are optional; more matches rank higher. */
 export interface ChunkQuery {
   readonly words: readonly string[];
-  /** What was put in quotes, as words that follow each other. */
+  /** Quoted phrases, as consecutive words. */
   readonly phrases: readonly (readonly string[])[];
 }
 
 /**
- * Words that are everywhere are left out where others remain: they find nothing and cost the most. Of a long text the words
- * that it has most often are taken, the longer of equals: those say best what it is about.
+ * Stop words are left out if other words remain: they match everything and cost the most. Of a long text, the most
+ * frequent words are used, longer ones first: they say best what it is about.
  */
 export function chunkQuery(query: string): ChunkQuery {
   const text = query.slice(0, MOST_QUERY_CHARACTERS);

@@ -1,13 +1,13 @@
 import { stemsOf } from './stems.ts';
 
 const SPACE = /\s/;
-/** A word and its stem begin alike, but for the stem's last letters, and for so many letters at least. */
+/** A word and its stem share a prefix: all but the last letters of the stem, and at least this many letters. */
 const SAME = 3;
 const ENDING = 2;
 const LONGEST = 100;
 const MOST_HITS = 100;
 
-/** The part of a text that has the most of the words, not longer than `length` characters, with … where something is left out. */
+/** Returns the part of a text with the most of the words, at most `length` characters, with … where text is cut. */
 export function snippetOf(text: string, words: readonly string[], length: number): string {
   const trimmed = text.trim();
   if (trimmed.length <= length) return trimmed;
@@ -16,7 +16,7 @@ export function snippetOf(text: string, words: readonly string[], length: number
   return `${start > 0 ? '…' : ''}${trimmed.slice(start, end).trim()}${end < trimmed.length ? '…' : ''}`;
 }
 
-/** Where the stretch begins that has the most different words; the first of equals. */
+/** Start of the window with the most different words; the first one on a tie. */
 function bestStart(text: string, words: ReadonlySet<string>, length: number): number {
   const hits = findHits(text, words);
   let [best, most] = [0, 0];
@@ -25,7 +25,7 @@ function bestStart(text: string, words: ReadonlySet<string>, length: number): nu
     const different = new Set(inside.flatMap(({ stems }) => stems)).size;
     if (different > most) [best, most] = [at, different];
   }
-  // A little of what stands before, so that it can be understood.
+  // Some context before the match.
   return Math.max(0, best - MARGIN);
 }
 
@@ -49,10 +49,10 @@ interface Hit {
   readonly stems: readonly string[];
 }
 
-/** Where the words stand. Looking for how a stem begins is much faster than to make stems of everything. */
+/** Positions of the words. Searching for the prefix of a stem is much faster than stemming the whole text. */
 function findHits(text: string, words: ReadonlySet<string>): Hit[] {
   const small = text.toLowerCase();
-  // Some letters become two when they are made small: then places would not be the same.
+  // Some letters become two in lower case, which would shift positions.
   if (small.length !== text.length) return [];
   const hits = new Map<number, Hit>();
   for (const word of words) {
@@ -70,7 +70,7 @@ function findHits(text: string, words: ReadonlySet<string>): Hit[] {
   return [...hits.values()].sort((a, b) => a.at - b.at);
 }
 
-/** What stands together there, up to the spaces. */
+/** he run of non-space characters at this position. */
 function around(text: string, place: number): { at: number; end: number } {
   let [at, end] = [place, place];
   while (at > 0 && place - at < LONGEST && !SPACE.test(text[at - 1] as string)) at -= 1;

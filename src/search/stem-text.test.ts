@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { stemText } from './stem-text.ts';
 import { stemsOf } from './stems.ts';
 
-/** What names are made of, what joins them and what ends them, and letters that are more than ASCII. */
+/** Parts of names, separators, terminators, and non-ASCII letters. */
 const PIECES = [
   'a',
   'running',
@@ -27,7 +27,7 @@ const PIECES = [
 ];
 const BEYOND = ['é', 'ﬁ', '東京', '🚀', '\u0301', '\u00a0', '\u2028', 'ß', 'İ', '\ud83d'];
 
-test('makes of every text what stemsOf() makes', () => {
+test('returns the same as stemsOf() for any text', () => {
   const text = fc.oneof(
     fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => pieces.join('')),
     fc.array(fc.constantFrom(...PIECES, ...BEYOND), { maxLength: 40 }).map((pieces) => pieces.join('')),
@@ -41,7 +41,7 @@ test('makes of every text what stemsOf() makes', () => {
   );
 });
 
-test('makes the same when a word comes again, and of more words than it keeps', () => {
+test('returns the same for repeated words, and for more words than it caches', () => {
   const text = Array.from({ length: 200_000 }, (_, i) => `running${i.toString(36)} searches`).join('\n');
   const stems = stemsOf(text).join(' ');
   expect(stemText(text)).toBe(stems);

@@ -1,8 +1,8 @@
 import { stemsOf } from './stems.ts';
 
 /**
- * The stems of a text, with a space between them: what `stemsOf` makes, several times as fast. A sync spends most of its time
- * here, so it works on bytes and makes nothing for a word that was met before: the bytes of its stems are copied.
+ * he stems of a text, separated by spaces: the same as `stemsOf`, several times faster. A sync spends most of its
+ * time here, so this works on bytes and allocates nothing for a word seen before: it copies the bytes of the stems.
  */
 export function stemText(text: string): string {
   stemmer ??= createStemmer();
@@ -17,7 +17,7 @@ const [COLON, SLASH, PLUS, SHARP] = [0x3a, 0x2f, 0x2b, 0x23];
 const WORD = 1;
 const JOINS = 2;
 const ENDS = 3;
-/** What each byte is in a name, as in `TOGETHER` of stems.ts. */
+/** How each byte occurs in a name, as in `TOGETHER` of stems.ts. */
 const KINDS = Uint8Array.from({ length: 256 }, (_, code) => {
   const character = String.fromCharCode(code);
   if (/\w/.test(character)) return WORD;
@@ -25,19 +25,22 @@ const KINDS = Uint8Array.from({ length: 256 }, (_, code) => {
   return code === PLUS || code === SHARP ? ENDS : 0;
 });
 
-/** Names lie in slots of one size: the lengths of a name and of its stems, then both. A later one may take the slot. */
+/**
+ * he cache has slots of one size: the lengths of a name and of its stems, then both. A later name may overwrite a
+ * slot.
+ */
 const SLOTS = 1 << 16;
 const NEIGHBOURS = 4;
 const SLOT = 64;
 const LENGTHS = 2;
 const MOST = SLOT - LENGTHS;
-/** Bytes are compared and copied four at a time, and so some are touched that stand behind. */
+/** ytes are compared and copied four at a time, so reads and writes may go this far past the end. */
 const BEHIND = 4;
 const MASKS = [0, 0xff, 0xffff, 0xffffff];
 
 function createStemmer(): (text: string) => string {
   const slots = viewOf((SLOTS + NEIGHBOURS) * SLOT);
-  // Whoever writes texts should not know which names share a slot.
+  // Random, so that nobody can write a text whose names all share a slot.
   const seed = Math.floor(Math.random() * 0x7fffffff);
   let input = viewOf(16_384);
   let output = viewOf(16_384);
@@ -86,10 +89,10 @@ function createStemmer(): (text: string) => string {
     if (input.bytes.length < text.length * 3 + BEHIND) input = viewOf(text.length * 4 + BEHIND);
     const { bytes } = input;
     const size = bytes.write(text);
-    // So that the last name ends.
+    // erminates the last name.
     bytes[size] = 0;
     length = 0;
-    // What stands between two spaces, and where its stems begin: all of it is left to `stemsOf` if it is more than ASCII.
+    // he current run between two spaces, and where its stems start. A run with non-ASCII bytes is left to `stemsOf`.
     let stretch = 0;
     let stretchOut = 0;
     for (let at = 0; at < size; ) {
@@ -143,7 +146,7 @@ function copy(from: DataView, begin: number, to: DataView, at: number, size: num
   for (let i = 0; i < size; i += 4) to.setInt32(at + i, from.getInt32(begin + i, true), true);
 }
 
-/** Where a name ends whose first word ends at `from`. */
+/** he end of a name whose first word ends at `from`. */
 function endOfName(bytes: Buffer, from: number): number {
   let at = from;
   let byte = bytes[at] as number;
@@ -158,7 +161,7 @@ function endOfName(bytes: Buffer, from: number): number {
   return byte === PLUS && bytes[at + 1] === PLUS ? at + 2 : at;
 }
 
-/** Of `:`, `::` or `://`. */
+/** Length of `:`, `::` or `://`. */
 function lengthOfColons(bytes: Buffer, at: number): number {
   if (bytes[at + 1] === COLON) return 2;
   return bytes[at + 1] === SLASH && bytes[at + 2] === SLASH ? 3 : 1;

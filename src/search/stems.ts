@@ -1,7 +1,7 @@
 import stem from 'wink-porter2-stemmer';
 import { cut, withoutAccents, wordsOf } from './words.ts';
 
-/** What stands together without a space: a word, or a name such as `foo-bar`, `path/to/file.ts`, `user@host`, `C++`. */
+/** A run without spaces: a word, or a name such as `foo-bar`, `path/to/file.ts`, `user@host`, `C++`. */
 const TOGETHER =
   /[\p{L}\p{N}\p{M}_]+(?:(?:[-./@:\\'’]|::|:\/\/)[\p{L}\p{N}\p{M}_]+)*(?:\+\+|#)?|\p{Extended_Pictographic}/gu;
 const PLAIN = /^[a-z]+$/;
@@ -12,8 +12,8 @@ const HYPHENATED = /^\p{L}\p{Ll}*(?:[-'’]\p{L}\p{Ll}*)+$/u;
 const SIGNS: Readonly<Record<string, string>> = { '++': 'plusplus', '#': 'sharp' };
 
 /**
- * A text's words as stems. What is written together gives its parts and then the whole without its signs, so that `foo-bar`
- * finds "foo bar", "foobar" and, best of all, itself; the language `C++` is no `C`.
+ * he stems of a text. A compound yields its parts and then the whole without punctuation, so that `foo-bar` finds
+ * "foo bar", "foobar" and, ranked best, itself. The language `C++` is not `C`.
  */
 export function stemsOf(text: string): string[] {
   const stems: string[] = [];
@@ -24,8 +24,8 @@ export function stemsOf(text: string): string[] {
 const EVERY = () => true;
 
 /**
- * The same of what somebody looks for. The whole of words that are only hyphenated is rare, and would outweigh them: a text
- * about "boundary layers" is as good an answer to `boundary-layer` as one that writes it so.
+ * he same for a query. The whole of a merely hyphenated compound is left out: it is rare and would outweigh its
+ * parts, although a text about "boundary layers" answers `boundary-layer` just as well.
  */
 export function askedStems(text: string, wanted: (word: string) => boolean): string[] {
   const stems: string[] = [];
@@ -56,13 +56,13 @@ function pushName(stems: string[], name: string, wanted: (word: string) => boole
   else if (withWhole && parts.length > 1 && PLAIN_NAME.test(whole)) stems.push(whole);
 }
 
-/** A whole that was cut into pairs of characters is none. */
+/** A whole that was cut into character pairs does not count. */
 const PLAIN_NAME = /^[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{N}\p{M}]+$/u;
 
 const known = new Map<string, string>();
 const MOST_KNOWN = 50_000;
 
-/** A text's words repeat: most are looked up. */
+/** Words repeat, so most stems come from the cache. */
 function stemOf(word: string): string {
   const before = known.get(word);
   if (before !== undefined) return before;

@@ -1,4 +1,4 @@
-/** English words that are in every text and say nothing about any. They are indexed; only queries leave them out. */
+/** English words that are in every text and carry no meaning. They are indexed; only queries leave them out. */
 export function isStopWord(word: string): boolean {
   return WORDS.has(word);
 }

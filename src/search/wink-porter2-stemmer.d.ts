@@ -1,4 +1,4 @@
 declare module 'wink-porter2-stemmer' {
-  /** The stem of an English word in small letters. */
+  /** he stem of a lower-case English word. */
   export default function stem(word: string): string;
 }

@@ -1,14 +1,14 @@
 const LONGEST_WORD = 48;
-/** What accents become when letters are taken apart. */
+/** ombining accents, as produced by decomposition. */
 const ACCENTS = /[\u0300-\u036f]/g;
-/** Scripts that put no spaces between words, then other words, then emoji. */
+/** Scripts without spaces between words, then other words, then emoji. */
 const PARTS =
   /([\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+)|([\p{L}\p{N}\p{M}]+)|\p{Extended_Pictographic}/gu;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are characters like others here.
 const BEYOND_ASCII = /[^\x00-\x7f]/;
 
-/** Every word of a text, in order, in small letters without accents. */
+/** Every word of a text, in order, in lower case and without accents. */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
   for (const [part, spaceless] of withoutAccents(text).toLowerCase().matchAll(PARTS)) {
@@ -23,12 +23,12 @@ export function withoutAccents(text: string): string {
   return text.normalize('NFKD').replace(ACCENTS, '');
 }
 
-/** No longer than an index should hold; never half a character. */
+/** runcates to what an index should hold, never inside a character. */
 export function cut(word: string): string {
   return word.length <= LONGEST_WORD ? word : [...word].slice(0, LONGEST_WORD).join('');
 }
 
-/** Two neighbouring characters at a time: the nearest thing to a word where nothing stands between words. */
+/** Overlapping pairs of characters: the closest thing to words in scripts without spaces. */
 function pairsOf(characters: readonly string[]): string[] {
   if (characters.length === 1) return [...characters];
   return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
