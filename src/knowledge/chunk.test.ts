@@ -15,7 +15,7 @@ function chunks(text: string, structure: Extracted['structure'] = { by: 'heading
 const words = (count: number, word = 'word') => Array.from({ length: count }, (_, i) => `${word}${i}`).join(' ');
 
 describe('Markdown', () => {
-  test('is cut at its headings, and every chunk knows the path to it and its lines', () => {
+  test('is cut at its headings, and every chunk has its heading path and lines', () => {
     const text = `# Guide\n\n${words(20)}\n\n## Setup\n\n${words(20)}\n\n### Linux\n\n${words(20)}\n\n## Use\n\n${words(20)}`;
     expect(chunks(text).map(({ headings, from, to }) => ({ headings, from, to }))).toEqual([
       { headings: ['Guide'], from: 1, to: 3 },
@@ -25,11 +25,11 @@ describe('Markdown', () => {
     ]);
   });
 
-  test('a heading alone goes with what is below it', () => {
+  test('a heading alone is kept with the text below it', () => {
     expect(chunks(`# Guide\n## Setup\n${words(20)}`)).toMatchObject([{ headings: ['Guide'], from: 1, to: 3 }]);
   });
 
-  test('what looks like a heading inside of code is none', () => {
+  test('a heading inside a code block is not a heading', () => {
     const text = `# A\n\n${words(12)}\n\n\`\`\`sh\n# not a heading\n\`\`\`\n`;
     expect(chunks(text)).toHaveLength(1);
     expect(chunks(`${text}\n# B\n${words(20)}`).map(({ headings }) => headings)).toEqual([['A'], ['B']]);
@@ -46,7 +46,7 @@ describe('Markdown', () => {
     expect(made.map(({ from }) => from)).toEqual([1, 5, 7]);
   });
 
-  test('what is cut for its length repeats the end of what was before', () => {
+  test('a chunk cut for its length repeats the end of the previous one', () => {
     const lines = Array.from({ length: 40 }, (_, i) => `line number ${i}`);
     const made = chunks(lines.join('\n'), { by: 'paragraphs' });
     expect(made.length).toBeGreaterThan(2);
@@ -82,20 +82,20 @@ describe('definitions', () => {
     ],
   };
 
-  test('are chunks with what stands before them, large ones as those inside of them', () => {
+  test('become chunks with the text before them; large ones are split into their inner definitions', () => {
     const made = chunks(body.join('\n'), structure, { maxTokens: 100, overlapTokens: 0 });
     expect(made.at(-1)).toMatchObject({ headings: ['b'], from: 47, to: 50 });
     expect(made.some(({ headings, from }) => headings.join() === 'A,m' && from === 34)).toBe(true);
   });
 });
 
-describe('whatever the text', () => {
+describe('for any text', () => {
   const text = fc.array(
     fc.oneof(fc.string({ maxLength: 300 }), fc.constantFrom('', '# a', '## b', '```', ' ', '🚀'.repeat(90))),
     { maxLength: 60 },
   );
 
-  test('no chunk is longer than it may be, none is empty, and nothing is lost', () => {
+  test('no chunk is too long or empty, and nothing is lost', () => {
     fc.assert(
       fc.property(
         text,
@@ -118,14 +118,14 @@ describe('whatever the text', () => {
     );
   });
 
-  test('a line without spaces, longer than any chunk, is cut and whole again', () => {
+  test('a line longer than any chunk, without spaces, is cut losslessly', () => {
     const long = '🚀é'.repeat(2_000);
     const made = chunks(long, { by: 'paragraphs' }, { maxTokens: 50, overlapTokens: 0 });
     expect(made.map((chunk) => chunk.text).join('')).toBe(long);
     expect(made.every(({ from, to }) => from === 1 && to === 1)).toBe(true);
   });
 
-  test('a megabyte is cut in a moment', () => {
+  test('a megabyte is cut quickly', () => {
     const begin = performance.now();
     for (const hostile of [
       '#'.repeat(1_000_000),

@@ -3,7 +3,7 @@ import type { Section } from './sections.ts';
 export interface Chunk {
   readonly text: string;
   readonly headings: readonly string[];
-  /** The lines that it has, counted from 1. */
+  /** Its first and last line, from 1. */
   readonly from: number;
   readonly to: number;
 }
@@ -19,7 +19,7 @@ const BYTES_PER_TOKEN = 4;
 /** A line, or a part of one that is too long. */
 interface Segment {
   readonly text: string;
-  /** Where in the body it begins. */
+  /** Its offset in the body. */
   readonly at: number;
   readonly line: number;
   readonly bytes: number;
@@ -27,9 +27,8 @@ interface Segment {
 }
 
 /**
- * Cuts a text where its sections are, and a section that is too long between paragraphs, else between lines, else between
- * words. Only what is cut for its length overlaps. A short section goes together with what is below it, or with short ones
- * beside it.
+ * uts a text at its sections, and a section that is too long between paragraphs, then lines, then words. Only chunks
+ * cut for their length overlap. A short section is merged with what is below it, or with its short neighbours.
  */
 export function chunkText(
   body: string,
@@ -58,7 +57,7 @@ export function chunkText(
     const joins =
       isBelow(section.headings, headings) || (bytes < maxBytes / 8 && isBelow(section.headings, headings.slice(0, -1)));
     if (!isShort || !joins) flush();
-    // What stands before the first heading has no name of its own.
+    // he text before the first heading has no heading of its own.
     if (held.length === 0 || isBlank(held) || (together === 1 && headings.length === 0)) headings = section.headings;
     else if (!isBelow(section.headings, headings)) headings = headings.slice(0, -1);
     for (const segment of segments) held.push(segment);
@@ -92,7 +91,10 @@ function split(
   return chunks;
 }
 
-/** Where a chunk that begins here ends: after the last empty line that leaves it at least half full, else where it is full. */
+/**
+ * he end of a chunk that starts here: after the last empty line that leaves it at least half full, otherwise where it
+ * is full.
+ */
 function endOf(segments: readonly Segment[], begin: number, maxBytes: number): number {
   let bytes = 0;
   let good = -1;
@@ -122,7 +124,7 @@ function makeChunk(
   return { text: textOf(body, segments, first, last), headings, from: from.line, to: to.line };
 }
 
-/** A part of the body where the segments follow each other in it, so that nothing is copied: only pages have lines between them. */
+/** A slice of the body if the segments are contiguous, which copies nothing. Only pages have lines between segments. */
 function textOf(body: string, segments: readonly Segment[], first: number, last: number): string {
   let text = '';
   let begin = (segments[first] as Segment).at;
@@ -136,7 +138,7 @@ function textOf(body: string, segments: readonly Segment[], first: number, last:
   return text;
 }
 
-/** Where each line begins. */
+/** he offset of each line. */
 function placesOf(lines: readonly string[]): number[] {
   let at = 0;
   return lines.map((line) => {
@@ -163,10 +165,10 @@ function segmentsOf(
   return segments;
 }
 
-/** A line that is longer than a chunk, in pieces that end with a space where there is one. */
+/** Splits a line longer than a chunk, at spaces where possible. */
 function cutLine(text: string, place: number, line: number, pieceBytes: number): Segment[] {
   const segments: Segment[] = [];
-  // Characters have up to three bytes each here (pairs four for two).
+  // A UTF-16 unit takes up to three bytes here (a pair takes four).
   const most = Math.max(4, Math.floor(pieceBytes / (Buffer.byteLength(text) === text.length ? 1 : 3)));
   for (let at = 0; at < text.length; ) {
     let end = Math.min(at + most, text.length);

@@ -1,22 +1,22 @@
-/** Something that a source has, before it is read. */
+/** An item of a source, before it is read. */
 export interface Item {
-  /** What the source calls it: a path, a key. At most MAX_SOURCE_ID bytes. */
+  /** Its name in the source: a path or a key. At most MAX_SOURCE_ID bytes. */
   readonly sourceId: string;
-  /** Another one whenever the content may have changed. */
+  /** hanges whenever the content may have changed. */
   readonly version: string;
   readonly size: number;
-  /** When it last changed, where the listing tells. */
+  /** When it last changed, if the listing says so. */
   readonly updatedAt: number | null;
-  /** How it is read, where the source says so; otherwise its name decides. */
+  /** he content type, if the source gives one; otherwise the name decides. */
   readonly contentType?: string | null;
 }
 
-/** What a connector read. What it does not know is null, and the content or the time of the sync says. */
+/** What a connector read. Unknown fields are null and come from the content, or from the time of the sync. */
 export interface RawDocument {
   readonly bytes: Buffer;
-  /** Where the bytes are not exactly those that were listed, theirs. */
+  /** he version of the bytes, if it is not the listed one. */
   readonly version?: string;
-  /** In the place of what the content and the name say. */
+  /** Overrides the title from the content and the name. */
   readonly title?: string | null;
   readonly contentType?: string | null;
   readonly author: string | null;
@@ -28,29 +28,32 @@ export interface RawDocument {
 
 /** One listing of a source. */
 export interface Listing {
-  /** What the last complete sync left; null for the first one. */
+  /** he checkpoint of the last complete sync; null for the first one. */
   readonly checkpoint: string | null;
   readonly signal: AbortSignal;
-  /** A part that could not be listed: what is known below it is kept. '' is the whole source. */
+  /** Reports a part that could not be listed: known documents below it are kept. '' is the whole source. */
   readonly onUnlisted: (prefix: string, reason: string) => void;
 }
 
-/** A configured source. Its errors are told to people and stored, so none has credentials in it. */
+/** A configured source. Its errors are shown and stored, so they never contain credentials. */
 export interface Connector {
   /** `type:name`. */
   readonly source: string;
   readonly tags: readonly string[];
   readonly maxBytes: number;
-  /** Everything that there is now, some at a time. Throws when the source cannot be reached at all. */
+  /** Lists all current items in batches. Throws if the source cannot be reached at all. */
   list(listing: Listing): AsyncIterable<readonly Item[]>;
-  /** Null: it is gone meanwhile. */
+  /** Returns null if the item no longer exists. */
   read(item: Item): Promise<RawDocument | null>;
-  /** What the next listing gets as its checkpoint, once this one is done. */
+  /** he checkpoint for the next listing, once this one is complete. */
   checkpoint(): string | null;
-  /** Calls back when something may have changed, until it is stopped; null where nobody can tell or nobody asked. */
+  /**
+   * alls back when something may have changed, until it is stopped. Absent if the source cannot be watched or
+   * watching is off.
+   */
   watch?(onChange: () => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
 
-/** What both engines can have in an index. */
+/** he longest key that both database engines can index. */
 export const MAX_SOURCE_ID = 1024;

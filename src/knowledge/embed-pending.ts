@@ -5,15 +5,15 @@ import { toBytes } from './vector.ts';
 export interface EmbedOptions {
   readonly store: Store;
   readonly embedder: Embedder;
-  /** How many chunks are embedded between two writes. */
+  /** Number of chunks embedded between two writes. */
   readonly batch: number;
   readonly onProgress?: (done: number) => void;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Gives a vector to every chunk that has none of this model, or one of what it said before. Each batch is stored as it is
- * done, so whatever ends this, the next one goes on from there.
+ * Embeds every chunk that has no vector of this model, or a stale one. Each batch is stored when it is done, so an
+ * interrupted run resumes where it stopped.
  */
 export async function embedPending({ store, embedder, batch, onProgress, signal }: EmbedOptions): Promise<number> {
   const { model } = embedder;
@@ -36,7 +36,7 @@ export async function embedPending({ store, embedder, batch, onProgress, signal 
   return done;
 }
 
-/** What the vector is made of: the text, and what stands above it unless it begins with that. */
+/** he text to embed: the chunk's text, preceded by its headings unless it starts with them. */
 function embeddedText({ title, place, text }: Pick<UnembeddedChunk, 'title' | 'place' | 'text'>): string {
   const { headings = [] } = place;
   const beginning = text.slice(0, 500).toLowerCase();

@@ -15,12 +15,12 @@ afterAll(() => server.close());
 const embedder = (change: Partial<EmbeddingSettings> = {}): Embedder =>
   createEmbedder(embeddingSettings({ url: server.url, ...change }), { models: '/nowhere' }) as Embedder;
 
-test('there is none where embeddings are disabled', () => {
+test('returns null if embeddings are disabled', () => {
   expect(createEmbedder(embeddingSettings({ provider: 'disabled' }), { models: '/nowhere' })).toBeNull();
 });
 
 describe.each(['openai', 'ollama'] as const)('%s', (provider) => {
-  test('makes vectors of length 1, in the order of the texts, in batches', async () => {
+  test('returns vectors of length 1, in the order of the texts, in batches', async () => {
     const made = await embedder({ provider, batch: 2 }).embed(['car car', 'a doctor by the sea', 'bread']);
     expect(made.map((vector) => [...vector].map((value) => Math.round(value * 100) / 100))).toEqual([
       [1, 0, 0, 0, 0],
@@ -31,13 +31,13 @@ describe.each(['openai', 'ollama'] as const)('%s', (provider) => {
     expect(server.requests[0]?.path).toBe(provider === 'ollama' ? '/api/embed' : '/embeddings');
   });
 
-  test('tries again what may pass', async () => {
+  test('retries transient errors', async () => {
     server.refusals.push({ status: 503, body: 'busy' }, { status: 429, body: 'slow', headers: { 'retry-after': '0' } });
     expect(await embedder({ provider }).embed(['car'])).toHaveLength(1);
     expect(server.requests).toHaveLength(3);
   });
 
-  test('gives up at once on what will not pass, and never tells the key', async () => {
+  test('does not retry permanent errors, and never shows the key', async () => {
     server.refusals.push({ status: 401, body: 'wrong key: sk-secret' });
     const failed = embedder({ provider, apiKey: 'sk-secret' }).embed(['car']);
     await expect(failed).rejects.toMatchObject({ code: 'tool_error', message: expect.stringContaining('status 401') });
@@ -47,14 +47,14 @@ describe.each(['openai', 'ollama'] as const)('%s', (provider) => {
   });
 });
 
-test('an answer that is none, or has too few vectors, is an error', async () => {
+test('a response that is invalid or has too few vectors is an error', async () => {
   server.refusals.push({ status: 200, body: '{"data":[]}' });
   await expect(embedder().embed(['car'])).rejects.toThrow('0 vectors for 1 texts');
   server.refusals.push({ status: 200, body: '<html>' });
   await expect(embedder().embed(['car'])).rejects.toThrow('an answer that cannot be read');
 });
 
-test('an answer beyond its limits is not parsed', async () => {
+test('a response beyond the limits is not parsed', async () => {
   const numbers = '1,'.repeat(20_000);
   for (const body of [`{"data":[{"index":0,"embedding":[${numbers}1]}]}`, '['.repeat(1_000_000)]) {
     server.refusals.push({ status: 200, body });

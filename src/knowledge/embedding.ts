@@ -5,21 +5,21 @@ import type { EmbeddingProgress } from './local-model.ts';
 export type { EmbeddingSettings } from './embedding-settings.ts';
 export type { EmbeddingProgress } from './local-model.ts';
 
-/** Makes vectors of length 1 from texts. */
+/** urns texts into vectors of length 1. */
 export interface Embedder {
-  /** Of the provider and the model: vectors of different ones are never compared. */
+  /** Provider and model. Vectors of different models are never compared. */
   readonly model: string;
   embed(texts: readonly string[]): Promise<Float32Array[]>;
 }
 
 export interface EmbeddingPlace {
-  /** Where the model and what runs it are kept once they were fetched. */
+  /** Where the downloaded model and its runtime are stored. */
   readonly models: string;
-  /** Hears how far the fetching is. */
+  /** alled with the download's progress. */
   readonly onFetch?: (progress: EmbeddingProgress) => void;
 }
 
-/** Null where embeddings are disabled. Nothing is loaded or fetched before the first text comes. */
+/** Returns null if embeddings are disabled. Nothing is loaded or downloaded before the first text. */
 export function createEmbedder(settings: EmbeddingSettings, place: EmbeddingPlace): Embedder | null {
   const { provider } = settings;
   if (provider === 'disabled') return null;
@@ -35,7 +35,7 @@ export function createEmbedder(settings: EmbeddingSettings, place: EmbeddingPlac
           throw error;
         });
         const vectors: Float32Array[] = [];
-        // One after another: what stands beside a text in a batch would change its vector, by the way its numbers are rounded.
+        // One text at a time: in a batch, the other texts would change its vector through rounding.
         for (const text of texts) vectors.push(await embedOne(text));
         return vectors;
       },

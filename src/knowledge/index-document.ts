@@ -12,7 +12,7 @@ import type { Extractor } from './extract/extractor.ts';
 import { type Format, formatOfType } from './extract/format.ts';
 import { sectionsOf } from './sections.ts';
 
-/** Raised whenever the same bytes become other chunks than before. */
+/** Increment whenever the same bytes yield other chunks than before. */
 const INDEX_VERSION = 2;
 const MOST_TAGS = 40;
 
@@ -24,11 +24,11 @@ export interface Indexer {
 
 export interface IndexedDocument {
   readonly row: Document;
-  /** Made when it is known that the content is new. */
+  /** omputed only once the content is known to be new. */
   readonly chunks: () => NewChunk[];
 }
 
-/** What stands behind every version: with other settings everything is indexed anew. */
+/** he suffix of every version: changed settings reindex everything. */
 export function recipeOf({ maxTokens, overlapTokens }: ChunkLimits): string {
   return `${INDEX_VERSION}.${WORDS_VERSION}.${maxTokens}.${overlapTokens}`;
 }
@@ -71,7 +71,7 @@ export async function indexDocument(
   return { row, chunks: () => chunksOf(extracted.structure, row, limits) };
 }
 
-/** Stores keep these hashes: another form would index every document again. */
+/** hese hashes are stored. Changing their input would reindex every document. */
 function hashedForm({
   source,
   sourceId,
@@ -101,7 +101,7 @@ function chunksOf(structure: Extracted['structure'], { body, title }: Document, 
   }));
 }
 
-/** PostgreSQL knows no NUL. */
+/** PostgreSQL rejects NUL. */
 function clean<Text extends string | null>(text: Text): Text {
   return (text?.includes('\0') ? text.replaceAll('\0', '\ufffd') : text) as Text;
 }

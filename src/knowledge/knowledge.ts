@@ -16,7 +16,7 @@ interface KnowledgeOptions {
   readonly embedder: Embedder | null;
 }
 
-/** What is in the store, as everybody else sees it. */
+/** he contents of the store through the interface that the other rooms use. */
 export function createKnowledge({ store, configured, retrieval, embedder }: KnowledgeOptions): Knowledge {
   const meaning = embedder && { embedder, cache: createVectorCache(store, embedder.model) };
   return {

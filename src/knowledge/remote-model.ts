@@ -11,7 +11,7 @@ type Settings = EmbeddingSettings & { readonly provider: 'ollama' | 'openai'; re
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
-/** No model has more. */
+/** Larger than the dimension of any model. */
 const MOST_DIMENSIONS = 16_384;
 const vectors = z.array(z.array(z.number()).min(1));
 const answers = {
@@ -21,7 +21,7 @@ const answers = {
     .transform(({ data }) => data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => embedding)),
 };
 
-/** Asks an Ollama, or whatever speaks OpenAI's language, for vectors, in batches; what may pass is tried again. */
+/** Requests vectors from Ollama or an OpenAI-compatible server, in batches. Transient errors are retried. */
 export async function embedRemotely(settings: Settings, texts: readonly string[]): Promise<Float32Array[]> {
   const found: Float32Array[] = [];
   for (let from = 0; from < texts.length; from += settings.batch) {
@@ -56,7 +56,7 @@ async function ask(settings: Settings, texts: readonly string[]): Promise<Answer
       },
       body: JSON.stringify({
         model,
-        // Some refuse an empty text.
+        // Some servers refuse an empty text.
         input: texts.map((text) => text.trim() || ' . '),
         ...(dimension === null ? {} : { dimensions: dimension }),
         ...(provider === 'openai' ? { encoding_format: 'float' } : {}),
@@ -108,7 +108,7 @@ function endpointOf({ provider, url }: Settings): string {
   return provider === 'ollama' ? `${base}/api/embed` : `${base}/embeddings`;
 }
 
-/** Never with the key, which some answers repeat. */
+/** Never contains the key, which some responses repeat. */
 function fault(settings: Settings, why: string): SubstratError {
   const { apiKey } = settings;
   const said = shorten((apiKey ? why.replaceAll(apiKey, '…') : why).replaceAll(/\s+/g, ' '), 300);

@@ -2,7 +2,7 @@ import { SubstratError } from '../core/errors.ts';
 import type { SearchFilters } from '../core/knowledge.ts';
 import type { ChunkFilter } from '../store/store.ts';
 
-/** Null where nothing is asked. */
+/** Returns null if there is no filter. */
 export function readFilter(filters: SearchFilters | undefined): ChunkFilter | null {
   const filter = {
     source: filters?.source?.trim() || null,

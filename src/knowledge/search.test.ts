@@ -83,11 +83,11 @@ describe('by keyword', () => {
     expect((await names(query))[0]).toBe(first);
   });
 
-  test('without quotes, the words count as often as they are there', async () => {
+  test('without quotes, words match anywhere', async () => {
     expect((await names('quick start'))[0]).toBe('words.md');
   });
 
-  test('no text is a mistake in it', async () => {
+  test('no query is a syntax error', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 80 }), async (query) => {
         if (query.trim() === '') return;
@@ -98,7 +98,7 @@ describe('by keyword', () => {
     );
   });
 
-  test('a document is one result, with its best chunk, and everything that seed 004 names', async () => {
+  test('a document is one result, with its best chunk and every field of seed 004', async () => {
     const { results } = await keyword.search({ query: 'vehicle engine wheels', mode: 'keyword' });
     expect(results).toEqual([
       {
@@ -133,7 +133,7 @@ describe('by keyword', () => {
 });
 
 describe('by meaning', () => {
-  test('finds what is said in other words', async () => {
+  test('finds a text that uses other words', async () => {
     expect(await names('surgeon')).toEqual([]);
     expect((await names('surgeon', { mode: 'semantic' }, knowledge))[0]).toBe('health.md');
     expect((await names('surgeon', { mode: 'hybrid' }, knowledge))[0]).toBe('health.md');
@@ -154,7 +154,7 @@ describe('by meaning', () => {
     });
   });
 
-  test('sees at once what another process embedded, changed and deleted', async () => {
+  test('immediately sees what another process embedded, changed and deleted', async () => {
     const other = await openStore({ path: join(directory, 'knowledge.db') });
     const find = () => names('bakery', { mode: 'semantic', limit: 1 }, knowledge);
     expect(await find()).toEqual(['coast.md']);
@@ -170,7 +170,7 @@ describe('by meaning', () => {
     await other.close();
   });
 
-  test('a chunk that has a vector of another model is embedded again, one that has its own is not', async () => {
+  test('embeds a chunk again only if its vector is of another model', async () => {
     server.requests.length = 0;
     expect(await embedPending({ store, embedder, batch: 10 })).toBe(0);
     expect(server.requests).toEqual([]);
@@ -197,6 +197,6 @@ test.each([
   await expect(keyword.search(request)).rejects.toMatchObject({ code });
 });
 
-test('get() of what is not there is not_found', async () => {
+test('get() of an unknown document throws not_found', async () => {
   await expect(keyword.get('nothing')).rejects.toMatchObject({ code: 'not_found' });
 });

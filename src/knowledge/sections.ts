@@ -1,14 +1,14 @@
 import type { Definition, Extracted } from './extract/extracted.ts';
 import { headingOf, isFence } from './extract/heading.ts';
 
-/** Lines that belong together, counted from 1, both ends included, with the path of headings that leads to them. */
+/** onsecutive lines, counted from 1, both ends included, with the path of headings above them. */
 export interface Section {
   readonly headings: readonly string[];
   readonly from: number;
   readonly to: number;
 }
 
-/** The whole of a text as sections, one after another without gaps. `maxBytes` is what a definition may have in one piece. */
+/** Splits a whole text into contiguous sections. `maxBytes` limits a definition in one piece. */
 export function sectionsOf(structure: Extracted['structure'], lines: readonly string[], maxBytes: number): Section[] {
   if (structure.by === 'headings') return byHeadings(lines);
   if (structure.by === 'parts') return [...structure.parts];
@@ -39,7 +39,10 @@ function byHeadings(lines: readonly string[]): Section[] {
   return sections;
 }
 
-/** Each definition with what stands before it, which is most often about it; a large one as those inside of it. */
+/**
+ * Each definition with the text before it, which is usually about it; a large one is split into its inner
+ * definitions.
+ */
 function byDefinitions(definitions: readonly Definition[], lines: readonly string[], maxBytes: number): Section[] {
   const sections: Section[] = [];
   let next = 1;
@@ -50,7 +53,7 @@ function byDefinitions(definitions: readonly Definition[], lines: readonly strin
   const visit = (inside: readonly Definition[], around: readonly string[]) => {
     for (const definition of inside) {
       const headings = [...around, definition.name];
-      // A long stretch of other things before it is a section of its own.
+      // A long stretch of other code before it becomes its own section.
       if (bytesOf(lines, next, definition.from - 1) > maxBytes / 4) add(around, definition.from - 1);
       if (definition.inside.length > 0 && bytesOf(lines, next, definition.to) > maxBytes) {
         visit(definition.inside, headings);

@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 afterAll(() => extractor.close());
 
-/** Last changed a minute ago, unless it says when: what changed just now is looked at again by the next sync. */
+/** hanged a minute ago by default, because the next sync checks very recent changes again. */
 function put(path: string, text: string | Buffer, at = Date.now() - 60_000): void {
   const full = join(root, path);
   mkdirSync(dirname(full), { recursive: true });
@@ -71,7 +71,7 @@ const find = async (...words: string[]) => {
 };
 
 describe('a sync', () => {
-  test('indexes what there is, with all that is known of it', async () => {
+  test('indexes every document with its metadata', async () => {
     put('a.md', '---\ntags: [x]\n---\n# Guide\n\nalpha words\n', Date.parse('2026-01-02'));
     put('src/b.ts', 'export function beta() {\n  return 1;\n}\n');
     expect(await sync()).toEqual({ seen: 2, unchanged: 0, indexed: 2, chunks: 2, deleted: 0, skipped: 0 });
@@ -91,7 +91,7 @@ describe('a sync', () => {
     });
   });
 
-  test('a second one touches nothing', async () => {
+  test('a second sync changes nothing', async () => {
     for (let i = 0; i < 20; i += 1) put(`d${i}.md`, `# ${i}\n\ntext ${i}`);
     put('broken.pdf', '%PDF broken');
     await sync();
@@ -104,11 +104,11 @@ describe('a sync', () => {
     const counts = await sync({ connector: connect({ read }) });
     expect(counts).toEqual({ seen: 21, unchanged: 20, indexed: 0, chunks: 0, deleted: 0, skipped: 1 });
     expect(reads).toEqual([]);
-    // That the sync began and that it ended; in memory each read is a commit besides.
+    // he start and the end of the sync; in memory, each read is a commit too.
     expect(store.commits() - commits).toBeLessThanOrEqual(4);
   });
 
-  test('indexes what changed, and removes what is gone', async () => {
+  test('indexes changed documents and removes deleted ones', async () => {
     put('same.md', 'same');
     put('changed.md', 'before');
     put('gone.md', 'gone');
@@ -122,7 +122,7 @@ describe('a sync', () => {
     expect(await find('afterwards')).toEqual(['changed.md']);
   });
 
-  test('a file that was only touched keeps its document as it is', async () => {
+  test('a file that was only touched keeps its document', async () => {
     put('a.md', 'text');
     await sync();
     const before = await store.read((tx) => tx.documents.getDocumentOf({ source, sourceId: 'a.md' }));
@@ -133,14 +133,14 @@ describe('a sync', () => {
     expect(after?.version).not.toBe(before?.version);
   });
 
-  test('what changed just now is looked at again, because its time may not show the next change', async () => {
+  test('checks very recent changes again, because the file time may not show the next change', async () => {
     put('a.md', 'one', Date.now());
     await sync();
     const { version } = (await store.read((tx) => tx.documents.listVersions({ source })))[0] ?? {};
     expect(version).toContain('~');
   });
 
-  test('indexes everything anew with other settings, and keeps ids', async () => {
+  test('reindexes everything with other settings, and keeps ids', async () => {
     put('a.md', `${'word '.repeat(300)}`);
     await sync();
     const before = await store.read((tx) => tx.documents.getDocumentOf({ source, sourceId: 'a.md' }));
@@ -152,7 +152,7 @@ describe('a sync', () => {
 });
 
 describe('a broken file', () => {
-  test('is told once, does not stop the rest, and comes back when it is mended', async () => {
+  test('is reported once, does not stop the rest, and is indexed once repaired', async () => {
     put('a.md', 'fine');
     put('b.docx', 'no archive');
     put('c.md', 'x'.repeat(1_000_001));
@@ -174,7 +174,7 @@ describe('a broken file', () => {
     expect(await store.read((tx) => tx.documents.listSkipped({ source }))).toHaveLength(1);
   });
 
-  test('that was a document is none any more', async () => {
+  test('stops being a document', async () => {
     put('a.md', 'fine');
     await sync();
     put('a.md', Buffer.from([1, 0, 2]), Date.now() - 30_000);
@@ -199,7 +199,7 @@ describe('a part of a source', () => {
     expect(await ids()).toEqual(expected);
   });
 
-  test('so many documents, and the rest later; nothing is removed by a part', async () => {
+  test('stops at a limit and continues later; a partial sync removes nothing', async () => {
     await sync({ scope: { limit: 2 } });
     expect(await ids()).toHaveLength(2);
     const kept = await ids();
@@ -218,7 +218,7 @@ describe('a part of a source', () => {
 });
 
 describe('a source in trouble', () => {
-  test('that cannot be reached keeps what is known, and says why', async () => {
+  test('that cannot be reached keeps its documents and reports why', async () => {
     put('a.md', 'text');
     await sync();
     rmSync(root, { recursive: true });
@@ -231,7 +231,7 @@ describe('a source in trouble', () => {
     mkdirSync(root);
   });
 
-  test('of which a part cannot be listed keeps what is known there', async () => {
+  test('with a part that cannot be listed keeps the documents there', async () => {
     put('open/a.md', 'a');
     put('closed/b.md', 'b');
     put('c.md', 'c');
@@ -250,7 +250,7 @@ describe('a source in trouble', () => {
     expect((await store.read((tx) => tx.documents.getSource({ name: source })))?.notes).toContain('EACCES');
   });
 
-  test('an interrupted sync goes on where it was', async () => {
+  test('an interrupted sync resumes', async () => {
     for (let i = 0; i < 700; i += 1) put(`d${i}.md`, `text ${i}`);
     const controller = new AbortController();
     const stopping = sync({

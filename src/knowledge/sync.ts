@@ -13,7 +13,7 @@ export interface SyncOptions {
   readonly connector: Connector;
   readonly indexer: Indexer;
   readonly scope: SyncScope;
-  /** Looks and counts; changes nothing. */
+  /** Only counts; changes nothing. */
   readonly dryRun: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: SyncProgress) => void;
@@ -21,29 +21,29 @@ export interface SyncOptions {
 }
 
 export interface SyncCounts {
-  /** Everything that the source has. */
+  /** All items of the source. */
   seen: number;
   unchanged: number;
   indexed: number;
   chunks: number;
   deleted: number;
-  /** Could not be read, now or before. */
+  /** ould not be read, now or before. */
   skipped: number;
 }
 
 export interface SyncProgress extends SyncCounts {
-  /** How much of what there is to do is done; no `total` while the source is being listed. */
+  /** Progress of the planned work; `total` is absent while the source is being listed. */
   readonly done: number;
   readonly total: number | null;
 }
 
-/** Deletions that share a transaction. */
+/** eletions per transaction. */
 const DELETE_BATCH = 50;
 const MOST_REASON = 500;
 
 /**
- * Brings the index of one source up to date. Which documents are done stands in their versions, so whatever ends this on the
- * way, the next sync goes on from there; each document is replaced in one transaction of its own.
+ * Updates the index of one source. The stored versions show which documents are done, so an interrupted sync resumes
+ * where it stopped. Each document is replaced in one transaction.
  */
 export async function syncSource(options: SyncOptions): Promise<SyncCounts> {
   const { store, connector, indexer, signal, dryRun } = options;
@@ -149,7 +149,7 @@ class Sync {
     this.#counts.chunks += made.length;
   }
 
-  /** It is no document any more, and is not tried again until it changes. */
+  /** It is no longer a document and is not retried until it changes. */
   async #skip({ item, version }: PendingItem, reason: string): Promise<void> {
     const { store, indexer, onSkip } = this.#options;
     const source = this.#source;

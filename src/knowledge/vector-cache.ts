@@ -2,9 +2,9 @@ import type { Store, Tx } from '../store/store.ts';
 import { dot, fromBytes } from './vector.ts';
 import { type Near, VectorIndex } from './vector-index.ts';
 
-/** The vectors of one model, held in memory and kept up with the store, whoever writes to it. */
+/** he vectors of one model in memory, kept in step with the store, whichever process writes to it. */
 export interface VectorCache {
-  /** The nearest chunks by exact cosine, best first. Some of them may be gone: `forget` those. */
+  /** he nearest chunks by exact cosine, best first. Some may have been deleted: `forget` those. */
   nearest(vector: Float32Array, limit: number, allowed?: ReadonlySet<number> | null): Promise<Near[]>;
   vectorsOf(keys: readonly number[]): Promise<ReadonlyMap<number, Float32Array>>;
   forget(keys: Iterable<number, unknown>): void;
@@ -12,10 +12,13 @@ export interface VectorCache {
 }
 
 const PAGE = 1000;
-/** So many more than are asked for are weighed exactly: 8 bits mistake near neighbours for each other. */
+/** Score this many times more candidates exactly, because 8-bit vectors confuse near neighbours. */
 const SPARE = 3;
 const LEAST_WEIGHED = 50;
-/** Deleted chunks are not announced, and are forgotten when they are found. When they are this many times the rest, all is read anew. */
+/**
+ * eletions are not announced; deleted chunks are dropped when they are found. Beyond this ratio to the live ones,
+ * everything is reloaded.
+ */
 const MOST_DEAD = 1.5;
 const SOME = 1000;
 
@@ -29,7 +32,7 @@ export function createVectorCache(store: Store, model: string): VectorCache {
     const newest = await store.read((tx) => tx.documents.getVectorState());
     if (newest <= seen) return;
     for (;;) {
-      // A page at a time, so that others get their turn between.
+      // One page at a time, so that other work gets its turn.
       const rows = await store.read(readPage);
       for (const { chunkId, vector } of rows) {
         const numbers = fromBytes(vector);
@@ -47,7 +50,7 @@ export function createVectorCache(store: Store, model: string): VectorCache {
     seen = 0;
     await refresh();
   };
-  /** Everybody who asks meanwhile waits for the same reading. */
+  /** oncurrent callers share one load. */
   const current = async (): Promise<VectorIndex | null> => {
     reading ??= refresh().finally(() => {
       reading = null;

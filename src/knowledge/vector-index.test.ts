@@ -15,11 +15,11 @@ const unit = (values: readonly number[]) => {
 };
 const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * (b[i] as number), 0);
 
-test('dot.wasm is what dot.wat says', async () => {
+test('dot.wasm is compiled from dot.wat', async () => {
   expect(readFileSync(new URL('./dot.wasm', import.meta.url)).equals(Buffer.from(await assemble()))).toBe(true);
 });
 
-test.each([1, 16, 100, 384, 1536])('scores of %i dimensions are the cosines but for what bytes lose', (dimension) => {
+test.each([1, 16, 100, 384, 1536])('scores with %i dimensions are the cosines within the 8-bit error', (dimension) => {
   const index = new VectorIndex(dimension);
   const vectors = Array.from({ length: 500 }, () => unit(Array.from({ length: dimension }, random)));
   for (const [key, vector] of vectors.entries()) index.set(key, vector);
@@ -31,7 +31,7 @@ test.each([1, 16, 100, 384, 1536])('scores of %i dimensions are the cosines but 
   expect(index.nearest(query, 7)).toEqual(near.slice(0, 7));
 });
 
-test('finds what is there now, whatever was set, changed and deleted before, more than one block of it', () => {
+test('finds the current vectors after any sets, changes and deletes, across blocks', () => {
   const index = new VectorIndex(4);
   const now = new Map<number, Float32Array>();
   fc.assert(
@@ -66,7 +66,7 @@ test('finds what is there now, whatever was set, changed and deleted before, mor
   ).toEqual([1000, 2000]);
 });
 
-test('answers nothing where there is nothing, and bears a vector of zeros', () => {
+test('returns nothing when empty, and accepts a zero vector', () => {
   const index = new VectorIndex(8);
   expect(index.nearest(new Float32Array(8), 3)).toEqual([]);
   index.set(1, new Float32Array(8));

@@ -1,8 +1,8 @@
 import type { ConfiguredSource } from './connectors/create.ts';
 
 /**
- * Calls `sync` for every source that asks to be watched whenever it changes, one after another, until it is told to end; first
- * for all of them once, because of what changed before somebody looked.
+ * Syncs every watched source once, for changes made while nobody watched, and then whenever it changes, one at a
+ * time, until it is stopped.
  */
 export async function watchSources(
   sources: readonly ConfiguredSource[],

@@ -1,4 +1,4 @@
-/** As much of WebAssembly as is used here; the compiler has its types only for browsers. */
+/** he part of WebAssembly used here; TypeScript has its types only for browsers. */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);

@@ -14,13 +14,13 @@ interface Waiting extends ReadyDocument {
   readonly reject: (error: unknown) => void;
 }
 
-/** What a transaction takes at most: it holds the store's lock, so it stays short. */
+/** Limits of a transaction: it holds the store's lock, so it must be short. */
 const MOST_DOCUMENTS = 256;
 const MOST_CHUNKS = 1000;
 
 /**
- * Writes documents, those that are ready together in one transaction: each is in it whole or not at all. Writers of their own
- * would share a commit too, but the full-text index writes a segment for every one of them.
+ * Writes the documents that are ready in one transaction, each completely or not at all. Separate transactions would
+ * share a commit too, but the full-text index writes a segment for each of them.
  */
 export class DocumentWriter {
   readonly #store: Store;
@@ -31,7 +31,7 @@ export class DocumentWriter {
     this.#store = store;
   }
 
-  /** Answers when it is durable. */
+  /** Resolves when it is durable. */
   write(document: ReadyDocument): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...document, resolve, reject });
@@ -42,14 +42,14 @@ export class DocumentWriter {
   async #drain(): Promise<void> {
     this.#isRunning = true;
     while (this.#waiting.length > 0) {
-      // Whatever has been read meanwhile comes along.
+      // ocuments read in the meantime join the batch.
       await new Promise((resolve) => setImmediate(resolve));
       const batch = this.#take();
       try {
         await this.#commit(batch);
         for (const { resolve } of batch) resolve();
       } catch {
-        // One of them is at fault, or all have the same trouble: each hears its own.
+        // Retry one by one, so that each document gets its own error.
         for (const document of batch) await this.#commit([document]).then(document.resolve, document.reject);
       }
     }

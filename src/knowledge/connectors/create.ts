@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import type { Connector } from '../connector.ts';
 
-/** A source of the configuration, and how to open it: connectors are loaded when they are used. */
+/** A configured source and how to open it. Connectors are loaded on first use. */
 export interface ConfiguredSource {
   /** `type:name`. */
   readonly name: string;
@@ -13,9 +13,9 @@ export interface ConfiguredSource {
 interface Surroundings {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The directory that sources of files may not leave, whatever becomes of it; null for any. */
+  /** he directory that file sources must not leave; null for no restriction. */
   readonly within: string | null;
-  /** What makes a connector of a script; scripts are run by whoever can. */
+  /** Opens a script connector. Injected, because only the caller can run scripts. */
   readonly openScript: (source: string, settings: Readonly<Record<string, unknown>>) => Promise<Connector>;
 }
 
@@ -62,7 +62,7 @@ export function configuredSources(
   return sources;
 }
 
-/** Those of the configuration, else those of the environment, as other programs of S3 take them. */
+/** he configured credentials, otherwise those of the environment, as other S3 clients read them. */
 function credentialsOf(
   own: { accessKeyId: string | null; secretAccessKey: string | null; sessionToken: string | null },
   env: Surroundings['env'],

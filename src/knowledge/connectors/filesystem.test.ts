@@ -69,7 +69,7 @@ describe('.gitignore', () => {
     expect(await list(open({ gitignore: false }))).toHaveLength(10);
   });
 
-  test('of the directories around the root counts too, up to where the repository begins', async () => {
+  test('of parent directories applies too, up to the root of the repository', async () => {
     put('docs/a.md', 'docs/a.tmp', 'docs/gen/b.md');
     putText('.gitignore', '*.tmp\ndocs/gen/\n');
     expect(await list(open({ root: join(root, 'docs') }))).toEqual(['a.md', 'a.tmp', 'gen/b.md']);
@@ -78,8 +78,8 @@ describe('.gitignore', () => {
   });
 });
 
-describe('what is no plain file', () => {
-  test('links are not followed, unless somebody says so, and then never round', async () => {
+describe('files that are not regular', () => {
+  test('symlinks are not followed unless configured, and then never in a cycle', async () => {
     put('real/a.md', 'outside/b.md');
     symlinkSync(join(root, 'outside/b.md'), join(root, 'real/link.md'));
     symlinkSync(root, join(root, 'real/round'));
@@ -90,13 +90,13 @@ describe('what is no plain file', () => {
     expect(followed.length).toBeLessThan(10);
   });
 
-  test('a pipe is not opened', async () => {
+  test('a FIFO is not opened', async () => {
     put('a.md');
     execFileSync('mkfifo', [join(root, 'pipe.md')]);
     expect(await list(open())).toEqual(['a.md']);
   });
 
-  test('a .gitignore that is a FIFO, a link, a directory or too large has no effect', async () => {
+  test('a .gitignore that is a FIFO, a symlink, a directory or too large has no effect', async () => {
     put('a.md', 'fifo/b.md', 'link/b.md', 'directory/b.md', 'directory/.gitignore/c.md', 'large/b.md', 'rules');
     writeFileSync(join(root, 'rules'), 'b.md\n');
     execFileSync('mkfifo', [join(root, 'fifo/.gitignore')]);
@@ -107,7 +107,7 @@ describe('what is no plain file', () => {
     expect(await list(open({ root, include: ['**/*.md'] }))).toEqual(names);
   });
 
-  test('rules that take for ever to compare are left out, and so are directories that are too deep', async () => {
+  test('rules that are too slow to match are ignored, and so are directories that are too deep', async () => {
     const deep = 'a/'.repeat(101);
     put('ok/b.md', `${'a/'.repeat(100)}b.md`, `${deep}c.md`, 'ok/ignored.md');
     writeFileSync(join(root, '.gitignore'), `${'a/**/'.repeat(30)}x\n${'**/a'.repeat(30)}\nignored.md\n`);
@@ -117,7 +117,7 @@ describe('what is no plain file', () => {
     expect(unlisted).toEqual([deep]);
   });
 
-  test('a link that takes the place of a file or of its directory is not read', async () => {
+  test('a symlink that replaces a file or its directory is not read', async () => {
     put('dir/a.md', 'b.md', 'secret/a.md');
     const connector = open({ root, exclude: ['secret/**'] });
     await list(connector);
@@ -134,7 +134,7 @@ describe('what is no plain file', () => {
 });
 
 describe('reading', () => {
-  test('a file gives its bytes, its times and where it is', async () => {
+  test('a file has its bytes, times and location', async () => {
     putText('ä b.md', 'text');
     const read = await open().read({ sourceId: 'ä b.md', version: '', size: 4, updatedAt: null });
     expect(read).toMatchObject({
@@ -144,7 +144,7 @@ describe('reading', () => {
     expect(read?.updatedAt).toBeGreaterThan(Date.now() - 60_000);
   });
 
-  test('a file that is gone is nothing, one that has grown too large is refused', async () => {
+  test('a deleted file is null, one that has become too large is refused', async () => {
     putText('a.md', 'x'.repeat(1001));
     const item = { version: '', size: 1, updatedAt: null };
     expect(await open().read({ ...item, sourceId: 'b.md' })).toBeNull();
@@ -152,11 +152,11 @@ describe('reading', () => {
   });
 });
 
-test('a root that is not there is an error and no empty source', async () => {
+test('a missing root is an error, not an empty source', async () => {
   await expect(list(open({ root: join(root, 'none') }))).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('a root that became a link out of its bounds is neither listed nor read', async () => {
+test('a root replaced by a symlink out of its bounds is neither listed nor read', async () => {
   put('inner/docs/a.md', 'private/a.md');
   const within = realpathSync(join(root, 'inner'));
   const connector = open({ root: join(within, 'docs'), within });
@@ -168,15 +168,18 @@ test('a root that became a link out of its bounds is neither listed nor read', a
   await expect(list(connector)).rejects.toMatchObject({ code: 'forbidden' });
 });
 
-test.skipIf(process.getuid?.() === 0)('a directory that cannot be read is told, and the rest is listed', async () => {
-  put('a.md', 'closed/b.md');
-  chmodSync(join(root, 'closed'), 0);
-  expect(await list(open())).toEqual(['a.md']);
-  chmodSync(join(root, 'closed'), 0o700);
-  expect(unlisted).toEqual(['closed/']);
-});
+test.skipIf(process.getuid?.() === 0)(
+  'a directory that cannot be read is reported, and the rest is listed',
+  async () => {
+    put('a.md', 'closed/b.md');
+    chmodSync(join(root, 'closed'), 0);
+    expect(await list(open())).toEqual(['a.md']);
+    chmodSync(join(root, 'closed'), 0o700);
+    expect(unlisted).toEqual(['closed/']);
+  },
+);
 
-test('watching tells of a change', async () => {
+test('watching reports a change', async () => {
   put('a.md');
   let tell = () => {};
   const told = new Promise<void>((resolve) => {

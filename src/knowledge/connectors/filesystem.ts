@@ -15,20 +15,20 @@ export interface FilesystemOptions extends Selection {
   readonly maxBytes: number;
   readonly gitignore: boolean;
   readonly followSymlinks: boolean;
-  /** A directory that the root must not leave, by a link that took its place either; left out, it may be anywhere. */
+  /** A directory that the root must not leave, not even through a symlink; if omitted, it may be anywhere. */
   readonly within?: string | null;
 }
 
-/** Changes that come as close together as this become one sync. */
+/** hanges within this time become one sync. */
 const SETTLE_MS = 200;
-/** A file system counts time in steps: what changed as lately as this may change again without showing it. */
+/** File times have a limited resolution: a file that changed this recently may change again without a new time. */
 const RACY_MS = 100;
 
 export function filesystemConnector(options: FilesystemOptions): Connector {
   const { source, root, tags, maxBytes, followSymlinks, within = null } = options;
   const select = createSelect(options);
   let realRoot: string | null = null;
-  /** Directories on the way may have become links since the walk; where Linux tells, the file that was opened is asked. */
+  /** irectories on the path may have become symlinks since the walk; on Linux, check where the opened file is. */
   const isListed = (file: number): boolean => {
     if (process.platform !== 'linux') return true;
     realRoot ??= `${realpathSync(root).replace(/\/$/, '')}/`;
@@ -66,12 +66,13 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
     },
 
     async read({ sourceId }): Promise<RawDocument | null> {
-      // Neither a link nor a pipe that has taken the file's place since it was listed is opened.
+      // o not open a symlink or a FIFO that has replaced the file since it was listed.
       const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followSymlinks ? 0 : constants.O_NOFOLLOW);
       const path = join(root, sourceId);
       const file = openFile(path, flags);
       if (file === null) return null;
-      // Synchronously, as the walk is: for files of the size that people write, threads cost several times the reading.
+      // Synchronous, as is the walk: for files of typical size, the thread pool costs several times as much as the
+      // read.
       try {
         const stats = fstatSync(file);
         if (!stats.isFile() || !(followSymlinks || isListed(file))) return null;
@@ -113,12 +114,12 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
   };
 }
 
-/** When its content and when anything about it changed, and how long it is: who sets one back does not set back the other. */
+/** he times of the last content and inode change, and the size: setting one time back does not set back the other. */
 function versionOf({ mtimeMs, ctimeMs, size }: Stats): string {
   return `${mtimeMs}-${ctimeMs}-${size}`;
 }
 
-/** Null: it is gone. */
+/** Returns null if the file is gone. */
 function openFile(path: string, flags: number): number | null {
   try {
     return openSync(path, flags);

@@ -5,7 +5,7 @@ export interface BlobReader {
   close(): void;
 }
 
-/** Blobs by their ids, from one git process that answers one after another. */
+/** Reads blobs by id through one git process, in order. */
 export function openBlobs(git: Git): BlobReader {
   const child = git.spawn(['cat-file', '--batch']);
   const chunks = child.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;

@@ -1,6 +1,6 @@
 import type { Git } from './git-program.ts';
 
-/** Who changed a file last, and when it was changed last and first in the commits that were looked at. */
+/** Who changed a file last, and when it was last and first changed in the given commits. */
 export interface Authorship {
   readonly author: string;
   readonly createdAt: number;
@@ -9,14 +9,14 @@ export interface Authorship {
 
 const COMMIT = '\x01';
 
-/** Of every file that the commits in this range changed, from one pass over the log. */
+/** overs every file changed in this range, in one pass over the log. */
 export async function readHistory(git: Git, range: string, root: string): Promise<Map<string, Authorship>> {
   const found = new Map<string, Authorship>();
   const args = ['log', '-z', '--no-renames', '--name-only', `--format=${COMMIT}%at %an`, range, '--'];
   let author = '';
   let at = 0;
   for await (const record of git.records(root === '' ? args : [...args, root], '\0')) {
-    // With -z a commit's line ends like a name, and a newline stands before its first name.
+    // With -z, a commit's line ends like a name, and its first name starts with a newline.
     const name = record.replace(/^\n+/, '');
     if (name.startsWith(COMMIT)) {
       const space = name.indexOf(' ');

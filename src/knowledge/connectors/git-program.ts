@@ -3,16 +3,16 @@ import { createInterface } from 'node:readline';
 import { SubstratError } from '../../core/errors.ts';
 
 export interface Git {
-  /** What it prints; throws what it says on stderr, without credentials. */
+  /** Returns stdout. Throws with stderr, without credentials. */
   run(args: readonly string[]): Promise<string>;
-  /** What it prints, cut at a character. */
+  /** Yields stdout, split at a character. */
   records(args: readonly string[], end: '\n' | '\0'): AsyncIterable<string>;
   spawn(args: readonly string[]): ReturnType<typeof start>;
 }
 
 /**
- * The git program on one bare repository. The remote's URL, which may have a password in it, is in the environment and never
- * in arguments or in the repository. Nothing is ever checked out, so nothing that a repository has in it is executed.
+ * Runs git on one bare repository. The remote's URL may contain a password, so it is passed in the environment, never
+ * in arguments or in the repository. Nothing is checked out, so nothing from a repository is executed.
  */
 export function createGit(directory: string, url: string): Git {
   const env = {
@@ -25,7 +25,7 @@ export function createGit(directory: string, url: string): Git {
     GIT_LITERAL_PATHSPECS: '1',
     GIT_TERMINAL_PROMPT: '0',
     GIT_SSH_COMMAND: 'ssh -oBatchMode=yes',
-    // `ext::` and the like are programs to execute.
+    // `ext::` and similar protocols execute programs.
     GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
     GIT_CONFIG_COUNT: '2',
     GIT_CONFIG_KEY_0: 'remote.origin.url',
@@ -72,7 +72,7 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv) {
   child.stderr.on('data', (chunk: Buffer) => {
     if (said.length < 10_000) said += chunk.toString('utf8');
   });
-  child.stdin.on('error', () => {}); // it ended before it had read everything: its exit code tells
+  child.stdin.on('error', () => {}); // git exited before reading everything; the exit code tells
   const ended = new Promise<{ code: number; said: string }>((resolve) => {
     child.on('error', (error) => resolve({ code: -1, said: `${error.message}; is git installed?` }));
     child.on('close', (code) => resolve({ code: code ?? -1, said }));
@@ -93,7 +93,7 @@ async function* cut(stream: AsyncIterable<Buffer, unknown>): AsyncIterable<strin
   if (rest.length > 0) yield rest.toString('utf8');
 }
 
-/** The URL as it may be shown, wherever it stands in a text. */
+/** Hides the URL's credentials wherever it occurs in a text. */
 function hideCredentials(text: string, url: string): string {
   const shown = url.replace(/^([\w+.-]+:\/\/)[^@/]*@/, '$1');
   return text.replaceAll(url, shown).replace(/([\w+.-]+:\/\/)[^@/\s]*@/g, '$1');

@@ -88,7 +88,7 @@ async function readAll(connector: Connector, checkpoint: string | null = null) {
 const iso = (ms: number | null | undefined) => (ms ? new Date(ms).toISOString().slice(0, 10) : ms);
 
 describe('a repository', () => {
-  test('gives every file as it is in the branch, with who changed it last, and when', async () => {
+  test('lists every file of the branch, with the author and time of its last change', async () => {
     commit({ 'a.md': 'one', 'docs/b.md': 'two' }, 'Ann', '2026-01-01T00:00:00Z');
     commit({ 'a.md': 'changed', 'docs/ä "q".md': 'three' }, 'Bob', '2026-02-01T00:00:00Z');
     writeFileSync(join(repository, 'uncommitted.md'), 'x');
@@ -99,7 +99,7 @@ describe('a repository', () => {
     ]);
   });
 
-  test('is cloned once and fetched after; unchanged files keep their versions', async () => {
+  test('is cloned once, then fetched; unchanged files keep their versions', async () => {
     commit({ 'a.md': 'one', 'b.md': 'two', 'c.md': 'three' }, 'Ann', '2026-01-01T00:00:00Z');
     const first = open();
     const before = await list(first);
@@ -113,7 +113,7 @@ describe('a repository', () => {
     expect(await second.read(after[0] as Item)).toMatchObject({ author: 'Ann' });
   });
 
-  test('of which a directory, globs and a branch are wanted', async () => {
+  test('can be limited to a directory, globs and a branch', async () => {
     commit({ 'a.md': 'x', 'docs/b.md': 'x', 'docs/c.txt': 'x', 'docsy/d.md': 'x' }, 'Ann', '2026-01-01T00:00:00Z');
     git('checkout', '--quiet', '-b', 'other');
     commit({ 'docs/e.md': 'x' }, 'Ann', '2026-01-02T00:00:00Z');
@@ -123,7 +123,7 @@ describe('a repository', () => {
     await expect(ids({ branch: 'none' })).rejects.toThrow(/git fetch failed: .*none/);
   });
 
-  test('is taken shallow, and later whole', async () => {
+  test('can be cloned shallow and completed later', async () => {
     commit({ 'a.md': 'x' }, 'Ann', '2026-01-01T00:00:00Z');
     commit({ 'b.md': 'x' }, 'Bob', '2026-02-01T00:00:00Z');
     const url = `file://${repository}`;
@@ -131,7 +131,7 @@ describe('a repository', () => {
     expect((await readAll(open({ url }))).map(([, , author]) => author)).toEqual(['Ann', 'Bob']);
   });
 
-  test('whose history was rewritten is read anew', async () => {
+  test('is read again after its history was rewritten', async () => {
     commit({ 'a.md': 'x' }, 'Ann', '2026-01-01T00:00:00Z');
     const first = open();
     await list(first);
@@ -143,7 +143,7 @@ describe('a repository', () => {
     ]);
   });
 
-  test('executes nothing and gives no links', async () => {
+  test('executes nothing and skips symlinks', async () => {
     symlinkSync('/etc/passwd', join(repository, 'link.md'));
     commit({ 'a.md': 'x', '.gitattributes': '* filter=evil' }, 'Ann', '2026-01-01T00:00:00Z');
     expect((await list(open())).map(({ sourceId }) => sourceId)).toEqual(['.gitattributes', 'a.md']);
@@ -153,7 +153,7 @@ describe('a repository', () => {
     expect(existsSync(join(work, 'evil'))).toBe(false);
   });
 
-  test('that cannot be reached is an error without the credentials, and nothing on the disk has them', async () => {
+  test('fails without showing or storing credentials if it cannot be reached', async () => {
     const url = 'http://user:hunter2@127.0.0.1:9/r.git';
     const failure = await list(open({ url })).catch((error: Error) => error);
     expect(failure).toBeInstanceOf(Error);

@@ -9,23 +9,23 @@ import { webLink } from './web-link.ts';
 
 export interface GitOptions extends Selection {
   readonly source: string;
-  /** A URL, or the path of a repository. */
+  /** A URL or the path of a repository. */
   readonly url: string;
   readonly branch: string | null;
   readonly root: string;
   readonly shallow: boolean;
   readonly tags: readonly string[];
   readonly maxBytes: number;
-  /** Where its clone is kept. */
+  /** he directory of the clone. */
   readonly directory: string;
 }
 
-/** Items that a listing hands over at a time. */
+/** Items per batch of a listing. */
 const BATCH = 500;
 const HEAD = 'refs/substrat/head';
 const COMMIT = /^[0-9a-f]{40,64}$/;
 
-/** A branch of a repository: cloned once without its files being checked out, fetched after that. */
+/** A branch of a repository: cloned once without a checkout, then fetched. */
 export function gitConnector(options: GitOptions): Connector {
   const { source, url, directory, tags, maxBytes } = options;
   const root = options.root.replace(/^(\.?\/)+|\/+$/g, '');
@@ -43,7 +43,7 @@ export function gitConnector(options: GitOptions): Connector {
     recent ??= before === null ? Promise.resolve(new Map()) : readHistory(git, `${before}..${head}`, root);
     const found = (await recent).get(path);
     if (found) return found;
-    // The first sync, or what the last one did not come to.
+    // he first sync, or a file that the last sync did not reach.
     whole ??= readHistory(git, head, root);
     return (await whole).get(path) ?? null;
   };
@@ -64,7 +64,7 @@ export function gitConnector(options: GitOptions): Connector {
       const tree = ['ls-tree', '-r', '-z', '-l', '--full-tree', head, ...(root === '' ? [] : ['--', prefix])];
       for await (const entry of git.records(tree, '\0')) {
         const [, mode, type, id, size, path] = /^(\d+) (\w+) (\w+) +(\S+)\t(.*)$/s.exec(entry) ?? [];
-        // 120000 is a symbolic link, a commit is a submodule.
+        // 120000 is a symlink; a commit is a submodule.
         if (type !== 'blob' || mode === '120000' || id === undefined || path === undefined) continue;
         if (!select.file(path.slice(prefix.length))) continue;
         if (Buffer.byteLength(path) > MAX_SOURCE_ID) {
@@ -115,7 +115,7 @@ export function gitConnector(options: GitOptions): Connector {
     return /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(said)?.[1] ?? null;
   }
 
-  /** The commit of the last sync, if what is there now came after it. */
+  /** he commit of the last sync, if it is an ancestor of the current one. */
   async function usable(checkpoint: string | null): Promise<string | null> {
     const commit = readCommit(checkpoint);
     if (commit === null) return null;

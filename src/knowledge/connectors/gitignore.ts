@@ -3,10 +3,10 @@ import { dirname, join, relative } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { readRegularText } from '../../core/regular-file.ts';
 
-/** The rules that hold in a directory: those of its own `.gitignore`, then those of the directories around it. */
+/** he rules that apply in a directory: those of its own `.gitignore`, then those of its parents. */
 export interface IgnoreRules {
   readonly around: IgnoreRules | null;
-  /** With a slash at its end, relative to the root of the source; may lead out of it (`../`). */
+  /** Ends with a slash. Relative to the root of the source; may lead out of it (`../`). */
   readonly prefix: string;
   readonly rules: Ignore;
 }
@@ -14,10 +14,10 @@ export interface IgnoreRules {
 /** A larger `.gitignore` is ignored. */
 const MAX_RULES = 1_000_000;
 const MOST_RULES = 10_000;
-/** A rule with more `**` in it is ignored. */
+/** A rule with more `**` is ignored. */
 const MOST_STARS = 3;
 
-/** The rules of the directories between the root of a source and that of the repository that it is in. */
+/** he rules of the directories between the root of a source and the root of its repository. */
 export function rulesAround(root: string): IgnoreRules | null {
   const above: string[] = [];
   for (let at = root; ; at = dirname(at)) {
@@ -30,7 +30,7 @@ export function rulesAround(root: string): IgnoreRules | null {
   return rules;
 }
 
-/** `around`, and the rules of the `.gitignore` in this directory; as in git, one that is a symbolic link has no effect. */
+/** `around` plus the rules of the `.gitignore` in this directory. As in git, a symlink has no effect. */
 export function withRulesOf(directory: string, prefix: string, around: IgnoreRules | null): IgnoreRules | null {
   try {
     const text = readRegularText(join(directory, '.gitignore'), { maxBytes: MAX_RULES, links: 'refuse' });
@@ -40,12 +40,12 @@ export function withRulesOf(directory: string, prefix: string, around: IgnoreRul
   }
 }
 
-/** What matches a path with `**` in several places is found by trying every directory for each `**`: many of them take for ever. */
+/** Matching tries every directory for each `**`, so several of them take exponential time. */
 function isReasonable(rule: string): boolean {
   return rule.split('**').length <= MOST_STARS + 1;
 }
 
-/** The nearest rule decides, as git has it. A directory's path ends with a slash. */
+/** As in git, the nearest rule decides. The path of a directory ends with a slash. */
 export function isIgnored(rules: IgnoreRules | null, path: string, root: string): boolean {
   for (let at = rules; at; at = at.around) {
     const inside = at.prefix.startsWith('..')

@@ -28,7 +28,7 @@ async function list(connector: Connector): Promise<Item[]> {
 }
 
 describe('a bucket', () => {
-  test('is listed page by page, whatever its keys are called', async () => {
+  test('is listed page by page, with any keys', async () => {
     const strange = ['strange/a b+c.md', 'strange/ü~.md', 'strange/(1)!*.md', 'strange/日本.md', 'strange/100%.md'];
     for (const key of strange) await put(key, key);
     const connector = open({ prefix: 'strange/' });
@@ -41,7 +41,7 @@ describe('a bucket', () => {
     expect((await list(open({ prefix: 'many/' }))).map(({ sourceId }) => sourceId)).toEqual(many);
   });
 
-  test('gives each object with its version, which changes with its content', async () => {
+  test('lists each object with its version, which changes with its content', async () => {
     await put('changing/a.md', 'one');
     const connector = open({ prefix: 'changing/' });
     const [before] = await list(connector);
@@ -53,7 +53,7 @@ describe('a bucket', () => {
     expect((await list(connector))[0]?.version).not.toBe(before?.version);
   });
 
-  test('of which globs below the prefix are wanted', async () => {
+  test('can be limited to globs below the prefix', async () => {
     for (const key of ['globs/a.md', 'globs/b.txt', 'globs/x/c.md', 'globs/dir/']) await put(key, 'x');
     const ids = async (change: Partial<S3Options>) =>
       (await list(open({ prefix: 'globs/', ...change }))).map(({ sourceId }) => sourceId);
@@ -61,7 +61,7 @@ describe('a bucket', () => {
     expect(await ids({ exclude: ['x/**'] })).toEqual(['globs/a.md', 'globs/b.txt']);
   });
 
-  test('an object that is gone is nothing, one that is too large is refused', async () => {
+  test('a deleted object is null, one that is too large is refused', async () => {
     await put('large.md', 'x'.repeat(1001));
     const item = { version: '', size: 1, updatedAt: null };
     expect(await open().read({ ...item, sourceId: 'gone.md' })).toBeNull();
@@ -69,7 +69,7 @@ describe('a bucket', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('errors', () => {
   test.each<[string, Partial<S3Options>, RegExp]>([
     ['no such bucket', { bucket: 'none' }, /answered 404 NoSuchBucket for the bucket none/],
     [
@@ -83,7 +83,7 @@ describe('what goes wrong', () => {
       /answered 403 InvalidAccessKeyId/,
     ],
     ['nobody there', { endpointUrl: 'http://127.0.0.1:11' }, /127\.0\.0\.1:11 cannot be reached \(/],
-  ])('%s is said without a secret', async (_, change, message) => {
+  ])('%s is reported without secrets', async (_, change, message) => {
     const failure = await list(open(change)).catch((error: Error) => error);
     expect((failure as Error).message).toMatch(message);
     expect(JSON.stringify(failure) + (failure as Error).message).not.toContain('hunter2');
@@ -97,7 +97,7 @@ describe('a page of a bucket', () => {
         `<Contents><Key>${key}</Key><ETag>&quot;e-1&quot;</ETag><Size>7</Size><Owner><ID>Key</ID></Owner></Contents></ListBucketResult>`,
     );
 
-  test('has its keys as they are, escaped or encoded', () => {
+  test('has its keys decoded, whether escaped or encoded', () => {
     expect(page('it&#x27;s &amp; &lt;x&gt; 100%.md')).toEqual({
       objects: [{ key: "it's & <x> 100%.md", etag: 'e-1', size: 7, updatedAt: null }],
       next: null,
@@ -105,12 +105,12 @@ describe('a page of a bucket', () => {
     expect(page('a+b%2Bc%26%0A.md', '<EncodingType>url</EncodingType>').objects[0]?.key).toBe('a b+c&\n.md');
   });
 
-  test('says where the next one begins', () => {
+  test('says where the next page begins', () => {
     const more = '<IsTruncated>true</IsTruncated><NextContinuationToken>t&amp;1</NextContinuationToken>';
     expect(page('a', more).next).toBe('t&1');
   });
 
-  test('of something else is refused', () => {
+  test('of another kind is refused', () => {
     expect(() => readBucketPage('<html><Name>x</Name></html>')).toThrow('does not answer as S3');
     expect(() => readBucketPage('')).toThrow('does not answer as S3');
   });
@@ -135,7 +135,7 @@ test('a redirect is not followed with credentials', async () => {
   for (const one of [server, other]) await new Promise((resolve) => one.close(resolve));
 });
 
-test('a listing without end is refused', async () => {
+test('an endless listing is refused', async () => {
   const server = createServer((_, response) => {
     const chunk = Buffer.alloc(1_000_000, '<');
     const more = () => void (response.writable && response.write(chunk, more));

@@ -11,7 +11,7 @@ export interface S3Options extends Selection {
   readonly prefix: string;
   readonly region: string;
   readonly endpointUrl: string | null;
-  /** Null: requests are not signed, as for a public bucket. */
+  /** Null: requests are unsigned, as for a public bucket. */
   readonly credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string } | null;
   readonly tags: readonly string[];
   readonly maxBytes: number;
@@ -19,7 +19,7 @@ export interface S3Options extends Selection {
 
 const TIMEOUT_MS = 60_000;
 const RETRIES = 4;
-/** A page lists a thousand objects, whose keys have at most 1,024 bytes. */
+/** A page lists a thousand objects with keys of at most 1,024 bytes. */
 const MAX_ANSWER = 8 * 1024 * 1024;
 
 export function s3Connector(options: S3Options): Connector {
@@ -30,7 +30,7 @@ export function s3Connector(options: S3Options): Connector {
 
   const get = async (url: URL): Promise<Response | null> => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    // A redirect would take what identifies us to wherever the server says.
+    // Following a redirect would send credentials to any host the server names.
     const options = { signal, redirect: 'manual' as const };
     const answer = await (client ? client.fetch(url.href, options) : fetch(url, { signal })).catch((error: Error) => {
       const cause = error.cause as NodeJS.ErrnoException | undefined;
@@ -96,7 +96,10 @@ export function s3Connector(options: S3Options): Connector {
   };
 }
 
-/** Other servers have buckets as paths, and so has Amazon where a name with a dot would not match the certificate. */
+/**
+ * Other servers use path-style buckets, and so does Amazon for names with a dot, which would not match the
+ * certificate.
+ */
 function bucketUrl({ endpointUrl, bucket, region }: S3Options): URL {
   if (endpointUrl !== null) return new URL(`${endpointUrl.replace(/\/+$/, '')}/${bucket}`);
   const host = `s3.${region}.amazonaws.com`;

@@ -29,7 +29,7 @@ const optionsOf = (source: string, settings: Readonly<Record<string, unknown>> =
   };
 };
 
-test('a script gives items; a bad one is reported and left out', async () => {
+test('a script returns items; an invalid one is reported and skipped', async () => {
   const options = optionsOf(
     `function connector.scan(config)
       return {
@@ -80,14 +80,14 @@ test.each([
   ['a name without end', 'source_id = string.rep("x", 1025)', 'source_id has more than 1024 bytes'],
   ['a name that is a table', 'source_id = {}', 'source_id'],
   ['a list as metadata', 'metadata_json = "[1]"', 'metadata_json must be a JSON object'],
-])('an item with %s is left out', async (_, field, reason) => {
+])('an item with %s is skipped', async (_, field, reason) => {
   const scan = `function connector.scan() local bad = { source_id = "bad", body = "x" } ${field.replace(/^/, 'bad.')} return { bad, { source_id = "good", body = "x" } } end`;
   const { items, problems } = await scanScript(optionsOf(scan));
   expect(items.map(({ source_id }) => source_id)).toEqual(['good']);
   expect(problems).toMatchObject([{ reason: expect.stringContaining(reason) }]);
 });
 
-test('a scan that never ends is ended', async () => {
+test('a scan that never ends is stopped', async () => {
   const endless = 'function connector.scan() while true do end end';
   await expect(scanScript(optionsOf(endless, { timeout: 0.2 }))).rejects.toMatchObject({ code: 'timeout' });
   const flood =
@@ -95,7 +95,7 @@ test('a scan that never ends is ended', async () => {
   await expect(scanScript(optionsOf(flood, { timeout: 30 }))).rejects.toThrow('has more than 200000 values');
 });
 
-test('a connector lists and reads what the script gave, with a version of everything in it', async () => {
+test("a connector lists and reads the script's items, with a version of their whole content", async () => {
   const list = async (body: string) => {
     const connector = scriptConnector(
       'script:c',
@@ -118,7 +118,7 @@ test('a connector lists and reads what the script gave, with a version of everyt
   expect((await list('body = "x", title = "U"')).items[0]?.version).not.toBe(first.items[0]?.version);
 });
 
-test('what the script does wrong is an error of the source', async () => {
+test('an error of the script is an error of the source', async () => {
   await expect(scanScript(optionsOf('function connector.scan() return 1 end'))).rejects.toThrow('must return a list');
   await expect(scanScript(optionsOf('function connector.scan() error("x") end'))).rejects.toMatchObject({
     code: 'script_error',
@@ -126,7 +126,7 @@ test('what the script does wrong is an error of the source', async () => {
   await expect(scanScript(optionsOf('', { path: join(cwd, 'gone.lua') }))).rejects.toThrow('there is no such file');
 });
 
-test('content_type decides how an item is read, through a sync', async () => {
+test('content_type decides how an item is read, in a sync', async () => {
   const html =
     '<html><head><title>Page</title><script>var secretjs = 1</script></head><body><h1>Deploy</h1><p>Use it.</p></body></html>';
   const options = optionsOf(`function connector.scan()

@@ -11,7 +11,7 @@ import { type Connector, MAX_SOURCE_ID } from '../connector.ts';
 
 export interface ScriptConnectorOptions {
   readonly scripting: Scripting;
-  /** The table of the configuration: `path`, `timeout`, `env`, `network`, and what is the script's own. */
+  /** he table of the configuration: `path`, `timeout`, `env`, `network`, and the script's own keys. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly env: Environment;
   readonly readScript: ReadScript;
@@ -20,18 +20,18 @@ export interface ScriptConnectorOptions {
 
 export interface Scan {
   readonly items: readonly ScriptItem[];
-  /** What is wrong with the items that are left out. */
+  /** Why items were skipped. */
   readonly problems: readonly { readonly name: string; readonly reason: string }[];
 }
 
 const RESULT_BYTES = 32 * 1024 * 1024;
 const DEFAULT_TIMEOUT_S = 30;
 
-/** What a date can be; beyond it, nobody could show one. */
+/** he latest time that a JavaScript date can represent. */
 const LAST_TIME = 8.64e15;
 const NO_NUL = [(text: string) => !text.includes('\0'), 'has a NUL in it'] as const;
 
-/** An ISO time, or seconds since 1970. */
+/** An ISO time or seconds since 1970. */
 const time = z
   .union([z.string(), z.number()])
   .transform((given, context) => {
@@ -83,7 +83,7 @@ export function scriptConnector(source: string, options: ScriptConnectorOptions)
   return itemConnector(source, () => scanScript(options));
 }
 
-/** A source that is scanned all at once, so what is not given any more is gone. */
+/** A source that is scanned completely each time, so an item that is missing from the scan is gone. */
 export function itemConnector(source: string, scan: () => Promise<Scan>): Connector {
   let items = new Map<string, ScriptItem>();
   return {
@@ -122,7 +122,7 @@ export function itemConnector(source: string, scan: () => Promise<Scan>): Connec
   };
 }
 
-/** Runs `connector.scan(config)` and looks at every item that it gives. */
+/** Runs `connector.scan(config)` and validates every item it returns. */
 export async function scanScript({ scripting, settings, log, ...around }: ScriptConnectorOptions): Promise<Scan> {
   const { path, timeout, env: listed, network, ...config } = Settings.parse(settings);
   const entry = { path, timeoutMs: timeout * 1_000, env: listed, network };
@@ -134,7 +134,7 @@ export async function scanScript({ scripting, settings, log, ...around }: Script
   return checkItems(Array.isArray(found) ? found : Object.values(found));
 }
 
-/** A bad item is reported and left out. */
+/** Invalid items are reported and skipped. */
 export function checkItems(given: readonly unknown[]): Scan {
   const items: ScriptItem[] = [];
   const problems: { name: string; reason: string }[] = [];
@@ -158,7 +158,7 @@ function nameOf(value: unknown, index: number): string {
   return typeof id === 'string' && id !== '' ? id.slice(0, 200) : `item ${index + 1}`;
 }
 
-/** Another one for every change of anything. */
+/** hanges with any field of the item. */
 function versionOf(item: ScriptItem): string {
   return hash('sha256', canonicalJson(item), 'hex');
 }

@@ -8,17 +8,17 @@ export interface Selection {
 export interface Select {
   /** Whether the file at this path is wanted. */
   file(path: string): boolean;
-  /** Whether anything below this directory could be. */
+  /** Whether anything below this directory could be wanted. */
   directory(path: string): boolean;
 }
 
-/** Globs on paths with slashes, relative to the root of the source. Names that begin with a dot are names like others. */
+/** Globs match paths with slashes, relative to the root of the source. Dot files are not special. */
 export function createSelect({ include, exclude }: Selection): Select {
   const isWanted = include.includes('**') ? () => true : matcher(include);
   const isUnwanted = matcher(exclude);
   return {
     file: (path) => isWanted(path) && !isUnwanted(path),
-    // What every file in the directory would be excluded by, excludes the directory.
+    // A pattern that excludes every file in a directory excludes the directory.
     directory: (path) => !isUnwanted(`${path}/\u{1}`) && !isUnwanted(path),
   };
 }

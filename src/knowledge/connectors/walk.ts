@@ -19,25 +19,25 @@ export interface WalkedFile {
 }
 
 interface Directory {
-  /** Relative to the root, with a slash at its end; '' is the root. */
+  /** Relative to the root, with a slash at the end; '' is the root. */
   readonly prefix: string;
   readonly depth: number;
   readonly rules: IgnoreRules | null;
 }
 
-/** After so many milliseconds everybody else in this process has a turn. */
+/** Yields to the event loop after this many milliseconds. */
 const STRIDE_MS = 20;
 const LOOKS_AT_A_TIME = 32;
-/** A path that is deeper takes too long to compare with rules. */
+/** eeper paths take too long to match against rules. */
 const MAX_DEPTH = 100;
 
 /**
- * Every regular file that is wanted, a directory at a time. It asks the file system synchronously, which is several times as
- * fast as asking for each file in a thread of its own.
+ * Yields every wanted regular file, one directory at a time. Uses synchronous calls, which are several times faster
+ * than one thread-pool call per file.
  */
 export async function* walk(options: WalkOptions): AsyncIterable<readonly WalkedFile[]> {
   const { root, signal } = options;
-  // A root that is not there is an error, and no empty source: a disk may not be mounted.
+  // A missing root is an error, not an empty source: a disk may not be mounted.
   if (!statSync(root).isDirectory()) throw new Error(`${root} is no directory`);
   const waiting: Directory[] = [{ prefix: '', depth: 0, rules: options.gitignore ? rulesAround(root) : null }];
   const seen = new Set(options.followSymlinks ? [realpathSync(root)] : []);
@@ -82,7 +82,7 @@ async function look(
       ? withRulesOf(directory, prefix, around)
       : around;
   for (const [n, entry] of entries.entries()) {
-    // Rules take their time, and a directory may have any number of files.
+    // Matching takes time, and a directory may have any number of files.
     if (n % LOOKS_AT_A_TIME === LOOKS_AT_A_TIME - 1) await turn();
     if (entry.name === '.git' || (entry.isSymbolicLink() && !options.followSymlinks)) continue;
     const path = prefix + entry.name;
@@ -94,7 +94,7 @@ async function look(
       if (found?.isFile()) files.push({ path, stats: found });
     } else if (entry.isDirectory() || stats?.isDirectory()) {
       if (!select.directory(path) || (rules && isIgnored(rules, `${path}/`, root))) continue;
-      // With links followed, what is reached twice is walked once: a link may lead to a directory around it.
+      // When following symlinks, walk each directory once: a symlink may lead to a parent directory.
       if (options.followSymlinks && seen.size === seen.add(realpathSync(full)).size) continue;
       waiting.push({ prefix: `${path}/`, depth: depth + 1, rules });
     }
@@ -102,7 +102,7 @@ async function look(
   return files;
 }
 
-/** Null for what went away meanwhile, or cannot be looked at. */
+/** Returns null if the file is gone or cannot be inspected. */
 function lstat(path: string): Stats | null {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) ?? null;
@@ -111,7 +111,7 @@ function lstat(path: string): Stats | null {
   }
 }
 
-/** Null for a link that leads nowhere, or round. */
+/** Returns null for a dangling or cyclic symlink. */
 function follow(path: string): Stats | null {
   try {
     return statSync(path);

@@ -7,14 +7,14 @@ import { decodeText } from './text.ts';
 
 const DEFINES =
   /^(abstract_)?(function|method|class|struct|interface|enum|impl|trait|module|namespace|union|constructor|record|object|mod|macro|singleton_method|internal_module)(_(definition|declaration|item|specifier|alias|signature))*$|^(generator_function_declaration|type_spec|type_item|type_alias|type_alias_declaration|type_definition|rule_set|function_statement|class_statement)$/;
-/** What stands around definitions. */
+/** Nodes that may contain definitions. */
 const AROUND = /body|list|export|decorat|block|template|program|statement_list|type_declaration|linkage/;
 const MOST_LEVELS = 8;
 
 const grammars = new Map<string, Language>();
 let parser: Parser | null = null;
 
-/** Source code with what is defined where. */
+/** Source code with its definitions. */
 export async function extractCode(bytes: Uint8Array, grammar: string): Promise<Extracted> {
   const body = decodeText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   const tree = (await parserOf(grammar)).parse(body);
@@ -53,7 +53,7 @@ function definitionsIn(node: Node, level: number): Definition[] {
   });
 }
 
-/** Null for what defines nothing that has a name. */
+/** Returns null for a node that does not define a name. */
 function definedName(node: Node): string | null {
   if (/^(lexical|variable)_declaration$/.test(node.type)) return functionName(node);
   if (!DEFINES.test(node.type)) return null;
@@ -70,7 +70,7 @@ function definedName(node: Node): string | null {
   return text === '' ? null : text.slice(0, 200);
 }
 
-/** Of `const name = () => …`. */
+/** he name in `const name = () => …`. */
 function functionName(node: Node): string | null {
   const [declarator] = node.namedChildren;
   const value = declarator?.childForFieldName('value');

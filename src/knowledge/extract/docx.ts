@@ -6,7 +6,7 @@ import { unzip } from './zip.ts';
 
 /** A Word document as Markdown. */
 export async function extractDocx(bytes: Uint8Array): Promise<Extracted> {
-  // mammoth unpacks whatever there is, so all of it is unpacked here first, within limits.
+  // mammoth unpacks everything without limits, so unpack it here first, within limits.
   const files = unzip(bytes, () => true);
   const { value } = await mammoth.convertToHtml(
     { buffer: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) },

@@ -1,4 +1,4 @@
-/** What a document says, whatever it was. */
+/** he text and metadata of a document of any format. */
 export interface Extracted {
   readonly body: string;
   readonly title: string | null;
@@ -7,7 +7,7 @@ export interface Extracted {
   readonly updatedAt: number | null;
   readonly tags: readonly string[];
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** How the body is cut: by its headings, by what is defined where, by parts that are known already, or by paragraphs. */
+  /** How the body is cut: by headings, by definitions, by known parts, or by paragraphs. */
   readonly structure:
     | { readonly by: 'headings' }
     | { readonly by: 'definitions'; readonly definitions: readonly Definition[] }
@@ -15,7 +15,7 @@ export interface Extracted {
     | { readonly by: 'paragraphs' };
 }
 
-/** A function, a class and the like, with those inside of it; lines are counted from 1, both ends included. */
+/** A function, a class and so on, with nested definitions. Lines count from 1, both ends included. */
 export interface Definition {
   readonly name: string;
   readonly from: number;
@@ -35,7 +35,7 @@ export function plain(body: string, rest: Partial<Extracted> = {}): Extracted {
   return { body, ...unknown, structure: { by: 'paragraphs' }, ...rest };
 }
 
-/** Parts one below the other, with an empty line between them. */
+/** Joins parts with an empty line between them. */
 export function fromParts(
   parts: readonly { readonly heading: string; readonly text: string }[],
   rest: Partial<Extracted> = {},

@@ -13,7 +13,7 @@ const extract = (name: string, content: string | Buffer) =>
   extractor.extract(formatOf(name) as Format, Buffer.from(content));
 
 describe('Markdown', () => {
-  test('says its title, author, times and tags in its front matter, and the rest is metadata', async () => {
+  test('takes title, author, times and tags from its front matter; the rest is metadata', async () => {
     const text =
       '---\ntitle: The Guide\nauthor: Ann\ndate: 2026-01-02\ntags: [a, "b c", d]\nlevel: 3\n---\n\n# Heading\n';
     expect(await extract('a.md', text)).toMatchObject({
@@ -35,11 +35,11 @@ describe('Markdown', () => {
     ['---\n: : bad: [yaml\n---\n# After', 'After'],
     ['---\njust a line\n---\n# After', 'After'],
     ['---\nnever closed\n# x', 'x'],
-  ])('%j is called %j', async (text, title) => {
+  ])('%j has the title %j', async (text, title) => {
     expect((await extract('a.md', text)).title).toBe(title);
   });
 
-  test('front matter that multiplies itself is no front matter', async () => {
+  test('front matter with exponential aliases is not front matter', async () => {
     const bomb = `---\na: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefgh'.replace(/./g, (name) => {
       const before = String.fromCharCode(name.charCodeAt(0) - 1);
       return `${name}: &${name} [${Array(9).fill(`*${before}`).join(',')}]\n`;
@@ -59,13 +59,13 @@ describe('text', () => {
     expect((await extract('a.txt', bytes)).body).toBe(body);
   });
 
-  test('is what a name that nobody knows has, unless its bytes say otherwise', async () => {
+  test('is the format of an unknown extension, unless the bytes look binary', async () => {
     expect((await extract('Makefile', 'all:\n')).body).toBe('all:\n');
     await expect(extract('core.dump', Buffer.from([1, 2, 0, 3]))).rejects.toThrow('it is no text');
     expect(formatOf('photo.JPG')).toBeNull();
   });
 
-  test('is whatever the bytes are, or refused', async () => {
+  test('accepts or refuses any bytes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
         const read = await extract('a.txt', Buffer.from(bytes)).catch((error: { code?: string }) => error);
@@ -97,19 +97,19 @@ describe('source code', () => {
     ['a.php', '<?php\nclass A { function m() {} }\nfunction f() {}\n', [['A', ['m']], 'f']],
     ['a.cs', 'namespace N { class A { void M() {} } }\n', [['N', [['A', ['M']]]]]],
     ['a.sh', 'f() { echo; }\n', ['f']],
-  ])('%s has what it defines', async (name, text, expected) => {
+  ])('%s has its definitions', async (name, text, expected) => {
     const { structure, body } = await extract(name, text);
     expect(body).toBe(text);
     expect(names(structure)).toEqual(expected);
   });
 
-  test('that is broken is read all the same', async () => {
+  test('with syntax errors is still read', async () => {
     expect((await extract('a.ts', 'class { ((( function }}} "')).body).toContain('class');
   });
 });
 
 describe('HTML', () => {
-  test('becomes Markdown without scripts and what stands around the article', async () => {
+  test('becomes Markdown without scripts and the parts around the article', async () => {
     const paragraph = `<p>${'This is the article, and it goes on for some time. '.repeat(12)}</p>`;
     const page = `<html><head><title>A &amp; B</title><meta name="author" content="Ann"><script>evil()</script></head>
       <body><nav>menu menu</nav><article><h1>A</h1><h2>Part</h2>${paragraph}<pre><code>x = 1</code></pre>${paragraph}</article></body></html>`;
@@ -121,7 +121,7 @@ describe('HTML', () => {
     expect(read.body).not.toContain('menu');
   });
 
-  test('that is no article is kept whole', async () => {
+  test('without an article is kept whole', async () => {
     expect((await extract('a.html', '<h1>List</h1><ul><li>one<li>two</ul>')).body).toMatch(/# List\n\n- +one\n- +two/);
   });
 });
@@ -149,7 +149,7 @@ describe('office', () => {
     });
   });
 
-  test('a workbook, a line a row', async () => {
+  test('a workbook, one line per row', async () => {
     const sheet =
       '<worksheet><sheetData><row><c t="s"><v>0</v></c><c><v>1.5</v></c></row><row><c t="s"><v>1</v></c><c t="inlineStr"><is><t>in</t></is></c></row></sheetData></worksheet>';
     const read = await extract('a.xlsx', xlsx(sheet));
@@ -169,9 +169,9 @@ describe('office', () => {
   });
 });
 
-describe('a hostile file fails alone and soon', () => {
+describe('a hostile file fails alone and quickly', () => {
   const zeros = (megabytes: number) => Buffer.alloc(megabytes * 1024 * 1024);
-  /** The archive with another size of what is in it in its list. */
+  /** Rewrites the size that the archive's directory declares. */
   const declaring = (megabytes: number, archive: Buffer) => {
     archive.writeUInt32LE(megabytes * 1024 * 1024, archive.indexOf('PK\x01\x02', 0, 'latin1') + 24);
     return archive;
@@ -239,14 +239,14 @@ describe('a hostile file fails alone and soon', () => {
     expect(headingOf('## Two ##')).toEqual({ level: 2, text: 'Two' });
   });
 
-  test('one that says it is small and is not', async () => {
+  test('an archive that declares a false size', async () => {
     const archive = declaring(0, zip({ 'xl/worksheets/sheet1.xml': zeros(30) }));
     begin = performance.now();
     const read = await extract('a.xlsx', archive).catch((error: Error) => error);
     expect(read instanceof Error || (read as { body: string }).body.length < 100).toBe(true);
   });
 
-  test('one that takes too long', async () => {
+  test('a file that takes too long', async () => {
     const hasty = new Extractor({ timeoutMs: 30, memoryBytes: 150 * 1024 * 1024, threads: 1 });
     begin = performance.now();
     const slow = Buffer.from('<p>word <b>x</b></p>'.repeat(200_000));

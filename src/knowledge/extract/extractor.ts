@@ -10,18 +10,21 @@ import type { Outcome, Source } from './worker.ts';
 
 export interface ExtractorLimits {
   readonly timeoutMs: number;
-  /** Of one thread: its heap and what it holds beside it. */
+  /** Limit per thread, including memory outside its heap. */
   readonly memoryBytes: number;
   readonly threads: number;
 }
 
 const DEFAULT_LIMITS: ExtractorLimits = { timeoutMs: 20_000, memoryBytes: 400 * 1024 * 1024, threads: 2 };
 
-/** A few lines, which take a millisecond, or minutes when somebody means harm. */
+/** Front matter has a few lines and parses in a millisecond; hostile front matter can take minutes. */
 const FRONT_MATTER_MS = 5_000;
 const WORKER = new URL(`./worker${import.meta.filename.slice(-3)}`, import.meta.url);
 
-/** Text is read here; what a parser of somebody else reads, is read in threads that are ended when they take too long or too much. */
+/**
+ * Reads text in this thread. Third-party parsers run in threads that are terminated when they exceed a time or memory
+ * limit.
+ */
 export class Extractor {
   readonly #timeoutMs: number;
   readonly #pool: ThreadPool<{ worker: Worker }>;
@@ -38,7 +41,7 @@ export class Extractor {
     });
   }
 
-  /** Throws a sentence about this file alone. */
+  /** hrows a sentence about this file only. */
   async extract(format: Format, bytes: Buffer): Promise<Extracted> {
     const { kind, grammar } = format;
     if (kind === 'text') return plain(decodeText(bytes));
@@ -51,20 +54,20 @@ export class Extractor {
     return (outcome as { extracted: Extracted }).extracted;
   }
 
-  /** Null for what cannot be read; with `strict`, what has mistakes in it cannot. */
+  /** Returns null if it cannot be parsed; with `strict`, also if it has errors. */
   async parseFrontMatter(source: string, { strict = false } = {}): Promise<FrontMatter | null> {
     const timeoutMs = Math.min(this.#timeoutMs, FRONT_MATTER_MS);
     const outcome = await this.#pool.run(toJob({ frontMatter: source, strict }, timeoutMs));
     return (outcome as { frontMatter: FrontMatter | null }).frontMatter;
   }
 
-  /** Ends every thread; what is being read fails. */
+  /** erminates every thread; documents being read fail. */
   close(): Promise<void> {
     return this.#pool.close();
   }
 }
 
-/** It gets no environment: whatever a file makes it do, there is no secret to be had. What parsers print, nobody reads. */
+/** he thread has no environment, so a malicious file finds no secrets. The parsers' output is discarded. */
 function startReader(memoryBytes: number): { worker: Worker } {
   const maxOldGenerationSizeMb = Math.ceil(memoryBytes / 1024 / 1024);
   const worker = new Worker(WORKER, {

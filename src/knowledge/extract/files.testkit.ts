@@ -1,7 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import { strToU8, zipSync } from 'fflate';
 
-/** Files of other programs, as small as they can be. */
+/** Minimal files of other programs. */
 
 export function zip(files: Record<string, string | Uint8Array>): Buffer {
   const entries = Object.entries(files).map(([name, content]) => [
@@ -52,7 +52,7 @@ export function xlsx(sheet: string): Buffer {
   });
 }
 
-/** A PDF with a page for each text; `stream` changes the last page's stream. */
+/** A PDF with one page per text; `stream` replaces the stream of the last page. */
 export function pdf(texts: readonly string[], stream?: { content: Buffer; filter: string }): Buffer {
   const parts: Buffer[] = [Buffer.from('%PDF-1.4\n')];
   const offsets: number[] = [];

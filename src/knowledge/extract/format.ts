@@ -2,7 +2,7 @@
 export interface Format {
   readonly kind: 'markdown' | 'text' | 'code' | 'html' | 'pdf' | 'docx' | 'pptx' | 'xlsx';
   readonly contentType: string;
-  /** Of code: the grammar that knows it. */
+  /** For code: its grammar. */
   readonly grammar: string | null;
 }
 
@@ -33,7 +33,7 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
 
 const TEXT: Format = { kind: 'text', contentType: 'text/plain', grammar: null };
 
-/** Files that have no text in them, by their names: nobody needs to open them to know. */
+/** Extensions of files without text, which need not be opened. */
 const NO_TEXT = new Set(
   (
     'png jpg jpeg gif webp avif bmp ico icns tif tiff psd heic mp3 m4a wav ogg flac mp4 m4v mov avi mkv webm ' +
@@ -42,7 +42,7 @@ const NO_TEXT = new Set(
   ).split(' '),
 );
 
-/** How the file of this name is read; null for one that is not. What has no known name is text, unless its bytes say otherwise. */
+/** How a file with this name is read; null if it is not. Unknown extensions are text, unless the bytes look binary. */
 export function formatOf(path: string): Format | null {
   const dot = path.lastIndexOf('.');
   // `.profile` and `dir.d/file` have no extension.
@@ -51,7 +51,7 @@ export function formatOf(path: string): Format | null {
   return NO_TEXT.has(extension) ? null : (FORMATS.get(extension) ?? TEXT);
 }
 
-/** How a text of this type is read, whatever its name. */
+/** How a text of this content type is read, whatever its name. */
 export function formatOfType(type: string): Format | null {
   const [bare = ''] = type.toLowerCase().split(';', 1);
   const wanted = bare.trim();

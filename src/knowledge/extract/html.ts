@@ -5,16 +5,16 @@ import TurndownService from 'turndown';
 import { type Extracted, plain } from './extracted.ts';
 import { decodeText } from './text.ts';
 
-/** A page of which less than this share is an article is kept whole. */
+/** If the article is less than this share of the page, the whole page is kept. */
 const SHARE = 0.3;
-/** No page that people wrote is nested so deep; for one that is, everything that walks it is slow or breaks. */
+/** No page written by people is nested this deep; deeper ones make tree walks slow or overflow the stack. */
 const DEEPEST = 500;
 
-/** A page as Markdown: its article without what stands around it, or all of it where there is none. */
+/** onverts a page to Markdown: its article, or all of it if there is none. */
 export function extractHtml(bytes: Uint8Array): Extracted {
   const page = decodeText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   checkDepth(page);
-  // Of a fragment linkedom makes no document.
+  // linkedom does not build a document from a fragment.
   const { document } = parseHTML(/<(body|html)[\s>]/i.test(page) ? page : `<html><body>${page}</body></html>`);
   for (const element of document.querySelectorAll('script, style, noscript, template, iframe, svg')) element.remove();
   const meta = (name: string) =>
@@ -55,7 +55,7 @@ export function htmlToMarkdown(html: string): string {
   const { document } = parseHTML(`<!doctype html><html><body>${html}</body></html>`);
   const service = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' });
   service.remove(['script', 'style']);
-  // It is read and searched, not rendered: what is escaped would not be found as it is written.
+  // he text is read and searched, not rendered; escapes would prevent matches.
   service.escape = (text) => text;
   return service.turndown(document.body as unknown as TurndownService.Node);
 }

@@ -4,10 +4,13 @@ import { headingOf, isFence } from './heading.ts';
 
 export type FrontMatter = Readonly<Record<string, unknown>>;
 
-/** Front matter longer than this is text like any other. */
+/** Longer front matter is treated as text. */
 const MOST_FRONT_MATTER = 16_384;
 
-/** A Markdown text with what its front matter says. The front matter stays in the body, so that lines are those of the file. */
+/**
+ * A Markdown text with the fields of its front matter. The front matter stays in the body, so that line numbers match
+ * the file.
+ */
 export function extractMarkdown(body: string, front: FrontMatter | null): Extracted {
   const { title, author, authors, tags, date, created, updated, ...metadata } = front ?? {};
   return plain(body, {
@@ -21,7 +24,7 @@ export function extractMarkdown(body: string, front: FrontMatter | null): Extrac
   });
 }
 
-/** The YAML at the beginning of a text; null without any. */
+/** he YAML at the beginning of a text, or null. */
 export function frontMatterOf(body: string): string | null {
   if (!body.startsWith('---\n')) return null;
   const end = body.indexOf('\n---', 3);
@@ -30,15 +33,15 @@ export function frontMatterOf(body: string): string | null {
 }
 
 /**
- * Null for what cannot be read. Without `strict`, mistakes are passed over and what is not a mapping is null too. A few lines
- * of YAML can take minutes to parse, so this is called in a thread only.
+ * Returns null if it cannot be parsed. Without `strict`, errors are ignored and anything but a mapping is null too.
+ * Hostile YAML can take minutes to parse, so only call this in a worker thread.
  */
 export async function parseFrontMatter(source: string, strict: boolean): Promise<FrontMatter | null> {
   const { parse } = await import('yaml');
   try {
     const value: unknown = parse(source, strict ? { maxAliasCount: 0 } : { maxAliasCount: 10, logLevel: 'silent' });
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return strict ? {} : null;
-    // Once through JSON: what comes out can be stored.
+    // he round trip through JSON leaves only values that can be stored.
     const text = JSON.stringify(value);
     return text.length > MOST_FRONT_MATTER * 4 ? null : (JSON.parse(text) as FrontMatter);
   } catch {

@@ -23,7 +23,7 @@ export function officeProperties(files: ReadonlyMap<string, string>) {
   return { title: text('title'), author: text('creator'), createdAt: time('created'), updatedAt: time('modified') };
 }
 
-/** Of `ppt/slides/slide12.xml`, 12. */
+/** 12 for `ppt/slides/slide12.xml`. */
 export function numberOf(name: string): number {
   return Number(/(\d+)\.xml$/.exec(name)?.[1] ?? 0);
 }

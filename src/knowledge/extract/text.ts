@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { SubstratError } from '../../core/errors.ts';
 
-/** How far a file is looked into for signs that it is none of text. */
+/** How many bytes are checked to detect a binary file. */
 const LOOK = 8192;
 
-/** Bytes as text with plain line ends: UTF-8, UTF-16 where a mark says so, else the old western encoding. */
+/** ecodes bytes and normalizes line ends: UTF-8, UTF-16 if there is a byte order mark, otherwise Latin-1. */
 export function decodeText(bytes: Buffer): string {
   const text = decode(bytes).replace(/^\ufeff/, '');
-  // Most texts have none, and to look for a character is much faster than to look for a pattern.
+  // Most texts have none, and searching for a character is much faster than for a pattern.
   const lines = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
   return lines.replaceAll('\0', '\ufffd');
 }

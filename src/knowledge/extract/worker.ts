@@ -1,4 +1,4 @@
-// A thread that reads what hostile files could break or stall: whoever started it ends it at a limit (extractor.ts).
+// Reads files that could crash or stall a parser. The parent terminates this thread at a limit (extractor.ts).
 import { parentPort } from 'node:worker_threads';
 import type { Extracted } from './extracted.ts';
 import type { Format } from './format.ts';

@@ -3,7 +3,7 @@ import { numberOf, officeProperties } from './office.ts';
 import { readXml } from './xml.ts';
 import { unzip } from './zip.ts';
 
-/** A workbook, sheet by sheet, a line a row, with its cells between bars. */
+/** A workbook, sheet by sheet, one line per row, with bars between cells. */
 export function extractXlsx(bytes: Uint8Array): Extracted {
   const files = unzip(bytes, (name) =>
     /^(xl\/(workbook|sharedStrings|worksheets\/\w+)\.xml|docProps\/core\.xml)$/.test(name),

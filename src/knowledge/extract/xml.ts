@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2';
 
-/** Goes through XML without making a tree of it: `open` and `close` get names without their prefix. */
+/** Streams through XML without building a tree. `open` and `close` get names without their prefix. */
 export function readXml(
   xml: string,
   on: {

@@ -3,7 +3,10 @@ import { unzipSync } from 'fflate';
 const MOST_BYTES = 100 * 1024 * 1024;
 const MOST_FILES = 5_000;
 
-/** The wanted files of an archive as text. What it says about its files' sizes is added up before anything is unpacked. */
+/**
+ * Unpacks the wanted files of an archive as text. The declared sizes are added up and checked before anything is
+ * unpacked.
+ */
 export function unzip(bytes: Uint8Array, isWanted: (name: string) => boolean): Map<string, string> {
   let total = 0;
   let count = 0;
