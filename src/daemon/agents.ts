@@ -8,22 +8,30 @@ import type { AgentWish, WriteOnce } from '../http/api.ts';
 import { resolveReference } from '../messaging/reference.ts';
 import { createAgent } from '../messaging/tree.ts';
 import { described, PROVIDER_NAMES } from '../providers/described.ts';
+import type { Provider } from '../providers/provider.ts';
 import type { AgentView } from '../store/store.ts';
+import type { ToolDependencies } from '../tools/call.ts';
 import { checkScope } from '../tools/catalog.ts';
 import { makeWorkspace } from '../workspaces/directories.ts';
 import { ownSeat, type Seat, takeSeat } from '../workspaces/seat.ts';
-import type { Daemon } from './daemon.ts';
+import type { Node } from './node.ts';
 import { makeWorktree } from './worktrees.ts';
 
 /** What runs an agent that is a program of the person's own. */
 const runnerOfPrograms = described.find((about) => 'runsOwnProgram' in about)?.name ?? null;
 
+export interface AgentMaking extends Pick<Node, 'store' | 'home' | 'config' | 'clock'> {
+  readonly tools: ToolDependencies;
+  readonly providers: ReadonlyMap<string, Provider>;
+}
+
 /** Makes an agent for a person: what is not said comes from the parent, then from the configuration. */
-export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce): Promise<AgentView> {
-  const { config, home, clock, workspaces } = daemon;
-  const custom = await daemon.tools.settings.customTools();
+export async function addAgent(making: AgentMaking, wish: AgentWish, write: WriteOnce): Promise<AgentView> {
+  const { store, config, home, clock, tools } = making;
+  const { workspaces, customTools, findPersona, checkTools } = tools.settings;
+  const custom = await customTools();
   const persona = wish.persona === null ? undefined : { name: wish.persona, arguments: wish.arguments };
-  const declared = persona && (await daemon.tools.settings.findPersona(persona));
+  const declared = persona && (await findPersona(persona));
   // A script that does not load now may do so later.
   if (wish.tools)
     checkScope(
@@ -31,7 +39,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
       [...custom, ...config.tools].map(({ name }) => name),
     );
   const id = newId();
-  const ground = await prepareGround(daemon, wish, id);
+  const ground = await prepareGround(making, wish, id);
   const made = write(async (tx) => {
     const parent = wish.parent === null ? null : await resolveReference(tx, wish.parent);
     if (parent && parent.terminatedAt !== null) {
@@ -41,7 +49,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
     const said = wish.provider ?? (wish.program === null ? null : runnerOfPrograms);
     const provider = said ?? parent?.provider ?? config.daemon.defaultProvider;
     const named = wish.program ?? parent?.program ?? null;
-    checkProvider(daemon, provider, named);
+    checkProvider(making, provider, named);
     // Where it really is: the sandbox follows no link that somebody could replace.
     const program = named && existsSync(named) ? realpathSync(named) : named;
     const seat =
@@ -70,7 +78,7 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
     );
     if (seat.own) await ownSeat(tx, agent, seat.workspaceId);
     const view = (await tx.agents.getAgentView({ id })) as AgentView;
-    await daemon.tools.settings.checkTools(view, custom);
+    await checkTools(view, custom);
     return view;
   });
   const { value: agent, fresh } = await made.catch(async (error: unknown) => {
@@ -83,9 +91,9 @@ export async function addAgent(daemon: Daemon, wish: AgentWish, write: WriteOnce
   }
   const { workspaceId } = agent;
   const workspace =
-    workspaceId === null ? null : await daemon.store.read((tx) => tx.workspaces.getWorkspace({ id: workspaceId }));
-  if (workspace) await daemon.settleWorkspace(workspace);
-  await daemon.prepareAgent(agent);
+    workspaceId === null ? null : await store.read((tx) => tx.workspaces.getWorkspace({ id: workspaceId }));
+  if (workspace) await tools.onWorkspaceChanged(workspace);
+  await tools.onAgentCreated(agent);
   return agent;
 }
 
@@ -97,15 +105,16 @@ interface Ground {
 }
 
 /** What must be on the disk before the agent is there: the directory that a person named, or a worktree of it. */
-async function prepareGround(daemon: Daemon, wish: AgentWish, id: string): Promise<Ground> {
+async function prepareGround(making: AgentMaking, wish: AgentWish, id: string): Promise<Ground> {
   const { workspace } = wish;
-  if (wish.worktree) return { path: null, ...(await makeWorktree(daemon, wish, id)) };
+  const { workspaces } = making.tools.settings;
+  if (wish.worktree) return { path: null, ...(await makeWorktree({ ...making, workspaces }, wish, id)) };
   if (workspace === null || !isAbsolute(workspace)) return { path: workspace, seat: null, undo: async () => {} };
   const undo = await makeWorkspace(workspace);
   return { path: realpathSync(workspace), seat: null, undo };
 }
 
-function checkProvider(daemon: Daemon, provider: string | null, program: string | null): void {
+function checkProvider({ config, providers }: AgentMaking, provider: string | null, program: string | null): void {
   if (provider === null) {
     throw new SubstratError(
       'bad_request',
@@ -113,12 +122,12 @@ function checkProvider(daemon: Daemon, provider: string | null, program: string 
     );
   }
   if (provider === EXTERNAL) return;
-  if (!daemon.providers.has(provider)) {
-    const known = [...daemon.providers.keys(), EXTERNAL].join(', ');
+  if (!providers.has(provider)) {
+    const known = [...providers.keys(), EXTERNAL].join(', ');
     throw new SubstratError('unsupported', `There is no provider "${provider}"; there are ${known}.`);
   }
   if (provider !== runnerOfPrograms) return;
-  const command = program ?? daemon.config.providers[provider]?.command ?? null;
+  const command = program ?? config.providers[provider]?.command ?? null;
   if (command === null) {
     throw new SubstratError('bad_request', `A ${provider} agent is a program: name it with --program FILE.`);
   }

@@ -3,19 +3,19 @@ import { SubstratError } from '../core/errors.ts';
 import { createChannel } from '../messaging/channels.ts';
 import { addMember, resolveParticipant } from '../messaging/members.ts';
 import type { Tx } from '../store/store.ts';
-import type { Daemon } from './daemon.ts';
 import type { Members } from './members.ts';
+import type { Node, Stored } from './node.ts';
 
 /**
  * `[channels.*]`: channels that exist from the start, with the owner in each. One that exists stays as it is, but whoever came to be
  * only now joins it.
  */
 export async function createChannels(
-  daemon: Daemon,
+  { store, config, clock }: Pick<Node, 'store' | 'config' | 'clock'>,
   { made, missing }: Members,
-  stored: Daemon['stored'],
+  stored: Stored,
 ): Promise<void> {
-  for (const { id, kind, topic, members, wake } of daemon.config.channels) {
+  for (const { id, kind, topic, members, wake } of config.channels) {
     const make = async (tx: Tx) => {
       const existing = await tx.channels.getChannel({ id });
       const open = existing?.kind !== 'dm' && existing?.teamOf == null;
@@ -28,7 +28,7 @@ export async function createChannels(
         });
         if (participant) ids.set(name, participant.id);
       }
-      const now = daemon.clock();
+      const now = clock();
       if (!existing) await createChannel(tx, { id, kind, topic, memberIds: [USER_ID, ...ids.values()] }, USER_ID, now);
       for (const [name, participantId] of ids) {
         const setting = wake[name];
@@ -37,6 +37,6 @@ export async function createChannels(
         else if (!existing && setting) await tx.channels.trySetWake({ channelId: id, participantId, wake: setting });
       }
     };
-    await stored(() => daemon.store.write(make));
+    await stored(() => store.write(make));
   }
 }

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { openStore } from '../store/open.ts';
 import { addAgent } from '../store/store.testkit.ts';
 import { followClock } from './clock.ts';
-import type { Daemon } from './daemon.ts';
 
 test('an agent that rests does not rest longer because the clock was set back while no daemon ran', async () => {
   const store = await openStore({ path: ':memory:' });
@@ -10,7 +9,7 @@ test('an agent that rests does not rest longer because the clock was set back wh
   await store.write((tx) => tx.nodes.seeNode({ id: nodeId, name: 'here', home: '/h', seenAt: 200_000_000 }));
   await store.write((tx) => tx.agents.restAgent({ id, until: 200_060_000, rests: 1 }));
   const start = async (now: number) => {
-    await followClock({ store, home: { nodeId } as Daemon['home'], clock: () => now });
+    await followClock({ store, home: { nodeId }, clock: () => now });
     return (await store.read((tx) => tx.agents.getAgent({ id })))?.restUntil;
   };
   expect(await start(200_010_000)).toBe(200_060_000);

@@ -1,7 +1,9 @@
-import type { Daemon } from './daemon.ts';
+import type { Node } from './node.ts';
+
+type Clocked = Pick<Node, 'store' | 'clock'> & { readonly home: Pick<Node['home'], 'nodeId'> };
 
 /** The clock was set back while no daemon ran: what waits here must not wait for as much longer. */
-export async function followClock({ store, home, clock }: Pick<Daemon, 'store' | 'home' | 'clock'>): Promise<void> {
+export async function followClock({ store, clock, home }: Clocked): Promise<void> {
   const now = clock();
   const { nodeId } = home;
   const node = (await store.read((tx) => tx.nodes.listNodes())).find(({ id }) => id === nodeId);

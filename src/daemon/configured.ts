@@ -1,6 +1,12 @@
+import type { Personas } from '../personas/personas.ts';
 import { createChannels } from './channels.ts';
-import type { Daemon } from './daemon.ts';
-import { createMembers, type Members } from './members.ts';
+import { createMembers, type MemberMaking, type Members } from './members.ts';
+import type { Node, Stored } from './node.ts';
+
+interface Making extends MemberMaking, Pick<Node, 'log'> {
+  readonly stored: Stored;
+  readonly personas: () => Promise<Personas>;
+}
 
 export interface Configured {
   /** Resolves when nothing is being made. */
@@ -11,11 +17,11 @@ export interface Configured {
  * Makes the agents and channels that exist from the start. What is missing because a persona cannot be used is made when the personas
  * change, or at the next start.
  */
-export async function createConfigured(daemon: Daemon): Promise<Configured> {
-  const { log } = daemon;
-  const make = async (stored: Daemon['stored']) => {
-    const members = await createMembers(daemon, stored);
-    await createChannels(daemon, members, stored);
+export async function createConfigured(making: Making): Promise<Configured> {
+  const { log } = making;
+  const make = async (stored: Stored) => {
+    const members = await createMembers(making, stored);
+    await createChannels(making, members, stored);
     return members;
   };
   // A start whose store does not answer fails.
@@ -28,7 +34,7 @@ export async function createConfigured(daemon: Daemon): Promise<Configured> {
       if (missing.size === 0) return;
       try {
         const before = missing;
-        ({ missing } = await make(daemon.stored));
+        ({ missing } = await make(making.stored));
         for (const [key, { name }] of before) {
           if (!missing.has(key)) log.info({}, `[members.${name}] is made now.`);
         }
@@ -37,7 +43,7 @@ export async function createConfigured(daemon: Daemon): Promise<Configured> {
       }
     });
   };
-  const unfollow = (await daemon.extensions()).personas.onChange(again);
+  const unfollow = (await making.personas()).onChange(again);
   // What was mended while the others were made.
   again();
   return {

@@ -50,19 +50,14 @@ import type { Log } from './log.ts';
 import { adoptNode, leaveNode, listNodes, nodeNotices, seeNode } from './nodes.ts';
 import { askPersona, findPersona } from './personas.ts';
 import { checkTools, createProviders, pricesOf, providerSlots } from './providers.ts';
-import { openStoreOf } from './store-start.ts';
+import { openStoreOf, type StoreStart } from './store-start.ts';
 import { sweepWorkspaces, tidyWorktree, workspaceRules } from './workspaces.ts';
 
-export interface DaemonOptions {
+export interface DaemonOptions extends StoreStart {
   readonly home: string;
-  readonly config: Config;
-  readonly version: string;
-  readonly log: Log;
   readonly clock?: () => number;
   /** A program of ours that may run where no sandbox can be made. */
   readonly ownProgram?: string;
-  /** Takes the configuration's store for the home's from now on, whatever was the home's before. */
-  readonly switchStore?: boolean;
 }
 
 const HEAD_START_MS = 25;
@@ -415,7 +410,10 @@ export class Daemon {
     await seeNode(this);
     await sweepWorkspaces(this);
     for (const agentId of recovered) this.#tidy(agentId);
-    this.#configured = await createConfigured(this);
+    const { tools, clock, log, stored } = this;
+    const addAgent = (wish: AgentWish, write: WriteOnce) => this.addAgent(wish, write);
+    const personas = async () => (await this.extensions()).personas;
+    this.#configured = await createConfigured({ store, config, clock, log, tools, stored, addAgent, personas });
     this.#scheduler.start();
     await this.#scheduler.tick();
     // What was under way when the last daemon died goes on first: loading the door would hold its programs' start up.

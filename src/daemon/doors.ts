@@ -17,6 +17,7 @@ import type { ToolDependencies } from '../tools/call.ts';
 import { type Place, placeOf } from '../workspaces/place.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
+import type { Stored } from './node.ts';
 
 /** Without links on the way: the sandbox follows none. */
 const ours = (url: URL) => realpathSync(fileURLToPath(url));
@@ -32,8 +33,7 @@ export interface DoorOptions {
   readonly external: ExternalRuns;
   readonly sandbox: Sandbox;
   readonly log: Log;
-  /** Repeats work on the store until it succeeds. */
-  readonly stored: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly stored: Stored;
   /** An external agent completed its work and has left. */
   readonly onEnded: (agentId: string) => void;
 }

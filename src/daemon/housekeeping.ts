@@ -1,4 +1,4 @@
-import type { Daemon } from './daemon.ts';
+import type { Node } from './node.ts';
 import { HEARTBEAT_MS, seeNode } from './nodes.ts';
 import { forgetOld } from './retention.ts';
 
@@ -8,19 +8,19 @@ const NEXT_MS = 600_000;
 
 /** What a daemon does beside its work: it says that it is alive, and removes what is older than the configuration keeps. */
 export class Housekeeping {
-  readonly #daemon: Daemon;
+  readonly #node: Node;
   readonly #stopping = new AbortController();
   #heartbeat: NodeJS.Timeout | null = null;
   #next: NodeJS.Timeout | null = null;
   #forgetting: Promise<void> | null = null;
 
-  constructor(daemon: Daemon) {
-    this.#daemon = daemon;
+  constructor(node: Node) {
+    this.#node = node;
   }
 
   /** A heartbeat that could not be stored is harmless: two more come before the node counts as gone. */
   start(): void {
-    this.#heartbeat = setInterval(() => void seeNode(this.#daemon).catch(() => {}), HEARTBEAT_MS);
+    this.#heartbeat = setInterval(() => void seeNode(this.#node).catch(() => {}), HEARTBEAT_MS);
     this.#wait(FIRST_MS);
   }
 
@@ -33,9 +33,9 @@ export class Housekeeping {
 
   /** What could not be removed is removed ten minutes later. */
   async forget(): Promise<void> {
-    await forgetOld(this.#daemon, this.#stopping.signal).catch((error: Error) => {
+    await forgetOld(this.#node, this.#stopping.signal).catch((error: Error) => {
       if (this.#stopping.signal.aborted) return;
-      this.#daemon.log.error({ error: error.message }, 'what is old could not be removed');
+      this.#node.log.error({ error: error.message }, 'what is old could not be removed');
     });
   }
 

@@ -4,11 +4,18 @@ import { keyOf, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
 import { MAX_TEXT } from '../core/text.ts';
+import type { AgentWish, WriteOnce } from '../http/api.ts';
 import { writeBlock } from '../memory/blocks.ts';
 import type { AgentView } from '../store/store.ts';
-import type { Daemon } from './daemon.ts';
+import type { ToolDependencies } from '../tools/call.ts';
+import type { Node, Stored } from './node.ts';
 
 type Member = Config['members'][number];
+
+export interface MemberMaking extends Pick<Node, 'store' | 'config' | 'clock'> {
+  readonly tools: ToolDependencies;
+  readonly addAgent: (wish: AgentWish, write: WriteOnce) => Promise<AgentView>;
+}
 
 export interface Members {
   /** Ids of those that came to be now. */
@@ -28,11 +35,11 @@ export interface Missing {
  * `[members.*]`: agents that exist from the start. One that exists stays as it is; parents come before their children. Whose persona
  * cannot be used now is left out, with those below it: a mistake in a script keeps nobody else from working.
  */
-export async function createMembers(daemon: Daemon, stored: Daemon['stored']): Promise<Members> {
+export async function createMembers(making: MemberMaking, stored: Stored): Promise<Members> {
   const ids = new Map<string, string>();
   const made = new Set<string>();
   const missing = new Map<string, Missing>();
-  for (const member of daemon.config.members) {
+  for (const member of making.config.members) {
     const { name } = member;
     const nameKey = keyOf(name);
     const parentKey = member.parent === null ? null : keyOf(member.parent);
@@ -43,13 +50,13 @@ export async function createMembers(daemon: Daemon, stored: Daemon['stored']): P
     }
     const parentId = parentKey === null ? null : (ids.get(parentKey) as string);
     const find = () =>
-      daemon.store.read(async (tx) =>
+      making.store.read(async (tx) =>
         parentId === null
           ? tx.agents.getRootByName({ nameKey })
           : ((await tx.agents.listChildren({ id: parentId })).find((child) => child.nameKey === nameKey) ?? null),
       );
     const existing = await stored(find);
-    const problem = existing ? null : await problemOf(daemon, member);
+    const problem = existing ? null : await problemOf(making, member);
     if (problem !== null) {
       missing.set(nameKey, { name, because: name, problem });
       continue;
@@ -57,8 +64,8 @@ export async function createMembers(daemon: Daemon, stored: Daemon['stored']): P
     const make = async () => {
       const found = await find();
       // An earlier try has made it after all.
-      if (found) await daemon.prepareAgent(found);
-      return found ?? create(daemon, member, parentId);
+      if (found) await making.tools.onAgentCreated(found);
+      return found ?? create(making, member, parentId);
     };
     const agent = existing ?? (await stored(make));
     if (!existing) made.add(agent.id);
@@ -67,10 +74,10 @@ export async function createMembers(daemon: Daemon, stored: Daemon['stored']): P
   return { made, missing };
 }
 
-async function problemOf(daemon: Daemon, { persona, arguments: given }: Member): Promise<string | null> {
+async function problemOf({ tools }: MemberMaking, { persona, arguments: given }: Member): Promise<string | null> {
   if (persona === null) return null;
   try {
-    await daemon.tools.settings.findPersona({ name: persona, arguments: given });
+    await tools.settings.findPersona({ name: persona, arguments: given });
     return null;
   } catch (error) {
     if (error instanceof SubstratError) return error.message;
@@ -79,17 +86,21 @@ async function problemOf(daemon: Daemon, { persona, arguments: given }: Member):
 }
 
 /** With the memory that it begins with, in one transaction: one that exists is never looked at again. */
-async function create(daemon: Daemon, member: Member, parent: string | null): Promise<AgentView> {
+async function create(
+  { store, config, clock, addAgent }: MemberMaking,
+  member: Member,
+  parent: string | null,
+): Promise<AgentView> {
   const { instructionsFile, blocks, ...rest } = member;
   const instructions = instructionsFile
-    ? readInstructions(daemon, member.name, instructionsFile)
+    ? readInstructions(config, member.name, instructionsFile)
     : (member.instructions ?? '');
-  return daemon.addAgent({ ...rest, parent, worktree: false, instructions }, async (effect) => ({
+  return addAgent({ ...rest, parent, worktree: false, instructions }, async (effect) => ({
     fresh: true,
-    value: await daemon.store.write(async (tx) => {
+    value: await store.write(async (tx) => {
       const agent = await effect(tx);
       for (const [label, text] of Object.entries(blocks)) {
-        await writeBlock(tx, { readerId: agent.id, label, by: USER_ID, expected: null }, text, daemon.clock());
+        await writeBlock(tx, { readerId: agent.id, label, by: USER_ID, expected: null }, text, clock());
       }
       return agent;
     }),
@@ -100,7 +111,7 @@ async function create(daemon: Daemon, member: Member, parent: string | null): Pr
  * The file may lie where an agent can write, such as AGENTS.md of its workspace. A link in its place may lead to what lies
  * beside the configuration, or beside the file itself, and not to whatever else the daemon can read.
  */
-function readInstructions({ config }: Daemon, name: string, path: string): string {
+function readInstructions(config: Config, name: string, path: string): string {
   const beside = config.file === null ? null : dirname(config.file);
   const within = beside !== null && path.startsWith(`${beside}/`) ? beside : dirname(path);
   try {

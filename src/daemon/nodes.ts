@@ -3,24 +3,29 @@ import { hostname } from 'node:os';
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { ShownNode } from '../http/api.ts';
-
-import type { Daemon } from './daemon.ts';
+import type { WorkspaceRules } from '../workspaces/access.ts';
+import type { Node } from './node.ts';
 
 /** How often a daemon says that it is alive, and after which silence it counts as gone. */
 export const HEARTBEAT_MS = 60_000;
 const SILENCE_MS = 3 * HEARTBEAT_MS;
 
-export async function seeNode({ store, home, clock }: Daemon): Promise<void> {
+type Here = Pick<Node, 'store' | 'home' | 'clock'>;
+
+/** With what knows the directories of workspaces. */
+type Place = Here & { readonly workspaces: WorkspaceRules };
+
+export async function seeNode({ store, home, clock }: Here): Promise<void> {
   await store.write((tx) => tx.nodes.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seenAt: clock() }));
 }
 
 /** A daemon that stops in good order counts as gone at once. */
-export async function leaveNode({ store, home, clock }: Daemon): Promise<void> {
+export async function leaveNode({ store, home, clock }: Here): Promise<void> {
   const seenAt = clock() - SILENCE_MS;
   await store.write((tx) => tx.nodes.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seenAt }));
 }
 
-export async function listNodes({ store, home, clock }: Daemon): Promise<ShownNode[]> {
+export async function listNodes({ store, home, clock }: Here): Promise<ShownNode[]> {
   const nodes = await store.read((tx) => tx.nodes.listNodes());
   return nodes.map(({ seenAt, ...node }) => {
     const alive = seenAt !== null && clock() - seenAt < SILENCE_MS;
@@ -30,9 +35,9 @@ export async function listNodes({ store, home, clock }: Daemon): Promise<ShownNo
 }
 
 /** What the person should know: agents that nobody runs, and workspaces that are where the home was before. */
-export async function nodeNotices(daemon: Daemon): Promise<string[]> {
-  const gone = (await listNodes(daemon)).filter(({ state, agents }) => state === 'gone' && agents > 0);
-  const moved = await findMoves(daemon, daemon.home.nodeId);
+export async function nodeNotices(place: Place): Promise<string[]> {
+  const gone = (await listNodes(place)).filter(({ state, agents }) => state === 'gone' && agents > 0);
+  const moved = await findMoves(place, place.home.nodeId);
   return [
     ...gone.map(({ id, name, home, agents }) => {
       const where = home === null ? '' : ` (${name}, ${home})`;
@@ -40,7 +45,7 @@ export async function nodeNotices(daemon: Daemon): Promise<string[]> {
     }),
     ...(moved.length > 0
       ? [
-          `${moved.length} workspaces of this home are named by paths where the home was before, such as ${moved[0]?.from}. Run \`substrat node adopt ${daemon.home.nodeId}\` to use those in ${daemon.home.path}.`,
+          `${moved.length} workspaces of this home are named by paths where the home was before, such as ${moved[0]?.from}. Run \`substrat node adopt ${place.home.nodeId}\` to use those in ${place.home.path}.`,
         ]
       : []),
   ];
@@ -55,19 +60,19 @@ interface Wiring {
 
 /** The agents of a node that is gone become this one's. For this node itself, only moved workspaces are looked after. */
 export async function adoptNode(
-  daemon: Daemon,
+  place: Place,
   { id, force }: { readonly id: string; readonly force: boolean },
   { recover, open }: Wiring,
 ): Promise<{ agents: number; workspaces: number }> {
-  const { store, home, clock } = daemon;
-  const node = (await listNodes(daemon)).find((one) => one.id === id);
+  const { store, home, clock } = place;
+  const node = (await listNodes(place)).find((one) => one.id === id);
   if (!node)
     throw new SubstratError('not_found', `There is no node ${id.slice(0, 80)}; \`substrat node list\` shows them.`);
   if (node.state === 'alive' && !force) {
     const message = `Node ${id} (${node.name}, ${node.home}) was seen less than ${SILENCE_MS / 60_000} minutes ago. Stop its daemon first. If it cannot be running any more, add --force.`;
     throw new SubstratError('conflict', message);
   }
-  const moves = await findMoves(daemon, id);
+  const moves = await findMoves(place, id);
   if (node.state !== 'this') await recover(id);
   await store.write(async (tx) => {
     if (id !== home.nodeId) await tx.nodes.adoptNode({ from: id, to: home.nodeId });
@@ -81,7 +86,7 @@ export async function adoptNode(
 
 /** Workspaces that Substrat made in a home, whose directories are not there, or are in this home now. */
 async function findMoves(
-  { store, workspaces }: Daemon,
+  { store, workspaces }: Place,
   nodeId: string,
 ): Promise<{ readonly from: string; readonly to: string }[]> {
   const made = await store.read((tx) => tx.workspaces.listMadeWorkspaces({ nodeId }));

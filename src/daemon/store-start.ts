@@ -4,14 +4,20 @@ import { unusable } from '../config/home.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { describeWalDamage, findWalDamage } from '../store/wal.ts';
-import type { DaemonOptions } from './daemon.ts';
 import type { Home } from './home.ts';
+import type { Node } from './node.ts';
 import { checkRememberedStore, rememberStore } from './remembered-store.ts';
+
+export interface StoreStart extends Pick<Node, 'config' | 'log'> {
+  readonly version: string;
+  /** Takes the configuration's store for the home's from now on, whatever was the home's before. */
+  readonly switchStore?: boolean;
+}
 
 /** Opens the store of a daemon. What the owner should know of it goes to `tell`. */
 export async function openStoreOf(
   { path: home }: Home,
-  { config, switchStore, log, version }: DaemonOptions,
+  { config, switchStore, log, version }: StoreStart,
   tell: (notice: string) => void,
 ): Promise<Store> {
   // The home remembers its store: with another one, all its agents would seem to be gone.

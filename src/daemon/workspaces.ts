@@ -7,14 +7,14 @@ import { tellPerson } from '../messaging/replies.ts';
 import type { WorkspaceView } from '../store/store.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import { checkRemoval, deleteWorkspace, settleWorkspace } from '../workspaces/remove.ts';
-import type { Daemon } from './daemon.ts';
 import type { Home } from './home.ts';
+import type { Node, Stored } from './node.ts';
 
 const OWNER = { id: 'user', agent: null };
 
 export function workspaceRules(
   config: Config,
-  home: Home,
+  home: Pick<Home, 'path' | 'nodeId'>,
   mode: string,
   isLive: (agentId: string) => boolean,
 ): WorkspaceRules {
@@ -36,7 +36,7 @@ export function workspaceRules(
  * What a daemon that died had begun to delete, or had made for an agent that did not come to be. What fails is left to the next
  * start: nobody sees a workspace that is marked as deleted.
  */
-export async function sweepWorkspaces({ store, home, log }: Daemon): Promise<void> {
+export async function sweepWorkspaces({ store, home, log }: Pick<Node, 'store' | 'home' | 'log'>): Promise<void> {
   for (const workspace of await store.read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId: home.nodeId }))) {
     await settleWorkspace(store, workspace).catch((error: Error) => {
       log.error({ workspace: workspace.path, error: error.message }, 'a workspace could not be removed');
@@ -44,9 +44,14 @@ export async function sweepWorkspaces({ store, home, log }: Daemon): Promise<voi
   }
 }
 
+interface Tidying extends Pick<Node, 'store' | 'clock' | 'log'> {
+  readonly stored: Stored;
+  readonly workspaces: WorkspaceRules;
+}
+
 /** Removes the worktree of an agent that has ended, unless others work in it or it has work that is nowhere else. */
-export async function tidyWorktree(daemon: Daemon, agentId: string): Promise<void> {
-  const { store, stored, clock, log } = daemon;
+export async function tidyWorktree(tidying: Tidying, agentId: string): Promise<void> {
+  const { store, stored, clock, log } = tidying;
   const found = await stored(() =>
     store.read(async (tx) => {
       const agent = await tx.agents.getAgent({ id: agentId });
@@ -60,7 +65,7 @@ export async function tidyWorktree(daemon: Daemon, agentId: string): Promise<voi
   if (!found) return;
   const { agent, worktree } = found;
   try {
-    await removeIdle(daemon, worktree);
+    await removeIdle(tidying, worktree);
   } catch (error) {
     // The workspace is marked as deleted, and the next start removes the rest; or nothing was stored until we were stopped.
     if (troubleOf(error) === 'store') throw error;
@@ -70,7 +75,7 @@ export async function tidyWorktree(daemon: Daemon, agentId: string): Promise<voi
   }
 }
 
-async function removeIdle({ store, stored, clock, workspaces }: Daemon, worktree: WorkspaceView): Promise<void> {
+async function removeIdle({ store, stored, clock, workspaces }: Tidying, worktree: WorkspaceView): Promise<void> {
   const { id } = worktree;
   await stored(() => checkRemoval(store, OWNER, id));
   const deleted = await stored(() =>

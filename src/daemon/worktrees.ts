@@ -4,18 +4,22 @@ import { SubstratError } from '../core/errors.ts';
 import type { AgentWish } from '../http/api.ts';
 import { resolveReference } from '../messaging/reference.ts';
 import { freeHandle } from '../messaging/tree.ts';
-import { ownNetwork, refuseHome } from '../workspaces/access.ts';
+import { ownNetwork, refuseHome, type WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
 import { type Seat, unclaimed } from '../workspaces/seat.ts';
 import { addWorktree, findRepository, refuseWritten } from '../workspaces/worktree.ts';
-import type { Daemon } from './daemon.ts';
+import type { Node } from './node.ts';
+
+interface Making extends Pick<Node, 'store' | 'home' | 'clock'> {
+  readonly workspaces: WorkspaceRules;
+}
 
 /**
  * Makes a worktree for an agent that does not exist yet. Its row counts as deleted until the agent claims it, so what a
  * daemon that dies in between leaves behind is removed by the next one.
  */
 export async function makeWorktree(
-  { store, workspaces, home, clock }: Daemon,
+  { store, workspaces, home, clock }: Making,
   wish: AgentWish,
   id: string,
 ): Promise<{ readonly seat: Seat; readonly undo: () => Promise<void> }> {
