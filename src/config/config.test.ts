@@ -21,7 +21,7 @@ describe('loadConfig()', () => {
   };
   const loadHere = (file?: string) => loadConfig({ file, cwd, home: join(cwd, 'home'), env: {} });
 
-  test('gives every default without a file', () => {
+  test('returns every default without a file', () => {
     expect(loadHere()).toEqual({
       file: null,
       db: { path: join(cwd, 'home/substrat.db') },
@@ -72,7 +72,7 @@ describe('loadConfig()', () => {
     });
   });
 
-  test('takes the file that is named, else that of the home, and never one of the current directory', () => {
+  test('loads the named file, otherwise that of the home, and never one in the current directory', () => {
     for (const path of ['substrat.toml', 'ctx.toml', 'config/ctx.toml', '.ctx/config.toml', 'config.toml'])
       write(path, 7);
     expect(loadHere()).toMatchObject({ file: null, daemon: { slots: 4 } });
@@ -88,7 +88,7 @@ describe('loadConfig()', () => {
     expect(failureText(Uint8Array.of(0x61, 0xff))).toBe('substrat.toml: this file is not UTF-8 text');
   });
 
-  test('fails at once when the file is a FIFO, a device or too large', () => {
+  test('fails immediately when the file is a FIFO, a device or too large', () => {
     execFileSync('mkfifo', [join(cwd, 'fifo.toml')]);
     expect(() => loadHere('fifo.toml')).toThrow('fifo.toml: it is not a regular file');
     symlinkSync('/dev/zero', join(cwd, 'zero.toml'));
@@ -97,13 +97,13 @@ describe('loadConfig()', () => {
     expect(() => loadHere('large.toml')).toThrow('large.toml: it has more than 1048576 bytes');
   });
 
-  test('follows a symbolic link to the configuration', () => {
+  test('follows a symlink to the configuration', () => {
     write('own/config.toml', 7);
     symlinkSync('own/config.toml', join(cwd, 'linked.toml'));
     expect(loadHere('linked.toml')).toMatchObject({ daemon: { slots: 7 } });
   });
 
-  test('names a file outside the working directory in full', () => {
+  test('shows the full path of a file outside the working directory', () => {
     const file = join(cwd, 'home/config.toml');
     write('home/config.toml', 0);
     expect(() => loadConfig({ cwd: join(cwd, 'elsewhere'), home: join(cwd, 'home'), env: {} })).toThrow(`${file}:2: `);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Environment } from '../core/environment.ts';
 import { type Config, loadConfig } from './config.ts';
 
-/** Loads a text as the `substrat.toml` of a fresh directory, which is gone afterwards. */
+/** Loads a text as the `substrat.toml` of a temporary directory. */
 export function load(source: string | Uint8Array, env: Environment = {}): Config & { readonly cwd: string } {
   const cwd = mkdtempSync(join(tmpdir(), 'substrat-config-'));
   try {
@@ -15,7 +15,7 @@ export function load(source: string | Uint8Array, env: Environment = {}): Config
   }
 }
 
-/** What loading throws, null when it does not. */
+/** What loading throws; null if it does not throw. */
 export function failure(source: string | Uint8Array, env: Environment = {}): unknown {
   try {
     load(source, env);

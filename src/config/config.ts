@@ -30,7 +30,7 @@ import { sandbox } from './sections/sandbox.ts';
 import { server } from './sections/server.ts';
 import { tools } from './sections/tools.ts';
 
-/** Every section of the file. A new one is a file in `sections/` and a line here. */
+/** Every section of the file. To add one, create a file in `sections/` and add a line here. */
 export const sections = (place: Place) => ({
   db: db(place),
   server,
@@ -60,17 +60,17 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
     : T;
 
-/** Every setting with its default filled in, frozen to the leaves. `file` is where they were read, null without one. */
+/** Every setting with defaults, deeply frozen. `file` is where they were read, or null. */
 export type Config = DeepReadonly<Sections> & { readonly file: string | null };
 
 export interface LoadOptions {
-  /** As given to `--config`; it has to exist. Left out, the home's `config.toml` is read where there is one. */
+  /** he value of `--config`; the file must exist. If omitted, the home's `config.toml` is read if it exists. */
   readonly file?: string | undefined;
-  /** What `file` is relative to. No file of it is read unless `file` names it. */
+  /** What `file` is relative to. No file in it is read unless `file` names it. */
   readonly cwd: string;
   readonly home: string;
   readonly env: Environment;
-  /** What stands in `file`, where that was read already. */
+  /** he content of `file`, if it was read already. */
   readonly source?: string | undefined;
   readonly unset?: Unset | undefined;
 }
@@ -80,7 +80,7 @@ export function loadConfig(options: LoadOptions): Config {
   return deepFreeze({ ...parseSections(source, name, place, options), file });
 }
 
-/** Where the configuration is, what stands in it, and what its paths are relative to. */
+/** Locates the configuration and returns its content and the directory its paths are relative to. */
 export function openConfig({ file, cwd, home, env, source }: LoadOptions) {
   const found = file === undefined ? homeConfig(resolve(cwd, home)) : resolve(cwd, file);
   const base = found === null ? cwd : dirname(found);
@@ -96,7 +96,7 @@ export function openConfig({ file, cwd, home, env, source }: LoadOptions) {
   return { file: found, name, source: found === null ? '' : (source ?? readSource(found, name)), place };
 }
 
-/** Null where the home has none. */
+/** Returns null if the home has no configuration. */
 export function homeConfig(home: string): string | null {
   const file = join(home, 'config.toml');
   return existsSync(file) ? file : null;
@@ -119,9 +119,9 @@ function parseSections(
   throw new SubstratError('config', listProblems([...problems, ...found], name, find));
 }
 
-/** Members are made from personas that are there. */
+/** Members can only use personas that exist. */
 function checkPersonas({ members, agents }: Sections, context: z.RefinementCtx): void {
-  // What is wrong in itself is told already, and is no list then.
+  // If a section failed its own validation, the error is reported already and the value is not an array.
   if (!Array.isArray(members) || !Array.isArray(agents)) return;
   const known = agents.map((persona) => persona.name);
   for (const { name, persona } of members) {
@@ -132,7 +132,7 @@ function checkPersonas({ members, agents }: Sections, context: z.RefinementCtx):
   }
 }
 
-/** Relative to the working directory where it lies in it. */
+/** Relative to the working directory if the file is inside it. */
 export function displayName(file: string, cwd: string): string {
   const path = relative(cwd, file);
   return path === '' || path.startsWith('..') ? file : path;

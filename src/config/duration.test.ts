@@ -29,7 +29,7 @@ describe('duration()', () => {
     expect(field.safeParse(text).error?.issues[0]?.message).toBe('must be a duration from 1ms to 100d');
   });
 
-  test('is exact within its bounds', () => {
+  test('is exact within the bounds', () => {
     const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100 }), fc.constantFrom(...Object.entries(units)), (count, [unit, ms]) => {

@@ -4,12 +4,12 @@ import { maybe } from './fields.ts';
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const form = 'must be a duration such as "30m" (units: ms, s, m, h, d)';
 
-/** A duration as a string with its unit, read as milliseconds. */
+/** A duration written as a string with a unit, parsed to milliseconds. */
 export function duration({ fallback, min, max }: { fallback: string; min: string; max: string }) {
   return ranged({ min, max }).prefault(fallback);
 }
 
-/** The same for a key that may be left out, null then. */
+/** he same for an optional key, null if omitted. */
 export function maybeDuration(range: { min: string; max: string }) {
   return maybe(ranged(range));
 }
@@ -23,7 +23,7 @@ function ranged({ min, max }: { min: string; max: string }) {
   });
 }
 
-/** Milliseconds, or null for a text that is no duration. */
+/** Returns milliseconds, or null if the text is not a duration. */
 function parseDuration(text: string): number | null {
   const [, count, unit = ''] = /^(\d+)(ms|s|m|h|d)$/.exec(text) ?? [];
   const size = units[unit];

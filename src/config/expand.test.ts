@@ -17,7 +17,7 @@ describe('expand()', () => {
     ['$${A}', '${A}'],
     ['$A $ {A} 5$', '$A $ {A} 5$'],
     ['${NESTED}', '${A}'],
-  ])('makes of %j %j', (text, expected) => {
+  ])('expands %j to %j', (text, expected) => {
     const env = { A: 'x', B: 'y', EMPTY: '', NESTED: '${A}' };
     expect(expandText(text, env)).toEqual({ value: { a: { b: expected } }, problems: [] });
   });
@@ -32,7 +32,7 @@ describe('expand()', () => {
     );
   });
 
-  test('fails with the line for a variable that is not set, even one that every object has', () => {
+  test('reports the line of a variable that is not set, even if its name is a property of every object', () => {
     const source = '[providers.scripted]\nargs = [\n  "${HOST}",\n  "${constructor}",\n]\n[server]\nbind = "${"\n';
     expect(failureText(source).split('\n')).toEqual([
       'substrat.toml:3: [providers.scripted] args[0] needs the environment variable HOST, which is not set',
@@ -41,7 +41,7 @@ describe('expand()', () => {
     ]);
   });
 
-  test('reaches every string of a section', () => {
+  test('expands every string of a section', () => {
     const source = '[providers.scripted]\nargs = ["${A}"]\nenv = { K = "${A}" }\n[members.m]\nmodel = "${A}"';
     expect(load(source, { A: 'x' })).toMatchObject({
       providers: { scripted: { args: ['x'], env: { K: 'x' } } },
@@ -49,7 +49,7 @@ describe('expand()', () => {
     });
   });
 
-  test('refuses what is nested too deep', () => {
+  test('refuses deep nesting', () => {
     expect(failureText(`[daemon]\nx${'.x'.repeat(20_000)} = 1`)).toMatch(/^substrat\.toml:2: .* is nested too deep$/m);
     expect(failureText(`daemon = ${'['.repeat(900)}${']'.repeat(900)}`)).toMatch(/^substrat\.toml:1: /);
   });

@@ -1,14 +1,14 @@
 import type { Environment } from '../core/environment.ts';
 import { keyName, type Problem } from './report.ts';
 
-/** What becomes of a variable without a value and without a default: an error, or its own name. */
+/** What happens to a variable without a value or a default: an error, or its name is kept. */
 export type Unset = 'error' | 'name';
 
-/** No section is nested as deep as this; a document that is would exhaust the stack. */
+/** No section nests this deep; a deeper document could overflow the stack. */
 const maxDepth = 32;
 const VARIABLE = /\$\$\{|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{/g;
 
-/** The variables that the strings of a document take from the environment, and the tables that they stand in. */
+/** he environment variables that a document's strings use, and the tables they are in. */
 export function variablesOf(document: Record<string, unknown>): { readonly name: string; readonly table: string }[] {
   const found = new Map<string, string>();
   const visit = (value: unknown, path: readonly PropertyKey[]): void => {

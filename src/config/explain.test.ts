@@ -6,7 +6,7 @@ const explain = (source: string) =>
     key.startsWith('providers.'),
   );
 
-test('a provider without a table has no settings, one with a table has all of them, secrets hidden', () => {
+test('a provider without a table has no settings; with a table it has all of them, with secrets hidden', () => {
   expect(explain('')).toEqual([]);
   const settings = explain('[providers.cursor-agent]\nforce = true\nenv = { KEY = "secret" }\n');
   expect(settings.map(({ key }) => key.replace('providers.cursor-agent.', ''))).toEqual(
@@ -16,7 +16,7 @@ test('a provider without a table has no settings, one with a table has all of th
   expect(JSON.stringify(settings)).not.toContain('secret"');
 });
 
-test('the price of a model stands where it is written', () => {
+test('the price of a model is listed where it is written', () => {
   const [price] = explain('[providers.scripted]\nprices = { "m.1" = { input = 1, output = 2 } }\n').filter(({ key }) =>
     key.endsWith('m.1'),
   );

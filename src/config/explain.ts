@@ -8,11 +8,11 @@ export interface Setting {
   /** As in the file: `chunking.max_tokens`. */
   readonly key: string;
   readonly value: unknown;
-  /** `ctx.toml:5`, with the variables that it takes from the environment, or `default`. */
+  /** `ctx.toml:5` with the environment variables it uses, or `default`. */
   readonly origin: string;
 }
 
-/** Every setting that is in force, and where it came from. Secrets are not shown, and variables only by their names. */
+/** Every effective setting and its origin. Secrets are hidden; variables are shown by name only. */
 export function explainConfig(options: LoadOptions): { file: string | null; settings: Setting[] } {
   const { file, name, source, place } = openConfig(options);
   const config = loadConfig({ ...options, file: file ?? undefined, source });
@@ -22,7 +22,7 @@ export function explainConfig(options: LoadOptions): { file: string | null; sett
   const find = locate(source);
 
   const visit = (at: z.core.$ZodType, written: unknown, path: readonly string[]): void => {
-    // A table without which nothing is in force.
+    // An optional table that is absent has no settings.
     if (at instanceof z.ZodOptional && written === undefined) return;
     const { inner, fallback } = unwrap(at);
     const given = isTable(written) ? written : null;
@@ -49,7 +49,7 @@ export function explainConfig(options: LoadOptions): { file: string | null; sett
   return { file: config.file, settings };
 }
 
-/** The keys of a table and their schemas (null: a free key); null for what is no table. */
+/** he keys of a table with their schemas (null for a free key); null if the schema is not a table. */
 function keysOf(schema: z.core.$ZodType, given: Table | null): [string, z.core.$ZodType | null][] | null {
   if (schema instanceof z.ZodRecord) {
     return Object.keys(given ?? {}).map((key) => [key, schema.valueType]);
@@ -76,7 +76,7 @@ function shown(written: unknown, path: Path, schema: z.ZodType, { line }: Locate
   return { value: typeof written === 'string' ? written.replace(/:\/\/[^/]*@/g, '://…@') : written, origin };
 }
 
-/** What is wrapped innermost, and the default that some wrapper brings. */
+/** he innermost schema, and the default of the first wrapper that has one. */
 function unwrap(schema: z.core.$ZodType): { inner: z.core.$ZodType; fallback: unknown } {
   let inner = schema;
   let fallback: unknown;
@@ -87,7 +87,7 @@ function unwrap(schema: z.core.$ZodType): { inner: z.core.$ZodType; fallback: un
   return { inner, fallback };
 }
 
-/** For a setting without a default of its own, what it has become: some follow from the home. */
+/** he effective value of a setting without its own default: some derive from the home. */
 function inForce(config: unknown, path: readonly string[]): unknown {
   const keys = path.map((key) => key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()));
   const value = keys.reduce<unknown>((at, key) => (isTable(at) ? at[key] : undefined), config);

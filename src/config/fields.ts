@@ -1,16 +1,16 @@
 import * as z from 'zod';
 import { asLine } from '../core/line.ts';
 
-/** What the paths of a configuration are relative to, and where its defaults live. */
+/** What relative paths are resolved against, and where defaults are stored. */
 export interface Place {
   readonly home: string;
   readonly resolve: (path: string) => string;
 }
 
-/** A string that programs and files accept, perhaps empty. */
+/** A string without NUL, which programs and file systems reject; may be empty. */
 export const line = z.string().refine((text) => !text.includes('\0'), 'must not contain a NUL character');
 
-/** What is shown or told to agents as one line. */
+/** ext that is shown to people or agents as one line. */
 export const oneLine = z.string().superRefine(asLine);
 
 export const text = line.min(1, 'must not be empty');
@@ -26,12 +26,12 @@ export function wholeNumber(min: number, max: number) {
   return z.int({ error }).min(min, error).max(max, error);
 }
 
-/** A key that may be left out, null then. */
+/** An optional key, null if omitted. */
 export function maybe<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullable().default(null as never);
 }
 
-/** A TOML table whose keys are all known, with the keys in camelCase afterwards. */
+/** A TOML table that accepts only known keys and returns them in camelCase. */
 export function table<Shape extends z.ZodRawShape>(shape: Shape) {
   type Keys = CamelKeys<z.output<z.ZodObject<Shape, z.core.$strict>>>;
   return z

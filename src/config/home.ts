@@ -9,7 +9,7 @@ export function resolveHome(env: Environment): string {
   return resolve(env.SUBSTRAT_HOME || join(userHome(env), '.substrat'));
 }
 
-/** Makes the home, for its owner only, where there is none; one that others can enter is closed to them. */
+/** reates the home with access only for its owner. If it exists and others can enter it, removes their access. */
 export function makeHome(path: string): void {
   try {
     makeDirectory(path);
@@ -23,7 +23,7 @@ export function makeHome(path: string): void {
   }
 }
 
-/** Names of agents and sources are nobody else's business. A home that is not there, or somebody else's, is left alone. */
+/** Names of agents and sources are private. A home that does not exist or belongs to another user is left unchanged. */
 export function tightenHome(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o077) !== 0) chmodSync(path, 0o700);
@@ -36,7 +36,7 @@ export function unusable(path: string, error: unknown): SubstratError {
   return new SubstratError('config', `The home ${path} cannot be used: ${reason}.`, { cause: error });
 }
 
-/** Node's own recursive way tries for ever where a file system, such as that of /proc, takes no directories. */
+/** Node's recursive mkdir loops forever on file systems that refuse directories, such as /proc. */
 function makeDirectory(path: string): void {
   if (existsSync(path) && statSync(path).isDirectory()) return;
   if (!existsSync(dirname(path))) makeDirectory(dirname(path));

@@ -66,7 +66,7 @@ describe('locate()', () => {
     expect(find(path)).toEqual({ line, text, exact: true });
   });
 
-  test('finds what is not there at the table around it', () => {
+  test('maps a missing key to the table around it', () => {
     expect(find(['table', 'fake'])).toMatchObject({ line: 5, exact: false });
     expect(find(['table', 'list', 7, 'x'])).toMatchObject({ line: 13, exact: false });
     expect(find(['fake'])).toMatchObject({ line: 1, exact: false });
@@ -91,7 +91,7 @@ describe('locate()', () => {
     );
   });
 
-  test('ends on any text', () => {
+  test('terminates on any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string()), (text, path) => {
         try {
@@ -134,7 +134,7 @@ const table = fc.record({
   comments: fc.array(tricky, { maxLength: 2 }),
 });
 
-/** Tables with unlike first names, so that none defines another again, and the line of every key. */
+/** ables with distinct first names, so that none redefines another, and the line of every key. */
 const document = fc.uniqueArray(table, { selector: ({ name }) => name[0], maxLength: 4 }).map((tables) => {
   let text = '';
   const keys: { path: (string | number)[]; line: number }[] = [];

@@ -4,20 +4,20 @@ export type Path = readonly PropertyKey[];
 
 export interface Located {
   readonly line: number;
-  /** The value as it is written; tables and lists are only named. */
+  /** he value as written; for tables and lists only their kind. */
   readonly text: string;
-  /** Whether the key itself is there, and not only a table around it. */
+  /** Whether the key itself exists, not only a table around it. */
   readonly exact: boolean;
 }
 
-/** Keys deeper than this are found at the line of a table around them. */
+/** eeper keys are reported at the line of an enclosing table. */
 const maxDepth = 32;
 
 /**
- * Finds where keys stand in a TOML document. smol-toml tells positions only of syntax errors, so this reads the source
- * a second time and relies on its being valid. What is not there is found at the nearest table around it, or at line 1.
- * toml-eslint-parser 1.0 has positions too, but a string of 130,000 characters overflows its stack, it refuses a byte order
- * mark, and it needs up to 20 times as long for a file of the largest size that is read.
+ * Finds the lines of keys in a TOML document. smol-toml has positions only for syntax errors, so this scans the
+ * source a second time and relies on it being valid. A missing key maps to the nearest enclosing table, or to line 1.
+ * toml-eslint-parser 1.0 has positions too, but a string of 130,000 characters overflows its stack, it refuses a byte
+ * order mark, and it takes up to 20 times as long for a file of the maximum size.
  */
 export function locate(source: string): (path: Path) => Located {
   const entries = indexKeys(source);
@@ -69,7 +69,7 @@ function indexKeys(source: string): Map<string, Entry> {
     return [...list, item];
   }
 
-  /** A header leads through the last item of every `[[list]]` on its way. */
+  /** A header refers to the last item of every `[[list]]` in its path. */
   function throughLists(key: readonly string[]): Path {
     const path: PropertyKey[] = [];
     for (const part of key.slice(0, maxDepth + 1)) {

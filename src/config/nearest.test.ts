@@ -16,7 +16,7 @@ describe('nearest()', () => {
     ['bind', null],
     ['timeout', null],
     ['', null],
-  ])('takes %j for %j', (word, expected) => {
+  ])('matches %j to %j', (word, expected) => {
     expect(nearest(word, known)).toBe(expected);
   });
 

@@ -2,10 +2,10 @@ import { parse, TomlError } from 'smol-toml';
 import { SubstratError } from '../core/errors.ts';
 import { readRegularFile, UnreadableFile } from '../core/regular-file.ts';
 
-/** No configuration is larger; a larger file is a mistake, or a trap. */
+/** A larger file is a mistake or an attack. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Links are followed: people keep their configuration in a repository of their own and link to it. */
+/** Follows symlinks: people keep their configuration in a repository and link to it. */
 export function readSource(file: string, name: string): string {
   try {
     const bytes = readRegularFile(file, { maxBytes: MAX_BYTES, links: 'follow' });
@@ -15,7 +15,7 @@ export function readSource(file: string, name: string): string {
   }
 }
 
-/** The error has no `cause`: smol-toml's quotes the source, and with it whatever secrets stand near the mistake. */
+/** he error has no `cause`: smol-toml's error quotes the source, which may contain secrets near the mistake. */
 export function parseSource(source: string, name: string): Record<string, unknown> {
   try {
     return parse(source);

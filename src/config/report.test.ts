@@ -8,7 +8,7 @@ import { failure, failureText } from './config.testkit.ts';
 const sectionNames = ['db', 'server', 'daemon', 'limits', 'sandbox', 'providers', 'members'];
 
 describe('errors', () => {
-  test('have file, line, key and what was written', () => {
+  test('contain the file, line, key and value', () => {
     expect(failureText('\n[daemon]\nslot = 1\nturn_timeout = "soon"\nslots = 1.5\n').split('\n')).toEqual([
       'substrat.toml:3: unknown key "slot" in [daemon]; did you mean "slots"?',
       'substrat.toml:4: [daemon] turn_timeout must be a duration such as "30m" (units: ms, s, m, h, d); got "soon"',
@@ -16,7 +16,7 @@ describe('errors', () => {
     ]);
   });
 
-  test('name the nearest section', () => {
+  test('suggest the nearest section', () => {
     expect(failureText('[provider.x]\n')).toBe(
       'substrat.toml:1: unknown section [provider]; did you mean [providers]?',
     );
@@ -25,7 +25,7 @@ describe('errors', () => {
     expect(failureText('[[daemon]]')).toBe('substrat.toml:1: [daemon] must be a table; got a list');
   });
 
-  test('give the line of a syntax error and nothing of the source', () => {
+  test('show the line of a syntax error and nothing of the source', () => {
     const error = failure('[providers.scripted]\nenv = { KEY = "sk-secret }\n');
     expect(error).toMatchObject({ code: 'config' });
     expect(error).not.toHaveProperty('cause');
@@ -33,22 +33,22 @@ describe('errors', () => {
     expect(String(error)).not.toContain('sk-secret');
   });
 
-  test.each(['a'.repeat(100_000), `${'a.'.repeat(50_000)}b`])('stay short for endless keys', (key) => {
+  test.each(['a'.repeat(100_000), `${'a.'.repeat(50_000)}b`])('stay short for very long keys', (key) => {
     expect(failureText(`[daemon]\n${key} = 1\n[daemon.x]\n${key} = 1`)).toMatch(/^substrat\.toml:2: .{0,200}/);
   });
 
-  test('stay on one line whatever a key holds', () => {
+  test('stay on one line whatever a key contains', () => {
     expect(failureText('[members."a\\n\\u001b[1m"]').split('\n')).toHaveLength(1);
     expect(failureText('[members."a\\n\\u001b[1m"]')).not.toMatch(/\p{Cc}/u);
   });
 
-  test('refuse __proto__ wherever it stands', () => {
+  test('refuse __proto__ anywhere', () => {
     for (const table of ['', 'daemon.', 'providers.', 'providers.scripted.env.', 'members.']) {
       expect(failureText(`[${table}__proto__]`)).toMatch(/^substrat\.toml:1: .*__proto__/);
     }
   });
 
-  test('give file and line for a wrong key at every level', () => {
+  test('show file and line for a wrong key at every level', () => {
     const levels = [...sectionNames.slice(0, 5), 'providers', 'providers.scripted', 'members.a'];
     const key = fc.stringMatching(/^[a-z_0-9-]{1,12}$/).map((text) => `zz_${text}`);
     const header = fc.constantFrom(...levels);
@@ -63,7 +63,7 @@ describe('errors', () => {
     );
   });
 
-  test('are SubstratErrors for whatever the file holds', () => {
+  test('are SubstratErrors for any file content', () => {
     const pieces = [
       ...[
         '[',
@@ -124,7 +124,7 @@ describe('errors', () => {
 });
 
 describe('secrets', () => {
-  test('never show in an error, whether they come from the environment or stand in the file', () => {
+  test('never appear in an error, whether they come from the environment or from the file', () => {
     const secret = 'hunter2hunter2';
     const keys = ['daemon.slots', 'daemon.lease', 'server.bind', 'db.url', 'db.path', 'sandbox.mode', 'sandbox.roots'];
     const perName = [

@@ -21,13 +21,13 @@ const typeNames: Readonly<Record<string, string>> = {
   record: 'a table',
 };
 
-/** The words for a value of the wrong type, where a schema has none of its own. */
+/** he message for a value of the wrong type, if the schema has none of its own. */
 export function typeMessage(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== 'invalid_type') return undefined;
   return issue.input === undefined ? 'is missing' : `must be ${typeNames[issue.expected] ?? issue.expected}`;
 }
 
-/** What zod found, in words for the person who wrote the file. */
+/** urns zod issues into messages for the author of the file. */
 export function describeIssues(issues: readonly Issue[], schema: z.ZodType, find: Find): Problem[] {
   return issues.flatMap((issue) => {
     const { path } = issue;
@@ -40,7 +40,7 @@ export function describeIssues(issues: readonly Issue[], schema: z.ZodType, find
   });
 }
 
-/** The message for a whole file: one line a problem, in the order of the file, the first found for each key. */
+/** he message for a whole file: one line per problem, in file order, only the first problem per key. */
 export function listProblems(problems: readonly Problem[], file: string, find: Find): string {
   const byKey = Map.groupBy(problems, ({ path }) => JSON.stringify(path));
   return [...byKey.values()]
@@ -77,7 +77,7 @@ function unknownKey(key: string, path: Path, known: readonly string[], find: Fin
   return `${what}${close ? `; did you mean [${close}]?` : ''}`;
 }
 
-/** After what a value must be, what it is: as it stands in the file, never as the environment expands it. */
+/** Appends the actual value as written in the file, never with variables expanded. */
 function written({ path, message }: Issue, schema: z.ZodType, find: Find): string {
   const { text, exact } = find(path);
   if (!exact || !message.startsWith('must') || isSecret(schema, path)) return '';

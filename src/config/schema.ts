@@ -7,12 +7,12 @@ export function knownKeys(schema: z.ZodType, path: Path): string[] {
   return table instanceof z.ZodObject ? Object.keys(table.shape) : [];
 }
 
-/** Whether what stands at this path was marked with `.meta({ secret: true })`, itself or a table around it. */
+/** Whether the value at this path, or a table around it, is marked with `.meta({ secret: true })`. */
 export function isSecret(schema: z.ZodType, path: Path): boolean {
   return schemasAlong(schema, path).some((step) => z.globalRegistry.get(step)?.secret === true);
 }
 
-/** Every schema on the way to a path, wrappers included, the innermost last. */
+/** Every schema along a path, including wrappers, innermost last. */
 function schemasAlong(schema: z.core.$ZodType, path: Path): z.core.$ZodType[] {
   const wrapped = innerSchema(schema);
   if (wrapped !== undefined) return [schema, ...schemasAlong(wrapped, path)];
@@ -21,7 +21,7 @@ function schemasAlong(schema: z.core.$ZodType, path: Path): z.core.$ZodType[] {
   return child === undefined ? [schema] : [schema, ...schemasAlong(child, rest)];
 }
 
-/** What a schema that only wraps another one wraps. */
+/** he schema inside a wrapper. */
 export function innerSchema(schema: z.core.$ZodType): z.core.$ZodType | undefined {
   if (schema instanceof z.ZodPipe) return schema.in;
   const wraps = [z.ZodPrefault, z.ZodDefault, z.ZodNullable, z.ZodOptional].find((kind) => schema instanceof kind);

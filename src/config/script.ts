@@ -3,7 +3,7 @@ import { text } from './fields.ts';
 
 const seconds = 'must be a number of seconds from 0.05 to 3600';
 
-/** What every table of a script takes. */
+/** Keys of every script table. */
 export const scriptKeys = {
   timeout: z.number(seconds).min(0.05, seconds).max(3_600, seconds).default(30),
   env: z.array(text).default([]),
@@ -13,7 +13,7 @@ export const scriptKeys = {
     .default(null),
 };
 
-/** A Lua script: where it is, its limits, and every other key as the script itself gets it. */
+/** A Lua script: its path, its limits, and all other keys, which are passed to the script unchanged. */
 export function script(resolve: (path: string) => string) {
   return z
     .looseObject({ path: text.transform(resolve), ...scriptKeys })

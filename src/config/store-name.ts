@@ -3,7 +3,7 @@ import { realPlace } from './inside.ts';
 
 type Db = { readonly path: string } | { readonly url: string };
 
-/** Where a store is, for people: the path of its file, or the URL of its database without secrets. */
+/** he location of a store for display: the path of its file, or the URL of its database without secrets. */
 export function storeName(db: Db): string {
   if ('path' in db) return db.path;
   const url = new URL(db.url);
@@ -13,8 +13,8 @@ export function storeName(db: Db): string {
 }
 
 /**
- * What tells one store from another. A file in the home is known by its path in the home, so that a home can be moved; a
- * database is the same whoever signs in to it.
+ * Identifies a store. A file in the home is identified by its path relative to the home, so that a home can be moved;
+ * a database is the same for every user name.
  */
 export function storeIdentity(db: Db, home: string): string {
   if ('path' in db) {

@@ -2,17 +2,17 @@ import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a person trusted: a configuration and every file that it names, as they were read then. */
+/** A trusted configuration with every file it names, as they were read at that time. */
 export interface TrustRecord {
   /** The real path of the configuration. */
   readonly file: string;
   /** ISO time. */
   readonly at: string;
-  /** By path; null for a file that did not exist. The text is kept so that a later change can be shown. */
+  /** y path; null for a file that did not exist. The text is stored so that later changes can be shown. */
   readonly files: Readonly<Record<string, { readonly sha256: string; readonly text: string } | null>>;
 }
 
-/** Where the record of a configuration is, or would be. */
+/** he path of a configuration's record, whether or not it exists. */
 export function recordPath(home: string, file: string): string {
   return join(folder(home), `${hash('sha256', file)}.json`);
 }
@@ -41,7 +41,7 @@ export function writeRecord(home: string, record: TrustRecord): void {
   renameSync(`${path}.new`, path);
 }
 
-/** Answers whether there was one. */
+/** Returns whether there was a record. */
 export function removeRecord(home: string, file: string): boolean {
   const known = readRecord(home, file) !== null;
   rmSync(recordPath(home, file), { force: true });
@@ -52,7 +52,7 @@ function folder(home: string): string {
   return join(home, 'trust');
 }
 
-/** Null for what is not a record, or not the one of this file. */
+/** Returns null if the file is not a record, or is the record of another file. */
 function parseRecord(path: string, file?: string): TrustRecord | null {
   try {
     const record = JSON.parse(readFileSync(path, 'utf8')) as TrustRecord;

@@ -35,7 +35,7 @@ describe('loadFound()', () => {
     [`${STORE}[connectors.filesystem.docs]\nroot = "docs"\n`],
     [`${STORE}[server]\nbind = "[::1]:0"\n[agents.x]\ndescription = "d"\nsystem_prompt = "costs $\${x}"\n`],
     [`${STORE}[embedding]\nprovider = "disabled"\n[limits]\nmax_depth = 2\n[channels.x]\ntopic = "t"\n`],
-  ])('admits what stays in its directory: %j', (text) => {
+  ])('accepts a configuration that stays in its directory: %j', (text) => {
     expect(load(text)).toMatchObject({ trusted: false, within: cwd, config: { file } });
   });
 
@@ -74,16 +74,16 @@ describe('loadFound()', () => {
     ['[db]\npath = "dangling.db"\n', '/repo/dangling.db'],
     ['[db]\npath = "logged.db"\n', '/repo/logged.db'],
     ['[db]\nurl = "postgres://me:hunter2@127.0.0.1:1/x"\n', 'postgres://me@127.0.0.1:1/x'],
-  ])('refuses a store elsewhere: %j', (text, store) => {
+  ])('refuses a store outside the directory: %j', (text, store) => {
     expect(() => load(text)).toThrow(new RegExp(`(write|connect to) the store .*${store} `));
   });
 
-  test('says what is wrong with a file before it says what it wants', () => {
+  test('reports errors in a file before what it asks for', () => {
     expect(() => load(`${STORE}[chunking]\nmax_token = 1\n`)).toThrow('ctx.toml:4: unknown key "max_token"');
     expect(() => load('[db\n')).toThrow('ctx.toml:1: ');
   });
 
-  test('holds a file to what was trusted, with the values that variables have now', () => {
+  test('compares a file with what was trusted, using the current values of variables', () => {
     writeFileSync(file, `${STORE}[embedding]\nmodel = "\${KEY}"\n[agents.p]\npath = "t.lua"\n`);
     writeFileSync(join(cwd, 't.lua'), 'one');
     const { record, wants } = examineFound(options());
@@ -99,7 +99,7 @@ describe('loadFound()', () => {
     expect(() => loadFound(options(), record)).toThrow('has changed since you trusted it on');
   });
 
-  test('gives out what was read when the hash was checked, whatever the file has become', async () => {
+  test('returns the content whose hash was checked, even if the file has changed since', async () => {
     writeFileSync(file, `${STORE}[agents.p]\npath = "t.lua"\n`);
     writeFileSync(join(cwd, 't.lua'), 'one');
     const { readScript } = loadFound(options(), examineFound(options()).record);

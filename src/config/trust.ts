@@ -10,18 +10,18 @@ import { parseSource, readSource } from './read.ts';
 import { readRecord, type TrustRecord } from './trust-records.ts';
 import { type NamedFile, namedFiles, oneLine, type Want, wantsOf } from './wants.ts';
 
-/** A configuration that was found in the current directory, and what it may do. */
+/** A configuration found in the current directory, and what it may do. */
 export interface Admitted {
   readonly config: Config;
-  /** False: it asks for nothing that needs trust, and may only index and search its own directory. */
+  /** False: it needs no trust, and may only index and search its own directory. */
   readonly trusted: boolean;
-  /** The directory that nothing it does may leave; null where it is trusted. */
+  /** he directory that it must not leave; null if it is trusted. */
   readonly within: string | null;
-  /** The content of a file that it names, as it was when its hash was checked. */
+  /** he content of a file that it names, as it was when its hash was checked. */
   readonly readScript: (path: string) => Promise<string>;
 }
 
-/** What trusting a configuration would mean. */
+/** What trusting a configuration would allow. */
 export interface Examined {
   readonly record: TrustRecord;
   readonly wants: readonly Want[];
@@ -35,8 +35,8 @@ export type FoundOptions = LoadOptions & { readonly file: string };
 const MAX_SCRIPT = 1024 * 1024;
 
 /**
- * Loads a configuration that nobody named. The file and the files that it names are read once, compared with what was trusted,
- * and used as they were read. `once` is what was trusted for this command only.
+ * Loads a configuration that the user did not name. The file and the files it names are read once, compared with what
+ * was trusted, and used as read. `once` is trust for this command only.
  */
 export function loadFound(options: FoundOptions, once: TrustRecord | null): Admitted {
   const file = realFile(options);
@@ -54,12 +54,12 @@ export function loadFound(options: FoundOptions, once: TrustRecord | null): Admi
   return { config, trusted: true, within: null, readScript: async (path) => read.get(path) ?? missing(path) };
 }
 
-/** Everything about a configuration that a person needs to decide whether to trust it. */
+/** Everything that a person needs to decide whether to trust a configuration. */
 export function examineFound(options: FoundOptions): Examined {
   const file = realFile(options);
   const name = displayName(options.file, options.cwd);
   const source = readSource(file, name);
-  // A variable that is not set now may be set later; what is trusted is the text.
+  // An unset variable may be set later; trust covers the text.
   const config = loadConfig({ ...options, source, unset: 'name' });
   const named = namedFiles(config);
   const contents = new Map([
@@ -97,7 +97,10 @@ function variableWants(source: string, name: string): Want[] {
   }));
 }
 
-/** What can be said without the environment. What does not load without it is shown once it is trusted with it. */
+/**
+ * What can be determined without the environment. A configuration that needs the environment to load is shown once it
+ * is trusted with it.
+ */
 function otherWants(options: FoundOptions, directory: string, hasVariables: boolean): Want[] {
   try {
     return wantsOf(loadConfig({ ...options, env: {}, unset: 'name' }), directory);
@@ -107,7 +110,7 @@ function otherWants(options: FoundOptions, directory: string, hasVariables: bool
   }
 }
 
-/** A link would lead to a file that lies somewhere else, and "its directory" would mean two things. */
+/** A symlink could lead elsewhere, which would make "its directory" ambiguous. */
 function realFile({ file, cwd }: FoundOptions): string {
   const real = realpathSync(file);
   const expected = join(realpathSync(cwd), relative(cwd, file));
@@ -136,7 +139,7 @@ function isModule({ kind }: NamedFile): boolean {
   return kind === 'module';
 }
 
-/** Everything that somebody else could change: a module imports what lies beside it. */
+/** Everything that another user could change: a module imports files next to it. */
 function placesOf(file: string, config: Config): string[] {
   const named = namedFiles(config);
   return [file, ...named.map(({ path }) => path), ...named.filter(isModule).map(({ path }) => dirname(path))];

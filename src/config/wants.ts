@@ -5,15 +5,15 @@ import type { Config } from './config.ts';
 import { isInside } from './inside.ts';
 import { storeName } from './store-name.ts';
 
-/** Something that a configuration asks for and that nobody should get without trust. */
+/** Something that a configuration asks for and that requires trust. */
 export interface Want {
   /** The table of the configuration: `[embedding]`. */
   readonly table: string;
-  /** As the end of "it wants to …". */
+  /** ompletes the sentence "it wants to …". */
   readonly text: string;
 }
 
-/** A file that the configuration names and whose content decides what is done. */
+/** A file named by the configuration whose content decides what is done. */
 export interface NamedFile {
   readonly path: string;
   readonly kind: 'script' | 'module' | 'instructions';
@@ -22,7 +22,7 @@ export interface NamedFile {
 type Sections = Omit<Config, 'file'>;
 type Judge = { readonly [Name in keyof Sections]: (section: Sections[Name], directory: string) => Want[] };
 
-/** What the configuration would do beyond indexing and searching its own directory, section by section. */
+/** What the configuration would do beyond indexing and searching its own directory, by section. */
 export function wantsOf(config: Sections, directory: string): Want[] {
   const names = Object.keys(JUDGE) as (keyof Sections)[];
   return names
@@ -48,7 +48,7 @@ export function namedFiles({ agents, tools, connectors, members }: Sections): Na
 
 const nothing = () => [];
 
-/** A new section does not compile until it is decided here. */
+/** A new section does not compile until it is handled here. */
 const JUDGE: Judge = {
   daemon: nothing,
   limits: nothing,
@@ -127,7 +127,7 @@ const JUDGE: Judge = {
     }),
 };
 
-/** A file must not be able to write lines of its own into what it is asked about. */
+/** Prevents a file from adding its own lines to the question about it. */
 export function oneLine(text: string): string {
   const escaped = (unit: string) => (unit === '\n' ? '\\n' : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
   return replaceHidden(text, (hidden) => hidden.split('').map(escaped).join(''));
@@ -142,7 +142,7 @@ function shown(path: string, directory: string): string {
   return near === '' || near.startsWith('..') ? path : near;
 }
 
-/** What stands behind the host of a URL may be a secret. */
+/** Everything after the host of a URL may be a secret. */
 function originOf(url: string | null): string | null {
   return url === null ? null : (URL.parse(url)?.origin ?? url);
 }

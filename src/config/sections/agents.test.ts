@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { failureText, load } from '../config.testkit.ts';
 
-test('the complete example of the specification has its personas and its tool', () => {
+test('the complete example of the specification defines its personas and its tool', () => {
   const example = readFileSync(join(import.meta.dirname, '../../../test/fixtures/config/complete.toml'), 'utf8');
   const { agents, tools, cwd } = load(example, { JIRA_API_TOKEN: 'secret' });
   expect(agents).toMatchObject([
@@ -31,7 +31,7 @@ test('the complete example of the specification has its personas and its tool', 
 });
 
 describe('[agents]', () => {
-  test('are texts, scripts and modules, in a short form and a long one', () => {
+  test('can be texts, scripts and modules, in a short and a long form', () => {
     const { agents, cwd } = load(`
 [agents.a]
 path = "a.lua"

@@ -6,7 +6,7 @@ import { script, scriptKeys } from '../script.ts';
 const NAME_RULE = 'a name has 1 to 64 letters, digits, "_" or "-", the first a letter or a digit';
 const name = z.string().regex(NAME, NAME_RULE);
 
-/** A persona as the configuration has it. `table` is where, for whoever complains about it. */
+/** A persona of the configuration. `table` is its location, for error messages. */
 type PersonaEntry = { readonly name: string; readonly table: string } & (TextPersona | ScriptPersona | ModulePersona);
 export interface TextPersona {
   readonly kind: 'toml';
@@ -23,7 +23,7 @@ export interface ModulePersona {
   readonly timeoutMs: number;
 }
 
-/** Texts of this file, Lua scripts and modules. Wherever they stand, no two have the same name. */
+/** Personas from texts, Lua scripts and modules. Names are unique across all of them. */
 export const agents = ({ resolve }: Place) => {
   const path = text.transform(resolve);
   return z
@@ -65,7 +65,7 @@ const inline = z
   .strictObject({ description: text, tools: z.array(text).default([]), system_prompt: text })
   .transform(({ system_prompt: system, ...entry }): TextPersona => ({ kind: 'toml', ...entry, system }));
 
-/** A script in its short form has no keys of its own, or a misspelt `system_prompt` would be one of them. */
+/** A script in short form has no keys of its own, otherwise a misspelt `system_prompt` would be accepted as one. */
 function inlineOrPath(path: z.ZodType<string, string>) {
   return z
     .strictObject({

@@ -4,7 +4,7 @@ import { count, flag, line, maybe, type Place, table, text } from '../fields.ts'
 
 const globs = (fallback: string[]) => z.array(text).default(fallback);
 
-/** What every connector of files takes. */
+/** Keys of every file connector. */
 const selection = {
   include: globs(['**']),
   exclude: globs(['**/node_modules/**']),
@@ -26,7 +26,7 @@ export const connectors = ({ resolve }: Place) =>
       ),
       git: named(
         table({
-          // A path is resolved; `https://…`, `ssh://…`, `git@host:…` and the like are no paths.
+          // Resolves a path; `https://…`, `ssh://…`, `git@host:…` and so on are not paths.
           url: text
             .refine((url) => !url.startsWith('-'), 'must be the URL or the path of a repository')
             .transform((url) => (/^[\w.+-]+:\/\/|^[^/]+:/.test(url) ? url : resolve(url))),
@@ -50,7 +50,7 @@ export const connectors = ({ resolve }: Place) =>
           ...selection,
         }),
       ),
-      // Every other key is the script's own, and comes to it as it is written.
+      // All other keys belong to the script and are passed unchanged.
       script: named(
         z
           .looseObject({ path: text.transform(resolve), timeout: z.number().positive('must be above 0').default(30) })

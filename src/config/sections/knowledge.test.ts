@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { failureText, load } from '../config.testkit.ts';
 
-test('the complete example of the specification loads as it stands', () => {
+test('the complete example of the specification loads unchanged', () => {
   const example = readFileSync(join(import.meta.dirname, '../../../test/fixtures/config/complete.toml'), 'utf8');
   const config = load(example, { JIRA_API_TOKEN: 'secret' });
   expect(config).toMatchObject({
@@ -21,7 +21,7 @@ test('the complete example of the specification loads as it stands', () => {
 });
 
 describe('[connectors]', () => {
-  test('resolve paths beside the file, and leave URLs alone', () => {
+  test('resolve paths relative to the file and leave URLs unchanged', () => {
     const { connectors, cwd } = load(
       '[connectors]\nfilesystem.a.root = "docs"\ngit.b.url = "../repo"\ngit.c.url = "git@host:o/r.git"\ngit.d.url = "file:///r"',
     );
@@ -31,7 +31,7 @@ describe('[connectors]', () => {
     expect(connectors.git.d?.url).toBe('file:///r');
   });
 
-  test('keep every key of a script as it is written', () => {
+  test('pass every key of a script unchanged', () => {
     const { connectors, cwd } = load(
       '[connectors.script.jira]\npath = "jira.lua"\napi_token = "${T}"\nnested_table = { max_items = 3 }',
       { T: 'x' },
@@ -58,7 +58,7 @@ describe('[connectors]', () => {
     expect(failureText(source)).toContain(`substrat.toml:${message}`);
   });
 
-  test('never show a secret, not even a wrong one', () => {
+  test('never show a secret, not even an invalid one', () => {
     const wrong = failureText('[connectors.s3.a]\nbucket = "b"\nsecret_access_key = 12345\n');
     expect(wrong).toContain('secret_access_key must be a string');
     expect(wrong).not.toContain('12345');

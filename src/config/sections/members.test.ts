@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { failureText, load } from '../config.testkit.ts';
 
 describe('[members]', () => {
-  test('have every key, paths relative to the file', () => {
+  test('accept every key, with paths relative to the file', () => {
     const source = `[members.lead]
 provider = "scripted"
 model = "m"
@@ -85,7 +85,7 @@ system_prompt = "s"`;
     expect(failureText(source)).toContain(`substrat.toml:${message}`);
   });
 
-  test('come parents first, whatever their order in the file', () => {
+  test('are sorted parents first, in any file order', () => {
     const parents = fc.array(fc.nat(), { minLength: 1, maxLength: 8 }).chain((picks) => {
       const tree = picks.map((pick, index) => ({ name: `m${index}`, parent: index === 0 ? null : `m${pick % index}` }));
       return fc.shuffledSubarray(tree, { minLength: tree.length });

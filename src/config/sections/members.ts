@@ -56,7 +56,7 @@ interface Related {
   readonly parent: string | null;
 }
 
-/** Names are compared without case, as agents' names are; a parent comes out as it is spelled where it is declared. */
+/** Names are case-insensitive, as for agents. A parent is returned as spelled in its declaration. */
 function withKnownParents<Member extends Related>(list: readonly Member[], problem: Problem): Member[] {
   const spelled = new Map<string, string>();
   for (const { name } of list) {

@@ -9,7 +9,7 @@ const ofModel = z.strictObject(
   },
 );
 
-/** `input` and `output` are for every model; any other key is a model with prices of its own. */
+/** `input` and `output` apply to every model; any other key is a model with its own prices. */
 export const prices = z
   .object({ input: price.optional(), output: price.optional() })
   .catchall(ofModel)

@@ -9,7 +9,7 @@ type Tables = {
   [About in (typeof described)[number] as About['name']]: ReturnType<typeof tableOf<ReturnType<About['settings']>>>;
 };
 
-/** A table for each provider, with the keys that its description declares. */
+/** One table per provider, with the keys that its description declares. */
 export const providers = ({ resolve }: Place) => {
   const fields: Fields = { z, program: programFields(resolve) };
   const tables = Object.fromEntries(described.map((about) => [about.name, tableOf(about, fields)])) as Tables;
@@ -17,7 +17,7 @@ export const providers = ({ resolve }: Place) => {
     z
       .strictObject(tables)
       .prefault({})
-      // Without a prototype, so that a provider that nobody configured is undefined whatever its name.
+      // No prototype, so that an unconfigured provider is undefined whatever its name.
       .transform((entries): typeof entries => Object.assign(Object.create(null), entries))
       .describe(
         'The programs that execute turns, with slots of their own and prices per million tokens where they tell no cost.',

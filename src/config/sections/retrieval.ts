@@ -5,7 +5,7 @@ import { count, maybe, table } from '../fields.ts';
 const ALPHA = 'must be a number from 0 to 1';
 
 export const retrieval = table({
-  /** Null: hybrid where there are embeddings, else keyword. */
+  /** Null: hybrid if there are embeddings, otherwise keyword. */
   mode: maybe(z.enum(SEARCH_MODES, { error: 'must be "keyword", "semantic" or "hybrid"' })),
   final_limit: count({ fallback: 12, min: 1, max: 500 }),
   candidates: count({ fallback: 80, min: 1, max: 10_000 }),

@@ -3,7 +3,7 @@ import { type Place, table, text } from '../fields.ts';
 
 export const sandbox = ({ resolve }: Place) =>
   table({
-    // Elsewhere there is none, and it is said wherever state is shown.
+    // Other platforms have no sandbox, which every status output shows.
     mode: z
       .enum(['bwrap', 'none'], 'must be "bwrap" or "none"')
       .default(process.platform === 'linux' ? 'bwrap' : 'none'),

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { failureText, load } from '../config.testkit.ts';
 
 describe('[db]', () => {
-  test('is a file, relative to the configuration, or a database', () => {
+  test('is a file, relative to the configuration, or a database URL', () => {
     const config = load('db.path = "data/x.db"');
     expect(config.db).toEqual({ path: join(config.cwd, 'data/x.db') });
     expect(load('db.path = ":memory:"').db).toEqual({ path: ':memory:' });
@@ -40,7 +40,7 @@ describe('[server]', () => {
 });
 
 describe('[daemon] and [limits]', () => {
-  test('take their numbers within bounds', () => {
+  test('accept numbers within their bounds', () => {
     expect(load('daemon = { slots = 1000, lease = "1s" }\nlimits.max_children = 0')).toMatchObject({
       daemon: { slots: 1_000, leaseMs: 1_000 },
       limits: { maxChildren: 0, maxDepth: 6 },
@@ -58,7 +58,7 @@ describe('[daemon] and [limits]', () => {
 });
 
 describe('[sandbox]', () => {
-  test('is bwrap where there is Linux, unless somebody says none', () => {
+  test('defaults to bwrap on Linux and accepts none', () => {
     expect(load('').sandbox.mode).toBe(process.platform === 'linux' ? 'bwrap' : 'none');
     expect(failureText('sandbox.mode = "docker"')).toBe(
       'substrat.toml:1: [sandbox] mode must be "bwrap" or "none"; got "docker"',
@@ -66,30 +66,30 @@ describe('[sandbox]', () => {
     expect(load('sandbox.mode = "none"').sandbox.mode).toBe('none');
   });
 
-  test('takes hosts, not URLs', () => {
+  test('accepts hosts, not URLs', () => {
     expect(load('sandbox.network = ["api.x.com", "h:8080"]').sandbox.network).toEqual(['api.x.com', 'h:8080']);
     expect(failureText('sandbox.network = ["https://x"]')).toContain('[sandbox] network[0] must be a host');
   });
 });
 
 describe('[providers]', () => {
-  test('fill in what is not given', () => {
+  test('have defaults for omitted keys', () => {
     const program = { command: null, args: [], env: {}, slots: null, prices: null };
     expect(load('[providers.scripted]').providers).toEqual({ scripted: program });
     expect(load('[providers.cursor-agent]').providers).toEqual({ 'cursor-agent': { ...program, force: false } });
   });
 
-  test('look a bare command up in PATH and any other beside the file', () => {
+  test('look up a bare command in PATH and resolve any other relative to the file', () => {
     const { providers, cwd } = load('providers.scripted.command = "agent"\nproviders.cursor-agent.command = "./bin/b"');
     expect(providers.scripted?.command).toBe('agent');
     expect(providers['cursor-agent']?.command).toBe(join(cwd, 'bin/b'));
   });
 
-  test('have no entry that nobody wrote', () => {
+  test('have no entry for an unconfigured provider', () => {
     expect(load('').providers).not.toHaveProperty('constructor');
   });
 
-  test('have prices for every model, for some, or both', () => {
+  test('accept prices for every model, for some, or both', () => {
     const pricesIn = (source: string) => load(`[providers.scripted]\nprices = ${source}`).providers.scripted?.prices;
     const own = { 'gpt-5.1': { input: 1, output: 8 } };
     expect(pricesIn('{ input = 3, output = 15 }')).toEqual({ every: { input: 3, output: 15 }, models: {} });

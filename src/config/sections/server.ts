@@ -15,7 +15,7 @@ export const server = table({
   .prefault({})
   .describe('Where the daemon serves its API and page, and `ctx serve mcp` its endpoints; port 0 picks a free one.');
 
-/** Null for a text that is no address with a port. */
+/** Returns null if the text is not an address with a port. */
 export function parseBind(bind: string): { host: string; port: number } | null {
   const [, v6, name, digits] = /^(?:\[([^\]]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(bind) ?? [];
   const host = v6 ?? name;
