@@ -9,19 +9,19 @@ import { openScripting, type Scripting } from '../scripting/scripting.ts';
 import { toolsInScope } from '../tools/catalog.ts';
 import { type CustomTools, createCustomTools, type ToolDefinition } from '../tools/custom.ts';
 
-/** What a configuration, and a program that uses us, add by scripts and code: personas and tools. */
+/** Personas and tools added by the configuration and by a program that uses the library. */
 export interface Extensions {
   readonly scripting: Scripting;
   readonly personas: Personas;
   readonly tools: CustomTools;
   problems(): readonly string[];
-  /** Follows the files from now on. */
+  /** Starts watching the files. */
   watch(): void;
   close(): Promise<void>;
 }
 
 export interface ExtensionOptions {
-  /** The configuration as it is now; it may throw, and then what was read before stays. */
+  /** Returns the current configuration. If it throws, the previous one stays in effect. */
   readonly read: () => Pick<Config, 'agents' | 'tools' | 'file'>;
   readonly knowledge: Knowledge | undefined;
   readonly env: Environment;
