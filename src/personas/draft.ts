@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** An empty table of Lua is an object, also where a list is meant. */
+/** An empty Lua table arrives as an object, even if a list was meant. */
 const list = <Item extends z.ZodType>(item: Item) =>
   z.preprocess(
     (value) => (typeof value === 'object' && value !== null && Object.keys(value).length === 0 ? [] : value),
@@ -9,7 +9,7 @@ const list = <Item extends z.ZodType>(item: Item) =>
 
 const name = z.string().min(1);
 
-/** What a script or a module says about its persona. */
+/** What a script or a module declares about its persona. */
 export const Declaration = z.looseObject({
   name: name.optional(),
   description: z.string().default(''),
@@ -24,7 +24,7 @@ export const Declaration = z.looseObject({
   ).default([]),
 });
 
-/** What `resolve` may answer. */
+/** What `resolve` may return. */
 export const Draft = z.object({
   system: z.string(),
   tools: list(name).optional(),

@@ -12,18 +12,18 @@ import { importText } from './module-text.ts';
 export type PersonaEntry = Config['agents'][number];
 type FileEntry = Exclude<PersonaEntry, { kind: 'toml' }>;
 
-/** A persona that is ready for use, and where it came from. */
+/** A loaded persona and its origin. */
 export interface Loaded {
   readonly persona: LoadedPersona;
   readonly timeoutMs: number;
-  /** The file of a script or a module, null for a text of the configuration. */
+  /** he file of a script or a module; null for a text of the configuration. */
   readonly path: string | null;
-  /** What would have to change for it to be loaded again. */
+  /** he persona is loaded again when this changes. */
   readonly version: string;
   readonly warnings: readonly string[];
 }
 
-/** Scripts are given the knowledge base itself: their calls come from another thread. */
+/** Scripts get the knowledge base itself, because their calls come from another thread. */
 export type LoadedPersona = Omit<Persona, 'resolve'> & {
   resolve(args: Readonly<Record<string, unknown>>, use: Use): Promise<unknown>;
 };
@@ -41,10 +41,10 @@ export interface LoadOptions {
   readonly readScript: ReadScript;
 }
 
-/** The limit of a script is for what it does when it is asked, not for the start of a thread. */
+/** A script's own limit applies to its calls, not to the start of a thread. */
 const LOAD_MS = 10_000;
 
-/** `last` comes back when nothing has changed. Throws when the file cannot be used. */
+/** Returns `last` if nothing has changed. Throws if the file cannot be used. */
 export async function loadPersona(entry: PersonaEntry, last: Loaded | null, options: LoadOptions): Promise<Loaded> {
   if (entry.kind === 'toml') return loadText(entry, last);
   const text = await options.readScript(entry.path);

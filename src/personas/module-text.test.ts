@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 
 const IMPORT = join(import.meta.dirname, 'module-text.ts');
 
-/** Vitest imports in its own way, so this is done by a Node of its own. */
+/** Vitest replaces import(), so this runs in a separate Node process. */
 async function importAll(modules: readonly (readonly [string, string])[]): Promise<unknown> {
   const program = `import { importText } from ${JSON.stringify(IMPORT)};
     const found = [];
@@ -17,7 +17,7 @@ async function importAll(modules: readonly (readonly [string, string])[]): Promi
   return JSON.parse(stdout);
 }
 
-test('executes the text that was read, not what the file has become', async () => {
+test('executes the text that was read, even if the file has changed since', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'module-text-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const names = ['typed/x.ts', 'typed/x.js', 'plain/x.ts', 'plain/x.js', 'plain/x.mts', 'plain/x.mjs'];
@@ -41,7 +41,7 @@ test('executes the text that was read, not what the file has become', async () =
   ]);
 });
 
-test('leaves CommonJS to Node', async () => {
+test('leaves CommonJS modules to Node', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'module-text-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const path = join(directory, 'x.cjs');

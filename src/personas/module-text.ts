@@ -3,8 +3,8 @@ import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Imports a module as it was read: the text that was looked at is executed, whatever the file has become since. What it
- * imports is read by Node. Node keeps modules by their address, so another text gets another address.
+ * Imports a module from text: executes the text that was checked, even if the file has changed since. Node reads the
+ * module's own imports. Node caches modules by URL, so another text gets another URL.
  */
 export async function importText(path: string, text: string): Promise<Readonly<Record<string, unknown>>> {
   const address = pathToFileURL(path);
@@ -22,7 +22,7 @@ export async function importText(path: string, text: string): Promise<Readonly<R
   }
 }
 
-/** Null for CommonJS, which Node loads itself. Where no package.json says what a file is, its text does. */
+/** Returns null for CommonJS, which Node loads itself. Without a package.json `type`, the text decides. */
 function formatOf(path: string, text: string, known: string | null | undefined): string | null {
   if (known?.startsWith('module')) return known;
   const isCommon = known !== undefined && known !== null;

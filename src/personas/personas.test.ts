@@ -53,7 +53,7 @@ async function personasOf(source: string, more: Partial<RegistryOptions> = {}): 
 }
 
 describe('a text of the configuration', () => {
-  test('is listed and resolved as it is written', async () => {
+  test('is listed and resolved as written', async () => {
     const personas = await personasOf(
       '[agents.code-reviewer]\ndescription = "Reviews"\ntools = ["search", "get"]\nsystem_prompt = """\nYou review.\n"""',
     );
@@ -81,7 +81,7 @@ describe('a script', () => {
     ),
   );
 
-  test('runs as the specification prints it: incident-responder.lua', async () => {
+  test('runs as printed in the specification: incident-responder.lua', async () => {
     const personas = await personasOf(
       '[agents.script.incident-responder]\npath = "ir.lua"\ntimeout = 30\nsearch_limit = 2\npriority_sources = ["runbooks"]',
     );
@@ -116,13 +116,13 @@ describe('a script', () => {
     expect(system).toMatch(/^You are an incident responder for the unknown service \(P2 severity\)\.\n/);
   });
 
-  test('may stand in [agents.NAME] with a path', async () => {
+  test('may be given in [agents.NAME] with a path', async () => {
     const personas = await personasOf('[agents.incident-responder]\npath = "ir.lua"');
     const { messages } = await personas.resolve('incident-responder', {});
     expect(messages[0]?.content).toContain("I've loaded 2 relevant runbooks");
   });
 
-  test('says its tools for one use, knows its environment, and logs', async () => {
+  test('can return tools for one use, read its environment, and log', async () => {
     const log = vi.fn();
     write(
       'x.lua',
@@ -167,7 +167,7 @@ describe('a script', () => {
     );
     write('broken.lua', 'this is no Lua');
     write('empty.lua', 'agent = {}');
-    // Only what is to end at its limit has a short one: a busy machine may take long for anything.
+    // Only the endless loop gets a short limit, because everything may be slow on a busy machine.
     const timeout = 'what' in args && args.what === 'loop' ? 0.2 : 30;
     const personas = await personasOf(
       `[agents]\nscript.x = { path = "x.lua", timeout = ${timeout} }\ngone = { path = "gone.lua" }\nbroken = { path = "broken.lua" }\nempty = { path = "empty.lua" }`,
@@ -184,7 +184,7 @@ describe('a script', () => {
 describe('a module', () => {
   const core = join(import.meta.dirname, 'personas.ts');
 
-  test('is loaded, resolved, and held to its limit', async () => {
+  test('is loaded, resolved and limited in time', async () => {
     write(
       'db.ts',
       `import { definePersona } from ${JSON.stringify(core)};
@@ -226,7 +226,7 @@ describe('a module', () => {
     });
   });
 
-  test('without a persona is a problem', async () => {
+  test('without a persona is reported as a problem', async () => {
     write('x.ts', 'export default 1;');
     const personas = await personasOf('[agents.module.x]\npath = "x.ts"');
     expect(personas.problems()).toEqual([expect.stringContaining('its default export must be a persona')]);
@@ -234,7 +234,7 @@ describe('a module', () => {
 });
 
 describe('the registry', () => {
-  test('has the personas of the program too, and warns of unknown tools and of other names', async () => {
+  test("includes the program's personas, and warns about unknown tools and duplicate names", async () => {
     const own = definePersona({
       name: 'own',
       description: 'o',
@@ -254,7 +254,7 @@ describe('the registry', () => {
     await expect(personas.resolve('Own', {})).resolves.toEqual({ system: 's', tools: [], messages: [] });
   });
 
-  test('goes on though somebody who is told of a change fails', async () => {
+  test('continues when a change listener throws', async () => {
     const script = (text: string) => `agent = {} function agent.resolve() return { system = "${text}" } end`;
     write('x.lua', script('one'));
     const log = vi.fn();
@@ -273,7 +273,7 @@ describe('the registry', () => {
     expect(log).toHaveBeenCalledWith('error', 'A change could not be told: on purpose');
   });
 
-  test('follows its files, and keeps the last good version of what breaks', async () => {
+  test('reloads changed files, and keeps the last good version of a broken one', async () => {
     const script = (text: string) => `agent = {} function agent.resolve() return { system = "${text}" } end`;
     write('x.lua', script('one'));
     const PATIENCE = { timeout: 15_000 };

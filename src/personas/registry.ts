@@ -13,12 +13,12 @@ import type { Personas, PersonaUse } from './personas.ts';
 import { unknownPersona } from './unknown.ts';
 
 export interface RegistryOptions extends LoadOptions {
-  /** The configuration as it is now; it may throw, and then what was read before stays. */
+  /** Returns the current configuration. If it throws, the previous one stays in effect. */
   readonly read: () => { readonly entries: readonly PersonaEntry[]; readonly file: string | null };
-  /** Personas of the program itself; they come first. */
+  /** Personas of the program itself; they take precedence. */
   readonly code: readonly Persona[];
   readonly knowledge: Knowledge | undefined;
-  /** Null where nobody knows every tool. */
+  /** Null if the set of tools is not known. */
   readonly knownTools: (() => readonly string[]) | null;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
@@ -113,7 +113,7 @@ function infoOf({ name, description, tools, source, arguments: declared }: Perso
   return { name, description, tools, source, arguments: declared };
 }
 
-/** Scripts end at their limit by themselves; code of the program can only be left alone with what it does. */
+/** Scripts are stopped at their limit; code of the program cannot be stopped, only abandoned. */
 async function withLimit(limit: number, answer: Promise<unknown>, { name, source }: PersonaInfo): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
