@@ -42,7 +42,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }));
 
 describe.skipIf(noBwrap !== null)('what a provider needs', () => {
-  test('is mounted read-only in the workspace, and can be neither changed nor renamed', async () => {
+  test('is mounted read-only in the workspace and can be neither changed nor renamed', async () => {
     const own = make('own', { 'mcp.json': 'ours' });
     const target = join(enclosure.workspace, '.cursor');
     const binds: Bind[] = [{ source: own, target, mode: 'ro' }];
@@ -57,7 +57,7 @@ describe.skipIf(noBwrap !== null)('what a provider needs', () => {
     expect(readFileSync(join(own, 'mcp.json'), 'utf8')).toBe('ours');
   });
 
-  test('is a file in the home, made for it where there is none', async () => {
+  test('is a file in the home, created if it does not exist', async () => {
     const own = make('own', { auth: 'login' });
     const target = join(enclosure.home, '.config/tool/auth.json');
     const binds: Bind[] = [{ source: join(own, 'auth'), target, mode: 'ro' }];
@@ -65,7 +65,7 @@ describe.skipIf(noBwrap !== null)('what a provider needs', () => {
     expect(said).toMatchObject({ stdout: 'login', stderr: expect.stringMatching(/Read-only/) });
   });
 
-  test('may be behind a link of the person’s own', async () => {
+  test('may be behind a symlink of the person', async () => {
     symlinkSync(make('real', { auth: 'login' }), join(root, 'dotfiles'));
     const target = join(enclosure.home, 'auth');
     const binds: Bind[] = [{ source: join(root, 'dotfiles/auth'), target, mode: 'ro' }];
@@ -73,9 +73,9 @@ describe.skipIf(noBwrap !== null)('what a provider needs', () => {
   });
 });
 
-describe.skipIf(noBwrap !== null)('a symbolic link', () => {
+describe.skipIf(noBwrap !== null)('a symlink', () => {
   test.each(['/oldroot', ''])(
-    'at a mount target is refused, and nothing is made where it leads (%s)',
+    'at a mount target is refused, and nothing is created at its destination (%s)',
     async (prefix) => {
       const outside = make('outside', {});
       const source = make('source', { file: 'x' });
@@ -94,7 +94,7 @@ describe.skipIf(noBwrap !== null)('a symbolic link', () => {
     },
   );
 
-  test('in the place of the workspace, or on the way to it, is refused', async () => {
+  test('in place of the workspace, or in its path, is refused', async () => {
     const outside = make('outside', { space: '' });
     rmSync(join(root, 'work'), { recursive: true });
     symlinkSync(outside, join(root, 'work'));
@@ -105,7 +105,7 @@ describe.skipIf(noBwrap !== null)('a symbolic link', () => {
     await expect(run('true')).rejects.toThrow(/work\/space is a symbolic link/);
   });
 
-  test('that takes the workspace’s place after the look changes nothing: the directory that was looked at is mounted', async () => {
+  test('that replaces the workspace after the check has no effect: the checked directory is mounted', async () => {
     const outside = make('outside', { secret: 'secret' });
     writeFileSync(join(enclosure.workspace, 'mine'), 'mine');
     const said = await run('ls', {
@@ -117,7 +117,7 @@ describe.skipIf(noBwrap !== null)('a symbolic link', () => {
     expect(said.stdout).not.toContain('secret');
   });
 
-  test('in a link’s source is refused', async () => {
+  test('in the source of a workspace link is refused', async () => {
     const outside = make('outside', {});
     symlinkSync(outside, join(root, 'work/shared'));
     const bind: Bind = { source: join(root, 'work/shared'), target: join(enclosure.workspace, 'shared'), mode: 'rw' };
@@ -132,20 +132,20 @@ describe.skipIf(noBwrap !== null)('the home of Substrat', () => {
     ['the workspace is what holds all workspaces', () => join(substrat, 'workspaces')],
     ['the workspace is of another agent’s directory', () => join(substrat, 'agents/2')],
     ['the workspace is the agent’s own directory, with its socket', () => join(substrat, 'agents/1')],
-  ])('is not shown: %s', async (_, workspace) => {
+  ])('is not visible: %s', async (_, workspace) => {
     mkdirSync(join(substrat, 'agents/2'));
     enclosure = { ...enclosure, workspace: workspace() };
     await expect(run('true')).rejects.toThrow(/the home of Substrat would be seen/);
   });
 
-  test('is not shown by a link either', async () => {
+  test('is not visible through a symlink', async () => {
     const bind: Bind = { source: substrat, target: join(enclosure.workspace, 'all'), mode: 'ro' };
     await expect(run('true', { binds: [bind] })).rejects.toThrow(/the home of Substrat would be seen/);
   });
 });
 
 describe.skipIf(noBwrap !== null)('a program', () => {
-  test('is seen with its directory wherever it is, by the name it was called by', async () => {
+  test('is visible with its directory, wherever it is, under the name it was called by', async () => {
     const tool = make('tools/thing-1.2', {
       'main.sh': '#!/usr/bin/env sh\n. "$(dirname "$(readlink -f "$0")")/part"\n',
     });
@@ -157,7 +157,7 @@ describe.skipIf(noBwrap !== null)('a program', () => {
     expect(byPath.stdout).toBe(`${join(root, 'bin/thing')}\n`);
   });
 
-  test('in a directory that holds too much is seen alone', async () => {
+  test('in a directory that holds too much is visible alone', async () => {
     make('beside', {});
     make('.', { 'alone.sh': '#!/bin/sh\nls -A "$(dirname "$0")"' });
     spawnSync('chmod', ['+x', join(root, 'alone.sh')]);
@@ -165,7 +165,7 @@ describe.skipIf(noBwrap !== null)('a program', () => {
     expect(stdout.trim().split('\n').toSorted()).toEqual(['alone.sh', 'substrat', 'work']);
   });
 
-  test('of the agent’s own shows nothing by a link that was put in its place', async () => {
+  test('of the agent exposes nothing through a symlink in its place', async () => {
     const secret = make('secret', { key: 'secret', 'tool.sh': '#!/bin/sh\necho run' });
     spawnSync('chmod', ['+x', join(secret, 'tool.sh')]);
     const program = join(enclosure.workspace, 'agent.sh');
@@ -178,7 +178,7 @@ describe.skipIf(noBwrap !== null)('a program', () => {
     expect(again.stderr).toMatch(/No such file/);
   });
 
-  test('of the agent’s own shows nothing by its first line', async () => {
+  test('of the agent exposes nothing through its shebang', async () => {
     const secret = make('secret', { tool: '#!/bin/sh\ncat "$(dirname "$0")/key"', key: 'secret' });
     make('programs', { 'agent.sh': `#!${secret}/tool\n` });
     spawnSync('chmod', ['+x', join(secret, 'tool'), join(root, 'programs/agent.sh')]);
@@ -188,7 +188,7 @@ describe.skipIf(noBwrap !== null)('a program', () => {
     expect(trusted.stdout).toBe('secret');
   });
 
-  test('that an agent may have chosen is found only in what is seen anyway', async () => {
+  test('that an agent may have chosen is only looked up in what is visible anyway', async () => {
     const secret = make('secret', { 'tool.sh': '#!/bin/sh\necho run' });
     spawnSync('chmod', ['+x', join(secret, 'tool.sh')]);
     const needs = { installed: false };
@@ -196,13 +196,13 @@ describe.skipIf(noBwrap !== null)('a program', () => {
     expect(await start('/bin/echo', ['seen'], {}, { needs })).toMatchObject({ stdout: 'seen\n' });
   });
 
-  test('that is not there is said so', async () => {
+  test('that does not exist is reported', async () => {
     await expect(start('/nowhere/tool', [], {})).rejects.toThrow(/The program \/nowhere\/tool could not be started/);
   });
 });
 
 describe.skipIf(noBwrap !== null)('an endpoint', () => {
-  test('is reached with a key that is nowhere inside', async () => {
+  test('is reached with a key that does not exist inside the sandbox', async () => {
     const seen: IncomingHttpHeaders[] = [];
     const server = createServer((request, response) => {
       seen.push(request.headers);
@@ -224,7 +224,7 @@ describe.skipIf(noBwrap !== null)('an endpoint', () => {
     expect(seen).toMatchObject([{ 'x-api-key': 'KEY' }]);
   });
 
-  test('and the way to it tell how the program ended, and that it cannot be started', async () => {
+  test('and the launcher report how the program exited, or that it cannot be started', async () => {
     const needs = { hosts: ['example.com'] };
     expect((await run('kill -TERM $$', { needs })).status).toBe(128 + 15);
     const program = join(make('tools', { broken: 'no program' }), 'broken');
@@ -236,7 +236,7 @@ describe.skipIf(noBwrap !== null)('an endpoint', () => {
 });
 
 describe.skipIf(noBwrap !== null)('a process of the turn', () => {
-  test('finds no process to kill behind the port, and cannot take the port', async () => {
+  test('finds no process to kill behind the port, and cannot take over the port', async () => {
     const server = createServer((_, response) => response.end('{"usage":7}'));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -256,7 +256,7 @@ describe.skipIf(noBwrap !== null)('a process of the turn', () => {
     expect(said).toMatchObject({ stdout: '0\n98\n98\n98\n{"usage":7}', status: 0 });
   });
 
-  test('cannot write to the memory of another, nor anywhere else in /proc', async () => {
+  test('cannot write to another process’s memory or anywhere else in /proc', async () => {
     const attempt = (path: string) => `(exec 9<>${path}) 2>&1 | grep -o 'Read-only file system' || echo open`;
     const paths = ['/proc/$PPID/mem', '/proc/1/mem', '/proc/$$/task/$$/mem', '/proc/self/oom_score_adj'];
     const said = await run(`sh -c '${paths.map((path) => attempt(path).replaceAll("'", `'"'"'`)).join('; ')}; true'`);
@@ -297,7 +297,7 @@ function make(name: string, files: Record<string, string>): string {
 interface Run {
   readonly needs?: Needs;
   readonly binds?: readonly Bind[];
-  /** Between the look and the start. */
+  /** Runs between the check and the start. */
   readonly meanwhile?: () => void;
 }
 

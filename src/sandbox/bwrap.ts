@@ -12,13 +12,13 @@ import { View } from './view.ts';
 import { openWayOut } from './way-out.ts';
 
 export interface BwrapOptions {
-  /** The home of Substrat: of it a turn sees what is its agent's, and nothing else. */
+  /** Substrat's home. A turn only sees its own agent's part of it. */
   readonly home: string;
-  /** Where bwrap is looked for. */
+  /** Where bwrap is looked up. */
   readonly path: string;
 }
 
-/** What all turns have in common. */
+/** What all turns share. */
 interface Common {
   readonly home: string;
   readonly bwrap: string;
@@ -28,18 +28,18 @@ interface Common {
 
 const SECCOMP = 3;
 const INFORMATION = 4;
-/** One digit: the shell cannot close others. */
+/** A single digit, because the shell cannot close descriptors above 9. */
 const CHANNEL = 5;
-/** What the sandbox keeps of a turn in the agent's directory for as long as it lives; version 0.1.0 had sockets, too. */
+/** Files that the sandbox creates in the agent's directory while a turn runs; version 0.1.0 also had sockets. */
 const keptFile = /^(turn-[\w-]+\.json|p\w+\.sock)$/;
 
-/** Each turn in namespaces of its own, with a view of the machine that has only what it was given. */
+/** Runs each turn in its own namespaces, with only the files it was given. */
 export function createBwrap(options: BwrapOptions): Sandbox {
-  /** So that no file has the name of one that a dead daemon left. */
+  /** Makes file names distinct from those that a dead daemon left behind. */
   const born = Date.now().toString(36);
   let turns = 0;
   let prepared: Promise<Common> | null = null;
-  /** Tried again each time until bwrap works: it can be installed while the daemon runs. */
+  /** Retried until bwrap works, because it can be installed while the daemon runs. */
   const ready = (): Promise<Common> => {
     prepared ??= prepare(options).catch((error: unknown) => {
       prepared = null;
@@ -85,7 +85,7 @@ async function confine(
   command: Command,
   needs: Needs,
   enclosure: Enclosure,
-  /** Where bwrap says which namespaces it made. */
+  /** he file in which bwrap reports its namespaces. */
   informationFile: string,
 ): Promise<Confined> {
   const { workspace, home } = enclosure;
@@ -108,7 +108,7 @@ async function confine(
       ...namespaces,
       ...['--hostname', 'substrat', '--seccomp', String(SECCOMP), '--info-fd', String(INFORMATION)],
       ...inOrder([...common.system, ...view.mounts]),
-      // Or a process could write to the memory of others by /proc/PID/mem.
+      // Otherwise a process could write to the memory of others through /proc/PID/mem.
       ...['--remount-ro', '/proc', '--remount-ro', '/dev', '--remount-ro', '/'],
       ...['--chdir', command.cwd, '--', ...wayOut.wrap(program, CHANNEL)],
     ];
@@ -121,7 +121,7 @@ async function confine(
   }
 }
 
-/** Outer things first, or they would hide the inner ones. */
+/** Outer mounts first, otherwise they would hide the inner ones. */
 function inOrder(mounts: readonly Mount[]): string[] {
   return mounts.toSorted((a, b) => depthOf(a.target) - depthOf(b.target)).flatMap(({ options }) => options);
 }

@@ -7,15 +7,15 @@ export type Lookup = (host: string) => Promise<readonly { readonly address: stri
 export interface DialOptions {
   readonly allowed: AllowList;
   readonly lookup: Lookup;
-  /** Called with every socket before it connects. */
+  /** alled with every socket before it connects. */
   readonly keep: (socket: Socket) => void;
 }
 
 const CONNECT_MS = 15_000;
 
 /**
- * Connects to a host of the allow-list. The name is resolved once, and the connection goes to the address that was
- * checked, so that a name server cannot answer the check and the connection differently.
+ * onnects to an allowed host. Resolves the name once and connects to the address that was checked, so that a DNS
+ * server cannot return different addresses for the check and the connection.
  */
 export async function dial({ allowed, lookup, keep }: DialOptions, host: string, port: number): Promise<Socket> {
   if (!allowed.allowsName(host, port)) {

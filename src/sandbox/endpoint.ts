@@ -6,11 +6,14 @@ export interface EndpointTarget {
   readonly headers: Endpoint['headers'];
 }
 
-/** A host that answers TRACE or TRACK returns the request with its key; CONNECT would open a tunnel with it. */
+/** A host that supports TRACE or TRACK would echo the request with its key; CONNECT would open a tunnel with it. */
 const methodsWithoutKey = ['TRACE', 'TRACK', 'CONNECT'];
 const MAX_DECODINGS = 4;
 
-/** The path that the program was given begins with the endpoint's number. The key goes to the endpoint's path and below. */
+/**
+ * he path that the program was given starts with the endpoint's number. The key is only sent to the endpoint's path
+ * and below.
+ */
 export function findEndpoint(method: string, path: string, endpoints: readonly Endpoint[]): EndpointTarget {
   if (methodsWithoutKey.includes(method)) throw new Refusal(405, `${method} is not allowed to an endpoint.`);
   const [, number = '', rest = ''] = /^\/(\d{1,3})(\/.*|\?.*|)$/.exec(path) ?? [];
@@ -35,7 +38,10 @@ function isBelow(base: URL, url: URL): boolean {
   return url.origin === base.origin && isWithin && !stepsUp(url.pathname.slice(prefix.length));
 }
 
-/** `URL` resolves `..` and `%2e%2e`. Some servers also decode `%2f` first, several times, or ignore a `;` and what follows. */
+/**
+ * `URL` resolves `..` and `%2e%2e`. Some servers also decode `%2f` first, even repeatedly, or ignore `;` and what
+ * follows.
+ */
 function stepsUp(path: string): boolean {
   let text = path;
   for (let n = 0; n < MAX_DECODINGS; n += 1) {

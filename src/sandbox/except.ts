@@ -1,7 +1,10 @@
 import { noSandbox } from './none.ts';
 import type { Sandbox } from './sandbox.ts';
 
-/** Where the sandbox cannot be made, one program that is our own runs without it, so that the demo can be seen. No other does. */
+/**
+ * If the sandbox is unavailable, one program of our own runs without it, so that the demo works. No other program
+ * does.
+ */
 export function exceptFor(program: string, sandbox: Sandbox): Sandbox {
   return {
     ...sandbox,

@@ -7,13 +7,13 @@ import { Refusal, refuse } from './refusal.ts';
 
 export interface Target {
   readonly url: URL;
-  /** Set here, whatever the program sends. */
+  /** Override whatever the program sends. */
   readonly headers: Endpoint['headers'];
-  /** The connection to use, and no other. Null: the address is trusted. */
+  /** he only connection to use. Null: the address is trusted. */
   readonly socket: Socket | null;
 }
 
-/** A model may be silent for a long time before it answers. */
+/** A model may be silent for a long time before it responds. */
 export const IDLE_MS = 15 * 60_000;
 
 const hopByHop = [
@@ -29,8 +29,8 @@ const hopByHop = [
 ];
 
 /**
- * Passes one request on and its response back. It throws before anything is sent; afterwards every failure ends this
- * one response, because whatever is thrown in a handler of an event would end the daemon.
+ * Forwards one request and its response. Throws only before anything is sent; later failures end this response,
+ * because an exception in an event handler would end the daemon.
  */
 export function forward(request: IncomingMessage, response: ServerResponse, { url, headers, socket }: Target): void {
   const host = normalName(url.hostname);
@@ -42,7 +42,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, { ur
     path: `${url.pathname}${url.search}`,
     headers: { ...endToEnd(request.headers, headers), ...framing(request), host: url.host, ...headers },
     timeout: IDLE_MS,
-    // With `agent: false` Node would ignore createConnection, resolve the name again and open a connection of its own.
+    // With `agent: false`, Node would ignore createConnection, resolve the name again and open its own connection.
     ...(socket ? { createConnection: () => socket } : { agent: false }),
   });
   const fail = (error: unknown): void => refuse(response, error);
@@ -58,7 +58,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, { ur
   });
   upstream.on('timeout', () => upstream.destroy(new Refusal(504, `${host} was silent for too long.`)));
   upstream.on('error', fail);
-  // Also reached without an error, for example when the host changes the protocol unasked.
+  // Also emitted without an error, for example when the host switches the protocol unasked.
   upstream.on('close', () => response.headersSent || fail(new Refusal(502, `${host} closed the connection.`)));
   socket?.on('close', () => upstream.destroy());
   response.on('error', () => upstream.destroy());
@@ -67,7 +67,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, { ur
   request.pipe(upstream);
 }
 
-/** Node writes statuses from 100 on, and those below 200 are not the final response. */
+/** Node accepts statuses from 100, but those below 200 are not final responses. */
 function statusOf({ statusCode = 0 }: IncomingMessage): number {
   if (statusCode >= 200 && statusCode <= 999) return statusCode;
   throw new Refusal(
@@ -76,7 +76,7 @@ function statusOf({ statusCode = 0 }: IncomingMessage): number {
   );
 }
 
-/** Node sends the body of GET, HEAD, DELETE and OPTIONS bare unless it is told how the body is framed. */
+/** Without explicit framing, Node sends the body of GET, HEAD, DELETE and OPTIONS unframed. */
 function framing({ headers }: IncomingMessage): IncomingHttpHeaders {
   const encoding = headers['transfer-encoding'];
   if (encoding === undefined) return {};
@@ -84,7 +84,7 @@ function framing({ headers }: IncomingMessage): IncomingHttpHeaders {
   return { 'transfer-encoding': 'chunked' };
 }
 
-/** Without what belongs to this one connection, and without what is set here. */
+/** Removes hop-by-hop headers and those that are set here. */
 function endToEnd(headers: IncomingHttpHeaders, set: Endpoint['headers']): IncomingHttpHeaders {
   const named = `${headers.connection ?? ''}`.toLowerCase().split(/\s*,\s*/);
   const dropped = new Set([...hopByHop, ...named, ...Object.keys(set).map((name) => name.toLowerCase())]);

@@ -10,7 +10,7 @@ describe('createAllowList()', () => {
     '[::1]:80',
   ]);
 
-  test('allows a name at the ports of the web, or at the one that is listed', () => {
+  test('allows a name on the web ports, or on the listed port', () => {
     for (const port of [443, 80]) expect(list.allowsName('api.example.com', port)).toBe(true);
     expect(list.allowsName('API.example.com.', 443)).toBe(true);
     expect(list.allowsName('api.example.com', 22)).toBe(false);
@@ -18,7 +18,7 @@ describe('createAllowList()', () => {
     expect(list.allowsName('db.example.com', 443)).toBe(false);
   });
 
-  test('takes a star for what is below a name, and for nothing else', () => {
+  test('a star matches only names below a domain', () => {
     expect(list.allowsName('a.example.org', 443)).toBe(true);
     expect(list.allowsName('a.b.example.org', 443)).toBe(true);
     for (const host of ['example.org', 'badexample.org', 'example.org.evil.net', 'a.example.com', 'xapi.example.com']) {
@@ -26,7 +26,7 @@ describe('createAllowList()', () => {
     }
   });
 
-  test('allows a private address only where it is listed itself', () => {
+  test('allows a private address only if it is listed itself', () => {
     expect(list.allowsAddress('10.0.0.5', 8080)).toBe(true);
     expect(list.allowsAddress('10.0.0.5', 443)).toBe(false);
     expect(list.allowsAddress('10.0.0.6', 8080)).toBe(false);
@@ -38,14 +38,14 @@ describe('createAllowList()', () => {
     expect(createAllowList(['localhost:7331']).allowsAddress('127.0.0.1', 443)).toBe(false);
   });
 
-  test('takes a star for names only: an address is covered by itself or by `*`', () => {
+  test('a star matches only names; an address needs its own entry or `*`', () => {
     const odd = createAllowList(['*.0.0.1', '*.0.5:8080', '*.1']);
     for (const address of ['127.0.0.1', '1.0.0.1', '10.0.0.1']) expect(odd.allowsName(address, 443)).toBe(false);
     expect(odd.allowsName('10.0.0.5', 8080)).toBe(false);
     expect(createAllowList(['*']).allowsName('1.0.0.1', 443)).toBe(true);
   });
 
-  test('allows an address of this machine only if it is listed itself, as it is at that moment', () => {
+  test('allows an address of this machine only if it is listed itself, checked at request time', () => {
     const own = ['8.8.4.4'];
     const rules = ['*', '*.example.org', 'me.example.com', '8.8.4.5:22', '2606:4700::1'];
     const { allowsAddress } = createAllowList(rules, () => own);
@@ -81,16 +81,19 @@ describe('createAllowList()', () => {
     'fec0::1',
     'ff02::1',
     'no address',
-  ])('%s is nowhere on the net', (address) => {
+  ])('%s is not a public address', (address) => {
     expect(createAllowList(['*']).allowsAddress(address, 443)).toBe(false);
   });
 
-  test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '2606:4700::1111', '2a00:1450::1'])('%s is', (address) => {
-    expect(list.allowsAddress(address, 443)).toBe(true);
-  });
+  test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '2606:4700::1111', '2a00:1450::1'])(
+    '%s is a public address',
+    (address) => {
+      expect(list.allowsAddress(address, 443)).toBe(true);
+    },
+  );
 });
 
-test('normalName() knows an address by all its spellings', () => {
+test('normalName() recognizes an address in all its spellings', () => {
   expect(normalName('[2001:DB8:0::1]')).toBe('2001:db8::1');
   expect(normalName('Host.')).toBe('host');
 });

@@ -3,12 +3,12 @@ import { networkInterfaces } from 'node:os';
 
 const WEB_PORTS = [80, 443];
 
-/** What may be reached: names with or without `*.` before them, addresses, each perhaps with a port. */
+/** Allowed destinations: names, `*.` names and addresses, each with an optional port. */
 export interface AllowList {
   allowsName(host: string, port: number): boolean;
   /**
-   * Private addresses and those of this machine only if they are listed themselves: whoever answers for a name could
-   * point it at them.
+   * Allows private addresses and those of this machine only if they are listed themselves, because anybody who
+   * controls a name could point it at them.
    */
   allowsAddress(address: string, port: number): boolean;
 }
@@ -29,7 +29,7 @@ export function createAllowList(
   };
 }
 
-/** Lower case, without the brackets of an address or the dot of the root. */
+/** Lower case, without the brackets of an address or the trailing dot. */
 export function normalName(host: string): string {
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
   const name = bare.toLowerCase().replace(/\.$/, '');
@@ -47,7 +47,7 @@ function covers(pattern: string, host: string): boolean {
   return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) && isIP(host) === 0 : host === pattern;
 }
 
-/** Asked for at every request: addresses come and go. */
+/** Read for every request, because addresses change. */
 function addressesOfThisMachine(): string[] {
   return Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
 }
@@ -71,7 +71,7 @@ const elsewhere = blockList([
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
-  // The ranges of 2000::/3 that stand for something else, IPv4 addresses among it.
+  // he ranges in 2000::/3 with another meaning, such as embedded IPv4 addresses.
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],

@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What bwrap writes about a sandbox before anything runs in it. */
+/** What bwrap reports about a sandbox before anything runs in it. */
 interface Information {
   readonly 'child-pid': number;
   readonly 'pid-namespace': number;
@@ -10,8 +10,8 @@ interface Information {
 const PATIENCE_MS = 5_000;
 
 /**
- * Ends a sandbox and waits until nothing lives in it. Its first process is a zombie or gone only when all others of its
- * PID namespace are dead, whatever they did to hide. Bounded: an uninterruptible wait must not hold us.
+ * Kills a sandbox and waits until no process lives in it. Its first process becomes a zombie or disappears only after
+ * all others in its PID namespace are dead. The wait is bounded, because a process can be in uninterruptible sleep.
  */
 export async function endNamespace(informationFile: string): Promise<void> {
   const information = read(informationFile);
@@ -23,7 +23,7 @@ export async function endNamespace(informationFile: string): Promise<void> {
   }
 }
 
-/** The process of that number is ours as long as it is in that namespace. */
+/** he pid belongs to our process as long as it is in that namespace. */
 function isAlive({ 'child-pid': pid, 'pid-namespace': namespace }: Information): boolean {
   try {
     if (readlinkSync(`/proc/${pid}/ns/pid`) !== `pid:[${namespace}]`) return false;
@@ -38,11 +38,11 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It has already exited.
   }
 }
 
-/** Null when bwrap did not come so far; its processes are in the group of its own then. */
+/** Returns null if bwrap did not get that far; its processes are then in its process group. */
 function read(file: string): Information | null {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));

@@ -1,6 +1,6 @@
 import type { Sandbox } from './sandbox.ts';
 
-/** No confinement: programs run as the daemon's user. A choice for the whole daemon, shown wherever state is shown. */
+/** No confinement: programs run as the daemon's user. Set for the whole daemon and shown in every status output. */
 export const noSandbox: Sandbox = {
   mode: 'none',
   problem: async () => null,

@@ -6,7 +6,7 @@ const INSTALL = 'Install bubblewrap (Debian, Ubuntu: apt install bubblewrap; Fed
 const OR_NONE = 'To run agents with all your rights instead, set mode = "none" in [sandbox].';
 const PATIENCE_MS = 10_000;
 
-/** Its own of everything, no capability in any of it, and an end with the daemon. */
+/** Separate namespaces, no capabilities, and killed together with the daemon. */
 export const namespaces = [
   '--unshare-all',
   '--unshare-user',
@@ -16,13 +16,13 @@ export const namespaces = [
   'ALL',
 ];
 
-/** Null when there is none on the PATH. */
+/** Returns null if it is not on the PATH. */
 export function findBwrap(path: string): string | null {
   const candidates = path.split(':').filter(isAbsolute);
   return candidates.map((directory) => join(directory, 'bwrap')).find(isExecutable) ?? null;
 }
 
-/** Tries what a turn needs of bwrap. Answers what is wrong and what to do about it, null when nothing is. */
+/** ests what a turn needs from bwrap. Returns what is wrong and how to fix it, or null. */
 export async function probeBwrap(path: string): Promise<string | null> {
   if (process.platform !== 'linux') return `The sandbox is bwrap, which needs Linux. ${OR_NONE}`;
   const bwrap = findBwrap(path);
@@ -33,7 +33,7 @@ export async function probeBwrap(path: string): Promise<string | null> {
   return failure === null ? null : explain(failure);
 }
 
-/** What bwrap says, made into what to do. */
+/** urns bwrap's error into advice. */
 function explain(said: string): string {
   if (said.includes('Unknown option')) {
     return `This bwrap is too old (${said}): it must know --size and --bind-fd. Install version 0.10, or your distribution's newest. ${OR_NONE}`;
@@ -47,7 +47,7 @@ function explain(said: string): string {
   return `bwrap cannot make a sandbox, so no agent can start: ${said}. ${mend} ${OR_NONE}`;
 }
 
-/** What went wrong, in its own words; null when it ended well. */
+/** Returns the program's error output, or null if it succeeded. */
 function run(file: string, args: readonly string[], path: string): Promise<string | null> {
   const root = openSync('/', 'r');
   const child = spawn(file, args, {

@@ -3,38 +3,39 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { depthOf, isInside } from './paths.ts';
 
-/** What makes a program visible where it is installed. */
+/** he paths that make an installed program usable. */
 export interface Installation {
   readonly file: string;
-  /** What the file is when all links are followed. */
+  /** he file with all symlinks resolved. */
   readonly real: string;
-  /** Read-only: its package, its prefix, its directory, or only itself. */
+  /** Mounted read-only: its package, its prefix, its directory, or only the file. */
   readonly shown: readonly string[];
 }
 
 interface Surroundings {
   readonly cwd: string;
   readonly path: string;
-  /** Of Substrat; nothing that contains it is shown. */
+  /** Substrat's home; nothing that contains it is shown. */
   readonly home: string;
 }
 
 /**
- * An agent's own program and what is around it. Agents may be able to write it, so neither a link in its place nor its first
- * line decides what else is seen: it is run by what is seen anyway. Null when there is no such file.
+ * An agent's own program and its surroundings. Agents may be able to write it, so neither a symlink in its place nor
+ * its shebang may expose anything else: its interpreter must be visible anyway. Returns null if the file does not
+ * exist.
  */
 export function findOwnProgram(program: string, where: Surroundings): Installation | null {
   const file = locate(program, where);
   return file === null ? null : { file, real: file, shown: [rootOf(file, where.home)] };
 }
 
-/** Finds a program that a person named, as the shell does, and what interprets it. Empty when there is no such file. */
+/** Finds a program that a person named, as the shell does, and its interpreter. Empty if the file does not exist. */
 export function findInstallations(program: string, where: Surroundings): Installation[] {
   const file = locate(program, where);
   if (file === null) return [];
   const real = realpathSync(file);
   const shown = [rootOf(real, where.home)];
-  // An environment of Python's is known by the place of the link.
+  // A Python virtual environment is identified by the location of the symlink.
   if (real !== file && existsSync(join(dirname(file), '../pyvenv.cfg'))) shown.push(rootOf(file, where.home));
   const interpreter = interpreterOf(real);
   return [{ file, real, shown }, ...(interpreter === null ? [] : findInstallations(interpreter, where))];
@@ -47,7 +48,7 @@ function locate(program: string, { cwd, path }: Surroundings): string | null {
   return found === undefined ? null : join(found, program);
 }
 
-/** The widest that the program may need of what is around it, and that shows nothing it should not. */
+/** he widest directory around the program that exposes nothing it should not. */
 function rootOf(file: string, home: string): string {
   const directory = dirname(file);
   const prefix = basename(directory) === 'bin' && existsSync(join(directory, '../lib')) ? dirname(directory) : null;
@@ -55,7 +56,7 @@ function rootOf(file: string, home: string): string {
   return candidates.find((candidate) => candidate !== null && !isTooWide(candidate, home)) ?? file;
 }
 
-/** Packages next to each other need each other. */
+/** Packages in the same directory depend on each other. */
 function modulesOf(file: string): string | null {
   const [before, ...after] = file.split('/node_modules/');
   return after.length > 0 ? `${before}/node_modules` : null;
@@ -77,7 +78,7 @@ function isTooWide(directory: string, home: string): boolean {
   );
 }
 
-/** Of a script, from its first line. */
+/** he interpreter of a script, from its shebang. */
 function interpreterOf(file: string): string | null {
   const head = Buffer.alloc(256);
   const descriptor = openSync(file, 'r');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-/** What the host sends for the request that is under way, and whether it then cuts the connection. */
+/** What the host sends for the current request, and whether it then resets the connection. */
 let hostile: { readonly bytes: Buffer; readonly reset: boolean } | null = null;
 const host = createServer((socket) => {
   socket.on('error', () => {});
@@ -30,7 +30,7 @@ afterAll(async () => {
   await stop();
 });
 
-/** A process of its own, as the daemon is: an exception that nothing catches ends it. */
+/** A separate process, like the daemon: an uncaught exception ends it. */
 async function start(): Promise<void> {
   if (proxy && proxy.exitCode === null && proxy.signalCode === null) return;
   const endpoints = [{ variable: 'BASE', url: `http://127.0.0.1:${port}/v1`, headers: { authorization: 'KEY' } }];
@@ -49,7 +49,7 @@ async function start(): Promise<void> {
   door = Number(said);
 }
 
-/** Everything that the proxy sends for these bytes, up to the end of the connection. */
+/** Everything the proxy sends in response to these bytes, until the connection ends. */
 function send(bytes: Buffer | string, patience = 10_000): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ port: door, host: '127.0.0.1', allowHalfOpen: true });
@@ -59,13 +59,13 @@ function send(bytes: Buffer | string, patience = 10_000): Promise<string> {
     });
     socket.on('error', () => {}).on('close', () => resolve(answer));
     socket.on('end', () => socket.destroy());
-    // The proxy rightly waits for the rest of half a request.
+    // he proxy correctly waits for the rest of an incomplete request.
     socket.setTimeout(patience, () => socket.destroy());
     socket.write(bytes);
   });
 }
 
-/** The proxy lives and serves the next request. */
+/** hecks that the proxy is alive and serves the next request. */
 async function stillServes(): Promise<void> {
   hostile = null;
   const answer = await send(`GET http://127.0.0.1:${port}/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
@@ -82,7 +82,7 @@ async function stop(): Promise<void> {
 const noise = fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes));
 const pick = (...texts: string[]) => fc.constantFrom(...texts).map((text) => Buffer.from(text, 'latin1'));
 const lines = (part: fc.Arbitrary<Buffer>) => fc.array(part, { maxLength: 5 }).map((parts) => Buffer.concat(parts));
-/** Mostly what a parser accepts, because what it refuses never reaches the handlers. */
+/** Mostly valid input, because what the parser refuses never reaches the handlers. */
 const sometimes = (part: fc.Arbitrary<Buffer>) =>
   fc.oneof({ weight: 15, arbitrary: part }, { weight: 1, arbitrary: noise });
 const concat = (...parts: fc.Arbitrary<Buffer>[]) => fc.tuple(...parts.map(sometimes)).map((all) => Buffer.concat(all));
@@ -115,7 +115,7 @@ const body = pick(
 );
 
 describe('the proxy', () => {
-  test('survives whatever a program sends, and serves the next one', { timeout: 120_000 }, async () => {
+  test('survives any bytes from a program and serves the next one', { timeout: 120_000 }, async () => {
     const method = pick(
       'GET',
       'POST',
@@ -156,7 +156,7 @@ describe('the proxy', () => {
     );
   });
 
-  test('survives whatever a host answers, and serves the next one', { timeout: 120_000 }, async () => {
+  test('survives any response of a host and serves the next one', { timeout: 120_000 }, async () => {
     const status = fc.oneof(pick('000', '099', '100', '101', '199', '200', '204', '304', '600', '999'), noise);
     const version = pick('HTTP/1.1 ', 'HTTP/1.0 ', 'HTTP/0.9 ', 'HTTP/1.1\t');
     const response = concat(

@@ -9,7 +9,7 @@ import { noBwrap } from '../../test/helpers/bwrap.ts';
 import { createProxy, type ProxyOptions, type RunProxy } from './proxy.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** Where the proxy listens. */
+/** he port of the proxy. */
 let door: number;
 let ends: (() => unknown)[];
 
@@ -21,13 +21,13 @@ afterEach(async () => {
 });
 
 describe('CONNECT', () => {
-  test('reaches a host that is listed with its port', async () => {
+  test('reaches a listed host and port', async () => {
     const port = await listen(createTcpServer((socket) => socket.end('hello from outside')));
     await open({ hosts: [`127.0.0.1:${port}`] });
     expect(await tunnel(`127.0.0.1:${port}`)).toBe('HTTP/1.1 200 Connection established\r\n\r\nhello from outside');
   });
 
-  test('passes on what was sent along with it', async () => {
+  test('forwards data that was sent with the request', async () => {
     const port = await listen(createTcpServer((socket) => socket.pipe(socket)));
     await open({ hosts: [`localhost:${port}`] });
     const socket = connect(door, '127.0.0.1');
@@ -46,7 +46,7 @@ describe('CONNECT', () => {
     expect(await tunnel(target)).toMatch(answer);
   });
 
-  test('refuses a name that is listed and leads to a private address', async () => {
+  test('refuses a listed name that resolves to a private address', async () => {
     const port = await listen(createTcpServer((socket) => socket.end('secret')));
     await open({ hosts: [`*:${port}`] });
     const answer = await tunnel(`localhost:${port}`);
@@ -54,7 +54,7 @@ describe('CONNECT', () => {
     expect(answer).not.toContain('secret');
   });
 
-  test('says that a host does not answer', async () => {
+  test('reports that a host does not respond', async () => {
     const server = createTcpServer();
     const port = await listen(server);
     server.close();
@@ -64,7 +64,7 @@ describe('CONNECT', () => {
 });
 
 describe('plain HTTP', () => {
-  test('goes to listed hosts, without what belongs to the connection', async () => {
+  test('reaches listed hosts, without hop-by-hop headers', async () => {
     const seen: IncomingMessage[] = [];
     const port = await listen(
       createServer(async (incoming, response) => {
@@ -92,7 +92,7 @@ describe('plain HTTP', () => {
 });
 
 describe('a request of plain HTTP', () => {
-  test('opens one connection for each request', async () => {
+  test('opens one connection per request', async () => {
     let connections = 0;
     const server = createServer((_, response) => response.end('ok')).on('connection', () => {
       connections += 1;
@@ -105,7 +105,7 @@ describe('a request of plain HTTP', () => {
     expect(connections).toBe(3);
   });
 
-  test('goes to the address that was checked when the name server then gives another', async () => {
+  test('uses the checked address even if the DNS server returns another one later', async () => {
     const port = await listen(createServer((_, response) => response.end('secret of this machine')));
     await listen(
       createServer((_, response) => response.end('checked')),
@@ -115,13 +115,13 @@ describe('a request of plain HTTP', () => {
     const answers = ['127.0.0.2', '127.0.0.1'];
     const lookup = async () => [{ address: answers.shift() ?? '127.0.0.1' }];
     await open({ hosts: [`*:${port}`, `127.0.0.2:${port}`], lookup });
-    // The resolver of the machine, which a second connection would ask, leads to the secret as well.
+    // he machine's resolver, which a second connection would use, also returns the secret's address.
     expect(await ask({ path: `http://localhost:${port}/` })).toEqual({ status: 200, body: 'checked' });
     expect(answers).toEqual(['127.0.0.1']);
     expect(await ask({ path: `http://localhost:${port}/` })).toMatchObject({ status: 403 });
   });
 
-  test.each(['GET', 'DELETE', 'OPTIONS', 'POST'])('keeps the body of %s in its frame', async (method) => {
+  test.each(['GET', 'DELETE', 'OPTIONS', 'POST'])('keeps the framing of the body of %s', async (method) => {
     const smuggled = 'GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n';
     const seen: string[] = [];
     const server = createServer(async (incoming, response) => {
@@ -138,7 +138,7 @@ describe('a request of plain HTTP', () => {
     expect(seen).toEqual([`/ ${smuggled}`, `/ ${smuggled}`]);
   });
 
-  test('refuses a request whose encoding it cannot keep', async () => {
+  test('refuses a transfer encoding that it cannot keep', async () => {
     const port = await listen(createServer((_, response) => response.end('ok')));
     await open({ hosts: [`127.0.0.1:${port}`] });
     const headers = { 'transfer-encoding': 'gzip, chunked' };
@@ -149,8 +149,8 @@ describe('a request of plain HTTP', () => {
 });
 
 describe.skipIf(noBwrap !== null)('a public address of this machine', () => {
-  /** In a network namespace whose loopback device has that address, too, with a service on every address. */
-  test('is refused under `*` and reached when it is listed', () => {
+  /** Runs in a network namespace whose loopback also has that address, with a service on every address. */
+  test('is refused under `*` and reached if listed', () => {
     const add = `perl -MSocket -e 'socket my $s, AF_INET, SOCK_DGRAM, 0; my $a = pack_sockaddr_in(0, inet_aton("8.8.4.4")); ioctl $s, 0x8916, pack("a16a24", "lo:1", $a) or die $!'`;
     const script = `
       import { createServer, request } from 'node:http';
@@ -191,7 +191,7 @@ describe.skipIf(noBwrap !== null)('a public address of this machine', () => {
 });
 
 describe('a response', () => {
-  test.each(['000', '099', '101', '199'])('with the status %s is a 502 for the one who asked', async (status) => {
+  test.each(['000', '099', '101', '199'])('with the status %s becomes a 502', async (status) => {
     const port = await listen(
       createTcpServer((socket) => {
         socket.on('error', () => {});
@@ -206,7 +206,7 @@ describe('a response', () => {
     }
   });
 
-  test('of another request is not touched by a broken one', async () => {
+  test('is not affected when another one breaks', async () => {
     const broken = await listen(createTcpServer((socket) => socket.end('HTTP/1.1 000 Odd\r\n\r\n')));
     const slow = createServer(async (incoming, response) => {
       response.write('first ');
@@ -224,7 +224,7 @@ describe('a response', () => {
 });
 
 describe('an endpoint', () => {
-  test('gets its key here, whatever the program sends', async () => {
+  test('gets its key from the proxy, whatever the program sends', async () => {
     const seen: IncomingMessage[] = [];
     const port = await listen(
       createServer((incoming, response) => {
@@ -284,7 +284,7 @@ describe('an endpoint', () => {
     expect(seen).toEqual([]);
   });
 
-  /** A service that notes the requests that reach it, with the key that they have. */
+  /** A service that records the requests it receives, with their keys. */
   async function endpoint(): Promise<{ url: string; seen: string[] }> {
     const seen: string[] = [];
     const server = createServer((incoming, response) => {
@@ -296,14 +296,14 @@ describe('an endpoint', () => {
 });
 
 describe('the proxy', () => {
-  test('ends the socket that it serves', async () => {
+  test('closes the socket that it serves', async () => {
     const proxy = await open({ hosts: ['x'] });
     expect(await ask({ path: '/' })).toMatchObject({ status: 404 });
     await proxy.close();
     await expect(ask({ path: '/' })).rejects.toThrow('ECONNREFUSED');
   });
 
-  test('ends a socket that comes after its end', async () => {
+  test('closes a socket that arrives after it was closed', async () => {
     const proxy = createProxy({ hosts: [], endpoints: [] });
     await proxy.close();
     const listening = createTcpServer();
@@ -312,7 +312,7 @@ describe('the proxy', () => {
     await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
   });
 
-  test('cuts what is open when the turn ends', async () => {
+  test('closes open connections when the turn ends', async () => {
     const port = await listen(createTcpServer(() => undefined));
     const proxy = await open({ hosts: [`127.0.0.1:${port}`] });
     const socket = connect(door, '127.0.0.1');
@@ -323,7 +323,7 @@ describe('the proxy', () => {
     await closed;
   });
 
-  test('does not read headers without end', async () => {
+  test('does not read endless headers', async () => {
     await open({ hosts: ['x'] });
     const socket = connect(door, '127.0.0.1');
     socket.write(`GET http://x/ HTTP/1.1\r\nx: ${'a'.repeat(64 * 1024)}\r\n\r\n`);

@@ -16,9 +16,9 @@ export interface ProxyOptions {
 }
 
 export interface RunProxy {
-  /** Takes over a listening socket. */
+  /** akes over a listening socket. */
   serve(listening: Server): void;
-  /** Ends every connection, and the listening socket. */
+  /** loses every connection and the listening socket. */
   close(): Promise<void>;
 }
 
@@ -28,8 +28,8 @@ const HEADERS_MS = 10_000;
 const lookupAll: Lookup = (host) => lookupAddress(host, { all: true });
 
 /**
- * One run's way out: CONNECT and plain HTTP to the hosts that are allowed, and `/0/…`, `/1/…` to the endpoints, whose
- * keys are added here.
+ * he outgoing proxy of one run: CONNECT and plain HTTP to the allowed hosts, and `/0/…`, `/1/…` to the endpoints,
+ * whose keys are added here.
  */
 export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptions): RunProxy {
   const sockets = new Set<Duplex>();
@@ -51,14 +51,14 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptio
   };
 
   const targetOf = async ({ url: asked = '', method = '' }: IncomingMessage): Promise<Target> => {
-    // The person named an endpoint's address with its key, so it is not looked up in the list.
+    // he person configured the endpoint's address with its key, so it is not checked against the list.
     if (asked.startsWith('/')) return { ...findEndpoint(method, asked, endpoints), socket: null };
     const url = toUrl(asked);
     if (url.protocol !== 'http:') throw new Refusal(400, 'Use CONNECT for HTTPS.');
     return { url, headers: {}, socket: await dial(dialing, normalName(url.hostname), Number(url.port || 80)) };
   };
 
-  /** Requests that wait for their response. One connection can send many, so their number is bounded as well. */
+  /** Requests without a response yet. Bounded, because one connection can send many. */
   let open = 0;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     open += 1;
@@ -79,7 +79,7 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptio
   function keep(socket: Duplex): void {
     sockets.add(socket);
     (socket as Socket).setTimeout?.(IDLE_MS, () => socket.destroy());
-    // A broken connection concerns its program only.
+    // A broken connection only affects its own program.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => sockets.delete(socket));
   }
@@ -94,7 +94,7 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptio
   server.on('request', (request, response) => {
     answer(request, response).catch((error: unknown) => refuse(response, error));
   });
-  // A connection that cannot be accepted, for example for want of descriptors, is lost; the server goes on.
+  // A connection that cannot be accepted, for example for lack of descriptors, is dropped; the server continues.
   server.on('error', () => {});
   let closed = false;
   return {

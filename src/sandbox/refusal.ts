@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** Sent to the program that asked. Agents may know what they are not allowed to do. */
+/** Sent to the program. Agents may know what they are not allowed to do. */
 export class Refusal extends Error {
   readonly status: number;
 

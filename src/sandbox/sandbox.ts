@@ -1,32 +1,32 @@
 import type { Bind, Command, Needs } from '../core/command.ts';
 
-/** One turn's place: what its program may see and reach, whatever its provider needs besides. */
+/** What the program of one turn may see and reach, apart from what its provider needs. */
 export interface Enclosure {
-  /** Read-write, as the home is. */
+  /** Read-write, like the home. */
   readonly workspace: string;
-  /** The agent's own, with its sessions; `HOME` inside. */
+  /** he agent's home with its sessions; `HOME` inside the sandbox. */
   readonly home: string;
-  /** The agent's, outside: what the sandbox itself keeps there while the turn lives is not seen inside. */
+  /** he agent's directory. The sandbox's own files in it are not visible inside. */
   readonly directory: string;
-  /** The run's socket, what speaks to it, and the workspace's links. No source has a symbolic link on its way. */
+  /** he run's socket, its client, and the workspace's links. No source path contains a symlink. */
   readonly binds: readonly Bind[];
   /** Hosts that may be reached. */
   readonly hosts: readonly string[];
 }
 
-/** What stands between a program and the machine. */
+/** onfines programs. */
 export interface Sandbox {
   readonly mode: 'bwrap' | 'none';
-  /** Why nothing can be started, in sentences that say what to do; null when all is well. */
+  /** Why nothing can be started and how to fix it; null if it works. */
   problem(): Promise<string | null>;
-  /** The command as it has to be started. What it holds for the turn is given back by `release`. */
+  /** Returns the command to start. `release` frees what it holds for the turn. */
   confine(command: Command, needs: Needs, enclosure: Enclosure): Promise<Confined>;
-  /** Ends and removes what a dead daemon left of an agent's turn in its directory. */
+  /** Kills and removes what a dead daemon left of an agent's turn in its directory. */
   tidy(directory: string): Promise<void>;
 }
 
 export interface Confined {
   readonly command: Command;
-  /** Resolves when nothing of the turn lives any more. */
+  /** Resolves when no process of the turn is alive. */
   release(): Promise<void>;
 }

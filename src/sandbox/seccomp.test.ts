@@ -20,10 +20,10 @@ const KILL = 0x80000000;
 const ERRNO = 0x00050000;
 const column = process.arch === 'x64' ? 0 : 1;
 
-/** By name: the numbers on x86_64 and aarch64, arguments, and the error. */
+/** Name, numbers on x86_64 and aarch64, arguments, and the error. */
 type Refused = [string, number | null, number | null, string, number];
 
-/** With arguments for which the kernel itself has another error, so that the filter is what refuses. */
+/** he arguments would cause another error in the kernel, so a match shows that the filter refused. */
 const refused: Refused[] = [
   ['mount', 165, 40, '0, 0, 0, 0, 0', EPERM],
   ['umount2', 166, 39, '0, 0', EPERM],
@@ -74,8 +74,8 @@ const refused: Refused[] = [
 ];
 
 /**
- * Whoever has no capability gets EPERM for these from the kernel, whatever the arguments are, or they do not exist on this
- * machine. So the kernel cannot show that the filter refuses them; only the filter itself can.
+ * Without capabilities, the kernel returns EPERM for these anyway, or they do not exist on this machine. So only the
+ * filter's own instructions can show that it refuses them.
  */
 const refusedByTheKernelToo: Refused[] = [
   ['swapoff', 168, 225, '0', EPERM],
@@ -111,7 +111,7 @@ describe.skipIf(noBwrap !== null)('under the filter', () => {
     expect(perl('syscall(0x40000000 + 165, 0, 0, 0, 0, 0); print $! + 0')).toBe('1');
   });
 
-  test('processes, files, sockets and threads are as ever', () => {
+  test('processes, files, sockets and threads work as usual', () => {
     expect(perl('print `echo $$` > 0 ? "child" : "none"')).toBe('child');
     expect(perl('use Socket; print socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) ? "pair" : $!')).toBe('pair');
     const script = `
@@ -125,10 +125,13 @@ describe.skipIf(noBwrap !== null)('under the filter', () => {
 });
 
 describe('seccompFilter()', () => {
-  test.each([...refused, ...refusedByTheKernelToo])('refuses %s on both machines', (_, x64, arm64, args, errno) => {
-    if (x64 !== null) expect(verdict('x64', AUDIT.x64, x64, args)).toBe(ERRNO + errno);
-    if (arm64 !== null) expect(verdict('arm64', AUDIT.arm64, arm64, args)).toBe(ERRNO + errno);
-  });
+  test.each([...refused, ...refusedByTheKernelToo])(
+    'refuses %s on both architectures',
+    (_, x64, arm64, args, errno) => {
+      if (x64 !== null) expect(verdict('x64', AUDIT.x64, x64, args)).toBe(ERRNO + errno);
+      if (arm64 !== null) expect(verdict('arm64', AUDIT.arm64, arm64, args)).toBe(ERRNO + errno);
+    },
+  );
 
   test.each([
     ['read', 0, 63, '0, 0, 0'],
@@ -138,17 +141,17 @@ describe('seccompFilter()', () => {
     ['ioctl TCGETS', 16, 29, '0, 0x5401, 0'],
     ['a local socket', 41, 198, '1, 1, 0'],
     ['inotify_init1', 294, 26, '0'],
-  ])('allows %s on both machines', (_, x64, arm64, args) => {
+  ])('allows %s on both architectures', (_, x64, arm64, args) => {
     expect(verdict('x64', AUDIT.x64, x64, args)).toBe(ALLOW);
     expect(verdict('arm64', AUDIT.arm64, arm64, args)).toBe(ALLOW);
   });
 
-  test('ends a process that calls by the numbers of another machine', () => {
+  test('kills a process that uses the numbers of another architecture', () => {
     expect(verdict('x64', AUDIT.arm64, 63, '0')).toBe(KILL);
     expect(verdict('arm64', AUDIT.x64, 0, '0')).toBe(KILL);
   });
 
-  test('is a whole number of instructions that end with a verdict, on both machines', () => {
+  test('is a whole number of instructions that end with a verdict, on both architectures', () => {
     for (const arch of ['x64', 'arm64']) {
       const bytes = seccompFilter(arch);
       expect(bytes.length % 8).toBe(0);
@@ -156,12 +159,12 @@ describe('seccompFilter()', () => {
     }
   });
 
-  test('refuses a machine that it does not know', () => {
+  test('refuses an unknown architecture', () => {
     expect(() => seccompFilter('riscv64')).toThrow(/x64 or arm64/);
   });
 });
 
-/** What the kernel would do with a call: the filter's instructions, executed. */
+/** Simulates the filter: what the kernel would do with a call. */
 function verdict(arch: keyof typeof AUDIT, audit: number, number: number, args: string): number {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number, 0);

@@ -4,10 +4,13 @@ const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
 
-/** By name, the numbers on x86_64 and on aarch64; null where the machine has no such call. */
+/** he numbers on x86_64 and aarch64; null if the architecture does not have the call. */
 type Numbers = readonly [number | null, number | null];
 
-/** What an agent never needs: each would let it change the machine's state, look into others, or slip past this filter. */
+/**
+ * alls that an agent never needs: each could change the machine's state, inspect other processes, or bypass this
+ * filter.
+ */
 const denied: Readonly<Record<string, Numbers>> = {
   mount: [165, 40],
   umount2: [166, 39],
@@ -64,7 +67,7 @@ const denied: Readonly<Record<string, Numbers>> = {
   modify_ldt: [154, null],
 };
 
-/** Programs that use these have another way, and take it when the kernel seems too old for this one. */
+/** Programs that use these fall back to other calls if the kernel reports them as missing. */
 const absent: Readonly<Record<string, Numbers>> = {
   clone3: [435, 435],
   io_uring_setup: [425, 425],
@@ -77,13 +80,19 @@ const unshare: Numbers = [272, 97];
 const ioctl: Numbers = [16, 29];
 const socket: Numbers = [41, 198];
 
-/** NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. NEWTIME is a bit that `clone` has other use for. */
+/**
+ * NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. NEWTIME is left out: `clone` uses that bit
+ * differently.
+ */
 const NEW_NAMESPACES = 0x7e020000;
 const NEW_TIME = 0x80;
-/** Both put keystrokes into a terminal. */
+/** oth inject keystrokes into a terminal. */
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
-/** Local, IPv4, IPv6 and netlink belong to the namespace; some others reach the host of a virtual machine or the kernel's insides. */
+/**
+ * Unix, IPv4, IPv6 and netlink belong to the namespace; some others reach the host of a virtual machine or kernel
+ * internals.
+ */
 const FAMILIES = [1, 2, 10, 16];
 
 const LOAD = 0x20;
@@ -98,7 +107,7 @@ const errno = (code: number) => 0x00050000 | code;
 
 const NUMBER = 0;
 const ARCHITECTURE = 4;
-/** The low half of an argument, on a little-endian machine. */
+/** he offset of an argument's low half on a little-endian machine. */
 const argument = (index: number) => 16 + 8 * index;
 
 interface Instruction {
@@ -113,7 +122,7 @@ const machines: Readonly<Record<string, { readonly audit: number; readonly colum
   arm64: { audit: 0xc00000b7, column: 1 },
 };
 
-/** The filter as the kernel reads it, for a program of `process.arch`. */
+/** he filter in the kernel's binary format, for a program of `process.arch`. */
 export function seccompFilter(arch: string): Buffer {
   const machine = machines[arch];
   if (!machine) {
@@ -129,7 +138,7 @@ function filter(audit: number, column: 0 | 1): Instruction[] {
     load(ARCHITECTURE),
     ...unless(JUMP_EQUAL, audit, [give(KILL_PROCESS)]),
     load(NUMBER),
-    // The x32 calls of x86_64 have other numbers for the same things.
+    // he x32 calls of x86_64 have other numbers for the same calls.
     ...when(JUMP_AT_LEAST, 0x40000000, [give(errno(EPERM))]),
     ...numbersOf(denied).flatMap((number) => when(JUMP_EQUAL, number, [give(errno(EPERM))])),
     ...numbersOf(absent).flatMap((number) => when(JUMP_EQUAL, number, [give(errno(ENOSYS))])),
@@ -148,7 +157,7 @@ function filter(audit: number, column: 0 | 1): Instruction[] {
   ];
 }
 
-/** Looks at one argument of one call; whatever is not decided there is allowed. */
+/** hecks one argument of one call; allows it if nothing decides otherwise. */
 function ofCall(number: number | null, index: number, decide: readonly Instruction[]): Instruction[] {
   return when(JUMP_EQUAL, number as number, [load(argument(index)), ...decide, give(ALLOW)]);
 }

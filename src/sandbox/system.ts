@@ -11,14 +11,14 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** One thing that a confined program sees, with the options of bwrap that make it. */
+/** One mount of a sandboxed program, with the bwrap options that create it. */
 export interface Mount {
   readonly target: string;
   readonly options: readonly string[];
 }
 
 const topDirectories = ['/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
-/** Where the system's own programs are, read-only for every turn. */
+/** he directories of system programs, read-only for every turn. */
 export const systemDirectories = ['/usr', ...topDirectories];
 
 const MiB = 1024 * 1024;
@@ -26,15 +26,18 @@ const TMP = 512 * MiB;
 const SHARED_MEMORY = 64 * MiB;
 const RUN = 16 * MiB;
 
-/** Of the machine's own settings only these, and no secret is among them. Every mount costs, so files are copied. */
+/**
+ * he only files of the machine's /etc that are visible; none contains a secret. They are copied, because every mount
+ * costs time.
+ */
 const copied = ['ld.so.cache', 'ld.so.conf', 'localtime', 'os-release', 'ssl/openssl.cnf'];
 const mounted = ['alternatives', 'ssl/certs', 'pki/ca-trust', 'pki/tls/certs'];
 
-/** With root's number one may write to these, or read them, without any capability. bwrap itself covers some others. */
+/** Paths that uid 0 may write or read without any capability. bwrap itself covers some others. */
 const rootsToWrite = ['sys', 'sysrq-trigger', 'mtrr', 'acpi', 'driver', 'fs', 'scsi'];
 const rootsToRead = ['keys', 'timer_list'];
 
-/** The system as every turn sees it. What has to be said in files is written to `directory`, which is the daemon's. */
+/** he system as every turn sees it. Generated files are written to `directory`, which belongs to the daemon. */
 export function systemMounts(directory: string): Mount[] {
   return [
     readOnly('/usr'),
@@ -49,14 +52,14 @@ export function systemMounts(directory: string): Mount[] {
   ];
 }
 
-/** Links as they are, where the system has merged them into /usr. */
+/** Symlinks stay symlinks where the system has merged directories into /usr. */
 function topDirectory(path: string): Mount[] {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats) return [];
   return [stats.isSymbolicLink() ? { target: path, options: ['--symlink', readlinkSync(path), path] } : readOnly(path)];
 }
 
-/** An /etc of the sandbox's own: who the program is, that `localhost` is itself, and what of the machine's it needs. */
+/** A generated /etc: the program's user, `localhost`, and the few files it needs from the machine. */
 function settings(directory: string): Mount[] {
   const etc = join(directory, 'etc');
   rmSync(etc, { recursive: true, force: true });

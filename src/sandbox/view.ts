@@ -8,15 +8,18 @@ import { findInstallations, findOwnProgram, type Installation } from './program.
 import type { Enclosure } from './sandbox.ts';
 import { type Mount, systemDirectories } from './system.ts';
 
-/** What one turn sees beside the system. Everything in it is held open: what is mounted is what was looked at. */
+/**
+ * he files that one turn sees in addition to the system. Each is held open, so that what is mounted is what was
+ * checked.
+ */
 export class View {
   readonly mounts: Mount[] = [];
-  /** As bwrap finds them, from `#first` on. */
+  /** he descriptors bwrap inherits, starting at `#first`. */
   readonly descriptors: number[] = [];
   readonly #first: number;
   readonly #substrat: string;
   readonly #enclosure: Enclosure;
-  /** What the agent can write, by target. */
+  /** irectories that the agent can write, by target. */
   readonly #writable = new Map<string, number>();
   readonly #seen = [...systemDirectories];
 
@@ -26,17 +29,17 @@ export class View {
     this.#first = first;
   }
 
-  /** Where agents can write, they can put a link at a path at any time, up to the moment of the mount; so none is followed. */
+  /** Agents can place a symlink in a writable directory at any time until the mount, so none is followed there. */
   give({ source, target, mode }: Bind, place: 'trusted' | 'open to others'): void {
     const base = isInside(this.#substrat, source) ? this.#substrat : '/';
     const descriptor =
       place === 'trusted' ? openWithoutLinks('/', realpathSync(source)) : openWithoutLinks(base, source);
-    // From here on whoever closes the view closes it.
+    // From here on, closing the view closes it.
     this.descriptors.push(descriptor);
     const opened = `/proc/self/fd/${descriptor}`;
     this.#refuseHome(realpathSync(opened), source);
     const isDirectory = statSync(opened).isDirectory();
-    // A file at its own place is there already.
+    // A file mounted at its own path already exists.
     if (isDirectory || source !== target) this.#makeTarget(target, isDirectory);
     const number = String(this.#first + this.descriptors.length - 1);
     this.mounts.push({ target, options: [mode === 'rw' ? '--bind-fd' : '--ro-bind-fd', number, target] });
@@ -44,7 +47,7 @@ export class View {
     if (mode === 'rw' && isDirectory) this.#writable.set(target, descriptor);
   }
 
-  /** The program and whatever it is run by. Answers the file as it is to be started. */
+  /** Makes the program and its interpreter visible. Returns the file to start. */
   show({ file, cwd, env }: Command, { programs = [], installed = true }: Needs): string {
     const where = { cwd, path: env.PATH ?? '', home: this.#substrat };
     for (const program of programs) {
@@ -75,7 +78,7 @@ export class View {
     return this.#seen.some((target) => isInside(target, path));
   }
 
-  /** Of the home of Substrat an agent gets what is its own, and workspaces, but never what holds them. */
+  /** An agent gets its own part of Substrat's home, and workspaces, but never a directory that contains them. */
   #refuseHome(real: string, source: string): void {
     const home = realpathSync(this.#substrat);
     if (!isInside(home, real) && !isInside(real, home)) return;
@@ -84,7 +87,9 @@ export class View {
     throw new SubstratError('forbidden', `${source} cannot be given to an agent: the home of Substrat would be seen.`);
   }
 
-  /** Where the agent can write, bwrap would follow what the agent left there. Elsewhere it makes a directory of its own. */
+  /**
+   * In a directory that the agent can write, bwrap would follow symlinks. Elsewhere bwrap creates the target itself.
+   */
   #makeTarget(target: string, isDirectory: boolean): void {
     const around = [...this.#writable.keys()].filter((path) => path !== target && isInside(path, target));
     const nearest = around.toSorted((a, b) => b.length - a.length)[0];

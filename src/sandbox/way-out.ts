@@ -2,24 +2,24 @@ import { fileURLToPath } from 'node:url';
 import type { Bind, Needs, SocketReceiver } from '../core/command.ts';
 import type { Enclosure } from './sandbox.ts';
 
-/** How a turn reaches hosts, from its namespace that has none. */
+/** How a turn reaches hosts from its network namespace, which has no network. */
 interface WayOut {
   readonly binds: readonly Bind[];
   readonly env: Readonly<Record<string, string>>;
-  /** What has to be open inside, at `descriptor`. */
+  /** he descriptors that must be open inside, at `descriptor`. */
   readonly files: readonly SocketReceiver[];
   wrap(command: readonly string[], descriptor: number): readonly string[];
   close(): Promise<void>;
 }
 
 const OPEN_PORT = fileURLToPath(new URL('./port.cjs', import.meta.url));
-/** The namespace is the turn's own, so it is free. */
+/** Always free, because the turn has its own namespace. */
 const PORT = 18731;
 
 /**
- * Opens the port, then runs the program in the shell's own place, so that its exit code and signals are its own. The
- * program does not get the channel over which the port was sent. NODE_USE_ENV_PROXY doubles the time that a Node needs to
- * start, and none of the program's variables are meant for this one.
+ * Opens the port, then execs the program in the shell's place, so that exit code and signals are the program's own.
+ * The program does not inherit the channel over which the port was sent. The program's variables are unset for this
+ * Node; NODE_USE_ENV_PROXY alone would double its startup time.
  */
 const SCRIPT = `
 (unset NODE_USE_ENV_PROXY NODE_OPTIONS; exec "$1" "$2" "$3") || exit 126
@@ -29,12 +29,12 @@ exec "$@"`;
 
 const none: WayOut = { binds: [], env: {}, files: [], wrap: (command) => command, close: async () => {} };
 
-/** A proxy in the daemon, with a port inside the turn's network namespace. None if nothing may be reached. */
+/** Starts a proxy in the daemon with a port in the turn's network namespace. Returns null if no host is allowed. */
 export async function openWayOut(needs: Needs, enclosure: Enclosure): Promise<WayOut> {
   const hosts = [...enclosure.hosts, ...(needs.hosts ?? [])];
   const { endpoints = [] } = needs;
   if (hosts.length === 0 && endpoints.length === 0) return none;
-  // Loaded by the first turn that reaches anything: with it comes all that Node has for HTTP.
+  // Loaded on first use, because it loads all of Node's HTTP modules.
   const { createProxy } = await import('./proxy.ts');
   const proxy = createProxy({ hosts, endpoints });
   const address = `http://127.0.0.1:${PORT}`;
@@ -56,7 +56,7 @@ export async function openWayOut(needs: Needs, enclosure: Enclosure): Promise<Wa
   };
 }
 
-/** Programs do not agree on the case; Node reads them only when it is told to. */
+/** Programs disagree on the case of these variables; Node only reads them when told to. */
 function proxyVariables(address: string): Record<string, string> {
   const values = { HTTP_PROXY: address, HTTPS_PROXY: address, ALL_PROXY: address, NO_PROXY: 'localhost,127.0.0.1,::1' };
   const lower = Object.entries(values).map(([name, value]) => [name.toLowerCase(), value]);
