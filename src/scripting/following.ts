@@ -1,22 +1,22 @@
 import { keyOf } from '../core/agent.ts';
 import { watchFiles } from './watch.ts';
 
-/** Entries of the configuration that are loaded from files, as they are now. */
+/** Entries of the configuration that are loaded from files, in their current version. */
 export interface Following<Loaded> {
-  /** Null when there is none of that name, which is compared without case. */
+  /** Returns null if there is none of that name. Names are case-insensitive. */
   get(name: string): State<Loaded> | null;
   states(): readonly State<Loaded>[];
   /** What is wrong with the configuration itself. */
   readonly broken: string | null;
   onChange(listener: () => void): () => void;
-  /** Reads again whatever has changed. */
+  /** Reads changed files again. */
   reload(): Promise<void>;
-  /** Reloads by itself from now on when a file changes. */
+  /** Starts reloading automatically when a file changes. */
   watch(): void;
   close(): void;
 }
 
-/** The last good version, and what is wrong with a newer one. Null: there never was a good one. */
+/** he last good version and the problem of a newer one. Null: there never was a good version. */
 export interface State<Loaded> {
   readonly name: string;
   readonly loaded: Loaded | null;
@@ -24,9 +24,9 @@ export interface State<Loaded> {
 }
 
 interface FollowOptions<Entry, Loaded> {
-  /** The configuration as it is now; it may throw, and then what was read before stays. */
+  /** Returns the current configuration. If it throws, the previous one stays in effect. */
   readonly read: () => { readonly entries: readonly Entry[]; readonly file: string | null };
-  /** Answers `last` itself where nothing has changed. */
+  /** Returns `last` if nothing has changed. */
   readonly load: (entry: Entry, last: Loaded | null) => Promise<Loaded>;
   readonly report: (problem: string) => void;
 }
@@ -61,7 +61,7 @@ export async function follow<Entry extends { readonly name: string; readonly pat
     close: () => watcher?.close(),
   };
 
-  /** One at a time, so that an older reading never replaces a newer one. */
+  /** One at a time, so that an older read never overwrites a newer one. */
   function reload(): Promise<void> {
     reloading = reloading.then(async () => {
       try {
@@ -74,12 +74,12 @@ export async function follow<Entry extends { readonly name: string; readonly pat
       }
       if (await loadAll()) for (const listener of listeners) callListener(listener);
     });
-    // What fails once is tried again at the next change.
+    // A failed reload is retried at the next change.
     reloading = reloading.catch((error: unknown) => report(`The files could not be read again: ${messageOf(error)}`));
     return reloading;
   }
 
-  /** One that fails keeps no other from hearing, nor the files from being followed. */
+  /** A throwing listener affects neither the other listeners nor file watching. */
   function callListener(listener: () => void): void {
     try {
       listener();

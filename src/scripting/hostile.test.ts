@@ -62,7 +62,7 @@ describe('a hostile script', () => {
   ])('%s ends with timeout', async (_name, source) => {
     const { error, ms } = await outcomeOf(bodyOf(source, { timeoutMs: LIMIT_MS }));
     expect(error).toMatchObject({ code: 'timeout', message: 'test.lua took longer than its 0.4 s.' });
-    // None of these ends by itself; a machine with other work takes its time to end a thread.
+    // None of these ends by itself; a busy machine takes time to terminate a thread.
     expect(ms).toBeLessThan(LIMIT_MS + 5_000);
   });
 
@@ -164,7 +164,7 @@ describe('a hostile script', () => {
     expect(error).toMatchObject({ code: 'script_error', message: expect.stringContaining(message) });
   });
 
-  test('finds nothing of the host', async () => {
+  test('has no access to the host', async () => {
     const names = ['io', 'os', 'debug', 'package', 'require', 'dofile', 'loadfile', 'string.dump', 'process', 'js'];
     const body = `return { ${names.map((name) => `["${name}"] = tostring(${name})`).join(', ')} }`;
     const found = (await scripting.run(bodyOf(body), call)) as Record<string, string>;
@@ -172,7 +172,7 @@ describe('a hostile script', () => {
     expect(Object.keys(found)).toHaveLength(names.length);
   });
 
-  test.each([100, 5_000, 200_000])('is not given what is nested %i deep where that breaks', async (depth) => {
+  test.each([100, 5_000, 200_000])('does not get values nested %i deep where that would overflow', async (depth) => {
     let deep: unknown = [];
     for (let n = 1; n < depth; n += 1) deep = [deep];
     const given = scripting.run(bodyOf('return 1'), { ...call, args: [deep] });
@@ -181,14 +181,14 @@ describe('a hostile script', () => {
     await expect(scripting.run(bodyOf('return 2'), call)).resolves.toBe(2);
   });
 
-  test('leaves nothing to the next one', async () => {
+  test('leaves nothing behind for the next script', async () => {
     const spoil = 'x = 1 string.len = nil json.parse = nil getmetatable("").__index = {} return true';
     await expect(scripting.run(bodyOf(spoil), call)).resolves.toBe(true);
     const look = 'return { x == nil, ("a"):len(), json.parse("1") }';
     await expect(scripting.run(bodyOf(look), call)).resolves.toEqual([true, 1, 1]);
   });
 
-  test('leaves the memory of the process as it was', async () => {
+  test("does not grow the process's memory", async () => {
     const bombs = [
       'return string.rep("x", 6e7)',
       'local t = {} for i = 1, 60 do t[i] = string.rep("x", 1e6) end while true do end',
@@ -197,10 +197,10 @@ describe('a hostile script', () => {
     ];
     const explode = async () => {
       for (const bomb of bombs) await outcomeOf(bodyOf(bomb, { timeoutMs: LIMIT_MS }));
-      // The thread that is kept for the next script is a fresh one.
+      // he thread kept for the next script is a fresh one.
       await scripting.run(bodyOf('return 1'), call);
     };
-    // What is loaded and compiled once is no growth.
+    // ode that is loaded and compiled once does not count as growth.
     await explode();
     const before = process.memoryUsage().rss;
     for (let round = 0; round < 2; round++) await explode();

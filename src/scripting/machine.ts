@@ -6,16 +6,19 @@ import type { FromThread, Outcome, ScriptJob, ThreadData } from './protocol.ts';
 import { createValues, Refused } from './values.ts';
 
 const LIBRARIES = ['string', 'table', 'math', 'utf8', 'coroutine'] as const;
-/** WebAssembly never gives memory back, so a thread that took more than this is not used again. */
+/** WebAssembly memory never shrinks, so a thread that used more than this is not reused. */
 const SPENT_BYTES = 24 * 1024 * 1024;
 const MAX_MESSAGE = 4_000;
 
 interface Machine {
-  /** `spent` asks for a fresh thread. */
+  /** `spent` requests a fresh thread. */
   run(job: ScriptJob): { readonly outcome: Outcome; readonly spent: boolean };
 }
 
-/** One Lua at a time, a new one for each job. The library's engine is left aside: it hands proxies of our objects to scripts. */
+/**
+ * Runs one Lua state at a time, a new one for each job. Does not use the library's engine, which passes proxies of
+ * our objects to scripts.
+ */
 export function createMachine(
   lua: InstanceType<typeof LuaWasm>,
   { signal, memoryBytes, resultBytes }: ThreadData,
@@ -61,7 +64,7 @@ export function createMachine(
       lua.lua_pushboolean(state, 1);
       values.push(state, value);
     } catch (error) {
-      // Lua's own jumps are thrown numbers, and go on; so does what breaks the machine.
+      // Lua's own jumps are thrown numbers and must propagate; so must errors that break the machine.
       if (!(error instanceof Error) || error.name === 'RuntimeError') throw error;
       lua.lua_settop(state, 0);
       lua.lua_pushboolean(state, 0);
@@ -108,7 +111,7 @@ export function createMachine(
     };
   }
 
-  /** What went wrong outside of everything that the prelude protects. */
+  /** Returns an error outside of what the prelude protects. */
   function execute(): string | null {
     const state = lua.lua_newstate(allocate, null);
     if (state === 0) return 'not enough memory';
@@ -126,7 +129,7 @@ export function createMachine(
     return status === 0 ? null : new TextDecoder().decode(bytes ?? new Uint8Array());
   }
 
-  /** Sleeps until the other side has answered. */
+  /** Sleeps until the other side has replied. */
   function ask(operation: string, args: readonly unknown[]): unknown {
     Atomics.store(signal, 0, 0);
     say({ type: 'ask', operation, args });

@@ -4,16 +4,16 @@ import { SubstratError } from '../core/errors.ts';
 import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
 import type { Script } from './scripting.ts';
 
-/** A script as the configuration has it. */
+/** A script of the configuration. */
 export interface ScriptEntry {
   readonly path: string;
   readonly timeoutMs: number;
-  /** The names that `env.get` knows. */
+  /** he variables that `env.get` may read. */
   readonly env: readonly string[];
   readonly network: readonly string[] | null;
 }
 
-/** How the file of a script is read: from the disk, or from what was trusted. */
+/** How a script's file is read: from disk, or from the trusted copy. */
 export type ReadScript = (path: string) => Promise<string>;
 
 /** Reads a script's file. */
@@ -34,7 +34,7 @@ export async function openScript(
   };
 }
 
-/** Links are followed, because the configuration names the file; what is not a regular file is not read. */
+/** Follows symlinks, because the configuration names the file; only reads regular files. */
 export async function readScript(path: string): Promise<string> {
   try {
     return readRegularText(path, { maxBytes: MAX_SCRIPT, links: 'follow' });
@@ -47,7 +47,7 @@ export async function readScript(path: string): Promise<string> {
 
 const MAX_SCRIPT = 8 * 1024 * 1024;
 
-/** Relative to the working directory where it lies in it. */
+/** Relative to the working directory if the file is inside it. */
 export function shownPath(path: string): string {
   const near = relative(process.cwd(), path);
   return near === '' || near.startsWith('..') ? path : near;

@@ -7,7 +7,7 @@ import type { HttpAnswer } from './requests.ts';
 import type { LogLevel, Script } from './script.ts';
 import { Refused } from './values.ts';
 
-/** The arguments of one host call, copied only as far as they are used. */
+/** he arguments of one host call, copied only when they are used. */
 export interface Arguments {
   bytes(index: number): Uint8Array | null;
   value(index: number): unknown;
@@ -21,7 +21,10 @@ const HTTP_JSON = { bytes: MAX_FILE, entries: 200_000, depth: 64 };
 const MAX_LINES = 200;
 const MAX_LINE = 2_000;
 
-/** What a script's host modules do. What needs neither the network nor the knowledge base is done here, in its thread. */
+/**
+ * he host modules of a script. Calls that need neither the network nor the knowledge base run here, in the script's
+ * thread.
+ */
 export function createOperations(script: Script, ask: Ask, log: (level: LogLevel, message: string) => void) {
   let lines = 0;
 
@@ -62,7 +65,7 @@ export function createOperations(script: Script, ask: Ask, log: (level: LogLevel
   return (operation: string, args: Arguments): unknown => operations[operation]?.(args);
 }
 
-/** `json` is null where the body is not JSON, or is more than a script may hold. */
+/** `json` is null if the body is not JSON or exceeds a script's limits. */
 function withJson(answer: HttpAnswer): HttpAnswer & { readonly json: unknown } {
   return { ...answer, json: /\bjson\b/.test(answer.headers['content-type'] ?? '') ? parsed(answer.body) : null };
 }
@@ -109,7 +112,7 @@ function readInside(directory: string | null, path: string): Uint8Array {
 }
 
 interface ListedFile {
-  /** Relative to the directory that is listed. */
+  /** Relative to the listed directory. */
   readonly path: string;
   readonly size: number;
   /** Seconds since 1970. */
@@ -123,7 +126,7 @@ function listInside(directory: string | null, path: string, pattern: string): Li
   const found = globSync(pattern, { cwd: place, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => resolve(entry.parentPath, entry.name))
-    // Braces and links lead elsewhere too.
+    // races and symlinks can also lead outside.
     .filter((file) => realpathSync(file).startsWith(place + sep));
   if (found.length > MAX_FILES) throw new Refused(`${path} has more than ${MAX_FILES} such files`);
   return found.sort().flatMap((file) => {
@@ -133,7 +136,7 @@ function listInside(directory: string | null, path: string, pattern: string): Li
   });
 }
 
-/** Where a path leads when every link is followed, which must be inside. */
+/** Resolves a path with all symlinks; throws if it is outside the directory. */
 function placeInside(directory: string | null, path: string): string {
   if (directory === null) throw new Refused('this script has no directory to read from');
   if (path.includes('\0')) throw new Refused('a path must not contain NUL characters');

@@ -8,9 +8,9 @@ import { request } from './requests.ts';
 import type { Script, ScriptCall, Scripting } from './script.ts';
 
 export interface PoolOptions {
-  /** How many scripts run at once. */
+  /** Maximum number of scripts that run at once. */
   readonly threads: number;
-  /** How many idle threads are kept. */
+  /** Number of idle threads to keep. */
   readonly warm: number;
   readonly memoryBytes: number;
   readonly resultBytes: number;
@@ -24,7 +24,7 @@ interface LuaThread {
 const PATIENCE_MS = 40;
 const WORKER = new URL(`./worker${import.meta.filename.slice(-3)}`, import.meta.url);
 
-/** Threads of Lua. While a script asks for something its thread sleeps, so what it asks for is done here. */
+/** A pool of Lua threads. A script's thread sleeps while it waits for a host call, so host calls run here. */
 export function createPool({ threads, warm, ...limits }: PoolOptions): Scripting {
   const pool = createThreadPool({
     start: () => startLua(limits),
@@ -44,7 +44,7 @@ export function createPool({ threads, warm, ...limits }: PoolOptions): Scripting
         return await pool.run(toJob(script, call, abort.signal));
       } finally {
         abort.abort();
-        // What a bad script broke is made good before the next one comes.
+        // Replaces a thread that a bad script broke before the next script arrives.
         warmUp();
       }
     },
@@ -123,7 +123,7 @@ function toError({ name, timeoutMs }: Script, failure: Failure, cause: Error | n
   }
 }
 
-/** What cannot be copied into the thread, such as what is nested without end, is the one's who gave it. */
+/** he error for a value that cannot be copied to the thread, such as an endlessly nested one. */
 function unsent(error: Error | null): string {
   return `what it was given cannot be handed over (${error?.message})`;
 }

@@ -1,6 +1,6 @@
 /**
- * What runs around a script, in Lua. It takes the functions that it needs before the script can replace them, and leaves
- * no way to bytecode: `load` accepts text only. `host` answers (true, value) or (false, message) and never raises.
+ * he Lua code around a script. It captures the functions it needs before the script can replace them, and blocks
+ * bytecode: `load` accepts text only. `host` returns (true, value) or (false, message) and never raises.
  */
 export const prelude = `
 local host = ...

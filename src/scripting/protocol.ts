@@ -18,7 +18,7 @@ export interface ScriptJob {
   } | null;
 }
 
-/** From the thread: it is ready for a job, it asks for something and sleeps, it logs, it has finished. */
+/** From the thread: ready for a job, a host call (it sleeps), a log line, or finished. */
 export type FromThread =
   | { readonly type: 'ready' }
   | { readonly type: 'ask'; readonly operation: string; readonly args: readonly unknown[] }

@@ -3,7 +3,7 @@ import { SubstratError } from '../core/errors.ts';
 const MAX_BODY = 8 * 1024 * 1024;
 const MAX_HOPS = 5;
 const DEFAULT_TIMEOUT_S = 30;
-/** What is sent to another origin after a redirect. */
+/** he only headers sent to another origin after a redirect. */
 const KEPT_HEADERS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
 
 export interface HttpAnswer {
@@ -19,7 +19,7 @@ interface RequestOptions {
   readonly timeout?: number;
 }
 
-/** `http.get`, `post` and `put` of a script: listed hosts where there is a list, each hop of a redirect too, one scheme. */
+/** `http.get`, `post` and `put` of a script. Only listed hosts, if there is a list, including every redirect. */
 export async function request(
   [method, address, content, given]: readonly unknown[],
   network: readonly string[] | null,
@@ -41,7 +41,7 @@ export async function request(
     if (hop === MAX_HOPS) throw refused(`${url.host} redirects more than ${MAX_HOPS} times`);
     const next = checked(new URL(target, url).href, network);
     if (next.protocol !== url.protocol) throw refused(`${url.host} redirects to another scheme`);
-    // Any other header may be a credential: APIs have names of their own for theirs.
+    // Any other header may be a credential, because APIs name theirs freely.
     if (next.origin !== url.origin) for (const key of [...sent.keys()]) if (!KEPT_HEADERS.has(key)) sent.delete(key);
     if (response.status !== 307 && response.status !== 308) [verb, body] = ['GET', null];
     url = next;
@@ -56,7 +56,7 @@ function checked(address: string, network: readonly string[] | null): URL {
   return url;
 }
 
-/** An entry is a host, `*.` and a host, either perhaps with a port. */
+/** An entry is a host or `*.` and a host, with an optional port. */
 function covers(entry: string, { host, hostname, port }: URL): boolean {
   const withPort = /:\d+$/.test(entry) && !entry.endsWith(']');
   const name = withPort ? host : hostname;
@@ -80,7 +80,7 @@ async function fetchOnce(url: URL, init: RequestInit): Promise<Response> {
   }
 }
 
-/** The script's thread adds `json`: to parse a large body takes long, and this thread is everybody's. */
+/** he script's thread adds `json`: parsing a large body takes long and would block this thread. */
 async function answer(response: Response, url: URL): Promise<HttpAnswer> {
   return {
     status: response.status,

@@ -1,36 +1,36 @@
 import type { Knowledge } from '../core/knowledge.ts';
 
-/** Lua for personas, tools and connectors: a script can neither hang, nor crash, nor outgrow the process that runs it. */
+/** Runs Lua for personas, tools and connectors. A script cannot hang or crash the process, or exhaust its memory. */
 export interface Scripting {
-  /** Throws `script_error` for whatever the script did wrong, `timeout` at its limit. */
+  /** hrows `script_error` for errors of the script, `timeout` at its limit. */
   run(script: Script, call: ScriptCall | null): Promise<unknown>;
-  /** Starts a thread ahead of its first use. */
+  /** Starts a thread before it is first needed. */
   warmUp(): void;
   close(): Promise<void>;
 }
 
 export interface Script {
-  /** As errors and log lines name it. */
+  /** he name in errors and log lines. */
   readonly name: string;
   readonly source: string;
   /** The table that the script sets or returns: `agent`, `tool` or `connector`. */
   readonly global: string;
-  /** The only directory that `fs` reads, null for none. */
+  /** he only directory that `fs` can read; null for none. */
   readonly directory: string | null;
-  /** What `env.get` knows. */
+  /** he variables of `env.get`. */
   readonly env: Readonly<Record<string, string>>;
-  /** The hosts that `http` may reach, null for any. */
+  /** he hosts that `http` may reach; null for any. */
   readonly network: readonly string[] | null;
   readonly timeoutMs: number;
-  /** How much it may hand over at once, where it is more than usual. */
+  /** A larger limit for the result, if needed. */
   readonly resultBytes?: number | undefined;
 }
 
-/** A function of the script's table to call. Without a call, the script's fields are the result. */
+/** A function of the script's table to call. Without a call, the result is the table's fields. */
 export interface ScriptCall {
   readonly method: string;
   readonly args: readonly unknown[];
-  /** Gives the function a last argument `context`; its `config` is this. */
+  /** Passes a last argument `context` to the function; this is its `config`. */
   readonly context?: { readonly config: unknown } | undefined;
   readonly knowledge?: Knowledge | undefined;
   readonly log?: ScriptLog | undefined;

@@ -17,7 +17,7 @@ function run(body: string, more: Partial<Script> = {}, call: Partial<ScriptCall>
 }
 
 describe('run()', () => {
-  test('gives the fields of the table and which functions it has', async () => {
+  test("returns the table's fields and the names of its functions", async () => {
     const source = 'agent = { name = "a", tools = { "x" } } function agent.resolve() end return agent';
     await expect(scripting.run(scriptOf(source), null)).resolves.toEqual({
       name: 'a',
@@ -26,7 +26,7 @@ describe('run()', () => {
     });
   });
 
-  test('copies any value of JSON in and out', async () => {
+  test('copies any JSON value in and out', async () => {
     const key = fc.string({ unit: 'grapheme' }).filter((text) => text !== '__proto__' && !/^[1-9]\d*$/.test(text));
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(
@@ -47,12 +47,12 @@ describe('run()', () => {
     );
   });
 
-  test('serves more calls than it has threads, one after another', async () => {
+  test('serves more calls than there are threads, in sequence', async () => {
     const results = await Promise.all(Array.from({ length: 20 }, (_, i) => run('return args', {}, { args: [i] })));
     expect(results).toEqual(Array.from({ length: 20 }, (_, i) => i));
   });
 
-  test('what waits too long for a thread ends with timeout, and what waits at the end is refused', async () => {
+  test('a call that waits too long for a thread times out, and waiting calls are refused on close', async () => {
     const pool = openPool({ threads: 1 });
     const call = { method: 'resolve', args: [] };
     const busy = pool.run(bodyOf('while true do end', { timeoutMs: 60_000 }), call);
@@ -86,12 +86,12 @@ describe('host modules', () => {
     ]);
   });
 
-  test('env has only what is listed', async () => {
+  test('env has only the listed variables', async () => {
     const body = 'return { env.get("LISTED"), tostring(env.get("PATH")), tostring(env.get("constructor")) }';
     expect(await run(body, { env: { LISTED: 'yes' } })).toEqual(['yes', 'nil', 'nil']);
   });
 
-  test('log and print go to the log, and only so many lines', async () => {
+  test('log and print write to the log, up to a limit', async () => {
     const lines: string[] = [];
     const log: ScriptCall['log'] = (level, message) => lines.push(`${level} ${message}`);
     await run('log.warn("w") print(1, nil, "x") for i = 1, 500 do log.debug(i) end', {}, { log });
@@ -122,7 +122,7 @@ describe('fs', () => {
   afterAll(() => rmSync(directory, { recursive: true }));
   const inside = () => ({ directory: join(directory, 'in') });
 
-  test('reads and lists the directory of the script', async () => {
+  test("reads and lists the script's directory", async () => {
     const body = 'return { fs.read("deep/b.md"), fs.list(".", "**/*.md"), fs.list("deep"), fs.list() }';
     const file = (path: string, size: number) => ({ path, size, modified: 1_767_225_600 });
     expect(await run(body, inside())).toEqual([
@@ -133,7 +133,7 @@ describe('fs', () => {
     ]);
   });
 
-  test('takes a listed file for its path', async () => {
+  test('accepts a listed file as a path', async () => {
     const body = 'local f = fs.list()[1] return { fs.read(f), "at " .. f, f .. "!", tostring(f) }';
     expect(await run(body, inside())).toEqual(['in/a.md', 'at a.md', 'a.md!', 'a.md']);
   });
@@ -151,7 +151,7 @@ describe('fs', () => {
     ['fs.list(".", "{..,x}/*")', ''],
   ])('%s is refused', async (expression, message) => {
     const result = await run(`return ${expression}`, inside()).catch((error) => error);
-    // A pattern may match nothing; it never finds what is outside.
+    // A pattern may match nothing; it never finds a file outside.
     if (message === '') expect(result).toEqual({});
     else expect(result).toMatchObject({ code: 'script_error', message: expect.stringContaining(message) });
     await expect(run('return fs.read("a.md")', { directory: null })).rejects.toThrow('has no directory');
@@ -218,7 +218,7 @@ describe('http', () => {
     await expect(ask('http.get("BASE/to?/x")')).resolves.toMatchObject({ json: { url: '/x' } });
   });
 
-  test('has no json of an answer that is nested too deep', async () => {
+  test('has no json for a response that is nested too deep', async () => {
     await expect(ask('{ tostring(http.get("BASE/deep").json), #http.get("BASE/deep").body }')).resolves.toEqual([
       'nil',
       200_000,
@@ -239,7 +239,7 @@ describe('http', () => {
     const kept = await sent(elsewhere);
     for (const name of credentials) expect(kept, name).not.toHaveProperty(name);
     for (const name of harmless) expect(kept[name]).toBe(`${name} v`);
-    // And no name of a header that is not one of these, but for what the connection itself needs.
+    // And no other header names, except those that the connection itself needs.
     const own = ['host', 'connection', 'sec-fetch-mode', 'accept-encoding'];
     expect(Object.keys(kept).filter((name) => ![...harmless, ...own].includes(name))).toEqual([]);
     const near = (await sent('/x')).headers as Record<string, unknown>;
@@ -301,7 +301,7 @@ describe('context', () => {
     sources: async () => ({ sources: [{ name: 's:x', configured: true, healthy: true, notes: null }] }),
   };
 
-  test('search has two forms, and its results are a plain list', async () => {
+  test('search has two forms and returns a plain list', async () => {
     const body = `
       local a = context.search({ query = "q", mode = "keyword", limit = 3, filters = { source = "x", tags = {} } })
       local b = context.search("q", { limit = 3, source = "x", mode = "keyword" })
@@ -317,7 +317,7 @@ describe('context', () => {
     ['context.search("q", { nonsense = 1 })', 'nonsense'],
     ['context.get("d2")', 'test.lua:3: There is no document d2.'],
     ['context.get({})', 'takes the id of a document'],
-  ])('%s is an error of the script', async (expression, message) => {
+  ])('%s is a script error', async (expression, message) => {
     await expect(run(`local x = ${expression} return x`, {}, { knowledge })).rejects.toMatchObject({
       code: 'script_error',
       message: expect.stringContaining(message),

@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
 import { openScripting as open, type Script, type Scripting } from './scripting.ts';
 
-/** Scripting that ends with the file's tests. */
+/** Scripting that is closed after the file's tests. */
 export function openScripting(): Scripting {
   const scripting = open({ threads: 2 });
   afterAll(() => scripting.close());

@@ -5,7 +5,7 @@ export type { Script, ScriptCall, Scripting, ScriptLog } from './script.ts';
 
 const MEGABYTE = 1024 * 1024;
 
-/** Nothing starts before a script is run. */
+/** Starts no thread before the first script runs. */
 export function openScripting(options: Partial<PoolOptions> = {}): Scripting {
   return createPool({ threads: 4, warm: 1, memoryBytes: 64 * MEGABYTE, resultBytes: 8 * MEGABYTE, ...options });
 }

@@ -2,7 +2,7 @@ import type { LuaWasm } from 'wasmoon';
 
 type Lua = InstanceType<typeof LuaWasm>;
 
-/** The C API itself: the library's wrappers look at every argument, and end a text at its first NUL. */
+/** he raw C API: the library's wrappers check every argument and truncate strings at a NUL. */
 interface RawModule {
   readonly HEAPU8: Uint8Array;
   readonly HEAPU32: Uint32Array;
@@ -33,21 +33,21 @@ const TYPE = { none: -1, nil: 0, boolean: 1, number: 3, string: 4, table: 5 } as
 const MAX_DEPTH = 64;
 const MAX_VALUES = 200_000;
 
-/** A value that stays inside: it goes to the script as an error. */
+/** A value that cannot cross the boundary; the script gets an error. */
 export class Refused extends Error {}
 
 export interface Values {
-  /** A copy of the value at an index, made of null, booleans, numbers, strings, lists and objects without a prototype. */
+  /** opies the value at an index as null, booleans, numbers, strings, lists and objects without a prototype. */
   read(state: number, index: number): unknown;
-  /** The bytes of a string, null when it is none. */
+  /** he bytes of a string; null if it is not a string. */
   readBytes(state: number, index: number): Uint8Array | null;
-  /** Bytes become a string as they are. */
+  /** ytes become a string unchanged. */
   push(state: number, value: unknown): void;
 }
 
 /**
- * Copies values over the boundary, so that no object of ours is ever in a script's hands, nor one of its in ours.
- * The functions are called inside a protected call: an error that Lua raises in them passes through as it is.
+ * opies values across the boundary, so that neither side ever holds an object of the other. The functions run inside
+ * a protected call: Lua errors raised in them propagate unchanged.
  */
 export function createValues(lua: Lua, mostBytes: () => number): Values {
   const raw = lua.module as unknown as RawModule;
