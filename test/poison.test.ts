@@ -63,7 +63,8 @@ await runAgent(async () => {
   await answers();
   expect(readFileSync(count, 'utf8')).toBe('xxxxx');
   const reason = expect.stringMatching(/^The daemon died 3 times in a row while the run /);
-  expect(await client.getAgent('bad')).toMatchObject({ state: 'idle', paused: { reason } });
+  const status = { kind: 'paused', reason, since: expect.stringMatching(/Z$/), until: null };
+  expect(await client.getAgent('bad')).toMatchObject({ state: 'idle', paused: { reason }, status });
   expect(await client.awaitReply(messageId, 5)).toMatchObject({ kind: 'error' });
   rmSync(armed);
   writeFileSync(program, readFileSync(program, 'utf8').replace('await new Promise(() => {});', "return 'harmless';"));

@@ -1,4 +1,4 @@
-import type { Message, Status, SubstratEvent } from '../client/client.ts';
+import type { Agent, Message, Status, SubstratEvent } from '../client/client.ts';
 import { paint } from '../command-line/terminal.ts';
 import { USER, USER_ID } from '../core/agent.ts';
 import { shorten } from '../core/text.ts';
@@ -54,6 +54,12 @@ export function describeEvent({ type, data }: SubstratEvent): string | null {
     default:
       return null;
   }
+}
+
+/** What holds an agent back, in a line. */
+export function describeStatus({ kind, reason, since, until }: NonNullable<Agent['status']>): string {
+  const when = until === null ? (since === null ? '' : ` since ${since}`) : ` until ${until}`;
+  return `${kind}${when}${reason === null ? '' : `: ${shorten(reason.replace(/\s+/g, ' '), 160)}`}`;
 }
 
 /** What the daemon works on: where its agents are, and what told it so. */

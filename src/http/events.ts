@@ -1,10 +1,12 @@
 import { z } from '@hono/zod-openapi';
-import { Message, time } from './schemas.ts';
+import { AgentStatus, Message, time } from './schemas.ts';
 
 /** What each kind of event tells. `agent`, `participant` and `by` are handles, beside the ids. */
 
 const id = z.string();
 const ofAgent = { agentId: id, agent: z.string() };
+/** Left out by versions before 0.2. */
+const withStatus = { status: AgentStatus.nullable().optional() };
 const ofRun = { ...ofAgent, runId: id };
 const inChannel = { channelId: id };
 const ofMember = { ...inChannel, participantId: id, participant: z.string(), by: z.string() };
@@ -32,12 +34,12 @@ const DATA = {
   member_updated: { ...ofMember, wake: z.enum(['all', 'mentions', 'none']) },
   agent_created: { ...ofAgent, name: z.string(), handle: z.string(), parentId: id.nullable() },
   agent_terminated: { ...ofAgent, reason: z.string() },
-  agent_paused: { ...ofAgent, reason: z.string() },
-  agent_resumed: ofAgent,
+  agent_paused: { ...ofAgent, ...withStatus, reason: z.string() },
+  agent_resumed: { ...ofAgent, ...withStatus },
   agent_typing: { ...ofRun, ...inChannel },
   agent_done: { ...ofRun, ...inChannel },
   run_started: { ...ofRun, attempt: z.int() },
-  run_retried: { ...ofRun, kind: z.string(), error: z.string(), notBefore: z.int() },
+  run_retried: { ...ofRun, ...withStatus, kind: z.string(), error: z.string(), notBefore: z.int() },
   run_ended: { ...ofRun, state: z.enum(['completed', 'failed', 'cancelled']), error: z.string().nullable() },
   delivery_updated: {
     ...ofRun,

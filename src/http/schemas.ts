@@ -32,6 +32,15 @@ export const ErrorBody = z
   .strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) })
   .openapi('Error');
 
+export const AgentStatus = z
+  .strictObject({
+    kind: z.enum(['paused', 'resting', 'parked', 'queued']).openapi({ description: 'Later versions add kinds.' }),
+    reason: z.string().nullable(),
+    since: time.nullable().openapi({ description: 'Null if the time was not recorded.' }),
+    until: time.nullable().openapi({ description: 'When it ends by itself; null if unknown.' }),
+  })
+  .openapi('AgentStatus');
+
 export const Agent = z
   .strictObject({
     id: uuid,
@@ -49,6 +58,9 @@ export const Agent = z
     persona: z.string().nullable().openapi({ description: 'What it was made from.' }),
     arguments: z.record(z.string(), z.string()).openapi({ description: 'Of its persona.' }),
     pending: z.int(),
+    status: AgentStatus.nullable().openapi({
+      description: 'What holds the agent back; null: it takes a turn now, or has nothing to do.',
+    }),
     paused: z
       .strictObject({ at: time, reason: z.string() })
       .nullable()

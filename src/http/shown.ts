@@ -1,12 +1,13 @@
 import { agentState } from '../core/agent.ts';
 import type { BlockChange, Passage } from '../core/memory.ts';
 import type { Run, RunRecord } from '../core/run.ts';
+import { agentStatus, showStatus } from '../core/status.ts';
 import { tally } from '../messaging/reactions.ts';
 import type { AgentView, BlockView, ChannelView, MemberView, MessageView, ReactionView, Tx } from '../store/store.ts';
 
 /** Rows as the API shows them. */
 
-export function showAgent(view: AgentView) {
+export function showAgent(view: AgentView, now: number) {
   return {
     id: view.id,
     name: view.name,
@@ -23,6 +24,7 @@ export function showAgent(view: AgentView) {
     persona: view.persona,
     arguments: view.personaArgs ?? {},
     pending: view.pending,
+    status: showStatus(agentStatus(view, now)),
     paused: view.pausedAt === null ? null : { at: showTime(view.pausedAt), reason: view.pausedReason ?? '' },
     createdAt: showTime(view.createdAt),
   };

@@ -2,6 +2,7 @@ import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { delayBefore, type FailureKind, retryRules } from '../core/failure.ts';
 import type { Run, StopReason } from '../core/run.ts';
+import { agentStatus, showStatus } from '../core/status.ts';
 import { shorten } from '../core/text.ts';
 import type { Tx } from '../store/store.ts';
 import type { Attempt } from './attempt.ts';
@@ -83,17 +84,11 @@ export async function failAttempt(
   }
   const inARow = rule.counts ? run.failures : agent.rests;
   const notBefore = now + delayBefore(rule, inARow, failure.retryAfterMs);
+  const rests = !rule.counts && notBefore > now;
   await tx.runs.retryRun({ ...seen(run), failures, error: failure.message, notBefore });
-  await tx.events.appendEvent({
-    type: 'run_retried',
-    at: now,
-    agentId: run.agentId,
-    data: { runId: run.id, agentId: run.agentId, kind: failure.kind, error: failure.message, notBefore },
-  });
-  if (failure.kind === 'timeout' || (!rule.counts && notBefore > now)) {
-    await correspondence.passTurns(tx, agent.id, now);
-  }
-  if (!rule.counts && notBefore > now) {
+  await tellRetried(tx, rests ? { ...agent, restUntil: notBefore } : agent, run, failure, notBefore, now);
+  if (failure.kind === 'timeout' || rests) await correspondence.passTurns(tx, agent.id, now);
+  if (rests) {
     await tx.agents.restAgent({ id: agent.id, until: notBefore, rests: agent.rests + 1 });
     if (agent.rests === rule.tellsAt) {
       const until = new Date(notBefore).toISOString();
@@ -184,6 +179,21 @@ async function tellEnded(tx: Tx, run: Run, state: string, error: string | null, 
   const channelId = trigger?.channelId;
   if (!channelId) return;
   await tx.events.appendEvent({ type: 'agent_done', at: now, agentId, channelId, data: { agentId, runId, channelId } });
+}
+
+async function tellRetried(
+  tx: Tx,
+  agent: Agent,
+  run: Run,
+  { kind, message: error }: Failure,
+  notBefore: number,
+  now: number,
+): Promise<void> {
+  const { id: runId, agentId, createdAt: runCreatedAt } = run;
+  const live = { runState: 'created' as const, runCreatedAt, runNotBefore: notBefore, runError: error };
+  const status = agentStatus({ ...agent, ...live }, now);
+  const data = { runId, agentId, kind, error, notBefore, status: showStatus(status && { ...status, since: now }) };
+  await tx.events.appendEvent({ type: 'run_retried', at: now, agentId, data });
 }
 
 function stopReasonOf({ kind }: Failure): StopReason {

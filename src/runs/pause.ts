@@ -1,5 +1,6 @@
 import type { Agent } from '../core/agent.ts';
-import type { Tx } from '../store/store.ts';
+import { agentStatus, showStatus } from '../core/status.ts';
+import type { AgentView, Tx } from '../store/store.ts';
 import type { Correspondence } from './endings.ts';
 
 /** The agent takes no turn until it is resumed, and no further attempt of one; what is sent to it waits. */
@@ -11,7 +12,8 @@ export async function pauseAgent(
   now: number,
 ): Promise<void> {
   await tx.agents.setPaused({ id: agentId, at: now, reason });
-  await tx.events.appendEvent({ type: 'agent_paused', at: now, agentId, data: { agentId, reason } });
+  const data = { agentId, reason, status: await statusOf(tx, agentId, now) };
+  await tx.events.appendEvent({ type: 'agent_paused', at: now, agentId, data });
   await correspondence.passTurns(tx, agentId, now);
 }
 
@@ -24,7 +26,12 @@ export async function resumeAgent(
   now: number,
 ): Promise<void> {
   await tx.agents.setPaused({ id: agentId, at: null, reason: null });
-  await tx.events.appendEvent({ type: 'agent_resumed', at: now, agentId, data: { agentId } });
   await tx.runs.wakeAgent({ agentId, now });
+  const data = { agentId, status: await statusOf(tx, agentId, now) };
+  await tx.events.appendEvent({ type: 'agent_resumed', at: now, agentId, data });
   await correspondence.passStaleTurns(tx, now - turnTimeoutMs, now);
+}
+
+async function statusOf(tx: Tx, id: string, now: number) {
+  return showStatus(agentStatus((await tx.agents.getAgentView({ id })) as AgentView, now));
 }

@@ -24,15 +24,26 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
   const views = () =>
     db
       .selectFrom('agents')
+      // At most one run of an agent is live. The literals are the condition of the index of live runs.
+      .leftJoin('runs as live', (join) =>
+        join
+          .onRef('live.agentId', '=', 'agents.id')
+          .on('live.state', 'in', [sql.lit<RunState>('created'), sql.lit<RunState>('running')]),
+      )
       .selectAll('agents')
+      .select([
+        'live.state as runState',
+        'live.createdAt as runCreatedAt',
+        'live.notBefore as runNotBefore',
+        'live.error as runError',
+      ])
       .select((eb) => [
         eb
-          .selectFrom('runs')
-          .select(eb.fn.countAll<number>().as('n'))
-          .whereRef('runs.agentId', '=', 'agents.id')
-          // The condition of the index of live runs, without which all runs of the agent would be read.
-          .where('runs.state', 'in', [sql.lit<RunState>('created'), sql.lit<RunState>('running')])
-          .where('runs.state', '=', sql.lit('running'))
+          .case()
+          .when('live.state', '=', sql.lit<RunState>('running'))
+          .then(sql.lit(1))
+          .else(sql.lit(0))
+          .end()
           .as('running'),
         eb
           .selectFrom('requests')
@@ -106,7 +117,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
               eb('parentId', '=', agent.id),
             ]),
           )
-          .orderBy('createdAt')
+          .orderBy('agents.createdAt')
           .orderBy('agents.id'),
       ) as Promise<AgentView[]>,
     /** One hop away by name; a root has no siblings. */
@@ -165,12 +176,12 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
           .$if(!everyone, (q) => q.where('terminatedAt', 'is', null))
           .$if(after !== null, (q) =>
             q
-              .where('createdAt', '>=', after?.createdAt ?? 0) // where the index starts
+              .where('agents.createdAt', '>=', after?.createdAt ?? 0) // where the index starts
               .where((eb) =>
-                eb.or([eb('createdAt', '>', after?.createdAt ?? 0), eb('agents.id', '>', after?.id ?? '')]),
+                eb.or([eb('agents.createdAt', '>', after?.createdAt ?? 0), eb('agents.id', '>', after?.id ?? '')]),
               ),
           )
-          .orderBy('createdAt')
+          .orderBy('agents.createdAt')
           .orderBy('agents.id')
           .limit(limit),
       ) as Promise<AgentView[]>,

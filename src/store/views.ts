@@ -16,12 +16,13 @@ import type {
 import type { Block, Passage } from '../core/memory.ts';
 import type { Message, MessageKind } from '../core/message.ts';
 import type { Run, RunState, StopReason } from '../core/run.ts';
+import type { Standing } from '../core/status.ts';
 import type { Workspace } from '../core/workspace.ts';
 
 /** What transactions return and take beside the records of core. */
 
-/** An agent with what its state is derived from. */
-export interface AgentView extends Agent {
+/** An agent with what its state and its status are derived from. */
+export interface AgentView extends Agent, Standing {
   readonly running: number;
   readonly asking: number;
   readonly pending: number;

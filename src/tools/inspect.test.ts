@@ -49,12 +49,22 @@ describe('inspect_agent', () => {
     await say(other, 'scribe', 'SECRET news from a sibling');
     const { messageId } = await daemon.client.sendMessage('scribe', { text: 'SECRET question of a person' });
     expect(await daemon.client.awaitReply(messageId, 20)).toMatchObject({ text: 'Done.' });
-    const { recent_messages, state, usage, current } = await inspect('scribe');
+    const { recent_messages, state, status, usage, current } = await inspect('scribe');
     expect(JSON.stringify(recent_messages)).toContain('news-from-lead');
     expect(JSON.stringify(recent_messages)).toContain('USER: [not shown');
     expect(JSON.stringify(recent_messages)).not.toContain('SECRET');
-    expect({ state, current }).toEqual({ state: 'idle', current: null });
+    expect({ state, status, current }).toEqual({ state: 'idle', status: null, current: null });
     expect(usage).toMatchObject({ inputTokens: 0, outputTokens: 0, costUsd: 0 });
+  });
+
+  test('says what holds a child back', async () => {
+    const failure = { type: 'error', kind: 'rate_limit', message: 'Too many.', retryAfterMs: 3_600_000 };
+    const source = `async () => { console.log('${JSON.stringify(failure)}'); process.exit(1); }`;
+    await daemon.client.createAgent({ name: 'limited', parent: 'lead', program: daemon.program('limited', source) });
+    await say(lead, 'limited', 'go');
+    const resting = { kind: 'resting', reason: 'Too many.', since: null, until: expect.stringMatching(/Z$/) };
+    await until('the rest', async () => ((await inspect('limited')).status as { until?: string } | null)?.until);
+    expect((await inspect('limited')).status).toEqual(resting);
   });
 
   test('blanks what somebody with the name of the caller said elsewhere', async () => {

@@ -3,10 +3,11 @@ import type { Agent } from '../core/agent.ts';
 import { agentState, keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { RunRecord } from '../core/run.ts';
+import { agentStatus, showStatus } from '../core/status.ts';
 import { shorten } from '../core/text.ts';
 import { resolveChannel, seesChannel } from '../messaging/channels.ts';
 import { toCarriedMessage } from '../runs/start.ts';
-import type { Tx } from '../store/store.ts';
+import type { AgentView, Tx } from '../store/store.ts';
 import { defineTool, referenceField } from './tool.ts';
 
 const RECENT = 20;
@@ -20,7 +21,7 @@ export const inspectAgent = defineTool({
   description: 'See what one of your children is doing: its state and its recent activity.',
   input: z.strictObject({ name: referenceField('Name of your child.') }),
   effect: false,
-  run: async ({ tx, agent }, { name }) => {
+  run: async ({ tx, agent, now }, { name }) => {
     const neighbour = await tx.agents.getNeighbour({ id: agent.id, parentId: '', nameKey: keyOf(name) });
     const view = neighbour && (await tx.agents.getAgentView({ id: neighbour.id }));
     if (!view) throw new SubstratError('not_found', `"${shorten(name)}" is not a child of yours.`);
@@ -33,12 +34,18 @@ export const inspectAgent = defineTool({
         recent_messages,
         current: await currentRun(tx, view.id, records),
         usage: await tx.runs.getUsage({ agentId: view.id }),
+        status: statusFor(view, now),
         pending: view.pending,
         children: (await tx.agents.listChildren({ id: view.id })).map((one) => one.name),
       },
     };
   },
 });
+
+function statusFor(view: AgentView, now: number) {
+  const status = showStatus(agentStatus(view, now));
+  return status && { ...status, reason: status.reason && shorten(status.reason, SHORT) };
+}
 
 async function currentRun(tx: Tx, agentId: string, records: readonly RunRecord[]) {
   const run = await tx.runs.getLiveRun({ agentId });

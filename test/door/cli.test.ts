@@ -7,6 +7,7 @@ import { describeCommands } from '../../src/cli/docs.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { createProgram as createCtx } from '../../src/ctx/program.ts';
 import { runSubstrat, startDaemonProcess } from '../helpers/substrat.ts';
+import { until } from '../helpers/until.ts';
 
 const root = join(import.meta.dirname, '../..');
 let directory: string;
@@ -19,8 +20,12 @@ beforeAll(async () => {
   daemon = await startDaemonProcess({ home });
   const library = join(root, 'src/scripted/scripted.ts');
   const echo = (path: string, source: string) =>
-    writeFileSync(join(directory, path), `import { runAgent } from '${library}';\nawait runAgent(${source});\n`);
+    writeFileSync(
+      join(directory, path),
+      `import { runAgent, TurnError } from '${library}';\nawait runAgent(${source});\n`,
+    );
   echo('echo.ts', "({ messages }) => 'echo: ' + messages[0].text");
+  echo('limited.ts', "() => { throw new TurnError('rate_limit', 'Too many.', { retryAfterMs: 3_600_000 }); }");
   echo('broken.ts', "() => { throw new Error('it broke'); }");
   echo(
     'curious.ts',
@@ -67,6 +72,25 @@ describe('agent', () => {
     const { code, stdout, stderr } = await runSubstrat(['agent', 'send', 'broken', 'x', '--wait'], { home });
     expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('it broke') });
     expect(stderr).toContain('broken could not answer');
+  });
+
+  test('list and inspect say what holds an agent back', async () => {
+    await run(['agent', 'create', 'limited', '--program', join(directory, 'limited.ts')]);
+    expect(await json(['agent', 'inspect', 'limited'])).toMatchObject({ state: 'idle', status: null, paused: null });
+    await run(['agent', 'send', 'limited', 'x']);
+    const status = async () => (await json(['agent', 'inspect', 'limited'])).status;
+    await until('the rest', async () => ((await status()) as { kind: string } | null)?.kind === 'resting');
+    const [day] = new Date(Date.now() + 3_600_000).toISOString().split('T');
+    const resting = { kind: 'resting', reason: 'Too many.', since: null, until: expect.stringContaining(`${day}T`) };
+    expect(await status()).toEqual(resting);
+    const { items } = (await json(['agent', 'list'])) as { items: { handle: string; status: object | null }[] };
+    expect(items.find(({ handle }) => handle === 'limited')).toMatchObject({ state: 'idle', status: resting });
+    expect(items.find(({ handle }) => handle === 'echo')).toMatchObject({ status: null });
+    expect(await run(['agent', 'list'])).toMatch(
+      /^HANDLE .* STATUS\n(.*\n)*limited +idle .* resting until .*Z: Too many\.\n/,
+    );
+    expect(await run(['agent', 'inspect', 'limited'])).toMatch(/^status +resting until .*Z: Too many\.$/m);
+    await run(['agent', 'terminate', 'limited']);
   });
 
   test('inspect, list and terminate', async () => {

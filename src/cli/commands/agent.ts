@@ -13,7 +13,7 @@ import { paint, spin, table } from '../../command-line/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { EXTERNAL } from '../../core/provider-names.ts';
 import { PROVIDER_NAMES } from '../../providers/described.ts';
-import { describeNotices } from '../describe.ts';
+import { describeNotices, describeStatus } from '../describe.ts';
 
 /** How long one question to the daemon waits for a reply before it is asked again. */
 const WAIT_SLICE_S = 30;
@@ -115,8 +115,15 @@ function listCommand(context: Context): Command {
       if (options.json) return context.print(JSON.stringify({ items, nextCursor: null }));
       if (items.length === 0)
         return context.print('There are no agents yet; `substrat agent create --help` makes one.');
-      const rows = items.map((agent) => [agent.handle, agent.state, agent.role, agent.provider, String(agent.pending)]);
-      for (const line of table(['HANDLE', 'STATE', 'ROLE', 'PROVIDER', 'PENDING'], rows)) context.print(line);
+      const rows = items.map((agent) => [
+        agent.handle,
+        agent.state,
+        agent.role,
+        agent.provider,
+        String(agent.pending),
+        agent.status ? describeStatus(agent.status) : '',
+      ]);
+      for (const line of table(['HANDLE', 'STATE', 'ROLE', 'PROVIDER', 'PENDING', 'STATUS'], rows)) context.print(line);
       for (const line of describeNotices(await client.getStatus())) context.print(line);
     });
 }
@@ -207,7 +214,8 @@ function inspectCommand(context: Context): Command {
       const agent = await client.getAgent(ref);
       const { items: runs } = await client.listRuns({ agent: agent.id, limit: 10 });
       if (json) return context.print(JSON.stringify({ ...agent, runs }));
-      const { name, handle, instructions, ...rest } = agent;
+      const { name, handle, instructions, status, ...others } = agent;
+      const rest = { ...others, status: status && describeStatus(status) };
       context.print(`${paint('bold', handle)} (${name})`);
       const facts = Object.entries(rest).filter(([, value]) => value !== null);
       for (const line of table(

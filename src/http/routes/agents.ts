@@ -140,19 +140,19 @@ export function agentRoutes(api: Api): Router {
     );
     const last = rows.at(-1);
     const nextCursor = more && last ? writeCursor(last.createdAt, last.id) : null;
-    return c.json({ items: rows.map(showAgent), nextCursor }, 200);
+    return c.json({ items: rows.map((row) => showAgent(row, api.clock())), nextCursor }, 200);
   });
   routes.openapi(create, async (c) => {
     ownerOnly(c.get('caller'));
     const wish = c.req.valid('json');
     const agent = await api.addAgent(wish, (effect) => once(api, c, wish, effect));
-    return c.json(showAgent(agent), 201);
+    return c.json(showAgent(agent, api.clock()), 201);
   });
   routes.openapi(get, async (c) => {
     const caller = c.get('caller');
     const shown = await api.store.read(async (tx) => {
       const view = await viewAgent(tx, caller, c.req.param('id'));
-      if (caller.owner) return showAgent(view);
+      if (caller.owner) return showAgent(view, api.clock());
       return showProfile(view, await tx.channels.listSharedChannels({ a: caller.id, b: view.id }));
     });
     return c.json(shown, 200);
@@ -188,7 +188,7 @@ export function agentRoutes(api: Api): Router {
   routes.openapi(resume, async (c) => {
     ownerOnly(c.get('caller'));
     const { id } = await api.store.read((tx) => resolveReference(tx, c.req.param('id')));
-    return c.json(showAgent(await api.resumeAgent(id)), 200);
+    return c.json(showAgent(await api.resumeAgent(id), api.clock()), 200);
   });
   routes.openapi(mcp, async (c) => {
     ownerOnly(c.get('caller'));

@@ -1,0 +1,53 @@
+import type { Agent } from './agent.ts';
+import type { RunState } from './run.ts';
+
+/**
+ * Why an agent that could act does not.
+ * paused: it takes no turn until a person resumes it.
+ * resting: its provider refused or could not start; no attempt starts before `until`.
+ * parked: its last attempt failed; the next one starts at `until`.
+ * queued: its turn waits for a slot, for the turn of others, or for the owner's word when its tree reached its cap.
+ */
+export type StatusKind = 'paused' | 'resting' | 'parked' | 'queued';
+
+export interface AgentStatus {
+  readonly kind: StatusKind;
+  /** What a person would want to read; null if there is nothing to say beyond the kind. */
+  readonly reason: string | null;
+  /** Null where the time was not recorded. */
+  readonly since: number | null;
+  /** When it ends by itself; null if nobody can say. */
+  readonly until: number | null;
+}
+
+/** What a status is derived from: the agent, and its run that is created or running. */
+export interface Standing extends Pick<Agent, 'terminatedAt' | 'pausedAt' | 'pausedReason' | 'restUntil'> {
+  readonly runState: RunState | null;
+  readonly runCreatedAt: number | null;
+  readonly runNotBefore: number | null;
+  /** How its last attempt failed. */
+  readonly runError: string | null;
+}
+
+/** Null: nothing holds the agent back. It takes a turn now, or has nothing to do. */
+export function agentStatus(agent: Standing, now: number): AgentStatus | null {
+  if (agent.terminatedAt !== null) return null;
+  if (agent.pausedAt !== null) {
+    return { kind: 'paused', reason: agent.pausedReason, since: agent.pausedAt, until: null };
+  }
+  if (agent.runState === 'running') return null;
+  if (agent.restUntil > now) {
+    return { kind: 'resting', reason: agent.runError, since: null, until: agent.restUntil };
+  }
+  if (agent.runState !== 'created') return null;
+  const notBefore = agent.runNotBefore ?? 0;
+  if (notBefore > now) return { kind: 'parked', reason: agent.runError, since: null, until: notBefore };
+  const since = Math.max(agent.runCreatedAt ?? 0, notBefore, agent.restUntil);
+  return { kind: 'queued', reason: agent.runError, since, until: null };
+}
+
+/** As the API, events and tools show it. */
+export function showStatus(status: AgentStatus | null) {
+  const time = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  return status && { ...status, since: time(status.since), until: time(status.until) };
+}
