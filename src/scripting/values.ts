@@ -101,7 +101,7 @@ export function createValues(lua: Lua, mostBytes: () => number): Values {
       raw._lua_pushnil(state);
       while (raw._lua_next(state, at) !== 0) {
         entries.push([readAt(-2), readAt(-1)]);
-        // A key is no value of its own.
+        // A key does not count as a value.
         values -= 1;
         raw._lua_settop(state, -2);
       }
@@ -150,14 +150,14 @@ export function createValues(lua: Lua, mostBytes: () => number): Values {
   return { read, readBytes, push };
 }
 
-/** A table with the keys 1 to n is a list, any other an object; an empty one could be both and is an object. */
+/** A table with the keys 1 to n is a list, any other an object. An empty table is ambiguous and becomes an object. */
 function toContainer(entries: readonly [unknown, unknown][]): unknown {
   const isList =
     entries.length > 0 &&
     entries.every(([key]) => typeof key === 'number' && Number.isInteger(key) && key >= 1 && key <= entries.length);
   if (isList) return entries.toSorted(([a], [b]) => Number(a) - Number(b)).map(([, value]) => value);
   const object: Record<string, unknown> = Object.create(null);
-  // Lua has no order; with one, the same table is the same text every time.
+  // Lua tables are unordered; sorting makes equal tables equal texts.
   for (const [key, value] of entries.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))) {
     if (typeof key !== 'string' && typeof key !== 'number') throw new Refused(`has a key that is a ${typeof key}`);
     if (key === '__proto__') throw new Refused('has a key "__proto__"');

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 
 const SETTLE_MS = 50;
 
-/** Tells when one of some files may have changed. Their directories are watched: an editor replaces a file by another. */
+/** Reports that one of the files may have changed. Watches their directories, because editors replace files. */
 export function watchFiles(changed: () => void): { follow(files: readonly string[]): void; close(): void } {
   const watchers = new Map<string, FSWatcher>();
   let names = new Map<string, Set<string>>();
@@ -21,7 +21,7 @@ export function watchFiles(changed: () => void): { follow(files: readonly string
       watcher.on('error', () => watchers.delete(directory));
       watchers.set(directory, watcher);
     } catch {
-      // A directory that is not there has no files that change; the next reading looks again.
+      // he directory does not exist; the next reload checks again.
     }
   };
 
