@@ -4,20 +4,20 @@ import { createGunzip } from 'node:zlib';
 import { SubstratError } from '../core/errors.ts';
 import { BLOCK, decodeHeader, decodePax, type Entry, type EntryType } from './tar.ts';
 
-/** An archive is foreign input: a backup may come from anywhere. */
+/** An archive is untrusted input: a backup may come from anywhere. */
 const MOST_ENTRIES = 5_000_000;
 const MOST_PAX = 64 * 1024;
 const MOST_PATH = 4096;
 const TYPES: Readonly<Record<string, EntryType>> = { '0': 'file', '5': 'directory', '2': 'link' };
 
 export interface ReadEntry extends Entry {
-  /** Must be read to its end, or left alone, before the next entry is asked for. */
+  /** Must be read to its end, or not at all, before the next entry is requested. */
   readonly content: AsyncIterable<Buffer, void>;
-  /** Of all bytes before this entry. */
+  /** Size and hash of all bytes before this entry. */
   readonly before: { readonly bytes: number; readonly sha256: string };
 }
 
-/** The entries of a compressed archive, one after another, with bounded memory. Throws where it is cut off or damaged. */
+/** Yields the entries of a compressed archive in order, with bounded memory. Throws if it is truncated or damaged. */
 export async function* readArchive(file: string): AsyncGenerator<ReadEntry> {
   const bytes = new Bytes(file);
   try {
@@ -43,7 +43,7 @@ export async function* readArchive(file: string): AsyncGenerator<ReadEntry> {
       if (type !== 'file' && entry.size !== 0) throw new Error(`${entry.path} has a content and is not a file`);
       const content = bytes.pieces(entry.size);
       yield { ...entry, content, before };
-      for await (const _ of content); // what nobody wanted
+      for await (const _ of content); // skip content that was not read
       await bytes.skip(paddingOf(entry.size));
     }
   } catch (error) {
@@ -63,7 +63,7 @@ export function damaged(file: string, error: Error): SubstratError {
   return new SubstratError('bad_request', message, { cause: error });
 }
 
-/** The unpacked bytes of a file, taken piece by piece; each is hashed as it is taken. */
+/** Reads the unpacked bytes of a file incrementally and hashes them. */
 class Bytes {
   readonly #input;
   readonly #chunks: AsyncIterator<Buffer, unknown>;
@@ -104,7 +104,7 @@ class Bytes {
     }
   }
 
-  /** After the end there is nothing but zeros. */
+  /** Only zeros may follow the end. */
   async expectEnd(): Promise<void> {
     do if (this.#rest.some((byte) => byte !== 0)) throw new Error('something follows its end');
     while (await this.#more());

@@ -9,16 +9,19 @@ import { BLOCK, type Entry, encodeHeader, padding } from './tar.ts';
 
 export interface ArchiveWriter {
   add(entry: Entry, content: Uint8Array): Promise<void>;
-  /** A content that comes in pieces; their lengths make the size that was said. */
+  /** Adds content in pieces; their total length must equal the declared size. */
   addPieces(entry: Entry, pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>;
-  /** Of everything so far: how many bytes of tar, and their SHA-256. */
+  /** Size and SHA-256 of the tar so far. */
   digest(): { readonly bytes: number; readonly sha256: string };
-  /** The file is there, whole and on the disk, or not at all. */
+  /** After this the file exists and is synced to disk; on failure it does not exist. */
   close(): Promise<void>;
   abort(): Promise<void>;
 }
 
-/** A compressed archive that grows beside its final place. Only its owner can read it: it holds secrets. */
+/**
+ * A compressed archive that is written next to its final path. Only its owner can read it, because it contains
+ * secrets.
+ */
 export async function createArchive(file: string): Promise<ArchiveWriter> {
   const partial = `${file}.partial-${process.pid}`;
   const handle = await open(partial, 'wx', 0o600).catch((error: unknown) => {
@@ -27,7 +30,7 @@ export async function createArchive(file: string): Promise<ArchiveWriter> {
   const output = createWriteStream('', { fd: handle.fd, autoClose: false });
   const gzip = createGzip({ level: 4 });
   const written = finished(gzip.pipe(output));
-  written.catch(() => {}); // whoever writes or closes hears of it
+  written.catch(() => {}); // the next write or close reports it
   let failed: Error | null = null;
   output.on('error', (error) => {
     failed = error;

@@ -21,7 +21,7 @@ import {
 } from './backup.testkit.ts';
 import { verifyBackup } from './verify.ts';
 
-/** The last number that an event had, and what it leaps by. */
+/** he sequence number gap after a restore. */
 const LEAP = 1_000_000_000;
 
 async function search(store: Store, agentId: string) {
@@ -33,7 +33,7 @@ async function search(store: Store, agentId: string) {
   });
 }
 
-/** Backs up, restores elsewhere, and compares: nothing is lost, and what a restore changes is as it should be. */
+/** acks up, restores elsewhere and compares: nothing is lost, and a restore makes exactly the intended changes. */
 async function roundTrip(from: Where, to: Where, directory: string, oldHome: string): Promise<void> {
   const [file, home] = [join(directory, 'backup.tar.gz'), join(directory, `restored-${Math.random()}`)];
   const { agentId } = await useStore(from, (store) => fillStore(store, oldHome));
@@ -63,7 +63,7 @@ async function roundTrip(from: Where, to: Where, directory: string, oldHome: str
   await useStore(to, async (store) => {
     expect(await search(store, agentId)).toEqual({ passages: ['The deployment failed on Tuesday'], chunks: 1 });
     expect(await store.write((tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} }))).toBe(last + LEAP + 1);
-    // A key is never given twice: the next chunk has a new one.
+    // A key is never reused: the next chunk gets a new one.
     const [{ id: used }] = after.chunks as unknown as [{ id: number }];
     const document = (await store.read((tx) =>
       tx.documents.getDocument({ id: String(after.documents?.[0]?.id) }),
@@ -80,13 +80,13 @@ function sorted<T>(rows: readonly T[]): T[] {
 }
 
 describe('a backup', () => {
-  test('restores every row, the indexes of words and the files of the home, into another home', async () => {
+  test('restores every row, the full-text indexes and the files of the home into another home', async () => {
     const directory = makeDirectory();
     const home = makeHome(directory);
     await roundTrip({ path: join(home, 'substrat.db') }, { path: join(directory, 'new.db') }, directory, home);
   });
 
-  test('is one moment of a store that is being written, and its file is the owner’s alone', async () => {
+  test('is a consistent snapshot of a store that is being written, readable only by the owner', async () => {
     const directory = makeDirectory();
     const home = makeHome(directory);
     const path = join(home, 'substrat.db');
@@ -105,7 +105,7 @@ describe('a backup', () => {
     over = true;
     const written = await writing;
     const rows = (table: string) => manifest.tables[table]?.rows;
-    // A message and its delivery are one transaction.
+    // A message and its delivery are written in one transaction.
     expect(rows('messages')).toBeGreaterThanOrEqual(100);
     expect(rows('messages')).toBeLessThan(written);
     expect([rows('deliveries'), rows('events')]).toEqual([rows('messages'), rows('messages')]);
@@ -113,7 +113,7 @@ describe('a backup', () => {
     expect(await verifyBackup(file)).toEqual(manifest);
   });
 
-  test('of an older schema is restored and brought up to date', async () => {
+  test('of an older schema is restored and migrated', async () => {
     const directory = makeDirectory();
     const home = makeHome(directory);
     const path = join(home, 'substrat.db');
@@ -140,7 +140,7 @@ describe('a backup', () => {
     });
   });
 
-  test('is not written over another file, and leaves nothing when it cannot be written', async () => {
+  test('does not overwrite another file, and leaves nothing behind when it cannot be written', async () => {
     const directory = makeDirectory();
     const home = makeHome(directory);
     const path = join(home, 'substrat.db');
@@ -156,7 +156,7 @@ describe('a backup', () => {
 });
 
 describeOnPostgres('a backup of the one engine', () => {
-  test('is restored on the other, and back', async () => {
+  test('is restored on the other engine, and back', async () => {
     const directory = makeDirectory();
     const home = makeHome(directory);
     const [first, second] = [await createDatabase(), await createDatabase()];
@@ -166,7 +166,7 @@ describeOnPostgres('a backup of the one engine', () => {
     await roundTrip({ url: second.url }, { path: join(other, 'new.db') }, other, makeHome(other));
   });
 
-  test('does not touch a database that has a store in it, and replaces it only when told to', async () => {
+  test('does not touch a database that contains a store, unless forced', async () => {
     const directory = makeDirectory();
     const home = makeHome(directory);
     const path = join(home, 'substrat.db');

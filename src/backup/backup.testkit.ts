@@ -24,7 +24,7 @@ export function makeDirectory(): string {
   return directory;
 }
 
-/** A home with what a daemon leaves there, beside its store. */
+/** A home with the files that a daemon leaves there, next to its store. */
 export function makeHome(directory: string, name = 'home'): string {
   const home = join(directory, name);
   mkdirSync(join(home, 'agents'), { recursive: true });
@@ -38,7 +38,7 @@ export function makeHome(directory: string, name = 'home'): string {
   return home;
 }
 
-/** Something of everything: messages, runs, memory, documents with words and vectors. Answers whose passages there are. */
+/** Fills every table: messages, runs, memory, documents with words and vectors. Returns the owner of the passages. */
 export async function fillStore(store: Store, home: string): Promise<{ agentId: string }> {
   return store.write(async (tx) => {
     const agent = await addAgent(tx, { nodeId: NODE, workspace: join(home, 'workspaces/w/inside') });
@@ -93,7 +93,7 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
   });
 }
 
-/** Every row of every table, in an order of its own. */
+/** Every row of every table, sorted. */
 export async function dump(where: Where): Promise<Record<string, readonly Row[]>> {
   const snapshot = await openSnapshot(where);
   const tables: Record<string, Row[]> = {};

@@ -20,13 +20,13 @@ export interface BackupOptions {
 }
 
 const AGENT_ID = /^[0-9a-f-]{36}$/;
-/** A table is cut into files of about so many bytes, so that no more of it is in memory. */
+/** A table is split into files of about this size, which bounds memory. */
 const PART = 1024 * 1024;
 const MOST_LISTED = 1_000;
 
 /**
- * Writes everything of a home into one file, which either engine can be restored from: a tar of JSON lines and files. The store is read
- * from one snapshot on a connection of its own; a daemon that runs beside it goes on. Workspaces are only listed.
+ * Writes a whole home into one file that either engine can restore: a tar of JSON lines and files. The store is read
+ * from one snapshot on a separate connection, so a running daemon continues. Workspaces are only listed.
  */
 export async function makeBackup(options: BackupOptions): Promise<Manifest> {
   const { file, home } = options;
@@ -56,7 +56,7 @@ async function fill(archive: ArchiveWriter, snapshot: Snapshot, options: BackupO
   const tables: Manifest['tables'] = {};
   let workspaces: Manifest['workspaces'] = [];
   for (const table of snapshot.tables) {
-    // Whoever runs this beside other work gets a turn.
+    // Yield to other work in this process.
     await new Promise((resolve) => setImmediate(resolve));
     const seen: Row[] = [];
     tables[table] = await addTable(archive, snapshot, table, mtime, table === 'workspaces' ? seen : null);
@@ -94,7 +94,7 @@ async function fill(archive: ArchiveWriter, snapshot: Snapshot, options: BackupO
   return manifest;
 }
 
-/** `tables/NAME/000001.jsonl` and on: a row a line. */
+/** `tables/NAME/000001.jsonl` and so on, one row per line. */
 async function addTable(
   archive: ArchiveWriter,
   snapshot: Snapshot,
@@ -151,7 +151,7 @@ async function addHomes(
   return homes;
 }
 
-/** Bytes, which vectors are, as JSON has them here. */
+/** Encodes bytes, such as vectors, for JSON. */
 function asText(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const own = this[key];
   return own instanceof Uint8Array ? { base64: Buffer.from(own).toString('base64') } : value;
@@ -169,7 +169,7 @@ function readOwn(path: string): Buffer | null {
   return existsSync(path) ? readRegularFile(path, { maxBytes: HOME_FILE_BYTES, links: 'follow' }) : null;
 }
 
-/** Names are bytes: as UTF-8 where they are, for people. */
+/** File names are bytes; decoded as UTF-8 for display, if valid. */
 function printable(path: string): string {
   return Buffer.from(path, 'latin1').toString();
 }

@@ -3,7 +3,7 @@ import { makeBackup } from './backup.ts';
 import type { HomeLimits } from './home-files.ts';
 
 export interface UpgradeBackup {
-  /** The SQLite file, whose schema is about to be brought up to date. */
+  /** he SQLite file whose schema is about to be migrated. */
   readonly path: string;
   readonly from: number;
   readonly home: string;
@@ -12,11 +12,14 @@ export interface UpgradeBackup {
   readonly onProgress: (line: string) => void;
 }
 
-/** A new version may be a mistake, and no older one reads its schema. Answers the file, which lies beside the store. */
+/**
+ * Older versions cannot read a newer schema, so this makes it possible to go back. Returns the file, which is next to
+ * the store.
+ */
 export async function backUpBeforeUpgrade({ path, from, ...rest }: UpgradeBackup): Promise<string> {
   const stem = `${path}.schema-${from}`;
   const last = `${stem}.backup.tar.gz`;
-  // The upgrade did not come about, and nothing was written since.
+  // An earlier upgrade did not happen, and nothing was written since.
   if (isYounger(last, path) && isYounger(last, `${path}-wal`)) return last;
   const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-');
   const file = existsSync(last) ? `${stem}.${stamp}.backup.tar.gz` : last;

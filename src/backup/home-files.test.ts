@@ -35,7 +35,7 @@ async function prepared() {
   };
 }
 
-test('files, directories and links of a private home come back; links are not followed, set-id bits are not kept', async () => {
+test('restores files, directories and symlinks of a private home; does not follow symlinks or keep setuid bits', async () => {
   const world = await prepared();
   const deep = join(world.own, ...Array.from({ length: 12 }, (_, i) => `a long name of a directory ${i}`));
   mkdirSync(deep, { recursive: true });
@@ -67,7 +67,7 @@ test('files, directories and links of a private home come back; links are not fo
   expect(statSync(join(world.target, 'token')).mode & 0o777).toBe(0o600);
 });
 
-test('what is too large, or too much, is left out and listed', async () => {
+test('skips and lists files that are too large or too many', async () => {
   const world = await prepared();
   for (const name of ['a', 'b', 'c']) writeFileSync(join(world.own, name), 'x'.repeat(100));
   writeFileSync(join(world.own, 'large'), 'x'.repeat(1_000));
@@ -78,7 +78,7 @@ test('what is too large, or too much, is left out and listed', async () => {
   expect(manifest.homes[AGENT]).toEqual({ entries: 3, bytes: 200 });
 });
 
-test('a directory that is swapped for a link while it is read gives nothing of where the link leads', async () => {
+test("a directory that is swapped for a symlink while it is read exposes nothing of the symlink's target", async () => {
   const { homeFiles } = await import('./home-files.ts');
   const world = await prepared();
   mkdirSync(join(world.own, 'dir'));

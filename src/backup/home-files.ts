@@ -17,7 +17,7 @@ const MOST_DEPTH = 64;
 
 export interface HomeLimits {
   readonly maxFileBytes: number;
-  /** Of one home. */
+  /** otal for one home. */
   readonly maxHomeBytes: number;
   readonly maxEntries: number;
 }
@@ -28,9 +28,9 @@ export interface HomeFile {
 }
 
 /**
- * The files, directories and links in a directory that an agent writes. Links are named and never followed: on Linux every
- * step is opened from the directory before it and refuses a link, whatever the agent puts there meanwhile. What is left out goes
- * to `skip`.
+ * he files, directories and symlinks in a directory that an agent writes. Symlinks are recorded and never followed:
+ * on Linux, every component is opened relative to its parent and a symlink is refused, whatever the agent swaps
+ * meanwhile. Omitted files are reported to `skip`.
  */
 export function* homeFiles(
   root: string,
@@ -51,7 +51,7 @@ interface Walk {
   readonly count: { bytes: number; entries: number };
 }
 
-/** Takes over the descriptor. */
+/** akes ownership of the descriptor. */
 function* filesIn(directory: number, place: Buffer, prefix: string, depth: number, walk: Walk): Generator<HomeFile> {
   try {
     const here = process.platform === 'linux' ? Buffer.from(`/proc/self/fd/${directory}`) : place;
@@ -70,7 +70,7 @@ function* filesIn(directory: number, place: Buffer, prefix: string, depth: numbe
 
 function* oneFile(place: Buffer, path: string, depth: number, walk: Walk): Generator<HomeFile> {
   const seen = tryLook(place);
-  if (seen === null) return; // gone since
+  if (seen === null) return; // deleted since
   if (seen.isSymbolicLink()) {
     const link = tryReadLink(place);
     if (link !== null) yield { entry: { ...entryOf('link', path, seen), link }, pieces: [] };
@@ -104,7 +104,7 @@ function* oneFile(place: Buffer, path: string, depth: number, walk: Walk): Gener
   }
 }
 
-/** Exactly so many bytes: the archive has said how many there are. */
+/** Yields exactly `size` bytes, because the archive has already declared the size. */
 function* contentOf(descriptor: number, size: number, onShort: () => void): Generator<Uint8Array> {
   for (let at = 0; at < size; ) {
     const piece = Buffer.alloc(Math.min(PIECE, size - at));
@@ -119,7 +119,7 @@ function* contentOf(descriptor: number, size: number, onShort: () => void): Gene
   }
 }
 
-/** Set-id bits are not kept. */
+/** rops setuid and setgid bits. */
 function entryOf(type: Entry['type'], path: string, stats: Stats): Entry {
   const mode = type === 'link' ? 0o777 : stats.mode & 0o777;
   return { type, path, mode, size: 0, mtime: Math.floor(stats.mtimeMs / 1000), link: '' };

@@ -17,7 +17,7 @@ const file = (path: string, content = 'evil'): Part => [{ path }, content];
 const link = (path: string, target: string): Part => [{ path, type: 'link', link: target }];
 const directory = (path: string): Part => [{ path, type: 'directory' }];
 
-/** An archive whose manifest is right about everything in it, as somebody with time would make it. */
+/** An archive with a matching manifest, as an attacker could build it. */
 async function forge(place: string, parts: readonly Part[], change: Partial<Manifest> = {}): Promise<string> {
   const archive = await createArchive(place);
   const homes: Manifest['homes'] = {};
@@ -54,7 +54,7 @@ async function forge(place: string, parts: readonly Part[], change: Partial<Mani
   return place;
 }
 
-/** It is refused in a sentence, and neither the home nor anything beside it is changed. */
+/** Expects a one-sentence error, and no change to the home or anything next to it. */
 async function refused(archive: string, around: string): Promise<string> {
   const home = join(around, 'home');
   mkdirSync(home, { recursive: true });
@@ -72,7 +72,7 @@ function listing(directory: string): string[] {
   return (readdirSync(directory, { recursive: true }) as string[]).sort();
 }
 
-describe('an archive that would write elsewhere is refused', () => {
+describe('an archive that would write outside the home is refused', () => {
   test.each<[string, readonly Part[]]>([
     ['an absolute path', [file('/tmp/evil')]],
     ['a path with ..', [file(`${HOME}/../../../evil`)]],
@@ -90,13 +90,13 @@ describe('an archive that would write elsewhere is refused', () => {
     await refused(await forge(join(around, 'evil.tar.gz'), parts), around);
   });
 
-  test('a file behind a link, and a link behind a link', async () => {
+  test('a file behind a symlink, and a symlink behind a symlink', async () => {
     const around = makeDirectory();
     const outside = join(around, 'outside');
     mkdirSync(outside);
     const behind = [directory(HOME), link(`${HOME}/x`, outside)];
     const home = join(around, 'home');
-    // The file is written before the link is made, so the link finds its place taken.
+    // he file is written before the symlink, so the symlink's path is taken.
     expect(
       await refused(await forge(join(around, '1.tar.gz'), [...behind, file(`${HOME}/x/evil`)]), around),
     ).toBeTruthy();
@@ -107,7 +107,7 @@ describe('an archive that would write elsewhere is refused', () => {
     expect(existsSync(join(home, 'agents'))).toBe(false);
   });
 
-  test('rows of tables and columns that are not ours', async () => {
+  test('rows of unknown tables and columns', async () => {
     const around = makeDirectory();
     const rows = (table: string, line: string): Part => file(`tables/${table}/000001.jsonl`, `${line}\n`);
     const bad: [string, Part, RegExp][] = [
@@ -127,8 +127,8 @@ describe('an archive that would write elsewhere is refused', () => {
   });
 });
 
-describe('a backup that is not whole', () => {
-  test('is refused: cut off, changed, of a newer Substrat, or something else altogether', async () => {
+describe('an incomplete backup', () => {
+  test('is refused: truncated, modified, from a newer Substrat, or not a backup', async () => {
     const around = makeDirectory();
     const source = makeHome(around, 'source');
     const path = join(source, 'substrat.db');
@@ -150,7 +150,7 @@ describe('a backup that is not whole', () => {
     expect(at).toBeGreaterThan(0);
     tar.write('XXX', at);
     expect(await refused(write('changed', gzipSync(tar)), around)).toMatch(/checksum is wrong/);
-    // The end of the tar without its manifest.
+    // he end of the tar without its manifest.
     const manifest = tar.indexOf('manifest.json');
     expect(
       await refused(
@@ -164,7 +164,7 @@ describe('a backup that is not whole', () => {
     expect(await refused(newer, around)).toMatch(/schema version 999, this Substrat knows/);
   });
 
-  test('is not mixed with what is there', async () => {
+  test('is not mixed with existing files', async () => {
     const around = makeDirectory();
     const source = makeHome(around, 'source');
     const path = join(source, 'substrat.db');

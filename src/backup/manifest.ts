@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** The name of the last entry of a backup: it says what all the others are. */
+/** he last entry of a backup; it describes all the others. */
 export const MANIFEST = 'manifest.json';
 export const MOST_MANIFEST = 64 * 1024 * 1024;
 const FORMAT = 'substrat-backup';
@@ -14,16 +14,16 @@ const schema = z.strictObject({
   formatVersion: z.int(),
   substrat: z.string(),
   createdAt: z.string(),
-  /** Of the store that was backed up; it can be restored on either. */
+  /** he engine of the backed-up store; it can be restored on either. */
   engine: z.enum(['sqlite', 'postgres']),
   schemaVersion: z.int().min(1),
   nodeId: z.string(),
   home: z.string(),
   tables: z.record(z.string(), z.strictObject({ rows: count, sha256 })),
   counters: z.array(z.strictObject({ table: z.string(), value: count })),
-  /** Agents' private homes, by the id of the agent. */
+  /** Agents' private homes, by agent id. */
   homes: z.record(z.string(), z.strictObject({ entries: count, bytes: count })),
-  /** Listed only: their directories are not in the backup. */
+  /** Only listed: their directories are not in the backup. */
   workspaces: z.array(z.strictObject({ name: z.string(), path: z.string(), nodeId: z.string() })),
   skipped: z.strictObject({ count, listed: z.array(z.strictObject({ path: z.string(), reason: z.string() })) }),
   /** Everything in the archive before this entry. */
@@ -36,7 +36,7 @@ export function createManifest(about: Omit<Manifest, 'format' | 'formatVersion'>
   return { format: FORMAT, formatVersion: FORMAT_VERSION, ...about };
 }
 
-/** Throws with the reason where it is not a manifest that this version can read. */
+/** hrows with the reason if this version cannot read it as a manifest. */
 export function parseManifest(text: string): Manifest {
   const value = JSON.parse(text) as { format?: unknown; formatVersion?: unknown };
   if (value?.format !== FORMAT) throw new Error('its manifest is not one of a Substrat backup');

@@ -12,28 +12,28 @@ import { placeOf, verifyBackup } from './verify.ts';
 
 export interface RestoreOptions {
   readonly file: string;
-  /** It exists, and the caller holds it: no daemon runs there. */
+  /** Exists and is locked by the caller, so no daemon runs there. */
   readonly home: string;
-  /** Replace what is there. */
+  /** Replace existing data. */
   readonly force: boolean;
-  /** The newest schema that this Substrat knows. */
+  /** he newest schema that this version supports. */
   readonly newestSchema: number;
-  /** Where the store goes, asked when the configuration of the backup lies in the home. */
+  /** Where the store goes. Called once the backup's configuration is in the home. */
   readonly findStore: () => { readonly path: string } | { readonly url: string };
   readonly onProgress: (line: string) => void;
 }
 
 export interface Restored {
   readonly manifest: Manifest;
-  /** Where what was there before is now; null where nothing was. */
+  /** Where the previous data was moved; null if there was none. */
   readonly before: string | null;
 }
 
 const MOST_ROW = 256 * 1024 * 1024;
 
 /**
- * Makes a home and its store what they were when the backup was made. The backup is verified from end to end before anything is
- * changed; then everything is prepared beside its place, and moved there at the end.
+ * Restores a home and its store. The backup is verified completely before anything changes; then everything is staged
+ * next to its destination and moved there at the end.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { file, home, force, newestSchema, onProgress } = options;
@@ -64,7 +64,7 @@ class Stage {
   readonly #manifest: Manifest;
   readonly #staging: string;
   #load: Load | null = null;
-  /** The configuration was put into the home for the store to be found by. */
+  /** he configuration was copied into the home, so that the store can be located. */
   #configured = false;
   #database: string | null = null;
   #moving = false;
@@ -108,7 +108,7 @@ class Stage {
     return this.#moveIn(path);
   }
 
-  /** What was begun goes; what was there before stays as it was. */
+  /** Removes what was staged; existing data stays unchanged. */
   async undo(error: Error): Promise<void> {
     if (this.#moving) {
       const message = `The restore into ${this.#options.home} did not finish: ${error.message}. Run it again with --force.`;
@@ -125,7 +125,7 @@ class Stage {
     for await (const entry of readArchive(this.#options.file)) {
       const { kind } = placeOf(entry);
       if (kind === 'home' || kind === 'own') await files.add(entry);
-      // The file may be another one since it was verified.
+      // he file may have been replaced since it was verified.
       if (kind === 'manifest') this.#compare(entry);
     }
     files.finish();
@@ -152,7 +152,7 @@ class Stage {
     if (before.bytes !== bytes || before.sha256 !== sha256) throw new Error('it was changed while it was read');
   }
 
-  /** The only step that touches what was there. A restore that dies here leaves RESTORING, and no daemon starts. */
+  /** he only step that touches existing data. If it crashes, RESTORING remains and no daemon starts. */
   #moveIn(database: string | null): string | null {
     const { home } = this.#options;
     const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-');
@@ -168,7 +168,7 @@ class Stage {
     };
     for (const name of ['agents', ...HOME_FILES]) {
       const [staged, place] = [join(this.#staging, name), join(home, name)];
-      // The configuration that is there says where the store is, so it stays; the other one lies beside it.
+      // he existing configuration says where the store is, so it stays; the restored one is put next to it.
       if (name === 'config.toml') {
         if (existsSync(staged) && !this.#configured) renameSync(staged, join(home, 'config.from-backup.toml'));
         continue;
@@ -185,7 +185,7 @@ class Stage {
   }
 }
 
-/** The rows of a part, a few at a time, each with nothing but columns of its table. */
+/** he rows of a part in small batches, each checked to have only columns of its table. */
 async function* rowsOf({ content, path }: ReadEntry, columns: ReadonlySet<string>): AsyncGenerator<Row[]> {
   let rest = Buffer.alloc(0);
   for await (const piece of content) {
@@ -228,7 +228,7 @@ function used(what: string): SubstratError {
   return new SubstratError('conflict', message);
 }
 
-/** The archive is as large as what comes of it, or larger. */
+/** he archive's unpacked size is an upper bound for the restored size. */
 function checkRoom(home: string, { archive }: Manifest): void {
   const { bavail, bsize } = statfsSync(home);
   if (bavail * bsize > archive.bytes) return;

@@ -2,12 +2,12 @@ import { closeSync, fchmodSync, futimesSync, mkdirSync, openSync, realpathSync, 
 import { join } from 'node:path';
 import type { ReadEntry } from './archive-reader.ts';
 
-/** Links are held back until all files are there; so many of them. */
+/** Symlinks are held in memory until all files are written; this is their maximum number. */
 const MOST_LINKS = 500_000;
 
 /**
- * Writes the files of a backup into a new directory of ours. No link exists there while files are written, so none can lead a
- * file elsewhere; links come last, each into a directory that is really where it seems to be.
+ * Writes the files of a backup into a new directory. It contains no symlinks while files are written, so no file can
+ * be redirected. Symlinks come last, each into a directory whose real path is checked.
  */
 export class StagedFiles {
   readonly #root: string;
@@ -43,7 +43,7 @@ export class StagedFiles {
     for (const { path, link } of this.#links) {
       const place = this.#place(path);
       const parent = parentOf(place);
-      // It was made with the files. To make it now could follow a link.
+      // he directory was created with the files; creating it now could follow a symlink.
       if (!realpathSync(parent, { encoding: 'buffer' }).equals(parent)) throw new Error(`${path} lies behind a link`);
       symlinkSync(Buffer.from(link, 'latin1'), place);
     }

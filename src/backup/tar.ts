@@ -4,7 +4,7 @@ export const BLOCK = 512;
 
 export type EntryType = 'file' | 'directory' | 'link';
 
-/** Names are bytes on Linux: as strings here, each character is one byte (latin1). */
+/** File names are bytes on Linux: in these strings each character is one byte (latin1). */
 export interface Entry {
   readonly type: EntryType;
   readonly path: string;
@@ -12,14 +12,14 @@ export interface Entry {
   readonly size: number;
   /** Seconds. */
   readonly mtime: number;
-  /** Where a link leads; empty for others. */
+  /** he target of a symlink; empty for others. */
   readonly link: string;
 }
 
 const FLAGS: Readonly<Record<EntryType, string>> = { file: '0', directory: '5', link: '2' };
 const MOST_NAME = 100;
 
-/** The blocks that come before an entry's content. */
+/** he header blocks of an entry. */
 export function encodeHeader(entry: Entry): Buffer {
   const records: [string, string][] = [];
   if (entry.path.length > MOST_NAME) records.push(['path', entry.path]);
@@ -31,7 +31,7 @@ export function encodeHeader(entry: Entry): Buffer {
   return Buffer.concat([before, pax, padding(pax.length), own]);
 }
 
-/** What fills the last block of a content. */
+/** Padding for the last block of an entry. */
 export function padding(size: number): Buffer {
   return Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
 }
@@ -40,7 +40,7 @@ export interface Header extends Omit<Entry, 'type'> {
   readonly flag: string;
 }
 
-/** Null for a block of zeros, which ends an archive; throws for what is no header. */
+/** Returns null for a block of zeros, which ends an archive. Throws if it is not a header. */
 export function decodeHeader(bytes: Buffer): Header | null {
   if (bytes.every((byte) => byte === 0)) return null;
   const expected = octal(bytes, 148, 8);
@@ -59,7 +59,7 @@ export function decodeHeader(bytes: Buffer): Header | null {
   };
 }
 
-/** `path` and `linkpath` of a pax header; other records are not ours and are passed over. */
+/** `path` and `linkpath` of a pax header; other records are ignored. */
 export function decodePax(bytes: Buffer): { readonly path?: string; readonly link?: string } {
   const found: { path?: string; link?: string } = {};
   for (let at = 0; at < bytes.length; ) {

@@ -4,14 +4,14 @@ import { damaged, type ReadEntry, readArchive } from './archive-reader.ts';
 import { HOME_FILE_BYTES, HOME_FILES } from './layout.ts';
 import { MANIFEST, type Manifest, MOST_MANIFEST, parseManifest } from './manifest.ts';
 
-/** What an entry of a backup is. Whatever is none of these is refused: an archive names no other place. */
+/** he kind of an entry. Any other entry is refused, so an archive cannot write elsewhere. */
 export type Place =
   | { readonly kind: 'manifest' }
   | { readonly kind: 'own'; readonly name: string }
   | { readonly kind: 'table'; readonly table: string }
   | { readonly kind: 'home'; readonly agentId: string };
 
-/** The rows of a part of a table are in memory at once. */
+/** he rows of one part are in memory at once. */
 const MOST_PART = 256 * 1024 * 1024;
 const LINE_FEED = 10;
 
@@ -31,7 +31,7 @@ export function placeOf({ path, type, size }: Pick<ReadEntry, 'path' | 'type' | 
   return { kind: 'home', agentId };
 }
 
-/** Reads a backup from end to end and compares everything with its manifest, which it answers. Nothing is written anywhere. */
+/** Reads a backup to its end, compares everything with its manifest, and returns the manifest. Writes nothing. */
 export async function verifyBackup(file: string): Promise<Manifest> {
   const seen = new Seen();
   let manifest: Manifest | null = null;
