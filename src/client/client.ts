@@ -39,18 +39,18 @@ export interface PageQuery {
   readonly limit?: number | undefined;
 }
 
-/** With a key, a post that is sent again has no second effect. */
+/** With a key, a post is idempotent. */
 export interface PostOptions {
   readonly idempotencyKey?: string;
 }
 
-/** Change it only from this version; 0: only if there is none. */
+/** hange the block only if it has this version; 0: only if it does not exist. */
 export interface BlockCondition {
   readonly ifVersion?: number | undefined;
 }
 
 export interface PassageQuery extends PageQuery {
-  /** What to search for. */
+  /** he search query. */
   readonly q?: string | undefined;
   readonly tag?: string | undefined;
   /** Times, or days in UTC. */
@@ -59,7 +59,7 @@ export interface PassageQuery extends PageQuery {
 }
 
 export interface EventQuery {
-  /** Go on after this number; from now when left out. */
+  /** Resume after this sequence number; default: from now. */
   readonly after?: number;
   readonly agent?: string;
   readonly channel?: string;
@@ -70,8 +70,8 @@ export interface EventQuery {
 export type Client = ReturnType<typeof createClient>;
 
 /**
- * A client of the API: over the socket of a home, which only its owner can open, or over TCP with a token. What the daemon
- * refuses is thrown as `SubstratError` with its code.
+ * A client of the API: over the socket of a home, which only its owner can open, or over TCP with a token. Errors of
+ * the daemon are thrown as `SubstratError` with their code.
  */
 export function createClient(address: Address) {
   const exchange = createExchange(address);
@@ -79,7 +79,7 @@ export function createClient(address: Address) {
   const post = <T>(path: string, body?: object, { idempotencyKey }: PostOptions = {}) =>
     exchange<T>('POST', path, body, idempotencyKey ? { 'idempotency-key': idempotencyKey } : {});
   const agent = (ref: string) => `/api/agents/${encodeURIComponent(ref)}`;
-  /** `user` has blocks of its own. */
+  /** `user` has its own blocks. */
   const memory = (ref: string) => (ref.toLowerCase() === USER_ID ? '/api/memory' : `${agent(ref)}/memory`);
   const block = (ref: string, label: string) => `${memory(ref)}/${encodeURIComponent(label)}`;
   const run = (id: string) => `/api/runs/${encodeURIComponent(id)}`;
@@ -121,7 +121,7 @@ export function createClient(address: Address) {
       get<Page<BlockChange>>(`${block(ref, label)}/history`, query),
     restoreBlock: (ref: string, label: string, version: number, condition?: BlockCondition) =>
       exchange<Block>('POST', `${block(ref, label)}/restore`, { version }, conditionHeaders(condition)),
-    /** Those agents see it beside its owner, and may change it if it is open. */
+    /** hose agents see it too, and may change it if it is open. */
     shareBlock: (ref: string, label: string, sharing: { with: readonly string[]; open?: boolean }) =>
       exchange<Block>('PUT', `${block(ref, label)}/sharing`, sharing),
 
@@ -131,13 +131,13 @@ export function createClient(address: Address) {
     deletePassage: (ref: string, id: string) =>
       exchange<{ status: 'deleted'; id: string }>('DELETE', `${agent(ref)}/passages/${encodeURIComponent(id)}`),
 
-    /** `answered` is the agent's question that it answered; `inReplyTo: null` asks anew in any case. */
+    /** `answered` is the agent's question that this message answered; `inReplyTo: null` always asks a new question. */
     sendMessage: (ref: string, message: { text: string; inReplyTo?: string | null }, options?: PostOptions) =>
       post<Sent>(`${agent(ref)}/messages`, message, options),
     listMessages: (ref: string, query: PageQuery = {}) => get<Page<Message>>(`${agent(ref)}/messages`, query),
     getMessage: (id: string) => get<Message>(message(id)),
     listReplies,
-    /** The reply that closed the request, or null if none has within the seconds. */
+    /** he reply that closed the request; null if there is none within that time. */
     awaitReply: async (messageId: string, waitSeconds: number): Promise<Message | null> => {
       const { items, state } = await listReplies(messageId, waitSeconds);
       return state === 'closed' ? (items.find((reply) => !reply.late) ?? null) : null;
@@ -147,7 +147,7 @@ export function createClient(address: Address) {
     listRuns: (query: PageQuery & { agent?: string | undefined; state?: Run['state'] | undefined } = {}) =>
       get<Page<Run>>('/api/runs', query),
     getRun: (id: string) => get<Run & { steps: RunStep[]; messages: RunMessage[] }>(run(id)),
-    /** Summed by agent, tree or day. */
+    /** otals by agent, tree or day. */
     listUsage: (
       query: { by?: 'agent' | 'tree' | 'day'; since?: string | undefined; until?: string | undefined } = {},
     ) => get<Page<Usage>>('/api/usage', query),
@@ -158,10 +158,10 @@ export function createClient(address: Address) {
     createChannel: (creation: z.input<typeof schemas.ChannelCreation>, options?: PostOptions) =>
       post<Channel>('/api/channels', creation, options),
     setTopic: (id: string, topic: string) => exchange<Channel>('PATCH', channel(id), { topic }),
-    /** Newest first; of one thread, or of all. */
+    /** Newest first; of one thread or of all. */
     listChannelMessages: (id: string, query: PageQuery & { thread?: string | undefined } = {}) =>
       get<Page<Message>>(`${channel(id)}/messages`, query),
-    /** `dm-x-y` opens a DM where there is none. */
+    /** `dm-x-y` creates the DM if it does not exist. */
     postMessage: (id: string, words: { text: string; parentMessageId?: string | undefined }, options?: PostOptions) =>
       post<Sent>(`${channel(id)}/messages`, words, options),
     markRead: (id: string) => post<Channel>(`${channel(id)}/read`),
@@ -185,7 +185,7 @@ export function createClient(address: Address) {
     revokeToken: (id: string) => exchange<{ status: 'revoked' }>('DELETE', `/api/tokens/${encodeURIComponent(id)}`),
 
     listNodes: () => get<Page<z.infer<typeof schemas.Node>>>('/api/nodes'),
-    /** Takes over the agents of a node that is gone. */
+    /** akes over the agents of a node that is gone. */
     adoptNode: (id: string, wish: { force?: boolean } = {}) =>
       post<{ status: 'adopted'; id: string; agents: number; workspaces: number }>(
         `/api/nodes/${encodeURIComponent(id)}/adopt`,
@@ -202,7 +202,7 @@ export function createClient(address: Address) {
     unlinkDirectory: (ref: string, target: string) =>
       exchange<{ status: 'unlinked' }>('DELETE', `${workspace(ref)}/links${queryString({ target })}`),
 
-    /** Every event once, in order; a lost connection is made again where it broke. */
+    /** Yields every event once, in order; reconnects and resumes after a lost connection. */
     followEvents: (query: EventQuery = {}): AsyncGenerator<SubstratEvent> => {
       const { agent: ref, channel: channelId, types } = query;
       const path = `/api/events${queryString({ agent: ref, channel: channelId, type: types?.join(',') })}`;
@@ -211,7 +211,7 @@ export function createClient(address: Address) {
   };
 }
 
-/** Everything of a list, page after page. */
+/** Yields all items of a paginated list. */
 export async function* allPages<T>(list: (query: PageQuery) => Promise<Page<T>>, limit = 500): AsyncGenerator<T> {
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page: Page<T> = await list({ cursor: cursor ?? undefined, limit });

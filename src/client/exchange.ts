@@ -2,7 +2,8 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
 
-// An import would touch all that the module has, WebSocket too, and so load Node's whole fetch: half of a command's time.
+// A static import would touch every export, including WebSocket, and load Node's whole fetch: half of a command's
+// time.
 const { request } = process.getBuiltinModule('node:http');
 
 /** Where the daemon is: its home, or its URL with a token. */
@@ -10,7 +11,7 @@ export type Address = { readonly home: string } | { readonly url: string; readon
 
 export type Exchange = <T>(method: string, path: string, body?: object, headers?: Record<string, string>) => Promise<T>;
 
-/** One request, one JSON answer. */
+/** One request, one JSON response. */
 export function createExchange(address: Address): Exchange {
   return <T>(method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
     new Promise<T>((resolve, reject) => {
@@ -47,7 +48,7 @@ export async function readAnswer(response: IncomingMessage): Promise<unknown> {
   throw new SubstratError(error.code ?? 'internal', error.message);
 }
 
-/** The error for an answer that no daemon gives: something else listens there. */
+/** he error for a response that is not from a daemon: another program listens there. */
 export function notOurs({ statusCode }: IncomingMessage, code: ErrorCode = 'internal'): SubstratError {
   return new SubstratError(code, `The daemon answered ${statusCode}, in a form that is none of ours.`);
 }

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { turnOfOthers } from '../core/turn-of-others.ts';
 import { createClient } from './client.ts';
 
-/** A peer on a home's socket that answers one request after another. */
+/** A server on a home's socket with scripted responses, in order. */
 async function serve(...answers: readonly ((response: ServerResponse) => void)[]): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'follow-'));
   let n = 0;
@@ -30,7 +30,7 @@ const failure = (status: number, code: string) => (response: ServerResponse) => 
   response.writeHead(status).end(JSON.stringify({ error: { code, message: 'It failed.' } }));
 };
 
-test('a reader goes on when the stream ends and the store cannot be read for a while', async () => {
+test('a reader reconnects when the stream ends and the store is unavailable for a while', async () => {
   const home = await serve(event(1), failure(503, 'store'), event(2));
   const seen: number[] = [];
   for await (const { seq } of createClient({ home }).followEvents()) {
@@ -40,7 +40,7 @@ test('a reader goes on when the stream ends and the store cannot be read for a w
   expect(seen).toEqual([1, 2]);
 });
 
-test('a reader is told of a refusal that time does not change', async () => {
+test('a reader gets a permanent error', async () => {
   const home = await serve(event(1), failure(410, 'gone'));
   const follow = async () => {
     for await (const _ of createClient({ home }).followEvents());
@@ -48,20 +48,20 @@ test('a reader is told of a refusal that time does not change', async () => {
   await expect(follow()).rejects.toMatchObject({ code: 'gone' });
 });
 
-test.each([204, 302, 304])('a reader does not wait for the events of an answer with status %i', async (status) => {
+test.each([204, 302, 304])('a reader does not wait for events after a response with status %i', async (status) => {
   const home = await serve((response) => response.writeHead(status).end());
   const next = createClient({ home }).followEvents().next();
   await expect(next).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining(String(status)) });
 });
 
-test('a reader does not wait for the events of another protocol', async () => {
+test('a reader does not wait for events of another protocol', async () => {
   const home = await serve((response) => {
     response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n');
   });
   await expect(createClient({ home }).followEvents().next()).rejects.toThrow('101');
 });
 
-test('a reader whose refusal breaks off goes on', async () => {
+test('a reader retries when an error response is cut off', async () => {
   const broken = (response: ServerResponse) => {
     response.writeHead(410, { 'content-length': '100' }).flushHeaders();
     response.socket?.end();
@@ -72,7 +72,7 @@ test('a reader whose refusal breaks off goes on', async () => {
   await events.return(undefined);
 });
 
-test('a reader understands a stream in pieces, and asks for what follows the last number that it has read', async () => {
+test('a reader parses a stream in pieces, and resumes after the last sequence number', async () => {
   const asked: (string | undefined)[] = [];
   const bytes = Buffer.from(
     `retry: 1000\n: 6\n\n: hello\n\nid: 7\nevent: test\ndata: ${JSON.stringify({ seq: 7, name: 'Zoë' })}\n\n: 9\n\n`,

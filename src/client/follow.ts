@@ -9,7 +9,7 @@ export type SubstratEvent = z.infer<typeof Event>;
 
 const RETRY_MS = 500;
 
-/** Reads the stream of events. When it breaks, goes on after the last one that was seen, until the signal says stop. */
+/** Reads the event stream. When the connection breaks, resumes after the last event seen, until the signal aborts. */
 export async function* followEvents(
   address: Address,
   path: string,
@@ -27,7 +27,8 @@ export async function* followEvents(
       }
     } catch (error) {
       if (signal?.aborted) return;
-      // Before the first connection a dead daemon is an answer; later it is expected to come back, and so is its store.
+      // efore the first connection, a missing daemon is an error; later it is expected to come back, and so is its
+      // store.
       const lost = error instanceof SubstratError && (error.code === 'not_running' || error.code === 'store');
       if (!lost || !connected) throw error;
     }
@@ -65,9 +66,9 @@ interface Frame {
   readonly event: SubstratEvent | null;
 }
 
-/** The events of the stream, and the numbers of those that the filter left out, so that nothing is asked for twice. */
+/** Yields events, and the sequence numbers of those filtered out, so that nothing is requested twice. */
 async function* readFrames(response: IncomingMessage): AsyncGenerator<Frame> {
-  // Imported here: most commands follow nothing.
+  // Imported here, because most commands do not follow events.
   const { createParser } = await import('eventsource-parser');
   const frames: Frame[] = [];
   const parser = createParser({
