@@ -1,8 +1,8 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 
-// Written by hand because the SDK's client takes 140 ms to import, in every turn, where Node itself starts in 28.
-// It speaks the part of MCP that a scripted agent needs, over the stdio of one server.
+// Hand-written because the SDK's client takes 140 ms to import in every turn, while Node itself starts in 28 ms.
+// Implements the part of MCP that a scripted agent needs, over the stdio of one server.
 
 /** An entry of `mcpServers` in an `mcp.json`. */
 export interface McpServerEntry {
@@ -11,7 +11,7 @@ export interface McpServerEntry {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What `tools/call` answers. */
+/** he result of `tools/call`. */
 export interface ToolResult {
   readonly content: readonly { readonly type: string; readonly text?: string }[];
   readonly structuredContent?: Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ export interface Tool {
   readonly inputSchema: Readonly<Record<string, unknown>>;
 }
 
-/** A tool said no. `code` is the tool's, or `protocol` when the call did not reach one. */
+/** A tool returned an error. `code` is the tool's code, or `protocol` if the call did not reach a tool. */
 export class ToolError extends Error {
   readonly code: string;
 
@@ -45,7 +45,7 @@ interface Received {
 export interface McpClient {
   callTool(name: string, args: unknown): Promise<ToolResult>;
   listTools(): Promise<Tool[]>;
-  /** Waits for what is asked and not yet answered, then ends the server. */
+  /** Waits for pending responses, then closes the server. */
   close(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ interface Pending {
 const protocolVersion = '2025-11-25';
 const ignore = () => undefined;
 
-/** Starts the server. Requests may be made at once and run concurrently. */
+/** Starts the server. Requests may be made immediately and run concurrently. */
 export function connectMcp(entry: McpServerEntry): McpClient {
   const pending = new Map<number, Pending>();
   let lastId = 0;
@@ -71,7 +71,7 @@ export function connectMcp(entry: McpServerEntry): McpClient {
   child.once('close', (code, signal) =>
     die(`The server of this agent's tools has ended (${signal ?? `code ${code}`}).`),
   );
-  child.stdin.on('error', ignore); // its end says why
+  child.stdin.on('error', ignore); // its exit code says why
   readLines(child, receive);
 
   const initialized = request('initialize', {
@@ -79,7 +79,7 @@ export function connectMcp(entry: McpServerEntry): McpClient {
     capabilities: {},
     clientInfo: { name: 'substrat-scripted', version: '1' },
   }).then(() => send({ method: 'notifications/initialized' }));
-  // Whoever makes a request gets the failure; without one it is nobody's.
+  // Every request reports this failure; without a request it is not an unhandled rejection.
   initialized.catch(ignore);
 
   function request(method: string, params: object): Promise<unknown> {

@@ -49,7 +49,7 @@ async function run(body: string, turn: object = {}) {
 }
 
 describe('runAgent()', () => {
-  test('gives the turn and takes the final text', async () => {
+  test('passes the turn to the agent and takes its final text', async () => {
     const messages = [{ id: '1', from: 'lead', channelId: 'c', text: 'How far?', kind: 'request' }];
     const { code, events } = await run("({ name, messages }) => name + ' got ' + messages[0].text", {
       name: 'w',
@@ -60,7 +60,7 @@ describe('runAgent()', () => {
     expect(connections).toBe(0);
   });
 
-  test('tells texts, session and use while it goes on, and needs no final text', async () => {
+  test('emits texts, session and usage during the turn, and needs no final text', async () => {
     const { events } = await run(`async ({ say, setSession, usage }) => {
       setSession('s');
       say('one');
@@ -74,7 +74,7 @@ describe('runAgent()', () => {
     ]);
   });
 
-  test('calls tools, concurrently, over one connection', async () => {
+  test('calls tools concurrently over one connection', async () => {
     const { events, stderr } = await run(`async ({ call, callRaw, tools }) => {
       const echo = (text: string) => call('echo', { text });
       return JSON.stringify([await Promise.all([echo('a'), echo('ä\\n')]), await callRaw('refuse'), (await tools()).length]);
@@ -103,14 +103,14 @@ describe('runAgent()', () => {
     ]);
   });
 
-  test('waits for calls that the agent did not wait for', async () => {
+  test('waits for calls that the agent did not await', async () => {
     const { events } = await run(`({ call, say }) => {
       call('echo', { text: 'later' }).then(({ text }) => say(String(text)));
     }`);
     expect(events).toEqual([{ type: 'text', text: 'later' }, { type: 'done' }]);
   });
 
-  test('rejects what is pending when the server of its tools dies', async () => {
+  test('rejects pending calls when the MCP server dies', async () => {
     const { code, events } = await run(`async ({ call }) => { await call('die'); }`);
     const message = "The server of this agent's tools has ended (code 1).";
     expect(events).toEqual([{ type: 'error', kind: 'crash', message }]);
@@ -120,13 +120,13 @@ describe('runAgent()', () => {
   test.each([
     ['{}', 'has no mcpServers.substrat'],
     ['{"mcpServers":{"substrat":{"command":"/nowhere/bridge"}}}', 'could not be started: spawn /nowhere/bridge ENOENT'],
-  ])('says what is wrong with its configuration (%s)', async (config, message) => {
+  ])('reports what is wrong with its configuration (%s)', async (config, message) => {
     await writeFile(mcpConfig, config);
     const { events } = await run(`async ({ call }) => { await call('echo'); }`);
     expect(events).toEqual([{ type: 'error', kind: 'crash', message: expect.stringContaining(message) }]);
   });
 
-  test('tells a thrown error as a crash, a TurnError by its kind', async () => {
+  test('reports a thrown error as a crash, and a TurnError by its kind', async () => {
     const crash = await run(`() => { throw new Error('Oh no.'); }`);
     expect(crash).toMatchObject({ code: 1, events: [{ type: 'error', kind: 'crash', message: 'Oh no.' }] });
     const limited = await run(`() => { throw new TurnError('rate_limit', 'Slowly.', { retryAfterMs: 5 }); }`);

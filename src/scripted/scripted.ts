@@ -15,25 +15,25 @@ export type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
 export type { FailureKind, ScriptedTurn, Tool, ToolResult };
 export { ToolError };
 
-/** What it returns is the final text of the turn; without one it is what it said last. */
+/** he return value is the final text of the turn; without one, it is the last text that the agent said. */
 export type Agent = (context: AgentContext) => string | undefined | Promise<string | undefined> | Promise<void>;
 
 /** One turn, and what an agent can do in it. */
 export interface AgentContext extends ScriptedTurn {
-  /** Calls one of the agent's tools and answers its result; an error of the tool is thrown as `ToolError`. */
+  /** alls one of the agent's tools and returns its result. An error of the tool is thrown as `ToolError`. */
   call<T = Record<string, unknown>>(tool: string, args?: object): Promise<T>;
-  /** The same without interpretation: all content blocks, errors included. */
+  /** he uninterpreted result: all content blocks, including errors. */
   callRaw(tool: string, args?: object): Promise<ToolResult>;
   /** The tools that this agent may call. */
   tools(): Promise<Tool[]>;
-  /** Shows a text while the turn goes on. */
+  /** Shows a text during the turn. */
   say(text: string): void;
-  /** Kept by the daemon and given to the next turn as `session`. */
+  /** Stored by the daemon and passed to the next turn as `session`. */
   setSession(session: string): void;
   usage(usage: { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd?: number }): void;
 }
 
-/** Thrown by an agent that knows why its turn fails, such as `rate_limit`; any other error is a `crash`. */
+/** hrown by an agent that knows why its turn fails, such as `rate_limit`; any other error is a `crash`. */
 export class TurnError extends Error {
   readonly kind: FailureKind;
   readonly retryAfterMs: number | undefined;
@@ -47,8 +47,8 @@ export class TurnError extends Error {
 }
 
 /**
- * Runs one turn of the agent. Afterwards nothing of ours keeps the process alive; what the agent itself left open, such
- * as a timer, does, and holds the turn until its timeout.
+ * Runs one turn of the agent. Afterwards this library does not keep the process alive. A handle that the agent left
+ * open, such as a timer, does, until the turn's timeout.
  */
 export async function runAgent(agent: Agent): Promise<void> {
   let client: McpClient | undefined;
@@ -100,7 +100,7 @@ function toValue(result: ToolResult): unknown {
   throw new ToolError(error?.code ?? 'internal', error?.message ?? JSON.stringify(value));
 }
 
-/** Substrat's tools answer JSON in any form of result; a text of another's is kept as it is. */
+/** Substrat's tools return JSON in any form of result; a text of another tool is returned unchanged. */
 function parseText(text: string): unknown {
   try {
     return JSON.parse(text);
