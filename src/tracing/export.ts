@@ -19,7 +19,7 @@ const COMPONENT = 'otlp_http_span_exporter';
 
 type HttpOptions = Parameters<typeof createOtlpHttpExportDelegate>[0];
 
-/** To the collector that the environment names. OTLP over HTTP, as protobuf unless JSON is asked for. */
+/** Exports to the collector configured in the environment. OTLP over HTTP, as protobuf unless JSON is configured. */
 export function createCollectorExporter(env: Readonly<Record<string, string | undefined>>): SpanExporter {
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL;
   const json = protocol?.trim() === 'http/json';
@@ -27,7 +27,7 @@ export function createCollectorExporter(env: Readonly<Record<string, string | un
   return exporter(options, json ? JsonTraceSerializer : ProtobufTraceSerializer);
 }
 
-/** To one place alone, with nothing of what the environment says for the collector: keys are there. */
+/** Exports to one URL only, ignoring the collector's settings in the environment, which contain keys. */
 export function createExporter(url: string, headers: Readonly<Record<string, string>>): SpanExporter {
   const options: HttpOptions = {
     url,
@@ -40,7 +40,7 @@ export function createExporter(url: string, headers: Readonly<Record<string, str
   return exporter(options, ProtobufTraceSerializer);
 }
 
-/** One line for the first export that fails; the spans are dropped, and nothing else happens. */
+/** Logs the first failed export only; failed spans are dropped. */
 export function tellingOnce(inner: SpanExporter, where: string, log: Pick<TracingLog, 'warn'>): SpanExporter {
   let told = false;
   return {
@@ -48,7 +48,7 @@ export function tellingOnce(inner: SpanExporter, where: string, log: Pick<Tracin
       inner.export(spans, (result) => {
         if (result.code !== 0 && !told) {
           told = true;
-          // No words of it: an address can hold a key.
+          // Not the message, because a URL in it can contain a key.
           const { name, code } = (result.error ?? {}) as { name?: string; code?: unknown };
           log.warn({ where, error: name ?? null, code: code ?? null }, 'spans could not be sent, and are dropped');
         }

@@ -1,7 +1,7 @@
 import type { Environment } from '../core/environment.ts';
 import type { Tracing, TracingOptions, TracingWish } from './tracing.ts';
 
-/** Starts to trace where the environment says so. Null where it does not: then nothing was loaded, and nothing is traced. */
+/** Starts tracing if the environment configures it. Otherwise returns null and loads nothing. */
 export async function openTracing(env: Environment, options: TracingOptions): Promise<Tracing | null> {
   const wish = readWish(env);
   if (!wish) return null;
@@ -9,7 +9,7 @@ export async function openTracing(env: Environment, options: TracingOptions): Pr
     const { startTracing } = await import('./start.ts');
     return startTracing(env, wish, options);
   } catch (error) {
-    // Agents work whether somebody watches or not. The words of the error could hold an endpoint's key.
+    // Agents work with or without tracing. Not the error's message, which could contain an endpoint's key.
     options.log.warn({ error: (error as Error).name }, 'nothing is traced: check the OTEL_* variables and SENTRY_DSN');
     return null;
   }

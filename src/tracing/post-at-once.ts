@@ -6,7 +6,7 @@ export interface Post {
   readonly body: string;
 }
 
-/** Gets what to send on its standard input: an address holds a key, and arguments are for everybody to see. */
+/** Gets its input on stdin: the URL contains a key, and other users can see arguments. */
 const SENDER = `
 let text = '';
 process.stdin.setEncoding('utf8').on('data', (part) => (text += part)).on('end', () => {
@@ -15,8 +15,8 @@ process.stdin.setEncoding('utf8').on('data', (part) => (text += part)).on('end',
 });`;
 
 /**
- * Sends something from a process that is about to end, and comes back when it is sent or the time is over. Another process does it, and
- * this one stands still: after an error that nobody expected it must not go on with anything else.
+ * Sends a request from a process that is about to exit; returns when it is sent or timed out. A child process sends
+ * it while this one blocks, because after an unexpected error no other code may run.
  */
 export function postAtOnce(post: Post, ms: number): void {
   spawnSync(process.execPath, ['-e', SENDER], {

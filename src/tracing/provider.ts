@@ -11,7 +11,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { Environment } from '../core/environment.ts';
 
-/** No name, id or code of ours is longer; what somebody else made up is cut. */
+/** Our own names, ids and codes are shorter; foreign values are truncated. */
 const MAX_VALUE = 256;
 
 export function createProvider(
@@ -28,7 +28,7 @@ export function createProvider(
   });
 }
 
-/** `OTEL_BSP_*`, as their specification names them. */
+/** `OTEL_BSP_*`, as named in the OpenTelemetry specification. */
 function batchOf(env: Environment) {
   const number = (name: string, key: string) => {
     const value = Number(env[name]?.trim() || Number.NaN);
@@ -42,7 +42,7 @@ function batchOf(env: Environment) {
   };
 }
 
-/** `OTEL_TRACES_SAMPLER` and its argument; what is unknown is as if it were not said. */
+/** `OTEL_TRACES_SAMPLER` and its argument; unknown values are ignored. */
 function samplerOf(env: Environment): Sampler {
   const [, parentBased, name] = /^(parentbased_)?(\w+)$/.exec(env.OTEL_TRACES_SAMPLER?.trim() ?? '') ?? [];
   const ratio = Number(env.OTEL_TRACES_SAMPLER_ARG?.trim() || 1);

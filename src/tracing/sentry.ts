@@ -10,20 +10,20 @@ import { activeSpan } from '../core/tracing.ts';
 import { postAtOnce } from './post-at-once.ts';
 
 export interface Sentry {
-  /** Where it takes spans. */
+  /** Where spans are sent. */
   readonly endpoint: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
-  /** An error as the log has it, without its words: they may hold what somebody wrote. */
+  /** Reports an error as logged, without its message, which may contain user text. */
   tell(details: object, message: string): void;
-  /** The same of the error that ends the process, which stands still until it is told, or for so long. */
+  /** he same for the error that ends the process; blocks until it is sent or timed out. */
   tellLast(details: object, message: string, ms: number): void;
   close(ms: number): PromiseLike<unknown>;
 }
 
-/** A client of its own: nothing of Sentry's that watches the process, its modules or its requests is set up. */
+/** A separate client: none of Sentry's instrumentation of the process, modules or requests is installed. */
 export function openSentry({ dsn, version, nodeId }: { dsn: string; version: string; nodeId: string }): Sentry {
   const endpoint = getOtlpTracesEndpoint(dsn);
   if (!endpoint) throw new SubstratError('config', 'SENTRY_DSN is no DSN.');
-  /** How long the process may stand still for what is sent, once it dies. */
+  /** How long a dying process may block to send. */
   let patience: number | null = null;
   const client = new NodeClient({
     dsn,
@@ -69,12 +69,12 @@ export function openSentry({ dsn, version, nodeId }: { dsn: string; version: str
   };
 }
 
-/** The class of an error by the beginning of its stack. */
+/** he class of an error, from the first line of its stack. */
 function typeOf(stack: string): string {
   return /^([A-Z]\w{0,40})(:|\n)/.exec(stack)?.[1] ?? 'Error';
 }
 
-/** Only the lines that say where it happened. */
+/** Only the stack frames. */
 function placesOf(stack: string): string {
   return stack
     .split('\n')

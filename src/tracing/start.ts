@@ -5,16 +5,16 @@ import type { Sentry } from './sentry.ts';
 import { createTracer } from './tracer.ts';
 import type { Tracing, TracingOptions, TracingWish } from './tracing.ts';
 
-/** A daemon that is told to stop stops, and one that dies is dead: what cannot be sent by then is dropped. */
+/** Stopping must not take longer; spans that cannot be sent by then are dropped. */
 const CLOSE_MS = 2000;
 
-/** Everything that is loaded only where something is traced. */
+/** Everything that is loaded only if tracing is on. */
 export function startTracing(
   env: Readonly<Record<string, string | undefined>>,
   { otlp, sentryDsn, spans }: TracingWish,
   { version, nodeId, log }: TracingOptions,
 ): Tracing {
-  // By far the largest that there is to load: nothing waits for it but the first export.
+  // y far the largest module to load: only the first export waits for it.
   const sentry = sentryDsn === null ? null : loadSentry(sentryDsn, version, nodeId);
   let ready: Sentry | null = null;
   sentry
@@ -48,10 +48,10 @@ async function loadSentry(dsn: string, version: string, nodeId: string): Promise
   return (await import('./sentry.ts')).openSentry({ dsn, version, nodeId });
 }
 
-/** Spans wait until it is known where they go. */
+/** Holds spans until the exporter is loaded. */
 function later(sentry: Promise<Sentry>): SpanExporter {
   const exporter = sentry.then(({ endpoint }) => createExporter(endpoint.url, endpoint.headers));
-  // Whoever exports is told; until then nobody has asked.
+  // he exporter's caller gets the error; before that, nobody has awaited it.
   exporter.catch(() => {});
   return {
     export: (spans, done) => {

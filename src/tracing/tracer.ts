@@ -2,7 +2,7 @@ import * as otel from '@opentelemetry/api';
 import { parseTraceParent } from '@opentelemetry/core';
 import type { Attributes, Span, Tracer } from '../core/tracing.ts';
 
-/** Our spans as OpenTelemetry's. Which one is current we know ourselves: nothing global is set. */
+/** Maps our spans to OpenTelemetry's. We track the current span ourselves and set nothing global. */
 export function createTracer(tracer: otel.Tracer): Tracer {
   return {
     start: (name, attributes, { parent, links = [], at, server = false }) => {

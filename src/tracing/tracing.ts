@@ -1,12 +1,12 @@
 import type { Tracer } from '../core/tracing.ts';
 
-/** What was asked for in the environment, by the names that OpenTelemetry and Sentry give. */
+/** he tracing settings in the environment, under the names of OpenTelemetry and Sentry. */
 export interface TracingWish {
-  /** Spans go to a collector. */
+  /** Export spans to a collector. */
   readonly otlp: boolean;
-  /** Spans and errors go to Sentry. */
+  /** Report spans and errors to Sentry. */
   readonly sentryDsn: string | null;
-  /** Spans are made at all. */
+  /** reate spans at all. */
   readonly spans: boolean;
 }
 
@@ -25,12 +25,12 @@ export interface TracingLog {
 type Write = (details: object, message: string) => void;
 
 export interface Tracing {
-  /** Null where only errors are told. */
+  /** Null if only errors are reported. */
   readonly tracer: Tracer | null;
-  /** A log whose errors are told to whoever collects them, too. */
+  /** A log whose errors are also reported. */
   watch<L extends TracingLog>(log: L): L;
-  /** Tells of the error that ends the process, now: there is no later. The process stands still meanwhile, for a moment at most. */
+  /** Reports the error that ends the process. Blocks for a short time. */
   tellLast(details: object, message: string): void;
-  /** Sends what is left, as far as that takes no longer than a moment. */
+  /** Flushes what is left, within a short time. */
   close(): Promise<void>;
 }
