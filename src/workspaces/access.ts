@@ -9,28 +9,28 @@ import type { Workspace } from '../core/workspace.ts';
 import type { Tx, WorkspaceView } from '../store/store.ts';
 import { isInside } from './paths.ts';
 
-/** What the daemon says about all workspaces of its node. */
+/** he daemon's rules for all workspaces of its node. */
 export interface WorkspaceRules {
   readonly nodeId: string;
-  /** The home of Substrat. */
+  /** Substrat's home. */
   readonly home: string;
   /** `[sandbox] roots`. */
   readonly roots: readonly string[];
   /** `[sandbox] network`. */
   readonly network: readonly string[];
-  /** Links, modes and networks are the sandbox's work; without one they are only remembered. */
+  /** Links, modes and networks are enforced by the sandbox; without one they are only stored. */
   readonly inForce: boolean;
-  /** For each agent, and for each workspace. */
+  /** Per agent and per workspace. */
   readonly limits: { readonly maxWorkspaces: number; readonly maxLinks: number };
-  /** The directory of a workspace that was given none. */
+  /** he directory of a workspace that has no path of its own. */
   directory(id: string): string;
-  /** Whether a process of the agent may still run, although the agent has ended. */
+  /** Whether a process of the agent may still run although the agent has ended. */
   isLive(agentId: string): boolean;
 }
 
 export type Mode = Workspace['mode'];
 
-/** Who wants something: a person, who may do everything but open the home, or an agent. */
+/** he caller: a person, who may do everything except open the home, or an agent. */
 export interface Caller {
   readonly id: string;
   readonly agent: Agent | null;
@@ -42,7 +42,10 @@ interface Grant {
   readonly mode: Mode;
 }
 
-/** By name or id. An agent sees those that it owns and the one that it works in; to it, others do not exist. */
+/**
+ * Finds a workspace by name or id. An agent sees the ones it owns and the one it works in; others do not exist for
+ * it.
+ */
 export async function findWorkspace(tx: Tx, caller: Caller, reference: string): Promise<WorkspaceView> {
   const found =
     (await tx.workspaces.getWorkspaceNamed({ nameKey: keyOf(reference) })) ??
@@ -53,14 +56,14 @@ export async function findWorkspace(tx: Tx, caller: Caller, reference: string): 
   throw new SubstratError('not_found', `There is no workspace "${shorten(reference)}"; ${tip}.`);
 }
 
-/** One that the caller may change. Whoever shares the workspace of another does not own it. */
+/** Finds a workspace that the caller may change. Sharing a workspace does not make an agent its owner. */
 export async function findOwnWorkspace(tx: Tx, caller: Caller, reference: string): Promise<WorkspaceView> {
   const workspace = await findWorkspace(tx, caller, reference);
   if (!caller.agent || workspace.ownerId === caller.agent.id) return workspace;
   throw new SubstratError('forbidden', `The workspace ${workspace.name} belongs to ${workspace.owner}, not to you.`);
 }
 
-/** What an agent has: the workspaces that it owns, and the directory that it works in. */
+/** he workspaces that an agent owns, and the directory it works in. */
 export async function grantsOf(tx: Tx, agent: Agent): Promise<Grant[]> {
   const own = await tx.workspaces.listWorkspacesOf({ ownerId: agent.id });
   const current = agent.workspaceId === null ? null : await tx.workspaces.getWorkspace({ id: agent.workspaceId });
@@ -70,7 +73,7 @@ export async function grantsOf(tx: Tx, agent: Agent): Promise<Grant[]> {
   ];
 }
 
-/** The directory that the caller means, by its name alone; an agent's may be relative to where it works. */
+/** Resolves the directory lexically; an agent's path may be relative to where it works. */
 export function sourceOf(caller: Caller, source: string): string {
   const path = caller.agent && !isAbsolute(source) ? join(caller.agent.workspace, source) : source;
   if (!isAbsolute(path)) throw new SubstratError('bad_request', 'The source must be an absolute path.');
@@ -79,8 +82,8 @@ export function sourceOf(caller: Caller, source: string): string {
 }
 
 /**
- * Whether the caller may link from there. It is decided by the path alone before anything is looked at: what is refused
- * must not tell whether it exists.
+ * Whether the caller may link from there. Decided by the path alone before the disk is accessed, because a refusal
+ * must not reveal whether the path exists.
  */
 export async function checkSource(
   tx: Tx,
@@ -106,7 +109,7 @@ export async function checkSource(
   }
 }
 
-/** Nobody gets the home of Substrat, with its store and its sockets; only the workspaces that lie in it. */
+/** Nobody gets Substrat's home with its store and sockets; only the workspaces inside it. */
 export async function refuseHome(tx: Tx, rules: WorkspaceRules, path: string): Promise<void> {
   const home = realPath(rules.home);
   const refuse = (how: string) => {
@@ -121,13 +124,13 @@ export async function refuseHome(tx: Tx, rules: WorkspaceRules, path: string): P
   if (!workspaces.some((workspace) => isInside(workspace.path, path))) refuse('is in');
 }
 
-/** The hosts that a workspace reaches. */
+/** he hosts that a workspace can reach. */
 export async function networkOf(tx: Tx, rules: WorkspaceRules, workspaceId: string | null): Promise<readonly string[]> {
   const said = await ownNetwork(tx, workspaceId);
   return said === null ? rules.network : said;
 }
 
-/** What is said of the network in a workspace, or in those that it is a view of; null: the configuration says it. */
+/** he network setting of a workspace, or of the workspaces it is a view of; null if the configuration decides. */
 export async function ownNetwork(tx: Tx, workspaceId: string | null): Promise<readonly string[] | null> {
   const workspace = workspaceId === null ? null : await tx.workspaces.getWorkspace({ id: workspaceId });
   if (!workspace) return null;

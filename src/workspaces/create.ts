@@ -18,7 +18,7 @@ import { checkDirectory, isInside } from './paths.ts';
 
 export interface WorkspaceWish {
   readonly name: string;
-  /** A directory of a person's; null: one of its own. */
+  /** A person's directory; null to create one. */
   readonly path: string | null;
   readonly viewOf: string | null;
   readonly subdir: string | null;
@@ -26,7 +26,7 @@ export interface WorkspaceWish {
   readonly network: readonly string[] | null;
 }
 
-/** What must be looked at on the disk before a workspace is stored. */
+/** he checks on disk before a workspace is stored. */
 export async function checkWorkspace(
   tx: Tx,
   rules: WorkspaceRules,
@@ -44,7 +44,10 @@ export async function checkWorkspace(
   if (wish.viewOf !== null) checkDirectory((await shownBy(tx, caller, wish)).path);
 }
 
-/** Stores a workspace that `checkWorkspace` found right. Its directory is made afterwards, and again whenever it is missing. */
+/**
+ * Stores a workspace that passed `checkWorkspace`. Its directory is created afterwards, and again whenever it is
+ * missing.
+ */
 export async function createWorkspace(
   tx: Tx,
   rules: WorkspaceRules,
@@ -81,7 +84,7 @@ export async function createWorkspace(
   return (await tx.workspaces.getWorkspace({ id })) as WorkspaceView;
 }
 
-/** The directory that a view shows, within what its maker has of the other workspace, and never with a wider mode. */
+/** he directory that a view shows: within what its creator has of the other workspace, and never with a wider mode. */
 async function shownBy(
   tx: Tx,
   caller: Caller,
@@ -105,14 +108,14 @@ async function shownBy(
   return { base, path };
 }
 
-/** An agent's workspace reaches what the one that it works in reaches; a view, what is shown. */
+/** An agent's workspace inherits the network of the one it works in; a view that of what it shows. */
 async function networkFor(tx: Tx, { agent }: Caller, wish: WorkspaceWish): Promise<readonly string[] | null> {
   if (!agent) return wish.network;
   if (wish.viewOf !== null || agent.workspaceId === null) return null;
   return ownNetwork(tx, agent.workspaceId);
 }
 
-/** A child reaches no host that its parent does not reach. */
+/** A child can reach no host that its parent cannot reach. */
 export async function checkNetwork(
   tx: Tx,
   rules: WorkspaceRules,

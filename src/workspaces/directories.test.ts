@@ -30,7 +30,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }));
 
 describe('makeSubdirectory()', () => {
-  test('makes what is missing, and undoes only that', async () => {
+  test('creates missing directories, and undo removes only those', async () => {
     mkdirSync(join(workspace, 'there'));
     const undo = await makeSubdirectory(workspace, 'there/a/b');
     expect(lstatSync(join(workspace, 'there/a/b')).isDirectory()).toBe(true);
@@ -39,9 +39,9 @@ describe('makeSubdirectory()', () => {
     expect(readdirSync(join(workspace, 'there/a'))).toEqual(['kept']);
   });
 
-  test('leaves a directory alone that took the place of the one it made', async () => {
+  test('does not remove a directory that replaced the one it created', async () => {
     const undo = await makeSubdirectory(workspace, 'a');
-    // Made while the first one is there, so that it has another inode.
+    // reated while the first one exists, so that it has another inode.
     mkdirSync(join(workspace, 'b'));
     rmSync(join(workspace, 'a'), { recursive: true });
     renameSync(join(workspace, 'b'), join(workspace, 'a'));
@@ -53,7 +53,7 @@ describe('makeSubdirectory()', () => {
     ['a link', (path: string) => symlinkSync(outside, path), /a is a symbolic link/],
     ['a dangling link', (path: string) => symlinkSync(join(outside, 'gone'), path), /a is a symbolic link/],
     ['a file', (path: string) => writeFileSync(path, ''), /a is not a directory/],
-  ])('refuses %s on the way, and makes nothing', async (_, put, sentence) => {
+  ])('refuses %s in the path and creates nothing', async (_, put, sentence) => {
     mkdirSync(join(workspace, 'x'));
     put(join(workspace, 'x/a'));
     for (const subdir of ['x/a', 'x/a/b', 'x/a/b/c']) {
@@ -67,14 +67,14 @@ describe('makeSubdirectory()', () => {
     await expect(makeSubdirectory(workspace, subdir)).rejects.toThrow('inside your own workspace');
   });
 
-  test('says why it cannot be made', async () => {
+  test('reports why it cannot be created', async () => {
     await expect(makeSubdirectory(workspace, 'x'.repeat(300))).rejects.toThrow('cannot be made: ENAMETOOLONG');
     await expect(makeSubdirectory(join(root, 'gone'), 'a')).rejects.toThrow(/There is no directory .*gone/);
   });
 });
 
 describe('makeWorkspace()', () => {
-  test('follows a link of the person, and none in what is missing', async () => {
+  test('follows a symlink of the person, but none in missing directories', async () => {
     symlinkSync(workspace, join(root, 'link'));
     const undo = await makeWorkspace(join(root, 'link/new/deep'));
     expect(existsSync(join(workspace, 'new/deep'))).toBe(true);
@@ -86,8 +86,8 @@ describe('makeWorkspace()', () => {
   });
 });
 
-/** At each moment of the work, `a` becomes a link to the outside, and for some time, or for good, stays one. */
-describe.runIf(process.platform === 'linux')('while a program swaps a directory with a link', () => {
+/** At each step of the work, `a` is replaced by a symlink to the outside, temporarily or for good. */
+describe.runIf(process.platform === 'linux')('while a program swaps a directory with a symlink', () => {
   const DEEP = 'new/1/2';
   const swap = () => {
     renameSync(join(workspace, 'a'), join(workspace, 'c'));
@@ -100,7 +100,7 @@ describe.runIf(process.platform === 'linux')('while a program swaps a directory 
     symlinkSync(outside, join(workspace, 'b'));
   });
 
-  /** For each moment and each time; resolves with how often it was done, and how often it succeeded. */
+  /** Runs every step and duration; resolves with the number of runs and of successes. */
   async function race(work: () => Promise<unknown>, check: () => void) {
     const counts = { made: 0, refused: 0 };
     for (const time of [1, 2, 3, 4, Number.POSITIVE_INFINITY]) {
@@ -130,7 +130,7 @@ describe.runIf(process.platform === 'linux')('while a program swaps a directory 
   test.each([
     ['makeSubdirectory()', () => makeSubdirectory(workspace, `a/${DEEP}`)],
     ['makeInside()', async () => makeInside(workspace, join(workspace, 'a', DEEP))],
-  ])('%s makes nothing outside', async (_, make) => {
+  ])('%s creates nothing outside', async (_, make) => {
     const counts = await race(make, () => expect(readdirSync(outside)).toEqual([]));
     expect(Math.min(counts.made, counts.refused)).toBeGreaterThan(5);
   });

@@ -7,7 +7,10 @@ import { isInside, makeInside } from './paths.ts';
 /** Undoes it. */
 type Undo = () => Promise<void>;
 
-/** Makes a workspace that a person named, with what is missing above it. What exists may be reached by a link of the person's. */
+/**
+ * reates a workspace that a person named, with its missing parents. The existing part may contain symlinks of the
+ * person.
+ */
 export async function makeWorkspace(path: string): Promise<Undo> {
   let there = path;
   while (!existsSync(there)) there = dirname(there);
@@ -18,7 +21,7 @@ export async function makeWorkspace(path: string): Promise<Undo> {
   return make(real, join(real, relative(there, path)), `The workspace ${path}`);
 }
 
-/** Makes a directory inside a workspace, never through a symbolic link. */
+/** reates a directory inside a workspace, never through a symlink. */
 export async function makeSubdirectory(workspace: string, subdir: string): Promise<Undo> {
   if (subdir.includes('\0') || isAbsolute(subdir) || !isInside(workspace, join(workspace, subdir))) {
     throw new SubstratError('forbidden', 'workspace_subdir must be a directory inside your own workspace.');

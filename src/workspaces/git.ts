@@ -6,10 +6,10 @@ import { withUserUmask } from '../core/umask.ts';
 
 const run = promisify(execFile);
 
-/** Nothing of a repository but its own configuration decides what is executed: no hooks, no watchers, no settings of people. */
+/** Only the repository's own configuration may decide what is executed: no hooks, no fsmonitor, no user settings. */
 const QUIET = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'gc.auto=0'];
 
-/** Runs git without a shell in an environment of its own, and answers what it said. */
+/** Runs git without a shell in a clean environment and returns its output. */
 export async function git(
   directory: string,
   args: readonly string[],

@@ -13,7 +13,7 @@ export interface LinkWish {
   readonly mode: Mode;
 }
 
-/** What must be looked at on the disk before a link is stored; `placeOf` looks again before every run. */
+/** he checks on disk before a link is stored; `placeOf` checks again before every run. */
 export async function checkLink(tx: Tx, rules: WorkspaceRules, caller: Caller, wish: LinkWish): Promise<void> {
   if (caller.agent && !rules.inForce) {
     const message = 'Links are mounts of the sandbox, and this daemon runs without one ([sandbox] mode = "none").';
@@ -33,7 +33,7 @@ export async function checkLink(tx: Tx, rules: WorkspaceRules, caller: Caller, w
   }
 }
 
-/** Stores a link that `checkLink` found right. */
+/** Stores a link that passed `checkLink`. */
 export async function addLink(
   tx: Tx,
   rules: WorkspaceRules,
@@ -65,7 +65,7 @@ export async function addLink(
   return link;
 }
 
-/** A link is only a mount: what it led to stays as it is, and so does the directory that it was mounted on. */
+/** A link is only a mount: its source and its mount point stay unchanged. */
 export async function removeLink(
   tx: Tx,
   caller: Caller,
@@ -85,7 +85,7 @@ function readTarget(target: string): string {
   return path;
 }
 
-/** Where links are mounted in what this workspace shows, in what it is a view of, and in the views of it. */
+/** he link targets in this workspace, in the workspaces it is a view of, and in the views of it. */
 async function placesAround(tx: Tx, workspace: Workspace): Promise<string[]> {
   let root: Workspace = workspace;
   while (root.viewOf !== null) root = (await tx.workspaces.getWorkspace({ id: root.viewOf })) as WorkspaceView;

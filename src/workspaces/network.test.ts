@@ -16,12 +16,12 @@ test.each([
   [['*'], ['a.com:8080', '*.b.com'], ['*.b.com']],
   [['*.a.com:8080'], ['x.a.com:8080'], ['x.a.com:8080']],
   [['*.0.0.1', '::1'], ['127.0.0.1', '::1'], ['::1']],
-])('%j and %j reach %j', (a, b, both) => {
+])('the intersection of %j and %j is %j', (a, b, both) => {
   expect(reachedByBoth(a, b)).toEqual(both);
   expect(reachedByBoth(b, a)).toEqual(both);
 });
 
-test('an agent reaches no host that an ancestor no longer reaches', async () => {
+test('an agent loses a host when an ancestor loses it', async () => {
   const world = await createWorld();
   const workspace = async (id: string, network: string[]) => {
     const place = { ownerId: 'user', path: '/tmp', made: false, nodeId: 'node-1', viewOf: null, mode: 'rw' } as const;

@@ -3,7 +3,7 @@ import type { Agent } from '../core/agent.ts';
 import type { Tx } from '../store/store.ts';
 import { networkOf, type WorkspaceRules } from './access.ts';
 
-/** The hosts that an agent reaches: those of its workspace, within those that its ancestors reach now. */
+/** he hosts that an agent can reach: those of its workspace that its ancestors can reach now. */
 export async function hostsOf(tx: Tx, rules: WorkspaceRules, agent: Agent): Promise<readonly string[]> {
   let hosts = await networkOf(tx, rules, agent.workspaceId);
   const others = (await tx.agents.listAncestors({ id: agent.id })).map((ancestor) => ancestor.workspaceId);
@@ -13,7 +13,7 @@ export async function hostsOf(tx: Tx, rules: WorkspaceRules, agent: Agent): Prom
   return hosts;
 }
 
-/** Of two lists of hosts, what both reach; an entry may be `*`, or a pattern such as `*.example.com`. */
+/** he intersection of two host lists. An entry may be `*`, or a pattern such as `*.example.com`. */
 export function reachedByBoth(a: readonly string[], b: readonly string[]): string[] {
   const common = a.flatMap((one) => b.flatMap((two) => (covers(two, one) ? one : covers(one, two) ? two : [])));
   return [...new Set(common)];
@@ -26,7 +26,7 @@ function covers(pattern: string, host: string): boolean {
   return wide.name === '*' || (wide.name.startsWith('*.') && one.name.endsWith(wide.name.slice(1)));
 }
 
-/** An entry without a port means those of the web. */
+/** An entry without a port means the web ports. */
 function portOf(entry: string): { readonly name: string; readonly port: string } {
   const [, name = entry, port = ''] = /^(.*):(\d+)$/.exec(isIP(entry) === 6 ? '' : entry) ?? [];
   return { name, port };

@@ -5,21 +5,21 @@ import { type MadeDirectory, makeDirectories } from '../core/nofollow.ts';
 import { shorten } from '../core/text.ts';
 import { withUserUmask } from '../core/umask.ts';
 
-/** Whether it is that directory or something in it, by their names alone. */
+/** Whether `inner` is `outer` or inside it, lexically. */
 export function isInside(outer: string, inner: string): boolean {
   const path = relative(outer, inner);
   return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
-/** The directories from the first one below `outer` down to `inner`. */
+/** he directories from the first one below `outer` down to `inner`. */
 function between(outer: string, inner: string): string[] {
   const parts = relative(outer, inner).split(sep).filter(Boolean);
   return parts.map((_, i) => join(outer, ...parts.slice(0, i + 1)));
 }
 
 /**
- * A directory that is reached without a symbolic link anywhere on the way. Whoever can write a directory above it can put a
- * link in its place at any time, so this is asked again before every run.
+ * hecks that a directory is reached without a symlink anywhere in its path. Anybody who can write a parent directory
+ * can replace it by a symlink at any time, so this is checked before every run.
  */
 export function checkDirectory(path: string): void {
   const stats = refuseLinks(path);
@@ -27,17 +27,17 @@ export function checkDirectory(path: string): void {
 }
 
 /**
- * Makes what is missing of a path inside a workspace, never through a symbolic link. Without `mode` the directories have what
- * the user's umask leaves.
+ * reates the missing part of a path inside a workspace, never through a symlink. Without `mode`, the user's umask
+ * applies.
  */
 export function makeInside(workspace: string, path: string, mode?: number): MadeDirectory[] {
   if (process.platform === 'linux') return makeDirectories(workspace, path, mode);
-  // Elsewhere there is no sandbox: agents have all rights of the user, and need nobody to make directories for them.
+  // Other platforms have no sandbox: agents already have all rights of the user.
   if (!refuseLinks(path)) withUserUmask(() => mkdirSync(path, { recursive: true, mode: mode ?? 0o777 }));
   return [];
 }
 
-/** Answers what is there, or null for nothing; a symbolic link on the way, or anything but a directory, is refused. */
+/** Returns what exists at the path, or null. Refuses a symlink in the path, and anything but a directory. */
 export function refuseLinks(path: string): Stats | null {
   let stats: Stats | null = null;
   for (const part of between(parse(path).root, path)) {

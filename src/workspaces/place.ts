@@ -10,20 +10,23 @@ import { hostsOf } from './network.ts';
 import { checkDirectory, isInside, makeInside } from './paths.ts';
 import { repositoryBinds } from './worktree.ts';
 
-/** What a turn sees beside its own directory, and the hosts that it reaches. */
+/** What a turn sees in addition to its own directory, and the hosts it can reach. */
 export interface Place {
   readonly binds: readonly Bind[];
   readonly hosts: readonly string[];
 }
 
-/** The place of an agent's next turn, with everything checked anew: since the last one, directories can have become links. */
+/**
+ * he place of an agent's next turn. Everything is checked again, because directories can have become symlinks since
+ * the last turn.
+ */
 export async function placeOf(tx: Tx, rules: WorkspaceRules, agent: Agent): Promise<Place> {
   const hosts = await hostsOf(tx, rules, agent);
   const chain = await chainOf(tx, agent.workspaceId);
   const [workspace] = chain;
   makeWhereItWorks(chain.at(-1), agent.workspace);
   if (!workspace || !rules.inForce) return { binds: [], hosts };
-  // A view of what became read-only is read-only, whatever it was made as.
+  // A view of a workspace that became read-only is read-only, whatever its own mode.
   const readOnly = chain.some(({ mode }) => mode === 'ro');
   const mounts: Bind[] = readOnly ? [{ ...sameAs(agent.workspace), mode: 'ro' }] : [];
   for (const { link, target, mode } of await linksOf(tx, chain)) {
@@ -37,20 +40,20 @@ export async function placeOf(tx: Tx, rules: WorkspaceRules, agent: Agent): Prom
   return { binds: [...mounts, ...chain.flatMap(repositoryBinds)], hosts };
 }
 
-/** Ours is made again when it is missing; a person's is not, but a directory inside is. */
+/** Recreates the directory if Substrat made it. A person's directory is not recreated, but a subdirectory is. */
 function makeWhereItWorks(base: Workspace | undefined, directory: string): void {
   if (base?.made) makeInside(join(base.path, '..'), base.path, 0o700);
   if (base && isInside(base.path, directory)) makeInside(base.path, directory);
   checkDirectory(directory);
 }
 
-/** The workspace, the one that it is a view of, and so on. */
+/** he workspace, the one that it is a view of, and so on. */
 async function chainOf(tx: Tx, id: string | null): Promise<Workspace[]> {
   const workspace = id === null ? null : await tx.workspaces.getWorkspace({ id });
   return workspace ? [workspace, ...(await chainOf(tx, workspace.viewOf))] : [];
 }
 
-/** Its own links, and those of what it shows, which in a read-only view are read-only. */
+/** Its own links and those of the workspaces it shows; in a read-only view they are read-only. */
 async function linksOf(tx: Tx, chain: readonly Workspace[]) {
   const links: { readonly link: Link; readonly target: string; readonly mode: Mode }[] = [];
   let widest: Mode = 'rw';
@@ -63,14 +66,14 @@ async function linksOf(tx: Tx, chain: readonly Workspace[]) {
   return links;
 }
 
-/** A link as seen from a directory: inside of it, or around it, when the directory is a part of what is linked. */
+/** A link as seen from a directory: inside it, or around it if the directory is part of the linked one. */
 function bindFor(directory: string, { source, target, mode }: Bind): Bind | null {
   if (isInside(directory, target)) return { source, target, mode };
   if (!isInside(target, directory)) return null;
   return { source: join(source, relative(target, directory)), target: directory, mode };
 }
 
-/** Roots can have been taken from the configuration, and workspaces from whoever made the link. */
+/** Roots may have been removed from the configuration, and the link's creator may have lost workspaces. */
 async function checkAgain(tx: Tx, rules: WorkspaceRules, link: Link): Promise<void> {
   try {
     const agent = await tx.agents.getAgent({ id: link.madeBy as AgentId });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => daemon.stop());
 
-test('a daemon that dies before it has removed the directory removes it at its next start', async () => {
+test('a directory that a crashed daemon did not remove is removed at the next start', async () => {
   const { store, workspaces } = daemon.daemon;
   const outside = join(daemon.directory, 'outside');
   mkdirSync(outside);
@@ -31,7 +31,7 @@ test('a daemon that dies before it has removed the directory removes it at its n
   expect(await store.read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId: workspaces.nodeId }))).toEqual([]);
 });
 
-test('a workspace whose directory was not made before its daemon died gets it with its first turn', async () => {
+test('a directory that a crashed daemon did not create is created by the first turn', async () => {
   const { store, workspaces } = daemon.daemon;
   const wish = { ...plain, name: 'bare' };
   const { path } = await store.write((tx) => createWorkspace(tx, workspaces, OWNER, wish, 1));
@@ -43,7 +43,7 @@ test('a workspace whose directory was not made before its daemon died gets it wi
   expect(await daemon.client.awaitReply(messageId, 20)).toMatchObject({ kind: 'reply', text: path });
 });
 
-test("a person's directory is never deleted, nor what another workspace uses", async () => {
+test("never deletes a person's directory or what another workspace uses", async () => {
   const mine = join(daemon.directory, 'mine');
   mkdirSync(mine);
   await daemon.client.createWorkspace({ name: 'mine', path: mine });
@@ -57,7 +57,7 @@ test("a person's directory is never deleted, nor what another workspace uses", a
   expect(existsSync(path)).toBe(false);
 });
 
-test('what an ended agent worked in is not removed under the last of its processes', async () => {
+test('does not remove the directory of an ended agent while one of its processes runs', async () => {
   await daemon.client.createWorkspace({ name: 'late' });
   const { id } = await daemon.client.createAgent({ name: 'dying', provider: 'external', workspace: 'late' });
   await daemon.client.terminateAgent('dying');
@@ -70,7 +70,7 @@ test('what an ended agent worked in is not removed under the last of its process
   expect(await daemon.client.deleteWorkspace('late')).toMatchObject({ status: 'deleted' });
 });
 
-test('a child reaches no host that its parent cannot reach', async () => {
+test('a child can reach no host that its parent cannot reach', async () => {
   await daemon.client.createWorkspace({ name: 'narrow', network: ['a.example'] });
   await daemon.client.createWorkspace({ name: 'wide', network: ['a.example', 'b.example'] });
   await daemon.client.createAgent({ name: 'head', provider: 'external', workspace: 'narrow' });

@@ -6,7 +6,7 @@ import { type Caller, findOwnWorkspace, type WorkspaceRules } from './access.ts'
 import { isInside, makeInside } from './paths.ts';
 import { isKept, refuseWritten, removeWorktree, uncommitted } from './worktree.ts';
 
-/** Work that is nowhere else is never removed. */
+/** Uncommitted work is never removed. */
 export async function checkRemoval(store: Store, caller: Caller, reference: string): Promise<void> {
   const workspace = await store.read(async (tx) => {
     const found = await findOwnWorkspace(tx, caller, reference);
@@ -17,7 +17,7 @@ export async function checkRemoval(store: Store, caller: Caller, reference: stri
   if (work !== '') throw isKept(workspace.path, work);
 }
 
-/** Takes a workspace that nobody uses from everyone's sight; its directory follows with `settleWorkspace`. */
+/** Marks an unused workspace as deleted; `settleWorkspace` removes its directory. */
 export async function deleteWorkspace(
   tx: Tx,
   rules: WorkspaceRules,
@@ -32,8 +32,8 @@ export async function deleteWorkspace(
 }
 
 /**
- * Makes the disk what the store says: the directory of a workspace is made, that of a deleted one removed, if it is ours. The
- * store comes first, so that a daemon that dies in between finds at its next start what is left to do.
+ * Makes the disk match the store: creates the directory of a workspace, removes that of a deleted one, if it is ours.
+ * The store is written first, so that after a crash the next start finishes the work.
  */
 export async function settleWorkspace(store: Store, workspace: Workspace): Promise<void> {
   const { id, made, path, repository } = workspace;

@@ -11,18 +11,21 @@ import { isInside } from './paths.ts';
 export interface Seat {
   readonly path: string;
   readonly workspaceId: string;
-  /** A workspace of its own, which `ownSeat` gives to it once it is there. */
+  /** A new workspace, which `ownSeat` gives to the agent once it is created. */
   readonly own: boolean;
 }
 
 export interface SeatWish {
   readonly agentId: string;
   readonly parent: Agent | null;
-  /** A workspace's name or a directory. Null: the parent's, else one of its own. */
+  /** A workspace's name or a directory. Null: the parent's, otherwise a new one. */
   readonly workspace: string | null;
 }
 
-/** The workspace for an agent that a person makes: one that is there, or a new one that is nobody's until the agent is there. */
+/**
+ * he workspace for an agent that a person creates: an existing one, or a new one without an owner until the agent is
+ * created.
+ */
 export async function takeSeat(tx: Tx, rules: WorkspaceRules, wish: SeatWish, now: number): Promise<Seat> {
   const { parent, workspace: wanted } = wish;
   if (parent?.workspaceId && (wanted === null || isWithin(parent.workspace, wanted))) {
@@ -47,19 +50,19 @@ export async function takeSeat(tx: Tx, rules: WorkspaceRules, wish: SeatWish, no
   return { path: row.path, workspaceId: row.id, own: true };
 }
 
-/** A workspace's name is in no directory. */
+/** he name of a workspace is never within a directory. */
 function isWithin(directory: string, wanted: string): boolean {
   return isAbsolute(wanted) && isInside(directory, wanted);
 }
 
-/** Gives the new agent its workspace, with its handle for a name, or a longer one when that is taken. */
+/** Gives the new agent its workspace, named after its handle, with a suffix if the name is taken. */
 export async function ownSeat(tx: Tx, { id, handle }: Agent, workspaceId: string): Promise<void> {
   let name = handle;
   for (let n = 2; await tx.workspaces.getWorkspaceNamed({ nameKey: keyOf(name) }); n += 1) name = `${handle}.${n}`;
   await tx.workspaces.reviveWorkspace({ id: workspaceId, ownerId: id, name, nameKey: keyOf(name) });
 }
 
-/** A workspace that counts as deleted until somebody claims it: should that never happen, the next start removes it. */
+/** A workspace that counts as deleted until it is claimed: if that never happens, the next start removes it. */
 export function unclaimed(rules: WorkspaceRules, id: string, now: number, change: Partial<Workspace> = {}): Workspace {
   return {
     id,

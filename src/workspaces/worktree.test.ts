@@ -40,7 +40,7 @@ const branches = () => git(repository, 'branch', '--format=%(refname:short)').tr
 const notices = async () => (await daemon.client.listInbox()).items.map(({ text }) => text);
 
 describe('agent create --worktree', () => {
-  test('gives the agent a worktree on a branch of its own', async () => {
+  test('creates a worktree on its own branch for the agent', async () => {
     const hook = join(repository, '.git/hooks/post-checkout');
     writeFileSync(hook, `#!/bin/sh\ntouch ${directory}/hooked\n`);
     chmodSync(hook, 0o755);
@@ -55,7 +55,7 @@ describe('agent create --worktree', () => {
     expect(existsSync(join(directory, 'hooked'))).toBe(false);
   });
 
-  test('ends with the agent when nothing is uncommitted; commits stay on the branch', async () => {
+  test('is removed with the agent if nothing is uncommitted; commits stay on the branch', async () => {
     const { workspace } = await create('mason');
     writeFileSync(join(workspace, 'page'), 'two\n');
     git(workspace, 'commit', '--quiet', '-am', 'Second');
@@ -70,7 +70,7 @@ describe('agent create --worktree', () => {
     ['new', (at: string) => writeFileSync(join(at, 'draft'), '')],
     ['changed', (at: string) => writeFileSync(join(at, 'page'), 'two\n')],
     ['staged', (at: string) => git(at, 'rm', '--quiet', 'page')],
-  ])('is kept while a file in it is %s, and the person is told', async (_, work) => {
+  ])('is kept while a file in it is %s, and the person is notified', async (_, work) => {
     const { workspace } = await create('mason');
     work(workspace);
     await daemon.client.terminateAgent('mason');
@@ -85,7 +85,7 @@ describe('agent create --worktree', () => {
     expect(git(repository, 'log', '-1', '--format=%s', 'substrat/mason')).toBe('Kept\n');
   });
 
-  test('takes nothing that the agent wrote for settings of git', async () => {
+  test('ignores git settings that the agent wrote', async () => {
     const { workspace } = await create('mallory');
     const evil = join(workspace, 'evil');
     git(workspace, 'init', '--quiet', '--bare', evil);
@@ -101,7 +101,7 @@ describe('agent create --worktree', () => {
     expect(existsSync(join(directory, 'executed'))).toBe(false);
   });
 
-  test('is refused where there is no repository, no commit, or where agents can write it', async () => {
+  test('is refused without a repository, without a commit, or where agents can write', async () => {
     const plain = join(directory, 'plain');
     mkdirSync(plain);
     await expect(create('a', plain)).rejects.toMatchObject({ code: 'bad_request' });
@@ -114,7 +114,7 @@ describe('agent create --worktree', () => {
     expect(branches()).toEqual(['main']);
   });
 
-  test('leaves nothing behind when the agent cannot be made, or was made before', async () => {
+  test('leaves nothing behind if the agent cannot be created or already exists', async () => {
     await create('mason');
     await expect(create('Mason')).rejects.toMatchObject({ code: 'name_taken' });
     const wish = { name: 'twice', provider: 'external', workspace: repository, worktree: true };
@@ -128,14 +128,14 @@ describe('agent create --worktree', () => {
     expect((await daemon.client.listWorkspaces()).items.map(({ name }) => name)).toEqual(['mason', 'twice']);
   });
 
-  test('a branch that is there already is not touched', async () => {
+  test('an existing branch is not changed', async () => {
     git(repository, 'branch', 'substrat/mason');
     const { workspace } = await create('mason');
     expect(git(workspace, 'branch', '--show-current')).toBe('substrat/mason-2\n');
   });
 });
 
-test('a worktree of a daemon that died before its agent was there is removed at the next start', async () => {
+test('a worktree whose daemon died before its agent existed is removed at the next start', async () => {
   const { store, workspaces, home } = daemon.daemon;
   const row = unclaimed(workspaces, 'f0000000-0000-7000-8000-000000000000', 1, {
     repository: join(repository, '.git'),
@@ -149,7 +149,7 @@ test('a worktree of a daemon that died before its agent was there is removed at 
   expect(await store.read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId: home.nodeId }))).toEqual([]);
 });
 
-test('settings and hooks of the repository are read-only in the sandbox, and so is what leads to them', () => {
+test("the repository's settings and hooks, and the paths to them, are read-only in the sandbox", () => {
   const binds = repositoryBinds({ id: 'w', path: '/w', repository: '/repo/.git' });
   const modeOf = (path: string) =>
     binds.filter(({ target }) => path === target || path.startsWith(`${target}/`)).at(-1)?.mode;

@@ -9,13 +9,13 @@ import { isInside } from './paths.ts';
 
 type Worktree = Pick<Workspace, 'id' | 'path' | 'repository'>;
 
-/** The directory where the repository of a directory keeps everything, for all its worktrees. */
+/** he common git directory of a repository, shared by all its worktrees. */
 export async function findRepository(directory: string): Promise<string> {
   const found = await git(directory, ['rev-parse', '--path-format=absolute', '--git-common-dir']);
   return realpathSync(found);
 }
 
-/** What an agent can write can hold settings that make git execute anything, so git is not run there. */
+/** A directory that an agent can write may contain git settings that execute anything, so git is not run there. */
 export async function refuseWritten(tx: Tx, nodeId: string, repository: string): Promise<void> {
   const workspaces = (await tx.workspaces.listWorkspacePaths({ nodeId })).map(({ path }) => path);
   const links = (await tx.workspaces.listLinksOn({ nodeId }))
@@ -28,12 +28,12 @@ export async function refuseWritten(tx: Tx, nodeId: string, repository: string):
   );
 }
 
-/** Makes the worktree on a new branch `substrat/HANDLE`. Answers how to undo it. */
+/** reates the worktree on a new branch `substrat/HANDLE`. Returns how to undo it. */
 export async function addWorktree({ id, path, repository }: Worktree, handle: string): Promise<() => Promise<void>> {
   if (repository === null) throw new Error('a worktree is of a repository');
   const branch = await freeBranch(repository, `substrat/${handle}`);
   await inRepository(repository, ['worktree', 'add', '--quiet', '-b', branch, '--', path, 'HEAD']);
-  // They are there, so that the sandbox can give them: the first to the agent, the second to nobody.
+  // reated here, so that the sandbox can mount them: the first for the agent, the second for nobody.
   for (const kind of ['.', 'logs']) mkdirSync(join(repository, kind, 'refs/heads/substrat'), { recursive: true });
   const config = join(repository, 'worktrees', id, 'config.worktree');
   if (!existsSync(config)) writeFileSync(config, '');
@@ -44,8 +44,8 @@ export async function addWorktree({ id, path, repository }: Worktree, handle: st
 }
 
 /**
- * What is in a worktree and nowhere else: files that are changed or new, in git's short form. The worktree's own `.git` file
- * and what it leads to are the agent's to write; git is told the true places and reads neither.
+ * he changed and new files of a worktree, in git's short format. The agent can write the worktree's `.git` file and
+ * what it points to; git gets the true paths and reads neither.
  */
 export async function uncommitted({ id, path, repository }: Worktree): Promise<string> {
   if (repository === null || !existsSync(path)) return '';
@@ -55,7 +55,7 @@ export async function uncommitted({ id, path, repository }: Worktree): Promise<s
   return git(path, ['status', '--porcelain', '--untracked-files=all', '--ignore-submodules=dirty'], told);
 }
 
-/** Removes a worktree in which nothing is uncommitted; its commits stay on its branch. */
+/** Removes a worktree without uncommitted files; its commits stay on its branch. */
 export async function removeWorktree(worktree: Worktree): Promise<void> {
   const repository = worktree.repository as string;
   if (!existsSync(worktree.path) || !existsSync(repository)) return;
@@ -75,8 +75,9 @@ export function isKept(path: string, work: string): SubstratError {
 }
 
 /**
- * What an agent needs of the repository to commit: its objects, the branches `substrat/…` and the worktree's own state.
- * The rest is read-only, above all configuration and hooks, which git executes for whoever uses the repository next.
+ * What an agent needs of the repository to commit: its objects, the branches `substrat/…` and the worktree's own
+ * state. The rest is read-only, above all configuration and hooks, which git would execute for the next user of the
+ * repository.
  */
 export function repositoryBinds({ id, repository }: Worktree): Bind[] {
   if (repository === null) return [];
