@@ -5,7 +5,10 @@ import type { AgentId } from '../core/ids.ts';
 import { checkExpected, type Expected, MAX_BLOCK, MAX_BLOCKS, MAX_BLOCKS_TEXT } from '../core/memory.ts';
 import type { BlockView, Tx } from '../store/store.ts';
 
-/** A block as somebody sees it, and who changes it: the two are one for an agent; a person changes what agents see. */
+/**
+ * Which block to change and who changes it. Reader and author are the same for an agent; a person changes what agents
+ * see.
+ */
 export interface Change {
   /** Whose memory it is: an agent's id, or `user`. */
   readonly readerId: string;
@@ -14,7 +17,7 @@ export interface Change {
   readonly expected: Expected | null;
 }
 
-/** Sets the text of a block that the reader sees, or makes one of its own. */
+/** Sets the text of a block that the reader sees, or creates one that it owns. */
 export async function writeBlock(tx: Tx, change: Change, text: string, now: number): Promise<BlockView> {
   if (text.length > MAX_BLOCK) {
     throw new SubstratError('bad_request', `A block has at most ${MAX_BLOCK} characters; this has ${text.length}.`);
@@ -44,7 +47,7 @@ export async function writeBlock(tx: Tx, change: Change, text: string, now: numb
   return put(tx, await ownBlock(tx, readerId, label), text, change.by, now);
 }
 
-/** Takes it out of every prompt. Nobody sees it any more but in its history, from which it can be restored. */
+/** Removes it from every prompt. Only its history remains visible, from which it can be restored. */
 export async function deleteBlock(tx: Tx, change: Change, now: number): Promise<void> {
   const block = await seenBlock(tx, change.readerId, change.label);
   checkExpected(change.expected, change.label, block.version);
@@ -52,7 +55,7 @@ export async function deleteBlock(tx: Tx, change: Change, now: number): Promise<
   await put(tx, block, null, change.by, now);
 }
 
-/** Makes an earlier text the newest one: a change like any other. */
+/** Makes an earlier text the current one; a change like any other. */
 export async function restoreBlock(tx: Tx, change: Change, version: number, now: number): Promise<BlockView> {
   const block = await knownBlock(tx, change.readerId, change.label);
   checkExpected(change.expected, change.label, block.deletedAt === null ? block.version : null);
@@ -68,7 +71,7 @@ export async function restoreBlock(tx: Tx, change: Change, version: number, now:
   return put(tx, block, earlier.text, change.by, now);
 }
 
-/** Decides who sees it beside its owner, and whether they may change it. */
+/** Sets who sees it besides its owner, and whether they may change it. */
 export async function shareBlock(
   tx: Tx,
   block: BlockView,
@@ -103,7 +106,7 @@ export async function seenBlock(tx: Tx, readerId: string, label: string): Promis
   return block;
 }
 
-/** One that is seen, or its own that was deleted: its history is still there. */
+/** A block that the reader sees, or its own deleted one, whose history still exists. */
 export async function knownBlock(tx: Tx, readerId: string, label: string): Promise<BlockView> {
   const labelKey = keyOf(label);
   const block =
@@ -113,13 +116,13 @@ export async function knownBlock(tx: Tx, readerId: string, label: string): Promi
   return block;
 }
 
-/** Its owner, those to whom the owner has opened it, and the owner of the daemon, who may do everything. */
+/** A block may be changed by its owner, by its readers if it is open, and by the daemon's owner. */
 function checkMayChange(block: BlockView, by: string): void {
   if (by === block.ownerId || by === USER_ID || block.open) return;
   throw new SubstratError('forbidden', `"${block.label}" belongs to ${block.owner}, who alone may change it.`);
 }
 
-/** One change: the text (null deletes it), the history and the event, and then whether it fits where it is seen. */
+/** One change: the text (null deletes it), the history and the event; then checks that it fits wherever it is seen. */
 async function put(tx: Tx, block: BlockView, text: string | null, by: string, now: number): Promise<BlockView> {
   const version = block.version + 1;
   const deletedAt = text === null ? now : null;
@@ -159,7 +162,7 @@ async function checkRoom(tx: Tx, readerIds: readonly string[]): Promise<void> {
   }
 }
 
-/** Events tell that and where, never what: a text is read where its readers are checked. */
+/** Events say that a block changed and where, never its text: reading a text is subject to an access check. */
 async function appendBlockEvent(
   tx: Tx,
   type: string,

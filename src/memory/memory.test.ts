@@ -26,7 +26,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
     (await store.read((tx) => tx.memory.listSeenBlocks({ readerId }))).map(({ label, text }) => [label, text]);
 
   describe('a block', () => {
-    test('is made by its first text, changed by the next, deleted and restored, and keeps every change', async () => {
+    test('is created by its first text, changed, deleted and restored, and keeps its history', async () => {
       expect(await write(agent.id, 'Mood', 'calm')).toMatchObject({ version: 1, text: 'calm' });
       expect(await write(agent.id, 'mood', 'happy', 'user')).toMatchObject({ version: 2, label: 'Mood' });
       const change = { readerId: agent.id, label: 'mood', by: agent.id, expected: null };
@@ -45,7 +45,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
       ]);
     });
 
-    test('is not changed by whoever has not seen its last version', async () => {
+    test('cannot be changed by a writer who has not seen its latest version', async () => {
       const { version } = await write(agent.id, 'cas', 'a');
       expect(await write(agent.id, 'cas', 'b', agent.id, [version])).toMatchObject({ version: version + 1 });
       const stale = write(agent.id, 'cas', 'c', agent.id, [version]);
@@ -53,7 +53,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
       expect(await store.read((tx) => seenBlock(tx, agent.id, 'cas'))).toMatchObject({ text: 'b' });
     });
 
-    test('that is shared is seen by all, and changed by its owner alone until it allows others to', async () => {
+    test('that is shared is visible to all, and writable only by its owner until it is opened', async () => {
       const share = (label: string, readerId: string, open: boolean) =>
         store.write(async (tx) =>
           shareBlock(tx, await seenBlock(tx, readerId, label), { agentIds: [other.id], open }, 6),
@@ -71,7 +71,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
       }
     });
 
-    test('is not shared with somebody who sees another of that label', async () => {
+    test('cannot be shared with somebody who sees another block with that label', async () => {
       await write(agent.id, 'diary', 'a');
       await write(other.id, 'diary', 'b');
       const share = store.write(async (tx) =>
@@ -81,7 +81,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
       expect(await labels(other.id)).toContainEqual(['diary', 'b']);
     });
 
-    test('has an end, and so have all of them together', async () => {
+    test('has a maximum size, and so do all blocks together', async () => {
       const full = await store.write((tx) => addAgent(tx));
       await expect(write(full.id, 'long', 'x'.repeat(20_001))).rejects.toMatchObject({ code: 'bad_request' });
       for (let n = 0; n < 5; n += 1) await write(full.id, `b${n}`, 'x'.repeat(20_000));
@@ -110,7 +110,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
       await add('The web server of somebody else', [], other.id);
     });
 
-    test('finds by words, more of them first, then by substrings, and nobody else’s', async () => {
+    test("finds by words, best match first, then by substring, and only one's own", async () => {
       expect((await search('old server deploy'))[0]).toMatch(/^Deploy the/);
       expect(await search('server')).toHaveLength(2);
       expect((await search('deploys')).map((content) => content.slice(0, 6)).sort()).toEqual(['Deploy', 'The de']);
@@ -134,7 +134,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
       expect((await search(query))[0]).toMatch(found);
     });
 
-    test('the newest of equals comes first', async () => {
+    test('the newest of equal matches comes first', async () => {
       for (const n of [1, 2, 3]) await add('twin text', [`n${n}`]);
       const found = await store.read((tx) =>
         searchPassages(tx, { agentId: agent.id, ...EVERYTHING, query: 'twin', limit: 2 }),
@@ -142,7 +142,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
       expect(found.map(({ tags }) => tags)).toEqual([['n3'], ['n2']]);
     });
 
-    test('answers whatever people type', async () => {
+    test('accepts any query', async () => {
       const hostile = [
         '"',
         "'",

@@ -5,7 +5,7 @@ import type { Passage } from '../core/memory.ts';
 import { passageQuery, passageWords } from '../search/search.ts';
 import type { PassageFilter, Tx } from '../store/store.ts';
 
-/** Longer texts are compared word by word only: nobody remembers a page to the letter. */
+/** Longer queries are only matched by words: nobody remembers a page verbatim. */
 const MAX_SUBSTRING = 200;
 
 export async function storePassage(
@@ -51,7 +51,7 @@ export interface Wanted extends PassageFilter {
   readonly limit: number;
 }
 
-/** A way of searching: what it finds, best first. */
+/** A search method: returns matches, best first. */
 type Finder = (tx: Tx, wanted: Wanted) => Promise<Passage[]>;
 
 const byWords: Finder = async (tx, { query, ...filter }) => {
@@ -64,7 +64,7 @@ const bySubstring: Finder = async (tx, { query, ...filter }) => {
   return text === '' || text.length > MAX_SUBSTRING ? [] : tx.memory.findPassagesContaining({ ...filter, text });
 };
 
-/** In this order; a later one adds what the earlier ones did not find, while there is room. Search by meaning joins here. */
+/** ried in this order; later ones fill the remaining places. Semantic search would be added here. */
 const FINDERS: readonly Finder[] = [byWords, bySubstring];
 
 export async function searchPassages(tx: Tx, wanted: Wanted): Promise<Passage[]> {
@@ -76,7 +76,7 @@ export async function searchPassages(tx: Tx, wanted: Wanted): Promise<Passage[]>
   return [...found.values()];
 }
 
-/** SQLite compares the letters of English without case, and no others: for these the text is kept in small ones besides. */
+/** SQLite compares only ASCII letters case-insensitively; for other letters a lower-case copy of the text is stored. */
 function foldedByUs(content: string): string | null {
   const folded = content.toLowerCase();
   return folded === content.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) ? null : folded;
