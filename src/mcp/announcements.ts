@@ -1,19 +1,19 @@
 export type Announcement = 'notifications/prompts/list_changed' | 'notifications/tools/list_changed';
 
 export interface Announcements {
-  /** The stream that a client of the era of sessions listens on; it is told what it may want to ask again. */
+  /** Opens the notification stream of a session-era client, which is told when to list again. */
   open(): Response;
   announce(method: Announcement): void;
   close(): void;
 }
 
 const MAX_STREAMS = 256;
-/** A client that is gone without a word is noticed when it is written to. */
+/** A client that disappeared silently is detected at the next write. */
 const HEARTBEAT_MS = 30_000;
 
 /**
- * The messages that a server sends unasked over streamable HTTP, to clients of the protocol before 2026: they get them on
- * a GET of the endpoint. Newer ones subscribe, which is the library's to serve.
+ * Server notifications over streamable HTTP for clients of the protocol before 2026, which receive them on a GET of
+ * the endpoint. Newer clients subscribe; the library serves those.
  */
 export function createAnnouncements(): Announcements {
   const encoder = new TextEncoder();
@@ -22,7 +22,8 @@ export function createAnnouncements(): Announcements {
 
   const send = (text: string) => {
     const bytes = encoder.encode(text);
-    // Who has not read the last one will ask again anyway: nothing grows behind a slow reader.
+    // A client that has not read the last notification will list again anyway, so nothing is buffered for slow
+    // readers.
     for (const stream of streams) if ((stream.desiredSize ?? 0) > 0) stream.enqueue(bytes);
   };
   const leave = (stream: ReadableStreamDefaultController<Uint8Array>) => {
@@ -42,7 +43,7 @@ export function createAnnouncements(): Announcements {
             own = stream;
             streams.add(stream);
             heartbeat ??= setInterval(() => send(':\n\n'), HEARTBEAT_MS).unref();
-            // So that the headers leave at once.
+            // Sends the headers immediately.
             stream.enqueue(encoder.encode(':\n\n'));
           },
           cancel: () => leave(own),

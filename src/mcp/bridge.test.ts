@@ -24,7 +24,7 @@ async function serve(accept: (socket: Socket, hello: string) => unknown): Promis
   return { SUBSTRAT_SOCKET: socket.path };
 }
 
-/** Starts the bridge; `ended` has its exit code and all that it printed. */
+/** Starts the bridge; `ended` resolves with its exit code and output. */
 function start(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [bridge, ...args], { env, stdio: 'pipe' });
   child.stdin.on('error', () => undefined);
@@ -37,7 +37,7 @@ function start(args: readonly string[], env: Record<string, string> = {}) {
 const withId = ['--agent-id', agentId];
 
 describe('substrat-mcp-server', () => {
-  test('introduces itself, then carries MCP', async () => {
+  test('sends its hello, then carries MCP', async () => {
     const hellos: string[] = [];
     const env = await serve((socket, hello) => {
       hellos.push(hello);
@@ -54,7 +54,7 @@ describe('substrat-mcp-server', () => {
     expect(hellos).toEqual([`{"substrat":{"agentId":"${agentId}"}}`]);
   });
 
-  test('names the run whose process it is', async () => {
+  test('names the run of its process', async () => {
     const hellos: string[] = [];
     const env = await serve((socket, hello) => {
       hellos.push(hello);
@@ -64,7 +64,7 @@ describe('substrat-mcp-server', () => {
     expect(hellos.map((hello) => JSON.parse(hello))).toEqual([{ substrat: { agentId, runId: 'run "1"' } }]);
   });
 
-  test('is a pipe for any bytes, in both directions', async () => {
+  test('passes any bytes in both directions', async () => {
     const env = await serve((socket) => socket.pipe(socket));
     const { stdin, ended } = start([`--agent-id=${agentId}`], env);
     const sent = '{"sub\n{"substrat":{"error":"not the first line"}}\n'.repeat(20_000);
@@ -72,7 +72,7 @@ describe('substrat-mcp-server', () => {
     expect(await ended).toEqual({ code: 0, stdout: sent, stderr: '' });
   });
 
-  test('ends only when a client that reads slowly has been given all', async () => {
+  test('exits only after a slow client has received everything', async () => {
     const env = await serve((socket) => socket.pipe(socket));
     const child = spawn(process.execPath, [bridge, ...withId], { env, stdio: ['pipe', 'pipe', 'inherit'] });
     const sent = Buffer.alloc(1_000_000, 'x');
@@ -85,7 +85,7 @@ describe('substrat-mcp-server', () => {
     expect(received).toBe(sent.length);
   });
 
-  test('waits for the answers that are under way when its client has closed stdin', async () => {
+  test('waits for pending responses after its client has closed stdin', async () => {
     const env = await serve((socket) => socket.resume().on('end', () => socket.end('{"jsonrpc":"2.0"}\n')));
     const { stdin, ended } = start(withId, env);
     stdin.end('{}\n');
@@ -102,7 +102,7 @@ describe('substrat-mcp-server', () => {
     expect(await ended).toEqual({ code: 1, stdout: '', stderr });
   });
 
-  test('says that the run has ended when the daemon closes in the middle', async () => {
+  test('reports that the run has ended when the daemon closes the connection', async () => {
     const env = await serve((socket) => {
       socket.end('{"jsonrpc":"2.0"}\n');
     });
@@ -120,7 +120,7 @@ describe('substrat-mcp-server', () => {
     ['an agent id without value', ['--agent-id'], { SUBSTRAT_SOCKET: '/x' }, 1, /--agent-id is missing/],
     ['a malformed agent id', ['--agent-id', 'a"b'], { SUBSTRAT_SOCKET: '/x' }, 1, /a"b is not a UUID/],
     ['an unknown option', [...withId, '--fast'], { SUBSTRAT_SOCKET: '/x' }, 2, /unknown option --fast/],
-  ])('exits at once with %s', async (_, args, env, code, message) => {
+  ])('exits immediately with %s', async (_, args, env, code, message) => {
     const { ended } = start(args, env as Record<string, string>);
     const { stderr, ...rest } = await ended;
     expect(rest).toEqual({ code, stdout: '' });
@@ -128,7 +128,7 @@ describe('substrat-mcp-server', () => {
     expect(stderr).toMatch(message);
   });
 
-  test('has help and a version', async () => {
+  test('has --help and --version', async () => {
     expect(await start(['--help']).ended).toMatchObject({ code: 0, stdout: expect.stringContaining('--agent-id') });
     expect(await start(['--version']).ended).toMatchObject({
       code: 0,

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 const LINGER_MS = 2000;
 
 /**
- * Says a last line and hangs up when the other side has, or after a while. Closing at once would make the other side's
- * next write fail, and it would never read why.
+ * Sends a last line and closes when the other side does, or after a timeout. Closing immediately would make the other
+ * side's next write fail, so that it would never read the reason.
  */
 export function sayFarewell(socket: Socket, message: object): void {
   socket.end(`${JSON.stringify(message)}\n`);

@@ -17,8 +17,8 @@ export interface KnowledgeServerOptions {
 }
 
 /**
- * MCP over streamable HTTP, in both eras of the protocol, without sessions: every request stands for itself. With `?agent=NAME` in
- * its address it has the tools of that persona and no others.
+ * MCP over streamable HTTP, in both eras of the protocol, without sessions: every request is independent. With
+ * `?agent=NAME` in the URL, it has only the tools of that persona.
  */
 export function createKnowledgeServer(options: KnowledgeServerOptions) {
   const { log } = options;
@@ -58,7 +58,7 @@ export function createKnowledgeServer(options: KnowledgeServerOptions) {
   };
 }
 
-/** The same for the one client at the other end of our standard input and output; resolves when it is gone. */
+/** he same over stdio for a single client; resolves when it disconnects. */
 export async function serveOnStdio(options: KnowledgeServerOptions, agent: string | null): Promise<void> {
   const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
   const personas = await options.personas();
@@ -76,7 +76,7 @@ export async function serveOnStdio(options: KnowledgeServerOptions, agent: strin
   );
   process.stdin.once('end', resolve).once('close', resolve);
   process.once('SIGINT', resolve).once('SIGTERM', resolve);
-  // One of them was only asked what it is, and is not connected.
+  // A server that was only asked for its capabilities is not connected.
   const tell = (send: (server: Server) => Promise<void>) => {
     for (const server of connected) void send(server).catch(() => {});
   };
@@ -89,7 +89,7 @@ export async function serveOnStdio(options: KnowledgeServerOptions, agent: strin
   await handle.close();
 }
 
-/** What a persona has of tools is its own to change. */
+/** he set of a persona's tools can change at runtime. */
 async function followChanges(
   { personas, tools }: KnowledgeServerOptions,
   changed: { readonly prompts: () => void; readonly tools: () => void },
@@ -106,7 +106,10 @@ async function followChanges(
   };
 }
 
-/** Said twice it is refused: whoever fixes a scope by what it adds to an address shall not have it replaced by what was there. */
+/**
+ * A repeated parameter is refused: appending `?agent=` to a URL to restrict it must not be overridden by an earlier
+ * one.
+ */
 function agentOf(request: Request | undefined): string | null {
   const said = request === undefined ? [] : new URL(request.url).searchParams.getAll('agent');
   if (said.length > 1) throw new SubstratError('bad_request', 'Say one agent in the address, not several.');
@@ -133,7 +136,7 @@ async function createServer({ version, tools, personas, log }: KnowledgeServerOp
   return server;
 }
 
-/** An expected error is a result that says so. */
+/** An expected error becomes an error result. */
 async function call(tool: ServedTool, args: unknown, log: KnowledgeServerOptions['log']) {
   let result: Readonly<Record<string, unknown>>;
   let isError = false;

@@ -30,7 +30,7 @@ const plainCall = (id: unknown, name: string, args?: unknown) => ({
   params: { name, ...(args !== undefined && { arguments: args }) },
 });
 
-/** The ways in which a connection can begin, and none. */
+/** he ways in which a connection can begin, including none. */
 const openings = {
   'the newest protocol of 2025': [initialize('2025-11-25')],
   'an old protocol': [initialize('2024-11-05'), { jsonrpc: '2.0', method: 'notifications/initialized' }],
@@ -41,7 +41,7 @@ const openings = {
 
 describe('a plain call', () => {
   test.each(Object.entries(openings))(
-    'after %s gets the same bytes with the shortcut and without',
+    'after %s gets the same bytes with and without the shortcut',
     async (_, opening) => {
       const part = fc.oneof(
         fc.constantFrom(undefined, null, 0, -1, 1.5, 2 ** 60, true, '', 'echo', [], {}, { a: 1 }, { progressToken: 7 }),
@@ -85,7 +85,7 @@ describe('a plain call', () => {
     },
   );
 
-  test('takes the shortcut in the protocol of 2025 alone', async () => {
+  test('takes the shortcut only in the 2025 protocol', async () => {
     const line = JSON.stringify(plainCall(1, 'echo', { a: 1 }));
     const parsed = async (opening: keyof typeof openings) => {
       const { short } = await exchange([...openings[opening].map((one) => JSON.stringify(one)), line], true, true);
@@ -97,13 +97,13 @@ describe('a plain call', () => {
     expect(await parsed('nothing')).toBe(0);
   });
 
-  test.each([true, false])('that is taken back gets no answer, shortcut: %s', async (shortcut) => {
+  test.each([true, false])('that is cancelled gets no response, shortcut: %s', async (shortcut) => {
     const released: (() => void)[] = [];
     const { client } = await connect(shortcut, () => new Promise((resolve) => released.push(() => resolve(echo({})))));
     const send = (message: object) => client.send(`${JSON.stringify(message)}\n`);
     await send(initialize('2025-11-25'));
     await client.line();
-    // Of two with one id, the later one is meant.
+    // If two requests share an id, the later one is cancelled.
     for (const id of [1, 1, 2]) await send(plainCall(id, 'echo'));
     await until('all are under way', () => released.length === 3);
     await send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1, reason: 7 } });
@@ -112,12 +112,12 @@ describe('a plain call', () => {
     expect(await client.json()).toMatchObject({ id: 3 });
     for (const release of released.reverse()) release();
     expect([await client.json(), await client.json()]).toMatchObject([{ id: 2 }, { id: 1 }]);
-    // It has all its answers, so that the connection ends when the client has ended its side.
+    // All responses are sent, so the connection ends when the client has ended its side.
     client.socket.end();
     expect(await client.line()).toBeNull();
   });
 
-  test.each([true, false])('that is taken back counts until its end, shortcut: %s', async (shortcut) => {
+  test.each([true, false])('that is cancelled counts until it ends, shortcut: %s', async (shortcut) => {
     const released: (() => void)[] = [];
     const { client } = await connect(shortcut, () => new Promise((resolve) => released.push(() => resolve(echo({})))));
     await client.send(`${JSON.stringify(initialize('2025-11-25'))}\n`);
@@ -131,7 +131,7 @@ describe('a plain call', () => {
     void client.send(pairs.map((message) => `${JSON.stringify(message)}\n`).join(''));
     await until('64 are under way', () => released.length >= 64);
     await client.send(`${JSON.stringify({ jsonrpc: '2.0', id: 'last', method: 'ping' })}\n`);
-    // Whatever would be read now, would have been read by the time that an event of the same kind has come round.
+    // Gives the transport enough event loop turns to read anything it would read.
     for (let n = 0; n < 100; n += 1) await new Promise((resolve) => setImmediate(resolve));
     expect(released).toHaveLength(64);
     for (let n = 0; n < 500; n += 1) {
@@ -144,7 +144,7 @@ describe('a plain call', () => {
     expect(answer).toMatchObject({ id: 'last' });
   });
 
-  test('does not overtake a call that the library has', async () => {
+  test('does not overtake a call that the library is handling', async () => {
     const order: unknown[] = [];
     const { client } = await connect(true, async (_, args) => {
       order.push(args);
@@ -163,11 +163,11 @@ describe('a plain call', () => {
   });
 });
 
-/** Says one line after another and answers all that came back, and what was called. */
+/** Sends the lines in order; returns all responses and all calls. */
 async function exchange(lines: readonly string[], shortcut: boolean, counted = false) {
   const called: unknown[] = [];
   const { client, short, close } = await connect(shortcut, async (name, args) => {
-    // One that is not there is looked for twice: here, and by the library.
+    // An unknown tool is looked up twice: here, and by the library.
     if (!['echo', 'fail', 'throw'].includes(name)) return null;
     called.push([name, JSON.stringify(args)]);
     if (name === 'throw') throw new Error('Thrown.');

@@ -1,6 +1,6 @@
 import type { RequestId } from '@modelcontextprotocol/server';
 
-/** A call of a tool of which the protocol's library would use nothing but this. */
+/** A tool call with only the fields that the protocol library would use. */
 export interface PlainCall {
   readonly id: RequestId;
   readonly name: string;
@@ -12,8 +12,8 @@ const PARAMS_KEYS = new Set(['name', 'arguments', '_meta']);
 const META_KEYS = new Set(['progressToken']);
 
 /**
- * The call that a message of the protocol of 2025 is, if it is one in its plainest form: each part as the protocol's schema
- * has it, and no part that means anything to the library. Null for everything else, which is the library's to judge.
+ * Returns the call if a message of the 2025 protocol is a tool call in its plainest form: each field valid, and no
+ * field that has a meaning for the library. Returns null for everything else, which is left to the library.
  */
 export function asPlainCall(message: unknown): PlainCall | null {
   if (!isObject(message) || message.method !== 'tools/call' || message.jsonrpc !== '2.0') return null;
@@ -22,13 +22,13 @@ export function asPlainCall(message: unknown): PlainCall | null {
     return null;
   const { name, arguments: args, _meta: meta } = params;
   if (typeof name !== 'string') return null;
-  // The library drops a field of this name; JSON can have one.
+  // he library drops a field of this name; JSON can contain one.
   if (args !== undefined && (!isObject(args) || Object.hasOwn(args, '__proto__'))) return null;
   if (meta !== undefined && !(isObject(meta) && hasOnly(meta, META_KEYS) && isToken(meta.progressToken))) return null;
   return { id, name, args };
 }
 
-/** The id of the request that a notification takes back, if it is one that the library would understand. */
+/** he id of the request that a notification cancels, if the library would accept it. */
 export function cancelledId(params: unknown): RequestId | null {
   if (!isObject(params) || !isToken(params.requestId)) return null;
   const { requestId, reason, _meta: meta } = params;

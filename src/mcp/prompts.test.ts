@@ -74,7 +74,7 @@ describe.each(['legacy', 'auto'] as const)('prompts for a client of the era %s',
     ]);
   });
 
-  test("are made of the arguments; system texts are the user's, the system prompt first", async () => {
+  test('are rendered from the arguments; system texts become user messages, the system prompt first', async () => {
     const { client } = await connect(mode);
     const prompt = await client.getPrompt({ name: 'incident-responder', arguments: { service: 'x', severity: 'P1' } });
     expect(prompt).toMatchObject({
@@ -96,7 +96,7 @@ describe.each(['legacy', 'auto'] as const)('prompts for a client of the era %s',
     await expect(client.getPrompt({ name, arguments: args })).rejects.toMatchObject({ code, data: { code: ours } });
   });
 
-  test('complete what is typed', async () => {
+  test('complete arguments', async () => {
     const { client } = await connect(mode);
     const complete = (name: string, value: string) =>
       client.complete({ ref: { type: 'ref/prompt', name: 'incident-responder' }, argument: { name, value } });

@@ -6,7 +6,7 @@ import { unknownPersona } from '../personas/unknown.ts';
 
 const MOST_COMPLETIONS = 100;
 
-/** Serves the personas as the prompts of an MCP server that is not connected yet. */
+/** Serves the personas as prompts of an MCP server. Call it before connecting the server. */
 export function servePrompts(server: Server, personas: Personas): void {
   server.registerCapabilities({ prompts: { listChanged: true }, completions: {} });
   server.setRequestHandler('prompts/list', () => ({
@@ -39,7 +39,7 @@ export function servePrompts(server: Server, personas: Personas): void {
   });
 }
 
-/** MCP knows no system role: system texts are the user's, the system prompt first. */
+/** MCP has no system role: system texts become user messages, the system prompt first. */
 function toMessages({ system, messages }: PersonaPrompt) {
   return [{ role: 'system' as const, content: system }, ...messages].map(({ role, content }) => ({
     role: role === 'system' ? ('user' as const) : role,

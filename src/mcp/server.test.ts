@@ -6,7 +6,7 @@ import { type ConnectedAgent, connectAgent } from '../../test/helpers/mcp.ts';
 const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 const text = { type: 'string', maxLength: 1_000_000 };
 
-/** The parameters and defaults of the tools, as agents were promised them. */
+/** he documented parameters and defaults of the tools. */
 const promised: Record<string, { required: string[]; properties: Record<string, object> }> = {
   send_message: {
     required: ['text'],
@@ -121,12 +121,12 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     await daemon.stop();
   });
 
-  test('speaks the revision that the client asks for', () => {
+  test('uses the revision that the client requests', () => {
     expect(lead.client.getServerVersion()).toEqual({ name: 'substrat', version: '0.0.0' });
     expect(lead.client.getNegotiatedProtocolVersion()).toBe(era === 'auto' ? '2026-07-28' : '2025-11-25');
   });
 
-  test('tells whoever joins what the agent is and remembers', async () => {
+  test("tells a joining client the agent's role and memory", async () => {
     await daemon.client.setBlock('lead', 'mood', 'Cheerful today.');
     await using joined = await connectAgent({ home: daemon.home, agentId: daemon.agent('lead').id, era });
     expect(joined.client.getInstructions()).toMatch(/^You are lead[\s\S]*### mood\nCheerful today\./);
@@ -155,7 +155,7 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     expect(JSON.stringify(described)).not.toContain('your next message');
   });
 
-  test('answers with the objects that were promised, as text and as structure', async () => {
+  test('returns the documented objects, as text and as structured content', async () => {
     const answers = {
       send_message: await lead.call('send_message', { recipient: 'worker', text: 'How far?' }),
       broadcast: await worker.call('broadcast', { text: 'I start.' }),
@@ -192,14 +192,14 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     });
   });
 
-  test('answers an expected error as a result', async () => {
+  test('returns an expected error as a result', async () => {
     const { value, isError, blocks } = await lead.call('inspect_agent', { name: 'nobody' });
     expect(isError).toBe(true);
     expect(value).toEqual({ error: { code: 'not_found', message: '"nobody" is not a child of yours.' } });
     expect(JSON.parse(blocks[0] ?? '')).toEqual(value);
   });
 
-  test('refuses a tool that there is not as an error of the protocol', async () => {
+  test('refuses an unknown tool with a protocol error', async () => {
     const before = await storeRows(daemon.home);
     for (const name of ['fly', '', 'SEND_MESSAGE', '../complete', '__proto__', 'x'.repeat(10_000), '😀\0']) {
       const refused = {
@@ -211,18 +211,18 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     expect(await storeRows(daemon.home)).toEqual(before);
   });
 
-  test('refuses arguments that are no object', async () => {
+  test('refuses arguments that are not an object', async () => {
     for (const args of [5, 'x', [], true]) {
       const params = { name: 'list_agents', arguments: args as never };
       await expect(lead.client.callTool(params)).rejects.toMatchObject({ code: -32602 });
     }
   });
 
-  test('takes a call without arguments', async () => {
+  test('accepts a call without arguments', async () => {
     expect((await lead.client.callTool({ name: 'list_agents' })).isError).toBeFalsy();
   });
 
-  test('shows and accepts what is in the scope of the agent, and nothing else', async () => {
+  test("lists and accepts only what is in the agent's scope", async () => {
     await using clerk = await join('clerk');
     expect((await clerk.client.listTools()).tools.map((tool) => tool.name)).toEqual(['list_agents']);
     expect((await clerk.call('list_agents')).isError).toBe(false);
@@ -237,7 +237,7 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     expect(await storeRows(daemon.home)).toEqual(before);
   });
 
-  test('announces that the scope of an ancestor has become narrower, and lists and accepts what is left', async () => {
+  test("announces that an ancestor's scope was narrowed, and lists and accepts the rest", async () => {
     const { promise: announced, resolve } = Promise.withResolvers<void>();
     const listChanged = { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => resolve() } };
     const child = await daemon.client.createAgent({ name: `child-${era}`, provider: 'external', parent: 'worker' });
@@ -256,7 +256,7 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     await set(null);
   });
 
-  test('says in a second block that news waits, until it is read', async () => {
+  test('adds a block that news is waiting, until it is read', async () => {
     await worker.call('check_inbox');
     expect((await worker.call('list_agents')).blocks).toHaveLength(1);
     await lead.call('send_message', { recipient: 'worker', text: 'One.', sync: false });
@@ -271,7 +271,7 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     expect((await worker.call('list_agents')).blocks).toHaveLength(1);
   });
 
-  test('answers a method that there is not with an error of the protocol', async () => {
+  test('refuses an unknown method with a protocol error', async () => {
     const unknown = lead.client.request({ method: 'tools/unknown' }, z.object({}));
     await expect(unknown).rejects.toMatchObject({ code: -32601 });
     expect((await lead.call('list_agents')).isError).toBe(false);

@@ -10,7 +10,7 @@ import { descriptionFor, type Tool } from '../tools/tool.ts';
 import { toResult } from './bound.ts';
 import type { CallTool } from './transport.ts';
 
-/** The MCP server of one agent in one attempt: what is in the attempt's scope now is all that it lists and accepts. */
+/** he MCP server of one agent in one attempt. It lists and accepts only what is in the attempt's current scope. */
 export function createAgentServer(
   deps: ToolDependencies,
   attempt: Attempt,

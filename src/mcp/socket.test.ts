@@ -49,14 +49,14 @@ async function refusal(bytes: string | Uint8Array): Promise<string> {
   return said.substrat.error;
 }
 
-/** On the socket of the lead. */
+/** On the lead's socket. */
 function startBridge(agentId: string) {
   const program = join(import.meta.dirname, '../../bin/substrat-mcp-server');
   const env = { PATH: process.env.PATH ?? '', SUBSTRAT_SOCKET: join(lead.home, 'agents', lead.agentId, 'agent.sock') };
   return spawn(program, ['--agent-id', agentId], { env, stdio: 'pipe' });
 }
 
-/** Whether the agent can still be joined by everybody else. */
+/** Whether other clients can still join the agent. */
 async function isServed(): Promise<boolean> {
   await using agent = await connectAgent(lead);
   return (await agent.client.listTools()).tools.length > 0;
@@ -84,7 +84,7 @@ describe("an agent's socket", () => {
     expect(await isServed()).toBe(true);
   });
 
-  test('tells a client that it cannot be served, and goes on', async () => {
+  test('tells a client that it cannot be served, and continues', async () => {
     const path = join(daemon.home, 'broken.sock');
     let left = 0;
     const socket = await listenForAgent({
@@ -134,14 +134,14 @@ describe("an agent's socket", () => {
     client.write(helloOf('agent'));
     await joined?.promise;
     client.destroy();
-    // The end of the connection comes here before anybody reads from it.
+    // Lets the end of the connection arrive before anybody reads from it.
     for (let i = 0; i < 200; i += 1) await new Promise((resolve) => setImmediate(resolve));
     gate?.resolve();
     await left?.promise;
     await socket.close();
   });
 
-  test('serves what came together with the first line', async () => {
+  test('serves data that arrived together with the first line', async () => {
     const connection = await connectRaw({ ...lead, hello: false });
     await connection.send(helloOf(lead.agentId) + line(initialize) + line(list));
     expect(await connection.json()).toMatchObject({ id: 0, result: { serverInfo: { name: 'substrat' } } });
@@ -157,7 +157,7 @@ describe("an agent's socket", () => {
     connection.close();
   });
 
-  test('does not wait for a first line for ever', async () => {
+  test('times out waiting for a first line', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const connection = await connectRaw({ ...lead, hello: false });
     await connection.send('{"substrat":');
@@ -167,14 +167,14 @@ describe("an agent's socket", () => {
     await connection.closed;
   });
 
-  test('takes a second first line for what it is: no MCP', async () => {
+  test('treats a second hello as an invalid MCP message', async () => {
     const connection = await connectRaw(lead);
     await connection.send(helloOf(daemon.agent('worker').id));
     expect(await connection.json()).toMatchObject({ error: { code: -32600 } });
     connection.close();
   });
 
-  test('makes no run of a connection that leaves before its first line', async () => {
+  test('creates no run for a connection that leaves before its first line', async () => {
     const before = await runsOf(lead.agentId);
     const ended = await connectRaw({ ...lead, hello: false });
     ended.socket.end();
@@ -184,7 +184,7 @@ describe("an agent's socket", () => {
     expect(await runsOf(lead.agentId)).toEqual(before);
   });
 
-  test('answers a client that has ended its side', async () => {
+  test('responds to a client that has ended its side', async () => {
     const connection = await connectRaw(lead);
     connection.socket.end(line(initialize) + line(list));
     expect(await connection.json()).toMatchObject({ id: 0 });
@@ -192,7 +192,7 @@ describe("an agent's socket", () => {
     expect(await connection.line()).toBe(null);
   });
 
-  test('is one run for all that join, and ends it with the last', async () => {
+  test('is one run for all joined clients, and ends it with the last', async () => {
     const before = (await runsOf(lead.agentId))?.length ?? 0;
     const first = await connectAgent(lead);
     const second = await connectAgent(lead);
@@ -205,7 +205,7 @@ describe("an agent's socket", () => {
     expect((await runsOf(lead.agentId))?.at(-1)).toMatchObject({ state: 'completed' });
   });
 
-  test('holds sixteen connections, tells the next one so, and has room again when one leaves', async () => {
+  test('accepts sixteen connections, refuses the next one with a reason, and has room again when one leaves', async () => {
     const held: RawConnection[] = [];
     for (let i = 0; i < 16; i++) held.push(await connectRaw({ ...lead, hello: i % 2 === 0 }));
     for (let i = 0; i < 20; i++) expect(await refusal('')).toMatch(/16 connections already/);
@@ -214,7 +214,7 @@ describe("an agent's socket", () => {
     for (const connection of held) connection.close();
   });
 
-  test('gives no place to those that it refused, however long they stay', async () => {
+  test('does not count refused connections, however long they stay', async () => {
     const refused = await Promise.all(
       Array.from({ length: 40 }, async () => {
         const connection = await connectRaw({ ...lead, hello: false });
@@ -226,14 +226,14 @@ describe("an agent's socket", () => {
     for (const connection of refused) connection.close();
   });
 
-  test('answers a bridge whose client sends everything and ends', async () => {
+  test('responds to a bridge whose client sends everything and ends', async () => {
     const bridge = startBridge(lead.agentId);
     bridge.stdin.end(line(initialize) + line(list));
     const answers = (await text(bridge.stdout)).trim().split('\n');
     expect(answers.map((answer) => JSON.parse(answer).id)).toEqual([0, 1]);
   });
 
-  test('tells a bridge with the id of another agent why it is refused', async () => {
+  test("tells a bridge with another agent's id why it is refused", async () => {
     const bridge = startBridge(daemon.agent('worker').id);
     bridge.stdin.on('error', () => {}).write(line(initialize));
     const [[code], stderr] = await Promise.all([once(bridge, 'exit'), text(bridge.stderr)]);
@@ -241,7 +241,7 @@ describe("an agent's socket", () => {
     expect(stderr).toMatch(/^substrat-mcp-server: This socket belongs to another agent; .*\n$/);
   });
 
-  test('survives whoever leaves in the middle of an answer', async () => {
+  test('survives a client that leaves in the middle of a response', async () => {
     for (let i = 0; i < 20; i++) {
       const connection = await connectRaw(lead);
       await connection.send(line(initialize) + line({ ...list, id: i }));

@@ -8,10 +8,10 @@ import type { ToolDependencies } from '../tools/call.ts';
 import { sayFarewell } from './farewell.ts';
 import { watchScope } from './watch-scope.ts';
 
-/** A hello is one short line; whoever sends more, or nothing for long, is no bridge of ours. */
+/** A hello is one short line; a client that sends more, or nothing for long, is not our bridge. */
 const MAX_HELLO = 1024;
 const HELLO_TIMEOUT_MS = 10_000;
-/** Some programs start their MCP servers twice; nobody needs more than a few. */
+/** Some programs start their MCP servers twice; more than a few are never needed. */
 const MAX_CONNECTIONS = 16;
 
 export interface AgentSocketOptions {
@@ -19,21 +19,21 @@ export interface AgentSocketOptions {
   readonly agent: Agent;
   readonly tools: ToolDependencies;
   readonly version: string;
-  /** The attempt that a new connection acts for. */
+  /** he attempt that a new connection acts for. */
   readonly join: () => Promise<Attempt>;
   readonly leave: () => Promise<void>;
-  /** What whoever joins is told; those whom a provider runs have it in their prompt. */
+  /** Instructions for clients that join. Agents run by a provider have them in their prompt. */
   readonly instructions?: (attempt: Attempt) => Promise<string>;
 }
 
 export interface AgentSocket {
-  /** Ends every connection and removes the socket. */
+  /** loses every connection and removes the socket. */
   close(): Promise<void>;
 }
 
 /**
- * Listens on an agent's socket. A connection opens with the line `{"substrat":{"agentId":"…"}}`; with another agent's
- * id it is told why and closed. After that it speaks MCP for one attempt of this agent and for nothing else.
+ * Listens on an agent's socket. A connection starts with the line `{"substrat":{"agentId":"…"}}`; with another
+ * agent's id it gets the reason and is closed. After that it speaks MCP for one attempt of this agent.
  */
 export async function listenForAgent(options: AgentSocketOptions): Promise<AgentSocket> {
   const sockets = new Set<Socket>();
@@ -42,7 +42,7 @@ export async function listenForAgent(options: AgentSocketOptions): Promise<Agent
     served.delete(socket);
     sayFarewell(socket, { substrat: { error } });
   };
-  // Half-open: a client that has nothing more to ask still gets the answers that are under way.
+  // Half-open: a client that has ended its side still gets pending responses.
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => {});
     if (sockets.size >= 2 * MAX_CONNECTIONS) return void socket.destroy();
@@ -55,7 +55,7 @@ export async function listenForAgent(options: AgentSocketOptions): Promise<Agent
     served.add(socket);
     greet(socket, options).then(
       (error) => error && refuse(socket, error),
-      // For example a store that cannot be reached; the program may connect again.
+      // For example if the store is unavailable; the program may connect again.
       (error: unknown) => refuse(socket, `The daemon could not serve this connection: ${(error as Error).message}`),
     );
   });
@@ -72,7 +72,7 @@ export async function listenForAgent(options: AgentSocketOptions): Promise<Agent
   return {
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
-      // Whoever was connected has left by then.
+      // All clients have disconnected by then.
       const gone = [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
       for (const socket of sockets) socket.destroy();
       await Promise.all([closed, ...gone]);
@@ -80,7 +80,7 @@ export async function listenForAgent(options: AgentSocketOptions): Promise<Agent
   };
 }
 
-/** Answers why the connection is refused, null when it is served or gone. */
+/** Returns why the connection is refused; null if it is served or gone. */
 async function greet(socket: Socket, options: AgentSocketOptions): Promise<string | null> {
   const hello = parseHello(await readLine(socket));
   if (socket.destroyed) return null;
@@ -94,7 +94,8 @@ async function greet(socket: Socket, options: AgentSocketOptions): Promise<strin
   } catch (error) {
     return (error as Error).message;
   }
-  // A process that outlived an earlier turn tells by its environment; an external agent may be joined from anywhere.
+  // A process that outlived an earlier turn is detected by the run id in its environment; an external agent may be
+  // joined from anywhere.
   if (!attempt.external && hello.runId !== undefined && hello.runId !== attempt.runId) {
     return 'The run of this process has ended.';
   }
@@ -103,12 +104,12 @@ async function greet(socket: Socket, options: AgentSocketOptions): Promise<strin
   return null;
 }
 
-/** The protocol's modules are the largest that we load: a daemon that starts does not wait for them. */
+/** he protocol's modules are the largest ones, so they are not loaded at startup. */
 async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptions): Promise<void> {
   const { tools, agent, version, leave } = options;
   const connected = new Set<Server>();
   const unfollow = tools.settings.onCustomToolsChange(() => {
-    // One of them was only asked what it is, and is not connected.
+    // A server that was only asked for its capabilities is not connected.
     for (const server of connected) server.sendToolListChanged().catch(() => {});
   });
   const unwatch = watchScope(tools, attempt, () => {
@@ -137,7 +138,10 @@ async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptio
   serveStdio(create, { transport });
 }
 
-/** The first line; what came after it stays in the socket for the protocol. Null when none comes, or one too long. */
+/**
+ * Reads the first line; the rest stays in the socket for the protocol. Returns null if there is none or it is too
+ * long.
+ */
 function readLine(socket: Socket): Promise<string | null> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => done(null), HELLO_TIMEOUT_MS);

@@ -53,7 +53,7 @@ const answer = (id: number, text = '') => transport.send({ jsonrpc: '2.0', id, r
 const seen = (count: number) => until(`${count} messages`, () => received.length >= count);
 
 describe('SocketTransport', () => {
-  test('puts together what comes in pieces and takes apart what comes at once', async () => {
+  test('joins messages that arrive in pieces and splits those that arrive together', async () => {
     const bytes = Buffer.from(`${line(request(1, { params: { text: 'é😀' } }))}\r\n  \n${line(request(2))}`);
     for (const byte of bytes) await client.send(Uint8Array.of(byte));
     await client.send([3, 4, 5].map((id) => line(request(id))).join(''));
@@ -77,7 +77,7 @@ describe('SocketTransport', () => {
     ['an id with a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600, null],
     ['a second hello', '{"substrat":{"agentId":"x"}}', -32600, null],
     ['lists in lists', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, -32600, null],
-  ])('answers %s with an error and goes on', async (_, bad, code, id) => {
+  ])('responds to %s with an error and continues', async (_, bad, code, id) => {
     await client.send(`${bad}\n`);
     expect(await client.json()).toEqual({ jsonrpc: '2.0', id, error: { code, message: expect.any(String) } });
     await client.send(line(request(1)));
@@ -94,7 +94,7 @@ describe('SocketTransport', () => {
     ['too deep', `{"jsonrpc":"2.0","method":"ping","params":{"a":${deep(63)}},"id":"x-1"}`, /nested/, 'x-1'],
     ['too many keys, without an id', `{"method":"ping","params":${wide(10_000)}}`, /at most 10000 keys/, null],
     ['too many keys, with an id inside', `{"params":${wide(10_000)},"a":{"b":1,"id":5}}`, /at most 10000 keys/, null],
-  ])('refuses what is %s before it is parsed, and names the request (%#)', async (_, bad, message, id) => {
+  ])('refuses a message that is %s before parsing it, and names the request (%#)', async (_, bad, message, id) => {
     await client.send(`${bad}\n`);
     const error = { code: -32600, message: expect.stringMatching(message) };
     expect(await client.json()).toEqual({ jsonrpc: '2.0', id, error });
@@ -102,14 +102,14 @@ describe('SocketTransport', () => {
     await seen(1);
   });
 
-  test('takes what is just within the limits', async () => {
+  test('accepts messages just within the limits', async () => {
     const params = { ...JSON.parse(wide(9_000)), deep: JSON.parse(deep(62)) };
     await client.send(line(request(1, { params })));
     await seen(1);
     expect(received[0]).toEqual(request(1, { params }));
   });
 
-  test('lets others have a turn while one client sends many lines at once', async () => {
+  test('yields to others while one client sends many lines at once', async () => {
     let turns = 0;
     let atEnd = -1;
     const turn = () => {
@@ -129,7 +129,7 @@ describe('SocketTransport', () => {
     expect(atEnd).toBeGreaterThan(count / 16 - 1);
   });
 
-  test('hands on every message of the protocol and answers everything else, whatever the JSON', async () => {
+  test('passes on every protocol message and responds to everything else, for any JSON', async () => {
     const part = <T>(valid: fc.Arbitrary<T>) => fc.option(fc.oneof(valid, fc.jsonValue()), { nil: undefined });
     const almost = fc.record({
       jsonrpc: part(fc.constant('2.0')),
@@ -155,7 +155,7 @@ describe('SocketTransport', () => {
     );
   });
 
-  test('refuses a line of 100 MB without holding it', async () => {
+  test('refuses a line of 100 MB without buffering it', async () => {
     const peak = watchLiveBytes();
     const chunk = Buffer.alloc(1_000_000, 'x');
     let gone = false;
@@ -172,14 +172,14 @@ describe('SocketTransport', () => {
     expect(received).toEqual([]);
   });
 
-  test('takes a line just under the limit', async () => {
+  test('accepts a line just under the limit', async () => {
     const text = 'x'.repeat(8 * 1024 * 1024 - 1000);
     await client.send(line(request(1, { params: { text } })));
     await seen(1);
     expect(received[0]).toEqual(request(1, { params: { text } }));
   });
 
-  test('reads no faster than it is answered', async () => {
+  test('applies backpressure while requests are pending', async () => {
     for (let id = 0; id < 4_000; id++) client.socket.write(line(request(id, { params: { pad: 'x'.repeat(500) } })));
     await until('it stopped to read', () => received.length > 0 && socket.isPaused());
     const before = received.length;
@@ -190,7 +190,7 @@ describe('SocketTransport', () => {
     for (let id = 0; id < 4_000; id++) await client.line();
   });
 
-  test('reads no faster than its answers are taken', async () => {
+  test('applies backpressure while responses are not read', async () => {
     client.socket.pause();
     onReceive = ({ id }) => void answer(id as number, 'x'.repeat(10_000));
     for (let id = 0; id < 4_000; id++) client.socket.write(line(request(id)));
@@ -201,7 +201,7 @@ describe('SocketTransport', () => {
     for (let id = 0; id < 4_000; id++) expect(JSON.parse((await client.line()) ?? 'null').id).toBe(id);
   });
 
-  test('answers a client that has ended its side, and then leaves', async () => {
+  test('responds to a client that has ended its side, then closes', async () => {
     client.socket.end(line(request(1)) + line(request(2)) + line(request(3)));
     await seen(3);
     await transport.send({ jsonrpc: '2.0', method: 'notifications/message', params: {} });
@@ -216,14 +216,14 @@ describe('SocketTransport', () => {
     expect(await client.line()).toBe(null);
   });
 
-  test('does not wait for the answer to what was cancelled, or to a subscription', async () => {
+  test('does not wait for the response to a cancelled request or to a subscription', async () => {
     const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
     client.socket.end(line(request(1)) + line(request(2, { method: 'subscriptions/listen' })) + line(cancelled));
     await client.closed;
     expect(received).toHaveLength(3);
   });
 
-  test('tells once that it has closed, whoever closes', async () => {
+  test('emits close once, whichever side closes', async () => {
     let closed = 0;
     transport.onclose = () => closed++;
     client.close();

@@ -13,43 +13,43 @@ import { checkBounds, JSON_LIMITS } from '../core/json-bounds.ts';
 import { sayFarewell } from './farewell.ts';
 import { asPlainCall, cancelledId, type PlainCall } from './plain-call.ts';
 
-/** A client that asks on and on without waiting is read no faster than it is answered. */
+/** ackpressure: reading pauses at this many unanswered requests. */
 const MAX_UNANSWERED = 64;
-/** After so many lines of one client, everybody else has a turn. */
+/** Yields to other connections after this many lines. */
 const LINES_AT_A_TIME = 8;
 
-/** Executes a call; null where there is no such tool. */
+/** Executes a call; returns null for an unknown tool. */
 export type CallTool = (name: string, args: unknown) => Promise<ToolResult | null>;
 
 /**
- * Newline-delimited JSON-RPC on a socket. A line that is not a message, or exceeds the limits of JSON, is answered with an
- * error and skipped; a line of more bytes than the limit ends the connection.
+ * Newline-delimited JSON-RPC on a socket. A line that is not a message, or exceeds the JSON limits, gets an error
+ * response; a line longer than the byte limit closes the connection.
  *
- * Calls of tools are nearly all that an agent sends, and the library parses each of them eight times. Those in the plainest
- * form of the protocol of 2025 are executed and answered here, just as the library would do it.
+ * Nearly everything an agent sends are tool calls, and the library parses each of them eight times. Calls in the
+ * plainest form of the 2025 protocol are executed here, with the same responses as the library's.
  */
 export class SocketTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
   readonly #socket: Socket;
-  /** How often each id waits for an answer: nothing keeps a client from using one twice. */
+  /** he number of pending requests per id, because a client may reuse an id. */
   readonly #unanswered = new Map<RequestId, number>();
   #waiting = 0;
   readonly #callTool: CallTool | null;
-  /** Calls under way, whoever asked for them. A call that was cancelled is executed to its end, and counts until then. */
+  /** alls in progress, from any source. A cancelled call runs to its end and counts until then. */
   #calling = 0;
-  /** The calls that are executed here, and whether they are not taken back. Of an id, the last one. */
+  /** he calls executed here, and whether their response is still wanted; the last one per id. */
   readonly #calls = new Map<RequestId, { wanted: boolean }>();
   #executing = 0;
-  /** The protocol of 2025 was agreed on, for as long as the connection lasts. */
+  /** he 2025 protocol was negotiated for this connection. */
   #agreed = false;
-  /** What has come and is not looked at yet. */
+  /** Received and not yet processed. */
   #unread: Buffer = Buffer.alloc(0);
   #reading = false;
-  /** Reading goes on when everybody else has had a turn. */
+  /** Reading resumes after yielding to others. */
   #soon = false;
-  /** The beginning of a line whose end has not come yet. */
+  /** he start of an incomplete line. */
   readonly #line = new GrowingBuffer();
   #ended = false;
   #closed = false;
@@ -59,7 +59,7 @@ export class SocketTransport implements Transport {
     this.#callTool = callTool && this.counted(callTool);
   }
 
-  /** Executes calls of this connection, and reads no further while too many are under way. */
+  /** Executes this connection's calls, and stops reading while too many are in progress. */
   counted(callTool: CallTool): CallTool {
     return async (name, args) => {
       this.#calling += 1;
@@ -72,7 +72,7 @@ export class SocketTransport implements Transport {
     };
   }
 
-  /** The library says so when it answers `initialize`, which the protocol of 2026 does not have. */
+  /** alled by the library when it responds to `initialize`, which the 2026 protocol does not have. */
   setProtocolVersion(_version: string): void {
     this.#agreed = true;
   }
@@ -90,7 +90,7 @@ export class SocketTransport implements Transport {
     this.#socket.on('error', (error) => this.onerror?.(error));
     this.#socket.on('close', () => void this.close());
     this.#socket.resume();
-    // A client that left before this was told so to nobody: the event does not come again.
+    // If the client left before this, nobody was notified: the event is not emitted again.
     if (this.#socket.readableEnded) {
       this.#ended = true;
       this.#flow();
@@ -112,7 +112,7 @@ export class SocketTransport implements Transport {
     this.onclose?.();
   }
 
-  /** Reads on while there is room for answers; one that has ended its side is left when it has all of them. */
+  /** Reads while there is room for responses. Closes a half-closed connection once all responses are sent. */
   #flow(): void {
     if (this.#reading || this.#closed) return;
     this.#reading = true;
@@ -175,7 +175,7 @@ export class SocketTransport implements Transport {
     if (this.#calls.get(id) === call) this.#calls.delete(id);
     if (!call.wanted) return;
     this.#executing -= 1;
-    // What to say of a tool that is not there is the library's to know.
+    // he library knows how to report an unknown tool.
     if (answer) await this.send(answer as JSONRPCMessage);
     else this.#handOn(message);
   }
@@ -220,7 +220,7 @@ export class SocketTransport implements Transport {
       return;
     }
     const call = this.#agreed ? asPlainCall(message) : null;
-    // Nothing overtakes what the library is still busy with.
+    // A call must not overtake one that the library is still handling.
     if (call && this.#callTool && this.#waiting === this.#executing) {
       this.#execute(this.#callTool, call, message as JSONRPCMessage).catch((error: Error) => this.onerror?.(error));
       return;
@@ -236,7 +236,7 @@ export class SocketTransport implements Transport {
     this.#handOn(message);
   }
 
-  /** What the library throws is about this message alone. */
+  /** An error thrown by the library only concerns this message. */
   #handOn(message: JSONRPCMessage): void {
     try {
       this.onmessage?.(message);
@@ -254,15 +254,15 @@ function failure(code: number, message: string, id: RequestId | null = null): ob
   return { jsonrpc: '2.0', id, error: { code, message } };
 }
 
-/** What the answer to a broken request can be told by. */
+/** he id for the response to an invalid request. */
 function idOf(message: unknown): RequestId | null {
   const id = (message as { id?: unknown } | null)?.id;
   return typeof id === 'string' || Number.isInteger(id) ? (id as RequestId) : null;
 }
 
 /**
- * The id of a request that is not parsed, so that whoever waits for its answer gets it. Clients write it first, or last, or
- * between the version and the method.
+ * Finds the id of an unparsed request, so that the client gets its error. Clients write the id first, last, or
+ * between version and method.
  */
 function idAtEdge(bytes: Buffer): RequestId | null {
   const id = '(-?\\d{1,15}|"[\\w.:-]{1,100}")';

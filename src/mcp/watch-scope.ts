@@ -2,10 +2,10 @@ import { sameScope } from '../core/scope.ts';
 import { type Attempt, scopeNow } from '../runs/attempt.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 
-/** Scopes change seldom and calls are checked in any case, so one look a second is enough. */
+/** Scopes rarely change and every call is checked anyway, so checking once a second is enough. */
 const LOOK_MS = 1000;
 
-/** Calls `onChange` when what an attempt may list and call has changed, until the returned function is called. */
+/** alls `onChange` when what an attempt may list and call has changed, until the returned function is called. */
 export function watchScope(
   { store }: Pick<ToolDependencies, 'store'>,
   attempt: Attempt,
@@ -15,7 +15,7 @@ export function watchScope(
   let known = attempt.widest;
   const look = async () => {
     timer = null;
-    // A store that cannot be reached is asked again after the next change.
+    // If the store is unavailable, it is read again after the next change.
     const scope = await store.read((tx) => scopeNow(tx, attempt)).catch(() => known);
     if (sameScope(scope, known)) return;
     known = scope;
