@@ -21,6 +21,7 @@ import { requestQueries } from './requests.ts';
 import { retentionQueries } from './retention.ts';
 import { roundQueries } from './rounds.ts';
 import { runQueries } from './runs.ts';
+import { timerQueries } from './timers.ts';
 import { tokenQueries } from './tokens.ts';
 import { treeQueries } from './trees.ts';
 import type { Tx } from './tx.ts';
@@ -52,6 +53,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     retention: retentionQueries(queries),
     rounds: roundQueries(queries),
     runs: { ...runQueries(queries, batch), ...leaseQueries(queries, batch) },
+    timers: timerQueries(queries, batch),
     tokens: tokenQueries(queries),
     trees: treeQueries(queries, batch),
     workspaces: workspaceQueries(queries),

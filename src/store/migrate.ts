@@ -19,6 +19,7 @@ import { deaths } from './migrations/0017-deaths.ts';
 import { payers } from './migrations/0018-payers.ts';
 import { retention } from './migrations/0019-retention.ts';
 import { broadcasts } from './migrations/0020-broadcasts.ts';
+import { timers } from './migrations/0021-timers.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order; a migration that has landed is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -43,6 +44,7 @@ const migrations: readonly string[] = [
   payers,
   retention,
   broadcasts,
+  timers,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

@@ -7,6 +7,7 @@ import type { AgentId, BlockId, ChunkId, MessageId, ParticipantId } from '../cor
 import type { Block, BlockChange, Passage } from '../core/memory.ts';
 import type { Broadcast, Message, Request } from '../core/message.ts';
 import type { Run, RunRecord } from '../core/run.ts';
+import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
 import type { KeptResponse, NewToken, Place, StoredEvent, StoredVector, StoreNode } from './views.ts';
 
@@ -50,4 +51,5 @@ export interface Schema {
   readonly chunk_vectors: StoredVector & { hash: string; model: string; dimension: number };
   readonly vector_state: { id: number; seq: number };
   readonly nodes: StoreNode;
+  readonly timers: Timer;
 }

@@ -16,6 +16,7 @@ import { testRetention } from './retention.testsuite.ts';
 import { testRuns } from './runs.testsuite.ts';
 import { type StoreSubject, useStore } from './store.testkit.ts';
 import type { Tx } from './store.ts';
+import { testTimers } from './timers.testsuite.ts';
 import { testWorkspaces } from './workspaces.testsuite.ts';
 
 /** What holds for every engine. */
@@ -32,6 +33,7 @@ export function testStore(subject: StoreSubject): void {
     testChannels(kit);
     testWorkspaces(kit);
     testNodes(kit);
+    testTimers(kit);
     testRetention(kit);
     testMemory(kit);
     testKnowledge(kit);

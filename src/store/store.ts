@@ -9,7 +9,7 @@ export type * from './views.ts';
 export interface Change {
   /** Number of the last event. */
   readonly seq: number;
-  /** A run may have become ready to be claimed. */
+  /** A run may have become ready to be claimed, or a timer was set. */
   readonly runnable: boolean;
 }
 

@@ -20,6 +20,7 @@ import type { Block, BlockChange, Passage } from '../core/memory.ts';
 import type { Broadcast, Message, Request } from '../core/message.ts';
 import type { Run, RunRecord, Usage } from '../core/run.ts';
 import type { Scope } from '../core/scope.ts';
+import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
 import type * as view from './views.ts';
 
@@ -44,6 +45,7 @@ export interface Tx {
   readonly retention: Retention;
   readonly rounds: Rounds;
   readonly runs: Runs;
+  readonly timers: Timers;
   readonly tokens: Tokens;
   readonly trees: Trees;
   readonly workspaces: Workspaces;
@@ -112,12 +114,7 @@ export interface Channels {
   /** Whether two participants are in one channel. */
   shareChannel(p: { a: ParticipantId; b: ParticipantId }): Promise<boolean>;
   /** By id: all, or those that the participant sees, which are its own and the public ones. */
-  listChannels(p: {
-    participantId: ParticipantId;
-    all: boolean;
-    after: string;
-    limit: number;
-  }): Promise<view.ChannelView[]>;
+  listChannels(p: view.ChannelPage): Promise<view.ChannelView[]>;
   /** Of these channels, those that the participant sees. */
   listSeen(p: {
     participantId: ParticipantId;
@@ -151,24 +148,14 @@ export interface Messages {
   /** Open questions to a participant, newest first. */
   listOpenQuestions(p: { participantId: ParticipantId; before: number; limit: number }): Promise<view.MessageView[]>;
   /** What others said in a channel after a number, newest first. */
-  listSaid(p: {
-    channelId: ChannelId;
-    readerId: ParticipantId;
-    after: number;
-    limit: number;
-  }): Promise<view.MessageView[]>;
+  listSaid(p: view.SaidAfter): Promise<view.MessageView[]>;
   listReplies(p: { id: MessageId }): Promise<view.MessageView[]>;
   editMessage(p: { id: MessageId; text: string; at: number }): Promise<void>;
   deleteMessage(p: { id: MessageId; at: number }): Promise<void>;
   /** In the order in which they came. */
   listReactions(p: { messageIds: readonly MessageId[] }): Promise<view.ReactionView[]>;
-  tryAddReaction(p: {
-    messageId: MessageId;
-    emoji: string;
-    participantId: ParticipantId;
-    at: number;
-  }): Promise<boolean>;
-  tryRemoveReaction(p: { messageId: MessageId; emoji: string; participantId: ParticipantId }): Promise<boolean>;
+  tryAddReaction(p: view.ReactionKey & { at: number }): Promise<boolean>;
+  tryRemoveReaction(p: view.ReactionKey): Promise<boolean>;
 }
 
 export interface Deliveries {
@@ -449,6 +436,16 @@ export interface Documents {
   listUnembedded(p: { model: string; after: number; limit: number }): Promise<view.UnembeddedChunk[]>;
   listVectorModels(): Promise<{ readonly model: string; readonly dimension: number; readonly vectors: number }[]>;
   deleteVectors(): Promise<number>;
+}
+
+/** Due times of what has no row of its own with a time in it. */
+export interface Timers {
+  /** In place of the one of that kind and key, if there is one. */
+  setTimer(timer: Timer): Promise<void>;
+  tryCancelTimer(p: Pick<Timer, 'kind' | 'key'>): Promise<boolean>;
+  /** Those of other kinds than `except`, by time. */
+  listDueTimers(p: { now: number; except: readonly string[]; limit: number }): Promise<Timer[]>;
+  getNextTimer(p: { except: readonly string[] }): Promise<Timer | null>;
 }
 
 /** Tokens are stored as hashes. */

@@ -40,6 +40,14 @@ export interface ChannelView extends Channel {
   readonly unread: number | null;
 }
 
+/** `all`: not only those that the participant sees. */
+export interface ChannelPage {
+  readonly participantId: ParticipantId;
+  readonly all: boolean;
+  readonly after: string;
+  readonly limit: number;
+}
+
 export interface MemberView extends Pick<Member, 'position' | 'wake' | 'readSeq'> {
   readonly id: ParticipantId;
   readonly kind: ParticipantKind;
@@ -54,6 +62,20 @@ export interface MessageView extends Message {
   /** For a request. */
   readonly requestState: 'open' | 'closed' | null;
   readonly recipientId: ParticipantId | null;
+}
+
+/** What others said in a channel after a number. */
+export interface SaidAfter {
+  readonly channelId: ChannelId;
+  readonly readerId: ParticipantId;
+  readonly after: number;
+  readonly limit: number;
+}
+
+export interface ReactionKey {
+  readonly messageId: MessageId;
+  readonly emoji: string;
+  readonly participantId: ParticipantId;
 }
 
 export interface ReactionView {

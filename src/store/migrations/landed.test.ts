@@ -28,6 +28,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0018-payers.ts': 'ce2f4a3f538b2c12',
   '0019-retention.ts': 'a4c3099e0c04581c',
   '0020-broadcasts.ts': 'ef9ab76c49d69746',
+  '0021-timers.ts': '4e43932a089631df',
 };
 
 test('migrations that landed are never edited, and every one is listed here', async () => {

@@ -1,0 +1,10 @@
+/** Times at which something is due that has no row of its own with a time in it. `kind` says what happens, `key` to what. */
+export const timers = `
+create table timers (
+  kind text not null,
+  key text not null,
+  due bigint not null,
+  primary key (kind, key)
+);
+create index timers_due on timers (due, kind, key);
+`;
