@@ -19,7 +19,7 @@ const toolsOf = async (name: string) => {
   return new Map(tools.map((tool) => [tool.name, tool]));
 };
 
-test('an agent has the tools of its scope, each bound to it, with a schema in zod', async () => {
+test('an agent has the tools of its scope, each bound to it, with a zod schema', async () => {
   const [ann, ben] = [await toolsOf('ann'), await toolsOf('ben')];
   const six = ['send_message', 'react_to_message', 'do_nothing', 'update_memory', 'search_memory', 'store_memory'];
   expect([...ann.keys()]).toEqual(expect.arrayContaining(six));
@@ -44,7 +44,7 @@ test('an agent has the tools of its scope, each bound to it, with a schema in zo
   });
 });
 
-test('each call and each return is in the record of its run', async () => {
+test('each call and its result are recorded in the run', async () => {
   const { items } = await world.client.listRuns({ agent: 'ben' });
   const { messages } = await world.client.getRun(items[0]?.id ?? '');
   expect(messages.map(({ type, tool }) => `${type} ${tool}`)).toEqual([
@@ -57,14 +57,14 @@ test('each call and each return is in the record of its run', async () => {
   ]);
 });
 
-test('an agent that somebody else does not run has tools only in its turns', async () => {
+test('an agent that is not external has tools only during its turns', async () => {
   const agent = await world.client.createAgent({ name: 'echo', program: world.program('echo', "() => 'hi'") });
   const [first] = await world.daemon.getTools(agent.id);
   await expect(first?.handler({})).rejects.toMatchObject({ code: 'not_running' });
   await expect(world.daemon.getTools('nobody')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('the example of the library runs', { timeout: 60_000 }, async () => {
+test('the library example runs', { timeout: 60_000 }, async () => {
   const home = mkdtempSync(join(tmpdir(), 'library-'));
   writeFileSync(join(home, 'config.toml'), '[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n');
   const example = join(import.meta.dirname, '../../examples/tools.ts');

@@ -7,7 +7,7 @@ import { startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daem
 import { type AgentCall, type ConnectedAgent, connectAgent } from '../../test/helpers/mcp.ts';
 import type { ErrorCode } from '../core/errors.ts';
 
-/** What an agent can do wrong; the other codes are about the daemon. */
+/** Errors that an agent can cause; the other codes concern the daemon. */
 const codes: readonly ErrorCode[] = [
   'bad_request',
   'cap_reached',
@@ -95,7 +95,7 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
-/** What a schema asks for, now and then with something else in its place, too little or too much. */
+/** Arguments that match a schema, sometimes with a wrong, missing or extra value. */
 function argumentsFor(schema: Schema): fc.Arbitrary<Record<string, unknown>> {
   const entries = Object.entries(schema.properties ?? {}).map(([key, property]) => {
     return [key, fc.oneof({ arbitrary: plausible(property), weight: 3 }, { arbitrary: value, weight: 1 })] as const;
@@ -149,7 +149,7 @@ describe('tools', () => {
     const whose = fc.constantFrom(...agents);
     await fc.assert(
       fc.asyncProperty(whose, argumentsFor(schema), async (agent, args) => {
-        // The SDK leaves this one key out of what it reads, so no tool ever sees it.
+        // he SDK drops this key, so no tool ever sees it.
         fc.pre(!Object.hasOwn(args, '__proto__'));
         const call = await agent.call(tool, args);
         expectWellFormed(call);
@@ -161,7 +161,7 @@ describe('tools', () => {
     expect(daemon.log()).not.toMatch(/"level":50/);
   });
 
-  test('any JSON as arguments of any tool is answered', async () => {
+  test('any JSON as arguments of any tool gets a response', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...agents),
@@ -190,7 +190,7 @@ function expectWellFormed({ value, isError, blocks }: AgentCall): void {
 }
 
 describe('a refused call', () => {
-  test('leaves the store as it was, but for its record, which is kept short', async () => {
+  test('leaves the store unchanged, except for its shortened record', async () => {
     await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
     await using lead = await connectAgent({ home: daemon.home, agentId: daemon.agent('lead').id });
     await using worker = await connectAgent({ home: daemon.home, agentId: daemon.agent('worker').id });

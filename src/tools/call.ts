@@ -26,16 +26,16 @@ import type { Tool, ToolOutcome } from './tool.ts';
 
 export type { CallResult, ToolDependencies } from './dependencies.ts';
 
-/** One program that calls for an attempt; several can share an external agent's. */
+/** One program that calls tools for an attempt; several can share that of an external agent. */
 export interface Connection {
-  /** The requests that `check_inbox` gave to it and that it has not answered. */
+  /** he requests that `check_inbox` returned to it and that it has not answered. */
   readonly given: Set<string>;
 }
 
 /**
- * Executes one call of a tool for an attempt: validates, runs it and records call and return, all in one transaction, so
- * that a call that was cut off left nothing; what a script does is outside of it (`custom-call.ts`). Answers null for a tool
- * that is not in the scope of the attempt.
+ * Executes one tool call for an attempt: validates, runs and records it in one transaction, so that an interrupted
+ * call leaves nothing behind. A script's effects are outside the transaction (`custom-call.ts`). Returns null for a
+ * tool that is not in the attempt's scope.
  */
 export async function callTool(
   deps: ToolDependencies,
@@ -73,7 +73,7 @@ async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall)
     const input = parseInput(call);
     let looked: unknown;
     if (tool.prepare || tool.look) {
-      // What is done outside the store is not done for a turn that has ended, nor beyond the limit, nor a second time.
+      // Work outside the store must not run for a turn that has ended, beyond the rate limit, or twice.
       const { agent, repeated } = await deps.store.read(async (tx) => {
         await tx.runs.holdRun(attempt);
         await checkScope(tx, attempt, tool.name);
@@ -94,7 +94,7 @@ async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall)
     for (const id of outcome.given ?? []) call.connection.given.add(id);
     if (outcome.settled) call.connection.given.delete(outcome.settled);
     if (outcome.reply && call.wait === null) deps.limiter.giveBack(agentId);
-    // It is there, whatever happens now; its directory is made again before its first run.
+    // he agent exists even if this fails; its directory is created again before its first run.
     if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error: unknown) => reportError(deps, error));
     if (outcome.workspace)
       await deps.onWorkspaceChanged(outcome.workspace).catch((error: unknown) => reportError(deps, error));
@@ -149,8 +149,8 @@ async function execute(
 }
 
 /**
- * The k-th identical call gets what the k-th one of earlier attempts got. What counts is in the record alone, so that a
- * call whose commit failed was not made.
+ * he k-th identical call gets the result of the k-th one of earlier attempts. Only recorded calls count, because a
+ * call whose commit failed did not happen.
  */
 async function repeatOf(tx: Tx, attempt: Attempt, tool: Tool, key: string): Promise<ToolOutcome | null> {
   if (!tool.effect || attempt.number === 1) return null;

@@ -10,7 +10,7 @@ import { broadcastTool, checkInbox, complete, listAgents, sendMessage } from './
 import type { Tool } from './tool.ts';
 import { createWorkspaceTool, deleteWorkspaceTool, linkDir, listWorkspaces, unlinkDir } from './workspaces.ts';
 
-/** Every tool of ours, in the order of `tools/list`. */
+/** Every built-in tool, in the order of `tools/list`. */
 const catalog: readonly Tool[] = [
   sendMessage,
   broadcastTool,
@@ -37,17 +37,17 @@ const catalog: readonly Tool[] = [
 
 const byName = new Map(catalog.map((tool) => [tool.name, tool]));
 
-/** The tools of ours that an agent may see and call; nothing is implied by a scope. */
+/** he built-in tools that an agent may see and call; a scope implies no other tools. */
 export function toolsInScope(scope: Scope): readonly Tool[] {
   return customToolsInScope(scope, catalog);
 }
 
-/** The tool of ours that has this name. */
+/** he built-in tool with this name. */
 export function findTool(name: string): Tool | undefined {
   return byName.get(name);
 }
 
-/** The same of tools that are none of ours. */
+/** he same for custom tools. */
 export function customToolsInScope<Custom extends { readonly name: string }>(
   scope: Scope,
   custom: readonly Custom[],

@@ -9,7 +9,7 @@ import { declineServed } from '../messaging/replies.ts';
 import type { Tx } from '../store/store.ts';
 import { defineTool, referenceField } from './tool.ts';
 
-/** One answer of `read_channel` holds about this many characters; `before` leads to the rest. */
+/** A result of `read_channel` holds about this many characters; `before` gets the rest. */
 const READ_CHARACTERS = 200_000;
 
 export const reactToMessage = defineTool({

@@ -17,12 +17,13 @@ import {
   tooMany,
 } from './recorded.ts';
 
-/** Of what a script answers, a turn gets no more than so many characters: all of it is recorded, and fills its context. */
+/** Maximum number of characters of a script's result in a turn: all of it is recorded and fills the context. */
 const MOST_CHARACTERS = 200_000;
 
 /**
- * Executes a call of a custom tool for an attempt. What it does is in no transaction of ours, so its start is written down
- * before and its end afterwards; of a start without an end nobody knows what came, and a later attempt is told so once.
+ * Executes a call of a custom tool for an attempt. Its effects are outside our transactions, so its start is recorded
+ * before and its end afterwards. For a start without an end the outcome is unknown, and a later attempt gets that
+ * error once.
  */
 export async function callCustom(
   deps: ToolDependencies,
@@ -74,7 +75,7 @@ export async function callCustom(
   }
 }
 
-/** The k-th identical call gets the k-th start of earlier attempts, unless that failed: what failed is done afresh. */
+/** he k-th identical call corresponds to the k-th start of earlier attempts. A failed call is executed again. */
 async function earlierCall(tx: Tx, attempt: Attempt, key: string): Promise<{ readonly content: unknown } | null> {
   if (attempt.number === 1) return null;
   const starts = await tx.records.listStarts({ runId: attempt.runId, callKey: key, attempt: attempt.number });

@@ -60,7 +60,7 @@ describe('a script tool', () => {
     `[tools.script.create_ticket]\npath = "t.lua"\ntimeout = ${timeout}\nurl = "http://tickets"`;
   const files = { 'substrat.toml': settings(30), 't.lua': script };
 
-  test('publishes its parameters, validates them, and answers what the script returns', async () => {
+  test("publishes its parameters, validates them, and returns the script's result", async () => {
     const tools = await toolsOf(files);
     expect(tools.problems()).toEqual([]);
     const tool = tools.find('create_ticket');
@@ -96,7 +96,7 @@ describe('a script tool', () => {
     [{ title: 'fail' }, 'tool_error', 't.lua:12: on purpose'],
     [{ title: 'loop' }, 'timeout', 'took longer than its 0.3 s'],
   ])('called with %j fails with %s', async (params, code, message) => {
-    // Only what is to end at its limit has a short one: a busy machine may take long for anything.
+    // Only the call that should time out gets a short limit, because everything may be slow on a busy machine.
     const tools = await toolsOf(code === 'timeout' ? { ...files, 'substrat.toml': settings(0.3) } : files);
     await expect(tools.find('create_ticket')?.call(params)).rejects.toMatchObject({
       code,
@@ -115,7 +115,7 @@ describe('a script tool', () => {
     expect(tools.problems()).toEqual([expect.stringContaining(message)]);
   });
 
-  test('takes no parameters that are nested without end', async () => {
+  test('refuses endlessly nested parameters', async () => {
     const deep =
       'tool = { parameters = { { name = "a", type = "array" }, { name = "o", type = "object" } } } function tool.execute() return 1 end';
     const tool = (await toolsOf({ ...files, 't.lua': deep })).find('create_ticket');
@@ -128,7 +128,7 @@ describe('a script tool', () => {
     }
   });
 
-  test('cannot take the name of another tool', async () => {
+  test('cannot use the name of another tool', async () => {
     const tools = await toolsOf({ ...files, 'substrat.toml': '[tools.script.Search]\npath = "t.lua"' });
     expect(tools.problems()).toEqual(['[tools.script.Search]: there is a tool of that name already.']);
   });

@@ -12,13 +12,16 @@ import { openScript, type ReadScript } from '../scripting/open.ts';
 import type { Scripting, ScriptLog } from '../scripting/scripting.ts';
 import { inputOf, Parameter } from './parameters.ts';
 
-/** A tool of the configuration or of somebody's own code. It knows no agent: it gets its parameters and the knowledge base. */
+/**
+ * A tool from the configuration or from a program's own code. It does not know the agent: it gets its parameters and
+ * the knowledge base.
+ */
 export interface CustomTool {
   readonly name: string;
   readonly description: string;
   readonly source: 'lua' | 'ts';
   readonly input: z.ZodObject;
-  /** Answers the tool's own value; throws `bad_request` for wrong parameters, `tool_error`, `timeout`. */
+  /** Returns the tool's own value. Throws `bad_request` for invalid parameters, `tool_error`, `timeout`. */
   call(params: unknown, use?: CustomToolUse): Promise<unknown>;
 }
 
@@ -26,7 +29,7 @@ export interface CustomToolUse {
   readonly knowledge?: Knowledge | undefined;
 }
 
-/** The tools that are no part of Substrat, as they are now. */
+/** he custom tools in their current version. */
 export interface CustomTools {
   list(): readonly CustomTool[];
   /** By its exact name. */
@@ -49,7 +52,7 @@ export interface ToolDefinition {
 type ToolEntry = Config['tools'][number];
 
 export interface CustomToolOptions {
-  /** The configuration as it is now; it may throw, and then what was read before stays. */
+  /** Returns the current configuration. If it throws, the previous one stays in effect. */
   readonly read: () => { readonly entries: readonly ToolEntry[]; readonly file: string | null };
   readonly code: readonly ToolDefinition[];
   /** Names that are taken. */

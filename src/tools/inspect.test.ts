@@ -25,7 +25,7 @@ const say = (from: ConnectedAgent, recipient: string, text: string) =>
   from.call('send_message', { recipient, text, sync: false });
 
 describe('inspect_agent', () => {
-  test('shows what was said with the caller or to its team, and blanks every other conversation', async () => {
+  test('shows messages with the caller or to its team, and redacts every other conversation', async () => {
     await say(lead, 'worker', 'from-lead');
     await say(other, 'worker', 'SECRET from a sibling');
     await daemon.client.sendMessage('worker', { text: 'SECRET from a person' });
@@ -42,7 +42,7 @@ describe('inspect_agent', () => {
     for (const shown of ['from-lead', 'to-lead', 'to-all', 'not shown: a conversation']) expect(seen).toContain(shown);
   });
 
-  test('blanks what other conversations brought into the prompt of a turn', async () => {
+  test('redacts messages of other conversations in the prompt of a turn', async () => {
     const program = daemon.program('echo', "async () => 'Done.'");
     await daemon.client.createAgent({ name: 'scribe', parent: 'lead', program });
     await say(lead, 'scribe', 'news-from-lead');
@@ -67,7 +67,7 @@ describe('inspect_agent', () => {
     expect((await inspect('limited')).status).toEqual(resting);
   });
 
-  test('blanks what somebody with the name of the caller said elsewhere', async () => {
+  test("redacts messages from somebody else with the caller's name", async () => {
     const { client, home } = daemon;
     const join = (agentId: string) => connectAgent({ home, agentId });
     const namesake = await client.createAgent({ name: 'bob', provider: 'external' });
@@ -86,7 +86,7 @@ describe('inspect_agent', () => {
     expect(seen).toContain('our own');
   });
 
-  test('blanks a final text that answered somebody else, and shows one that answered the caller', async () => {
+  test('redacts a final text that answered somebody else, and shows one that answered the caller', async () => {
     const program = daemon.program(
       'teller',
       `async ({ prompt, say }) => {
@@ -106,7 +106,7 @@ describe('inspect_agent', () => {
     expect(seen).not.toContain('SECRET');
   });
 
-  test('shows nothing of its memory', async () => {
+  test("does not show the agent's memory", async () => {
     const program = daemon.program(
       'mindful',
       `async ({ call }) => {
@@ -126,7 +126,7 @@ describe('inspect_agent', () => {
     for (const shown of ['Think.', 'not shown: its memory', 'search_memory']) expect(seen).toContain(shown);
   });
 
-  test('shows the last twenty entries, each shortened, and what runs now', async () => {
+  test('shows the last twenty entries, each shortened, and the current run', async () => {
     for (let i = 0; i < 15; i++) await say(worker, 'lead', `${i} ${'x'.repeat(5_000)}`);
     const { recent_messages, current, state, pending, children } = await inspect('worker');
     const recent = recent_messages as { type: string; tool: string; text: string; at: string }[];

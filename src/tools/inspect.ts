@@ -59,7 +59,7 @@ async function currentRun(tx: Tx, agentId: string, records: readonly RunRecord[]
   };
 }
 
-/** One line of the record, shortened, with the words of conversations that the caller is not in left out. */
+/** One line of the record, shortened, without the messages of conversations that the caller is not part of. */
 async function shown(tx: Tx, caller: Agent, inspected: Agent, row: RunRecord) {
   const text = await textOf(tx, caller, inspected, row);
   return {
@@ -77,7 +77,7 @@ async function textOf(tx: Tx, caller: Agent, inspected: Agent, row: RunRecord): 
       return promptFor(tx, caller, row.runId);
     case 'assistant_message':
       return (await isPosted(tx, caller, row, content)) ? BLANK : String(content);
-    // Its memory stands in the whole of it.
+    // he full system message contains the agent's memory.
     case 'system_message':
       return inspected.instructions;
     default:
@@ -100,7 +100,7 @@ async function promptFor(tx: Tx, caller: Agent, runId: string): Promise<string> 
   return lines.join('\n');
 }
 
-/** Whether it is the final text that answered somebody in a conversation of which the caller is no part. */
+/** Whether it is the final text that answered a conversation that the caller is not part of. */
 async function isPosted(tx: Tx, caller: Agent, row: RunRecord, content: unknown): Promise<boolean> {
   const run = await tx.runs.getRun({ id: row.runId });
   if (!run?.serves || run.finalText !== content) return false;
@@ -108,7 +108,7 @@ async function isPosted(tx: Tx, caller: Agent, row: RunRecord, content: unknown)
   return request !== null && !(await seesIt(tx, caller, request.channelId));
 }
 
-/** What the inbox gave, by the messages themselves: a name or a handle in it can be that of somebody else. */
+/** Matches inbox messages by id, because a name or handle in the text could be somebody else's. */
 async function inboxFor(tx: Tx, caller: Agent, content: unknown): Promise<string> {
   const { messages } = content as { messages: readonly { readonly message_id: string }[] };
   const shownTo = messages.map(async (entry) => {
@@ -119,8 +119,8 @@ async function inboxFor(tx: Tx, caller: Agent, content: unknown): Promise<string
 }
 
 /**
- * A call or a result: of the texts in it, only what was said to or by the caller is shown, to the team that it leads, or in a
- * channel that it sees.
+ * A call or its result: shows only text that was said to or by the caller, to the team it leads, or in a channel it
+ * sees.
  */
 async function toolText(tx: Tx, caller: Agent, inspected: Agent, row: RunRecord, content: unknown): Promise<string> {
   if (MEMORY_TOOLS.has(row.tool ?? '')) return PRIVATE;
@@ -138,7 +138,7 @@ async function toolText(tx: Tx, caller: Agent, inspected: Agent, row: RunRecord,
   });
 }
 
-/** Where it was said or read: the channel stands in the call, and a return belongs to its call. */
+/** he channel is in the call; a result belongs to its call. */
 async function inSeenChannel(
   tx: Tx,
   caller: Agent,

@@ -4,7 +4,7 @@ import { defineTool, referenceField, textField } from './tool.ts';
 
 const MOST_RESULTS = 500;
 const MOST_TAGS = 20;
-/** Of a document, a turn gets no more than so many characters; the rest is found by searching. */
+/** Maximum number of characters of a document in a turn; the rest is found by searching. */
 const MOST_CHARACTERS = 100_000;
 
 const filterField = (description: string) =>
@@ -72,7 +72,7 @@ export const sourcesTool = defineTool({
   run: async ({ looked }) => ({ result: { ...looked } }),
 });
 
-/** What a turn reads is recorded, and fills its context: a book is not given whole. */
+/** A result is recorded and fills the context, so a long document is truncated. */
 function cutDocument(document: KnowledgeDocument): KnowledgeDocument {
   if (document.body.length <= MOST_CHARACTERS) return document;
   let room = MOST_CHARACTERS;

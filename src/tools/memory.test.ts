@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createWorld } from '../../test/helpers/world.ts';
 
-describe('the tools of memory', () => {
-  test('answer to the letter of the seed, and what is stored is found by its own agent only', async () => {
+describe('the memory tools', () => {
+  test('return exactly what the seed specifies, and an agent finds only its own passages', async () => {
     const world = await createWorld();
     await world.create('anna');
     await world.create('bert');
@@ -36,7 +36,7 @@ describe('the tools of memory', () => {
     ]);
   });
 
-  test('refuse what does not fit and change nothing', async () => {
+  test('refuse text that does not fit and change nothing', async () => {
     const world = await createWorld();
     const anna = await world.create('anna');
     const errors: unknown[] = [];
@@ -63,7 +63,7 @@ describe('the tools of memory', () => {
     expect(await world.store.read((tx) => tx.memory.listSeenBlocks({ readerId: anna.id }))).toEqual([]);
   });
 
-  test('have no second effect in a repeated attempt, and are told of only to those who have them', async () => {
+  test('have no second effect in a repeated attempt, and are only described to agents that have them', async () => {
     const world = await createWorld();
     const anna = await world.create('anna');
     await world.create('bare', null, { tools: ['send_message'] });

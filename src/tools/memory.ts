@@ -7,7 +7,7 @@ import { EVERYTHING, searchPassages, storePassage } from '../memory/passages.ts'
 
 import { defineTool, textField } from './tool.ts';
 
-/** One search answers at most so many passages, and after the first no more than about so many characters. */
+/** A search returns at most this many passages and, after the first one, about this many characters. */
 const MOST_FOUND = 20;
 const FOUND_CHARACTERS = 60_000;
 

@@ -3,7 +3,7 @@ import { isTooDeep, MAX_DEPTH } from '../core/text.ts';
 
 const PARAMETER_TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const;
 
-/** One parameter of a tool that is written in Lua or in somebody's own code. */
+/** One parameter of a tool written in Lua or in a program's own code. */
 export const Parameter = z.strictObject({
   name: z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, "_" or "-"'),
   type: z.enum(PARAMETER_TYPES).default('string'),
@@ -28,7 +28,7 @@ const TYPES: Readonly<Record<Parameter['type'], () => z.ZodType>> = {
   object: () => z.record(z.string(), z.unknown()).refine(...SHALLOW),
 };
 
-/** The schema that validates what a tool is called with; what it publishes is made of the same. */
+/** he schema that validates a tool's arguments; the published schema is derived from it. */
 export function inputOf(parameters: readonly Parameter[]): z.ZodObject {
   return z.strictObject(
     Object.fromEntries(

@@ -6,7 +6,7 @@ import { createRateLimiter } from './rate.ts';
 import type { Tool } from './tool.ts';
 
 describe('createRateLimiter()', () => {
-  test('allows as many as a minute has, then one for each share of it', () => {
+  test("allows a minute's worth of calls, then one per share of a minute", () => {
     const limiter = createRateLimiter(60);
     for (let i = 0; i < 60; i++) expect(limiter.take('a', 0)).toBe(null);
     expect(limiter.take('a', 0)).toBe(1);
@@ -17,7 +17,7 @@ describe('createRateLimiter()', () => {
     expect(limiter.take('a', 10_000_000)).toBe(1);
   });
 
-  test('says how many seconds are left', () => {
+  test('returns how many seconds are left', () => {
     const limiter = createRateLimiter(1);
     expect(limiter.take('a', 0)).toBe(null);
     expect(limiter.take('a', 0)).toBe(60);
@@ -25,14 +25,14 @@ describe('createRateLimiter()', () => {
     expect(limiter.take('a', 60_000)).toBe(null);
   });
 
-  test('counts each agent alone', () => {
+  test('counts each agent separately', () => {
     const limiter = createRateLimiter(1);
     expect(limiter.take('a', 0)).toBe(null);
     expect(limiter.take('b', 0)).toBe(null);
     expect(limiter.take('a', 0)).toBe(60);
   });
 
-  test('gives back, but never more than a minute has', () => {
+  test("gives back calls, but never beyond a minute's worth", () => {
     const limiter = createRateLimiter(2);
     limiter.giveBack('a');
     for (let i = 0; i < 10; i++) {
@@ -47,14 +47,14 @@ describe('createRateLimiter()', () => {
   test.each([
     ['forward', 2 * DAY],
     ['back', -2 * DAY],
-  ])('survives a clock that steps two days %s', (_, step) => {
+  ])('survives a clock that jumps two days %s', (_, step) => {
     const limiter = createRateLimiter(60);
     let now = 10 * DAY;
     const takeAll = () => Array.from({ length: 61 }, () => limiter.take('a', now));
     const full = [...Array(60).fill(null), 1];
     expect(takeAll()).toEqual(full);
     now += step;
-    // Forward, the bucket is full again; back, the wait is that for one call, and not two days.
+    // Forward, the bucket is full again; backward, the wait is that of one call, not two days.
     expect(limiter.take('a', now)).toBe(step > 0 ? null : 1);
     now += 60_000;
     expect(takeAll()).toEqual(full);
@@ -65,7 +65,7 @@ describe('createRateLimiter()', () => {
   });
 });
 
-describe('the limit of calls', () => {
+describe('the rate limit', () => {
   test('refuses a call before its work, unless it may be a reply', async () => {
     await using daemon = await startDaemon({
       config: '[limits]\ntool_calls_per_minute = 1\n',
@@ -89,7 +89,7 @@ describe('the limit of calls', () => {
     vi.restoreAllMocks();
   });
 
-  test('answers how long to wait, leaves replies alone, and tells of it once', async () => {
+  test('returns how long to wait, exempts replies, and reports it once', async () => {
     let now = 1_000_000;
     await using daemon = await startDaemon({
       config: '[limits]\ntool_calls_per_minute = 6\n',

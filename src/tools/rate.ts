@@ -1,9 +1,9 @@
 /**
- * A token bucket for each agent. It lives in memory: a restart forgives, which harms nobody. The clock may be set forward or
- * back at any time: a step gives an agent at most a full bucket, and never makes it wait longer than for one call.
+ * A token bucket per agent, in memory: a restart resets it, which is harmless. The clock may jump at any time: a jump
+ * gives an agent at most a full bucket, and never makes it wait longer than for one call.
  */
 export interface RateLimiter {
-  /** Null when the call may go on, else how many seconds to wait. */
+  /** Returns null if the call may proceed, otherwise the number of seconds to wait. */
   take(agentId: string, now: number): number | null;
   /** For a call that turned out to be exempt. */
   giveBack(agentId: string): void;
@@ -18,7 +18,7 @@ export function createRateLimiter(perMinute: number): RateLimiter {
       const elapsed = Math.max(0, now - bucket.at);
       const tokens = Math.min(perMinute, bucket.tokens + elapsed * perMs);
       const allowed = tokens >= 1;
-      // Delete and set keeps the map in order of use, so the first one is the longest unused and surely full again.
+      // elete and set keeps the map in order of use: the first entry is the least recently used, and full again.
       buckets.delete(agentId);
       buckets.set(agentId, { tokens: allowed ? tokens - 1 : tokens, at: now });
       const [oldest] = buckets;

@@ -10,41 +10,41 @@ import type { Tx } from '../store/store.ts';
 import type { CallResult, ToolDependencies } from './dependencies.ts';
 import type { Tool } from './tool.ts';
 
-/** One call of a tool, of ours or of a script. */
+/** One call of a built-in or custom tool. */
 export interface Call {
   readonly tool: Pick<Tool, 'name' | 'input'>;
   readonly args: unknown;
   readonly id: string;
-  /** Seconds to wait, for a call that is one too many. */
+  /** he number of seconds to wait if the call exceeds the rate limit. */
   readonly wait: number | null;
 }
 
-/** An expected error is a result like any other, and recorded like one; only a turn that has ended leaves no trace. */
+/** An expected error is recorded like any other result; only a call of an ended turn leaves no record. */
 export async function refuse(
   deps: ToolDependencies,
   attempt: Attempt,
   call: Call,
   error: unknown,
-  /** Whether its start is recorded already; with a key, it counts among the identical calls. */
+  /** Whether its start is already recorded; with a key, it counts among the identical calls. */
   { started = false, key }: { readonly started?: boolean; readonly key?: string } = {},
 ): Promise<CallResult> {
   if (error instanceof NotInScope) throw error;
   const { code, message } = reportError(deps, error);
   const result = { error: { code, message } };
   activeSpan()?.fail(code);
-  // A start whose end may not have been stored stays without one: a later attempt is told that the outcome is unknown.
+  // A start whose end may not have been stored stays open: a later attempt is told that the outcome is unknown.
   const lost = code === 'store' || (code === 'outcome_unknown' && started);
   const limited = code === 'rate_limited';
   if (code === 'fenced' || lost || (limited && attempt.limited)) return { result, isError: true, news: 0 };
   const recording = deps.store.write(async (tx) => {
     await tx.runs.holdRun(attempt);
-    // Calls that were refused at the same time are in a row, too.
+    // alls refused at the same time count as consecutive, too.
     if (limited && (await wasLimited(tx, attempt))) return { progress: null, news: 0 };
     const ended = returnEntry(call, { result, isError: true, ...(key !== undefined && { key }) });
     const entries = started ? [ended] : [callEntry(call, excerpt(call.args)), ended];
     return { progress: await record(tx, attempt, entries, deps.clock()), news: await countNews(tx, attempt) };
   });
-  // Without its record the call is refused all the same, and had no effect that a later attempt could repeat.
+  // If recording fails, the call is still refused and had no effect that a later attempt could repeat.
   const recorded = await recording.catch(() => null);
   if (recorded) {
     advance(attempt, recorded.progress);
@@ -72,8 +72,8 @@ export function parseInput({ tool, args, wait }: Call): unknown {
 }
 
 /**
- * Refuses a call that is one too many before any work is done for it. Two kinds of calls are exempt from the limit, and have
- * to be looked at first: a reply, and a call whose result an earlier attempt recorded.
+ * Refuses a call over the rate limit before any work is done for it. Two kinds of calls are exempt and must be
+ * checked first: a reply, and a call whose result an earlier attempt recorded.
  */
 export function refuseEarly(
   { wait }: Call,
@@ -88,7 +88,7 @@ export function tooMany(wait: number): SubstratError {
   return new SubstratError('rate_limited', `Too many calls. Wait ${wait} seconds before the next one.`);
 }
 
-/** What was refused can be anything of any size; enough of it is kept for a person to see what was tried. */
+/** Refused arguments can have any size; this keeps enough for a person to see what was tried. */
 function excerpt(args: unknown): unknown {
   const brief = (value: unknown): unknown =>
     typeof value === 'string' ? shorten(value, 1000) : typeof value === 'object' && value !== null ? '[…]' : value;
@@ -101,7 +101,7 @@ export function callKey(name: string, input: unknown): string {
   return hash('sha256', `${name} ${canonicalJson(input)}`, 'base64url');
 }
 
-/** With a key, it is a start, whose end may never come. */
+/** With a key, it is a start whose end may never be recorded. */
 export function callEntry({ tool, id }: Call, args: unknown, key?: string): Entry {
   const entry = { type: 'tool_call_message' as const, tool: tool.name, callId: id, content: args };
   return key === undefined ? entry : { ...entry, callKey: key };
@@ -122,12 +122,12 @@ export function returnEntry(
   };
 }
 
-/** How many identical calls this attempt has made before. */
+/** he number of identical calls that this attempt has made so far. */
 export function callsMade(tx: Tx, { runId, number }: Attempt, callKey: string): Promise<number> {
   return tx.records.countCalls({ runId, callKey, attempt: number });
 }
 
-/** The tool was taken from the agent, or from an ancestor: for the caller it does not exist. */
+/** he tool was removed from the scope of the agent or of an ancestor: for the caller it does not exist. */
 export class NotInScope extends Error {}
 
 export async function checkScope(tx: Tx, attempt: Attempt, tool: string): Promise<void> {

@@ -12,19 +12,19 @@ import {
   sourcesInput,
 } from './knowledge.ts';
 
-/** A tool for whoever comes in over HTTP and is no agent: seed 004's, and the scripts of the configuration. */
+/** A tool for HTTP clients that are not agents: seed 004's tools and the scripts of the configuration. */
 export interface ServedTool {
   readonly name: string;
   readonly description: string;
-  /** One of ours. What others answer is `{result}`. */
+  /** A built-in tool. The others return `{result}`. */
   readonly builtin: boolean;
-  /** JSON schema of what it takes. */
+  /** JSON schema of its arguments. */
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Throws a `SubstratError`: `bad_request`, `tool_error`, `timeout` … */
   call(args: unknown): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** What is served, in order. `more` is asked each time, so that tools can come and go. */
+/** he served tools, in order. `more` is called each time, so that tools can change. */
 export function createServedTools(
   knowledge: Knowledge,
   more: () => Promise<Pick<CustomTools, 'list' | 'onChange'>>,
@@ -45,7 +45,7 @@ export interface ServedTools {
   onChange(listener: () => void): Promise<() => void>;
 }
 
-/** A tool of somebody else's, whose answer can be anything. */
+/** Wraps a custom tool, whose result can be anything. */
 function toServed({ name, description, input, call }: CustomTool): ServedTool {
   return {
     name,

@@ -55,7 +55,7 @@ describe('workspace_subdir', () => {
     ['a/b/../c/./d', '/a/c/d'],
     [' ', '/ '],
     ['😀', '/😀'],
-  ])('%j is %j of the workspace of the parent', async (subdir, path) => {
+  ])("%j is %j in the parent's workspace", async (subdir, path) => {
     const { value } = await spawn(subdir);
     expect(value).toMatchObject({ status: 'created' });
     const child = await daemon.client.getAgent(value.agent_id as string);
@@ -86,7 +86,7 @@ describe('workspace_subdir', () => {
     ['d/'.repeat(3_000), 'bad_request'],
   ];
   test.each(refused.map(([subdir, code]) => [brief(subdir), subdir, code]))(
-    '%s is refused and leaves nothing',
+    '%s is refused and leaves nothing behind',
     async (_, subdir, code) => {
       const [files, rows] = [tree(), await storeRows(daemon.home)];
       expect((await spawn(subdir)).value.error?.code).toBe(code);
@@ -95,7 +95,7 @@ describe('workspace_subdir', () => {
     },
   );
 
-  test('a directory that became a link to elsewhere keeps its agent from running', async () => {
+  test('an agent does not run if its directory was replaced by a symlink to elsewhere', async () => {
     const ran = join(daemon.directory, 'ran');
     const program = daemon.program(
       'touch',
@@ -121,7 +121,7 @@ describe('workspace_subdir', () => {
 });
 
 describe('a child of an external agent', () => {
-  test('that nothing runs is created with a note that says so', async () => {
+  test('that nothing runs is created with a note about it', async () => {
     const { value } = await lead.call('spawn_agent', { name: 'idle', instructions: 'Wait.' });
     expect(value).toEqual({
       status: 'created',
@@ -133,7 +133,7 @@ describe('a child of an external agent', () => {
 });
 
 describe('the scope of a child', () => {
-  test('is that of its parent, and never more', async () => {
+  test('is that of its parent, and never wider', async () => {
     await using clerk = await connectAgent({ home: daemon.home, agentId: daemon.agent('clerk').id });
     const { value } = await clerk.call('spawn_agent', { name: 'sub', instructions: 'Wait.' });
     await using child = await connectAgent({ home: daemon.home, agentId: value.agent_id as string });
@@ -157,7 +157,7 @@ describe('the scope of a child', () => {
     expect((await daemon.client.createAgent({ ...wish, name: 'none', tools: [] })).tools).toEqual([]);
   });
 
-  test('knows only tools that there are', async () => {
+  test('accepts only tools that exist', async () => {
     const wrong = daemon.client.createAgent({ name: 'odd', provider: 'external', tools: ['list_agents', 'fly'] });
     await expect(wrong).rejects.toMatchObject({
       code: 'bad_request',
@@ -177,7 +177,7 @@ describe('spawn_agent', () => {
     },
   );
 
-  test('refuses a name of 10,000 characters in few words', async () => {
+  test('refuses a name of 10,000 characters with a short message', async () => {
     const { value } = await lead.call('spawn_agent', { name: 'n'.repeat(10_000), instructions: 'x' });
     expect(value.error?.message.length).toBeLessThan(300);
   });

@@ -11,7 +11,7 @@ import { scopeNow } from '../runs/attempt.ts';
 import { makeSubdirectory } from '../workspaces/directories.ts';
 import { defineTool, referenceField, textField } from './tool.ts';
 
-/** NUL is no part of a text that the store takes. */
+/** he store rejects NUL. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is meant.
 const argumentField = z.string().regex(/^[^\x00]*$/, 'must not contain NUL characters');
 
@@ -54,7 +54,7 @@ export const spawnAgent = defineTool({
     return { custom: await settings.customTools(), declared: persona && (await settings.findPersona(persona)) };
   },
   run: async ({ tx, agent, attempt, settings, now, looked: { custom, declared } }, input) => {
-    // What a persona keeps from this run, it keeps from its children.
+    // A persona's restriction of this run also applies to its children.
     const parent = { ...agent, tools: await scopeNow(tx, attempt) };
     const persona = choiceOf(input);
     const heir = inheritance(parent, settings.defaultProvider);
@@ -72,7 +72,7 @@ export const spawnAgent = defineTool({
         tools: declared ? withinScope(declared.tools, parent.tools) : null,
         persona: persona && { ...persona, name: declared?.name ?? persona.name },
         nodeId: parent.nodeId,
-        // An external agent's run is open-ended and never tried again: its children need not wait for its end.
+        // An external agent's run is open-ended and never retried, so its children need not wait for its end.
         spawnedBy: attempt.external ? null : attempt.runId,
       },
       now,
@@ -89,14 +89,14 @@ function choiceOf(input: { persona?: string | undefined; arguments?: Record<stri
   throw new SubstratError('bad_request', 'spawn_agent: arguments are those of a persona; say which one.');
 }
 
-/** Provider, model and program are the parent's; what nobody here can run, the default provider does. */
+/** Inherits provider, model and program; falls back to the default provider if the parent's cannot run here. */
 function inheritance(parent: Agent, defaultProvider: string | null) {
   const { provider, model, program } = parent;
   if (provider !== 'external' || defaultProvider === null) return { provider, model, program };
   return { provider: defaultProvider, model: null, program };
 }
 
-/** What its parent has to know of a child that nobody runs. */
+/** ells the parent about a child that nothing runs. */
 function noteOn(child: Agent) {
   if (child.provider !== 'external') return {};
   return {

@@ -12,7 +12,10 @@ import { toCarriedMessage } from '../runs/start.ts';
 import type { DeliveryView } from '../store/store.ts';
 import { defineTool, referenceField, type ToolContext, type ToolOutcome, textField } from './tool.ts';
 
-/** One answer of `check_inbox` holds at most this many messages, and about this many characters; the next call has the rest. */
+/**
+ * A result of `check_inbox` holds at most this many messages and about this many characters; the next call gets the
+ * rest.
+ */
 const INBOX_PAGE = 100;
 const INBOX_CHARACTERS = MAX_TEXT;
 
@@ -33,7 +36,7 @@ export const sendMessage = defineTool({
       'Id of a channel or DM, such as "general" or "dm-ann-ben". Give this or recipient.',
     ).optional(),
     text: textField('Message body.'),
-    // Whether it was given decides about requests to people and to those who wrote first, so no default is filled in.
+    // No default: whether it was given matters for requests to people and to agents that wrote first.
     sync: z.boolean().optional().meta({
       default: true,
       description:
@@ -66,7 +69,7 @@ export const sendMessage = defineTool({
   },
 });
 
-/** The result of a message, with the request that it answered. */
+/** he result for a message, with the request that it answered. */
 function outcomeOf(result: Record<string, unknown>, sent: Answered | Unanswered): ToolOutcome {
   if (sent.answered === null) return { result };
   const { answered, late } = sent;
@@ -147,7 +150,10 @@ export const complete = defineTool({
   },
 });
 
-/** Answers what the parent (for a root, the owner) asked: the request that is served now, else the oldest, else it is news. */
+/**
+ * Answers the parent (for a root, the owner): the request being served, otherwise the oldest one, otherwise sends
+ * news.
+ */
 async function handOver(context: ToolContext, text: string): Promise<Answered | Unanswered> {
   const { tx, agent, run, now, settings } = context;
   const asked = await tx.requests.listOpenRequestsTo({ recipientId: agent.id });
@@ -159,7 +165,7 @@ async function handOver(context: ToolContext, text: string): Promise<Answered | 
   return send(tx, settings.rules, { agent, run }, { recipient, text, sync: false }, now);
 }
 
-/** Whoever asks for more has got what was given before; requests stay until they are answered. */
+/** Asking for more acknowledges what was returned before; requests stay until they are answered. */
 async function acknowledgeGiven({ tx, agent, run }: ToolContext): Promise<void> {
   for (const given of await tx.deliveries.listCarried({ runId: run.id })) {
     if (given.requestState !== 'open') {
@@ -168,7 +174,7 @@ async function acknowledgeGiven({ tx, agent, run }: ToolContext): Promise<void> 
   }
 }
 
-/** Never empty when something is there, however long it is. */
+/** Never empty if there is a message, however long it is. */
 function onePage<T extends { readonly size: number }>(deliveries: readonly T[]): T[] {
   let room = INBOX_CHARACTERS;
   return deliveries.filter(({ size }) => {

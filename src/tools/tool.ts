@@ -12,7 +12,7 @@ import type { Store, Tx } from '../store/store.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import type { CustomTool } from './custom.ts';
 
-/** What every tool may use beside its input. */
+/** What every tool may use in addition to its input. */
 export interface ToolSettings {
   readonly rules: MessagingRules;
   readonly limits: TreeLimits;
@@ -21,13 +21,13 @@ export interface ToolSettings {
   readonly defaultProvider: string | null;
   readonly workspaces: WorkspaceRules;
   readonly knowledge: Knowledge;
-  /** The scripts of the configuration that are tools, as they are now. */
+  /** he script tools of the configuration, in their current version. */
   customTools(): Promise<readonly CustomTool[]>;
-  /** Called after a change of what `customTools` answers, until the function that it returns is called. */
+  /** alled after the result of `customTools` has changed, until the returned function is called. */
   onCustomToolsChange(listener: () => void): () => void;
-  /** Throws where there is no such persona, or it lacks an argument. */
+  /** hrows if the persona does not exist or lacks an argument. */
   findPersona(choice: PersonaChoice): Promise<PersonaInfo>;
-  /** Throws where an agent would have more tools than its provider's program takes. */
+  /** hrows if an agent would have more tools than its provider's program accepts. */
   checkTools(agent: Pick<Agent, 'provider' | 'workspace' | 'tools'>, custom: readonly CustomTool[]): Promise<void>;
 }
 
@@ -38,10 +38,10 @@ export interface Preparation {
   readonly settings: ToolSettings;
 }
 
-/** How to undo what was prepared. */
+/** Undoes what was prepared. */
 type Undo = () => Promise<void>;
 
-/** Who calls, bound by the daemon when the connection was made; nothing of it comes from the arguments. */
+/** he caller, bound by the daemon when the connection was made; never taken from the arguments. */
 export interface ToolContext {
   readonly tx: Tx;
   readonly agent: Agent;
@@ -49,42 +49,45 @@ export interface ToolContext {
   readonly attempt: Attempt;
   readonly settings: ToolSettings;
   readonly now: number;
-  /** The requests that `check_inbox` gave to this connection of an external agent and that it has not answered. */
+  /** he requests that `check_inbox` returned to this connection of an external agent and that it has not answered. */
   readonly given: readonly string[];
 }
 
 export interface ToolOutcome {
   readonly result: Readonly<Record<string, unknown>>;
-  /** It answered a request: exempt from the rate limit. Only a tool with `mayReply` may set it. */
+  /** It answered a request, so it is exempt from the rate limit. Only a tool with `mayReply` may set it. */
   readonly reply?: boolean;
-  /** Requests that the caller's connection holds from now on, and one that it no longer does. */
+  /** Requests that the caller's connection holds from now on, and one that it no longer holds. */
   readonly given?: readonly string[];
   readonly settled?: string;
-  /** An agent that came to be. */
+  /** A newly created agent. */
   readonly created?: Agent;
-  /** A workspace that came to be or was deleted: its directory follows. */
+  /** A workspace that was created or deleted: its directory follows. */
   readonly workspace?: Workspace;
 }
 
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  /** For agents that somebody else runs, where it differs. */
+  /** For external agents, if it differs. */
   readonly externalDescription?: string;
   readonly input: z.ZodObject;
-  /** It changes something, so a repeated attempt gets its recorded result. */
+  /** It has a side effect, so a repeated attempt gets its recorded result. */
   readonly effect: boolean;
-  /** Its outcome may be the reply to a request. Such a call runs before the rate limit is applied, because replies are exempt. */
+  /**
+   * Its outcome may be the reply to a request. Such a call runs before the rate limit is applied, because replies are
+   * exempt.
+   */
   readonly mayReply?: true;
-  /** What must be done or looked at outside the store, before the transaction; it must bear to be done twice. */
+  /** Work outside the store before the transaction; must be idempotent. */
   prepare?(preparation: Preparation, input: never): Promise<Undo | undefined>;
-  /** What takes long to read, before the transaction too: other writers do not wait for it. `run` gets it. */
+  /** Slow reads before the transaction, so that other writers do not wait. `run` gets the result. */
   look?(preparation: Preparation, input: never): Promise<unknown>;
-  /** Inside the transaction: may be executed more than once, and changes nothing but through `tx`. */
+  /** Runs inside the transaction: may be executed more than once, and must only change state through `tx`. */
   run(context: ToolContext & { readonly looked: never }, input: never): Promise<ToolOutcome>;
 }
 
-/** What an agent is told of a tool. */
+/** he description that an agent sees. */
 export function descriptionFor(
   tool: Pick<Tool, 'description' | 'externalDescription'>,
   { external }: Pick<Attempt, 'external'>,
@@ -92,7 +95,7 @@ export function descriptionFor(
   return (external ? tool.externalDescription : undefined) ?? tool.description;
 }
 
-/** Ties a tool's functions to the type of its input. */
+/** inds a tool's functions to the type of its input. */
 export function defineTool<I extends z.ZodObject, L = undefined>(tool: {
   readonly name: string;
   readonly description: string;
@@ -109,12 +112,12 @@ export function defineTool<I extends z.ZodObject, L = undefined>(tool: {
 
 const NO_NUL = 'must not be empty, nor contain NUL characters';
 
-/** A text that a message can hold. One pattern says it, so that the published schema is what is enforced. */
+/** A text that a message can hold. A single pattern, so that the published schema is exactly what is enforced. */
 export function textField(description: string): z.ZodString {
   return (
     z
       .string()
-      // The rest is not looked at then: a pattern takes its time with eight million characters.
+      // Aborts the other checks: a pattern takes long on eight million characters.
       .max(MAX_TEXT, { error: `must have at most ${MAX_TEXT} characters`, abort: true })
       // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is meant, in the one form that every engine reads.
       .regex(/^\s*[^\s\x00][^\x00]*$/, NO_NUL)
@@ -122,7 +125,7 @@ export function textField(description: string): z.ZodString {
   );
 }
 
-/** A name or an id to be looked up. */
+/** A name or an id to look up. */
 export function referenceField(description: string): z.ZodString {
   return (
     z

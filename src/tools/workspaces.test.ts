@@ -27,7 +27,7 @@ let person: string;
 let before: string | undefined;
 
 beforeAll(async () => {
-  // A person's home, so that nobody's real keys are tried.
+  // A fake home of the person, so that no real keys are touched.
   person = mkdtempSync(join(tmpdir(), 'person-'));
   mkdirSync(join(person, '.ssh'));
   before = process.env.HOME;
@@ -65,7 +65,7 @@ afterAll(async () => {
   for (const directory of [root, person]) rmSync(directory, { recursive: true });
 });
 
-/** As if a sandbox saw to links; what would be mounted is asked of `placeOf`. */
+/** Pretends that a sandbox enforces links; `placeOf` returns what would be mounted. */
 function enforce({ daemon: { workspaces } }: TestDaemon): void {
   Object.assign(workspaces, { inForce: true });
 }
@@ -78,7 +78,7 @@ const code = async (call: Promise<{ value: { error?: { code: string } } }>) => (
 const link = (change: Record<string, unknown>, agent = lead) =>
   agent.call('link_dir', { workspace: 'lead', source: join(root, 'docs'), target: 'docs', ...change });
 
-/** Refused, and as if it had never been asked. */
+/** Expects a refusal without any effect. */
 async function refused(call: () => Promise<{ value: { error?: { code: string } } }>, expected: string): Promise<void> {
   const state = async () => {
     const { workspaces, links } = await storeRows(daemon.home);
@@ -90,7 +90,7 @@ async function refused(call: () => Promise<{ value: { error?: { code: string } }
 }
 
 describe('an agent without a workspace', () => {
-  test('gets its own, which has its name; a child shares it and does not own it', async () => {
+  test('gets its own workspace with its name; a child shares it and does not own it', async () => {
     expect(await daemon.client.getWorkspace('lead')).toMatchObject({ owner: 'lead', path: own, mode: 'rw', links: [] });
     const list = async (agent: ConnectedAgent) => (await agent.call('list_workspaces')).value.workspaces;
     expect(await list(lead)).toEqual([{ name: 'lead', owner: 'lead', mutable: true }]);
@@ -146,7 +146,7 @@ describe('link_dir', () => {
     await refused(() => link({ target }), expected);
   });
 
-  test('read-write needs read-write: not of a root, but of what is its own', async () => {
+  test('read-write needs read-write access: not for a root, but for its own directory', async () => {
     await refused(() => link({ mode: 'rw' }), 'forbidden');
     expect((await link({ source: 'secret', target: 'mine', mode: 'rw' })).value).toEqual({ status: 'linked' });
     await refused(() => link({ source: 'secret', target: 'secret/inner' }), 'bad_request');
@@ -159,7 +159,7 @@ describe('link_dir', () => {
     expect(existsSync(join(own, 'secret'))).toBe(true);
   });
 
-  test('shows a root to the agent and to those who share its workspace, in the part that they have', async () => {
+  test('shows a root to the agent and to those who share its workspace, in their part of it', async () => {
     await link({ target: 'part/docs' });
     const bind = { source: join(root, 'docs'), target: join(own, 'part/docs'), mode: 'ro' };
     const { id } = await daemon.client.getAgent('boxed');
@@ -184,7 +184,7 @@ describe('link_dir', () => {
     await lead.call('unlink_dir', { workspace: 'lead', target: 'part/docs' });
   });
 
-  test('is asked again before every run: a source that became a link, or is no root any more, keeps the agent from running', async () => {
+  test('is checked before every run: the agent does not run if a source became a symlink or is no longer a root', async () => {
     mkdirSync(join(own, 'later'));
     await link({ source: 'later', target: 'shown' });
     await place(daemon.agent('worker').id);
@@ -203,7 +203,7 @@ describe('link_dir', () => {
     await lead.call('unlink_dir', { workspace: 'lead', target: 'docs' });
   });
 
-  test('keys are linked only where a root says so itself', async () => {
+  test('keys can only be linked if they are a root themselves', async () => {
     const { workspaces } = daemon.daemon;
     const { roots } = workspaces;
     Object.assign(workspaces, { roots: [join(person, '.ssh')] });
@@ -212,13 +212,13 @@ describe('link_dir', () => {
     Object.assign(workspaces, { roots });
   });
 
-  test('has a cap', async () => {
+  test('has a limit', async () => {
     for (const target of ['c1', 'c2', 'c3']) await link({ target });
     await refused(() => link({ target: 'c4' }), 'cap_reached');
     for (const target of ['c1', 'c2', 'c3']) await lead.call('unlink_dir', { workspace: 'lead', target });
   });
 
-  test('says so where no sandbox would see to it', async () => {
+  test('reports that no sandbox enforces it', async () => {
     Object.assign(daemon.daemon.workspaces, { inForce: false });
     await refused(() => link({}), 'unsupported');
     expect(await place(daemon.agent('lead').id)).toEqual({ binds: [], hosts: [] });
@@ -235,7 +235,7 @@ describe('create_workspace', () => {
     async (name) => refused(() => create({ name }), 'bad_request'),
   );
 
-  test('makes a directory that can be linked and, when nobody uses it, deleted with what is in it', async () => {
+  test('creates a directory that can be linked and, if unused, deleted with its contents', async () => {
     expect((await create({ name: 'scratch' })).value).toEqual({ status: 'created', name: 'scratch' });
     const { path } = await daemon.client.getWorkspace('scratch');
     writeFileSync(join(path, 'work'), '');
@@ -250,14 +250,14 @@ describe('create_workspace', () => {
     await refused(() => drop('lead'), 'conflict');
   });
 
-  test('gives a name to one of two that ask at once', async () => {
+  test('gives a name to only one of two concurrent calls', async () => {
     const made = await Promise.all([create({ name: 'race' }), create({ name: 'RACE' }, worker)]);
     expect(made.map(({ value }) => value.error?.code ?? value.status).sort()).toEqual(['created', 'name_taken']);
     const winner = made[0]?.isError ? worker : lead;
     await drop('race', winner);
   });
 
-  test('shows a part of a workspace, and never more or wider than its maker has', async () => {
+  test('shows a part of a workspace, never more or wider than its creator has', async () => {
     await refused(() => create({ name: 'v', view_of: 'other' }), 'not_found');
     await refused(() => create({ name: 'v', subdir: 'part' }), 'bad_request');
     for (const subdir of ['..', '/etc', '../x', 'part/../..', 'a\0']) {
@@ -301,7 +301,7 @@ describe('create_workspace', () => {
     expect(existsSync(join(own, 'part/inner'))).toBe(true);
   });
 
-  test('has a cap', async () => {
+  test('has a limit', async () => {
     for (const n of [1, 2, 3, 4, 5]) expect((await create({ name: `cap-${n}` })).isError).toBe(false);
     await refused(() => create({ name: 'cap-6' }), 'cap_reached');
     for (const n of [1, 2, 3, 4, 5]) await drop(`cap-${n}`);
