@@ -6,34 +6,34 @@ import { USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 
-/** Who a request comes from. The owner may see and do everything, others only what is theirs. */
+/** he sender of a request. The owner may see and do everything, others only what is theirs. */
 export interface Caller {
   readonly id: string;
   readonly handle: string;
   readonly owner: boolean;
-  /** The hash of the token that it came with, which may be revoked; null for the home's own and where none is needed. */
+  /** he hash of the token, which may be revoked; null for the home's own token and if none is needed. */
   readonly token: string | null;
 }
 
 export interface Door {
   /** `trusted`: a socket that only the owner can open. */
   readonly kind: 'trusted' | 'tcp';
-  /** Values of `Host` that mean us; others are somebody's name for our address (DNS rebinding). */
+  /** Accepted `Host` values; any other is a foreign name for our address (DNS rebinding). */
   readonly hosts: () => readonly string[];
-  /** The home's token; null: whoever can reach the address may come in. */
+  /** he home's token; null: everybody who can reach the address has access. */
   readonly token: string | null;
 }
 
 const OWNER: Caller = { id: USER_ID, handle: USER_ID, owner: true, token: null };
 const OPEN_PATHS = new Set(['/health']);
 
-/** What a handler finds in its context. */
+/** he variables of a handler's context. */
 export interface Env {
   readonly Bindings: HttpBindings;
   readonly Variables: { caller: Caller };
 }
 
-/** On TCP, exact `Host` and `Origin`, and a token for everything but /health. */
+/** On TCP, requires an exact `Host` and `Origin`, and a token for everything except /health. */
 export async function checkAccess(c: Context<Env, string>, store: Store, door: Door): Promise<void> {
   if (door.kind === 'trusted') return c.set('caller', OWNER);
   const { headers } = c.env.incoming;
@@ -42,7 +42,7 @@ export async function checkAccess(c: Context<Env, string>, store: Store, door: D
   if (!OPEN_PATHS.has(c.req.path)) c.set('caller', await authenticate(headers, store, door));
 }
 
-/** For what is the owner's alone. */
+/** For routes that only the owner may use. */
 export function ownerOnly(caller: Caller): void {
   if (!caller.owner) throw new SubstratError('forbidden', 'Only the owner of this daemon may do that.');
 }
@@ -76,7 +76,7 @@ async function authenticate({ authorization = '' }: IncomingHttpHeaders, store: 
   return { id: participant.id, handle: participant.handle, owner: participant.id === USER_ID, token: hashed };
 }
 
-/** Takes as long for any token of the right length, which is no secret. */
+/** onstant time for tokens of equal length; the length is not secret. */
 function isSame(given: string, own: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(own)];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -8,7 +8,7 @@ import type { AgentView, Store, Tx } from '../store/store.ts';
 import type { ServedTools } from '../tools/served.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 
-/** What the API needs of the daemon. */
+/** What the API needs from the daemon. */
 export interface Api {
   readonly store: Store;
   readonly clock: () => number;
@@ -17,7 +17,7 @@ export interface Api {
   readonly config: { readonly events: { readonly heartbeatMs: number; readonly patienceMs: number } };
   readonly rules: MessagingRules;
   readonly log: { error(details: object, message: string): void };
-  /** Null where nothing is traced. */
+  /** Null if nothing is traced. */
   readonly tracer: Tracer | null;
   status(): Promise<{
     readonly pid: number;
@@ -33,12 +33,12 @@ export interface Api {
   }>;
   listNodes(): Promise<readonly ShownNode[]>;
   adoptNode(wish: { readonly id: string; readonly force: boolean }): Promise<{ agents: number; workspaces: number }>;
-  /** `write` executes the effect, or finds that it has been executed. */
+  /** `write` executes the effect, or finds that it was executed before. */
   addAgent(wish: AgentWish, write: WriteOnce): Promise<AgentView>;
-  /** What the agent's persona says now; null where it has none. */
+  /** he current prompt of the agent's persona; null if it has none. */
   askPersona(agent: Agent): Promise<PersonaPrompt | null>;
   readonly workspaces: WorkspaceRules;
-  /** Makes the directory of a workspace, or removes that of a deleted one. */
+  /** reates the directory of a workspace, or removes that of a deleted one. */
   settleWorkspace(workspace: Workspace): Promise<void>;
   terminateAgent(agentId: string, reason: string): Promise<void>;
   resumeAgent(agentId: string): Promise<AgentView>;
@@ -52,12 +52,12 @@ export interface ShownNode {
   readonly name: string | null;
   readonly home: string | null;
   readonly seenAt: number | null;
-  /** Living ones. */
+  /** he number of agents that are not terminated. */
   readonly agents: number;
   readonly state: 'this' | 'alive' | 'gone';
 }
 
-/** The knowledge base's part of the door: its tools, the personas, and whoever speaks MCP. */
+/** he knowledge part of the API: its tools, the personas, and MCP. */
 export interface KnowledgeDoor {
   readonly tools: ServedTools;
   readonly personas: () => Promise<Personas>;
@@ -65,16 +65,16 @@ export interface KnowledgeDoor {
   close(): Promise<void>;
 }
 
-/** Writes an agent down, and perhaps what belongs to it. */
+/** Stores an agent, and optionally what belongs to it. */
 export type WriteOnce = (effect: (tx: Tx) => Promise<AgentView>) => Promise<Posted<AgentView>>;
 
 export interface Posted<T> {
   readonly value: T;
-  /** False when an earlier post with the same key had the effect. */
+  /** False if an earlier post with the same key had the effect. */
   readonly fresh: boolean;
 }
 
-/** What a person, or the configuration, says about an agent; null is "not said". */
+/** he settings of a new agent from a person or the configuration; null means not given. */
 export interface AgentWish {
   readonly name: string;
   readonly parent: string | null;
@@ -83,12 +83,12 @@ export interface AgentWish {
   readonly provider: string | null;
   readonly model: string | null;
   readonly program: string | null;
-  /** A workspace's name or an absolute path. */
+  /** he name of a workspace or an absolute path. */
   readonly workspace: string | null;
-  /** Give it a git worktree of the repository there. */
+  /** reate a git worktree of the repository there. */
   readonly worktree: boolean;
   readonly tools: readonly string[] | null;
-  /** What it is made from; without `tools`, its scope are the persona's. */
+  /** he persona it is created from. Without `tools`, it gets the persona's scope. */
   readonly persona: string | null;
   readonly arguments: Readonly<Record<string, string>>;
 }

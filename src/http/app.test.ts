@@ -22,7 +22,7 @@ afterAll(() => daemon.stop());
 
 const call = (rest: RestCall) => callRest(daemon.home, rest);
 
-/** Expects an error of ours, the store as it was, and a daemon that serves. */
+/** Expects an error of ours, an unchanged store, and a daemon that still serves. */
 async function refused(rest: RestCall, status: number, code: string): Promise<string> {
   const before = await storeRows(daemon.home);
   const answer = await call(rest);
@@ -92,7 +92,7 @@ describe('POST /api/agents', () => {
     await refused(post(body), status, code);
   });
 
-  test('makes no directory for an agent that it refuses', async () => {
+  test('creates no directory for an agent that it refuses', async () => {
     const workspace = join(daemon.directory, 'a/b');
     await refused(post({ name: 'lead', provider, workspace }), 409, 'name_taken');
     expect(existsSync(join(daemon.directory, 'a'))).toBe(false);
@@ -134,16 +134,16 @@ describe('POST /api/agents/{ref}/messages', () => {
       '{"text":5,"inReplyTo":5}',
       'text: expected string, received number; inReplyTo: expected string, received number.',
     ],
-  ])('says in a plain sentence what is wrong (%s)', async (_, body, message) => {
+  ])('describes the problem in a plain sentence (%s)', async (_, body, message) => {
     expect(await refused(post(body), 400, 'bad_request')).toBe(message);
   });
 
-  test('takes a text of 900 kB', async () => {
+  test('accepts a text of 900 kB', async () => {
     const answer = await call(post({ text: 'x'.repeat(900_000) }));
     expect(answer).toMatchObject({ status: 201, body: { messageId: expect.any(String) } });
   });
 
-  test('a page of long texts has fewer of them, and the next pages have the rest', async () => {
+  test('a page of long texts has fewer items, and the next pages have the rest', async () => {
     const agent = await daemon.client.createAgent({ name: `talker-${randomUUID().slice(0, 8)}`, provider: 'external' });
     const marks = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     for (const mark of marks) {
@@ -159,14 +159,14 @@ describe('POST /api/agents/{ref}/messages', () => {
     expect(pages).toEqual(['gf', 'edcb', 'a']);
   });
 
-  test('refuses a body of 100 MB by what it says of itself', async () => {
+  test('refuses a body of 100 MB by its declared length', async () => {
     const rest = { ...post('{"text":"x"}'), headers: { 'content-length': '100000000' } };
     const before = await storeRows(daemon.home);
     expect(await call(rest)).toMatchObject({ status: 413, body: { error: { code: 'too_large' } } });
     expect(await storeRows(daemon.home)).toEqual(before);
   });
 
-  test('refuses a body of 100 MB that says nothing of itself, without holding it', async () => {
+  test('refuses a body of 100 MB without a declared length, without buffering it', async () => {
     const chunk = Buffer.alloc(1_000_000, 'x');
     const peak = watchLiveBytes();
     const answer = await call(post(Array.from({ length: 100 }, () => chunk).values())).catch(
@@ -194,7 +194,7 @@ describe('references, ids and cursors', () => {
   ];
   const oddRefs = [...odd, "'%20or%201=1", randomUUID()];
 
-  test.each(oddRefs.map((ref) => [ref.slice(0, 20), ref]))('%s is nobody and nothing', async (_, ref) => {
+  test.each(oddRefs.map((ref) => [ref.slice(0, 20), ref]))('%s is not found', async (_, ref) => {
     for (const path of [
       `/api/agents/${ref}`,
       `/api/agents/${ref}/mcp`,
@@ -209,7 +209,7 @@ describe('references, ids and cursors', () => {
     await refused({ method: 'POST', path: `/api/agents/${ref}/messages`, body: { text: 'x' } }, 404, 'not_found');
   });
 
-  test('NUL is refused wherever it stands', async () => {
+  test('NUL is refused everywhere', async () => {
     for (const path of ['/api/agents/%00', '/api/agents/lead%00', '/api/runs/%00', '/api/agents?cursor=%00', '/%00']) {
       await refused({ path }, 400, 'bad_request');
     }
@@ -251,7 +251,7 @@ describe('references, ids and cursors', () => {
     await refused({ method: 'POST', path: '/api/agents', body: { name: 'late', parent: id } }, 410, 'terminated');
   });
 
-  test('pages come to an end, each agent once', async () => {
+  test('pagination ends and lists each agent once', async () => {
     const seen: string[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
       const page: Awaited<ReturnType<typeof daemon.client.listAgents>> = await daemon.client.listAgents({
@@ -267,7 +267,7 @@ describe('references, ids and cursors', () => {
   });
 });
 
-describe('what is no route', () => {
+describe('unknown routes', () => {
   test.each([
     ['GET', '/'],
     ['GET', '/api'],
@@ -298,7 +298,7 @@ describe('what is no route', () => {
     ['two lengths', 'POST /api/agents HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
     ['a length that is none', 'POST /api/agents HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n{}'],
     ['no host', 'GET /health HTTP/1.1\r\n\r\n'],
-  ])('%s at the socket is refused and closed', async (_, bytes) => {
+  ])('%s on the socket is refused and the connection closed', async (_, bytes) => {
     const raw = await connectSocket(join(daemon.home, 'daemon.sock'));
     await raw.send(bytes);
     expect(await raw.line()).toMatch(/^HTTP\/1.1 4\d\d /);
@@ -306,7 +306,7 @@ describe('what is no route', () => {
     expect((await call({ path: '/health' })).status).toBe(200);
   });
 
-  test('a client that leaves while it waits, or in the middle of its body, costs nothing', async () => {
+  test('a client that disconnects while waiting or while sending its body has no effect', async () => {
     const { messageId } = await daemon.client.sendMessage('worker', { text: 'x' });
     const before = await storeRows(daemon.home);
     for (const bytes of [
@@ -330,7 +330,7 @@ describe('any call', () => {
     fc.constantFrom('lead', 'worker', '\0', '', '\ud800', 'x'.repeat(5_000)),
   );
   const value = fc.oneof(text, fc.jsonValue());
-  // No workspace: one that could be made would be, wherever it is.
+  // No workspace: the fuzzer could create directories anywhere.
   const fields = ['name', 'parent', 'role', 'instructions', 'provider', 'model', 'program', 'tools', 'x'];
   const creation = fc.dictionary(fc.constantFrom(...fields), value);
   const message = fc.dictionary(fc.constantFrom('text', 'inReplyTo', 'x'), value);
@@ -359,10 +359,10 @@ describe('any call', () => {
     expect(log()).not.toMatch(/"level":50/);
   }
 
-  test('is done or refused, and never the fault of the daemon', () => neverFails(daemon.home, daemon.log, 300));
+  test('succeeds or is refused, and never causes an internal error', () => neverFails(daemon.home, daemon.log, 300));
 
   describeOnPostgres('on PostgreSQL', () => {
-    test('is done or refused as well', async () => {
+    test('succeeds or is refused as well', async () => {
       const database = await createDatabase();
       const other = await startDaemon({
         database: database.url,

@@ -34,7 +34,7 @@ const status = describe(
 
 export function createApp(api: Api, hub: EventHub, door: Door): Router {
   const app = createBase(api, door);
-  // Behind the check of who calls: a stranger's `traceparent` is nobody's.
+  // After authentication: a stranger's `traceparent` is not trusted.
   if (api.tracer) app.use(traceRequests(api.tracer));
   app.openapi(health, (c) => {
     const problem = api.store.problem();

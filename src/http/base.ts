@@ -7,7 +7,7 @@ import { checkAccess, type Door, type Env } from './access.ts';
 import { boundBody } from './body.ts';
 import { createRouter, type Router } from './router.ts';
 
-/** One place for the status of every code; those that are not here come from elsewhere, and would be a fault of ours. */
+/** he only place that maps codes to statuses. Codes missing here never reach HTTP; if one does, it is a bug. */
 const STATUS: Readonly<
   Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 422 | 500 | 503 | 504>>
 > = {
@@ -32,7 +32,7 @@ const STATUS: Readonly<
   unsupported: 422,
 };
 
-/** What every door has: who may come in, how large a body may be, and what an error looks like. */
+/** What every HTTP app shares: access, body limits, and the form of errors. */
 export function createBase(
   { store, log }: { readonly store: Store; readonly log: { error(details: object, message: string): void } },
   door: Door,
@@ -40,7 +40,7 @@ export function createBase(
   const app = createRouter();
   app.onError((error, c: Context<Env, string>) => {
     const known = toRefusal(error);
-    // Whoever left in the middle of a request has broken it off.
+    // A client that disconnected aborted its own request.
     if (known.code === 'internal' && !c.req.raw.signal.aborted) {
       log.error({ error: error.stack }, 'a request failed');
     }
@@ -52,7 +52,7 @@ export function createBase(
   app.use(async (c, next) => {
     await checkAccess(c, store, door);
     const { url } = c.env.incoming;
-    // No name, id or cursor of ours has one, and PostgreSQL knows none.
+    // No name, id or cursor contains NUL, and PostgreSQL rejects it.
     if (url?.includes('%00')) throw new SubstratError('bad_request', 'A URL must not contain NUL characters.');
     try {
       await boundBody(c);
@@ -66,14 +66,14 @@ export function createBase(
 }
 
 function toRefusal(error: unknown): SubstratError {
-  // What the framework refuses before our schemas see it.
+  // Errors of the framework before our schemas run.
   if (error instanceof HTTPException && error.status < 500) {
     return new SubstratError('bad_request', 'The body must be JSON, and content-type: application/json must say so.');
   }
   return toSubstratError(error);
 }
 
-/** A client of MCP reads nothing else. */
+/** An MCP client only understands JSON-RPC errors. */
 function asJsonRpc({ message }: SubstratError): object {
   return { jsonrpc: '2.0', id: null, error: { code: -32600, message } };
 }

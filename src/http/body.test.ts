@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => daemon.stop());
 
-/** The same body with its length and without it. */
+/** he same body with and without a declared length. */
 const ways: readonly (readonly [string, (body: string) => string | Iterable<Uint8Array>])[] = [
   ['says how long it is', (body) => body],
   ['comes in chunks', (body) => [Buffer.from(body)].values()],
@@ -44,7 +44,7 @@ describe.each(ways)('a body that %s', (_, sent) => {
     expect(await post(body(65))).toMatchObject({ status: 400, code: 'bad_request', message });
   });
 
-  test('is refused for its bounds before it is parsed', async () => {
+  test('is checked against its limits before it is parsed', async () => {
     const message = expect.stringContaining('keys and elements');
     expect(await post(`${'[1,'.repeat(JSON_LIMITS.entries)} no JSON`)).toMatchObject({
       message: expect.stringContaining('nested'),

@@ -13,21 +13,22 @@ const countBody = bodyLimit({
   },
 });
 
-/** Reads the body of a request and refuses it where it is larger than JSON may be, before anything parses it. */
+/** Reads the body of a request and refuses it if it exceeds the JSON limits, before anything parses it. */
 export async function boundBody(c: Context<Env, string>): Promise<void> {
   const { headers, method } = c.env.incoming;
   if (method === 'GET' || method === 'HEAD') return;
-  // To count a body costs time, and most say how long they are.
+  // ounting a body costs time, and most requests declare its length.
   const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
   if (length === 0) return;
   if (length === null || length > MAX_BODY) await countBody(c, async () => {});
   const bytes = Buffer.from(await c.req.arrayBuffer());
   checkBounds(bytes);
-  // What the framework parses; it would make this text from the bytes by a longer way. It keeps promises, its types say texts.
+  // he framework parses this text; decoding it here is faster. The cache holds promises although its type says
+  // strings.
   c.req.bodyCache.text = Promise.resolve(bytes.toString('utf8')) as never;
 }
 
-/** The request once more, with its body as it was read. */
+/** A copy of the request with the body that was read. */
 export async function rereadRequest(c: Context<Env, string>): Promise<Request> {
   if (c.req.bodyCache.text === undefined) return c.req.raw;
   const { url, method, headers, signal } = c.req.raw;

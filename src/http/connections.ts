@@ -2,8 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * At most so many connections. A new one takes the place of the oldest that asks for nothing, so that whoever holds
- * thousands of idle ones open keeps nobody out; when all are at work, the new one is refused.
+ * Limits the number of connections. A new one replaces the oldest idle one, so that thousands of idle connections
+ * cannot lock others out; if all are busy, the new one is refused.
  */
 export function boundConnections(server: Server, max: number): void {
   const working = new Map<Socket, number>();

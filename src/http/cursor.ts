@@ -1,12 +1,12 @@
 import { SubstratError } from '../core/errors.ts';
 import { parseBounded } from '../core/json-bounds.ts';
 
-/** Where a page ended. Opaque to clients; a few short texts inside. */
+/** he end of a page as a cursor. Opaque to clients. */
 export function writeCursor(...parts: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }
 
-/** The parts of one of our cursors, each of the given type. */
+/** Parses a cursor into parts of the given types. */
 export function readCursor<const T extends readonly ('string' | 'number')[]>(
   cursor: string,
   types: T,

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { AgentStatus, Message, time } from './schemas.ts';
 
-/** What each kind of event tells. `agent`, `participant` and `by` are handles, beside the ids. */
+/** he data of each event type. `agent`, `participant` and `by` are handles, next to the ids. */
 
 const id = z.string();
 const ofAgent = { agentId: id, agent: z.string() };

@@ -6,7 +6,7 @@ import type { Tx } from '../store/store.ts';
 import { EventHub } from './hub.ts';
 
 describeOnPostgres('EventHub', () => {
-  test('reads on after a read of the store has failed', async () => {
+  test('resumes reading after the store failed', async () => {
     const database = await createDatabase();
     const store = await openStore({ url: database.url }, { limits: { readers: 1, acquireMs: 200 } });
     const hub = await EventHub.open(store);
@@ -21,7 +21,7 @@ describeOnPostgres('EventHub', () => {
     });
     const append = (tx: Tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} });
 
-    // Somebody holds the only connection, so that the hub gets none in time.
+    // Another transaction holds the only connection, so that the hub gets none in time.
     const [inside, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const holding = store.read(async () => {
       inside.resolve();

@@ -3,28 +3,29 @@ import { turnOfOthers } from '../core/turn-of-others.ts';
 import type { MessageView, Store, StoredEvent, Tx } from '../store/store.ts';
 import { showMessages, showTime } from './shown.ts';
 
-/** An event as readers get it, and what decides who does. */
+/** An event as readers get it, and what decides who gets it. */
 export interface Told {
   readonly seq: number;
   readonly type: string;
   readonly agents: readonly string[];
   readonly channelId: string | null;
-  /** The frame of the stream, made once for all readers. */
+  /** he SSE frame, built once for all readers. */
   readonly frame: Buffer;
 }
 
-/** The newest events are kept, so that a thousand readers who are up to date cost one query: so many bytes of them. */
+/** he newest events are cached, up to this many bytes, so that a thousand readers who are up to date cost one query. */
 const KEPT = 4_000_000;
-/** How many events are looked at for that. */
+/** he number of events loaded into the cache. */
 const FILLED = 10_000;
-/** What one reader is given at once: texts can be long. */
+/** Maximum bytes per page for one reader, because texts can be long. */
 const PAGE = 250_000;
-/** How long to wait after a read of the store failed. */
+/** he delay after a failed read of the store. */
 const RETRY_MS = 500;
 
 /**
- * Follows the log once for everybody. Numbers come without gaps in commit order, so whoever has seen n asks for what is
- * greater than n, from here while it is kept, else from the store. While nobody reads, only the last number is followed.
+ * Follows the event log once for all readers. Sequence numbers have no gaps and are in commit order, so a reader that
+ * has seen n asks for events after n, from the cache if possible, otherwise from the store. Without readers, only the
+ * last number is followed.
  */
 export class EventHub {
   readonly #store: Store;
@@ -49,18 +50,18 @@ export class EventHub {
     return new EventHub(store, await store.read((tx) => tx.events.getEventCounter()));
   }
 
-  /** Number of the last event that is known here. */
+  /** Sequence number of the last known event. */
   get last(): number {
     return this.#last;
   }
 
-  /** A reader comes, and hears when there is something new, or the end; answers how it goes. */
+  /** Adds a reader; the listener is called on new events and at the end. Returns how to leave. */
   join(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** What comes after `seq`, at most a page of it; at once while it is kept. */
+  /** he events after `seq`, at most one page; synchronous if they are cached. */
   after(seq: number): readonly Told[] | Promise<readonly Told[]> {
     if (seq >= this.#last) return [];
     if (!this.#filled) {
@@ -90,7 +91,10 @@ export class EventHub {
     for (const listener of this.#listeners) listener();
   }
 
-  /** After a start everybody comes back at once, each a little behind: the newest events are read once for all of them. */
+  /**
+   * After a restart all readers reconnect at once, each slightly behind: the newest events are read once for all of
+   * them.
+   */
   async #fill(): Promise<void> {
     const last = this.#last;
     const older: Told[] = [];
@@ -102,7 +106,7 @@ export class EventHub {
       if (wanted.length === 0) break;
       older.push(...wanted);
       for (const { frame } of wanted) size += frame.length;
-      // More is not kept, and texts can be long.
+      // eyond the cache limit, drop the oldest.
       while (size > KEPT && older.length > 1) size -= older.shift()?.frame.length ?? 0;
       await turnOfOthers();
       seq = wanted.at(-1)?.seq ?? last;
@@ -146,7 +150,7 @@ export class EventHub {
     });
   }
 
-  /** Readers are told nothing while the store cannot be read, and everything once it can. */
+  /** While the store cannot be read, readers get nothing; afterwards they get everything. */
   async #read(): Promise<void> {
     while (this.#again && !this.#closed) {
       this.#again = false;
@@ -181,7 +185,7 @@ async function readEvents(tx: Tx, after: number): Promise<Told[]> {
   return page;
 }
 
-/** Told with names: a message's event carries the message as it is now and whom it reaches, others the agent's handle. */
+/** Adds handles. Message events carry the current message and its recipients. */
 async function showEvent(tx: Tx, event: StoredEvent): Promise<Told> {
   const data = JSON.parse(event.data) as EventData;
   const about = MESSAGE_EVENTS.has(event.type) && data.messageId !== undefined;
@@ -200,10 +204,10 @@ async function showEvent(tx: Tx, event: StoredEvent): Promise<Told> {
   };
 }
 
-/** Those that tell of a message as it is now. */
+/** he events that carry the current message. */
 const MESSAGE_EVENTS = new Set(['message_created', 'message_updated']);
 
-/** Ids stay, and whoever they mean is named besides. */
+/** Adds the handle next to each id. */
 async function named(tx: Tx, data: EventData): Promise<object> {
   const { agentId, participantId, by } = data;
   return {
@@ -223,7 +227,7 @@ interface EventData {
   readonly recipients?: readonly string[];
 }
 
-/** Those to whom it is delivered; for what is delivered to nobody, the others in the channel. */
+/** he recipients of a delivery; for a message without deliveries, the other members of the channel. */
 async function readers(tx: Tx, message: MessageView, recipients: readonly string[]): Promise<string[]> {
   if (recipients.length > 0) return Promise.all(recipients.map((id) => handleOf(tx, id)));
   const members = await tx.channels.listMembers({ channelId: message.channelId });

@@ -13,7 +13,7 @@ export function createServer(app: { fetch: (request: Request) => Response | Prom
   return server;
 }
 
-/** Whoever sends slowly, or never ends, is not waited for. Answers may take as long as they like: streams do. */
+/** imeouts for slow or endless requests. Responses have none, because of streams. */
 const LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -33,7 +33,7 @@ export function listen(server: Server, where: { path: string } | { host: string;
       reject(new SubstratError('config', `Cannot listen on ${place}: ${why}.`, { cause: error }));
     });
     server.listen(where, () => {
-      // A connection that could not be accepted, as when too many files are open, is the other side's to try again.
+      // If a connection cannot be accepted, for example for lack of descriptors, the client may retry.
       server.removeAllListeners('error').on('error', () => {});
       resolve();
     });
@@ -51,7 +51,7 @@ export async function closeServers(servers: readonly Server[]): Promise<void> {
   );
 }
 
-/** What `Host` may say. On a wildcard address we cannot know our names, and only loopback ones count. */
+/** Accepted `Host` values. On a wildcard address our names are unknown, so only loopback names are accepted. */
 export function hostNames(host: string, port: number): string[] {
   return [...new Set([bracketed(host), '127.0.0.1', 'localhost', '[::1]'])].map((name) => `${name}:${port}`);
 }
@@ -60,7 +60,7 @@ export function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** Who listens there already, as far as it tells. */
+/** Which program already listens there, if it identifies itself. */
 async function holderOf(where: { path: string } | { host: string; port: number }): Promise<string> {
   if ('path' in where) return 'another program';
   try {
@@ -70,7 +70,7 @@ async function holderOf(where: { path: string } | { host: string; port: number }
     if (name === 'daemon') return 'a daemon of Substrat';
     if (name === 'ctx') return 'another `ctx serve mcp`';
   } catch {
-    // Whatever it is, it does not say.
+    // It does not identify itself.
   }
   return 'another program';
 }

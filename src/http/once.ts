@@ -8,7 +8,7 @@ import type { Api, Posted } from './api.ts';
 
 const MAX_KEY = 200;
 
-/** Described only: to validate one header, the framework would make an object of all. */
+/** Only documented: to validate one header, the framework would build an object of all of them. */
 export const keyParameter = {
   name: 'idempotency-key',
   in: 'header' as const,
@@ -17,8 +17,8 @@ export const keyParameter = {
 };
 
 /**
- * Executes a post in one transaction. With an `Idempotency-Key`, effect and answer are kept together: the same key with
- * the same arguments gets the same answer and has no second effect, with other arguments it is an error.
+ * Executes a post in one transaction. With an `Idempotency-Key`, effect and response are stored together: the same
+ * key with the same arguments gets the same response without a second effect; with other arguments it is an error.
  */
 export async function once<T>(
   api: Api,

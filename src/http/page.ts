@@ -1,13 +1,13 @@
 import type { MessageView } from '../store/store.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 
-/** A text may have a million characters, so a page is bounded by its characters too; it has at least one row. */
+/** A text may have a million characters, so a page is also limited by characters; it has at least one row. */
 const MOST_CHARACTERS = 1_000_000;
-/** How many rows are read at a time: few, because each may be long. */
+/** Rows are read in small batches, because each may be long. */
 const FIRST_BATCH = 10;
 const BATCH = 20;
 
-/** Rows of a list from `start` on, at most `limit` of them, and whether there are more. */
+/** At most `limit` rows of a list from `start`, and whether there are more. */
 export async function readPage<Row, Place>(
   { limit, start }: { readonly limit: number; readonly start: Place },
   list: (from: Place, limit: number) => Promise<readonly Row[]>,
@@ -30,7 +30,7 @@ export async function readPage<Row, Place>(
   }
 }
 
-/** Messages of a list that is read newest first, from where the cursor says. */
+/** Messages of a list, newest first, starting at the cursor. */
 export async function readMessagePage(
   { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number },
   list: (page: { readonly before: number; readonly limit: number }) => Promise<readonly MessageView[]>,

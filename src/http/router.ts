@@ -6,7 +6,7 @@ import { ErrorBody } from './schemas.ts';
 
 export type Router = OpenAPIHono<Env>;
 
-/** A router whose routes are validated and described by one definition; what does not fit is an error of our shape. */
+/** A router whose routes are validated and documented by one definition. Invalid requests get our error format. */
 export function createRouter(): Router {
   return new OpenAPIHono<Env>({
     defaultHook: (result) => {
@@ -18,7 +18,7 @@ export function createRouter(): Router {
 
 type Errors = Partial<Record<400 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 422, string>>;
 
-/** A route with its answer and the errors that it can give, beside those that every route can. */
+/** A route with its response and its specific errors, in addition to the common ones. */
 export function describe<const R extends Omit<RouteConfig, 'responses'>, S extends z.ZodType, N extends 200 | 201>(
   route: R,
   answer: { readonly status: N; readonly description: string; readonly schema: S },
@@ -34,7 +34,7 @@ export function describe<const R extends Omit<RouteConfig, 'responses'>, S exten
   });
 }
 
-/** On TCP every route wants a token, any request may be malformed, and any may meet a fault or a full disk. */
+/** Errors of every route: missing token (on TCP), malformed request, internal error, full disk. */
 export function errorResponses(errors: Errors) {
   const all = {
     400: 'What was sent does not fit.',

@@ -2,10 +2,10 @@ import { turnOfOthers } from '../core/turn-of-others.ts';
 import type { Store } from '../store/store.ts';
 import { showRunMessage, showSteps } from './shown.ts';
 
-/** How many messages of a run are read and written at a time: each may have a million characters. */
+/** Messages read and written at a time: each may have a million characters. */
 const BATCH = 10;
 
-/** A run with all its messages and steps, as JSON in parts: it can be larger than what should be held or made at once. */
+/** Streams a run with all its messages and steps as JSON, because it can be too large to hold in memory. */
 export function streamRun(store: Store, run: { readonly id: string }): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const noted: Parameters<typeof showSteps>[0][number][] = [];

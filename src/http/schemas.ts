@@ -5,14 +5,14 @@ import { asLine } from '../core/line.ts';
 import { MAX_BLOCK, MAX_PASSAGE, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
 import { MAX_TEXT } from '../core/text.ts';
 
-/** What goes in and out, once for validation, types and the OpenAPI document. */
+/** Requests and responses: one definition for validation, types and the OpenAPI document. */
 
 const plain = (text: string): boolean => !text.includes('\0');
-/** As agents' handles are, whose own workspaces have their names. */
+/** Like agents' handles, because an agent's own workspace has its name. */
 const NAMED = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,300}$/;
 const NO_NUL = 'must not contain NUL characters';
 
-/** One line without hidden characters, perhaps empty. */
+/** One line without hidden characters; may be empty. */
 export const line = (longest: number) => z.string().max(longest, { abort: true }).superRefine(asLine);
 export const label = line(500).min(1);
 const path = z.string().min(1).max(4096).refine(plain, NO_NUL);
@@ -416,7 +416,7 @@ export const Prompt = z
   })
   .openapi('Prompt');
 
-/** `?cursor=…&limit=…`, with whatever else a list takes. */
+/** `?cursor=…&limit=…`, plus further query parameters of a list. */
 export function pageQuery<S extends z.ZodRawShape>(more: S) {
   return z.strictObject({
     cursor: z.string().max(400).optional(),

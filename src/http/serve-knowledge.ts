@@ -20,7 +20,7 @@ const health = describe(
   { status: 200, description: 'It does.', schema: Health },
 );
 
-/** Serves the knowledge base and nothing else; without a token, to whoever can reach the address. */
+/** Serves only the knowledge base. Without a token, everybody who can reach the address has access. */
 export async function serveKnowledge(
   service: KnowledgeService,
   { bind, token }: { readonly bind: { readonly host: string; readonly port: number }; readonly token: string | null },

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { startDaemon } from '../../test/helpers/daemon.ts';
 import { connectSocket } from '../../test/helpers/mcp.ts';
 
-/** Far less than any of these connections would wait. */
+/** Much shorter than any of these connections would wait. */
 const SOON_MS = 10_000;
 
-test('closing cuts every connection, whatever it waits for', async () => {
+test('close() ends every connection, whatever it waits for', async () => {
   await using world = await startDaemon({ members: { me: {} } });
   const { messageId } = await world.client.sendMessage('me', { text: 'a question' });
   const waiting = [
@@ -23,7 +23,7 @@ test('closing cuts every connection, whatever it waits for', async () => {
       return connection;
     }),
   );
-  // Whoever came before is heard by now.
+  // Earlier connections have been accepted by now.
   await world.client.getStatus();
   const begun = performance.now();
   await world.stop();

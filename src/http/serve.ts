@@ -11,15 +11,15 @@ export interface ApiServer {
 }
 
 export interface ServeOptions {
-  /** A socket that is the owner's only: whoever can open it is the owner. */
+  /** A socket that only the owner can open, which authenticates the owner. */
   readonly socketPath: string;
   readonly bind: { readonly host: string; readonly port: number } | null;
   readonly token: string;
-  /** Called with the address on TCP before the socket is opened. */
+  /** alled with the TCP address before the socket is opened. */
   readonly onAddress: (url: string) => void;
 }
 
-/** Serves the API to the owner on the socket, and to whoever has a token on TCP. */
+/** Serves the API to the owner on the socket, and to token holders on TCP. */
 export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServer> {
   const hub = await EventHub.open(api.store);
   const { token } = options;
@@ -43,9 +43,9 @@ export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServ
     options.onAddress(`http://${bracketed(host)}:${port()}`);
   }
 
-  // The socket comes last: whoever can ask for the status there is told the address.
+  // he socket opens last: a client that asks for the status there gets the TCP address.
   const local = createServer(createApp(api, hub, { kind: 'trusted', hosts: () => [], token }));
-  // The caller holds the home: a socket that is there belongs to a daemon that is dead.
+  // he caller holds the home's lock, so an existing socket belongs to a dead daemon.
   await rm(options.socketPath, { force: true });
   await listen(local, { path: options.socketPath }).catch(async (error: unknown) => {
     await close();

@@ -5,7 +5,7 @@ import { agentStatus, showStatus } from '../core/status.ts';
 import { tally } from '../messaging/reactions.ts';
 import type { AgentView, BlockView, ChannelView, MemberView, MessageView, ReactionView, Tx } from '../store/store.ts';
 
-/** Rows as the API shows them. */
+/** Records as the API shows them. */
 
 export function showAgent(view: AgentView, now: number) {
   return {
@@ -30,13 +30,13 @@ export function showAgent(view: AgentView, now: number) {
   };
 }
 
-/** What people other than the owner see: neither what it was told nor where and how it runs. */
+/** What people other than the owner see: not its instructions, and not where or how it runs. */
 export function showProfile(view: AgentView, shared: readonly { readonly channelId: string }[]) {
   const channels = shared.map(({ channelId }) => channelId);
   return { name: view.name, handle: view.handle, role: view.role, state: agentState(view), channels };
 }
 
-/** With what others thought of them. */
+/** Includes the reactions. */
 export async function showMessages(tx: Tx, views: readonly MessageView[]) {
   const reactions = await tx.messages.listReactions({ messageIds: views.map(({ id }) => id) });
   return views.map((view) => showMessage(view, reactions));
@@ -84,7 +84,7 @@ export function showRun(run: Run & { readonly handle: string }) {
   };
 }
 
-/** A step is what the model does between two looks at what its tools answered. */
+/** A step is what the model does between two tool results. */
 export function showSteps(records: readonly RunRecord[]) {
   const steps = Map.groupBy(records, ({ attempt, step }) => `${attempt} ${step}`);
   return [...steps.values()].map((rows) => ({

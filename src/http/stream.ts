@@ -21,9 +21,9 @@ const HEADERS = {
 };
 
 /**
- * Writes the events after `after` and on, as server-sent events. A frame is the same bytes for every reader and goes
- * straight to the socket, which is why the answer has no length and no chunks, and ends with its connection. A reader whose
- * socket is full has only its place in the log here, and nothing grows behind it.
+ * Streams the events after `after` as server-sent events. Every reader gets the same frame, written directly to the
+ * socket; the response has no length and no chunked encoding, and ends with its connection. For a reader whose socket
+ * is full only its position in the log is kept, so nothing is buffered.
  */
 export function streamEvents(
   api: Api,
@@ -59,7 +59,7 @@ export function streamEvents(
       if (visible === null) return void socket.destroy();
       seen = page.at(-1)?.seq ?? seen;
       send(visible.map(({ frame }) => frame));
-      // A page that had to be read and written down took a while.
+      // Reading and serializing a page may have taken a while.
       if ('then' in news) await turnOfOthers();
     }
   };
@@ -108,8 +108,8 @@ function matches(told: Told, filter: StreamFilter): boolean {
 }
 
 /**
- * What happened in channels that the caller sees now. They are asked for after the events were read, once for all of them: whoever has left a
- * channel sees nothing of it from then on, neither what comes nor what was. Null where its token was revoked.
+ * he events in channels that the caller sees now. Membership is read after the events, once for the page: after
+ * leaving a channel, a reader sees none of its events, past or new. Returns null if the token was revoked.
  */
 async function visibleTo(api: Api, caller: Caller, page: readonly Told[]): Promise<readonly Told[] | null> {
   const { id: participantId, owner, token } = caller;
@@ -123,7 +123,7 @@ async function visibleTo(api: Api, caller: Caller, page: readonly Told[]): Promi
   });
 }
 
-/** Where a reader goes on: by its header, by the query, or from now. What is gone is said. */
+/** Where a reader resumes: from its header, from the query, or from now. Throws if those events no longer exist. */
 export async function startOf(api: Api, hub: EventHub, lastEventId: string | undefined): Promise<number> {
   if (lastEventId === undefined) return hub.last;
   if (!/^\d{1,15}$/.test(lastEventId)) {

@@ -3,7 +3,7 @@ import { routePath } from 'hono/route';
 import { type Tracer, within } from '../core/tracing.ts';
 import type { Env } from './access.ts';
 
-/** A span around every request that changes something: what it posts, and the runs which that starts, are below it. */
+/** A span around every request that changes something. Its messages, and the runs they start, are children of it. */
 export function traceRequests(tracer: Tracer): MiddlewareHandler<Env> {
   return (c, next) => {
     const { method } = c.req;
@@ -12,7 +12,7 @@ export function traceRequests(tracer: Tracer): MiddlewareHandler<Env> {
     const parent = typeof traceparent === 'string' ? traceparent : null;
     return within(tracer.start(method, { 'http.request.method': method }, { parent, server: true }), async (span) => {
       await next();
-      // The route as it is written down, without the names and ids of this request.
+      // he route pattern, without the names and ids of this request.
       const route = routePath(c, -1);
       span.rename(`${method} ${route}`);
       span.set({ 'http.route': route, 'http.response.status_code': c.res.status });

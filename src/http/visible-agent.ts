@@ -7,7 +7,10 @@ import { resolveReference } from '../messaging/reference.ts';
 import type { Tx } from '../store/store.ts';
 import type { Caller } from './access.ts';
 
-/** The owner sees everyone; others see roots, and those with whom they share a channel. For them, the rest does not exist. */
+/**
+ * he owner sees everyone. Others see roots and the agents with whom they share a channel; the rest does not exist for
+ * them.
+ */
 export async function visibleAgent(tx: Tx, caller: Caller, reference: string): Promise<Agent> {
   const agent = await resolveReference(tx, reference).catch((error: unknown) => {
     if (!caller.owner && error instanceof SubstratError) throw notThere(reference);
@@ -18,7 +21,7 @@ export async function visibleAgent(tx: Tx, caller: Caller, reference: string): P
   throw notThere(reference);
 }
 
-/** Whom a caller may bring into a channel: anybody by the handle of a person, and the agents that it sees. */
+/** Whom a caller may add to a channel: any person by handle, and the agents that it sees. */
 export async function visibleParticipant(tx: Tx, caller: Caller, reference: string): Promise<Side> {
   if (caller.owner) return resolveParticipant(tx, reference);
   const participant = await tx.participants.getParticipant({ handleKey: keyOf(reference) });

@@ -15,7 +15,7 @@ import { Agent, AgentCreation, AgentProfile, Message, MessageCreation, pageOf, p
 import { showAgent, showMessages, showProfile, showSent } from '../shown.ts';
 import { visibleAgent } from '../visible-agent.ts';
 
-/** Described only: any text will do, and to validate costs. */
+/** Only documented: any text is accepted, and validation costs time. */
 const reference = {
   name: 'id',
   in: 'path' as const,
@@ -204,7 +204,7 @@ export function agentRoutes(api: Api): Router {
   return routes;
 }
 
-/** Most ask by id, and then one query is enough for the owner. */
+/** Most requests use an id; for the owner one query is then enough. */
 async function viewAgent(tx: Tx, caller: Caller, reference: string): Promise<AgentView> {
   const view = caller.owner ? await tx.agents.getAgentView({ id: reference }) : null;
   if (view) return view;

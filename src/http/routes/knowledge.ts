@@ -139,7 +139,7 @@ export function knowledgeRoutes({ tools: served, personas, mcp }: KnowledgeDoor)
       200,
     );
   });
-  // No part of the described API: what it takes and answers is MCP's to say.
+  // Not part of the documented API: MCP defines its requests and responses.
   routes.all('/mcp', async (c) => {
     ownerOnly(c.get('caller'));
     return mcp(await rereadRequest(c));

@@ -106,7 +106,7 @@ export function memoryRoutes(api: Api, whose: 'agent' | 'owner'): Router {
     { ...CHANGE, 409: 'One of them sees another block of that label, or more than one agent has that name.' },
   );
 
-  /** Whose memory it is; what has ended can be read and not changed. */
+  /** Whose memory it is. A terminated agent's memory can be read but not changed. */
   const readerOf = async (tx: Tx, ref: string | undefined, change = false): Promise<string> => {
     if (whose === 'owner') return USER_ID;
     const agent: Agent = await resolveReference(tx, ref ?? '');
@@ -194,7 +194,7 @@ function etagOf({ version }: { readonly version: number }): string {
   return `"${version}"`;
 }
 
-/** What the headers ask for. An ETag that is none of ours is a version that nothing has. */
+/** he precondition in the headers. An unknown ETag matches no version. */
 function expectedBy(given: { 'if-match'?: string | undefined; 'if-none-match'?: '*' | undefined }): Expected | null {
   if (given['if-none-match'] !== undefined) return 'none';
   const match = given['if-match'];

@@ -5,7 +5,7 @@ import { callRest } from '../../../test/helpers/rest.ts';
 import { until } from '../../../test/helpers/until.ts';
 import { SubstratError } from '../../core/errors.ts';
 
-test('a wait for the reply outlasts a store that cannot be read when it comes', async () => {
+test('waiting for a reply survives a store that is unavailable when it arrives', async () => {
   await using world = await startDaemon({ members: { me: {} } });
   const { messageId } = await world.client.sendMessage('me', { text: 'a question' });
   await using me = await connectAgent({ home: world.home, agentId: world.agent('me').id });
@@ -32,7 +32,7 @@ test('a wait for the reply outlasts a store that cannot be read when it comes', 
   await me.call('send_message', { recipient: 'USER', text: 'the answer', in_reply_to: messageId });
   await until('a look at the store has failed', () => failed > 0);
   down = false;
-  // Nothing changes any more: it has to look again by itself.
+  // Nothing changes any more, so it must poll.
   expect(await answer).toMatchObject({ status: 200, body: { state: 'closed', items: [{ text: 'the answer' }] } });
   expect(performance.now() - begun).toBeLessThan(25_000);
 });

@@ -125,7 +125,7 @@ function shownMessage(api: Api, caller: Caller, id: string) {
 
 const RETRY_MS = 500;
 
-/** The state of the request when it is closed, or the wait is over; null for what is no request. */
+/** he state of the request once it is closed or the wait is over; null if it is not a request. */
 async function stateAfter(
   store: Store,
   id: string,
@@ -141,7 +141,7 @@ async function stateAfter(
   const timer = setTimeout(end, waitMs);
   signal.addEventListener('abort', end);
   const unsubscribe = store.onChange(() => look.resolve());
-  // A store that cannot be read for a moment does not end the wait; at its end it is an error.
+  // A temporary store error does not end the wait; at its end it is reported.
   const getRequest = async () => {
     try {
       return await store.read((tx) => tx.requests.getRequest({ id }));

@@ -76,7 +76,7 @@ const prompt = describe(
   FAILURES,
 );
 
-/** What personas there are, and their prompts: seed 004's routes, outside of `/api`. */
+/** Personas and their prompts: seed 004's routes, outside `/api`. */
 export function personaRoutes(open: () => Promise<Personas>): Router {
   const routes = createRouter();
   for (const path of ['/agents/*', '/prompts/*']) {
