@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url';
 import { createClient } from '../client/client.ts';
 import { SubstratError } from '../core/errors.ts';
 
-/** What the demo's agents are; on a machine without a sandbox it alone may run. */
+/** he program of the demo's agents; on a machine without a sandbox only this one may run. */
 export const PROGRAM = fileURLToPath(new URL(`../demo/team${import.meta.filename.slice(-3)}`, import.meta.url));
 const NAME = 'demo-lead';
 
-/** Gives a small team something to do: the lead spawns two workers, asks both and reports. Answers the request's id. */
+/** Gives a small team a task: the lead spawns two workers, asks both and reports. Returns the request's id. */
 export async function playDemo(home: string): Promise<string> {
   const client = createClient({ home });
   const creation = {

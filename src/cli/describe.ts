@@ -3,7 +3,7 @@ import { paint } from '../command-line/terminal.ts';
 import { USER, USER_ID } from '../core/agent.ts';
 import { shorten } from '../core/text.ts';
 
-/** An event in a line for people; null for what they need not see. */
+/** An event as one line; null for events that people need not see. */
 export function describeEvent({ type, data }: SubstratEvent): string | null {
   const {
     agent,
@@ -62,7 +62,7 @@ export function describeStatus({ kind, reason, since, until }: NonNullable<Agent
   return `${kind}${when}${reason === null ? '' : `: ${shorten(reason.replace(/\s+/g, ' '), 160)}`}`;
 }
 
-/** What the daemon works on: where its agents are, and what told it so. */
+/** he daemon's home, configuration and store. */
 export function describePlaces({ home, config, store }: Status): string[] {
   return [`Home: ${home}`, `Configuration: ${config ?? 'none; every value is a default'}`, `Store: ${store}`];
 }
@@ -72,7 +72,7 @@ export function describeNotices({ notices }: Status): string[] {
   return notices.map((notice) => paint('yellow', `Notice: ${notice}`));
 }
 
-/** What stands between agents and the machine, or that nothing does. */
+/** Which sandbox confines agents, or that none does. */
 export function describeSandbox({ sandbox, sandboxProblem }: Status): string {
   if (sandboxProblem !== null) return paint('red', `Sandbox: ${sandboxProblem}`);
   if (sandbox === 'bwrap') {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** The whole command line as a page. */
+/** he whole command line as a page. */
 export function describeCommands(program: Command): string {
   const head = `# The command line \`${program.name()}\`
 

@@ -13,7 +13,7 @@ export interface Finding {
   readonly what: string;
   readonly state: 'ok' | 'warning' | 'problem';
   readonly detail: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly mend?: string;
 }
 
@@ -79,7 +79,7 @@ function sockets(home: string): Finding {
   return { what: 'sockets', state: 'problem', detail, mend: 'Set SUBSTRAT_HOME to a shorter path.' };
 }
 
-/** The daemon, and the configuration that it runs with where it runs. */
+/** he daemon and, if it runs, its configuration. */
 async function daemon(home: string): Promise<{ finding: Finding; file: string | null }> {
   const what = 'daemon';
   try {
@@ -151,13 +151,13 @@ async function store(home: string, configFile: string | null, idle: boolean): Pr
   }
 }
 
-/** Whose agents are this home's; nobody's where no daemon has been. */
+/** he node id of this home; empty if no daemon ran here. */
 function nodeOf(home: string): string {
   const file = join(home, 'node');
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
 }
 
-/** Why a daemon on this home would refuse the store of the configuration. */
+/** Why a daemon on this home would refuse the configured store. */
 async function otherStore(home: string, file: string | null): Promise<string | null> {
   const loaded = configuration(home, file);
   const { checkRememberedStore } = await import('../daemon/main.ts');
@@ -180,7 +180,7 @@ async function sandbox(home: string, file: string | null): Promise<Finding> {
   return { what: 'sandbox', state: 'ok', detail: `${stdout.trim()} makes one` };
 }
 
-/** What a broken configuration would say does not matter: it is a finding of its own. */
+/** Returns null for a broken configuration, which is a finding of its own. */
 function configuration(home: string, file: string | null): Config | null {
   try {
     return loadConfig({ ...(file && { file }), cwd: process.cwd(), home, env: process.env });
@@ -189,7 +189,7 @@ function configuration(home: string, file: string | null): Config | null {
   }
 }
 
-/** The programs of the providers that need one installed. */
+/** he programs of the providers that need one installed. */
 function programs(home: string, file: string | null): Promise<Finding[]> {
   const settings = configuration(home, file)?.providers;
   const installed = described.flatMap((about) =>
@@ -225,7 +225,7 @@ async function diskSpace(place: string): Promise<Finding> {
   return { what: 'disk', state: free < LITTLE_SPACE / 10 ? 'problem' : 'warning', detail, mend: 'Free some space.' };
 }
 
-/** Deadlines and leases trust the clock; one that stands or jumps shows against the file system's. */
+/** eadlines and leases depend on the clock; comparing it with file times shows if it is stopped or jumps. */
 function clock(place: string): Finding {
   const probe = join(place, `.substrat-probe-${process.pid}`);
   try {

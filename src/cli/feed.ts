@@ -5,7 +5,7 @@ import { describeEvent, describeNotices, describePlaces, describeSandbox } from 
 export interface FeedOptions {
   readonly home: string;
   readonly url: string | null;
-  /** Number of the last event before. */
+  /** Sequence number of the last event before the start. */
   readonly after: number;
   readonly version: string;
   readonly demo: boolean;
@@ -27,7 +27,7 @@ const NEXT_STEPS = [
   'docs/scripted.md shows how to write an agent in ten lines. Ctrl-C stops the daemon.',
 ];
 
-/** What `up` prints: who we are, then everything that happens, until the daemon is told to stop. */
+/** he output of `up`: the address and home, then all events until the daemon stops. */
 export async function tellWhatHappens(options: FeedOptions, stopping: AbortSignal): Promise<void> {
   const { home, url, version, demo, json, after } = options;
   const say = json ? () => {} : options.print;

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { homeConfig } from '../config/config.ts';
 
-/** What Substrat 0.1.0 read in the current directory, in its order. */
+/** he files that Substrat 0.1.0 read in the current directory, in order. */
 const READ_BEFORE = ['substrat.toml', 'ctx.toml', 'config/ctx.toml'];
 
 /**
- * The daemon reads no file of the current directory. Names the one that 0.1.0 would have read, and the commands that use
- * it; null where there is none.
+ * he daemon reads no file in the current directory. Names the one that 0.1.0 would have read, and the commands that
+ * use it; null if there is none.
  */
 export function describeUnreadConfig(cwd: string, home: string, command: string): string | null {
   const name = READ_BEFORE.find((path) => existsSync(join(cwd, path)));
@@ -21,7 +21,7 @@ export function describeUnreadConfig(cwd: string, home: string, command: string)
   return `${name} in this directory is not read; the daemon uses ${reads}. To use it, run \`${command} --config ${file}\`.${move}`;
 }
 
-/** A path as a shell takes it. */
+/** A path quoted for a shell. */
 function quoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -15,7 +15,7 @@ import { EXTERNAL } from '../../core/provider-names.ts';
 import { PROVIDER_NAMES } from '../../providers/described.ts';
 import { describeNotices, describeStatus } from '../describe.ts';
 
-/** How long one question to the daemon waits for a reply before it is asked again. */
+/** How long one request to the daemon waits for a reply before it is repeated. */
 const WAIT_SLICE_S = 30;
 
 export function agentCommand(context: Context): Command {
@@ -152,7 +152,7 @@ function sendCommand(context: Context): Command {
         ...(options.new && { inReplyTo: null }),
       });
       const { messageId, answered } = sent;
-      // What answers a question gets no reply of its own.
+      // A message that answers a question gets no reply of its own.
       if (!options.wait || answered) {
         const line = answered ? `Answered the question ${answered} (${messageId}).` : `Sent (${messageId}).`;
         return context.print(options.json ? JSON.stringify(sent) : line);
@@ -270,7 +270,7 @@ function terminateCommand(context: Context): Command {
     });
 }
 
-/** A name, or a directory, which is told by its slash; a worktree is always of a directory. */
+/** A name or a directory, which is recognized by a slash; a worktree always needs a directory. */
 function readWorkspace(workspace: string | undefined): string | null {
   if (workspace === undefined) return null;
   return workspace.includes('/') || /^\.{1,2}$/.test(workspace) ? resolve(workspace) : workspace;

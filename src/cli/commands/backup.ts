@@ -55,7 +55,7 @@ export function restoreCommand(context: Context): Command {
     });
 }
 
-/** On stderr, so that stdout has the result alone. */
+/** On stderr, so that stdout contains only the result. */
 function progress({ json }: GlobalOptions): (line: string) => void {
   return json ? () => {} : (line) => void process.stderr.write(`${harmless(line)}\n`);
 }

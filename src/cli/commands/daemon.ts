@@ -70,7 +70,7 @@ async function startInBackground(context: Context, { config, switchStore }: Star
   child.on('exit', (code) => {
     exit = code ?? 1;
   });
-  // A daemon that first backs up its store says so in its log, again and again.
+  // A daemon that is backing up its store logs its progress.
   const log = join(home, 'daemon.log');
   let known = sizeOf(log);
   for (let giveUp = performance.now() + PATIENCE_MS; performance.now() < giveUp && exit === null; await sleep(20)) {

@@ -11,7 +11,7 @@ export function doctorCommand(context: Context): Command {
     .addHelpText('after', '\nExample:\n  substrat doctor')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      // What it looks at takes longer to load than all other commands together.
+      // Its checks take longer to load than all other commands together.
       const { examine } = await import('../examine.ts');
       const findings = await examine(context.home(), options.config ?? null);
       if (options.json) context.print(JSON.stringify({ findings }));

@@ -8,7 +8,7 @@ import type { Context, GlobalOptions } from '../../command-line/context.ts';
 import { spin } from '../../command-line/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
 
-/** Before writes of a daemon, which wait for 30 seconds, fail. */
+/** Shorter than the 30 seconds after which a daemon's writes fail. */
 const PATIENCE_MS = 20_000;
 const PRELOAD = fileURLToPath(new URL('../../../bin/preload.cjs', import.meta.url));
 
@@ -38,7 +38,7 @@ async function compactHere(context: Context, { config }: CompactOptions): Promis
   return compactHome({ home: context.home(), configFile: config ?? null });
 }
 
-/** In a process of its own, which can be ended: SQLite undoes what it had begun. */
+/** In a separate process that can be killed: SQLite rolls back. */
 async function compactBeside(context: Context, { config }: CompactOptions): Promise<Sizes> {
   const status = await createClient({ home: context.home() })
     .getStatus()

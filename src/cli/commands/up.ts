@@ -37,7 +37,7 @@ export function upCommand(context: Context): Command {
     });
 }
 
-/** Says on stderr which file of the current directory is not read, where nobody named another. */
+/** Warns on stderr about a file in the current directory that is not read, unless a configuration was named. */
 export async function warnOfUnread(home: string, config: string | undefined, command: string): Promise<void> {
   if (config !== undefined) return;
   const { describeUnreadConfig } = await import('../unread-config.ts');
