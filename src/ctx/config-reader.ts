@@ -8,26 +8,26 @@ import { SubstratError } from '../core/errors.ts';
 import { readScript } from '../scripting/open.ts';
 import { findConfig } from './find-config.ts';
 
-/** Where a command's configuration comes from. What the file may do is decided each time that it is read. */
+/** he source of a command's configuration. Trust is checked at every read. */
 export interface ConfigReader {
-  /** The configuration as it is now. What was loaded before stays in force when this throws. */
+  /** Loads the current configuration. If it throws, the previous one stays in effect. */
   load(): Config;
   /** The content of a script that the configuration names. */
   readScript(path: string): Promise<string>;
-  /** Whether the configuration was found in the current directory, and trusted there. */
+  /** Whether the configuration was found in the current directory and is trusted. */
   readonly trusted: boolean;
-  /** The file that changes when a person trusts the configuration, or no longer does; null where no trust is needed. */
+  /** he file that changes when a person grants or revokes trust; null if no trust is needed. */
   readonly record: string | null;
-  /** The directory that an untrusted configuration may not leave, null for any other. */
+  /** he directory that an untrusted configuration may not leave; null for any other. */
   readonly within: string | null;
 }
 
 export interface ReaderOptions extends Omit<LoadOptions, 'file'> {
-  /** As given to `--config`. */
+  /** he value of `--config`. */
   readonly named: string | undefined;
-  /** Trusts what is found in the current directory, as it is at the first reading and for this reader only. */
+  /** rusts the configuration in the current directory as it is at the first read, for this reader only. */
   readonly trust: boolean;
-  /** Told which file is used, where nobody named one. */
+  /** alled with the file that is used, if it was not named. */
   readonly say: (message: string) => void;
 }
 

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 
-/** Asks a person. Whatever is not a yes is a no: another word, Ctrl-C, the end of the input. */
+/** Asks a person. Anything but yes is no: another word, Ctrl-C, the end of the input. */
 export async function consents(
   question: string,
   input: NodeJS.ReadableStream,

@@ -16,7 +16,7 @@ import { openReader } from './open-reader.ts';
 import { showFetching } from './progress.ts';
 import { scriptSources } from './scripts.ts';
 
-/** The store of the configuration, opened for one command. */
+/** he configured store, opened for one command. */
 export interface OpenedStore {
   readonly reader: ConfigReader;
   readonly config: Config;
@@ -32,7 +32,7 @@ const say = (details: object, message: string) =>
   void process.stderr.write(`ctx: ${message} ${JSON.stringify(details)}\n`);
 const STORE_LOG = { info: say, warn: say };
 
-/** Opens what the command works on, and closes it however the work ends. */
+/** Opens the store for the command, and closes it however the work ends. */
 export async function withStore<T>(
   context: Context,
   command: Command,
@@ -62,7 +62,7 @@ export async function withStore<T>(
   }
 }
 
-/** A date, a time, or how long ago: `2026-01-31`, `2026-01-31T12:00:00Z`, `7d`. */
+/** A date, a time or an age: `2026-01-31`, `2026-01-31T12:00:00Z`, `7d`. */
 export function readTime(option: string, text: string | undefined): number | null {
   if (text === undefined) return null;
   const [, count, unit = ''] = /^(\d+)([mhdw])$/.exec(text) ?? [];

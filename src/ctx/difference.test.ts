@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { differenceOf } from './difference.ts';
 
-test('shows what was removed and added, and nothing that stayed', () => {
+test('shows removed and added lines only', () => {
   expect(differenceOf('a\nb\nc\n', 'a\nx\nc\nd\n')).toEqual(['- b', '+ x', '+ d']);
   expect(differenceOf('same\n', 'same\n')).toEqual([]);
   expect(differenceOf('', 'new\n')).toEqual(['+ new']);
   expect(differenceOf('old\n', '')).toEqual(['- old']);
 });
 
-test('leads from the old text to the new one', () => {
+test('transforms the old text into the new one', () => {
   const text = fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 });
   fc.assert(
     fc.property(text, text, (before, after) => {
@@ -22,7 +22,7 @@ test('leads from the old text to the new one', () => {
   );
 });
 
-test('ends soon for texts that have nothing in common', () => {
+test('is fast for texts that have nothing in common', () => {
   const many = (mark: string) => Array.from({ length: 20_000 }, (_, i) => `${mark}${i}\n`).join('');
   expect(differenceOf(many('a'), many('b'))).toHaveLength(40_000);
 });

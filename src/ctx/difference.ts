@@ -1,7 +1,7 @@
-/** Beyond this many comparisons the lines are listed as they are, old ones first. */
+/** eyond this many comparisons all lines are listed, old ones first. */
 const MAX_COMPARISONS = 4_000_000;
 
-/** The lines that differ, `- ` before an old one and `+ ` before a new one, in the order of the texts. */
+/** he lines that differ, old ones prefixed with `- `, new ones with `+ `, in the order of the texts. */
 export function differenceOf(before: string, after: string): string[] {
   const [old, fresh] = [linesOf(before), linesOf(after)];
   let start = 0;
@@ -14,7 +14,7 @@ export function differenceOf(before: string, after: string): string[] {
 
 function differing(old: readonly string[], fresh: readonly string[]): string[] {
   if (old.length * fresh.length > MAX_COMPARISONS) return [...old.map(removed), ...fresh.map(added)];
-  // lengths[i][j]: how many lines the rests from i and from j have in common, in order.
+  // lengths[i][j]: length of the longest common subsequence of the lines from i and from j.
   const lengths = Array.from({ length: old.length + 1 }, () => new Uint32Array(fresh.length + 1));
   const at = (i: number, j: number) => lengths[i]?.[j] ?? 0;
   for (let i = old.length - 1; i >= 0; i -= 1) {

@@ -3,7 +3,7 @@ import type { Embedder } from '../knowledge/embedding.ts';
 import type { OpenedStore } from './context.ts';
 import { showProgress } from './progress.ts';
 
-/** Gives every chunk its vector, with what goes on shown as it does. Answers how many were made. */
+/** Embeds every pending chunk and shows the progress. Returns the number of vectors computed. */
 export async function embedAll(
   { config, store }: OpenedStore,
   embedder: Embedder,

@@ -4,7 +4,7 @@ import { type Extensions, openExtensions } from '../extensions/extensions.ts';
 import { watchFiles } from '../scripting/watch.ts';
 import type { ConfigReader } from './config-reader.ts';
 
-/** Opens the personas and tools of the configuration for one command; what is wrong with them is said on stderr. */
+/** Opens the configured personas and tools for one command; prints their problems on stderr. */
 export async function withExtensions<T>(
   reader: ConfigReader,
   knowledge: Knowledge | undefined,
@@ -16,7 +16,7 @@ export async function withExtensions<T>(
     readScript: reader.readScript,
     knowledge,
     env: process.env,
-    // What does not load is told below, with the rest.
+    // Problems while loading are printed below, with the others.
     log: (level, message) => void (opened && process.stderr.write(`${level}: ${harmless(message)}\n`)),
   });
   opened = true;
@@ -28,7 +28,7 @@ export async function withExtensions<T>(
   }
 }
 
-/** Follows the files from now on, and what the person trusts. */
+/** Starts watching the files and the trust record. */
 export function followFiles({ record }: ConfigReader, { watch, personas, tools }: Extensions): { close(): void } {
   watch();
   const watcher = watchFiles(() => {
@@ -39,7 +39,7 @@ export function followFiles({ record }: ConfigReader, { watch, personas, tools }
   return watcher;
 }
 
-/** The knowledge base, and how often it was asked. */
+/** he knowledge base with a counter of calls. */
 export function counted(knowledge: Knowledge): { knowledge: Knowledge; searches: () => number; gets: () => number } {
   let searches = 0;
   let gets = 0;

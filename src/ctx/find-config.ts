@@ -3,24 +3,24 @@ import { dirname, resolve } from 'node:path';
 import { homeConfig } from '../config/config.ts';
 
 export interface FoundConfig {
-  /** Null: the defaults hold. */
+  /** Null: the defaults apply. */
   readonly file: string | null;
   /** `named` by the person; found in the current `directory`; in the `home`; `none`. */
   readonly how: 'named' | 'directory' | 'home' | 'none';
 }
 
 interface Surroundings {
-  /** As given to `--config`. */
+  /** he value of `--config`. */
   readonly named: string | undefined;
   readonly cwd: string;
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What `ctx` looks for in the current directory, in this order. */
+/** he files that `ctx` looks for in the current directory, in this order. */
 const IN_DIRECTORY = ['ctx.toml', '.ctx/config.toml', 'config/ctx.toml'];
 
-/** The configuration of `ctx`: the one that is named, else that of the current directory, else that of the home. */
+/** he configuration of `ctx`: the named one, otherwise that of the current directory, otherwise that of the home. */
 export function findConfig({ named, cwd, home, env }: Surroundings): FoundConfig {
   const given = named ?? (env.CTX_CONFIG || undefined);
   if (given !== undefined) return { file: resolve(cwd, given), how: 'named' };
@@ -30,7 +30,7 @@ export function findConfig({ named, cwd, home, env }: Surroundings): FoundConfig
   return own === null ? { file: null, how: 'none' } : { file: own, how: 'home' };
 }
 
-/** Directly in the home: agents write in directories below it. */
+/** irectly in the home, because agents write in directories below it. */
 function liesIn(home: string, file: string): boolean {
   try {
     return dirname(realpathSync(file)) === realpathSync(home);

@@ -30,7 +30,7 @@ interface Imported {
 const KNOWLEDGE_TOOLS = ['search', 'get', 'sources'];
 const MAX_BYTES = 1024 * 1024;
 
-/** Adds what other programs call agents, instructions and skills to the configuration, as texts. */
+/** Adds other programs' agents, instructions and skills to the configuration, as texts. */
 export async function importPersonas(
   context: Context,
   command: Command,
@@ -76,7 +76,7 @@ export async function importPersonas(
   return { file, added, skipped, text };
 }
 
-/** The files are known by their names: a file is taken as it is, a directory is looked into. */
+/** Files are recognized by name: a file is used directly, a directory is searched. */
 function filesAt(path: string): string[] {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new SubstratError('not_found', `There is no ${path}.`);
@@ -98,8 +98,8 @@ function isDirectory(path: string): boolean {
 }
 
 /**
- * The text of a file, or why it is not read. What is imported is often somebody else's, so a link in it may lead only to what
- * is in it too; a file that a person named is read wherever it leads.
+ * he text of a file, or why it is not read. Imported trees are often foreign, so a symlink inside one may only lead
+ * to a file inside it; a file that a person named is read wherever it is.
  */
 function readWithin(root: string, file: string): { readonly source: string } | string {
   try {
@@ -111,7 +111,7 @@ function readWithin(root: string, file: string): { readonly source: string } | s
   }
 }
 
-/** What the file says, or why it cannot be used. */
+/** he persona in a file, or why it cannot be used. */
 async function readPersona(
   root: string,
   file: string,
@@ -138,13 +138,13 @@ async function readPersona(
   return {
     name,
     description: typeof about.description === 'string' ? about.description.trim() : `Instructions of ${name}`,
-    // Tools of another program are no tools of ours.
+    // ools of another program are not Substrat's tools.
     tools: listed.length === 0 ? KNOWLEDGE_TOOLS : wanted.filter((tool) => known.includes(tool)),
     system,
   };
 }
 
-/** Null for what cannot be read, or takes too long. */
+/** Returns null if it cannot be parsed or takes too long. */
 async function readHead(head: string, extractor: Extractor): Promise<FrontMatter | null> {
   try {
     return await extractor.parseFrontMatter(head, { strict: true });
@@ -153,7 +153,7 @@ async function readHead(head: string, extractor: Extractor): Promise<FrontMatter
   }
 }
 
-/** An agent's file has its name; AGENTS.md and SKILL.md have that of their directory. */
+/** An agent's file is named after it; AGENTS.md and SKILL.md after their directory. */
 function defaultName(file: string): string {
   const own = basename(file, '.md');
   const name = own === 'AGENTS' || own === 'SKILL' ? basename(dirname(file)) : own;
@@ -175,14 +175,14 @@ function tomlString(text: string): string {
   return `"${tomlEscaped(text)}"`;
 }
 
-/** JSON's escapes are TOML's; variables of a configuration are none of a text that comes from elsewhere. */
+/** JSON escapes are valid TOML; `${` is escaped, because foreign text has no configuration variables. */
 function tomlEscaped(text: string): string {
   return JSON.stringify(text.replaceAll('${', () => '$${'))
     .slice(1, -1)
     .replaceAll('\u007f', '\\u007f');
 }
 
-/** What does not load afterwards is taken back. */
+/** Reverts the change if the file does not load afterwards. */
 function append(file: string, text: string, check: () => unknown): void {
   const before = existsSync(file) ? statSync(file).size : 0;
   appendFileSync(file, text, { mode: 0o600 });

@@ -28,9 +28,9 @@ export function defineConnector(definition: ConnectorDefinition): ConnectorDefin
   return definition;
 }
 
-/** Opens what a configuration has, with personas, tools and connectors of one's own. */
+/** Opens a configuration, with additional personas, tools and connectors in code. */
 export async function createSubstrat(options: SubstratOptions = {}): Promise<Substrat> {
-  // A module that defines a persona imports this file too, and needs none of it.
+  // A module that defines a persona imports this file too and needs none of it.
   const { openSubstrat } = await import('./substrat.ts');
   return openSubstrat(options);
 }

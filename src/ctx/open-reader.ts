@@ -5,7 +5,7 @@ import { loadConfig } from '../config/config.ts';
 import { readScript } from '../scripting/open.ts';
 import { type ConfigReader, createConfigReader } from './config-reader.ts';
 
-/** `substrat` reads what the daemon would read; `ctx` looks into the current directory too. */
+/** `substrat` reads what the daemon would read; `ctx` also looks in the current directory. */
 export function openReader({ program, home }: Context, command: Command, { quiet = false } = {}): ConfigReader {
   const { config: named, trust = false } = command.optsWithGlobals<GlobalOptions & { readonly trust?: boolean }>();
   const around = { cwd: process.cwd(), home: home(), env: process.env };

@@ -3,7 +3,7 @@ import { makeHome } from '../config/home.ts';
 import { examineFound } from '../config/trust.ts';
 import { writeRecord } from '../config/trust-records.ts';
 
-/** Remembers a file that a command has just written for the person, so that it is trusted until it changes. */
+/** Records a file that a command has just written for the person, so that it is trusted until it changes. */
 export function trustOwn(context: Context, file: string): void {
   const home = context.home();
   const { record, problem } = examineFound({ file, cwd: process.cwd(), home, env: process.env });

@@ -5,7 +5,7 @@ import type { SyncProgress } from '../knowledge/sync.ts';
 const WIDTH = 24;
 const REDRAW_MS = 80;
 
-/** A bar on a terminal, nothing elsewhere; notes are lines of their own on stderr. */
+/** A progress bar on a terminal only; notes are separate lines on stderr. */
 export function showProgress(name: string) {
   const { stderr } = process;
   let drawnAt = 0;
@@ -27,7 +27,7 @@ export function showProgress(name: string) {
   };
 }
 
-/** How far the local model is, which is fetched once: a bar on a terminal, a line elsewhere. */
+/** he download progress of the local model: a bar on a terminal, otherwise a line. */
 export function showFetching({ what, bytes, total }: EmbeddingProgress): void {
   const { stderr } = process;
   const megabytes = (count: number) => Math.round(count / 1e6);

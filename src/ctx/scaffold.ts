@@ -7,11 +7,11 @@ import { withUserUmask } from '../core/umask.ts';
 export interface Scaffold {
   /** Relative to the working directory. */
   readonly path: string;
-  /** What the configuration needs. */
+  /** Lines to add to the configuration. */
   readonly config: readonly string[];
 }
 
-/** Writes a script to begin with, where there is none yet. */
+/** Writes a template script if the file does not exist. */
 export function scaffold(kind: keyof typeof TEMPLATES, name: string): Scaffold {
   checkName(name);
   const { folder, section, template } = TEMPLATES[kind];
@@ -25,7 +25,7 @@ export function scaffold(kind: keyof typeof TEMPLATES, name: string): Scaffold {
   return { path, config: [`[${section}.script.${name}]`, `path = "${path}"`, 'timeout = 30'] };
 }
 
-/** As the specification prints it. */
+/** As printed in the specification. */
 export function describeScaffold({ path, config }: Scaffold): string[] {
   return [`Created: ${path}`, 'Add to config:', '', ...config.map((line) => `  ${line}`)];
 }

@@ -2,7 +2,7 @@ import { harmless } from '../command-line/terminal.ts';
 import type { ReadScript } from '../scripting/open.ts';
 import type { Scripting } from '../scripting/scripting.ts';
 
-/** Opens sources that are scripts; what runs them starts with the first. */
+/** Opens script sources; the Lua runtime starts with the first one. */
 export function scriptSources(readScript: ReadScript) {
   let scripting: Promise<Scripting> | null = null;
   const start = async () => {

@@ -10,7 +10,7 @@ export interface TokenFlags {
 
 const MAX_BYTES = 4_096;
 
-/** What clients must send: from a file, the environment or the command line; null for nothing. */
+/** he token that clients must send: from a file, the environment or the command line; null for none. */
 export function readServeToken(
   { token, tokenFile }: TokenFlags,
   env: Record<string, string | undefined>,
@@ -19,7 +19,7 @@ export function readServeToken(
   if (token === '') throw new UsageError('--token must not be empty.');
   if (token !== undefined && tokenFile !== undefined) throw new UsageError('Give --token or --token-file, not both.');
   const given = env.CTX_TOKEN;
-  // What is started from here, and scripts that may read variables, need not know it.
+  // hild processes, and scripts that may read variables, must not see it.
   delete env.CTX_TOKEN;
   if (tokenFile !== undefined) return fromFile(tokenFile, warn);
   if (token !== undefined) return token;
@@ -39,7 +39,7 @@ function fromFile(file: string, warn: (message: string) => void): string {
   return checked(content, `--token-file ${file}`);
 }
 
-/** A header carries it: no spaces, no line breaks. */
+/** It is sent in a header: no spaces, no line breaks. */
 function checked(text: string, where: string): string {
   const token = text.trim();
   if (/^[\x21-\x7e]+$/.test(token)) return token;

@@ -21,17 +21,17 @@ const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json
   version: string;
 };
 
-/** A source in code: everything that it has, at every sync. */
+/** A source in code: returns all its items at every sync. */
 export interface ConnectorDefinition {
-  /** Its documents are of the source `ts:NAME`. */
+  /** he source of its documents is `ts:NAME`. */
   readonly name: string;
   scan(): readonly GivenItem[] | Promise<readonly GivenItem[]> | AsyncIterable<GivenItem>;
 }
 
 export interface SubstratOptions {
-  /** A configuration file; left out, the one that `ctx` would find. */
+  /** A configuration file; default: the one that `ctx` would find. */
   readonly config?: string;
-  /** Left out, $SUBSTRAT_HOME or ~/.substrat. */
+  /** efault: $SUBSTRAT_HOME or ~/.substrat. */
   readonly home?: string;
   readonly personas?: readonly Persona[];
   readonly tools?: readonly ToolDefinition[];
@@ -39,7 +39,7 @@ export interface SubstratOptions {
   readonly log?: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** The knowledge base and the personas of a configuration, with those of a program of one's own. */
+/** he knowledge base and the personas of a configuration and of a program. */
 export interface Substrat {
   readonly knowledge: Knowledge;
   readonly personas: Personas;
@@ -47,9 +47,12 @@ export interface Substrat {
   /** Throws `not_found`, `bad_request`, `agent_error`, `timeout`. */
   resolvePersona(name: string, args?: Readonly<Record<string, unknown>>): Promise<PersonaPrompt>;
   callTool(name: string, params?: Readonly<Record<string, unknown>>): Promise<unknown>;
-  /** Brings every source up to date. */
+  /** Syncs every source. */
   sync(): Promise<Readonly<Record<string, SyncCounts>>>;
-  /** Serves the tools, the personas and MCP over HTTP, as `ctx serve mcp` does; without a token, to whoever can reach the address. */
+  /**
+   * Serves the tools, the personas and MCP over HTTP, as `ctx serve mcp` does. Without a token, everybody who can
+   * reach the address has access.
+   */
   serve(at?: {
     readonly bind?: { readonly host: string; readonly port: number };
     readonly token?: string | null;

@@ -3,7 +3,7 @@ import { type Context, collectArgument, isJson } from '../../command-line/contex
 import { paint } from '../../command-line/terminal.ts';
 import type { PersonaInfo, PersonaPrompt } from '../../core/persona.ts';
 
-/** `ctx agent`, which is `substrat persona` too; what the commands need is loaded when one is called. */
+/** `ctx agent`, also available as `substrat persona`. Its dependencies are loaded when a command runs. */
 export function agentCommand(context: Context, called = 'ctx agent'): Command {
   return new Command(called.split(' ').at(-1))
     .description('The personas of the configuration.')
@@ -96,7 +96,7 @@ function importCommand(context: Context, called: string): Command {
     });
 }
 
-/** As the specification prints it; the longest name and description decide the columns. */
+/** As printed in the specification; the longest name and description set the column widths. */
 function describeList(agents: readonly PersonaInfo[]): string[] {
   const width = (texts: readonly string[]) => Math.max(...texts.map((text) => text.length)) + 3;
   const name = width(agents.map((agent) => agent.name));

@@ -56,7 +56,7 @@ export function syncCommand(context: Context): Command {
               await sync.run(source, { onlyNews: true });
               await embed(opened, interrupted);
             }).catch((error: unknown) => {
-              // Whoever ends a watch in the middle of a sync has ended it as it should be ended.
+              // Interrupting a watch during a sync is a normal end.
               if (!interrupted.aborted) throw error;
             });
           }
@@ -68,7 +68,7 @@ export function syncCommand(context: Context): Command {
     });
 }
 
-/** Answers how many vectors were made; null where there are none. */
+/** Returns the number of vectors computed; null if embeddings are disabled. */
 async function embed(opened: OpenedStore, signal: AbortSignal): Promise<number | null> {
   return opened.embedder ? (await embedAll(opened, opened.embedder, signal)).embedded : null;
 }
@@ -81,7 +81,7 @@ function createSync(
   signal: AbortSignal,
 ) {
   const extractor = new Extractor();
-  // What is being read is not waited for.
+  // oes not wait for documents being read.
   signal.addEventListener('abort', () => void extractor.close(), { once: true });
   const indexer = { extractor, limits: config.chunking, clock: Date.now };
   const dryRun = flags.dryRun ?? false;

@@ -88,7 +88,7 @@ function readObject(source: string | undefined): Record<string, unknown> {
   throw new UsageError('--params takes a JSON object.');
 }
 
-/** `3`, `true` and `["a"]` are what they look like; everything else is text. */
+/** `3`, `true` and `["a"]` are parsed as JSON; everything else is text. */
 function readValues(given: Readonly<Record<string, string>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).map(([key, text]) => [key, readJson(text) ?? text]));
 }

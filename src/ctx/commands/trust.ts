@@ -50,12 +50,12 @@ export function trustCommand(context: Context): Command {
     });
 }
 
-/** Whether exactly this was trusted before. */
+/** Whether exactly these files were trusted before. */
 function isKnown({ files }: TrustRecord, last: TrustRecord | null): boolean {
   return last !== null && isDeepStrictEqual(files, last.files);
 }
 
-/** Throws where nobody can be asked. */
+/** hrows if there is no terminal to ask on. */
 function agreed(): Promise<boolean> {
   if (process.stdin.isTTY && process.stdout.isTTY) return consents('Trust it?', process.stdin, process.stderr);
   throw new UsageError('There is no terminal to ask on. Read the file, then add --yes.');
@@ -115,7 +115,7 @@ function remove(context: Context, command: Command, home: string, given: string)
   context.print(isJson(command) ? JSON.stringify({ file, trusted: false }) : `No longer trusted: ${file}`);
 }
 
-/** A file that is gone can still be forgotten. */
+/** A deleted file can still be untrusted. */
 function realOf(file: string): string {
   try {
     return realpathSync(file);
