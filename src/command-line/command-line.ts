@@ -4,10 +4,10 @@ import { SubstratError } from '../core/errors.ts';
 import { type Context, UsageError } from './context.ts';
 import { harmless } from './terminal.ts';
 
-/** Each command is loaded only when it is called: a command line is started often, and most of its start is loading. */
+/** Each command is loaded only when it is called, because loading is most of the startup time. */
 export type Commands = Readonly<Record<string, (context: Context) => Promise<Command>>>;
 
-/** A command line: the one command that is named, or all of them, as for help and for what is made from them. */
+/** A command line with only the named command, or with all of them, as for help and completions. */
 export async function createCommandLine(
   about: {
     readonly name: 'substrat' | 'ctx';
@@ -37,13 +37,13 @@ export async function createCommandLine(
   return program;
 }
 
-/** Runs it with what the process was called with, and sets the exit code: 0 done, 1 it failed, 2 wrong usage. */
+/** Runs it with the process's arguments and sets the exit code: 0 success, 1 failure, 2 wrong usage. */
 export async function runCommandLine(create: (named?: string) => Promise<Command>): Promise<void> {
-  // Whoever reads us may have seen enough (`| head`).
+  // he reader may close the pipe early (`| head`); EPIPE is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
-  // A word before the command can only be an option, or the value of one: then everything is loaded.
+  // If an option comes before the command, all commands are loaded.
   const program = await create(process.argv[2]);
   try {
     await program.parseAsync();

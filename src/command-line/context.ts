@@ -4,14 +4,14 @@ import { SubstratError } from '../core/errors.ts';
 
 /** What commands share. */
 export interface Context {
-  /** The command line that was called; each finds its configuration in its own way. */
+  /** Which command line was called; each locates its configuration differently. */
   readonly program: 'substrat' | 'ctx';
   readonly version: string;
   readonly home: () => string;
   readonly print: (line: string) => void;
 }
 
-/** The command was called wrongly: exit code 2. */
+/** Wrong usage: exit code 2. */
 export class UsageError extends Error {}
 
 export interface GlobalOptions {
@@ -23,7 +23,7 @@ export function isJson(command: Command): boolean {
   return command.optsWithGlobals<GlobalOptions>().json ?? false;
 }
 
-/** `--arg k=v`, collected. */
+/** ollects `--arg k=v`. */
 export function collectArgument(text: string, given: Readonly<Record<string, string>> = {}): Record<string, string> {
   const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (key === undefined || value === undefined)
@@ -37,7 +37,7 @@ export function readCount(option: string, text: string): number {
   throw new UsageError(`${option} takes a number from 1 to 500; got "${text}".`);
 }
 
-/** A text that was given, or with "-" what is on stdin. */
+/** A text argument; "-" reads stdin. */
 export function readArgument(text: string): string {
   return text === '-' ? readText(0) : text;
 }

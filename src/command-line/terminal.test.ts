@@ -28,17 +28,17 @@ describe('harmless()', () => {
     expect(JSON.parse(harmless(JSON.stringify(text)))).toBe(text);
   });
 
-  test('leaves lines, tabs and emoji as they are', () => {
+  test('leaves lines, tabs and emoji unchanged', () => {
     for (const text of ['a\nb\tc\r\nd', '👩‍👩‍👧‍👦 ❤️‍🔥 1️⃣']) expect(harmless(text)).toBe(text);
   });
 
-  test('lets only our own colours through, and never one that stands in a painted text', () => {
+  test('only passes our own colours, and never one inside painted text', () => {
     expect(harmless(paint('red', 'Sandbox: none.'))).toBe(RED);
     expect(harmless(`${paint('bold', RED)} ${RED}`)).toBe(`\x1b[1m${ESCAPED}\x1b[22m ${ESCAPED}`);
     expect(table(['NAME'], [[RED]]).map(harmless)).toEqual([`\x1b[1mNAME\x1b[22m`, ESCAPED]);
   });
 
-  test('prints no escape sequence of anybody, whatever the text', () => {
+  test('never prints a foreign escape sequence, for any text', () => {
     const hostile = fc.array(
       fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\x1b[', '\x1b', '31m', ':1m', RED)),
     );
@@ -50,7 +50,7 @@ describe('harmless()', () => {
     );
   });
 
-  test('paints nothing where colours are not wanted', () => {
+  test('paints nothing if colours are off', () => {
     vi.stubEnv('FORCE_COLOR', '0');
     expect(paint('red', 'x')).toBe('x');
   });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { styleText } from 'node:util';
 import { replaceHidden } from '../core/hidden.ts';
 
-/** What turns each style on and off. */
+/** he escape codes that turn each style on and off. */
 const STYLES = {
   bold: [1, 22],
   dim: [2, 22],
@@ -12,11 +12,13 @@ const STYLES = {
   cyan: [36, 39],
 } as const;
 
-/** Stands for a colour of ours until the text around it is harmless. Random, so that nobody can write it. */
+/**
+ * Placeholder for our own colour codes while the surrounding text is escaped. Random, so that no text can contain it.
+ */
 const BRUSH = `\x1b${randomBytes(16).toString('hex')}:`;
 const STROKE = new RegExp(`${BRUSH}(\\d+)m`);
 
-/** Coloured on a terminal, plain elsewhere and where NO_COLOR is set. Goes through `harmless` before it is printed. */
+/** oloured on a terminal; plain elsewhere and if NO_COLOR is set. Must go through `harmless` before it is printed. */
 export function paint(style: keyof typeof STYLES, text: string): string {
   if (styleText(style, 'x', { stream: process.stdout }) === 'x') return text;
   const [on, off] = STYLES[style];
@@ -24,8 +26,8 @@ export function paint(style: keyof typeof STYLES, text: string): string {
 }
 
 /**
- * A text for the terminal. It may be anybody's words, so colours that are not ours, other controls and hidden characters are shown as
- * JSON escapes them, and a line of JSON keeps its value.
+ * Makes a text safe for the terminal. It may contain anybody's words, so foreign colours, other controls and hidden
+ * characters are shown as JSON escapes; a line of JSON keeps its value.
  */
 export function harmless(text: string): string {
   return text
@@ -40,7 +42,7 @@ function escapeCharacter(hidden: string, at: number, text: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
-/** Columns as wide as their widest cell; on a terminal the widest ones give way until a row fits. */
+/** olumns are as wide as their widest cell; on a terminal the widest ones shrink until a row fits. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [head, ...rows].map((row) => row.map((cell) => harmless(cell.replace(/\s+/g, ' '))));
   const widths = narrow(
@@ -54,7 +56,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   });
 }
 
-/** Shows that something goes on, on a terminal only. Answers how to end it. */
+/** Shows a spinner on a terminal. Returns how to stop it. */
 export function spin(message: string): () => void {
   if (!process.stderr.isTTY) return () => {};
   const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
