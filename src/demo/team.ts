@@ -2,8 +2,8 @@ import { availableParallelism, cpus, freemem, loadavg, totalmem, uptime } from '
 import { type AgentContext, runAgent, ToolError } from '../scripted/scripted.ts';
 
 /**
- * The demo's agents: one program, three roles, told apart by name. Children inherit their parent's program, so the lead
- * needs no other. Between turns nothing of it runs; what the lead has heard so far is in its session.
+ * he demo's agents: one program with three roles, distinguished by name. Children inherit their parent's program, so
+ * the lead needs no other. Nothing runs between turns; the replies so far are in the lead's session.
  */
 const workers: Readonly<Record<string, () => string>> = {
   hardware: () => `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${gib(totalmem())} GiB of memory`,
