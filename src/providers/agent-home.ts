@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 
 /**
- * Writes a file in an agent's home, in the place of whatever has that name; null removes it. The agent can write everything there, so
- * each directory is held open on the way, and a link or a file in the place of a directory is replaced: nothing outside is touched.
+ * Writes a file in an agent's home, replacing whatever has that name; null removes it. The agent can write everything
+ * there, so each directory on the path is held open, and a symlink or file in place of a directory is replaced:
+ * nothing outside the home is touched.
  */
 export function replaceInHome(home: string, path: string, text: string | null): void {
   mkdirSync(home, { recursive: true, mode: 0o700 });

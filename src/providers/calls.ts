@@ -1,11 +1,11 @@
 import { toLine } from '../core/line.ts';
 import { cleanText, isTooDeep, shorten } from '../core/text.ts';
 
-/** The name of our MCP server, by which programs name our tools. */
+/** he name of our MCP server, under which programs know our tools. */
 export const SERVER = 'substrat';
 
 const MAX_NAME = 200;
-/** What is kept of the arguments and of the result of one call, in characters of JSON. */
+/** Maximum characters of JSON recorded for the arguments and for the result of one call. */
 const MAX_KEPT = 100_000;
 
 /** Programs report anything as an id. */
@@ -17,7 +17,7 @@ export function toolName(text: string): string {
   return shorten(toLine(text.slice(0, MAX_NAME)), MAX_NAME) || 'unknown';
 }
 
-/** Arguments or a result as they are recorded: a long value is kept as the beginning of its text. */
+/** Arguments or a result as recorded: a long value is truncated to a text. */
 export function keptValue(value: unknown): unknown {
   if (value === undefined) return null;
   if (isTooDeep(value)) return '[nested too deeply]';

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { classify } from './classify.ts';
 
-/** Said by the real programs, by kind and program. */
+/** Messages captured from the real programs, by kind and program. */
 const captured = JSON.parse(
   readFileSync(new URL('../../test/fixtures/model-errors.json', import.meta.url), 'utf8'),
 ) as Record<string, Record<string, string>>;
@@ -13,7 +13,7 @@ const cases = Object.entries(captured).flatMap(([kind, texts]) =>
 const now = Date.parse('2026-02-13T12:00:00Z');
 
 describe('classify()', () => {
-  test.each(cases)('knows what %s means: %s', (_, kind, text) => {
+  test.each(cases)('classifies %s: %s', (_, kind, text) => {
     expect(classify(text)).toEqual({ kind });
   });
 
@@ -52,11 +52,11 @@ describe('classify()', () => {
     ['usage limit reached|1770984060', 60_000],
     ['usage limit reached, resets at 2020-01-01T00:00Z', 0],
     ['overloaded, try again in 250ms', 250],
-  ])('knows how long to wait: %s', (text, retryAfterMs) => {
+  ])('finds how long to wait: %s', (text, retryAfterMs) => {
     expect(classify(text, now)).toMatchObject({ retryAfterMs });
   });
 
-  test('takes any text, of any length', () => {
+  test('accepts any text of any length', () => {
     void fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.constantFrom('', '429 ', 'reset at 9999999999'), (text, before) => {
         const { retryAfterMs = 0 } = classify(before + text, now);

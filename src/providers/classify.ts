@@ -6,13 +6,13 @@ export interface Classified {
     FailureKind,
     'cancelled' | 'daemon_died' | 'daemon_stopped' | 'lease_lost' | 'resources' | 'store' | 'timeout'
   >;
-  /** When the provider said how long to wait. */
+  /** Set if the provider said how long to wait. */
   readonly retryAfterMs?: number;
 }
 
 type Kind = Classified['kind'];
 
-/** What surely tells the kind, whatever status comes with it: most of these are a 400 or a 429 on the wire. */
+/** Messages that decide the kind regardless of the status: most of these arrive as a 400 or a 429. */
 const telling: readonly [RegExp, Kind][] = [
   [
     /no (conversation|session|chat|thread|rollout) found|no saved session|unknown (session|chat|thread)/i,
@@ -49,7 +49,7 @@ const statuses: Readonly<Record<number, Kind>> = {
   429: 'rate_limit',
 };
 
-/** What is believed only where no status says otherwise. */
+/** Messages that only decide if there is no status. */
 const hints: readonly [RegExp, Kind][] = [
   [
     /overloaded|high demand|(?<!resource )temporar(y|ily)|(service|currently|model) unavailable|server.?(side )?error|internal error|try again/i,
@@ -79,7 +79,7 @@ const hints: readonly [RegExp, Kind][] = [
 
 const STATUS = /(?:^|\b(?:error|status|status_?code|code|http(?:\/[\d.]+)?)"?\s*[:=]?\s*)([45]\d\d)\b/i;
 
-/** What kind of failure a program's or a model's words tell, once for all providers. What nobody knows is a crash. */
+/** lassifies the error text of a program or model, for all providers. Unknown errors are a crash. */
 export function classify(text: string, now = Date.now()): Classified {
   const kind = kindOf(text);
   if (kind !== 'rate_limit' && kind !== 'overloaded') return { kind };

@@ -7,7 +7,7 @@ import { type CliProgram, cliProvider, type Said } from './cli.ts';
 import { changed, collect, makeTurn } from './provider.testsuite.ts';
 import type { Launch, Turn } from './provider.ts';
 
-/** Prints its stdin, which is what a test wants it to say, and notes how it was called. */
+/** Echoes its stdin, where the test puts the program's output, and logs how it was called. */
 const SCRIPT = 'echo "$* $MODE" >> "$LOG"; if [ "$1" = --version ]; then echo "version $V"; else cat; fi; exit "$CODE"';
 
 describe('cliProvider()', () => {
@@ -57,25 +57,25 @@ describe('cliProvider()', () => {
   const calls = () => readFileSync(log, 'utf8').trim().split('\n');
   const done = { type: 'done', text: 'ok' } as const;
 
-  test('asks the version once, and every turn is a process with what is on its stdin', async () => {
+  test('checks the version once, and starts a process per turn with the prompt on stdin', async () => {
     const provider = createProvider();
     for (let n = 0; n < 2; n += 1) expect(await collect(provider.runTurn(printing([done])))).toEqual([done]);
     expect(calls()).toEqual(['--version ', 'turn known quiet', 'turn known quiet']);
   });
 
-  test('says that a version cannot be used, and asks again at the next turn', async () => {
+  test('reports an unsupported version, and checks again at the next turn', async () => {
     const provider = createProvider({}, { V: '0' });
     const error = { type: 'error', kind: 'invalid_request', message: 'sh cannot be used. It is too old.' };
     for (let n = 0; n < 2; n += 1) expect(await collect(provider.runTurn(printing([done])))).toEqual([error]);
     expect(calls()).toHaveLength(2);
   });
 
-  test('lets the configuration set a variable otherwise', async () => {
+  test('lets the configuration override a variable', async () => {
     await run(printing([done]), {}, { MODE: 'loud' });
     expect(calls().at(-1)).toBe('turn known loud');
   });
 
-  test('believes nothing after the final event', async () => {
+  test('ignores everything after the final event', async () => {
     const late: Said[] = [
       { type: 'text', text: 'late' },
       { type: 'error', kind: 'crash', message: 'late' },
@@ -86,12 +86,12 @@ describe('cliProvider()', () => {
     expect(await run(printing([failure], [done]))).toEqual([failure]);
   });
 
-  test('takes an exit without a final event for a crash, whatever the exit code', async () => {
+  test('treats an exit without a final event as a crash, whatever the exit code', async () => {
     const message = expect.stringContaining('It told no result.');
     expect(await run(printing([]))).toEqual([{ type: 'error', kind: 'crash', message }]);
   });
 
-  test('tells the pieces of a text; what had come of one that broke off is a text', async () => {
+  test('emits deltas; an interrupted text is emitted as far as it got', async () => {
     const pieces: Said[] = [
       { type: 'delta', text: 'a' },
       { type: 'delta', text: 'b' },
@@ -101,29 +101,29 @@ describe('cliProvider()', () => {
     expect(await run(printing(pieces, [failure]))).toEqual([...pieces, { type: 'text', text: 'ab' }, failure]);
   });
 
-  test('stores a session that is made or chosen before its first turn starts', async () => {
+  test('stores a session that is created or chosen before its first turn starts', async () => {
     const events = await run({ ...printing([done]), session: null }, { newSession: async () => 'chosen' });
     expect(events).toEqual([{ type: 'session', session: 'chosen' }, done]);
     expect(calls().at(-1)).toBe('turn chosen quiet');
   });
 
-  test('stores the session that the program tells, once', async () => {
+  test('stores the session that the program reports, once', async () => {
     const session = { type: 'session', session: 'told' } as const;
     expect(await run({ ...printing([session], [session], [done]), session: null })).toEqual([session, done]);
   });
 
-  test('does not go on in another session than the one that it resumed', async () => {
+  test('fails if the program resumes another session', async () => {
     const events = await run(printing([{ type: 'session', session: 'another' }], [done]));
     const message = 'echo does not know the session known any more.';
     expect(events).toEqual([{ type: 'error', kind: 'bad_session', message }]);
   });
 
-  test('ends the program at once when it has to stop', async () => {
+  test('kills the program on stop', async () => {
     const failure = { type: 'error', kind: 'rate_limit', message: 'limit', retryAfterMs: 5 } as const;
     expect(await run(printing([{ type: 'stop', failure }], [done]))).toEqual([failure]);
   });
 
-  test('tells a call once that the program tells when it starts and when it ends', async () => {
+  test('emits a call once if the program reports both its start and its end', async () => {
     const call = { type: 'tool_call', id: '1', name: 'shell', arguments: {} } as const;
     const result = { type: 'tool_result', id: '1', result: 'hi', isError: false } as const;
     expect(await run(printing([call], [call, result], [call, result, done]))).toEqual([
@@ -135,7 +135,7 @@ describe('cliProvider()', () => {
     ]);
   });
 
-  test('is installed in its sandbox, and a server that a workspace names is not', async () => {
+  test('is visible in its sandbox, but a server that a workspace names is not', async () => {
     const seen: [string, Needs | undefined][] = [];
     const confine: Launch['confine'] = async (command, needs) => {
       seen.push([command.file, needs]);

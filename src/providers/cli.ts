@@ -9,52 +9,60 @@ import type { Launch, Provider, ProviderEvent, Turn } from './provider.ts';
 import { createTurnstile } from './turnstile.ts';
 import { conclude, type Failed, type Final, maxLineBytes } from './verdict.ts';
 
-/** What a program prints, in our words. Nothing after a `done` or `error` counts. `stop` ends the program at once. */
+/**
+ * A program's output as events. Everything after `done` or `error` is ignored. `stop` kills the program immediately.
+ */
 export type Said = ProviderEvent | { readonly type: 'stop'; readonly failure: Failed };
 
-/** Runs the program with these arguments beside a turn; the lines that it printed. */
+/** Runs the program with these arguments outside a turn; returns the lines that it printed. */
 type Ask = (args: readonly string[]) => Promise<readonly string[] | Failed>;
 
-/** What is started for a turn: the program itself, or something else that it would start. */
+/** What is started for a turn: the program itself, or a program that it would start. */
 export interface Started {
   readonly file: string;
   readonly args: readonly string[];
   readonly env?: Variables;
 }
 
-/** How and where the program is run. */
+/** How and where the program runs. */
 export interface CliOptions {
   readonly command: string;
-  /** Before ours. */
+  /** Put before ours. */
   readonly args: readonly string[];
-  /** The daemon's environment, of which the program gets the harmless part. */
+  /** he daemon's environment; the program gets its harmless part. */
   readonly env: Variables;
-  /** Given to the program as it is. */
+  /** Passed to the program unchanged. */
   readonly extraEnv: Variables;
-  /** In a sandbox. */
+  /** Runs in a sandbox. */
   readonly confined: boolean;
 }
 
-/** What differs between the programs. A method may throw a `SubstratError` for what a person has to put right. */
+/** he differences between programs. A method may throw a `SubstratError` for problems that a person has to fix. */
 export interface CliProgram {
   readonly about: Description & { readonly program: InstalledProgram };
-  /** Its files lie in the workspace: without a sandbox, its agents in one workspace take turns. */
+  /** Its files are in the workspace: without a sandbox, its agents in one workspace take turns. */
   readonly filesInWorkspace: boolean;
-  /** Lays out the files that it reads in a turn; returns what puts back what was there. */
+  /** Writes the files that it reads in a turn; returns how to restore the previous ones. */
   files(turn: Turn): () => void;
-  /** What it finds in its environment besides; the configuration may set it otherwise. */
+  /** Additional environment variables; the configuration may override them. */
   env(turn: Turn): Variables;
   /** What it needs in a sandbox. */
   needs(turn: Turn): Needs;
-  /** Makes or chooses the session of an agent, which is stored before its first turn starts. Without it, a `session` event tells it. */
+  /**
+   * reates or chooses the session of an agent, which is stored before its first turn starts. Without this method, a
+   * `session` event reports it.
+   */
   newSession?(ask: Ask): Promise<string | Failed>;
-  /** The command line of a turn. A session that is not the turn's own is new. */
+  /** he command line of a turn. A session that is not the turn's own is new. */
   args(turn: Turn, session: string | null): readonly string[];
-  /** What it reads on stdin, which is closed after it. */
+  /** Its stdin, which is closed afterwards. */
   input(turn: Turn): string;
-  /** Made for each turn: what a line says may depend on lines before it. */
+  /** reated for each turn, because a line may depend on earlier lines. */
   parser(turn: Turn): (line: string) => readonly Said[];
-  /** The tools that it has beside ours, where their number is limited: as far as they are known, and by asking their servers. */
+  /**
+   * he tools that it has in addition to ours, if their number is limited: as far as known, and by asking their
+   * servers.
+   */
   readonly otherTools?: {
     known(workspace: string): number;
     ask(turn: Turn, confine: (server: Started) => Promise<Command>): Promise<number>;
@@ -64,10 +72,10 @@ export interface CliProgram {
 const ASIDE_MS = 60_000;
 
 /**
- * Turns of an agent program on the command line, a fresh process each. The version is asked once. A session is stored before
- * its first turn where the program lets us choose or make it, and every later turn resumes it. The final event decides: a
- * program that exits without one has crashed, whatever its exit code. A text is told when it is complete; of one that
- * broke off, what had come of it.
+ * urns of an agent program on the command line, in a fresh process each. The version is checked once. If the program
+ * lets us choose or create a session, it is stored before the first turn; every later turn resumes it. The final
+ * event decides: a program that exits without one has crashed, whatever its exit code. A text is emitted when it is
+ * complete, or as far as it got if it was interrupted.
  */
 export function cliProvider(options: CliOptions, cli: CliProgram): Provider {
   const { about } = cli;
@@ -89,7 +97,7 @@ export function cliProvider(options: CliOptions, cli: CliProgram): Provider {
       await checkTools(options, cli, turn);
       yield* converse(options, cli, turn);
     } catch (error) {
-      // What a person has in the workspace; whatever else was thrown is not ours to explain.
+      // An error in the person's workspace is explained; other errors are rethrown.
       if (!(error instanceof SubstratError && ['bad_request', 'cap_reached', 'too_large'].includes(error.code)))
         throw error;
       yield { type: 'error', kind: 'invalid_request', message: error.message };
@@ -143,7 +151,7 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
           if (said.text) yield said;
           break;
         case 'tool_call':
-          // Some programs tell a call when it starts and again, with its result, when it ends.
+          // Some programs report a call at its start and again, with its result, at its end.
           if (!said.ours && begun.has(said.id)) break;
           if (!said.ours) begun.add(said.id);
           yield said;
@@ -163,7 +171,7 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
   }
 }
 
-/** A program of the turn in its place. */
+/** Wraps a program of the turn for the sandbox. */
 function confine(options: CliOptions, cli: CliProgram, turn: Turn, started: Started): Promise<Command> {
   const env = { ...cli.env(turn), ...turnEnvironment(turn, options.env, options.extraEnv), ...started.env };
   const command = { file: started.file, args: started.args, cwd: turn.workspace, env };
@@ -183,7 +191,7 @@ async function ask(options: CliOptions, cli: CliProgram, turn: Turn, args: reado
   return end.reason === 'exit' && end.exitCode === 0 ? lines : explained(processFailure(end), end);
 }
 
-/** On the machine itself, because nothing of an agent's is in it. */
+/** Runs outside the sandbox, because it involves nothing from an agent. */
 async function checkVersion(options: CliOptions, { about }: CliProgram, turn: Turn): Promise<Failed | null> {
   const env = turnEnvironment(turn, options.env, options.extraEnv);
   const command = { ...ours(options, ['--version']), cwd: '/', env };
@@ -218,7 +226,7 @@ async function runAside(command: Command, { timeoutMs, signal }: Turn, onSpawn: 
   throw new Error('A process has ended without an end.');
 }
 
-/** A program that tells no result has often told on stderr why not. */
+/** If there is no result, stderr often says why. */
 function explained<F extends Final>(final: F, end: ProcessEnd): F {
   return final.type === 'error' && final.kind === 'crash' && end.stderr ? { ...final, ...classify(end.stderr) } : final;
 }

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 const LOADED_MODULES = join(import.meta.dirname, '../../test/fixtures/loaded-modules.mjs');
 const described = join(import.meta.dirname, 'described.ts');
 
-test('what is known of the providers is data: it loads no library, and nothing that starts a program', async () => {
+test('descriptions of providers are data: they load no library and nothing that starts a program', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'described-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const file = join(directory, 'loaded');

@@ -4,13 +4,13 @@ import { scripted } from './scripted/describe.ts';
 
 export type { Description, Fields, InstalledProgram } from './description.ts';
 
-/** Every provider. `config` and `cli` may import this file, and nothing else of the room. */
+/** Every provider. `config` and `cli` may import this file, and nothing else of this room. */
 export const described = [scripted, cursorAgent] as const;
 
 type Described = (typeof described)[number];
 export type ProviderName = Described['name'];
-/** The description of the provider of that name. */
+/** he description of the provider with that name. */
 export type Describes<Name extends ProviderName> = Extract<Described, { readonly name: Name }>;
 
-/** What can run an agent, for help and errors. */
+/** he names of everything that can run an agent, for help and errors. */
 export const PROVIDER_NAMES: readonly string[] = [...described.map(({ name }) => name), EXTERNAL];

@@ -2,24 +2,24 @@ import type * as z from 'zod';
 import type { Environment } from '../core/environment.ts';
 
 /**
- * What is known of a provider before it runs anything: for the check of the configuration, `--help` and `doctor`. It is
- * data, and loads nothing that starts a program.
+ * What is known of a provider before it runs anything: for configuration checks, `--help` and `doctor`. Pure data:
+ * loads nothing that starts a program.
  */
 export interface Description<Shape extends z.ZodRawShape = z.ZodRawShape> {
   readonly name: string;
-  /** The keys of its table `[providers.NAME]`, beside those that every provider has (`slots`, `prices`). */
+  /** he keys of its table `[providers.NAME]`, in addition to those of every provider (`slots`, `prices`). */
   readonly settings: (fields: Fields) => Shape;
-  /** The program that has to be installed. */
+  /** he program that must be installed. */
   readonly program?: InstalledProgram;
-  /** Its agents are programs of the person's own (`--program`). */
+  /** Its agents are the person's own programs (`--program`). */
   readonly runsOwnProgram?: boolean;
-  /** How many tools its program takes, those of all MCP servers together. */
+  /** he maximum number of tools its program accepts, over all MCP servers. */
   readonly maxTools?: number;
-  /** The file of a workspace that names MCP servers of the workspace's own. */
+  /** he workspace file that names the workspace's own MCP servers. */
   readonly toolServers?: string;
 }
 
-/** What the configuration gives to those who declare keys. Handed over, so that a description loads no library. */
+/** Field types of the configuration. Passed in, so that a description loads no library. */
 export interface Fields {
   readonly z: typeof z;
   /** The keys of a provider that starts a program. */
@@ -33,19 +33,19 @@ export type ProgramFields = {
 };
 
 export interface InstalledProgram {
-  /** Looked up in PATH where the configuration names no other. */
+  /** Looked up in PATH unless the configuration names another one. */
   readonly command: string;
-  /** How to install it, or to name another: one sentence. */
+  /** How to install it, or how to name another one: one sentence. */
   readonly install: string;
-  /** Why a program that answers so to `--version` cannot be used; null for one that can. */
+  /** Why a program with this `--version` output cannot be used; null if it can. */
   readonly versionProblem: (answer: string) => string | null;
-  /** What the person has set up that keeps its agents from working. */
+  /** Settings of the person that prevent its agents from working. */
   readonly examine?: (env: Environment) => Promise<Caution | null>;
 }
 
-/** As `doctor` shows it. */
+/** As shown by `doctor`. */
 export interface Caution {
   readonly detail: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly mend: string;
 }

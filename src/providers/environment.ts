@@ -1,13 +1,13 @@
 import type { Turn } from './provider.ts';
 
-/** What a program is started with. */
+/** he environment of a started program. */
 export type Variables = Readonly<Record<string, string>>;
 
 const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ'];
 
 /**
- * What every program of a turn finds in its environment, and never more of the daemon's: keys and tokens are there.
- * By the run's id a starting daemon knows the processes that a dead one left behind.
+ * he environment of every program of a turn. Nothing else of the daemon's environment is passed on, because it
+ * contains keys and tokens. By the run's id, a starting daemon recognizes processes that a dead one left behind.
  */
 export function turnEnvironment(turn: Turn, daemon: Variables, configured: Variables = {}): Variables {
   return {

@@ -11,7 +11,7 @@ function split(bytes: Uint8Array, cuts: readonly number[], maxLineBytes = 1_000)
 }
 
 describe('lineSplitter()', () => {
-  test('gives the same lines wherever the chunks are cut', () => {
+  test('yields the same lines wherever the chunks are cut', () => {
     const text = fc.array(fc.string({ unit: 'grapheme' }).map((line) => line.replace(/[\r\n\ufeff]/g, '')));
     void fc.assert(
       fc.property(text, fc.constantFrom('\n', '\r\n'), fc.array(fc.nat()), (lines, newline, cuts) => {
@@ -21,7 +21,7 @@ describe('lineSplitter()', () => {
     );
   });
 
-  test('takes any bytes, and drops exactly the lines over the cap', () => {
+  test('accepts any bytes, and drops exactly the lines over the limit', () => {
     void fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.array(fc.nat()), fc.nat(20), (bytes, cuts, cap) => {
         const lengths = Buffer.from(bytes)
@@ -38,12 +38,12 @@ describe('lineSplitter()', () => {
 describe('readEvent()', () => {
   const schema = z.looseObject({ type: z.string() });
 
-  test('reads what fits its schema, and nothing else', () => {
+  test('only accepts lines that match the schema', () => {
     expect(readEvent(schema, '{"type":"x","y":[1]}')).toEqual({ type: 'x', y: [1] });
     for (const line of ['', 'x', '[]', '{', '{"type":1}']) expect(readEvent(schema, line)).toBeNull();
   });
 
-  test('does not parse JSON beyond its limits', () => {
+  test('does not parse JSON beyond the limits', () => {
     const event = (rest: string) => `{"type":"x","y":${rest}}`;
     expect(readEvent(schema, event(`[${'1,'.repeat(9_900)}1]`))).not.toBeNull();
     expect(readEvent(schema, event(`[${'1,'.repeat(10_000)}1]`))).toBeNull();

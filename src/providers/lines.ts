@@ -2,15 +2,15 @@ import type * as z from 'zod';
 import { GrowingBuffer } from '../core/growing-buffer.ts';
 import { parseBounded } from '../core/json-bounds.ts';
 
-/** One line of output; `null` stands for a line that was longer than the cap and was dropped. */
+/** One line of output; `null` stands for a dropped line that exceeded the limit. */
 export type Line = string | null;
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * Splits bytes into lines. Lines are cut as bytes and decoded whole, so a character split between two chunks is
- * never broken and a byte that is not UTF-8 spoils nothing but itself. A line over the cap is never held whole.
+ * Splits bytes into lines. Lines are split as bytes and decoded whole, so a character split between chunks stays
+ * intact and an invalid byte only affects itself. A line over the limit is never buffered completely.
  */
 export function lineSplitter(maxLineBytes: number) {
   const decoder = new TextDecoder();
@@ -40,14 +40,14 @@ export function lineSplitter(maxLineBytes: number) {
       }
       add(chunk.subarray(start));
     },
-    /** What came after the last newline. */
+    /** Returns what came after the last newline. */
     *flush(): Generator<Line> {
       if (bytes > 0) yield take();
     },
   };
 }
 
-/** What a line says, by the program's own schema; null for whatever else programs print, and for JSON beyond its limits. */
+/** Parses a line by the program's schema; null for any other output, and for JSON beyond the limits. */
 export function readEvent<Schema extends z.ZodType>(schema: Schema, line: string): z.infer<Schema> | null {
   if (!line.startsWith('{')) return null;
   try {

@@ -8,7 +8,7 @@ import { maxLineBytes } from './verdict.ts';
 
 const PATIENCE_MS = 15_000;
 const INITIALIZE = 0;
-/** Servers with a hundred tools describe them in many thousand keys. */
+/** Servers with a hundred tools describe them with many thousand keys. */
 const TOOL_LIST = { ...JSON_LIMITS, entries: 100_000 };
 
 const answer = z.object({
@@ -16,7 +16,7 @@ const answer = z.object({
   result: z.looseObject({ tools: z.array(z.unknown()).default([]), nextCursor: z.string().optional() }),
 });
 
-/** Starts an MCP server over stdio and asks how many tools it has; null when it does not say. */
+/** Starts an MCP server over stdio and counts its tools; null if it does not answer. */
 export async function countTools(command: Command, { signal, launch }: Turn): Promise<number | null> {
   const input = new PassThrough();
   const send = (message: object) => input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);

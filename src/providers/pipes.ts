@@ -2,13 +2,13 @@ import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 const tailBytes = 8 * 1024;
-/** How long a silent pipe that someone outside the dead group holds open is listened to, and how much it may say. */
+/** How long to wait on a silent pipe that a process outside the dead group holds open, and how much to read from it. */
 const drainMs = 100;
 const drainBytes = 1024 * 1024;
 
 /**
- * The chunks of a stream to its end. Who escaped from the group can hold the pipe open for ever: once the group is
- * dead, a silence ends it, or the bound on what a pipe can still have held.
+ * Yields the chunks of a stream to its end. A process that escaped from the group can hold the pipe open forever:
+ * once the group is dead, silence ends the stream, or the maximum a pipe can still have buffered.
  */
 export async function* untilSilent(stream: Readable, groupDead: Promise<unknown>): AsyncGenerator<Buffer> {
   let dead = false;
@@ -17,7 +17,7 @@ export async function* untilSilent(stream: Readable, groupDead: Promise<unknown>
   const listen = () => {
     if (!dead || !reading) return;
     const silent = reading;
-    // After a long block of the event loop the timer comes before what waits in the pipe, the immediate after it.
+    // After a long block of the event loop the timer fires before pending reads, the immediate after them.
     silence = setTimeout(() => setImmediate(() => reading === silent && stream.destroy()), drainMs);
   };
   void groupDead.then(() => {
@@ -39,7 +39,7 @@ export async function* untilSilent(stream: Readable, groupDead: Promise<unknown>
   }
 }
 
-/** Keeps the last bytes of a stream; asked after the group's death, it waits for what is still in the pipe. */
+/** Keeps the last bytes of a stream. Called after the group's death, it waits for what is still in the pipe. */
 export function tail(stream: Readable): () => Promise<string> {
   let kept = Buffer.alloc(0);
   stream.on('data', (chunk: Buffer) => {
@@ -48,7 +48,7 @@ export function tail(stream: Readable): () => Promise<string> {
   const closed = new Promise((resolve) => stream.once('close', resolve));
   return async () => {
     await Promise.race([closed, sleep(drainMs, undefined, { ref: false }).then(() => nextTurn())]);
-    // The cut may be inside a character.
+    // he cut may be inside a character.
     const start = kept.length < tailBytes ? 0 : Math.max(0, kept.findIndex(startsCharacter));
     return new TextDecoder().decode(kept.subarray(start));
   };

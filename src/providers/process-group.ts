@@ -2,18 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-/** So many processes are looked at before others have their turn: about a millisecond. */
+/** Yields to the event loop after this many processes: about a millisecond. */
 const AT_ONCE = 50;
 
-/** A process group as it is stored before the program gets its first input. */
+/** A process group as stored before the program gets its first input. */
 export interface ProcessGroup {
-  /** Pid of the leader, which is the number of the group. */
+  /** Pid of the leader, which is the id of the group. */
   readonly pid: number;
-  /** When the leader started, so that another process with its pid is not taken for it. */
+  /** he start time of the leader, which distinguishes it from a later process with the same pid. */
   readonly startedAt: string;
 }
 
-/** What a run may have left; without a group if the daemon died before it could store one. */
+/** What a run may have left behind; without a group if the daemon died before it could store one. */
 export interface Survivor {
   readonly pid: number | null;
   readonly startedAt: string | null;
@@ -21,8 +21,9 @@ export interface Survivor {
 }
 
 /**
- * Ends what a dead daemon left running. It kills only what is surely of that run: the group whose leader has the same start
- * time, and every process that carries the run's id in its environment. Returns whether there was something to end.
+ * Kills what a dead daemon left running. Only kills what certainly belongs to that run: the group whose leader has
+ * the same start time, and every process with the run's id in its environment. Returns whether there was something to
+ * kill.
  */
 export async function endProcessGroup({ pid, startedAt, runId }: Survivor): Promise<boolean> {
   const isLeader = pid !== null && startedAt !== null && processStartTime(pid) === startedAt;
@@ -31,13 +32,13 @@ export async function endProcessGroup({ pid, startedAt, runId }: Survivor): Prom
 }
 
 /**
- * Ends the processes that carry the run's id in their environment, whatever session they are in, with their groups. A process
- * that gave itself another environment is not found. Only on Linux. Returns whether there was something to end.
+ * Kills the processes with the run's id in their environment, in any session, with their groups. A process that
+ * changed its environment is not found. Linux only. Returns whether there was something to kill.
  */
 export async function endRun(runId: string, patienceMs = 2_000): Promise<boolean> {
   const deadline = Date.now() + patienceMs;
   let found = false;
-  // Again, because a process may have started others meanwhile.
+  // Repeated, because a process may have started others meanwhile.
   for (let groups = await groupsOf(runId); groups.length > 0; groups = await groupsOf(runId)) {
     found = true;
     await Promise.all(groups.map((group) => killGroup(group)));
@@ -46,7 +47,7 @@ export async function endRun(runId: string, patienceMs = 2_000): Promise<boolean
   return found;
 }
 
-/** SIGKILL to the group until nothing lives in it. Bounded: a process in an uninterruptible wait must not hold us. */
+/** Sends SIGKILL to the group until it is dead. Bounded, because a process can be in uninterruptible sleep. */
 export async function killGroup(pid: number, patienceMs = 2_000): Promise<void> {
   const deadline = performance.now() + patienceMs;
   for (let wait = 1; isGroupAlive(pid) && performance.now() < deadline; wait = Math.min(50, wait * 2)) {
@@ -55,7 +56,7 @@ export async function killGroup(pid: number, patienceMs = 2_000): Promise<void> 
   }
 }
 
-/** Answers false when there is no such group, or none of its members may be signalled. */
+/** Returns false if the group does not exist or none of its members may be signalled. */
 export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-pid, signal);
@@ -65,8 +66,8 @@ export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Null when there is no such process. Synchronous on purpose: read in the tick of the spawn, before a process that
- * ended at once can be reaped, it always has an answer.
+ * Returns null if the process does not exist. Synchronous on purpose: read in the tick of the spawn, before a process
+ * that exited immediately can be reaped, it always succeeds.
  */
 export function processStartTime(pid: number): string | null {
   if (process.platform === 'linux') {
@@ -77,7 +78,7 @@ export function processStartTime(pid: number): string | null {
   return stdout?.trim() || null;
 }
 
-/** Not ours: whatever the daemon itself was started by, it does not end itself. */
+/** Excludes the daemon's own group. */
 async function groupsOf(runId: string): Promise<number[]> {
   if (process.platform !== 'linux') return [];
   const groups = new Set<number>();
@@ -96,7 +97,7 @@ function isOfRun(pid: number, runId: string): boolean {
   return read(`/proc/${pid}/environ`)?.split('\0').includes(`SUBSTRAT_RUN_ID=${runId}`) === true;
 }
 
-/** Zombies do not count: where pid 1 reaps nothing, as in many containers, they stay for ever. */
+/** Zombies do not count: if pid 1 does not reap them, as in many containers, they stay forever. */
 function isGroupAlive(pid: number): boolean {
   return signalGroup(pid, 0) && (process.platform !== 'linux' || groupMembers(pid).length > 0);
 }
@@ -117,7 +118,8 @@ function allProcesses(): number[] {
 function readStat(pid: number): { state: string; group: number; startTime: string } | null {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === null) return null;
-  // The second field is the program's name in parentheses and may hold anything; the third begins after the last one.
+  // he second field is the program's name in parentheses and may contain anything; the third starts after the last
+  // parenthesis.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { state: fields[0] ?? '', group: Number(fields[2]), startTime: fields[19] ?? '' };
 }
@@ -126,7 +128,7 @@ function bootId(): string {
   return read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
 }
 
-/** Null when it cannot be read: the process has ended, or is another user's. */
+/** Returns null if it cannot be read: the process has exited or belongs to another user. */
 function read(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');

@@ -75,12 +75,12 @@ describe('runProcess()', () => {
     expect(ours().filter((path) => files.includes(path))).toEqual([]);
   });
 
-  test('tells the signal that ended the program', async () => {
+  test('reports the signal that ended the program', async () => {
     const { end } = await collect(shell('kill -SEGV $$'));
     expect(end).toMatchObject({ reason: 'exit', exitCode: null, signal: 'SIGSEGV' });
   });
 
-  test('gives the input when onSpawn has resolved, and closes stdin', async () => {
+  test('writes the input after onSpawn has resolved, and closes stdin', async () => {
     const order: string[] = [];
     const onSpawn = async () => {
       await nextTurn();
@@ -90,7 +90,7 @@ describe('runProcess()', () => {
     expect([...order, ...lines]).toEqual(['stored', 'hello']);
   });
 
-  test('gives input as it comes, also to a program that ends before it has all', async () => {
+  test('streams input, even to a program that exits before reading all of it', async () => {
     async function* input() {
       for (let i = 1; i <= 3; i++) yield `line ${i}\n`;
     }
@@ -98,7 +98,7 @@ describe('runProcess()', () => {
     expect((await collect(shell('head -n 1', { input: input() }))).lines).toEqual(['line 1']);
   });
 
-  test('loses nothing of a program that ends while onSpawn is at work', async () => {
+  test('loses no output of a program that exits during onSpawn', async () => {
     const onSpawn = async ({ pid }: { pid: number }) => {
       while (processStartTime(pid) !== null) await nextTurn();
       for (let i = 0; i < 5; i++) await nextTurn();
@@ -108,18 +108,18 @@ describe('runProcess()', () => {
     expect(end).toMatchObject({ reason: 'exit', exitCode: 0, stderr: 'err\n' });
   });
 
-  test('does not mind a program that wants no input', async () => {
+  test('accepts a program that reads no input', async () => {
     const { end } = await collect(shell('exec 0<&-; echo closed', { input: 'x'.repeat(1_000_000) }));
     expect(end).toMatchObject({ reason: 'exit', exitCode: 0 });
   });
 
-  test('drops a line over the cap and reads on', async () => {
+  test('drops a line over the limit and continues', async () => {
     const script = 'echo short; head -c 200000 /dev/zero; echo; echo after; head -c 200000 /dev/zero';
     const { lines } = await collect(shell(script, { maxLineBytes: 100 }));
     expect(lines).toEqual(['short', '(oversized)', 'after', '(oversized)']);
   });
 
-  test('ends a program that prints too much', async () => {
+  test('kills a program that prints too much', async () => {
     const { end } = await collect(shell('yes', { maxOutputBytes: 1_000_000 }));
     expect(end).toMatchObject({ reason: 'output_limit', signal: 'SIGTERM' });
   });
@@ -132,7 +132,7 @@ describe('runProcess()', () => {
     expect(Buffer.byteLength(end.stderr)).toBeLessThanOrEqual(8_192);
   });
 
-  test('reads no faster than its consumer', async () => {
+  test('applies backpressure', async () => {
     let pid = 0;
     const outputs = shell('exec yes', {
       onSpawn: async (group) => {
@@ -150,7 +150,7 @@ describe('runProcess()', () => {
     await outputs.return();
   });
 
-  test('kills after the grace what ignores SIGTERM, with all its children', async () => {
+  test('kills a program that ignores SIGTERM after the grace period, with all its children', async () => {
     const script = 'trap "" TERM; sleep 1000 & echo ready; while :; do wait; done';
     const controller = new AbortController();
     const outputs = shell(script, { signal: controller.signal, graceMs: 50 });
@@ -159,7 +159,7 @@ describe('runProcess()', () => {
     expect((await collect(outputs)).end).toMatchObject({ reason: 'cancelled', signal: 'SIGKILL' });
   });
 
-  test('lets a program end itself within the grace', async () => {
+  test('lets a program exit within the grace period', async () => {
     const controller = new AbortController();
     const outputs = shell('trap "echo bye; exit 5" TERM; echo ready; sleep 1000 & wait', { signal: controller.signal });
     await outputs.next();
@@ -167,12 +167,12 @@ describe('runProcess()', () => {
     expect(await collect(outputs)).toMatchObject({ lines: ['bye'], end: { reason: 'cancelled', exitCode: 5 } });
   });
 
-  test('ends at the timeout though stdout is closed', async () => {
+  test('ends at the timeout even if stdout is closed', async () => {
     const { end } = await collect(shell('exec 1>&- 2>&-; sleep 1000', { timeoutMs: 100 }));
     expect(end).toMatchObject({ reason: 'timeout', message: 'The program was ended at its time limit of 0.1 s.' });
   });
 
-  test('kills what is left of the group when the leader has ended', async () => {
+  test('kills the rest of the group when the leader has exited', async () => {
     const { lines, end } = await collect(shell('sleep 1000 & echo done'));
     expect(lines).toEqual(['done']);
     expect(end).toMatchObject({ reason: 'exit', exitCode: 0 });
@@ -181,11 +181,11 @@ describe('runProcess()', () => {
   test.each([
     ['in silence', 'sleep 1000'],
     ['without end', 'yes'],
-  ])('ends though one who left the group keeps the pipes, %s', async (_, command) => {
+  ])('ends although a process outside the group holds the pipes, %s', async (_, command) => {
     const { lines, end } = await collect(shell(`setsid ${command} & echo done`));
     expect(lines).toContain('done');
     expect(end).toMatchObject({ reason: 'exit', exitCode: 0 });
-    // What leaves the group is the sandbox's to end.
+    // Killing processes outside the group is up to the sandbox.
     for (const pid of processesOf(runId)) process.kill(pid, 'SIGKILL');
     while (processesOf(runId).length > 0) await nextTurn();
   });
@@ -197,14 +197,14 @@ describe('runProcess()', () => {
     ['/', '/', 'it is not executable'],
     ['sh', '/nowhere', 'its directory /nowhere does not exist'],
     ['sh\0', '/', 'null bytes'],
-  ])('answers why %j in %s cannot be started', async (file, cwd, why) => {
+  ])('reports why %j in %s cannot be started', async (file, cwd, why) => {
     const { command, ...rest } = options(file, []);
     const { lines, end } = await collect(runProcess({ ...rest, command: { ...command, cwd } }));
     expect(lines).toEqual([]);
     expect(end).toMatchObject({ reason: 'spawn_failed', exitCode: null, message: expect.stringContaining(why) });
   });
 
-  test('says so when this process has no descriptors left: that is not the program’s failure', async () => {
+  test('reports that this process has run out of descriptors, which is not the program’s failure', async () => {
     const module = join(import.meta.dirname, 'process.ts');
     const source = `import { openSync } from 'node:fs';
 import { processFailure, runProcess } from '${module}';
@@ -219,7 +219,7 @@ for await (const end of runProcess(turn)) process.exit(processFailure(end).kind 
 });
 
 describe('endProcessGroup()', () => {
-  /** Starts a group as a daemon would that then dies. */
+  /** Starts a group like a daemon that then dies. */
   async function leave(script: string, env: Record<string, string> = { SUBSTRAT_RUN_ID: runId }) {
     const child = spawn('sh', ['-c', script], { detached: true, env, stdio: ['ignore', 'pipe', 'ignore'] });
     const group = { pid: child.pid as number, startedAt: processStartTime(child.pid as number) as string };
@@ -236,27 +236,27 @@ describe('endProcessGroup()', () => {
     }
   };
 
-  test('ends the leader and its group', async () => {
+  test('kills the leader and its group', async () => {
     const { group } = await leave('trap "" TERM; sleep 1000 & echo $!; wait');
     expect(await endProcessGroup({ ...group, runId })).toBe(true);
     expect(processesOf(runId)).toEqual([]);
   });
 
-  test('ends a group whose leader is gone', async () => {
+  test('kills a group whose leader has exited', async () => {
     const { child, group } = await leave('sleep 1000 & echo $!');
     if (child.exitCode === null) await once(child, 'exit');
     expect(await endProcessGroup({ ...group, runId })).toBe(true);
     expect(processesOf(runId)).toEqual([]);
   });
 
-  test('ends what carries the id of the run when its group was not stored', async () => {
+  test("kills processes with the run's id if the group was not stored", async () => {
     await leave('sleep 1000 & echo $!; wait');
     expect(await endProcessGroup({ pid: null, startedAt: null, runId })).toBe(true);
     expect(processesOf(runId)).toEqual([]);
     expect(await endProcessGroup({ pid: null, startedAt: null, runId })).toBe(false);
   });
 
-  test('ends what left the group, and what that starts meanwhile', async () => {
+  test('kills processes that left the group, and what they start meanwhile', async () => {
     const { child, group } = await leave(
       '(setsid sh -c "while :; do sleep 1000 & sleep 0.01; done") & sleep 0.1; echo 1',
     );
@@ -266,14 +266,14 @@ describe('endProcessGroup()', () => {
     expect(processesOf(runId)).toEqual([]);
   });
 
-  test('leaves alone another process with the same pid', async () => {
+  test('does not kill another process with the same pid', async () => {
     const { group } = await leave('sleep 1000 & echo $!; wait', {});
     expect(await endProcessGroup({ ...group, startedAt: `${group.startedAt}0`, runId })).toBe(false);
     expect(alive(group.pid)).toBe(true);
     await endProcessGroup({ ...group, runId });
   });
 
-  test('leaves alone a group of that number that is not of the run', async () => {
+  test('does not kill a group with that id that does not belong to the run', async () => {
     const { child, group, printed } = await leave('sleep 1000 & echo $!', { SUBSTRAT_RUN_ID: `${runId}0` });
     if (child.exitCode === null) await once(child, 'exit');
     expect(await endProcessGroup({ ...group, runId })).toBe(false);
@@ -281,7 +281,7 @@ describe('endProcessGroup()', () => {
     process.kill(printed, 'SIGKILL');
   });
 
-  test('answers false when nothing is left', async () => {
+  test('returns false if nothing is left', async () => {
     const { child, group } = await leave('echo 1');
     if (child.exitCode === null) await once(child, 'exit');
     expect(await endProcessGroup({ ...group, runId })).toBe(false);

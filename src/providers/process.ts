@@ -20,30 +20,30 @@ export interface ProcessOptions {
   readonly input: string | AsyncIterable<string>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Awaited before the program gets its input. Its rejection is thrown to the consumer once the program is dead. */
+  /** Awaited before the program gets its input. A rejection is thrown to the consumer once the program is dead. */
   readonly onSpawn: (group: ProcessGroup) => Promise<void>;
   readonly maxLineBytes?: number;
   readonly maxOutputBytes?: number;
-  /** Between SIGTERM and SIGKILL. */
+  /** he time between SIGTERM and SIGKILL. */
   readonly graceMs?: number;
 }
 
 export type ProcessOutput =
   | { readonly type: 'line'; readonly text: string }
-  /** A line over the cap; what it said is gone. */
+  /** A dropped line that exceeded the limit. */
   | { readonly type: 'oversized' }
   | ProcessEnd;
 
-/** Always the last output. Who ended the program is `reason`, how it went down are its exit code and signal. */
+/** Always the last output. `reason` says what ended the program; exit code and signal say how it exited. */
 export interface ProcessEnd {
   readonly type: 'end';
-  /** `no_resources`: this machine or process has run out of what a program needs to start. */
+  /** `no_resources`: the machine or this process has run out of something needed to start a program. */
   readonly reason: 'exit' | 'spawn_failed' | 'no_resources' | StopReason;
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The same in a sentence for people. */
+  /** he same as a sentence for people. */
   readonly message: string;
-  /** The last 8 KiB. */
+  /** he last 8 KiB. */
   readonly stderr: string;
 }
 
@@ -60,8 +60,8 @@ const longestTimerMs = 2 ** 31 - 1;
 const ignore = () => undefined;
 
 /**
- * Runs a program in a process group of its own and yields its output by lines, reading no faster than the consumer
- * takes them. The end comes when the whole group is dead; a consumer that leaves early ends the group, too.
+ * Runs a program in its own process group and yields its output by lines, with backpressure. Ends when the whole
+ * group is dead; a consumer that leaves early also kills the group.
  */
 export async function* runProcess(options: ProcessOptions): AsyncGenerator<ProcessOutput, void, undefined> {
   const { timeoutMs, maxLineBytes = MiB, maxOutputBytes = 256 * MiB } = options;
@@ -85,7 +85,7 @@ export async function* runProcess(options: ProcessOptions): AsyncGenerator<Proce
         break;
       }
       for (const line of lines.push(chunk)) {
-        // What its consumer does with a long line takes a while, and so did what was done with it here.
+        // Processing a long line takes a while, here and in the consumer.
         if (line !== null && line.length > LONG_LINE) await turnOfOthers();
         yield toOutput(line);
       }
@@ -112,7 +112,7 @@ function feed(stdin: Writable, input: ProcessOptions['input']): void {
   else pipeline(Readable.from(input), stdin, ignore);
 }
 
-/** The failure that an end stands for when the program did not tell of another one. */
+/** he failure for an end without another failure from the program. */
 export function processFailure(end: ProcessEnd): Extract<ProviderEvent, { type: 'error' }> {
   return { type: 'error', kind: kindOf(end.reason), message: `${end.message}\n${end.stderr}`.trim() };
 }
@@ -144,9 +144,9 @@ async function start(command: Command) {
   } finally {
     for (const fd of opened) closeSync(fd);
   }
-  // Without a listener Node throws away what is unread when the program exits, and `onSpawn` may still be at work.
+  // Without a listener, Node discards unread output when the program exits, and `onSpawn` may still be running.
   child.stdout.on('readable', ignore);
-  // A program that does not want its input breaks the pipe: its own affair.
+  // A program that does not read its input breaks the pipe, which is not an error.
   for (const stream of child.stdio) stream?.on('error', ignore);
   child.on('error', ignore);
   const receive = files.find((file) => typeof file === 'function');
@@ -158,7 +158,7 @@ async function start(command: Command) {
   return { child, group, exited };
 }
 
-/** The channel has served its purpose with the first message. */
+/** he channel is closed after its first message. */
 function takeSocket(child: ChildProcess, listening: SendHandle | undefined, receive: SocketReceiver): void {
   child.disconnect();
   if (listening instanceof Server) receive(listening);
@@ -173,8 +173,8 @@ function whyNotStarted({ file, cwd }: Command, { code, message, syscall }: NodeJ
 }
 
 /**
- * Ends the group at its timeout, on cancel, or when told to: SIGTERM, after the grace SIGKILL. However the leader
- * ended, what is left of its group is killed. After that its number may be another's: nothing is signalled any more.
+ * Kills the group at its timeout, on cancel, or on request: SIGTERM, then SIGKILL after the grace period. However the
+ * leader exited, the rest of its group is killed. After that its id may be reused, so nothing is signalled any more.
  */
 function supervise(
   { group, exited }: { readonly group: ProcessGroup; readonly exited: Promise<Exit> },

@@ -27,20 +27,20 @@ export type Scenario =
 
 export interface ProviderSubject {
   readonly name: string;
-  /** The provider with a program that plays the scenario. */
+  /** he provider with a program that plays the scenario. */
   playing(scenario: Scenario): Provider;
-  /** The provider with this file as its program. */
+  /** he provider with this file as its program. */
   running(file: string): Provider;
-  /** The same as `playing` for a daemon: the settings in its section of the configuration. */
+  /** he same as `playing` for a daemon: the settings in its section of the configuration. */
   settings(scenario: Scenario): string;
 }
 
-/** Of a turn or of what its process needs. */
+/** hanges to the turn or to what its process needs. */
 export type Changes = Partial<Turn & Launch>;
 
 type Run = (scenario: Scenario, changes?: Changes) => Promise<ProviderEvent[]>;
 
-/** What holds for every provider, whatever its program does. */
+/** he contract of every provider, whatever its program does. */
 export function testProvider({ name, playing, running, settings }: ProviderSubject): void {
   const test = base.extend<{ turn: Turn; run: Run }>({
     // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures that a fixture needs.
@@ -71,7 +71,7 @@ export function testProvider({ name, playing, running, settings }: ProviderSubje
   });
 
   describe.concurrent(`provider ${name}`, () => {
-    test('tells the session, the texts and the result of a first turn', async ({ run }) => {
+    test('emits the session, the texts and the result of a first turn', async ({ run }) => {
       expect(await run('answer')).toEqual([
         { type: 'session', session: expect.stringMatching(/./) },
         { type: 'text', text: 'Thinking.' },
@@ -79,20 +79,20 @@ export function testProvider({ name, playing, running, settings }: ProviderSubje
       ]);
     });
 
-    test('resumes a session in a fresh process, with memory of the first turn', async ({ run }) => {
+    test('resumes a session in a fresh process that remembers the first turn', async ({ run }) => {
       const [first] = await run('answer');
       const { session } = first as { session: string };
       const events = await run('answer', { session, prompt: 'What did I say?' });
       expect(events.at(-1)).toEqual({ type: 'done', text: 'resumed after "Say hello.": What did I say?' });
     });
 
-    test('tells the process group before the program has its input', async ({ run }) => {
+    test('reports the process group before the program gets its input', async ({ run }) => {
       const groups: unknown[] = [];
       await run('answer', { onSpawn: async (group) => void groups.push(group) });
       expect(groups.at(-1)).toEqual({ pid: expect.any(Number), startedAt: expect.stringMatching(/./) });
     });
 
-    test('throws what onSpawn throws, and the program never has its input', async ({ run }) => {
+    test('throws what onSpawn throws, and the program never gets its input', async ({ run }) => {
       const onSpawn = () => Promise.reject(new Error('fenced'));
       await expect(run('answer', { onSpawn })).rejects.toThrow('fenced');
     });
@@ -106,22 +106,22 @@ export function testProvider({ name, playing, running, settings }: ProviderSubje
       expect(told(await run('garbage'))).toEqual([{ type: 'done', text: 'in spite of it' }]);
     });
 
-    test('takes an exit without a result for a crash, with what stderr said', async ({ run }) => {
+    test('treats an exit without a result as a crash, with stderr in the message', async ({ run }) => {
       const message = expect.stringMatching(/code 0[\s\S]*I have nothing to say/);
       expect(told(await run('silent'))).toEqual([{ type: 'error', kind: 'crash', message }]);
     });
 
-    test('does not believe a result before a failing exit', async ({ run }) => {
+    test('ignores a result before a failing exit', async ({ run }) => {
       const message = expect.stringMatching(/code 3[\s\S]*It is not/);
       expect(told(await run('failing'))).toEqual([{ type: 'error', kind: 'crash', message }]);
     });
 
-    test('ends a program that hangs at its timeout', async ({ run }) => {
+    test('kills a program that hangs at its timeout', async ({ run }) => {
       const error = { type: 'error', kind: 'timeout', message: expect.stringContaining('1.5 s') };
       expect((await run('hang', { timeoutMs: 1_500 })).at(-1)).toEqual(error);
     });
 
-    test.for(['hang', 'stubborn'] as const)('cancels in the middle of a turn (%s)', async (scenario, { turn }) => {
+    test.for(['hang', 'stubborn'] as const)('can be cancelled during a turn (%s)', async (scenario, { turn }) => {
       const controller = new AbortController();
       const events: ProviderEvent[] = [];
       for await (const event of playing(scenario).runTurn({ ...turn, signal: controller.signal })) {
@@ -134,13 +134,13 @@ export function testProvider({ name, playing, running, settings }: ProviderSubje
       ]);
     });
 
-    test('starts nothing when it is cancelled before', async ({ run }) => {
+    test('starts nothing if it was cancelled before', async ({ run }) => {
       const onSpawn = () => expect.fail('spawned');
       const events = await run('answer', { signal: AbortSignal.abort(), onSpawn });
       expect(events).toEqual([expect.objectContaining({ type: 'error', kind: 'cancelled' })]);
     });
 
-    test('ends the program when the consumer leaves', async ({ turn }) => {
+    test('kills the program when the consumer leaves', async ({ turn }) => {
       for await (const event of playing('hang').runTurn(turn)) if (event.type === 'text') break;
       expect(processesOf(turn.runId)).toEqual([]);
     });
@@ -151,13 +151,13 @@ export function testProvider({ name, playing, running, settings }: ProviderSubje
       expect(events.at(-1)).toEqual({ type: 'done', text: 'flooded' });
     });
 
-    test('drops a line of 50 MB without holding it', { concurrent: false }, async ({ run }) => {
+    test('drops a line of 50 MB without buffering it', { concurrent: false }, async ({ run }) => {
       const peak = watchLiveBytes();
       expect(told(await run('long_line'))).toEqual([{ type: 'done', text: 'after a long line' }]);
       expect(peak()).toBeLessThan(45_000_000);
     });
 
-    test('reads on after bytes that are not UTF-8', async ({ run }) => {
+    test('continues after bytes that are not UTF-8', async ({ run }) => {
       expect(told(await run('not_utf8'))).toEqual([
         { type: 'text', text: 'caf\ufffd' },
         { type: 'done', text: 'décodé' },
@@ -169,13 +169,13 @@ export function testProvider({ name, playing, running, settings }: ProviderSubje
       expect(processesOf(turn.runId)).toEqual([]);
     });
 
-    test('says that a program is missing', async ({ turn }) => {
+    test('reports a missing program', async ({ turn }) => {
       const message = expect.stringContaining('/nowhere/program');
       const events = await collect(running('/nowhere/program').runTurn(turn));
       expect(events).toEqual([{ type: 'error', kind: 'crash', message }]);
     });
 
-    test('says that a program is not executable', async ({ turn }) => {
+    test('reports a program that is not executable', async ({ turn }) => {
       const file = join(turn.workspace, 'program');
       await writeFile(file, 'text');
       await chmod(file, 0o644);
@@ -185,7 +185,7 @@ export function testProvider({ name, playing, running, settings }: ProviderSubje
   });
 }
 
-/** What an agent of this provider answers a person, through a real daemon and its sockets. */
+/** An agent's reply to a person with this provider, through a real daemon and its sockets. */
 async function askThrough(provider: string, settings: string): Promise<string> {
   const config = `[daemon]\nmax_attempts = 1\n[providers.${provider}]\n${settings}`;
   await using daemon = await startDaemon({ config, members: { asked: { provider } } });
@@ -232,7 +232,7 @@ export async function collect(stream: AsyncIterable<ProviderEvent>): Promise<Pro
   return events;
 }
 
-/** Programs differ in when they tell their session, and whether they tell their use of tokens. */
+/** Programs differ in when they report their session, and whether they report token usage. */
 function told(events: readonly ProviderEvent[]): ProviderEvent[] {
   return events.filter((event) => event.type !== 'usage' && event.type !== 'session' && event.type !== 'delta');
 }

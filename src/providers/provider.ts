@@ -4,10 +4,10 @@ import type { FailureKind } from '../core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
 import type { Description } from './description.ts';
 
-/** What a turn tells while it runs. A stream ends with exactly one `done` or `error`, whatever the program did. */
+/** he events of a turn. A stream ends with exactly one `done` or `error`, whatever the program did. */
 export type ProviderEvent =
   | { readonly type: 'session'; readonly session: string }
-  /** A piece of a text that is being written. It is never stored: the whole text follows, or the turn breaks off. */
+  /** A piece of a text being written. Never stored: the whole text follows, or the turn is interrupted. */
   | { readonly type: 'delta'; readonly text: string }
   | { readonly type: 'text'; readonly text: string }
   | {
@@ -15,7 +15,7 @@ export type ProviderEvent =
       readonly id: string;
       readonly name: string;
       readonly arguments: unknown;
-      /** A tool of Substrat's, and the call reached the daemon, which records it itself (`runs/told.ts`). */
+      /** A call of one of Substrat's tools that reached the daemon, which records it itself (`runs/told.ts`). */
       readonly ours?: true;
     }
   | {
@@ -30,27 +30,27 @@ export type ProviderEvent =
       readonly inputTokens: number;
       readonly outputTokens: number;
       readonly costUsd?: number;
-      /** Where it is not the agent's: a turn may use several. */
+      /** Set if it is not the agent's model: a turn may use several. */
       readonly model?: string;
     }
-  /** `max_steps`: the program ended the turn because it had taken as many steps as it may. */
+  /** `max_steps`: the program ended the turn because it reached its step limit. */
   | { readonly type: 'done'; readonly text: string; readonly stopReason?: 'max_steps' }
   | {
       readonly type: 'error';
       readonly kind: FailureKind;
       readonly message: string;
-      /** When the provider said how long to wait. */
+      /** Set if the provider said how long to wait. */
       readonly retryAfterMs?: number;
     };
 
-/** One turn of one agent: what it is, however it is executed. */
+/** One turn of one agent, independent of how it is executed. */
 export interface Turn {
   readonly runId: string;
   readonly agentId: string;
   readonly name: string;
   readonly model: string | null;
   readonly workspace: string;
-  /** System prompt: instructions and guidance. */
+  /** he system prompt: instructions and guidance. */
   readonly instructions: string;
   readonly prompt: string;
   readonly session: string | null;
@@ -58,32 +58,32 @@ export interface Turn {
   readonly journal: readonly JournalEntry[];
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** The agent's tools, for a provider that runs in this process. Their calls act for this turn and record themselves. */
+  /** he agent's tools, for a provider that runs in this process. Calls act for this turn and are recorded. */
   readonly tools: () => Promise<readonly BoundTool[]>;
   /** For a provider that starts a program. */
   readonly launch: Launch;
 }
 
-/** What a turn needs that is a process. */
+/** What a turn that runs as a process needs. */
 export interface Launch {
-  /** The agent's own program, for providers that run one. */
+  /** he agent's own program, for providers that run one. */
   readonly program: string | null;
-  /** The agent's own, which is `HOME` inside a sandbox. */
+  /** he agent's home, which is `HOME` inside a sandbox. */
   readonly home: string;
   /** Path of the agent's `mcp.json`. */
   readonly mcpConfig: string;
-  /** How many tools it finds there. */
+  /** he number of tools in it. */
   readonly countTools: () => Promise<number>;
   /** Wraps the command for the sandbox, with what the provider needs in it. */
   readonly confine: (command: Command, needs?: Needs) => Promise<Command>;
-  /** Called with the process group before the program gets its first input; a rejection ends the turn. */
+  /** alled with the process group before the program gets its first input; a rejection ends the turn. */
   readonly onSpawn: (group: { readonly pid: number; readonly startedAt: string }) => Promise<void>;
 }
 
-/** What executes a turn. It never throws for a failure of the program or its model: the stream says so. */
+/** Executes turns. Never throws for a failure of the program or its model: the stream ends with an error event. */
 export interface Provider {
   readonly about: Description;
-  /** How many of those come from elsewhere in a workspace, as far as that is known without starting anything. */
+  /** he number of tools that a workspace adds, as far as it is known without starting anything. */
   otherTools?(workspace: string): number;
   runTurn(turn: Turn): AsyncIterable<ProviderEvent>;
 }

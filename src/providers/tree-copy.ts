@@ -17,8 +17,8 @@ const MAX_FILES = 2_000;
 const MAX_DEPTH = 16;
 
 /**
- * Copies the plain files and directories of a tree that others may be changing meanwhile. Symbolic links are left out, and
- * none is followed though one takes a directory's place between two looks: each directory is held open while it is read.
+ * opies the regular files and directories of a tree that others may be changing. Symlinks are skipped, and none is
+ * followed even if one replaces a directory meanwhile: each directory is held open while it is read.
  */
 export function copyTree(from: string, to: string): void {
   const left = { bytes: MAX_BYTES, files: MAX_FILES };
@@ -56,7 +56,7 @@ export function copyTree(from: string, to: string): void {
   copyDirectory(from, to, 0);
 }
 
-/** What was there a moment ago and is gone, or is a link by now. */
+/** Skips a file that has been deleted or replaced by a symlink since it was listed. */
 function skipGone(copy: () => void): void {
   try {
     copy();

@@ -1,8 +1,8 @@
-/** Lets one at a time through for each key, in the order of coming. */
+/** A lock per key, granted in the order of requests. */
 export function createTurnstile() {
   const last = new Map<string, Promise<void>>();
 
-  /** Resolves to what lets the next one through; null when the signal came first. */
+  /** Resolves to a function that releases the lock; null if the signal aborted first. */
   return async (key: string, signal: AbortSignal): Promise<(() => void) | null> => {
     const before = last.get(key) ?? Promise.resolve();
     const { promise: left, resolve: leave } = Promise.withResolvers<void>();

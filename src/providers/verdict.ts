@@ -5,12 +5,12 @@ import type { ProviderEvent } from './provider.ts';
 export type Final = Extract<ProviderEvent, { type: 'done' | 'error' }>;
 export type Failed = Extract<Final, { type: 'error' }>;
 
-/** The longest text may take up to six times its length in JSON. */
+/** he longest text may take up to six times its length as JSON. */
 export const maxLineBytes = 8 * 1024 * 1024;
 
 /**
- * How a turn ended: what the program told last decides, but a `done` is believed only if the program then exits with 0 on
- * its own, and without a last word the program has crashed.
+ * How a turn ended: the program's last event decides, but a `done` only counts if the program then exits with 0 on
+ * its own. Without a final event, the program has crashed.
  */
 export function conclude(end: ProcessEnd, final: Final | null, oversized: number): Final {
   if (end.reason !== 'exit') return processFailure(end);
@@ -20,7 +20,7 @@ export function conclude(end: ProcessEnd, final: Final | null, oversized: number
   return processFailure({ ...end, message });
 }
 
-/** A failure as the program words it. */
+/** A failure classified by the program's message. */
 export function failed(message: string): Failed {
   return { type: 'error', message, ...classify(message) };
 }

@@ -9,7 +9,7 @@ const MOMENT =
   /(?:resets?|reset_?at|available|try again|until)["']?\s*(?:at|on|after)?\s*[:=]?\s*["']?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]*(?:Z|[+-]\d\d:?\d\d)?)/i;
 const EPOCH = /(?:\||resets?(?:_?at)?["']?\s*[:=]?\s*)(\d{10})(\d{3})?\b/i;
 
-/** How many milliseconds a text says to wait, or until when; null where it does not say. */
+/** How many milliseconds a text says to wait, or until when; null if it does not say. */
 export function waitIn(text: string, now: number): number | null {
   const header = HEADER.exec(text);
   if (header) return Number(header[2]) * ((header[3] ?? header[1])?.toLowerCase() === 'ms' ? 1 : 1_000);

@@ -1,10 +1,10 @@
 import type { Turn } from '../provider.ts';
 import { promptFile } from './files.ts';
 
-/** Linux takes 128 KiB in one argument; the rest of a prompt that long is in a file. */
+/** Linux limits one argument to 128 KiB; a longer prompt continues in a file. */
 const MAX_ARGUMENT = 120_000;
 
-/** The command line of the headless mode, and the prompt last. */
+/** he command line of the headless mode, with the prompt last. */
 export function turnArguments(
   { force }: { readonly force: boolean },
   turn: Pick<Turn, 'model' | 'prompt' | 'workspace'>,
@@ -26,7 +26,7 @@ export function isLong(prompt: string): boolean {
   return Buffer.byteLength(prompt) > MAX_ARGUMENT;
 }
 
-/** As nothing but a prompt: neither a flag nor, as a single word, the name of a subcommand. */
+/** Makes sure that a prompt is parsed neither as a flag nor, as a single word, as a subcommand. */
 function asOperand(prompt: string): string {
   const text = prompt.replaceAll('\0', '\ufffd');
   return text.startsWith('-') || !/\s/.test(text) ? `\n${text}` : text;

@@ -3,19 +3,19 @@ import { toLine } from '../../core/line.ts';
 import { shorten } from '../../core/text.ts';
 import { callId, keptValue, SERVER, toolName } from '../calls.ts';
 
-/** A call of a tool as cursor-agent tells it. */
+/** A tool call as cursor-agent reports it. */
 export interface CursorCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: unknown;
-  /** For a tool of ours its name; null for all others. */
+  /** he name of one of our tools; null for all others. */
   readonly ours: string | null;
 }
 
 export interface CursorReturn {
   readonly result: unknown;
   readonly isError: boolean;
-  /** Why it was not executed; null where it was. */
+  /** Why it was not executed; null if it was. */
   readonly rejection: string | null;
 }
 
@@ -28,7 +28,7 @@ const mcp = z.object({
 });
 const named = z.object({ name: z.string(), arguments: z.unknown().optional() });
 
-/** One key says what kind of tool it is: `shellToolCall`, `mcpToolCall`, `function`. Null for what has none. */
+/** One key says which kind of tool it is: `shellToolCall`, `mcpToolCall`, `function`. Returns null if there is none. */
 export function readCall(id: string, call: Readonly<Record<string, unknown>>): CursorCall | null {
   const found = kindOf(call);
   if (found === null) return null;
@@ -51,7 +51,7 @@ export function readCall(id: string, call: Readonly<Record<string, unknown>>): C
   return { ...told, name: toolName(kind), arguments: keptValue(args) };
 }
 
-/** What is not a `success` is an error; of these `rejected` and `permissionDenied` were not executed. */
+/** Anything but `success` is an error; `rejected` and `permissionDenied` were not executed. */
 export function readReturn(call: Readonly<Record<string, unknown>>): CursorReturn {
   const result = kindOf(call)?.result ?? {};
   if ('success' in result)
@@ -70,7 +70,7 @@ function kindOf(call: Readonly<Record<string, unknown>>) {
   return null;
 }
 
-/** Older releases tell only a name, `server-tool`. */
+/** Older releases only report a name, `server-tool`. */
 function addressOf({ name, providerIdentifier, toolName }: z.infer<typeof mcp>): [server: string, tool: string] {
   const dash = name.indexOf('-');
   const server = providerIdentifier ?? (dash > 0 ? name.slice(0, dash) : '');

@@ -54,7 +54,7 @@ describe('cursorAgent()', () => {
     writeFileSync(turn.launch.mcpConfig, JSON.stringify({ mcpServers: { substrat: server({}) } }));
   });
 
-  /** An MCP server with so many tools. */
+  /** An MCP server with this many tools. */
   function server({ tools = 1 }: { tools?: number }) {
     const source = `
       const tools = Array.from({ length: ${tools} }, (_, i) => ({ name: 'tool' + i, inputSchema: { type: 'object' } }));
@@ -74,7 +74,7 @@ describe('cursorAgent()', () => {
     (await runAll(...given)).filter((event) => isStored(event) || event.type === 'done' || event.type === 'error');
   const inWorkspace = (...path: string[]) => join(turn.workspace, '.cursor', ...path);
 
-  /** The commands that a turn starts and what it needs for them, without starting the last one. */
+  /** he commands that a turn starts and what they need, without starting the last one. */
   async function commandsOf(changes: Changes = {}, more: Partial<typeof options> = {}) {
     const started: { command: Command; needs: Needs }[] = [];
     const confine: Launch['confine'] = async (command, needs = {}) => {
@@ -85,10 +85,10 @@ describe('cursorAgent()', () => {
     return started;
   }
 
-  /** A file of the agent's own home, as it was laid out for the turn. */
+  /** A file in the agent's home, as written for the turn. */
   const configOf = (path: string) => JSON.parse(readFileSync(join(turn.launch.home, path), 'utf8'));
 
-  /** A program of the person's that answers `--version` and nothing else. */
+  /** A fake program that only answers `--version`. */
   function answering(version: string): string {
     const file = join(agent, 'versioned');
     writeFileSync(file, `#!/bin/sh\necho '${version}'\n`, { mode: 0o755 });
@@ -104,7 +104,7 @@ describe('cursorAgent()', () => {
     expect(forced?.command.args).toEqual(['first', ...flags, '--force', ...named.slice(2), 'Say hello.']);
   });
 
-  test('makes a chat first, and tells it before anything else is started', async () => {
+  test('creates a chat first, and reports it before anything else is started', async () => {
     const started = await commandsOf();
     expect(started.map(({ command }) => command.args.includes('create-chat'))).toEqual([true, false]);
     const order: string[] = [];
@@ -116,13 +116,13 @@ describe('cursorAgent()', () => {
     expect([...new Set(order)]).toEqual(['create-chat', 'session', 'turn', 'delta', 'text', 'done']);
   });
 
-  test.each(['-v', '--resume', 'login', '- a list\n- of things', 'x\0y z'])('takes %j for a prompt', async (prompt) => {
+  test.each(['-v', '--resume', 'login', '- a list\n- of things', 'x\0y z'])('passes %j as a prompt', async (prompt) => {
     const events = await run({ prompt });
     const last = prompt.split('\n').at(-1)?.replace('\0', '\ufffd');
     expect(events.at(-1)).toEqual({ type: 'done', text: `I heard: ${last} (turn 1)` });
   });
 
-  test.each([false, true])('hands a prompt over that is too long for an argument (confined: %s)', async (confined) => {
+  test.each([false, true])('passes a prompt that is too long for an argument (confined: %s)', async (confined) => {
     const prompt = `${'€'.repeat(100_000)}\nthe end`;
     const confine: Launch['confine'] = async (command, needs) => {
       // What a sandbox does with the bind and the home.
@@ -135,7 +135,7 @@ describe('cursorAgent()', () => {
     if (!confined) expect(existsSync(inWorkspace())).toBe(false);
   });
 
-  test('tells a message once, when it is complete, and what had come of one that broke off', async () => {
+  test('emits a message once, when it is complete, or what had arrived if it was interrupted', async () => {
     const events = await run({ prompt: 'Say something long enough for deltas.' });
     const text = 'I heard: Say something long enough for deltas. (turn 1)';
     expect(events.slice(1)).toEqual([
@@ -151,14 +151,14 @@ describe('cursorAgent()', () => {
     ]);
   });
 
-  test('tells the pieces of a message, which are not stored', async () => {
+  test('emits deltas, which are not stored', async () => {
     const events = await runAll({ prompt: 'Say it.' });
     const pieces = events.flatMap((event) => (event.type === 'delta' ? event.text : []));
     expect(pieces.length).toBeGreaterThan(1);
     expect(pieces.join('')).toBe('I heard: Say it. (turn 1)');
   });
 
-  test('knows a chat that is not known', async () => {
+  test('recognizes an unknown chat', async () => {
     const error = { type: 'error', kind: 'bad_session', message: expect.stringContaining(chat) };
     expect(await run({ session: chat })).toEqual([error]);
     const other = JSON.stringify({ type: 'system', subtype: 'init', session_id: 'another' });
@@ -174,7 +174,7 @@ describe('cursorAgent()', () => {
     expect((await run({ prompt: `[[http ${text}]]` })).at(-1)).toMatchObject({ type: 'error', ...failure });
   });
 
-  test('classifies what stderr said of an exit without a result', async () => {
+  test('classifies stderr of an exit without a result', async () => {
     const events = await run({ model: 'no-such-model' });
     expect(events.at(-1)).toMatchObject({ type: 'error', kind: 'invalid_request' });
     const confine: Launch['confine'] = async (command) => ({ ...command, args: ['--print', 'x'] });
@@ -192,7 +192,7 @@ describe('cursorAgent()', () => {
     expect(events).toEqual([expect.objectContaining({ type: 'error', message: expect.stringContaining(message) })]);
   });
 
-  test('asks for the version once', async () => {
+  test('checks the version once', async () => {
     const command = answering('2026.02.13');
     const provider = cursorAgent({ ...options, command });
     await collect(provider.runTurn(changed(turn, { session: chat })));
@@ -201,13 +201,13 @@ describe('cursorAgent()', () => {
     expect(event).toMatchObject({ message: expect.stringContaining('no result') });
   });
 
-  test('says how to install a program that is missing', async () => {
+  test('explains how to install a missing program', async () => {
     const [event] = await run({}, { command: 'no-cursor-agent-here' });
     expect(event).toMatchObject({ kind: 'crash', message: expect.stringContaining('cursor.com/install') });
   });
 
   describe('without a sandbox', () => {
-    test('lends its files to the workspace and puts back what was there', async () => {
+    test('puts its files into the workspace and restores the previous ones', async () => {
       mkdirSync(inWorkspace('rules'), { recursive: true });
       const own = '{ "mcpServers": { "theirs": { "url": "https://example.com" } } }';
       writeFileSync(inWorkspace('mcp.json'), own);
@@ -231,7 +231,7 @@ describe('cursorAgent()', () => {
       expect(readdirSync(inWorkspace(), { recursive: true })).toHaveLength(3);
     });
 
-    test('marks the workspace as trusted in the home of the person, and can do without', async () => {
+    test("marks the workspace as trusted in the person's home, if it can be written", async () => {
       await run({ session: chat });
       const slug = turn.workspace.slice(1).replaceAll('/', '-');
       const marker = readFileSync(join(person, '.cursor/projects', slug, '.workspace-trusted'), 'utf8');
@@ -240,7 +240,7 @@ describe('cursorAgent()', () => {
       expect(await commandsOf({ session: chat }, noHome)).toHaveLength(1);
     });
 
-    test('knows what was there before a daemon died', async () => {
+    test('restores the files that a dead daemon replaced', async () => {
       mkdirSync(inWorkspace());
       writeFileSync(inWorkspace('mcp.json'), '{ "mcpServers": { "substrat": { "command": "of-the-dead" } } }');
       writeFileSync(inWorkspace('mcp.json.before-substrat'), '');
@@ -284,7 +284,7 @@ describe('cursorAgent()', () => {
   });
 
   describe('in a sandbox', () => {
-    test('makes a directory for the place of .cursor, of what is there and what is ours, and needs the login', async () => {
+    test('builds a directory in place of .cursor from the existing files and ours, and needs the login', async () => {
       mkdirSync(inWorkspace('hooks'), { recursive: true });
       writeFileSync(inWorkspace('mcp.json'), '{ "mcpServers": { "theirs": { "url": "https://example.com" } } }');
       writeFileSync(inWorkspace('hooks/run.sh'), 'true', { mode: 0o755 });
@@ -335,7 +335,7 @@ describe('cursorAgent()', () => {
       expect(readdirSync(inWorkspace()).toSorted()).toEqual(['hooks', 'mcp.json', 'outside']);
     });
 
-    test('copies no more than a bounded directory', async () => {
+    test('copies only a directory of limited size', async () => {
       mkdirSync(inWorkspace());
       writeFileSync(inWorkspace('large'), Buffer.alloc(11 * 1024 * 1024));
       const error = { type: 'error', kind: 'invalid_request', message: expect.stringContaining('10 MiB') };
@@ -349,7 +349,7 @@ describe('cursorAgent()', () => {
       writeFileSync(inWorkspace('mcp.json'), JSON.stringify({ mcpServers: servers }));
     };
 
-    test("of the workspace's own servers are counted: 40 are taken", async () => {
+    test("of the workspace's own servers are counted: 40 are accepted", async () => {
       own({
         many: server({ tools: 32 }),
         remote: { url: 'https://example.com' },
@@ -371,7 +371,7 @@ describe('cursorAgent()', () => {
       expect((await run({ prompt: '[[call tool0 {"x":1}]]' })).at(-1)).toEqual({ type: 'done', text: 'called' });
     });
 
-    test('of servers that are not approved are not there: the stand-in refuses them, as the real program does', async () => {
+    test('of servers that are not approved are missing: the stand-in refuses them, as the real program does', async () => {
       const without =
         (flag: string): Launch['confine'] =>
         async (command) => ({
@@ -401,7 +401,7 @@ describe('cursorAgent()', () => {
       expect(events.at(-1)).toEqual({ type: 'done', text: 'called\nrejected' });
     });
 
-    test("are the person's with ours, and a single denied call fails the turn with the rule that denies it", async () => {
+    test("are the person's plus ours, and a denied call fails the turn and names the rule", async () => {
       allow(personal, { allow: ['Shell(echo)'], deny: ['Mcp(substrat:tool0)', 'Shell(rm)'] });
       expect((await run({ prompt: '[[shell echo hi]]' })).at(-1)).toEqual({ type: 'done', text: 'hi\n' });
       const events = await run({ prompt: call });
@@ -425,7 +425,7 @@ describe('cursorAgent()', () => {
     );
 
     test.each(['Mcp(other:*)', 'Mcp(substrat2:*)', 'Shell(*)', 'Mcp()', 'nonsense'])(
-      'that deny something else by %s are no problem',
+      'that deny something else by %s are accepted',
       async (rule) => {
         allow(inWorkspace('cli.json'), { allow: [], deny: [rule] });
         expect((await run({ prompt: call })).at(-1)).toEqual({ type: 'done', text: 'called' });
@@ -435,7 +435,7 @@ describe('cursorAgent()', () => {
       },
     );
 
-    test('are made anew for every turn, and a link of the agent leads nowhere', async () => {
+    test('are written again for every turn, and a symlink of the agent is not followed', async () => {
       const outside = join(agent, 'outside');
       mkdirSync(outside);
       writeFileSync(join(outside, 'cli-config.json'), 'untouched');
@@ -458,8 +458,8 @@ describe('cursorAgent()', () => {
     });
   });
 
-  describe('the calls of its own tools', () => {
-    test('are told with their results, those of Substrat are not', async () => {
+  describe('calls of its own tools', () => {
+    test("are emitted with their results; calls of Substrat's tools are not", async () => {
       const events = await run({ prompt: '[[shell echo hi]][[call tool0 {}]]' }, { force: true });
       const [id] = events.flatMap((event) => (event.type === 'tool_call' ? event.id : []));
       expect(events.slice(1, 3)).toEqual([
@@ -469,7 +469,7 @@ describe('cursorAgent()', () => {
       expect(events.filter(({ type }) => type.startsWith('tool_'))).toHaveLength(2);
     });
 
-    test('are errors when they are rejected, which fails no turn', async () => {
+    test('are errors if they are rejected, which does not fail the turn', async () => {
       const events = await run({ prompt: '[[shell echo hi]]' });
       expect(events).toContainEqual(expect.objectContaining({ type: 'tool_result', isError: true }));
       expect(events.at(-1)).toMatchObject({ type: 'done' });

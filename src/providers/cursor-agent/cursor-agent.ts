@@ -19,13 +19,13 @@ export interface CursorAgentOptions extends CliOptions {
 
 const CHAT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Turns of Cursor's program. A directory of ours takes the place of the workspace's `.cursor` in a sandbox. */
+/** urns of Cursor's program. In a sandbox, a directory of ours replaces the workspace's `.cursor`. */
 export function cursorAgent(options: CursorAgentOptions): Provider {
   return cliProvider(options, {
     about,
     filesInWorkspace: true,
     files: (turn) => placeFiles(options, turn),
-    // Only so do its requests take the way out of the sandbox.
+    // Without this its requests would not use the sandbox's proxy.
     env: () => (options.confined ? { NODE_USE_ENV_PROXY: '1' } : {}),
     needs: (turn) => cursorNeeds(turn, options.env, cursorDirectory(turn)),
     newSession: async (ask) => {
@@ -62,7 +62,7 @@ function placeFiles(options: CursorAgentOptions, turn: Turn): () => void {
   return () => {};
 }
 
-/** Whose rules decide what the program may do: the person's for every workspace, then the workspace's. */
+/** he files whose rules decide what the program may do: the person's global one, then the workspace's. */
 function permissionSources({ env, extraEnv }: CursorAgentOptions, { workspace }: Turn): PermissionSource[] {
   return [personPermissions({ ...env, ...extraEnv }), workspacePermissions(workspace)];
 }

@@ -6,6 +6,6 @@ test.each([
   ['a warning\n2027.01.01', null],
   ['2026.02.12-fffffff', expect.stringContaining('2026.02.12')],
   ['', expect.stringContaining('does not tell')],
-])('cursor-agent that answers %j to --version', (answer, problem) => {
+])('cursor-agent that prints %j for --version', (answer, problem) => {
   expect(cursorAgent.program.versionProblem(answer)).toEqual(problem);
 });

@@ -7,13 +7,13 @@ import { readRegularText, UnreadableFile } from '../../core/regular-file.ts';
 import { copyTree } from '../tree-copy.ts';
 import { type PermissionSource, type Permissions, permissionsOf } from './permissions.ts';
 
-/** What the program shall find in the `.cursor` of its workspace. */
+/** What the program should find in the `.cursor` of its workspace. */
 export interface CursorFiles {
   readonly workspace: string;
   /** Path of the agent's `mcp.json`, which names our servers. */
   readonly mcpConfig: string;
   readonly instructions: string;
-  /** A prompt that no command line can hold. */
+  /** A prompt that is too long for a command line. */
   readonly longPrompt: string | null;
   readonly permissions: Permissions;
 }
@@ -22,7 +22,7 @@ export const promptFile = 'substrat-prompt.md';
 const rulesFile = 'rules/substrat.mdc';
 const configFile = 'mcp.json';
 const cliFile = 'cli.json';
-/** What a file of the workspace's was before a turn without a sandbox; empty where there was none. */
+/** he content of a workspace's file before a turn without a sandbox; empty if there was none. */
 const kept = (file: string) => `${file}.before-substrat`;
 const MAX_CONFIG = 1024 * 1024;
 
@@ -30,8 +30,8 @@ const servers = z.record(z.string(), z.looseObject({}));
 const config = z.looseObject({ mcpServers: servers.default({}) });
 
 /**
- * Makes the directory that takes the place of the workspace's `.cursor` in a sandbox: what is there, with our servers and
- * our rules. The whole directory, because a single file could be renamed away.
+ * uilds the directory that replaces the workspace's `.cursor` in a sandbox: the existing files with our servers and
+ * our rules. The whole directory is replaced, because a single file could be renamed away.
  */
 export function buildCursorDirectory(files: CursorFiles, directory: string): void {
   const own = join(files.workspace, '.cursor');
@@ -46,14 +46,14 @@ export function buildCursorDirectory(files: CursorFiles, directory: string): voi
   writeTexts(files, directory);
 }
 
-/** Without a sandbox the workspace's own `.cursor` is what the program reads. Answers how to put back what was there. */
+/** Without a sandbox, the program reads the workspace's own `.cursor`. Returns how to restore the previous files. */
 export function lendCursorFiles(files: CursorFiles): () => void {
   const own = join(files.workspace, '.cursor');
   const rules = join(own, dirname(rulesFile));
   const made = [own, rules].filter((directory) => !isDirectory(directory));
   const lent = MERGED.map(([file, merge]) => {
     const [path, keptPath] = [join(own, file), join(own, kept(file))];
-    // Of a daemon that died during a turn there is one left, and that is what was there before.
+    // A copy left by a daemon that died during a turn is the original.
     const before = readConfig(keptPath) ?? readConfig(path) ?? '';
     return { path, keptPath, before, text: merge(before, files) };
   });
@@ -74,12 +74,12 @@ export function lendCursorFiles(files: CursorFiles): () => void {
   };
 }
 
-/** The MCP servers that a workspace has of its own, by name. */
+/** he workspace's own MCP servers, by name. */
 export function serversOf(workspace: string): Record<string, Record<string, unknown>> {
   return parse(readOwn(workspace, configFile), workspace).mcpServers;
 }
 
-/** The permissions that a workspace has of its own. */
+/** he workspace's own permissions. */
 export function workspacePermissions(workspace: string): PermissionSource {
   return permissionsOf(join(workspace, '.cursor', cliFile), parseCli(readOwn(workspace, cliFile), workspace));
 }
@@ -90,14 +90,17 @@ function readOwn(workspace: string, file: string): string {
   return readConfig(join(own, kept(file))) ?? readConfig(join(own, file)) ?? '';
 }
 
-/** Their servers and ours; of two with one name ours is taken, or the agent would have no tools. */
+/** Merges both sets of servers; ours wins if a name is taken, otherwise the agent would have no tools. */
 function merged(theirs: string, { workspace, mcpConfig }: CursorFiles): string {
   const ours = config.parse(JSON.parse(readFileSync(mcpConfig, 'utf8')));
   const own = parse(theirs, workspace);
   return `${JSON.stringify({ ...own, mcpServers: { ...own.mcpServers, ...ours.mcpServers } }, null, 2)}\n`;
 }
 
-/** Read-only in a sandbox, and deeper than the home's: it has all rules, so that none depends on what an agent writes there. */
+/**
+ * Read-only in a sandbox, and takes precedence over the home's file: it has all rules, so that none depends on what
+ * an agent writes there.
+ */
 function mergedCli(theirs: string, { workspace, permissions }: CursorFiles): string {
   return `${JSON.stringify({ ...parseCli(theirs, workspace), permissions }, null, 2)}\n`;
 }
@@ -133,13 +136,13 @@ function writeTexts({ instructions, longPrompt }: CursorFiles, directory: string
   if (longPrompt !== null) write(join(directory, promptFile), longPrompt);
 }
 
-/** In the place of whatever has that name, so that no link is followed. */
+/** Replaces whatever has that name, so that no symlink is followed. */
 function write(path: string, text: string): void {
   rmSync(path, { force: true });
   writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
 }
 
-/** Null where there is none. */
+/** Returns null if there is none. */
 function readConfig(path: string): string | null {
   try {
     return readRegularText(path, { maxBytes: MAX_CONFIG, links: 'refuse' });
@@ -159,6 +162,6 @@ function removeIfEmpty(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // Something of the person's, or of the agent's, is in it by now.
+    // It contains a file of the person or the agent.
   }
 }

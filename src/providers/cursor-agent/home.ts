@@ -6,18 +6,18 @@ import type { Turn } from '../provider.ts';
 import { cursorConfigPlaces, type PermissionSource, permissionsOf, withOurs } from './permissions.ts';
 
 const CONFIG = '.cursor/cli-config.json';
-/** What else in a home decides what the program may do; an agent could have written it in an earlier turn. */
+/** Other files in a home that decide what the program may do; an agent could have written them in an earlier turn. */
 const STEERING = ['permissions.json', 'mcp.json', 'hooks.json', 'cli.json', 'hooks'];
 
-/** The permissions that the person has given to the program for every workspace. */
+/** he permissions that the person has given the program for every workspace. */
 export function personPermissions(env: Variables): PermissionSource {
   const { path, config } = readOwn(env);
   return permissionsOf(path, config);
 }
 
 /**
- * Lays out the agent's own home for a turn in a sandbox. The program rewrites its configuration, so that is a copy and not a mount,
- * made anew for every turn: whatever an agent writes into it is gone with the next one.
+ * Prepares the agent's home for a turn in a sandbox. The program rewrites its configuration, so it is a copy, not a
+ * mount, and is written again for every turn: changes by an agent do not last.
  */
 export function prepareHome({ workspace, launch: { home } }: Turn, env: Variables): void {
   for (const name of STEERING) replaceInHome(home, join('.cursor', name), null);
@@ -27,8 +27,8 @@ export function prepareHome({ workspace, launch: { home } }: Turn, env: Variable
 }
 
 /**
- * Without a sandbox the program has the person's own home, in which only the trust of the workspace is missing. Where it cannot be
- * written, the program is left with `--trust`.
+ * Without a sandbox, the program uses the person's own home, which only lacks the trust of the workspace. If that
+ * cannot be written, the program relies on `--trust`.
  */
 export function trustWorkspace(workspace: string, home: string): void {
   const marker = trustMarker(workspace);
@@ -38,11 +38,14 @@ export function trustWorkspace(workspace: string, home: string): void {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     writeFileSync(path, marker.text, { mode: 0o600, flag: 'wx' });
   } catch {
-    // It is there already, or cannot be.
+    // It already exists or cannot be created.
   }
 }
 
-/** The person's own configuration with our rule, by HTTP/1.1: only so do its requests take the way out of the sandbox. */
+/**
+ * he person's own configuration with our rule and HTTP/1.1; with HTTP/2 its requests would not use the sandbox's
+ * proxy.
+ */
 function configFor(env: Variables): string {
   const { path, config } = readOwn(env);
   const network = { ...(config.network as object | undefined), useHttp1ForAgent: true };
@@ -60,13 +63,16 @@ function readOwn(env: Variables): { path: string; config: Record<string, unknown
       if (typeof config === 'object' && config !== null && !Array.isArray(config))
         return { path, config: { ...config } };
     } catch {
-      // The next place, or none: the program makes a configuration of its own where it has none.
+      // ry the next place. Without a configuration, the program creates its own.
     }
   }
   return { path: join(places.at(-1) ?? '/', 'cli-config.json'), config: {} };
 }
 
-/** By this file the program knows that a workspace is trusted; `--trust` alone is not reliable. Null where no name can hold the path. */
+/**
+ * he file by which the program knows that a workspace is trusted; `--trust` alone is not reliable. Null if the path
+ * is too long for a file name.
+ */
 function trustMarker(workspace: string): { path: string; text: string } | null {
   const slug = workspace.replace(/[^a-zA-Z0-9]+/g, '-').replace(/^-|-$/g, '');
   if (slug === '' || slug.length > 200) return null;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Bind, Needs } from '../../core/command.ts';
 import type { Turn } from '../provider.ts';
 
-/** Cursor's API, by which models are reached; the program has no other way to them. */
+/** ursor's API, through which the program reaches all models. */
 const hosts = ['api2.cursor.sh', '*.cursor.sh'];
 
 /** What cursor-agent needs in a sandbox: our `.cursor` and the person's login. */

@@ -5,8 +5,8 @@ const parse = createParser((tool, reason) => `${tool} was rejected: ${reason}`);
 const call = (id: string, tool_call: object, subtype = 'completed') =>
   parse(JSON.stringify({ type: 'tool_call', subtype, call_id: id, tool_call }));
 
-describe('calls of tools', () => {
-  test('are told in bounds, whatever the program prints', () => {
+describe('tool calls', () => {
+  test('are emitted within limits, whatever the program prints', () => {
     const nested = JSON.parse(`${'['.repeat(50)}${']'.repeat(50)}`);
     const events = [
       call('1', { readToolCall: { args: { path: 'a\0b' }, result: { success: { content: 'x'.repeat(200_000) } } } }),
@@ -25,7 +25,7 @@ describe('calls of tools', () => {
     expect(Math.max(...events.map((event) => JSON.stringify(event).length))).toBeLessThan(110_000);
   });
 
-  test('of our server are ours to record, unless the program rejected them', () => {
+  test('of our server are recorded by us, unless the program rejected them', () => {
     const args = { providerIdentifier: 'substrat', toolName: 'list_agents', args: {} };
     const told = { type: 'tool_call', id: '1', name: 'substrat:list_agents', arguments: {} };
     expect(call('1', { mcpToolCall: { args } }, 'started')).toEqual([{ ...told, ours: true }]);

@@ -32,8 +32,8 @@ const event = z.discriminatedUnion('type', [
 ]);
 
 /**
- * The lines of one turn of cursor-agent's `stream-json`. What is not an event, or tells nothing, such as the echo of the
- * prompt, is left out. `explain` says why a call of ours can have been rejected.
+ * Parses the lines of one turn of cursor-agent's `stream-json`. Lines that are not events, or carry nothing, such as
+ * the echo of the prompt, are skipped. `explain` says why a call of one of our tools may have been rejected.
  */
 export function createParser(explain: (tool: string, reason: string) => string) {
   return (line: string): Said[] => {
@@ -45,7 +45,7 @@ export function createParser(explain: (tool: string, reason: string) => string) 
         const words = cleanText(
           said.message.content.map((one) => (one.type === 'text' ? (one.text ?? '') : '')).join(''),
         );
-        // A message that is complete before a tool is called has both marks.
+        // A message that is complete before a tool call has both fields.
         const partial = said.timestamp_ms !== undefined && said.model_call_id === undefined;
         return [{ type: partial ? 'delta' : 'text', text: words }];
       }
@@ -70,7 +70,7 @@ function returned(
   explain: (tool: string, reason: string) => string,
 ): Said[] {
   const { id, ours } = call;
-  // What was rejected never came to us.
+  // A rejected call never reached us.
   const reached = ours !== null && rejection === null;
   const told: Said[] = [
     asCall(call, reached),

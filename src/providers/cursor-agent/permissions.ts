@@ -5,18 +5,18 @@ import { SubstratError } from '../../core/errors.ts';
 import { SERVER } from '../calls.ts';
 import type { Caution } from '../description.ts';
 
-/** What cursor-agent may do without asking. Without a terminal nobody can be asked, so it rejects everything else. */
+/** What cursor-agent may do without asking. Without a terminal it cannot ask, so it rejects everything else. */
 export interface Permissions {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
 }
 
-/** The permissions of one file, and where it is. */
+/** he permissions of one file, and its path. */
 export interface PermissionSource extends Permissions {
   readonly path: string;
 }
 
-/** Allows the calls of our tools. `--approve-mcps` approves the server only. */
+/** Allows calls of our tools. `--approve-mcps` only approves the server. */
 const OUR_RULE = `Mcp(${SERVER}:*)`;
 
 const rules = z.array(z.string()).catch([]);
@@ -27,19 +27,19 @@ export function permissionsOf(path: string, config: unknown): PermissionSource {
   return { path, allow: data?.permissions.allow ?? [], deny: data?.permissions.deny ?? [] };
 }
 
-/** All rules of the person's, and the one that allows our tools. */
+/** All rules of the person, plus the one that allows our tools. */
 export function withOurs(sources: readonly Permissions[]): Permissions {
   const all = (kind: keyof Permissions) => sources.flatMap((source) => source[kind]);
   return { allow: [...new Set([...all('allow'), OUR_RULE])], deny: [...new Set(all('deny'))] };
 }
 
-/** The directories in which cursor-agent looks for the person's `cli-config.json`, in its order. */
+/** he directories in which cursor-agent looks for the person's `cli-config.json`, in order. */
 export function cursorConfigPlaces(env: Readonly<Record<string, string | undefined>>): string[] {
   const { CURSOR_CONFIG_DIR: own, XDG_CONFIG_HOME: xdg, HOME: home = '/' } = env;
   return [...(own ? [own] : []), ...(xdg ? [`${xdg}/cursor`] : []), `${home}/.cursor`];
 }
 
-/** For `doctor`: the person's rules can keep the program from calling Substrat's tools. */
+/** For `doctor`: the person's rules can prevent the program from calling Substrat's tools. */
 export function examinePermissions(env: Readonly<Record<string, string | undefined>>): Caution | null {
   const path = cursorConfigPlaces(env)
     .map((place) => join(place, 'cli-config.json'))
@@ -66,7 +66,7 @@ export function refuseDenial(sources: readonly PermissionSource[]): void {
   }
 }
 
-/** Why a call of one of our tools can have been rejected, and what to do. */
+/** Why a call of one of our tools may have been rejected, and how to fix it. */
 export function explainRejection(tool: string, reason: string, sources: readonly PermissionSource[]): string {
   const told = `cursor-agent rejected the call of Substrat's tool ${tool}${reason === '' ? '.' : `: ${reason}.`}`;
   for (const { path, deny } of sources) {
@@ -77,14 +77,14 @@ export function explainRejection(tool: string, reason: string, sources: readonly
   return `${told} \`permissions.allow\` has "${OUR_RULE}"; check the rules that your Cursor account or team sets, or set \`force = true\` in [providers.cursor-agent].`;
 }
 
-/** Whether a rule such as `Mcp(substrat:send_message)` hits the tool; null stands for all of ours. */
+/** Whether a rule such as `Mcp(substrat:send_message)` matches the tool; null stands for all our tools. */
 function denies(rule: string, tool: string | null): boolean {
   const pattern = toolPatternOf(rule);
   if (pattern === null) return false;
   return tool === null ? /^\*+$/.test(pattern) : matches(pattern, tool);
 }
 
-/** What a rule says of tools of ours; null where it is about something else. */
+/** he part of a rule that is about our tools; null if it is about something else. */
 function toolPatternOf(rule: string): string | null {
   const [, inside] = /^\s*mcp\((.*)\)\s*$/is.exec(rule) ?? [];
   if (inside === undefined) return null;
@@ -92,7 +92,7 @@ function toolPatternOf(rule: string): string | null {
   return matches(server, SERVER) ? pattern : null;
 }
 
-/** Without a regular expression: a workspace's rules can be anybody's. */
+/** Without a regular expression, because a workspace's rules are untrusted. */
 function matches(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.toLowerCase().split('*');
   const name = text.toLowerCase();

@@ -12,8 +12,8 @@ const startable = z.object({
 });
 
 /**
- * How many tools the MCP servers have that a workspace has of its own. Only a turn starts them to ask, where the turn's
- * program would start them, and what they said is kept; one that was not asked, or did not say, has at least one.
+ * ounts the tools of a workspace's own MCP servers. Only a turn starts them to ask, in the place where the program
+ * would start them; the count is cached. A server that was not asked or did not answer counts as one tool.
  */
 export function createToolCounts(): NonNullable<CliProgram['otherTools']> {
   const known = new Map<string, number>();
@@ -32,7 +32,7 @@ export function createToolCounts(): NonNullable<CliProgram['otherTools']> {
       for (const server of servers) {
         const { data } = startable.safeParse(server);
         if (!data || known.has(keyOf(server))) continue;
-        // By `env`, so that it is looked up where it runs: a workspace must not decide what of the machine a sandbox shows.
+        // hrough `env`, so that it is looked up where it runs: a workspace must not decide what a sandbox exposes.
         const tools = await countTools(
           await confine({ file: 'env', args: [data.command, ...data.args], env: data.env }),
           turn,

@@ -32,7 +32,7 @@ describe('scripted()', () => {
 
   const print = (...events: object[]) => events.map((event) => `console.log('${JSON.stringify(event)}');`).join('\n');
 
-  test('gives the turn as one line and the workspace as directory', async () => {
+  test('passes the turn as one line and the workspace as working directory', async () => {
     const messages = [
       { id: 'm', from: 'lead', channelId: 'c', text: 'Zwei\nZeilen', kind: 'reply', inReplyTo: 'r' },
     ] as const;
@@ -52,7 +52,7 @@ describe('scripted()', () => {
     });
   });
 
-  test('gives a minimal environment', async () => {
+  test('passes a minimal environment', async () => {
     const env = { PATH: '/bin', TZ: 'UTC', SECRET: 'x', SUBSTRAT_HOME: 'y' };
     const source = `console.log(JSON.stringify({ type: 'done', text: JSON.stringify(process.env) }))`;
     const [done] = await run(source, {}, { env, extraEnv: { MODE: 'fast' } });
@@ -66,7 +66,7 @@ describe('scripted()', () => {
     });
   });
 
-  test('runs the confined command, and a program that is not for Node directly', async () => {
+  test('runs the confined command, and starts a program that is not JavaScript directly', async () => {
     const confine: Launch['confine'] = async (command) => ({
       ...command,
       args: [`{"type":"done","text":"${command.file}"}`],
@@ -75,7 +75,7 @@ describe('scripted()', () => {
     expect(events).toEqual([{ type: 'done', text: 'echo' }]);
   });
 
-  test.runIf(process.platform === 'linux')('starts a program whose debugger no signal opens', async () => {
+  test.runIf(process.platform === 'linux')('starts a program whose debugger cannot be opened by a signal', async () => {
     const source = `
       const [, caught] = /SigCgt:\\s*(\\w+)/.exec(require('node:fs').readFileSync('/proc/self/status', 'utf8'))!;
       const isCaught = (BigInt('0x' + caught) >> BigInt(require('node:os').constants.signals.SIGUSR1 - 1)) & 1n;
@@ -83,7 +83,7 @@ describe('scripted()', () => {
     expect(await run(source)).toEqual([{ type: 'done', text: '0' }]);
   });
 
-  test('passes every kind of event, completed where fields may be missing', async () => {
+  test('passes every kind of event, with defaults for missing fields', async () => {
     const events = [
       { type: 'session', session: 's' },
       { type: 'tool_call', id: '1', name: 'look', arguments: { at: 'it' } },
@@ -102,7 +102,7 @@ describe('scripted()', () => {
     ]);
   });
 
-  test('ignores events of a wrong shape', async () => {
+  test('ignores events of the wrong shape', async () => {
     const wrong = [
       { type: 'text', text: 1 },
       { type: 'session', session: '' },
@@ -111,7 +111,7 @@ describe('scripted()', () => {
     expect(await run(print(...wrong, { type: 'done', text: 'ok' }))).toEqual([{ type: 'done', text: 'ok' }]);
   });
 
-  test('takes the last text for a done without one, and nothing after it', async () => {
+  test('uses the last text for a done without one, and ignores what follows', async () => {
     const said = [
       { type: 'text', text: 'one' },
       { type: 'text', text: 'two' },
@@ -123,7 +123,7 @@ describe('scripted()', () => {
     expect(await run(print(...said, { type: 'done' }, ...after))).toEqual([...said, { type: 'done', text: 'two' }]);
   });
 
-  test('keeps the kind of an error only if a program may claim it', async () => {
+  test('keeps the kind of an error only if a program may use it', async () => {
     const limited = { type: 'error', kind: 'rate_limit', message: 'slow', retryAfterMs: 1500 };
     expect(await run(print(limited))).toEqual([limited]);
     expect(await run(print({ type: 'error', kind: 'daemon_died', message: 'x' }))).toEqual([
@@ -132,19 +132,19 @@ describe('scripted()', () => {
     expect(await run(print({ type: 'error', message: 'x' }))).toEqual([{ type: 'error', kind: 'crash', message: 'x' }]);
   });
 
-  test('cuts a final text that no message could hold, with a mark', async () => {
+  test('truncates a final text that is too long for a message, with a mark', async () => {
     const source = `console.log(JSON.stringify({ type: 'done', text: 'x' + 'é'.repeat(1_200_000) }))`;
     const [done] = await run(source);
     expect((done as { text: string }).text).toMatch(/^xé{999979}\n\[cut: too long\]$/);
   });
 
-  test('says when the line with the result was too long to be taken', async () => {
+  test('reports that the line with the result was too long', async () => {
     const source = `console.log(JSON.stringify({ type: 'done', text: 'x'.repeat(9_000_000) }))`;
     const message = 'The program exited with code 0. It told no result. Lines longer than 8 MiB were dropped: 1.';
     expect(await run(source)).toEqual([{ type: 'error', kind: 'crash', message }]);
   });
 
-  test('says that there is no program, or no such file', async () => {
+  test('reports that there is no program, or that the file does not exist', async () => {
     const none = await collect(scripted(options).runTurn(turn));
     expect(none).toEqual([{ type: 'error', kind: 'crash', message: expect.stringContaining('has no program') }]);
     const missing = await collect(scripted(options).runTurn(changed(turn, { program: 'gone.ts' })));

@@ -12,14 +12,14 @@ import { conclude, type Final, maxLineBytes } from '../verdict.ts';
 import { scripted as about } from './describe.ts';
 
 export interface ScriptedOptions {
-  /** Runs programs that are JavaScript or TypeScript. */
+  /** Runs JavaScript and TypeScript programs. */
   readonly nodePath: string;
-  /** For agents that have no program of their own; `args` belong to it. */
+  /** For agents without a program of their own, with `args`. */
   readonly command?: string;
   readonly args?: readonly string[];
-  /** The daemon's environment, of which a program gets the harmless part. */
+  /** he daemon's environment; a program gets its harmless part. */
   readonly env: Readonly<Record<string, string>>;
-  /** Given to the program as it is. */
+  /** Passed to the program unchanged. */
   readonly extraEnv?: Readonly<Record<string, string>>;
 }
 
@@ -46,7 +46,7 @@ const event = z.discriminatedUnion('type', [
   z.object({ type: z.literal('done'), text: text.exactOptional(), stopReason: z.literal('max_steps').exactOptional() }),
   z.object({
     type: z.literal('error'),
-    // Other kinds are the daemon's own to give.
+    // Other kinds are reserved for the daemon.
     kind: z
       .enum(['auth', 'bad_session', 'context_full', 'crash', 'invalid_request', 'overloaded', 'rate_limit', 'timeout'])
       .catch('crash'),
@@ -56,9 +56,9 @@ const event = z.discriminatedUnion('type', [
 ]);
 
 /**
- * An agent that is a program: one JSON line on its stdin (`ScriptedTurn`), events as JSON lines on its stdout. Lines
- * that are no events are ignored. The first `done` or `error` decides, nothing after it counts, and a `done` is
- * believed only if the program then exits with 0 on its own. A `done` without text means the last `text`.
+ * An agent that is a program: one JSON line on its stdin (`ScriptedTurn`), events as JSON lines on its stdout. Other
+ * lines are ignored. The first `done` or `error` decides, nothing after it counts, and a `done` only counts if the
+ * program then exits with 0 on its own. A `done` without text means the last `text`.
  */
 export function scripted(options: ScriptedOptions): Provider {
   return { about, runTurn: (turn) => runTurn(options, turn) };
@@ -67,7 +67,7 @@ export function scripted(options: ScriptedOptions): Provider {
 async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<ProviderEvent> {
   const program = turn.launch.program ?? options.command;
   if (!program) return yield failure('The agent has no program: give it one (--program), or its provider a command.');
-  // Node would answer with a stack trace.
+  // Node would print a stack trace.
   if (runByNode.test(program) && !existsSync(resolve(turn.workspace, program)))
     return yield failure(`The program ${program} could not be started: there is no such file.`);
 
@@ -94,9 +94,10 @@ function toCommand(options: ScriptedOptions, turn: Turn, program: string): Comma
   const env = turnEnvironment(turn, options.env, options.extraEnv);
   const { workspace: cwd } = turn;
   if (!runByNode.test(program)) return { file: program, args: own, cwd, env };
-  // Reading TypeScript costs more than starting Node. The cache is the agent's own: nobody can put code into another's.
+  // ompiling TypeScript costs more than starting Node. The cache belongs to the agent, so no other agent can put code
+  // into it.
   const NODE_COMPILE_CACHE = join(dirname(turn.launch.mcpConfig), 'home/.cache/node');
-  // Or any process of the turn could open the program's debugger by a signal, and speak in its place.
+  // Otherwise any process of the turn could open the program's debugger with a signal and act in its place.
   const args = ['--disable-sigusr1', program, ...own];
   return { file: options.nodePath, args, cwd, env: { NODE_COMPILE_CACHE, ...env } };
 }
