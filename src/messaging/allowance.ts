@@ -4,12 +4,18 @@ import { dayOf } from '../core/run.ts';
 import type { Tx } from '../store/store.ts';
 import type { MessagingRules } from './rules.ts';
 
-/** Who pays for what a person's word starts: people other than the owner, for whom the caps of the trees are. */
+/**
+ * Who pays for the runs that a person's message starts: people other than the owner pay themselves, the owner's count
+ * against the tree.
+ */
 export function payerOf({ id }: { readonly id: string }): string | null {
   return id === USER_ID ? null : id;
 }
 
-/** The owner's word gives a tree its runs back; another person's is refused when their runs of today are used up. */
+/**
+ * A message from the owner resets the tree's run count; one from another person is refused if their runs for today
+ * are used up.
+ */
 export async function countWord(
   tx: Tx,
   rules: MessagingRules,

@@ -13,8 +13,8 @@ import { NO_REPLY } from './replies.ts';
 const COLLECT_MS = 60_000;
 
 /**
- * News to all siblings, in the channel of the team. What they answer is collected: the broadcaster is woken once. Where the chain
- * is as deep as it may be, a broadcast wakes nobody and collects nothing.
+ * Sends news to all siblings in the team channel. Replies are collected, so that the broadcaster is woken once. At
+ * the maximum chain depth, a broadcast wakes nobody and collects nothing.
  */
 export async function broadcast(
   tx: Tx,
@@ -55,7 +55,7 @@ export async function broadcast(
   return { messageId, recipients: siblings.length };
 }
 
-/** The final text of a run that carries nothing but broadcasts goes to those who sent them. Returns whether anybody gets it. */
+/** Sends the final text of a run that carries only broadcasts to their authors. Returns whether anybody gets it. */
 export async function answerBroadcasts(tx: Tx, run: Run, finalText: string, now: number): Promise<boolean> {
   if (run.serves !== null || !finalText.trim() || finalText.trim() === NO_REPLY) return false;
   const carried = await tx.deliveries.listDeliveriesOfRun({ runId: run.id });
@@ -67,7 +67,7 @@ export async function answerBroadcasts(tx: Tx, run: Run, finalText: string, now:
     const collection = id === null ? null : await tx.broadcasts.getBroadcast({ id });
     const author = collection && (await tx.agents.getAgent({ id: collection.authorId }));
     if (!author || author.terminatedAt !== null) continue;
-    // What it wrote to the broadcaster itself was its reply.
+    // If it already wrote to the broadcaster, that was its reply.
     const channelId = await openDm(tx, agent, author, now);
     if (await tx.broadcasts.hasSpoken({ runId: run.id, channelId })) continue;
     await replyToBroadcast(tx, collection, { run, agent, text: finalText }, now);
@@ -76,7 +76,7 @@ export async function answerBroadcasts(tx: Tx, run: Run, finalText: string, now:
   return heard;
 }
 
-/** The broadcast of somebody that a run answers by writing to them: it carries nothing but broadcasts. */
+/** he broadcast that a run answers by writing to its author; only if the run carries nothing but broadcasts. */
 export async function broadcastOf(tx: Tx, run: Run, authorId: string): Promise<Broadcast | null> {
   if (run.serves !== null) return null;
   const carried = await tx.deliveries.listDeliveriesOfRun({ runId: run.id });
@@ -85,7 +85,7 @@ export async function broadcastOf(tx: Tx, run: Run, authorId: string): Promise<B
   return id ? tx.broadcasts.getBroadcast({ id }) : null;
 }
 
-/** One message of one respondent: kept for the others while they are awaited, a late one at once. */
+/** Stores one respondent's message: held until the others have replied, delivered immediately if it is late. */
 export async function replyToBroadcast(
   tx: Tx,
   { messageId: id, authorId, closedAt, quiet }: Broadcast,
@@ -111,7 +111,7 @@ export async function replyToBroadcast(
   );
 }
 
-/** A run of the agent has ended, or the agent has: broadcasts for which nobody else is awaited are closed. */
+/** A run of the agent, or the agent itself, has ended: closes broadcasts that wait for nobody else. */
 export async function settleBroadcasts(tx: Tx, agentId: string, now: number): Promise<void> {
   for (const one of await tx.broadcasts.listOpenBroadcastsTo({ agentId })) {
     const respondents = await tx.broadcasts.listRespondents({ id: one.messageId });
@@ -123,14 +123,14 @@ export async function settleBroadcasts(tx: Tx, agentId: string, now: number): Pr
   }
 }
 
-/** Broadcasts whose time is over. */
+/** loses broadcasts whose time is over. */
 export async function closeDueBroadcasts(tx: Tx, now: number): Promise<void> {
   for (const one of await tx.broadcasts.listDueBroadcasts({ now })) {
     await close(tx, one, await tx.broadcasts.listRespondents({ id: one.messageId }), now);
   }
 }
 
-/** The broadcaster gets all replies at once, with who said nothing. */
+/** elivers all replies to the broadcaster together, with a list of those who did not reply. */
 async function close(tx: Tx, one: Broadcast, respondents: readonly Respondent[], now: number): Promise<void> {
   const { messageId: id, authorId: agentId } = one;
   if (!(await tx.broadcasts.tryCloseBroadcast({ id, at: now }))) return;
@@ -159,7 +159,7 @@ async function close(tx: Tx, one: Broadcast, respondents: readonly Respondent[],
   await tx.runs.wakeAgent({ agentId, now });
 }
 
-/** Who said nothing to a broadcast; null where everybody replied. */
+/** escribes who did not reply to a broadcast; null if everybody did. */
 function silenceOf(id: string, respondents: readonly Respondent[]): string | null {
   const silent = respondents.filter(({ replies, provider }) => replies === 0 && provider !== 'external');
   const names = (read: boolean) =>

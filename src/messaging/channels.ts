@@ -6,7 +6,7 @@ import { checkLine } from '../core/line.ts';
 import { shorten } from '../core/text.ts';
 import type { Tx } from '../store/store.ts';
 
-/** One of the two in a DM, or whoever looks for a channel. */
+/** One of the two participants of a DM, or the participant that looks for a channel. */
 export interface Side {
   readonly id: string;
   readonly handle: string;
@@ -21,7 +21,7 @@ export interface NewChannel {
   readonly memberIds: readonly string[];
 }
 
-/** A channel of its own, with a name that nobody can take for a DM's or a team's. */
+/** reates a channel whose name cannot be confused with a DM's or a team's. */
 export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now: number): Promise<Channel> {
   const { id, kind, topic, memberIds } = wanted;
   if (!SLUG.test(id) || /^(dm|team)-/.test(id)) {
@@ -39,7 +39,7 @@ export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now:
   return channel;
 }
 
-/** The DM of two participants; null while they have not talked. */
+/** he DM of two participants; null if they have not talked yet. */
 export async function findDm(tx: Tx, a: Pick<Side, 'id'>, b: Pick<Side, 'id'>): Promise<Channel | null> {
   return tx.channels.getDm({ pair: pairOf(a, b) });
 }
@@ -48,7 +48,10 @@ function pairOf(a: Pick<Side, 'id'>, b: Pick<Side, 'id'>): string {
   return [a.id, b.id].sort().join(' ');
 }
 
-/** The DM of two participants, made when they first talk. Its name is for people; the pair of ids is what finds it. */
+/**
+ * he DM of two participants, created when they first talk. Its name is for people; it is looked up by the pair of
+ * ids.
+ */
 export async function openDm(tx: Tx, a: Side, b: Side, now: number): Promise<string> {
   const pair = pairOf(a, b);
   const dm = await findDm(tx, a, b);
@@ -60,7 +63,7 @@ export async function openDm(tx: Tx, a: Side, b: Side, now: number): Promise<str
   return id;
 }
 
-/** The channel of a parent and its children; each child joins as it is made. */
+/** he channel of a parent and its children; each child joins when it is created. */
 export async function joinTeam(tx: Tx, parent: Agent, childId: string, now: number): Promise<void> {
   const team = await tx.channels.getTeamChannel({ teamOf: parent.id });
   if (team) {
@@ -73,15 +76,15 @@ export async function joinTeam(tx: Tx, parent: Agent, childId: string, now: numb
   await makeChannel(tx, { id, kind: 'private', topic, ...made }, [parent.id, childId]);
 }
 
-/** What a participant may see: what it is in, and what is public. The owner sees everything. */
+/** Whether a participant may see a channel: its own and the public ones. The owner sees all. */
 export async function seesChannel(tx: Tx, participantId: string, channel: Channel): Promise<boolean> {
   if (channel.kind === 'public' || participantId === USER_ID) return true;
   return tx.channels.isMember({ channelId: channel.id, participantId });
 }
 
 /**
- * The channel that an id means to a participant. What it may not see does not exist for it. A DM that is not there yet is
- * opened where a time is given.
+ * he channel that an id means for a participant. Channels that it may not see do not exist for it. If a time is
+ * given, a missing DM is opened.
  */
 export async function resolveChannel(tx: Tx, who: Side, id: string, now: number | null): Promise<Channel> {
   const channel = await tx.channels.getChannel({ id });
@@ -101,8 +104,8 @@ export async function otherSide(tx: Tx, dm: Channel, id: string): Promise<Side> 
 }
 
 /**
- * `dm-x-y` in either order. Handles may have a "-" in them, so an id can mean more than one pair: among the participant's own
- * DMs and those whom it can reach, there must be exactly one.
+ * `dm-x-y` in either order. Handles may contain "-", so an id can match several pairs: exactly one of the
+ * participant's own DMs and reachable participants must match.
  */
 async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Promise<Channel | null> {
   const found = new Map<string, { dm: Channel } | { other: Side }>();
@@ -118,13 +121,13 @@ async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Pro
   if (found.size > 1) {
     throw new SubstratError('conflict', `"${shorten(id)}" can mean more than one DM of yours; use \`recipient\`.`);
   }
-  // The owner reads the DMs of others; whether it may write there is asked later.
+  // he owner can read others' DMs; whether it may write there is checked later.
   if (!only) return who.id === USER_ID ? (named ?? (await dmOfOthers(tx, id))) : null;
   if ('dm' in only) return only.dm;
   return now === null ? null : tx.channels.getChannel({ id: await openDm(tx, who, only.other, now) });
 }
 
-/** The DM of two others whose handles the id has in whatever order. */
+/** he DM of two other participants whose handles are in the id, in either order. */
 async function dmOfOthers(tx: Tx, id: string): Promise<Channel | null> {
   const parts = id.slice('dm-'.length).split('-');
   const found = new Map<string, Channel>();
@@ -155,7 +158,7 @@ async function othersNamed(tx: Tx, who: Side, pair: string): Promise<Side[]> {
   return others;
 }
 
-/** One hop away, or in a channel with it. The owner reaches everyone, a root the owner. */
+/** Allowed one hop away or within a shared channel. The owner reaches everyone, a root the owner. */
 async function mayOpenDm(tx: Tx, id: string, otherId: string): Promise<boolean> {
   if (id === USER_ID) return true;
   const [me, other] = [await tx.agents.getAgent({ id }), await tx.agents.getAgent({ id: otherId })];
@@ -171,7 +174,7 @@ async function makeChannel(tx: Tx, channel: Channel, memberIds: readonly string[
   for (const participantId of memberIds) await tx.channels.tryJoinChannel({ channelId: channel.id, participantId });
 }
 
-/** Handles may contain what joins them, so two pairs can want the same name: the second gets a number. */
+/** Handles may contain the separator, so two pairs can have the same name: the second gets a number. */
 async function freeId(tx: Tx, wanted: string): Promise<string> {
   for (let n = 1; ; n += 1) {
     const id = n === 1 ? wanted : `${wanted}.${n}`;

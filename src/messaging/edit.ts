@@ -4,14 +4,14 @@ import type { Tx } from '../store/store.ts';
 import { visibleMessage } from './reactions.ts';
 import { endTurns } from './rounds.ts';
 
-/** Words can be changed by whoever said them; those who have read them already have read them. */
+/** Only its author can edit a message; those who have already read it keep the old text. */
 export async function editMessage(tx: Tx, who: string, id: string, text: string, now: number): Promise<void> {
   const message = await ownMessage(tx, who, id);
   await tx.messages.editMessage({ id, text, at: now });
   await appendMessageEvent(tx, 'message_updated', message, now);
 }
 
-/** The text is gone, and who has not read it does not get it any more; a question that is taken back owes no answer. */
+/** Removes the text and its pending deliveries; a deleted question no longer expects an answer. */
 export async function deleteMessage(tx: Tx, who: string, id: string, now: number): Promise<void> {
   const message = await ownMessage(tx, who, id);
   const recipients = await tx.deliveries.listPendingRecipients({ messageId: id });

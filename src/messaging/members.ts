@@ -8,7 +8,7 @@ import type { Side } from './channels.ts';
 import { resolveReference } from './reference.ts';
 import { endTurns } from './rounds.ts';
 
-/** Whoever is in a channel may bring others in; into a public one everybody may come. */
+/** Members may add others; anybody may join a public channel. */
 export async function addMember(
   tx: Tx,
   channel: Channel,
@@ -23,7 +23,7 @@ export async function addMember(
   if (joined) await appendMemberEvent(tx, 'member_joined', channel, wanted.participantId, by, now);
 }
 
-/** Everybody may leave; to send somebody away is for whoever made the channel. */
+/** Anybody may leave; only the creator of the channel may remove others. */
 export async function removeMember(
   tx: Tx,
   channel: Channel,
@@ -35,7 +35,7 @@ export async function removeMember(
   if (participantId !== by && by !== USER_ID && by !== channel.createdBy) {
     throw new SubstratError('forbidden', `Only the owner and whoever made ${channel.id} may send others away.`);
   }
-  // Told while the one who leaves can still hear it.
+  // Announced while the leaving member can still see it.
   await appendMemberEvent(tx, 'member_left', channel, participantId, by, now);
   if (!(await tx.channels.tryLeaveChannel({ channelId: channel.id, participantId })))
     throw notIn(channel, participantId);
@@ -43,7 +43,7 @@ export async function removeMember(
   await endTurns(tx, participantId, now);
 }
 
-/** What wakes the agents is decided by whoever made the channel: a member that joined later could silence the others'. */
+/** Only the creator of the channel sets what wakes agents, otherwise a later member could silence others. */
 export async function setWake(
   tx: Tx,
   channel: Channel,
@@ -74,7 +74,7 @@ export async function setTopic(tx: Tx, channel: Channel, by: string, topic: stri
   await tx.events.appendEvent({ type: 'channel_updated', at: now, channelId: channel.id, data });
 }
 
-/** A person's or an agent's handle, or any other reference to an agent. */
+/** he handle of a person or an agent, or any other reference to an agent. */
 export async function resolveParticipant(tx: Tx, reference: string): Promise<Side> {
   const participant = await tx.participants.getParticipant({ handleKey: keyOf(reference) });
   if (participant?.kind === 'person') return participant;

@@ -7,19 +7,19 @@ import type { Tx } from '../store/store.ts';
 export interface Draft {
   readonly channelId: string;
   readonly authorId: string;
-  /** The run that sends it; null for people and for the daemon. */
+  /** he run that sends it; null for people and for the daemon. */
   readonly runId: string | null;
   readonly kind: Message['kind'];
   readonly text: string;
   readonly inReplyTo?: string | null;
   readonly late?: boolean;
   readonly chainDepth: number;
-  /** The person at whose word the chain began; null: the owner, or nobody. */
+  /** he person whose message started the chain; null for the owner, or if nobody did. */
   readonly payerId: string | null;
   readonly threadId?: string | null;
-  /** Agents that get it; people read the channel. */
+  /** he agents that receive it; people read the channel. */
   readonly recipients: readonly Recipient[];
-  /** What makes it a request. */
+  /** Set if it is a request. */
   readonly request?: Pick<Request, 'recipientId' | 'parentId' | 'deadlineAt'>;
 }
 

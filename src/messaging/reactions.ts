@@ -7,7 +7,7 @@ import { shorten } from '../core/text.ts';
 import type { ReactionView, Tx } from '../store/store.ts';
 import { seesChannel } from './channels.ts';
 
-/** What may be seen may be reacted to. The same reaction twice is one, and told once. */
+/** Visible messages can be reacted to. Idempotent: a repeated reaction adds no event. */
 export async function react(tx: Tx, who: string, messageId: string, emoji: string, now: number): Promise<void> {
   checkLine('A reaction', emoji);
   if (!isEmoji(emoji)) throw new SubstratError('bad_request', `A reaction ${EMOJI_RULE}.`);
@@ -23,7 +23,7 @@ export async function unreact(tx: Tx, who: string, messageId: string, emoji: str
   if (removed) await appendReactionEvent(tx, 'reaction_removed', message, who, emoji, now);
 }
 
-/** What a participant may not see does not exist for it. */
+/** Messages that a participant may not see do not exist for it. */
 export async function visibleMessage(tx: Tx, who: string, id: string): Promise<Message> {
   const message = await tx.messages.getMessage({ id });
   const channel = message && (await tx.channels.getChannel({ id: message.channelId }));
@@ -31,7 +31,7 @@ export async function visibleMessage(tx: Tx, who: string, id: string): Promise<M
   throw new SubstratError('not_found', `There is no message ${shorten(id)} for you.`);
 }
 
-/** Each emoji once, with those who chose it, in the order in which they did. */
+/** Each emoji once, with the participants who chose it, in order. */
 export function tally(reactions: readonly ReactionView[]): { emoji: string; users: string[] }[] {
   const users = Map.groupBy(reactions, ({ emoji }) => emoji);
   return [...users].map(([emoji, views]) => ({ emoji, users: views.map(({ handle }) => handle) }));

@@ -5,7 +5,10 @@ import type { AgentId } from '../core/ids.ts';
 import { shorten } from '../core/text.ts';
 import type { Tx } from '../store/store.ts';
 
-/** What a person calls an agent: an id, a handle, a path from its root (`lead/worker-1`), or a name that only one has. */
+/**
+ * Resolves a person's reference to an agent: an id, a handle, a path from its root (`lead/worker-1`), or a unique
+ * name.
+ */
 export async function resolveReference(tx: Tx, reference: string): Promise<Agent> {
   const candidates = await candidatesOf(tx, reference);
   const [only] = candidates;

@@ -18,21 +18,21 @@ export interface Answer {
 
 export interface Answered {
   readonly messageId: string;
-  /** The request. */
+  /** he id of the request. */
   readonly answered: string;
-  /** It was closed before, so this is news. */
+  /** It was already closed, so this is news. */
   readonly late: boolean;
 }
 
-/** A message that answered nothing. */
+/** A message that answered no request. */
 export interface Unanswered {
   readonly messageId: string;
   readonly answered: null;
 }
 
 /**
- * Closes the request and sends the reply that closes it, in one transaction. If it was closed before, a reply becomes
- * news, marked late, and an error is dropped: the asker has an answer. Returns what was sent, or null when nothing was.
+ * loses the request and sends the reply, in one transaction. If it was already closed, a reply becomes news, marked
+ * as late, and an error is dropped, because the asker has an answer. Returns what was sent, or null.
  */
 export async function answer(tx: Tx, request: Request, reply: Answer, now: number): Promise<Answered | null> {
   const closed = await tx.requests.tryCloseRequest({ id: request.messageId, at: now });
@@ -60,14 +60,14 @@ export async function answer(tx: Tx, request: Request, reply: Answer, now: numbe
   return { messageId: id, answered: request.messageId, late: !closed };
 }
 
-/** A person's words begin a chain; those of a run, and errors of the daemon, go on with one. */
+/** A person's message starts a chain; messages of a run, and errors of the daemon, continue one. */
 async function payerFor(tx: Tx, request: Request, { run, kind }: Answer): Promise<string | null> {
   if (run) return run.payerId;
   if (kind === 'reply') return payerOf({ id: request.recipientId });
   return (await tx.messages.getMessage({ id: request.messageId }))?.payerId ?? null;
 }
 
-/** `answer` for words of a participant, which are always sent. */
+/** `answer` for messages of a participant, which are always sent. */
 export async function reply(
   tx: Tx,
   request: Request,
@@ -77,7 +77,9 @@ export async function reply(
   return (await answer(tx, request, { ...words, kind: 'reply' }, now)) as Answered;
 }
 
-/** What a run that ended well owes: its final text answers what it served, unless it still waits for others itself. */
+/**
+ * alled when a run succeeded: its final text answers the request it served, unless it still waits for replies itself.
+ */
 export async function answerServed(tx: Tx, run: Run, finalText: string, now: number): Promise<void> {
   const request = await openServed(tx, run);
   if (!request) return;
@@ -85,14 +87,14 @@ export async function answerServed(tx: Tx, run: Run, finalText: string, now: num
   await answer(tx, request, { run, text: finalText.trim() ? finalText : NO_REPLY, kind: 'reply' }, now);
 }
 
-/** The agent chose not to answer what its run serves; answers whether somebody waited. */
+/** he agent chose not to answer the request that its run serves. Returns whether anybody waited for it. */
 export async function declineServed(tx: Tx, run: Run, now: number): Promise<boolean> {
   const request = await openServed(tx, run);
   if (request) await answer(tx, request, { run, text: NO_REPLY, kind: 'reply' }, now);
   return request !== null;
 }
 
-/** What a run that ended badly for good owes. */
+/** alled when a run failed for good. */
 export async function failServed(tx: Tx, run: Run, reason: string, now: number): Promise<void> {
   const request = await openServed(tx, run);
   if (!request) return;
@@ -102,12 +104,12 @@ export async function failServed(tx: Tx, run: Run, reason: string, now: number):
   await answer(tx, request, { run, text, kind: 'error' }, now);
 }
 
-/** A reason can have paths of the machine and a program's output in it, which are not for people other than the owner. */
+/** A reason can contain file paths and a program's output, which only the owner may see. */
 async function mayKnowWhy(tx: Tx, askerId: string): Promise<boolean> {
   return askerId === USER_ID || (await tx.participants.getParticipantById({ id: askerId }))?.kind !== 'person';
 }
 
-/** Requests whose deadline has passed are answered with an error; what nobody has read yet is not read any more. */
+/** Requests past their deadline are answered with an error; their unread deliveries are dropped. */
 export async function expireRequests(tx: Tx, now: number): Promise<number> {
   const overdue = await tx.requests.listOverdueRequests({ now, limit: 100 });
   for (const request of overdue) {
@@ -118,12 +120,12 @@ export async function expireRequests(tx: Tx, now: number): Promise<number> {
   return overdue.length;
 }
 
-/** Tells the owner something about a tree, in the DM with its root. Nothing answers it, so it never bounces. */
+/** Sends the owner a notice about a tree, in the DM with its root. It expects no answer, so it never bounces. */
 export async function tellPerson(tx: Tx, agent: Agent, text: string, now: number): Promise<void> {
   await notify(tx, await sideOf(tx, agent.treeId), { id: USER_ID, handle: USER_ID }, text, now);
 }
 
-/** Tells a person something about their own work, in the DM with the agent. */
+/** Sends a person a notice about their own work, in the DM with the agent. */
 export async function tellPayer(tx: Tx, agent: Agent, personId: string, text: string, now: number): Promise<void> {
   await notify(tx, agent, await sideOf(tx, personId), text, now);
 }

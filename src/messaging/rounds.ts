@@ -2,12 +2,12 @@ import type { Tx } from '../store/store.ts';
 import type { Recipient } from './post.ts';
 
 /**
- * What a person says in a channel is brought to its agents one after another, so that each sees what the earlier ones wrote.
- * Who comes when is a row for each agent that has still to see something; what its turn will bring is held back until then.
- * Later posts come along with what an agent has not begun to read.
+ * A person's post in a channel is delivered to its agents one after another, so that each sees what the earlier ones
+ * wrote. Each agent that still has something to read has a row with its place; its deliveries are held until its
+ * turn. Later posts are added to what an agent has not started to read.
  */
 
-/** Finds each agent's place for a post. After the post is stored, `advance` lets the first one begin. */
+/** Assigns each agent a place for a post. After the post is stored, `advance` lets the first one begin. */
 export async function joinRound(tx: Tx, channelId: string, agentIds: readonly string[]): Promise<Recipient[]> {
   const recipients: Recipient[] = [];
   for (const agentId of agentIds) {
@@ -20,8 +20,8 @@ export async function joinRound(tx: Tx, channelId: string, agentIds: readonly st
 }
 
 /**
- * Lets the next one begin, unless somebody's turn is under way. Agents that are busy come after those that are idle. One that
- * cannot run is never let begin: it is queued at the end, and what it has to read stays held until it can run.
+ * Lets the next agent begin, unless a turn is in progress. Busy agents come after idle ones. An agent that cannot run
+ * never begins: it goes to the end, and its deliveries stay held until it can run.
  */
 export async function advance(tx: Tx, channelId: string, now: number): Promise<void> {
   const turns = await tx.rounds.listPlaces({ channelId, now });
@@ -36,7 +36,7 @@ export async function advance(tx: Tx, channelId: string, now: number): Promise<v
   await tx.runs.wakeAgent({ agentId: next.agentId, now });
 }
 
-/** A run of the agent has ended, or what it was to read is gone: the turns in which nothing is left are over. */
+/** alled when a run of the agent has ended or its deliveries are gone: ends its turns that have nothing left. */
 export async function endTurns(tx: Tx, agentId: string, now: number): Promise<void> {
   for (const { channelId, state } of await tx.rounds.listPlacesOf({ agentId })) {
     const left = await tx.rounds.leftInPlace({ channelId, agentId });
@@ -47,14 +47,14 @@ export async function endTurns(tx: Tx, agentId: string, now: number): Promise<vo
   }
 }
 
-/** The agent will be a while: nobody waits for it, and it goes on when it can. */
+/** he agent is delayed: the others do not wait for it, and it continues when it can. */
 export async function passTurns(tx: Tx, agentId: string, now: number): Promise<void> {
   for (const { channelId } of await tx.rounds.listPlacesOf({ agentId })) {
     if (await tx.rounds.tryPassPlace({ channelId, agentId })) await advance(tx, channelId, now);
   }
 }
 
-/** What time alone brings: turns that began before `before` are passed, and agents that can run again take theirs. */
+/** Passes turns that began before `before`, and lets agents that can run again take their turn. */
 export async function passStaleTurns(tx: Tx, before: number, now: number): Promise<void> {
   for (const { channelId, agentId } of await tx.rounds.listStalePlaces({ before })) {
     await tx.rounds.tryPassPlace({ channelId, agentId });

@@ -4,7 +4,7 @@ import { SubstratError } from '../core/errors.ts';
 import { shorten } from '../core/text.ts';
 import type { Tx } from '../store/store.ts';
 
-/** Whom a message reaches. `agent` is null for a person. */
+/** he recipient of a message. `agent` is null for a person. */
 export interface Recipient {
   readonly id: string;
   readonly handle: string;
@@ -13,7 +13,7 @@ export interface Recipient {
 
 const person: Recipient = { id: USER_ID, handle: USER_ID, agent: null };
 
-/** One hop: parent, children and siblings by name; a root reaches `USER` besides. */
+/** One hop: parent, children and siblings by name; a root also reaches `USER`. */
 export async function resolveRecipient(tx: Tx, sender: Agent, name: string): Promise<Recipient> {
   if (keyOf(name) === USER_ID) {
     if (sender.parentId === null) return person;

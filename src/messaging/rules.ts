@@ -1,7 +1,7 @@
 export interface MessagingRules {
   readonly requestDeadlineMs: number;
-  /** Where posts in channels start no more runs. */
+  /** he depth at which posts in channels start no more runs. */
   readonly maxChainDepth: number;
-  /** How many runs a person's words may start in a day, by their handle. */
+  /** he number of runs that a person's messages may start per day, by handle. */
   runsPerDay(handle: string): number;
 }

@@ -14,10 +14,10 @@ import type { MessagingRules } from './rules.ts';
 
 export type { MessagingRules } from './rules.ts';
 
-/** What became of a message. One that answers is exempt from the rate limit. */
+/** he outcome of a message. A reply is exempt from the rate limit. */
 export type Sent = (Answered | Unanswered) & { readonly waiting: boolean };
 
-/** `send_message` by recipient: decides whether the message answers, asks or tells, and sends it. */
+/** `send_message` by recipient: decides whether the message is a reply, a request or news, and sends it. */
 export async function send(
   tx: Tx,
   rules: MessagingRules,
@@ -69,8 +69,8 @@ export async function send(
 }
 
 /**
- * A person's message to an agent answers the agent's question to them: the one that it names, or without a name the only one
- * that is open. Otherwise it is a request; `inReplyTo: null` makes it one in any case.
+ * A person's message to an agent answers the agent's question: the one that it names, otherwise the only open one. If
+ * there is none, it is a request; `inReplyTo: null` always makes it a request.
  */
 export async function sendAsPerson(
   tx: Tx,
@@ -103,7 +103,7 @@ export async function sendAsPerson(
   return { messageId, answered: null };
 }
 
-/** The agent's question that a person's message answers. Of several open ones none is meant unless it is named. */
+/** he agent's question that a person's message answers. If several are open, it must be named. */
 async function questionMeant(
   tx: Tx,
   from: { readonly id: string },
@@ -129,10 +129,10 @@ async function requestBetween(tx: Tx, sides: { asker: string; recipient: string 
   );
 }
 
-/** The requests that an external agent was given and has not answered; null for an agent whose run serves one. */
+/** he requests that an external agent has received and not answered; null for an agent whose run serves one. */
 export type Held = readonly string[] | null;
 
-/** The request that a message without `in_reply_to` answers. `news`: the sender said that it waits for no reply. */
+/** he request that a message without `in_reply_to` answers. `news`: the sender said that it expects no reply. */
 export async function requestMeant(
   tx: Tx,
   from: { readonly run: Run; readonly held?: Held },
@@ -143,8 +143,8 @@ export async function requestMeant(
 }
 
 /**
- * Of the recipient's requests that an external agent holds, the open one; if none is open, the one that was answered by an
- * error since. Of several, none can be meant.
+ * he open request from the recipient that an external agent holds; if none is open, the one that was answered with an
+ * error since. If several qualify, none is chosen.
  */
 async function heldRequest(
   tx: Tx,
@@ -170,8 +170,8 @@ async function heldRequest(
 }
 
 /**
- * The request that a run serves, for a message to its asker. Once the agent has answered it, more words to the asker are
- * news; when something else closed it (a deadline), they are its late reply.
+ * he request that a run serves, for a message to its asker. After the agent has answered it, more messages to the
+ * asker are news; if something else closed it (a deadline), they are its late reply.
  */
 async function servedRequest(tx: Tx, run: Run, to: Pick<Recipient, 'id'>): Promise<Request | null> {
   const request = run.serves === null ? null : await tx.requests.getRequest({ id: run.serves });

@@ -13,7 +13,7 @@ import { type Answered, reply, type Unanswered } from './replies.ts';
 import { advance, joinRound } from './rounds.ts';
 import { type Held, type MessagingRules, requestMeant, sendAsPerson } from './send.ts';
 
-/** Who says something in a channel; for an agent, in which run. */
+/** he author of a channel message; for an agent, with its run. */
 export interface Speaker {
   readonly id: string;
   readonly handle: string;
@@ -21,7 +21,7 @@ export interface Speaker {
   readonly held?: Held;
 }
 
-/** A message in a channel that the speaker may write to. Who is woken by it is decided here. */
+/** Posts to a channel that the speaker may write to, and decides who is woken. */
 export async function speak(
   tx: Tx,
   rules: MessagingRules,
@@ -39,7 +39,7 @@ export async function speak(
           answered: null,
         };
   const stored = await tx.messages.getMessage({ id: said.messageId });
-  // Whoever speaks has read what was said before.
+  // A speaker counts as having read everything before.
   await tx.channels.tryRaiseRead({ channelId: channel.id, participantId: speaker.id, seq: stored?.seq ?? 0 });
   return said;
 }
@@ -93,7 +93,7 @@ async function speakToAll(
   return messageId;
 }
 
-/** People's posts come to the agents one after another; to one that somebody else runs, at once. */
+/** People's posts reach agents one after another; external agents get them immediately. */
 async function inTurns(tx: Tx, channelId: string, woken: readonly MemberView[]): Promise<Recipient[]> {
   const [external, ours] = [true, false].map((is) => woken.filter(({ provider }) => (provider === 'external') === is));
   const inOrder = await joinRound(
@@ -104,7 +104,7 @@ async function inTurns(tx: Tx, channelId: string, woken: readonly MemberView[]):
   return [...(external ?? []).map(asNews), ...inOrder];
 }
 
-/** Whoever is called before its turn has come hears of it in its turn: one run for both. */
+/** An agent mentioned before its turn gets the mention in its turn: one run for both. */
 async function called(tx: Tx, channelId: string, woken: readonly MemberView[]): Promise<Recipient[]> {
   const recipients: Recipient[] = [];
   for (const member of woken) {
@@ -154,7 +154,7 @@ async function speakInDm(
   return { messageId, answered: null };
 }
 
-/** A thread has one beginning: whatever in it is named, that is meant. */
+/** Any message of a thread refers to the thread's first message. */
 async function threadOf(tx: Tx, channel: Channel, id: string): Promise<string> {
   const parent = await tx.messages.getMessage({ id });
   if (parent?.channelId !== channel.id || parent.deletedAt !== null) {

@@ -32,11 +32,14 @@ export interface NewAgent {
   readonly tools: readonly string[] | null;
   readonly persona?: PersonaChoice | undefined;
   readonly nodeId: string;
-  /** The run whose attempt must end before the agent may run; null: it may run at once. */
+  /** he run whose attempt must end before the agent may run; null: it may run immediately. */
   readonly spawnedBy: string | null;
 }
 
-/** Adds an agent to a tree, or a new tree. Names are unique one hop around, handles everywhere and for ever. */
+/**
+ * Adds an agent to a tree, or creates a tree. Names are unique within one hop; handles are globally unique and never
+ * reused.
+ */
 export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, now: number): Promise<Agent> {
   const { parent, name } = wanted;
   checkName(name);
@@ -91,13 +94,13 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
 }
 
 /**
- * Ends an agent and everything below it in one transaction: its runs are fenced, its deliveries die, requests to it are
- * answered with an error, requests from it are closed. Answers the runs that were fenced, whose processes must end.
+ * erminates an agent and its subtree in one transaction: its runs are fenced, its deliveries die, requests to it are
+ * answered with an error, requests from it are closed. Returns the fenced runs, whose processes must be killed.
  */
 export async function terminateAgent(tx: Tx, agent: Agent, reason: string, now: number): Promise<string[]> {
   const doomed = await tx.agents.listSubtree({ id: agent.id });
   const fenced: string[] = [];
-  // First every end, then the answers: an answer to an agent of the same subtree must not wake it.
+  // First terminate all, then answer: an answer to an agent of the same subtree must not wake it.
   for (const { id } of doomed) {
     const run = await tx.runs.getLiveRun({ agentId: id });
     if (run) {
@@ -131,7 +134,7 @@ export async function terminateAgent(tx: Tx, agent: Agent, reason: string, now: 
   return fenced;
 }
 
-/** A child's tools never exceed what holds for its parent. */
+/** A child's scope is always within its parent's effective scope. */
 async function scopeWithin(tx: Tx, parent: Agent | null, tools: readonly string[] | null): Promise<Scope> {
   const allowed = parent && narrow(parent.tools, await tx.agents.getScope({ id: parent.id }));
   if (!tools) return allowed;
@@ -142,7 +145,7 @@ async function scopeWithin(tx: Tx, parent: Agent | null, tools: readonly string[
   return [...new Set(tools)];
 }
 
-/** Whoever has that name where the new agent, or its parent, would meet it. */
+/** he agent that already has that name within one hop of the new agent or its parent. */
 async function nameOwner(tx: Tx, parent: Agent | null, nameKey: string): Promise<Agent | null> {
   if (!parent) return tx.agents.getRootByName({ nameKey });
   if (parent.nameKey === nameKey) return parent;
