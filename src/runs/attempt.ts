@@ -5,37 +5,37 @@ import { narrow, type Scope } from '../core/scope.ts';
 import type { Tx } from '../store/store.ts';
 import type { RunSpans } from './spans.ts';
 
-/** How far the record of an attempt has come. */
+/** he progress of an attempt's record. */
 export interface Progress {
   readonly step: number;
   readonly lastType: RunMessageType | null;
-  /** Whether a tool was called, of ours or of the provider's own. */
+  /** Whether a tool was called, ours or the provider's own. */
   readonly called: boolean;
 }
 
 /**
- * One attempt of one run while it lives. Every write of it checks its fence. What is kept here is lost with the process, and
- * changes only after the commit of what it describes: a transaction may fail, or be executed more than once.
+ * One attempt of a run while it is active. Each of its writes checks its fence. This state is lost with the process
+ * and only changes after the commit that it describes: a transaction may fail, or be executed more than once.
  */
 export interface Attempt {
   readonly runId: string;
   readonly agentId: string;
   readonly fence: number;
   readonly number: number;
-  /** Joined by somebody else's program: open-ended, in no slot, never tried again. */
+  /** Joined by an external program: open-ended, without a slot, never retried. */
   readonly external: boolean;
-  /** The most that it may ever use: what held for the agent when it began, or what its persona says within that. */
+  /** he widest scope it may ever use: the agent's when it started, or the persona's within that. */
   widest: Scope;
-  /** What the agent's persona says for this run, once it has been asked. */
+  /** he persona's prompt for this run, once it has been resolved. */
   persona: PersonaPrompt | null;
-  /** Up to which message it has seen each channel; known for good when the turn ends well. */
+  /** he last message it has seen in each channel; stored when the turn succeeds. */
   readonly shown: Map<string, number>;
   progress: Progress;
-  /** The rate limit refused its last call: of such calls in a row only the first is recorded. */
+  /** he rate limit refused its last call: only the first of consecutive refusals is recorded. */
   limited: boolean;
-  /** Writes what the provider told and is not recorded yet; a call of a tool comes after it. */
+  /** Writes pending provider events; a tool call is recorded after them. */
   flush: () => Promise<void>;
-  /** Null where nothing is traced. */
+  /** Null if nothing is traced. */
   readonly spans: RunSpans | null;
 }
 
@@ -65,7 +65,7 @@ export function createAttempt(
   };
 }
 
-/** From now on the attempt is what the persona says: never more than the agent's scope allows. */
+/** Applies the persona to the attempt, always within the agent's scope. */
 export function takePersona(attempt: Attempt, persona: PersonaPrompt | null): void {
   if (persona === null) return;
   attempt.persona = persona;
@@ -73,8 +73,8 @@ export function takePersona(attempt: Attempt, persona: PersonaPrompt | null): vo
 }
 
 /**
- * What the attempt may list and call now. A scope that becomes narrower, the agent's or that of an ancestor, holds from the
- * next call; one that becomes wider, from the next turn.
+ * What the attempt may list and call now. A narrowed scope, of the agent or an ancestor, applies from the next call;
+ * a widened one from the next turn.
  */
 export async function scopeNow(tx: Tx, attempt: Pick<Attempt, 'agentId' | 'widest'>): Promise<Scope> {
   return narrow(attempt.widest, await tx.agents.getScope({ id: attempt.agentId }));
@@ -90,13 +90,13 @@ export interface Entry {
   readonly effect?: boolean;
 }
 
-/** In which step an entry of that type would be. A step is what the model does between two looks at tool results. */
+/** he step of an entry of that type. A step is what the model does between two tool results. */
 export function stepOf({ step, lastType }: Progress, type: RunMessageType): number {
   const begins = lastType === null || (lastType === 'tool_return_message' && type !== lastType);
   return begins ? step + 1 : step;
 }
 
-/** Adds to the record of the run, and returns how far it has come. `advance` takes that over after the commit. */
+/** Appends to the run's record and returns the new progress. Call `advance` with it after the commit. */
 export async function record(tx: Tx, attempt: Attempt, entries: readonly Entry[], now: number): Promise<Progress> {
   let { progress } = attempt;
   for (const entry of entries) {
@@ -122,7 +122,7 @@ export async function record(tx: Tx, attempt: Attempt, entries: readonly Entry[]
   return progress;
 }
 
-/** What was recorded, if anything, is committed. Calls under way at the same time may have come further meanwhile. */
+/** he recorded entries are committed. Concurrent calls may have advanced further. */
 export function advance(attempt: Attempt, recorded: Progress | null): void {
   if (!recorded) return;
   const { step, lastType, called } = recorded;

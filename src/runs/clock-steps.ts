@@ -1,9 +1,10 @@
-/** Smaller ones are corrections that a running clock makes. */
+/** Smaller steps are normal clock corrections. */
 const SMALLEST_STEP_MS = 1_000;
 
 /**
- * Notices when the wall clock was set back: by how much it is behind of what a monotonic clock expects, as a negative
- * number, else 0. A clock that was set forward only ends waits early; nor can it be told from a machine that slept.
+ * etects that the wall clock was set back: returns how far it is behind the monotonic clock, as a negative number,
+ * otherwise 0. Setting the clock forward only ends waits early, and cannot be distinguished from a machine that
+ * slept.
  */
 export function watchClock(wall: () => number, monotonic: () => number): () => number {
   let last = { wall: wall(), monotonic: monotonic() };

@@ -6,28 +6,31 @@ import { type Correspondence, failRun } from './endings.ts';
 import { pauseAgent } from './pause.ts';
 
 /**
- * A run that kills the daemon would do so at every start. So each run counts the deaths of the daemon in a row that it was
- * under way at. One that is a single death from `max_deaths` is a suspect, and suspects run one at a time; a suspect that
- * was alone at its last death is set aside. An orderly stop, a new boot of the machine, and an attempt that came further
- * than all before it, clear a run of suspicion.
+ * A run that crashes the daemon would do so at every start. So each run counts consecutive daemon deaths during it. A
+ * run one death below `max_deaths` is a suspect, and suspects run one at a time; a suspect that was alone at its last
+ * death is set aside. An orderly stop, a reboot of the machine, and an attempt that got further than all before it
+ * clear a run.
  */
 
 export interface DeathRules {
   /** 0: no run is ever set aside. */
   readonly maxDeaths: number;
-  /** The boot of this machine; null where it is another's that is not known. */
+  /** he boot id of this machine; null for another machine whose boot id is unknown. */
   readonly boot: string | null;
 }
 
-/** Progress clears a run only so often, or one that says a little more each time could kill the daemon for ever. */
+/**
+ * Progress clears a run only this often, otherwise one that gets slightly further each time could crash the daemon
+ * forever.
+ */
 const CLEARINGS = 5;
 
-/** From how many deaths on a run is a suspect; null where none ever is. */
+/** he number of deaths that makes a run a suspect; null if none ever is. */
 export function suspectFrom(maxDeaths: number): number | null {
   return maxDeaths === 0 ? null : Math.max(1, maxDeaths - 1);
 }
 
-/** Counts a death of the daemon for the runs that were under way at it. Answers the one that has to be set aside, if any. */
+/** ounts a death of the daemon for the runs that were in progress. Returns the run to set aside, if any. */
 export async function countDeath(tx: Tx, runs: readonly Run[], rules: DeathRules): Promise<Run | null> {
   const { maxDeaths, boot } = rules;
   if (maxDeaths === 0) return null;
@@ -47,7 +50,7 @@ export async function countDeath(tx: Tx, runs: readonly Run[], rules: DeathRules
   return suspects.length === 1 ? (suspects[0] as Run) : null;
 }
 
-/** Ends a run for good that has killed the daemon too often, pauses its agent and tells the person why. */
+/** Fails a run that has crashed the daemon too often, pauses its agent and notifies the person. */
 export async function setAside(tx: Tx, correspondence: Correspondence, run: Run, now: number): Promise<void> {
   const agent = (await tx.agents.getAgent({ id: run.agentId })) as Agent;
   const { deaths } = (await tx.runs.getRun({ id: run.id })) as Run;
@@ -63,7 +66,7 @@ export async function setAside(tx: Tx, correspondence: Correspondence, run: Run,
   await correspondence.tellPerson(tx, agent, text.join('\n'), now);
 }
 
-/** After an orderly stop nothing is suspected. */
+/** After an orderly stop no run is a suspect. */
 export async function clearSuspects(store: Store, nodeId: string): Promise<void> {
   await store.write((tx) => tx.runs.clearDeaths({ nodeId }));
 }

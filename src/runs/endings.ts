@@ -8,12 +8,12 @@ import type { Tx } from '../store/store.ts';
 import type { Attempt } from './attempt.ts';
 import { inject } from './start.ts';
 
-/** What the end of a run means for others; the daemon wires it to the messages. */
+/** he effects of a run's end on messages; wired by the daemon. */
 export interface Correspondence {
   answerServed(tx: Tx, run: Run, finalText: string, now: number): Promise<void>;
-  /** Its final text goes to those whose broadcasts it carried. Returns whether anybody gets it. */
+  /** Sends its final text to the authors of the broadcasts it carried. Returns whether anybody gets it. */
   answerBroadcasts(tx: Tx, run: Run, finalText: string, now: number): Promise<boolean>;
-  /** Nobody need wait for the agent any more: broadcasts that waited for it alone are closed. */
+  /** loses broadcasts that only waited for this agent. */
   settleBroadcasts(tx: Tx, agentId: string, now: number): Promise<void>;
   closeDueBroadcasts(tx: Tx, now: number): Promise<void>;
   failServed(tx: Tx, run: Run, reason: string, now: number): Promise<void>;
@@ -21,9 +21,9 @@ export interface Correspondence {
   tellPayer(tx: Tx, agent: Agent, personId: string, text: string, now: number): Promise<void>;
   expireRequests(tx: Tx, now: number): Promise<number>;
   terminateAgent(tx: Tx, agent: Agent, reason: string, now: number): Promise<string[]>;
-  /** Its turn in the channels whose posts it carried is over. */
+  /** Ends its turn in the channels whose posts it carried. */
   endTurns(tx: Tx, agentId: string, now: number): Promise<void>;
-  /** It will be a while until it goes on: others need not wait for it. */
+  /** he agent is delayed: others need not wait for it. */
   passTurns(tx: Tx, agentId: string, now: number): Promise<void>;
   passStaleTurns(tx: Tx, before: number, now: number): Promise<void>;
 }
@@ -34,7 +34,7 @@ export interface Failure {
   readonly retryAfterMs?: number;
 }
 
-/** The turn ended well: what it carried is acknowledged, what it served is answered. */
+/** he turn succeeded: acknowledges what it carried and answers what it served. */
 export async function completeRun(
   tx: Tx,
   correspondence: Correspondence,
@@ -56,7 +56,7 @@ export async function completeRun(
   await afterAttempt(tx, correspondence, run, now);
 }
 
-/** A run of a channel that called no tool and owed nobody a reply: nobody has heard of it. */
+/** A run in a channel that called no tool and owed no reply: nobody has seen it. */
 async function wasIdle(tx: Tx, run: Run, attempt: Attempt): Promise<boolean> {
   if (attempt.progress.called || run.serves !== null || run.triggerId === null) return false;
   const trigger = await tx.messages.getMessage({ id: run.triggerId });
@@ -64,7 +64,7 @@ async function wasIdle(tx: Tx, run: Run, attempt: Attempt): Promise<boolean> {
   return channel !== null && channel.kind !== 'dm';
 }
 
-/** The attempt ended badly: the run is tried again, now or later, or has failed for good. */
+/** he attempt failed: the run is retried, now or later, or fails for good. */
 export async function failAttempt(
   tx: Tx,
   correspondence: Correspondence,
@@ -98,7 +98,7 @@ export async function failAttempt(
   await afterAttempt(tx, correspondence, run, now);
 }
 
-/** The provider does not know the session: the next attempt begins a new one with the journal of the conversation. */
+/** he provider does not know the session: the next attempt starts a new one with the journal of the conversation. */
 async function dropSession(tx: Tx, correspondence: Correspondence, agent: Agent, now: number): Promise<void> {
   await tx.agents.loseSession({ id: agent.id });
   if (agent.lostSession) return;
@@ -106,7 +106,7 @@ async function dropSession(tx: Tx, correspondence: Correspondence, agent: Agent,
   await correspondence.tellPerson(tx, agent, text, now);
 }
 
-/** Cancel is final: what the run carried dies, what it served is answered with an error. */
+/** ancelling is final: what the run carried dies, what it served is answered with an error. */
 export async function cancelRun(
   tx: Tx,
   correspondence: Correspondence,
@@ -125,7 +125,7 @@ export async function cancelRun(
   await endBadly(tx, correspondence, current, { state: 'cancelled', reason, stopReason: 'cancelled' }, now);
 }
 
-/** Fails for good, whatever its attempts. */
+/** Fails for good, regardless of its attempts. */
 export function failRun(tx: Tx, correspondence: Correspondence, run: Run, reason: string, now: number): Promise<void> {
   return endBadly(tx, correspondence, run, { state: 'failed', reason, stopReason: 'error' }, now);
 }
@@ -145,7 +145,7 @@ async function endBadly(
   await afterAttempt(tx, correspondence, run, now);
 }
 
-/** However an attempt ends: the children that it spawned may run, and the agent does what is left to do. */
+/** alled at the end of every attempt: the children that it spawned may run, and the agent is woken if work is left. */
 async function afterAttempt(tx: Tx, correspondence: Correspondence, run: Run, now: number): Promise<void> {
   for (const { id } of await tx.agents.readySpawned({ runId: run.id })) await tx.runs.wakeAgent({ agentId: id, now });
   const agent = await tx.agents.getAgent({ id: run.agentId });
@@ -156,7 +156,7 @@ async function afterAttempt(tx: Tx, correspondence: Correspondence, run: Run, no
   if (ended) await correspondence.settleBroadcasts(tx, run.agentId, now);
 }
 
-/** Whoever joins an external agent next gets the requests that the last one left open. */
+/** he next client that joins an external agent gets the requests that the last one left open. */
 async function returnUnanswered(tx: Tx, run: Run): Promise<void> {
   for (const delivery of await tx.deliveries.listCarried({ runId: run.id })) {
     if (delivery.deliveryKind === 'request' && delivery.requestState === 'open') {
@@ -200,7 +200,7 @@ function stopReasonOf({ kind }: Failure): StopReason {
   return kind === 'timeout' ? 'timeout' : 'error';
 }
 
-/** A change of a run's state names the fence that it was decided by: if another came first, it has no effect. */
+/** A state change names the fence it was based on: if another change came first, it has no effect. */
 function seen({ id, fence }: Run): Pick<Run, 'id' | 'fence'> {
   return { id, fence };
 }

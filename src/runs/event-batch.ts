@@ -1,14 +1,14 @@
 import type { Told } from './told.ts';
 
-/** So much may wait to be written; the program that tells more waits, by its pipe. */
+/** Maximum pending events; beyond it, the program is slowed down through its pipe (backpressure). */
 const MOST_EVENTS = 1_000;
 const MOST_CHARACTERS = 1_000_000;
-/** A text waits at most so long. */
+/** he maximum delay of a text. */
 const FLUSH_MS = 100;
 
 /**
- * Collects what a provider tells, so that many texts share one commit. Texts and usage wait for company; everything else
- * is written at once, with what waited before it.
+ * atches provider events, so that many texts share one commit. Texts and usage are delayed; everything else is
+ * written immediately, with what was pending.
  */
 export class EventBatch {
   readonly #keep: (events: readonly Told[]) => Promise<void>;
@@ -16,15 +16,15 @@ export class EventBatch {
   #characters = 0;
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
-  /** What the last write failed to store, as far as it knows: whoever adds has to see to it. */
+  /** he events that the last write may not have stored: the next caller must handle them. */
   #failed: readonly Told[] | null = null;
 
-  /** A list that could not be written is given to `keep` again, the very same one, before all else. */
+  /** After a failed write, `keep` gets the same list again, before anything else. */
   constructor(keep: (events: readonly Told[]) => Promise<void>) {
     this.#keep = keep;
   }
 
-  /** Whether it must be flushed before more is added. */
+  /** Returns whether it must be flushed before more is added. */
   add(event: Told): boolean {
     this.#waiting.push(event);
     if (event.type === 'text') this.#characters += event.text.length;
@@ -35,7 +35,7 @@ export class EventBatch {
     return false;
   }
 
-  /** Writes what waits, once; what could not be written waits on. */
+  /** Writes pending events once; what could not be written stays pending. */
   flush(): Promise<void> {
     this.#disarm();
     const written = this.#writing.then(() => this.#write());

@@ -13,10 +13,10 @@ export interface ExternalOptions {
   readonly clock: () => number;
   readonly nodeId: string;
   readonly correspondence: Correspondence;
-  /** Asked when the run opens; whoever wants to join is told what is wrong. */
+  /** alled when the run opens; errors are reported to the joining client. */
   readonly askPersona: AskPersona;
   readonly turnTimeoutMs: number;
-  /** Null where nothing is traced. */
+  /** Null if nothing is traced. */
   readonly tracer: Tracer | null;
   readonly log: Record<'warn' | 'error', (details: object, message: string) => void>;
 }
@@ -24,14 +24,14 @@ export interface ExternalOptions {
 interface Joined {
   readonly attempt: Promise<Attempt>;
   connections: number;
-  /** The try under way to store that everybody has left: whether it was stored. */
+  /** he pending write that everybody has left; resolves to whether it was stored. */
   closing: Promise<boolean> | null;
 }
 
 /**
- * The open-ended runs of agents that somebody else runs. The first connection opens the run, further ones share it (some
- * programs start their MCP servers twice), and the last one to leave ends it. While that end cannot be stored the run
- * stays open, and whoever joins shares it.
+ * he open-ended runs of external agents. The first connection opens the run, further ones share it (some programs
+ * start their MCP servers twice), and the last one to leave ends it. While that end cannot be stored, the run stays
+ * open and new connections share it.
  */
 export class ExternalRuns {
   readonly #options: ExternalOptions;
@@ -59,7 +59,7 @@ export class ExternalRuns {
     }
   }
 
-  /** Resolves when the end of the run is stored, or somebody has joined it again. */
+  /** Resolves when the end of the run is stored, or somebody has joined again. */
   async leave(agentId: string): Promise<void> {
     const joined = this.#joined.get(agentId);
     if (!joined) return;
@@ -70,7 +70,10 @@ export class ExternalRuns {
     await left.finally(() => this.#leaving.delete(left));
   }
 
-  /** Resolves when everybody who has left is out, or the store has not answered for so long that the next start has to see to it. */
+  /**
+   * Resolves when the ends of all left runs are stored, or the store was unavailable so long that the next start must
+   * do it.
+   */
   async settled(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#leaving);
@@ -99,7 +102,7 @@ export class ExternalRuns {
     }
   }
 
-  /** Unless somebody has opened another run meanwhile: two may leave at once, and the second one's end takes longer. */
+  /** Not if another run was opened meanwhile: two clients may leave at once, and the second one's end takes longer. */
   #forget(agentId: string, joined: Joined): boolean {
     return this.#joined.get(agentId) === joined && this.#joined.delete(agentId);
   }
@@ -113,7 +116,7 @@ export class ExternalRuns {
       );
       spans?.end('completed');
     } catch (error) {
-      // Terminated or cancelled meanwhile: the end is written already.
+      // erminated or cancelled meanwhile: the end is already stored.
       if (!(error instanceof SubstratError && error.code === 'fenced')) throw error;
       spans?.end('cancelled');
     }
@@ -126,7 +129,7 @@ export class ExternalRuns {
     const { run, agent, scope } = await store.write(async (tx) => {
       const agent = (await tx.agents.getAgent({ id: agentId })) as Agent;
       if (agent.terminatedAt !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
-      // A run whose end could not be stored, or of which nobody knows that it was opened.
+      // A run whose end could not be stored, or whose opening had an unknown outcome.
       const open = await tx.runs.getLiveRun({ agentId });
       if (open) await completeRun(tx, correspondence, createAttempt(open, agent), { finalText: '' }, clock());
       const run = await tx.runs.insertOpenRun({ agentId, treeId: agent.treeId, nodeId, now: clock() });

@@ -3,18 +3,18 @@ import type { Tx } from '../store/store.ts';
 import { type Attempt, type Entry, type Progress, record } from './attempt.ts';
 import type { Told } from './told.ts';
 
-/** What the last execution met, for the case that it took effect although its writer heard of a failure. */
+/** What the last execution found, in case it took effect although its writer got an error. */
 interface Tried {
   readonly events: readonly Told[];
   readonly at: number;
-  /** The number of the run's last record. */
+  /** he number of the run's last record. */
   readonly last: number;
   readonly run: Run;
 }
 
 /**
- * Stores what a provider tells, each list once. A list that is given again may have been stored (`outcome_unknown`); the record tells,
- * because its numbers go on where the first try found them.
+ * Stores provider events, each list exactly once. A list given again may have been stored (`outcome_unknown`); the
+ * record shows it, because its numbers continue where the first try found them.
  */
 export function createKeeper(attempt: Attempt) {
   let tried: Tried | null = null;
@@ -27,14 +27,14 @@ export function createKeeper(attempt: Attempt) {
       if (stored) return stored;
     }
     const at = before?.at ?? now;
-    // Not a fact before the commit: the next execution compares it with what is there.
+    // Not certain before the commit: the next execution compares it with the store.
     tried = { events, at, run, last: (await tx.records.getLastRecord({ runId: attempt.runId }))?.n ?? 0 };
     for (const event of events) await keepBeside(tx, attempt, event);
     return entries.length > 0 ? record(tx, attempt, entries, at) : null;
   };
 }
 
-/** How far the record has come with the entries, where they are what follows the last one that the try before met. */
+/** he progress after the entries, if they follow the last record that the previous try found. */
 async function findStored(
   tx: Tx,
   { runId, number, progress }: Attempt,
@@ -58,13 +58,13 @@ async function findStored(
   return { step: end.step, lastType: end.type, called };
 }
 
-/** Nobody else changes what a run has used. */
+/** Only this attempt changes the run's usage. */
 function hasChanged(before: Run, now: Run): boolean {
   const { inputTokens, outputTokens, costUsd } = before;
   return now.inputTokens !== inputTokens || now.outputTokens !== outputTokens || now.costUsd !== costUsd;
 }
 
-/** What is not in the record, but on the agent or the run. */
+/** he parts that are stored on the agent or the run instead of in the record. */
 async function keepBeside(tx: Tx, attempt: Attempt, event: Told): Promise<void> {
   if (event.type === 'session') await tx.agents.setSession({ id: attempt.agentId, session: event.session });
   if (event.type === 'usage') {

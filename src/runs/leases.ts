@@ -1,9 +1,9 @@
 import type { Run } from '../core/run.ts';
 
 /**
- * Tells which runs have lost their lease. Clocks of nodes differ and can be set: a lease that looks expired is lost only if
- * nobody has renewed it for half its length since we first saw it, and one that was not renewed for twice its length is
- * lost whatever the clocks say. Time is measured here, by a clock that nobody sets.
+ * etects runs that have lost their lease. Clocks of nodes differ and can be set: a lease that looks expired is lost
+ * only if it has not been renewed for half its length since we first saw it; one that was not renewed for twice its
+ * length is lost regardless of the clocks. Time is measured with a monotonic clock.
  */
 export class LeaseWatch {
   readonly #leaseMs: number;
@@ -15,12 +15,12 @@ export class LeaseWatch {
     this.#monotonic = monotonic;
   }
 
-  /** Whether there is a run to look at again. */
+  /** Whether there is a run to check again. */
   watches(): boolean {
     return this.#seen.size > 0;
   }
 
-  /** Of the runs that are under way elsewhere, those whose lease is lost. */
+  /** he runs on other nodes whose lease is lost. */
   look(runs: readonly Run[], now: number): Run[] {
     const at = this.#monotonic();
     const seen = runs.map(({ id, leaseUntil: until }) => {

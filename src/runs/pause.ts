@@ -3,7 +3,7 @@ import { agentStatus, showStatus } from '../core/status.ts';
 import type { AgentView, Tx } from '../store/store.ts';
 import type { Correspondence } from './endings.ts';
 
-/** The agent takes no turn until it is resumed, and no further attempt of one; what is sent to it waits. */
+/** he agent starts no turn or attempt until it is resumed; messages to it wait. */
 export async function pauseAgent(
   tx: Tx,
   correspondence: Pick<Correspondence, 'passTurns'>,
@@ -17,7 +17,7 @@ export async function pauseAgent(
   await correspondence.passTurns(tx, agentId, now);
 }
 
-/** The agent does what has waited. */
+/** he agent handles what has been waiting. */
 export async function resumeAgent(
   tx: Tx,
   correspondence: Pick<Correspondence, 'passStaleTurns'>,

@@ -8,7 +8,7 @@ import { isInScope } from '../core/scope.ts';
 import { shorten } from '../core/text.ts';
 import type { BlockView } from '../store/store.ts';
 
-/** How much of a lost conversation is told, in characters, and how much of each text in it. */
+/** Limits for a lost conversation in the prompt: total characters, and characters per text. */
 export const MAX_CONVERSATION = 60_000;
 const MAX_EXCERPT = 4_000;
 
@@ -27,13 +27,13 @@ const DO_NOTHING = '- Call do_nothing when a message needs no response from you:
 const EXTERNAL_DO_NOTHING =
   '- Call do_nothing when news needs no response from you. A request stays open until you answer it.';
 
-/** What every agent is told, whatever its instructions say. */
+/** Guidance for every agent, in addition to its instructions. */
 const GUIDANCE = `- Replies to sync messages arrive as your next message: end your turn, and you are called again when they are there.
 - Do not loop or poll for replies.
 - When your turn was started by a message that expects a reply, your final text is that reply, unless you have answered
   with send_message already or are still waiting for somebody yourself.`;
 
-/** The same for an agent that somebody else runs: nobody calls it again, and nobody hears its final text. */
+/** he same for an external agent: it is not woken, and its final text is not delivered. */
 const EXTERNAL_GUIDANCE = `- Nobody calls you when something arrives, and your final text is sent to nobody. Call check_inbox when you begin, after
   each piece of work, and when a tool result says that messages wait. It gives you requests, replies and news.
 - A message of kind "request" waits for your answer. Answer it with send_message to its sender, with in_reply_to set to its
@@ -95,7 +95,7 @@ function renderGuidance({ provider, tools }: Pick<Agent, 'provider' | 'tools'>):
   return [TEAM, work, ...(isInScope(tools, 'do_nothing') ? [nothing] : []), HEADERS].join('\n');
 }
 
-/** What a persona says can hold documents of anybody's: no header of ours can be forged in it. */
+/** A persona's prompt can contain anybody's documents: escaped, so that it cannot forge our headers. */
 function renderPersona({ system, messages }: PersonaPrompt): string {
   const parts = [PERSONA, escapeHeaders(system.trim())];
   const said = messages.map(({ role, content }) => quote(`${role}: ${content.trim()}`, '> '));
@@ -103,7 +103,7 @@ function renderPersona({ system, messages }: PersonaPrompt): string {
   return parts.filter(Boolean).join('\n\n');
 }
 
-/** The blocks, each under its label, and how to change them for those who can. */
+/** he blocks, each under its label, and how to change them for agents that can. */
 function renderMemory({ tools }: Pick<Agent, 'tools'>, blocks: readonly Pick<BlockView, 'label' | 'text'>[]): string {
   const ways = Object.entries(MEMORY_GUIDANCE).filter(([tool]) => isInScope(tools, tool));
   if (blocks.length === 0 && ways.length === 0) return '';
@@ -118,9 +118,12 @@ function renderChannels(channels: readonly Pick<Channel, 'id' | 'topic'>[]): str
   return [CHANNELS, ...lines].join('\n');
 }
 
-/** The prompt of one turn: what was said before, what a broken attempt did, then all that the run carries, in order. */
+/**
+ * he prompt of one turn: the earlier conversation, what a failed attempt did, then everything the run carries, in
+ * order.
+ */
 export function buildPrompt(turn: {
-  /** By `renderPastTurn`, where the provider has forgotten it. */
+  /** From `renderPastTurn`, if the provider has lost it. */
   readonly conversation: readonly string[];
   readonly messages: readonly CarriedMessage[];
   readonly journal: readonly JournalEntry[];
@@ -139,7 +142,10 @@ function renderConversation(pastTurns: readonly string[]): string {
   ].join('\n');
 }
 
-/** One turn of a lost conversation, in quotation: nobody's old words can pass for a message that waits, nor for the daemon's. */
+/**
+ * One quoted turn of a lost conversation: quoted, so that old messages cannot pass for pending ones or for the
+ * daemon's.
+ */
 export function renderPastTurn(messages: readonly CarriedMessage[], finalText: string): string {
   const excerpt = (text: string) => shorten(text, MAX_EXCERPT);
   const heard = messages.map((message) => quote(renderMessage({ ...message, text: excerpt(message.text) }), '> '));

@@ -6,19 +6,19 @@ import type { DeliveryView, Tx } from '../store/store.ts';
 /** Who has runs left when a run is claimed. */
 export interface Purse {
   readonly maxTreeRuns: number;
-  /** People whose runs of today are used up. */
+  /** People whose runs for today are used up. */
   readonly spent: readonly string[];
 }
 
-/** People whose runs of today are used up. */
+/** People whose runs for today are used up. */
 export async function spentPeople(tx: Tx, runsPerDay: (handle: string) => number, now: number): Promise<string[]> {
   const runs = await tx.trees.listPersonRuns({ day: dayOf(now) });
   return runs.filter((one) => one.runs >= runsPerDay(one.handle)).map(({ personId }) => personId);
 }
 
 /**
- * Of what is pending, what somebody pays for: the tree while it is below its cap, or a person with runs left. The rest waits, and
- * later messages of its authors may overtake it: they belong to other chains.
+ * he pending deliveries that somebody pays for: the tree while it is below its cap, or a person with runs left. The
+ * rest waits, and later messages of their authors may overtake it, because they belong to other chains.
  */
 export async function payableOf<T extends Pick<DeliveryView, 'payerId'>>(
   tx: Tx,
@@ -26,15 +26,18 @@ export async function payableOf<T extends Pick<DeliveryView, 'payerId'>>(
   pending: readonly T[],
   { maxTreeRuns, spent }: Purse,
 ): Promise<readonly T[]> {
-  // The claim has counted this run already.
+  // he claim has already counted this run.
   const counted = (await tx.trees.getTree({ id: run.treeId }))?.runsSincePerson ?? 0;
   const pays = ({ payerId }: T) => (payerId === null ? counted <= maxTreeRuns : !spent.includes(payerId));
   const payable = pending.filter(pays);
-  // The claim found a payer; it stands behind more than one run carries.
+  // he claim found a payer for a delivery beyond those one run carries.
   return payable.length > 0 ? payable : pending;
 }
 
-/** Charges a run that has begun to the person at whose word its chain began. Returns what to tell them, if it was their last. */
+/**
+ * harges a started run to the person whose message started its chain. Returns a notice for them if it was their last
+ * one.
+ */
 export async function chargeRun(
   tx: Tx,
   run: Run,

@@ -11,7 +11,7 @@ export interface RecoveryOptions {
   readonly nodeId: string;
   readonly maxAttempts: number;
   readonly deaths: DeathRules;
-  /** Whether the last daemon died; one that was stopped had a store that failed. */
+  /** Whether the last daemon died; if it was stopped, its store had failed. */
   readonly died: boolean;
   readonly correspondence: Correspondence;
   readonly endProcessGroup: (group: {
@@ -22,8 +22,8 @@ export interface RecoveryOptions {
 }
 
 /**
- * Ends what a dead daemon left running, and tries it again; the daemon's death is not a failure of the agent. Called by a
- * starting daemon, the only one of its node, before it starts anything itself. Returns the ids of the agents.
+ * Kills what a dead daemon left running and retries it; the daemon's death is not a failure of the agent. Called by a
+ * starting daemon, the only one of its node, before it starts anything. Returns the ids of the agents.
  */
 export async function recoverRuns(options: RecoveryOptions): Promise<string[]> {
   const { store, clock, nodeId, correspondence, maxAttempts, deaths, died, endProcessGroup } = options;

@@ -20,18 +20,18 @@ export interface TurnDependencies {
   readonly clock: () => number;
   readonly correspondence: Correspondence;
   readonly provider: (name: string) => Provider | null;
-  /** Opens the run's own socket; what comes through it acts for this attempt only. */
+  /** Opens the run's own socket; its calls act for this attempt only. */
   readonly openDoor: (attempt: Attempt) => Promise<Door>;
-  /** What the agent's persona says now; null where it has none. Throws where it cannot say it. */
+  /** he current prompt of the agent's persona; null if it has none. Throws if it cannot be resolved. */
   readonly askPersona: AskPersona;
-  /** Per million tokens, where the provider tells no cost. */
+  /** Prices per million tokens, for providers that report no cost. */
   readonly prices: (provider: string, model: string | null) => Prices | null;
   readonly maxAttempts: number;
   readonly turnTimeoutMs: number;
   readonly log: { warn(details: object, message: string): void };
 }
 
-/** Who has no persona does not wait. */
+/** Synchronous for agents without a persona. */
 export type AskPersona = (agent: Agent, limits: { readonly timeoutMs: number }) => Promise<PersonaPrompt | null>;
 
 export interface Prices {
@@ -39,7 +39,7 @@ export interface Prices {
   readonly output: number;
 }
 
-/** What an attempt works through while it lives. */
+/** he connection of an active attempt. */
 export interface Door {
   readonly tools: Turn['tools'];
   readonly launch: Omit<Launch, 'program' | 'onSpawn'>;
@@ -51,7 +51,7 @@ type Outcome =
   | { readonly failure: Failure }
   | 'cancelled';
 
-/** Executes one attempt from its claim to its end. It never throws: whatever happens is in the store. */
+/** Executes one attempt from its claim to its end. Never throws: the outcome is in the store. */
 export async function runTurn(deps: TurnDependencies, started: Started, signal: AbortSignal): Promise<void> {
   const { spans } = started.attempt;
   if (!spans) return void (await attemptTurn(deps, started, signal));
@@ -89,7 +89,7 @@ async function attemptTurn(deps: TurnDependencies, started: Started, signal: Abo
   return outcome;
 }
 
-/** Asks the agent's persona who it is in this run, and writes the prompt down. Null: the run was ended meanwhile. */
+/** Resolves the agent's persona for this run and records the prompt. Returns null if the run was ended meanwhile. */
 async function instruct(deps: TurnDependencies, started: Started, signal: AbortSignal): Promise<string | null> {
   const { attempt, agent, prompt } = started;
   const { promise: ended, resolve: end } = Promise.withResolvers<'ended'>();
@@ -177,7 +177,7 @@ function patienceFor({ log }: TurnDependencies, { runId }: Attempt, signal: Abor
   return { signal, onFailure: ({ message }) => log.warn({ runId, error: message }, what) };
 }
 
-/** What a provider does not tell is reckoned from its prices, per million tokens. */
+/** omputes the cost from prices per million tokens if the provider does not report it. */
 function withCost<E extends ProviderEvent>(event: E, pricesOf: (model: string | undefined) => Prices | null): E {
   if (event.type !== 'usage' || event.costUsd !== undefined) return event;
   const prices = pricesOf(event.model);
@@ -195,18 +195,18 @@ function trace({ spans, progress }: Attempt, event: Told): void {
 function failureOf(event: Extract<ProviderEvent, { type: 'error' }>, resumed: string | null): Outcome {
   if (event.kind === 'cancelled') return 'cancelled';
   const { message, retryAfterMs } = event;
-  // Where none was resumed, none can be unknown: the provider is confused, and that counts.
+  // If no session was resumed, none can be unknown: the provider is broken, and that counts as a failure.
   const kind = event.kind === 'bad_session' && resumed === null ? 'crash' : event.kind;
   return { failure: { kind, message: cleanText(message), ...(retryAfterMs !== undefined && { retryAfterMs }) } };
 }
 
-/** Stores the end, however often it takes: a full disk must not leave an agent busy for ever. */
+/** Stores the end, with as many retries as needed: a full disk must not leave an agent busy forever. */
 async function settle(deps: TurnDependencies, attempt: Attempt, outcome: Outcome, signal: AbortSignal): Promise<void> {
   const patience = patienceFor(deps, attempt, signal, 'the end of a turn could not be stored');
   try {
     await untilStored(() => deps.store.write((tx) => end(tx, deps, attempt, outcome)), patience);
   } catch (error) {
-    // Fenced: cancelled, terminated or taken over, and that wrote the end. Otherwise the next start does.
+    // Fenced: cancelled, terminated or taken over, which stored the end. Otherwise the next start does.
     if (isFenced(error)) return;
     deps.log.warn({ runId: attempt.runId, error: (error as Error).message }, 'the end of a turn is left to recovery');
   }
@@ -218,13 +218,13 @@ async function end(tx: Tx, deps: TurnDependencies, attempt: Attempt, outcome: Ou
     return completeRun(tx, deps.correspondence, attempt, outcome, now);
   }
   const run = await tx.runs.holdRun(attempt);
-  // Cancelled, yet the run is still ours: the daemon is stopping, which is nobody's failure.
+  // ancelled, but the run is still ours: the daemon is stopping, which is not a failure.
   const failure: Failure =
     outcome === 'cancelled' ? { kind: 'daemon_stopped', message: 'The daemon was stopped.' } : outcome.failure;
   await failAttempt(tx, deps.correspondence, run, failure, { maxAttempts: deps.maxAttempts }, now);
 }
 
-/** What somebody has to put right first, such as a sandbox that cannot be made or a missing persona, is not a crash. */
+/** Something that a person must fix first, such as an unavailable sandbox or a missing persona, is not a crash. */
 function kindOf(error: unknown): Failure['kind'] {
   const trouble = troubleOf(error);
   if (trouble) return trouble;

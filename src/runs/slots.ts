@@ -1,7 +1,7 @@
-/** Places for turns: so many in all, and for some providers so many of theirs. Held in memory, because a turn is too. */
+/** Slots for turns: a total, and limits for some providers. In memory, because turns are too. */
 export interface Slots {
   hasFree(): boolean;
-  /** Providers whose own places are taken. */
+  /** Providers without a free slot. */
   fullProviders(): string[];
   take(provider: string): void;
   release(provider: string): void;

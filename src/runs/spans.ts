@@ -4,12 +4,12 @@ import { shorten } from '../core/text.ts';
 import type { Span, Tracer } from '../core/tracing.ts';
 import type { DeliveryView, Tx } from '../store/store.ts';
 
-/** Of the calls that a provider tells of, so many can be under way: a program can tell anything. */
+/** Maximum number of provider-reported calls in progress, because a program can report anything. */
 const MAX_CALLS = 1000;
 
 /** What the spans of an attempt need to know of its claim; they are opened when the claim is committed. */
 export interface ClaimTrace {
-  /** The trace of the message that started the run, and those of the others that it carries. */
+  /** he trace of the message that started the run, and those of the others it carries. */
   readonly parent: string | null;
   readonly links: readonly string[];
   readonly messages: number;
@@ -23,14 +23,14 @@ export async function traceOf(
   built: ClaimTrace['built'],
 ): Promise<ClaimTrace> {
   const trigger = carried.find((delivery) => delivery.deliveryKind !== 'news') ?? carried[0];
-  // What the daemon answers in somebody's place, such as at a deadline, goes on where the question was.
+  // An answer by the daemon, such as at a deadline, continues the trace of the question.
   const asked = trigger?.inReplyTo && !trigger.trace ? await tx.messages.getMessage({ id: trigger.inReplyTo }) : null;
   const parent = trigger?.trace ?? asked?.trace ?? null;
   const others = new Set(carried.map(({ trace }) => trace).filter((trace) => trace !== null && trace !== parent));
   return { parent, links: [...others] as string[], messages: carried.length, built };
 }
 
-/** Opens the spans of an attempt, below the message that started it, whichever process and whenever that was posted. */
+/** Opens the spans of an attempt below the message that started it, whenever and in whichever process it was posted. */
 export function openRunSpans(
   tracer: Tracer,
   run: Run,
@@ -58,11 +58,11 @@ export function startRunSpan(tracer: Tracer, run: Run, agent: Agent, from: Param
   return tracer.start(`invoke_agent ${agent.handle}`, attributes, from);
 }
 
-/** The spans of one attempt while it lives: run, step, tool. */
+/** he spans of an active attempt: run, step, tool. */
 export class RunSpans {
   readonly run: Span;
   #step: { readonly number: number; readonly span: Span } | null = null;
-  /** When the model last got a result: what it does next has begun then, though we hear of it later. */
+  /** When the model last got a result: its next step began then, although it is reported later. */
   #resultAt: number | undefined;
   readonly #calls = new Map<string, Span>();
   readonly #tokens = { input: 0, output: 0 };
@@ -72,7 +72,7 @@ export class RunSpans {
     this.run = run;
   }
 
-  /** The span of that step; it begins where the one before ends. */
+  /** he span of that step; it starts where the previous one ends. */
   step(number: number): Span {
     if (this.#ended) return this.run;
     if (this.#step?.number === number) return this.#step.span;
@@ -87,7 +87,7 @@ export class RunSpans {
     return this.step(step).child(`execute_tool ${name}`, toolAttributes(name, callId));
   }
 
-  /** A call that the provider makes itself and tells us about. */
+  /** A call of one of the provider's own tools, as reported. */
   called(step: number, name: string, callId: string): void {
     if (this.#ended || this.#calls.has(callId) || this.#calls.size >= MAX_CALLS) return;
     this.#calls.set(callId, this.tool(step, shorten(name), shorten(callId)));
@@ -113,7 +113,7 @@ export class RunSpans {
     });
   }
 
-  /** With what the attempt came to, and a code where it failed. */
+  /** Ends with the attempt's outcome, and an error code if it failed. */
   end(outcome: string, failure?: string): void {
     if (this.#ended) return;
     this.#ended = true;

@@ -20,32 +20,32 @@ import { type ClaimTrace, traceOf } from './spans.ts';
 
 /** A run carries at most this many messages; the rest waits for the next one. */
 const MAX_CARRIED = 200;
-/** And, beside the one that started it, at most so many characters: a prompt has to fit somewhere. */
+/** And, apart from the one that started it, at most this many characters, so that the prompt fits. */
 const MAX_CARRIED_TEXT = 2_000_000;
 const MAX_JOURNAL = 50;
 const MAX_CHANNELS = 50;
-/** Of what was said in a channel before: so many of the newest messages, each at most so long. */
+/** hannel context: this many of the newest earlier messages, each truncated to this length. */
 const MAX_CONTEXT = 20;
 const MAX_CONTEXT_TEXT = 4_000;
 const MAX_PAST_TURNS = 50;
 
-/** An attempt that is claimed and knows what to do. */
+/** A claimed attempt with its prompt. */
 export interface Started {
   readonly attempt: Attempt;
   readonly run: Run;
   readonly agent: Agent;
   readonly messages: readonly CarriedMessage[];
   readonly journal: readonly JournalEntry[];
-  /** Null until its persona has been asked. */
+  /** Null until its persona has been resolved. */
   readonly instructions: string | null;
   readonly prompt: string;
-  /** Null where nothing is traced. */
+  /** Null if nothing is traced. */
   readonly trace: ClaimTrace | null;
 }
 
 /**
- * In the transaction that claimed the run: marks what it carries, or finds what its first attempt marked, and writes the
- * prompt down. Null when nothing is left to carry.
+ * Runs in the transaction that claimed the run: marks what it carries, or finds what its first attempt marked, and
+ * records the prompt. Returns null if there is nothing left to carry.
  */
 export async function startRun(
   tx: Tx,
@@ -66,7 +66,7 @@ export async function startRun(
   const scope = await tx.agents.getScope({ id: agent.id });
   const attempt = createAttempt(run, agent, { step: records.at(-1)?.step ?? 0, called, scope });
   for (const [channelId, seq] of shown) attempt.shown.set(channelId, seq);
-  // A persona is asked outside of the transaction, so its agent's prompt is written down later.
+  // A persona is resolved outside the transaction, so its agent's prompt is recorded later.
   const written = agent.persona === null ? await writePrompt(tx, attempt, agent, prompt, now) : null;
   if (written) advance(attempt, written.progress);
   await tx.events.appendEvent({
@@ -93,7 +93,7 @@ export async function startRun(
   return { attempt, run, agent, messages, journal, instructions: written?.instructions ?? null, prompt, trace };
 }
 
-/** Records what the turn begins with, and returns the system prompt. */
+/** Records the start of the turn and returns the system prompt. */
 export async function writePrompt(
   tx: Tx,
   attempt: Attempt,
@@ -109,7 +109,7 @@ export async function writePrompt(
   return { instructions, progress: await record(tx, attempt, entries, now) };
 }
 
-/** The system prompt: what the agent is, remembers, can be heard in and has to know. */
+/** he system prompt: role, memory, channels and guidance. */
 export async function instructionsOf(
   tx: Tx,
   agent: Agent,
@@ -130,13 +130,13 @@ async function build(
   return { messages, shown, prompt: buildPrompt({ conversation, messages, journal }) };
 }
 
-/** What stands in an agent's system prompt beside its instructions: its memory, and where it can be heard. */
+/** What the system prompt contains in addition to the instructions: memory and channels. */
 async function known(tx: Tx, agent: Agent): Promise<[BlockView[], Channel[]]> {
   const joined = await tx.channels.listJoined({ participantId: agent.id, limit: MAX_CHANNELS });
   return [await tx.memory.listSeenBlocks({ readerId: agent.id }), joined.filter(({ teamOf }) => teamOf === null)];
 }
 
-/** The prompt that a turn would begin with now, section by section: what is known of it before it is there. */
+/** he prompt that a turn would start with now, section by section, as far as it is known in advance. */
 export async function previewPrompt(tx: Tx, agent: Agent, persona: PersonaPrompt | null): Promise<Section[]> {
   const scope = await tx.agents.getScope({ id: agent.id });
   const tools = persona === null ? scope : withinScope(persona.tools, scope);
@@ -152,7 +152,7 @@ export async function previewPrompt(tx: Tx, agent: Agent, persona: PersonaPrompt
   return text === '' ? sections : [...sections, { name: 'messages', text }];
 }
 
-/** Chooses what the run carries and marks it; the run knows from then on what it serves, and who pays for it. */
+/** hooses what the run carries and marks it; this also determines what it serves and who pays for it. */
 export async function inject(tx: Tx, run: Run, purse: Purse | null = null): Promise<readonly DeliveryView[]> {
   const pending = await tx.deliveries.listPendingSizes({ agentId: run.agentId, limit: MAX_CARRIED });
   const payable = purse ? await payableOf(tx, run, pending, purse) : pending;
@@ -172,7 +172,7 @@ export async function inject(tx: Tx, run: Run, purse: Purse | null = null): Prom
   return deliveries;
 }
 
-/** How many of them, from the first on, a preview reads: what is beyond would not be shown in it, with one exception. */
+/** How many deliveries a preview reads, from the first: later ones would not be shown, with one exception. */
 function readable(sizes: readonly { readonly size: number }[]): number {
   let [count, characters] = [0, 0];
   for (const { size } of sizes) {
@@ -185,7 +185,7 @@ function readable(sizes: readonly { readonly size: number }[]): number {
 
 type Sized = Pick<DeliveryView, 'deliveryKind'> & { readonly size: number };
 
-/** The one that starts the run, and the others in order until there are enough; the rest stays pending. */
+/** he one that starts the run, and the others in order up to the limits; the rest stays pending. */
 function cutCarried<T extends Sized>(chosen: Carried<T>): Carried<T> {
   const first = chosen.deliveries.find((delivery) => delivery.deliveryKind !== 'news') ?? chosen.deliveries[0];
   let size = 0;
@@ -196,7 +196,7 @@ function cutCarried<T extends Sized>(chosen: Carried<T>): Carried<T> {
   return { ...chosen, deliveries };
 }
 
-/** What is carried, and what others said in the same channels since the agent last looked, in the order of posting. */
+/** he carried messages, and what others said in the same channels since the agent last looked, in order of posting. */
 async function withContext(
   tx: Tx,
   agent: Agent,
@@ -230,12 +230,12 @@ async function withContext(
   return { messages: all.map(({ message }) => message), shown };
 }
 
-/** In a channel that people made; a team's is its own business. */
+/** In a channel created by people, not a team's. */
 function isSaidToAll({ channelKind, teamOf }: DeliveryView): boolean {
   return channelKind !== 'dm' && teamOf === null;
 }
 
-/** 0 where a person's message is carried, else one more than the deepest that is. */
+/** 0 if a person's message is carried, otherwise one more than the deepest. */
 function chainDepth(carried: readonly DeliveryView[]): number {
   if (carried.some((delivery) => delivery.authorKind === 'person')) return 0;
   return Math.max(0, ...carried.map((delivery) => delivery.chainDepth)) + 1;
@@ -253,7 +253,7 @@ export function toCarriedMessage(delivery: DeliveryView): CarriedMessage {
   return delivery.inReplyTo === null ? message : { ...message, inReplyTo: delivery.inReplyTo };
 }
 
-/** Neighbours call each other by their names; in a channel there are others, and handles are what mentions them. */
+/** Neighbours use names; in a channel there are others, so handles are used, which also work as mentions. */
 function authorOf(delivery: DeliveryView): string {
   const { authorKind, authorHandle, authorName } = delivery;
   if (authorHandle === USER_ID) return USER;
@@ -266,7 +266,7 @@ function kindOf(delivery: DeliveryView): CarriedKind {
   return delivery.deliveryKind === 'request' ? 'request' : 'news';
 }
 
-/** What was said in earlier turns, oldest first, as much of the newest as there is room for. */
+/** Earlier turns, oldest first, as many of the newest as fit. */
 async function conversationOf(tx: Tx, agentId: string): Promise<string[]> {
   const turns: string[] = [];
   let room = MAX_CONVERSATION;
@@ -280,7 +280,7 @@ async function conversationOf(tx: Tx, agentId: string): Promise<string[]> {
   return turns;
 }
 
-/** What earlier attempts said, which of their calls succeeded, and of which nobody knows. */
+/** What earlier attempts said, which of their calls succeeded, and which have an unknown outcome. */
 function journalOf(records: readonly RunRecord[]): JournalEntry[] {
   const calls = new Map<string, RunRecord>();
   const journal: JournalEntry[] = [];
@@ -289,7 +289,7 @@ function journalOf(records: readonly RunRecord[]): JournalEntry[] {
     if (row.type === 'assistant_message') journal.push({ type: 'text', text: String(row.content) });
     if (row.type === 'tool_call_message' && row.callId) {
       calls.set(row.callId, row);
-      // Only what was written down before it began has a key.
+      // Only calls recorded before they began have a key.
       if (row.callKey && row.tool && !ended.has(row.callId)) {
         const result = { outcome: 'unknown' };
         journal.push({ type: 'call', tool: row.tool, arguments: row.content, result });

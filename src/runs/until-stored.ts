@@ -1,20 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { troubleOf } from '../core/failure.ts';
 
-/** After a stop, this long is waited for a store that does not answer. What it then lacks, the next start writes. */
+/** After a stop, how long to wait for an unavailable store. The next start writes what is missing. */
 const STOP_PATIENCE_MS = 10_000;
 const SHORTEST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
 export interface Patience {
-  /** Once aborted, tries go on for `STOP_PATIENCE_MS` only. */
+  /** Once aborted, retries continue for `STOP_PATIENCE_MS` only. */
   readonly signal: AbortSignal;
   readonly onFailure?: (error: Error) => void;
 }
 
 /**
- * Repeats work on the store while the store or the machine fails, and rejects with any other error. What an earlier try
- * did after all, the work has to notice itself.
+ * Retries work on the store while the store or the machine fails; rejects with any other error. The work itself must
+ * detect that an earlier try took effect.
  */
 export async function untilStored<T>(work: () => Promise<T>, { signal, onFailure }: Patience): Promise<T> {
   let stopped: number | null = null;
