@@ -4,7 +4,7 @@ import { addAgent, type StoreKit, send, startRun } from './store.testkit.ts';
 import type { AgentCursor } from './store.ts';
 
 export function testAgents({ read, write }: StoreKit): void {
-  /** A root with two children, the first of which has a child itself. */
+  /** A root with two children; the first one has a child. */
   const addTeam = () =>
     write(async (tx) => {
       const lead = await addAgent(tx);
@@ -16,13 +16,13 @@ export function testAgents({ read, write }: StoreKit): void {
   const idsOf = (agents: readonly { readonly id: string }[]) => agents.map(({ id }) => id);
 
   describe('agents', () => {
-    test('come back as they were stored', async () => {
+    test('are returned as stored', async () => {
       const agent = await write((tx) => addAgent(tx, { model: 'm', tools: ['complete'], instructions: 'Ü\'\n"👍' }));
       expect(await read((tx) => tx.agents.getAgent({ id: agent.id }))).toEqual(agent);
       expect(await read((tx) => tx.agents.getAgent({ id: 'nobody' }))).toBeNull();
     });
 
-    test('are participants, found by their handle without case', async () => {
+    test('are participants, found by their handle case-insensitively', async () => {
       const agent = await write((tx) => addAgent(tx));
       const found = await read((tx) => tx.participants.getParticipant({ handleKey: agent.handle.toLowerCase() }));
       expect(found).toMatchObject({ id: agent.id, kind: 'agent', handle: agent.handle });
@@ -31,7 +31,7 @@ export function testAgents({ read, write }: StoreKit): void {
       });
     });
 
-    test('a handle that is taken is refused, and nothing is left of the agent', async () => {
+    test('a taken handle is refused, and nothing of the agent is stored', async () => {
       const { handle } = await write((tx) => addAgent(tx));
       let tried: string | undefined;
       const refused = write(async (tx) => {
@@ -42,7 +42,7 @@ export function testAgents({ read, write }: StoreKit): void {
       expect(await read((tx) => tx.agents.getAgent({ id: tried as string }))).toBeNull();
     });
 
-    test("a sibling's name is taken as long as it lives", async () => {
+    test("a sibling's name is taken while it lives", async () => {
       const { lead, one } = await addTeam();
       await expect(write((tx) => addAgent(tx, { parent: lead, name: 'ONE' }))).rejects.toThrow(/unique/i);
       await write((tx) => tx.agents.setTerminated({ id: one.id, at: 5 }));
@@ -50,7 +50,7 @@ export function testAgents({ read, write }: StoreKit): void {
       expect(again.id).not.toBe(one.id);
     });
 
-    test('a scope is what the agent and all its ancestors have', async () => {
+    test("the scope is the intersection of the agent's and all its ancestors'", async () => {
       const { lead, one, below } = await addTeam();
       const scope = (agent: Agent) => read((tx) => tx.agents.getScope({ id: agent.id }));
       expect(await scope(below)).toBeNull();
@@ -72,7 +72,7 @@ export function testAgents({ read, write }: StoreKit): void {
       expect(await above(lead)).toEqual([]);
     });
 
-    test('neighbours are parent, children and siblings that live, oldest first', async () => {
+    test('neighbours are the living parent, children and siblings, oldest first', async () => {
       const { lead, one, two, below } = await addTeam();
       const neighbours = async (agent: Agent) => idsOf(await read((tx) => tx.agents.listNeighbours(agent)));
       expect(await neighbours(one)).toEqual([lead.id, two.id, below.id]);
@@ -82,7 +82,7 @@ export function testAgents({ read, write }: StoreKit): void {
       expect(await neighbours(one)).toEqual([lead.id, below.id]);
     });
 
-    test('a neighbour is found by its name, one hop away and not further', async () => {
+    test('a neighbour is found by name, only one hop away', async () => {
       const { lead, one, two, below } = await addTeam();
       const find = async ({ id, parentId }: Agent, { nameKey }: Agent) =>
         (await read((tx) => tx.agents.getNeighbour({ id, parentId: parentId ?? '', nameKey })))?.id;
@@ -99,7 +99,7 @@ export function testAgents({ read, write }: StoreKit): void {
         expect(await find(from, to)).toBeUndefined();
     });
 
-    test('siblings, children, the subtree and the size of the tree count who lives', async () => {
+    test('siblings, children, the subtree and the size of the tree only count living agents', async () => {
       const { lead, one, two, below } = await addTeam();
       await write(async (tx) => {
         const gone = await addAgent(tx, { parent: lead });
@@ -114,7 +114,7 @@ export function testAgents({ read, write }: StoreKit): void {
       });
     });
 
-    test('names lead to roots, and to all who bear them, oldest first', async () => {
+    test('names find roots, and all agents with that name, oldest first', async () => {
       const { lead } = await addTeam();
       const name = `x-${lead.id}`;
       const [old, young] = await write(async (tx) => [
@@ -126,7 +126,7 @@ export function testAgents({ read, write }: StoreKit): void {
       expect(idsOf(await read((tx) => tx.agents.listAgentsNamed({ nameKey: name })))).toEqual([old?.id, young?.id]);
     });
 
-    test('pages are in the order of age and leave nobody out', async () => {
+    test('pages are in order of creation and complete', async () => {
       const at = 1_000_000_000;
       const made = await write(async (tx) => {
         const agents = [];
@@ -151,7 +151,7 @@ export function testAgents({ read, write }: StoreKit): void {
       expect(await read((tx) => tx.agents.listAgentViews({ after: null, limit: 3, all: true }))).toHaveLength(3);
     });
 
-    test('a view counts what runs, what it asked and what waits for it', async () => {
+    test('a view counts runs, open questions and pending deliveries', async () => {
       const { lead, one, two } = await addTeam();
       const counts = async ({ id }: Agent) => {
         const view = await read((tx) => tx.agents.getAgentView({ id }));
@@ -169,7 +169,7 @@ export function testAgents({ read, write }: StoreKit): void {
       expect(await read((tx) => tx.agents.getAgentView({ id: 'nobody' }))).toBeNull();
     });
 
-    test('session, completing, rest and end are kept', async () => {
+    test('session, completing, rest and end are stored', async () => {
       const { id } = await write((tx) => addAgent(tx));
       const now = () => read((tx) => tx.agents.getAgent({ id }));
       await write(async (tx) => {
@@ -189,7 +189,7 @@ export function testAgents({ read, write }: StoreKit): void {
       await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
     });
 
-    test('what a run spawned becomes ready once', async () => {
+    test('spawned agents become ready once', async () => {
       const { lead } = await addTeam();
       const child = await write((tx) => addAgent(tx, { parent: lead, ready: false, spawnedBy: `run-${lead.id}` }));
       expect(await write((tx) => tx.agents.readySpawned({ runId: `run-${lead.id}` }))).toEqual([{ id: child.id }]);
@@ -197,7 +197,7 @@ export function testAgents({ read, write }: StoreKit): void {
       expect(await write((tx) => tx.agents.readySpawned({ runId: `run-${lead.id}` }))).toEqual([]);
     });
 
-    test("a node's external agents are listed while they live", async () => {
+    test("a node's living external agents are listed", async () => {
       const [here, gone] = await write(async (tx) => {
         const root = await addAgent(tx, { provider: 'external' });
         return [root, await addAgent(tx, { parent: root, provider: 'external' }), await addAgent(tx, { parent: root })];
@@ -229,7 +229,7 @@ export function testAgents({ read, write }: StoreKit): void {
       await expect(double).rejects.toThrow(/unique/i);
     });
 
-    test('members are in the order of joining, and joining twice is joining once', async () => {
+    test('members are in order of joining, and joining is idempotent', async () => {
       const { lead, one, two } = await addTeam();
       const channelId = `in-${lead.id}`;
       await write(async (tx) => {

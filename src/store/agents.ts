@@ -24,7 +24,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
   const views = () =>
     db
       .selectFrom('agents')
-      // At most one run of an agent is live. The literals are the condition of the index of live runs.
+      // An agent has at most one live run. The literals match the condition of the partial index of live runs.
       .leftJoin('runs as live', (join) =>
         join
           .onRef('live.agentId', '=', 'agents.id')
@@ -104,7 +104,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
     getAgentView: one((p: { id: string }) => views().where('agents.id', '=', p.id)) as (p: {
       id: string;
     }) => Promise<AgentView | null>,
-    /** Parent, children and siblings that live, oldest first. */
+    /** Living parent, children and siblings, oldest first. */
     listNeighbours: (agent: Pick<Agent, 'id' | 'parentId'>) =>
       fetch(
         views()
@@ -120,7 +120,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
           .orderBy('agents.createdAt')
           .orderBy('agents.id'),
       ) as Promise<AgentView[]>,
-    /** One hop away by name; a root has no siblings. */
+    /** One hop away, by name; a root has no siblings. */
     getNeighbour: one((p: { id: string; parentId: string; nameKey: string }) =>
       db
         .selectFrom('agents')
@@ -130,7 +130,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
         .where('id', '<>', p.id)
         .where((eb) => eb.or([eb('parentId', '=', p.id), eb('parentId', '=', p.parentId), eb('id', '=', p.parentId)])),
     ),
-    /** Live siblings; roots have none. */
+    /** Living siblings; roots have none. */
     listSiblings: all((p: { id: string; parentId: string }) =>
       db
         .selectFrom('agents')
@@ -160,7 +160,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
     ),
     countTree: async (p: { treeId: string }): Promise<number> => (await treeSize(p))?.n ?? 0,
     countChildren: async (p: { id: string }): Promise<number> => (await childCount(p))?.n ?? 0,
-    /** By name, oldest first: what a REF may mean. */
+    /** y name, oldest first: the candidates for a REF. */
     listAgentsNamed: all((p: { nameKey: string }) =>
       db
         .selectFrom('agents')
@@ -185,7 +185,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
           .orderBy('agents.id')
           .limit(limit),
       ) as Promise<AgentView[]>,
-    /** The agent and everything below it that lives. */
+    /** he agent and its living descendants. */
     listSubtree: all((p: { id: string }) =>
       db
         .withRecursive('below', (q) =>
@@ -200,7 +200,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
         .selectAll('agents')
         .where('terminatedAt', 'is', null),
     ),
-    /** What holds for an agent: its own scope within those of all its ancestors. */
+    /** he effective scope: the agent's own within those of all its ancestors. */
     getScope: async (p: { id: string }): Promise<Scope> =>
       (await scopes(p)).reduce<Scope>((scope, { tools }) => narrow(scope, tools), null),
     /** Its parent, the parent's parent, and so on. */
@@ -223,7 +223,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
         .selectAll('agents')
         .orderBy('agents.depth', 'desc'),
     ),
-    /** What an agent wishes; what holds is `getScope`. */
+    /** Sets the agent's own scope; `getScope` returns the effective one. */
     setScope: change('agent', (p: { id: string; tools: Scope }) =>
       db.updateTable('agents').set({ tools: p.tools }).where('id', '=', p.id),
     ),
@@ -253,11 +253,11 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
     setSession: change('agent', (p: { id: string; session: string | null }) =>
       db.updateTable('agents').set({ session: p.session }).where('id', '=', p.id),
     ),
-    /** The provider does not know it: the next one begins with the journal of the conversation. */
+    /** he provider does not know the session: the next one starts with the journal of the conversation. */
     loseSession: change('agent', (p: { id: string }) =>
       db.updateTable('agents').set({ session: null, lostSession: true }).where('id', '=', p.id),
     ),
-    /** The children that a run spawned and that waited for its attempt to end. */
+    /** he children that waited for the end of the attempt that spawned them. */
     readySpawned: all((p: { runId: string }) =>
       db
         .updateTable('agents')
@@ -266,7 +266,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
         .where('ready', '=', false)
         .returning('id'),
     ),
-    /** A turn has ended well: nothing puts the agent off, and its session knows what was said. */
+    /** A turn succeeded: clears rests and the lost session. */
     settleAgent: change('agent', (p: { id: string }) =>
       db.updateTable('agents').set({ restUntil: 0, rests: 0, lostSession: false }).where('id', '=', p.id),
     ),

@@ -1,4 +1,4 @@
-/** What a batch of writes keeps beside the rows: the event counter, and what to tell after the commit. */
+/** State of a batch of writes that is not in rows: the event counter, and what to announce after the commit. */
 export interface BatchState {
   seq: number;
   runnable: boolean;

@@ -6,7 +6,7 @@ import type { BlockUpdate } from './views.ts';
 
 export type BlockQueries = Omit<Memory, keyof PassageQueries>;
 
-/** Deleted ones are seen only by `getBlockOf`, which knows their history. */
+/** Only `getBlockOf` returns deleted blocks, for their history. */
 export function blockQueries({ db, all, one, put, run, change, attempt }: Queries): BlockQueries {
   const views = () =>
     db
@@ -43,7 +43,7 @@ export function blockQueries({ db, all, one, put, run, change, attempt }: Querie
         deletedAt: p.deletedAt,
       }),
     ),
-    /** Changes it if it is still at the version before; answers how many rows that were. */
+    /** Updates it if it still has the previous version. Returns whether it did. */
     tryUpdateBlock: attempt((p: BlockUpdate) =>
       db
         .updateTable('blocks')
@@ -51,13 +51,13 @@ export function blockQueries({ db, all, one, put, run, change, attempt }: Querie
         .where('id', '=', p.id)
         .where('version', '=', p.before),
     ),
-    /** The owner's own of that label, also when it is deleted. */
+    /** he owner's own block with that label, even if it is deleted. */
     getBlockOf: one((p: { ownerId: string; labelKey: string }) =>
       views().where('blocks.ownerId', '=', p.ownerId).where('blocks.labelKey', '=', p.labelKey),
     ),
-    /** Its own, or one that it may see. */
+    /** Its own block or one shared with it. */
     getSeenBlock: one((p: { readerId: string; labelKey: string }) => seen(p).where('blocks.labelKey', '=', p.labelKey)),
-    /** In the order in which they came to be. */
+    /** In order of creation. */
     listSeenBlocks: all((p: { readerId: string }) =>
       seen(p).orderBy('blocks.createdAt').orderBy('blocks.labelKey').orderBy('blocks.id'),
     ),
@@ -86,7 +86,7 @@ export function blockQueries({ db, all, one, put, run, change, attempt }: Querie
     getBlockChange: one((p: { blockId: string; version: number }) =>
       db.selectFrom('block_changes').selectAll().where('blockId', '=', p.blockId).where('version', '=', p.version),
     ),
-    /** Newest first, with the handle of who made each. */
+    /** Newest first, with the handle of each author. */
     listBlockChanges: all((p: { blockId: string; before: number; limit: number }) =>
       db
         .selectFrom('block_changes')

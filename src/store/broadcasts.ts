@@ -41,7 +41,7 @@ export function broadcastQueries({ db, all, one, value, put, run }: Queries): Br
         .where('closedAt', 'is', null)
         .returningAll(),
     ),
-    /** Those that still collect and that reached the agent. */
+    /** Open broadcasts that reached the agent. */
     listOpenBroadcastsTo: all((p: { agentId: string }) =>
       open()
         .innerJoin('deliveries', 'deliveries.messageId', 'broadcasts.messageId')
@@ -54,7 +54,7 @@ export function broadcastQueries({ db, all, one, value, put, run }: Queries): Br
         .select((eb) => eb.fn.min('closesAt').as('at'))
         .where('closedAt', 'is', null),
     ),
-    /** Whom it reached, by name. */
+    /** Its recipients, by name. */
     listRespondents: all((p: { id: string }) =>
       db
         .selectFrom('deliveries')
@@ -80,9 +80,9 @@ export function broadcastQueries({ db, all, one, value, put, run }: Queries): Br
         .where('deliveries.messageId', '=', p.id)
         .orderBy('agents.nameKey'),
     ) as (p: { id: string }) => Promise<Respondent[]>,
-    /** What was collected may be carried. */
+    /** ollected replies may now be carried. */
     releaseReplies: (p: { id: string; agentId: string; round: Round }) => release({ ...p, round: ROUNDS[p.round] }),
-    /** Whether a run has said something in a channel. */
+    /** Whether a run wrote in a channel. */
     hasSpoken: async (p: { runId: string; channelId: string }): Promise<boolean> => (await spoken(p)) !== null,
   };
 }

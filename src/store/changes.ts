@@ -1,14 +1,14 @@
 import type { Change } from './store.ts';
 
 export interface ChangesOptions {
-  /** The number of the last event, as the store has it. */
+  /** he number of the last event in the store. */
   readonly lastEvent: () => Promise<number>;
   readonly pollMs: number;
 }
 
 /**
- * Tells listeners of commits, and looks for itself whether there were some that nobody told of: a hint from another node can be lost.
- * It looks only while somebody listens.
+ * Notifies listeners of commits, and polls for commits that were not announced, because a hint from another node can
+ * be lost. Polls only while there are listeners.
  */
 export class Changes {
   readonly #options: ChangesOptions;
@@ -42,7 +42,7 @@ export class Changes {
       const seq = await this.#options.lastEvent();
       if (seq > this.#told) this.tell({ seq, runnable: true });
     } catch {
-      // The store cannot be reached; the next look comes soon, and one more when it is back.
+      // he store is unavailable; polling continues.
     } finally {
       this.#looking = false;
     }

@@ -6,7 +6,7 @@ import type { Round } from '../core/delivery.ts';
 import { addAgent, claim, endRun, type StoreKit, send } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 
-/** What was said to everybody, and whose turn it is to read it. */
+/** hannel messages, and whose turn it is to read them. */
 export function testChannels({ read, write }: StoreKit): void {
   const addChannel = async (tx: Tx, members: readonly string[], change: Partial<Channel> = {}) => {
     const id = `c-${randomUUID()}`;
@@ -48,7 +48,7 @@ export function testChannels({ read, write }: StoreKit): void {
     tx.deliveries.insertDelivery({ messageId: message.id, agentId: agent.id, seq: message.seq, kind: 'news', round });
 
   describe('a channel', () => {
-    test('is seen by its members and, if it is public, by all', async () => {
+    test('is visible to its members and, if it is public, to all', async () => {
       const { agent, open, closed } = await write(async (tx) => {
         const one = await addAgent(tx);
         return { agent: one, open: await addChannel(tx, [], { kind: 'public' }), closed: await addChannel(tx, []) };
@@ -77,7 +77,7 @@ export function testChannels({ read, write }: StoreKit): void {
       expect(await among()).toEqual([open]);
     });
 
-    test('knows what each has read, and what wakes whom', async () => {
+    test('stores what each member has read, and what wakes it', async () => {
       const { agent, channelId } = await write(async (tx) => {
         const one = await addAgent(tx);
         return { agent: one, channelId: await addChannel(tx, [one.id, 'user']) };
@@ -107,7 +107,7 @@ export function testChannels({ read, write }: StoreKit): void {
   });
 
   describe('a message', () => {
-    test('begins a thread, is edited, deleted and reacted to', async () => {
+    test('can start a thread, be edited, deleted and reacted to', async () => {
       const { agent, channelId } = await write(async (tx) => {
         const one = await addAgent(tx);
         return { agent: one, channelId: await addChannel(tx, [one.id]) };
@@ -152,7 +152,7 @@ export function testChannels({ read, write }: StoreKit): void {
         return { one, two, channelId, message };
       });
 
-    test('hold back what is not due, and then wake even an agent that waits for somebody', async () => {
+    test('hold back deliveries until the turn, which wakes even an agent that waits for a reply', async () => {
       const { one, two, channelId } = await setUp();
       const pending = () => read((tx) => tx.deliveries.listPending({ agentId: one.id, limit: 9 }));
       expect(await pending()).toEqual([]);
@@ -171,7 +171,7 @@ export function testChannels({ read, write }: StoreKit): void {
       expect(await write((tx) => tx.rounds.tryPassPlace({ channelId, agentId: two.id }))).toBe(false);
     });
 
-    test('come in order, a second time at the end, and know what is left of them', async () => {
+    test('are in order, a second turn is at the end, and report what is left', async () => {
       const { one, two, channelId, message } = await setUp();
       const order = async () =>
         (await read((tx) => tx.rounds.listPlaces({ channelId, now: 1 }))).map(({ agentId }) => agentId);
@@ -202,7 +202,7 @@ export function testChannels({ read, write }: StoreKit): void {
       expect(await read((tx) => tx.rounds.listPlacesOf({ agentId: two.id }))).toEqual([]);
     });
 
-    test('stand still while nobody can run, and say when somebody can', async () => {
+    test('stop while nobody can run, and report when somebody can', async () => {
       const { one, two, channelId } = await setUp();
       for (const { id } of [one, two]) await write((tx) => tx.agents.restAgent({ id, until: 500, rests: 1 }));
       const stalled = async (now: number) =>
@@ -216,7 +216,7 @@ export function testChannels({ read, write }: StoreKit): void {
       expect(await stalled(500)).toBe(false);
     });
 
-    test('end with the message, with the membership or with the agent', async () => {
+    test('end with the message, the membership or the agent', async () => {
       const { one, two, channelId, message } = await setUp();
       const recipients = async () =>
         (await read((tx) => tx.deliveries.listPendingRecipients({ messageId: message.id }))).map(

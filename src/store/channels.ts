@@ -73,7 +73,7 @@ export function channelQueries({ db, all, one, change, attempt, fetch, engine }:
       db.selectFrom('channels').selectAll().where('teamOf', '=', p.teamOf),
     ),
     insertChannel: async (channel: Channel) => void (await fetch(db.insertInto('channels').values(channel))),
-    /** Joining twice is joining once; the order of joining is kept. */
+    /** Idempotent; keeps the order of joining. */
     tryJoinChannel: async (p: { channelId: ChannelId; participantId: ParticipantId; wake?: Wake }) => {
       const last = await lastPosition({ channelId: p.channelId });
       return insertMember({ wake: 'all', ...p, position: (last?.position ?? 0) + 1 });
@@ -89,7 +89,7 @@ export function channelQueries({ db, all, one, change, attempt, fetch, engine }:
         .where('channelId', '=', p.channelId)
         .where('participantId', '=', p.participantId),
     ),
-    /** It never moves back. */
+    /** Never moves back. */
     tryRaiseRead: attempt((p: { channelId: string; participantId: string; seq: number }) =>
       db
         .updateTable('members')
@@ -101,7 +101,7 @@ export function channelQueries({ db, all, one, change, attempt, fetch, engine }:
     setTopic: change('channel', (p: { id: string; topic: string }) =>
       db.updateTable('channels').set({ topic: p.topic }).where('id', '=', p.id),
     ),
-    /** The channels that an agent is in, DMs aside: what its prompt tells it of. */
+    /** he channels of an agent except DMs, for its prompt. */
     listJoined: all((p: { participantId: string; limit: number }) =>
       db
         .selectFrom('members')
@@ -113,16 +113,16 @@ export function channelQueries({ db, all, one, change, attempt, fetch, engine }:
         .limit(p.limit),
     ),
     shareChannel: async (p: { a: string; b: string }): Promise<boolean> => (await shared(p)) !== null,
-    /** The channels that both are in, by id. */
+    /** he channels that both are in, by id. */
     listSharedChannels: all((p: { a: string; b: string }) => sharedChannels(p).orderBy('mine.channelId')),
     isMember: async (p: { channelId: string; participantId: string }): Promise<boolean> => (await member(p)) !== null,
-    /** Of these channels, those that the participant sees: its own and the public ones. */
+    /** he ones of these channels that the participant sees: its own and the public ones. */
     listSeen: ({ participantId, channelIds }: { participantId: string; channelIds: readonly string[] }) =>
       seen({ participantId, ids: listOf(engine, channelIds) }),
     getChannelView: one((p: { id: string; participantId: string }) =>
       views(p.participantId).where('channels.id', '=', p.id),
     ),
-    /** By id: all of them, or those that the participant sees, which are its own and the public ones. */
+    /** y id: all of them, or those that the participant sees: its own and the public ones. */
     listChannels: (p: { participantId: string; all: boolean; after: string; limit: number }) =>
       fetch(
         views(p.participantId)
@@ -133,7 +133,7 @@ export function channelQueries({ db, all, one, change, attempt, fetch, engine }:
           .orderBy('channels.id')
           .limit(p.limit),
       ),
-    /** In the order of joining. */
+    /** In order of joining. */
     listMembers: all((p: { channelId: string }) =>
       db
         .selectFrom('members')

@@ -2,14 +2,14 @@ import { NEWEST_SCHEMA } from './migrate.ts';
 import { connectAlone } from './postgres-connection.ts';
 
 export interface PostgresCheck {
-  /** The server's own version, such as `17.2`. */
+  /** he server's version, such as `17.2`. */
   readonly server: string;
-  /** 0 where no daemon has been yet. */
+  /** 0 if no daemon has used it yet. */
   readonly version: number;
   readonly newest: number;
 }
 
-/** Looks at a PostgreSQL store without changing it. Throws with the code `store` when it cannot be reached. */
+/** Inspects a PostgreSQL store without changing it. Throws with the code `store` if it cannot be reached. */
 export async function checkPostgres(url: string): Promise<PostgresCheck> {
   const connection = await connectAlone(url, 'probe');
   try {

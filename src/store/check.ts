@@ -4,18 +4,18 @@ import { versionOf } from './sqlite-version.ts';
 import { describeWalDamage, findWalDamage } from './wal.ts';
 
 export interface StoreCheck {
-  /** 0 where no daemon has been yet. */
+  /** 0 if no daemon has used it yet. */
   readonly version: number;
   readonly newest: number;
-  /** What is broken; null when nothing is. */
+  /** What is damaged, or null. */
   readonly damage: string | null;
-  /** Living agents that belong to another node than the one asked for. */
+  /** Living agents that belong to a node other than the given one. */
   readonly strangers: number;
 }
 
-/** Looks at a SQLite store without changing it. `idle`: no daemon runs on it, so its log stands still. */
+/** Inspects a SQLite store without changing it. `idle`: no daemon uses it, so its log does not change. */
 export function checkStore(path: string, { nodeId, idle }: { nodeId: string; idle: boolean }): StoreCheck {
-  // Before SQLite opens it, and drops what it cannot read.
+  // efore SQLite opens it and discards what it cannot read.
   const lost = idle ? findWalDamage(path) : null;
   const database = new Database(path, { readonly: true, timeout: 1000 });
   try {
@@ -30,7 +30,7 @@ export function checkStore(path: string, { nodeId, idle }: { nodeId: string; idl
   }
 }
 
-/** Whether a SQLite store never had an agent; false where that cannot be said, as for a file that is missing. */
+/** Whether a SQLite store never had an agent; false if that is unknown, as for a missing file. */
 export function hasNoAgents(path: string): boolean {
   try {
     const database = new Database(path, { readonly: true, fileMustExist: true, timeout: 1000 });

@@ -3,14 +3,14 @@ import type { Engine } from './query.ts';
 import type { ChunkFilter } from './views.ts';
 
 /**
- * A phrase counts as so many words as rare as itself. Then a text that has it is above every text that only has its words
- * often: BM25 gives a word at most 2.2 times what it gives for the first occurrence.
+ * A phrase counts as this many words of its own rarity. That ranks a text with the phrase above every text that only
+ * repeats its words: BM25 gives a word at most 2.2 times the score of its first occurrence.
  */
 export const PHRASE_WEIGHT = 3;
 
 export const ANY_CHUNK: ChunkFilter = { source: null, tags: [], since: null, until: null };
 
-/** A condition on `documents`; null where nothing is asked. */
+/** A condition on `documents`; null if there is no filter. */
 export function filterOf(engine: Engine, filter: ChunkFilter): RawBuilder<boolean> | null {
   const position = sql.raw(engine === 'sqlite' ? 'instr' : 'strpos');
   const { source, tags, since, until } = filter;

@@ -8,7 +8,7 @@ const ANY: ChunkFilter = { source: null, tags: [], since: null, until: null };
 
 export function testChunkSearch({ read, write }: StoreKit): void {
   const newWord = () => `w${randomUUID().replaceAll('-', '')}`;
-  /** A document of each text, with a chunk that has it. Answers the keys of the chunks. */
+  /** Adds a document with one chunk per text. Returns the keys of the chunks. */
   const add = async (texts: readonly string[], change: Partial<Document> = {}): Promise<number[]> =>
     write(async (tx) => {
       const keys: number[] = [];
@@ -61,7 +61,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     expect(scores[0]).toBeGreaterThan(scores[1] as number);
   });
 
-  test('findChunks() puts what has a phrase above what only has its words, however often', async () => {
+  test('findChunks() ranks a phrase above its words, however often they occur', async () => {
     const [one, two] = [newWord(), newWord()];
     const keys = await add([
       `${one} and ${two} ${`${one} x ${two} `.repeat(10).trim()}`,
@@ -72,7 +72,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     expect((await find([one, two]))[0]).not.toBe(keys[1]);
   });
 
-  test('findChunks() and listChunkKeys() let through what the filter wants', async () => {
+  test('findChunks() and listChunkKeys() apply the filter', async () => {
     const word = newWord();
     const name = newWord();
     const [here] = await add([`${word} here`], { source: `git:${name}`, tags: ['a', 'b'], updatedAt: 100 });
@@ -97,7 +97,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     expect(await find([word], { filter: { ...ANY, source: name }, limit: 1 })).toHaveLength(1);
   });
 
-  test('findChunks() takes no word for a part of a language, and no words for nothing', async () => {
+  test('findChunks() treats no word as query syntax, and no words as no result', async () => {
     expect(await find([])).toEqual([]);
     for (const word of ['or', 'and', 'not', 'near', '🚀', '東京', 'हिन्दी'])
       await find([word], { phrases: [[word, 'x']] });
@@ -105,7 +105,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     expect(await find(['🚀'])).toContain(key);
   });
 
-  test('listChunkViews() gives what is still there', async () => {
+  test('listChunkViews() returns chunks that still exist', async () => {
     const [key] = (await add(['a text'])) as [number];
     expect(await read((tx) => tx.documents.listChunkViews({ ids: [] }))).toEqual([]);
     expect(await read((tx) => tx.documents.listChunkViews({ ids: [key, 999_999_999, key] }))).toMatchObject([
@@ -113,7 +113,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     ]);
   });
 
-  test('vectors are stored for the chunks that are still the same, and read in the order in which they came', async () => {
+  test('vectors are stored for unchanged chunks, and read in the order in which they were stored', async () => {
     const [model, other] = [newWord(), newWord()];
     const [one, two] = (await add(['first text', 'second text'])) as [number, number];
     const vector = (...values: number[]) => Buffer.from(Float32Array.from(values).buffer);
@@ -146,7 +146,7 @@ export function testChunkSearch({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.documents.listVectorModels())).toContainEqual({ model, dimension: 2, vectors: 2 });
   });
 
-  test('a chunk is without a vector until it has one of the model', async () => {
+  test('a chunk is listed as unembedded until it has a vector of the model', async () => {
     const [model, other] = [newWord(), newWord()];
     const [key] = (await add(['to embed'])) as [number];
     const lacks = async (of: string) =>

@@ -32,7 +32,7 @@ export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
             .limit(-1)
             .as('found'),
         )
-        // SQLite takes the tables of a cross join in this order, and so looks up what was found.
+        // SQLite joins the tables of a cross join in this order, so it looks up the matches.
         .crossJoin('chunks')
         .crossJoin('documents')
         .select(['found.rowid as chunkId', 'found.score'])
@@ -55,7 +55,7 @@ export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
   );
 
   return {
-    /** Chunks that have any of the words, those with more and rarer ones first (BM25). */
+    /** hunks with any of the words, ranked by BM25. */
     findChunks: async ({
       words,
       phrases = [],
@@ -68,7 +68,7 @@ export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
       const query = matchOf({ words, phrases });
       return condition ? findSome(query, limit, condition) : findAll({ query, limit });
     },
-    /** The keys of all chunks that a filter lets through. */
+    /** he keys of all chunks that match a filter. */
     listChunkKeys: async ({ filter }: { filter: ChunkFilter }): Promise<ChunkId[]> => {
       const condition = filterOf(engine, filter) ?? sql<boolean>`1 = 1`;
       const query = db
@@ -79,13 +79,13 @@ export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
         .orderBy('chunks.id');
       return (await fetch(query)).map(({ id }) => id);
     },
-    /** Those that are still there, in no order. */
+    /** hose that still exist, in no order. */
     listChunkViews: ({ ids }: { ids: readonly ChunkId[] }): Promise<ChunkView[]> =>
       listViews({ ids: listOf(engine, ids) }),
   };
 }
 
-/** FTS5's language for it. */
+/** he query in FTS5 syntax. */
 function matchOf({ words, phrases }: Required<ChunkWords>): string {
   const repeated = phrases.flatMap((phrase) => Array<string>(PHRASE_WEIGHT).fill(`"${phrase.join(' ')}"`));
   return [...words.map((word) => `"${word}"`), ...repeated].join(' OR ');

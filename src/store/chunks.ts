@@ -14,8 +14,8 @@ interface LaterWords {
 }
 
 /**
- * A document and its chunks are written together, in the caller's transaction. A chunk that is still the same keeps its key
- * and its vector, wherever in the document it is now.
+ * A document and its chunks are written together, in the caller's transaction. An unchanged chunk keeps its key and
+ * its vector, wherever it is in the document now.
  */
 export function chunkQueries({ engine, db, all, one, count, run, attempt }: Queries): ChunkQueries {
   const earlier = sql.raw(engine === 'sqlite' ? 'min' : 'least');
@@ -48,7 +48,7 @@ export function chunkQueries({ engine, db, all, one, count, run, attempt }: Quer
         version: p.version,
         hash: p.hash,
         contentType: p.contentType,
-        // It does not become younger: a source may know only its last changes.
+        // Keeps the earliest time, because a source may only know its last changes.
         createdAt: sql<number>`${earlier}(created_at, ${p.createdAt})`,
         updatedAt: p.updatedAt,
         indexedAt: p.indexedAt,
@@ -86,11 +86,11 @@ export function chunkQueries({ engine, db, all, one, count, run, attempt }: Quer
           db.insertInto('chunk_words').values({ rowid: p.rowid, title: p.title, words: p.words }),
         )
       : run((p: { rowid: number; title: string; words: string }) =>
-          // PostgreSQL's table has no column for titles.
+          // PostgreSQL's table has no title column.
           db.insertInto('chunk_words').values({ rowid: p.rowid, words: p.words } as never),
         );
 
-  /** Writes everything of a document but words, and adds to `later` what is to be done about these. */
+  /** Writes everything of a document except words, and adds the work on words to `later`. */
   const putRows = async (row: Document, chunks: readonly NewChunk[], later: LaterWords): Promise<string> => {
     const before = await getId({ source: row.source, sourceId: row.sourceId });
     const documentId = before?.id ?? row.id;
@@ -128,8 +128,9 @@ export function chunkQueries({ engine, db, all, one, count, run, attempt }: Quer
 
   return {
     /**
-     * Writes documents with all their chunks, each in the place of the one that its source calls the same, whose id it keeps.
-     * Words come last, all together: FTS5 writes a segment whenever another table is written between two of them.
+     * Writes documents with all their chunks, each replacing the one with the same name in its source, whose id it
+     * keeps. Words are written last, all together: FTS5 writes a segment whenever another table is written between
+     * two of them.
      */
     replaceDocuments,
     tryDeleteDocument: async (p: { source: string; sourceId: string }) => {
@@ -140,7 +141,7 @@ export function chunkQueries({ engine, db, all, one, count, run, attempt }: Quer
       await putWords(later);
       return removeDocument({ id: row.id });
     },
-    /** In the order of the document. */
+    /** In document order. */
     listChunks,
     countChunks: count(() => db.selectFrom('chunks').select(db.fn.countAll<number>().as('chunks'))),
   };

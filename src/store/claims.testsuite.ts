@@ -4,7 +4,7 @@ import type { Run } from '../core/run.ts';
 import { addAgent, claim, endRun, queueRun, type StoreKit, send, startRun } from './store.testkit.ts';
 
 export function testClaims({ read, write, openAnother }: StoreKit): void {
-  /** Roots on one node, each with a run that waits. */
+  /** Roots on one node, each with a waiting run. */
   const queueTrees = (count: number, change: Partial<Agent> = {}) =>
     write(async (tx) => {
       const first = await addAgent(tx, change);
@@ -17,7 +17,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
   const claimOn = (node: string, change: Parameters<typeof claim>[2] = {}) => write((tx) => claim(tx, node, change));
 
   describe('claimRun()', () => {
-    test('answers null when no run is due', async () => {
+    test('returns null when no run is due', async () => {
       expect(await claimOn('nowhere')).toBeNull();
     });
 
@@ -31,7 +31,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
     });
 
     describe('is fair between trees', () => {
-      /** Two trees on one node, each of three agents, and runs for them by name. */
+      /** wo trees on one node with three agents each; creates runs for them by name. */
       const addTrees = async () => {
         const agents = await write(async (tx) => {
           const a = await addAgent(tx, { name: 'a1' });
@@ -62,7 +62,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
         return { queue, claimAll, endAll };
       };
 
-      test('the one with the fewest running is first, however long others have waited', async () => {
+      test('the tree with the fewest running runs is first, however long others have waited', async () => {
         const { queue, claimAll } = await addTrees();
         await queue('a1', 'a2');
         await claimAll();
@@ -72,7 +72,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
         expect(await claimAll()).toEqual(['b2', 'a3', 'b3']);
       });
 
-      test('else the one whose last claim is longest ago', async () => {
+      test('otherwise the tree whose last claim is longest ago', async () => {
         const { queue, claimAll, endAll } = await addTrees();
         await queue('a1', 'a2', 'b1', 'b2');
         expect(await claimAll()).toEqual(['a1', 'b1', 'a2', 'b2']);
@@ -94,7 +94,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       expect(await write((tx) => startRun(tx, agent))).toMatchObject({ agentId: id, attempt: 1 });
     });
 
-    test('leaves what may not start yet, and getNextStart() tells when it may', async () => {
+    test('skips runs that may not start yet; getNextStart() returns when they may', async () => {
       const { node, agents } = await queueTrees(2, { restUntil: 2000 });
       const run = await claimOn(node, { now: 2000 });
       await write((tx) => tx.runs.retryRun({ ...(run as Run), failures: 1, error: '', notBefore: 3000 }));
@@ -108,7 +108,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       expect(await next()).toBe(null);
     });
 
-    test('passes by full providers, agents whose process still lives, and other nodes', async () => {
+    test('skips full providers, agents whose process is still alive, and other nodes', async () => {
       const { node, agents, runs } = await queueTrees(2);
       expect(await claimOn(node, { fullProviders: ['other', 'scripted'] })).toBeNull();
       expect(await claimOn('elsewhere')).toBeNull();
@@ -118,7 +118,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       expect(await claimOn(node, { fullProviders: ['other'] })).toMatchObject({ id: runs[0]?.id });
     });
 
-    test('stops at the cap of the tree, except for a run that has started once', async () => {
+    test("stops at the tree's cap, except for a run that has already started", async () => {
       const { node, agents } = await queueTrees(1);
       const treeId = agents[0]?.id as string;
       const capped = { maxTreeRuns: 1 };
@@ -143,7 +143,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       expect(await claimOn(node, capped)).toMatchObject({ agentId: treeId, attempt: 1 });
     });
 
-    test('of an exhausted tree runs what a person pays for who has runs left, and nothing of one who has not', async () => {
+    test('in an exhausted tree, only claims runs paid by a person with runs left', async () => {
       const { node, agents, runs } = await queueTrees(1);
       const [agent] = agents as [Agent];
       const day = Number.parseInt(agent.id.slice(0, 8), 16);
@@ -163,7 +163,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       expect(await read((tx) => tx.trees.listPersonRuns({ day: day + 1 }))).toEqual([]);
     });
 
-    test('of a tree with room runs nothing that only a person pays for whose runs are used up', async () => {
+    test('in a tree with room, skips runs that only a person without runs left would pay for', async () => {
       const agent = await write((tx) => addAgent(tx));
       await write(async (tx) => {
         await send(tx, { to: agent, kind: 'request', payer: 'user' });
@@ -173,7 +173,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       expect(await claimOn(agent.nodeId)).toMatchObject({ agentId: agent.id });
     });
 
-    test('two who claim at the same time never get the same run', async () => {
+    test('two concurrent claims never get the same run', async () => {
       const { node, runs } = await queueTrees(12);
       const other = await openAnother();
       const claims = Array.from({ length: 16 }, (_, i) =>

@@ -38,7 +38,7 @@ export function recordsOf<R>(rows: readonly unknown[]): R[] {
   });
 }
 
-/** A parameter as both engines take it. */
+/** Encodes a parameter for both engines. */
 export function encode(value: unknown): unknown {
   if (typeof value === 'boolean') return Number(value);
   if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) return JSON.stringify(value);

@@ -7,13 +7,13 @@ export function testCommits(kit: StoreKit): void {
   const { read, write, openAnother, shared } = kit;
   const append = (tx: Tx, name: string) => tx.events.appendEvent({ type: 'test', at: 1, data: { name } });
   const lastEvent = () => read((tx) => tx.events.getEventCounter());
-  /** What was appended after that number; the numbers must be there without a gap. */
+  /** he events after that number; their numbers must have no gaps. */
   const namesAfter = async (after: number, store: Pick<Store, 'read'> = kit) => {
     const events = await store.read((tx) => tx.events.listEvents({ after, limit: 10_000 }));
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => after + 1 + i));
     return events.map(({ data }) => (JSON.parse(data) as { name: string }).name);
   };
-  /** A writer that appends and then waits to be let go. */
+  /** A writer that appends and then waits to be released. */
   const holdWrite = () => {
     const [inside, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const done = write(async (tx) => {
@@ -25,7 +25,7 @@ export function testCommits(kit: StoreKit): void {
   };
 
   describe('a commit', () => {
-    test('is shared by the writers that arrive together', async () => {
+    test('is shared by writers that arrive together', async () => {
       const [before, commits] = [await lastEvent(), kit.store.commits()];
       const names = Array.from({ length: 50 }, (_, i) => `w${i}`);
       const numbers = await Promise.all(names.map((name) => write((tx) => append(tx, name))));
@@ -34,13 +34,13 @@ export function testCommits(kit: StoreKit): void {
       expect(await namesAfter(before)).toEqual(names);
     });
 
-    test('holds the lock for a part of a long queue only', async () => {
+    test('holds the lock only for a part of a long queue', async () => {
       const commits = kit.store.commits();
       await Promise.all(Array.from({ length: 300 }, () => write((tx) => append(tx, 'many'))));
       expect(kit.store.commits() - commits).toBe(2);
     });
 
-    test('loses nothing but the writer that throws', async () => {
+    test('loses only the writer that throws', async () => {
       const before = await lastEvent();
       const agents: string[] = [];
       const writer = (name: string) =>
@@ -64,7 +64,7 @@ export function testCommits(kit: StoreKit): void {
       expect(kept).toEqual([true, false, true, false, true]);
     });
 
-    test('loses nothing but the writer that breaks a constraint', async () => {
+    test('loses only the writer that violates a constraint', async () => {
       const before = await lastEvent();
       const breaking = write(async (tx) => {
         await append(tx, 'broken');
@@ -97,7 +97,7 @@ export function testCommits(kit: StoreKit): void {
       expect(await namesAfter(before)).toEqual(['next']);
     });
 
-    test('has happened when a writer is answered', async () => {
+    test("is durable before a writer's promise resolves", async () => {
       const other = await openAnother();
       const before = await lastEvent();
       const seen = await Promise.all(
@@ -110,7 +110,7 @@ export function testCommits(kit: StoreKit): void {
       ]);
     });
 
-    test('answers nobody and shows nothing before its last writer is through', async () => {
+    test('resolves no writer and shows nothing before its last writer has finished', async () => {
       const other = await openAnother();
       const before = await lastEvent();
       let answered = false;
@@ -132,7 +132,7 @@ export function testCommits(kit: StoreKit): void {
       expect(await reading).toEqual(shared ? [] : ['first', 'held']);
     });
 
-    test('is told to listeners, with the last number, once it has happened', async () => {
+    test('is announced to listeners with the last number, after it happened', async () => {
       const before = await lastEvent();
       const heard: Promise<string[]>[] = [];
       const changes: Change[] = [];
@@ -153,7 +153,7 @@ export function testCommits(kit: StoreKit): void {
       expect((await heard[0])?.slice(0, 2)).toEqual(['a', 'b']);
     });
 
-    test('of a failed writer does not tell of its runs', async () => {
+    test('does not announce the runs of a failed writer', async () => {
       const changes: Change[] = [];
       const stop = kit.store.onChange((change) => changes.push(change));
       const failing = write(async (tx) => {
@@ -166,7 +166,7 @@ export function testCommits(kit: StoreKit): void {
     });
   });
 
-  test('events are numbered without gaps in commit order, whoever writes and whoever fails', async () => {
+  test('events are numbered without gaps in commit order, with any writers and failures', async () => {
     const other = await openAnother();
     const before = await lastEvent();
     const kept: string[] = [];
@@ -207,7 +207,7 @@ export function testCommits(kit: StoreKit): void {
     for (let i = 0; i < names.length; i += 2) expect(names[i + 1]).toBe(names[i]?.replace(/a$/, 'b'));
   });
 
-  test('listEvents() gives what was appended, so much at a time', async () => {
+  test('listEvents() returns events in pages', async () => {
     const before = await lastEvent();
     const event = { type: 'x', at: 4, agentId: 'a', channelId: 'c', data: { text: 'Ü' } };
     await write(async (tx) => {

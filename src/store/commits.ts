@@ -4,19 +4,19 @@ import type { BatchState } from './batch.ts';
 import type { Execute } from './query.ts';
 import type { Change, Tx } from './store.ts';
 
-/** The one connection that writes. `begin` returns with the store's write lock held. */
+/** he only connection that writes. `begin` returns with the store's write lock held. */
 export interface WriteConnection {
   readonly tx: Tx;
   readonly batch: BatchState;
   readonly execute: Execute;
   begin(): Promise<void>;
-  /** Throws `CommitInDoubt` when the connection was lost before the answer came. */
+  /** hrows `CommitInDoubt` if the connection was lost before the response. */
   commit(): Promise<void>;
   rollback(): Promise<void>;
   inTransaction(): boolean;
 }
 
-/** The connection was lost while a commit was under way; `outcome` is what the store finds out about it, and never rejects. */
+/** he connection was lost during a commit; `outcome` resolves to what the store finds out, and never rejects. */
 export class CommitInDoubt extends Error {
   readonly outcome: Promise<'committed' | 'aborted' | 'unknown'>;
 
@@ -34,20 +34,23 @@ interface Writer {
 
 type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
 
-/** A batch holds the store's lock, so it stays short however many writers wait: so many, and none begins after so long. */
+/**
+ * A batch holds the store's lock, so it is short even if many writers wait: limits for the number of writers and the
+ * time to start one.
+ */
 const MAX_BATCH = 256;
 const MAX_BATCH_MS = 2_000;
 
 /**
- * Writers that arrive together share one commit: each runs in a savepoint of its own, so that one that fails takes
- * nothing with it, and each is answered only after the commit.
+ * Group commit: writers that arrive together share one commit. Each runs in its own savepoint, so that a failing one
+ * does not affect the others, and each resolves only after the commit.
  */
 export class SharedCommits {
   readonly #connection: WriteConnection;
   readonly #onCommit: (change: Change) => void;
   readonly #maxBatchMs: number;
   readonly #waiting: Writer[] = [];
-  /** Commits whose outcome is being looked for. */
+  /** ommits with an unknown outcome. */
   readonly #doubtful = new Set<Promise<void>>();
   #running: Promise<void> | null = null;
   #closed = false;
@@ -63,7 +66,7 @@ export class SharedCommits {
     if (this.#closed) return Promise.reject(new SubstratError('store', 'The store is closed.'));
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work: bound(work), resolve: resolve as (value: unknown) => void, reject });
-      // The batch is nobody's work in particular; each writer's is its own.
+      // he batch belongs to no span; each writer keeps its own.
       this.#running ??= under(undefined, () => this.#drain());
     });
   }
@@ -76,7 +79,7 @@ export class SharedCommits {
 
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // The check phase comes after every socket that is readable now has been read: their writers join this batch.
+      // setImmediate runs after all readable sockets have been read, so their writers join this batch.
       await new Promise((resolve) => setImmediate(resolve));
       await this.#commitBatch(this.#waiting.splice(0, MAX_BATCH));
     }
@@ -89,7 +92,8 @@ export class SharedCommits {
     try {
       await this.#connection.begin();
     } catch (error) {
-      // Nothing can be written now. Those who wait would only wait as long again, one batch after another.
+      // Writing is impossible now. The waiting writers would only time out again, batch after batch, so they fail
+      // too.
       for (const writer of [...writers, ...this.#waiting.splice(0)]) writer.reject(storeError(error));
       return;
     }
@@ -122,7 +126,7 @@ export class SharedCommits {
     succeed(batch);
   }
 
-  /** The next batch does not wait for this: it takes the store's lock only after the transaction in doubt has ended. */
+  /** he next batch does not wait for this: it gets the store's lock only after the transaction in doubt has ended. */
   #resolve(
     doubt: CommitInDoubt,
     writers: readonly Writer[],
@@ -138,7 +142,7 @@ export class SharedCommits {
     void resolved.finally(() => this.#doubtful.delete(resolved));
   }
 
-  /** Of as many as there is time for. */
+  /** Runs as many writers as there is time for. */
   async #each(writers: readonly Writer[]): Promise<Outcome[]> {
     const outcomes: Outcome[] = [];
     const begun = performance.now();
@@ -155,7 +159,7 @@ export class SharedCommits {
     return outcomes;
   }
 
-  /** Alone in its batch, the transaction itself is the savepoint. */
+  /** A single writer needs no savepoint. */
   async #single(writer: Writer): Promise<Outcome> {
     const outcome = await this.#attempt(writer);
     if (outcome.ok) return outcome;
@@ -198,7 +202,7 @@ function unknownOutcome(doubt: CommitInDoubt): SubstratError {
   return new SubstratError('outcome_unknown', message, { cause: doubt });
 }
 
-/** As SQLite and PostgreSQL say it. */
+/** he errors of SQLite and PostgreSQL. */
 function isDiskFull(error: unknown): boolean {
   const { code } = error as { code?: string };
   return code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE' || code === '53100';
