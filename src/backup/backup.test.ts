@@ -62,8 +62,10 @@ async function roundTrip(from: Where, to: Where, directory: string, oldHome: str
   for (const [table, rows] of Object.entries(expected)) expect(after[table], table).toEqual(sorted(rows));
   await useStore(to, async (store) => {
     expect(await search(store, agentId)).toEqual({ passages: ['The deployment failed on Tuesday'], chunks: 1 });
-    expect(await store.write((tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} }))).toBe(last + LEAP + 1);
-    // A key is never reused: the next chunk gets a new one.
+    expect(
+      await store.write((tx) => tx.events.appendEvent({ type: 'agent_resumed', at: 1, data: { agentId: 'a' } })),
+    ).toBe(last + LEAP + 1);
+    // A key is never given twice: the next chunk has a new one.
     const [{ id: used }] = after.chunks as unknown as [{ id: number }];
     const document = (await store.read((tx) =>
       tx.documents.getDocument({ id: String(after.documents?.[0]?.id) }),
@@ -172,7 +174,9 @@ describeOnPostgres('a backup of the one engine', () => {
     const path = join(home, 'substrat.db');
     const { url, drop } = await createDatabase();
     onTestFinished(drop);
-    await useStore({ url }, (store) => store.write((tx) => tx.events.appendEvent({ type: 'kept', at: 1, data: {} })));
+    await useStore({ url }, (store) =>
+      store.write((tx) => tx.events.appendEvent({ type: 'agent_resumed', at: 1, data: { agentId: 'a' } })),
+    );
     await useStore({ path }, (store) => fillStore(store, home));
     const before = await dump({ url });
     const file = join(directory, 'backup.tar.gz');

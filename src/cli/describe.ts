@@ -5,52 +5,39 @@ import { shorten } from '../core/text.ts';
 
 /** An event as one line; null for events that people need not see. */
 export function describeEvent({ type, data }: SubstratEvent): string | null {
-  const {
-    agent,
-    handle,
-    error,
-    state,
-    reason,
-    owner,
-    label,
-    by = '',
-    emoji,
-    participant = '',
-    channelId,
-  } = data as Record<string, string>;
   switch (type) {
     case 'agent_created':
-      return `${handle} is here`;
+      return `${data.handle} is here`;
     case 'agent_terminated':
-      return `${agent} ended: ${reason}`;
+      return `${data.agent} ended: ${data.reason}`;
     case 'agent_paused':
-      return `${agent} is paused: ${reason}`;
+      return `${data.agent} is paused: ${data.reason}`;
     case 'agent_resumed':
-      return `${agent} was resumed`;
+      return `${data.agent} was resumed`;
     case 'run_started':
-      return `${agent} starts a turn`;
+      return `${data.agent} starts a turn`;
     case 'run_ended':
-      return state === 'completed'
-        ? `${agent} ends its turn, its process is gone`
-        : `${agent}'s turn ${state}: ${error}`;
+      return data.state === 'completed'
+        ? `${data.agent} ends its turn, its process is gone`
+        : `${data.agent}'s turn ${data.state}: ${data.error}`;
     case 'run_retried':
-      return `${agent} will try its turn again: ${error}`;
+      return `${data.agent} will try its turn again: ${data.error}`;
     case 'message_created':
-      return describeMessage(data as unknown as { message: Message; to: string[] });
+      return describeMessage(data);
     case 'reaction_added':
-      return `${nameOf(by)} reacts with ${emoji}`;
+      return `${nameOf(data.by)} reacts with ${data.emoji}`;
     case 'channel_created':
-      return `${nameOf(by)} opens #${channelId}`;
+      return `${nameOf(data.by)} opens #${data.channelId}`;
     case 'member_joined':
-      return `${nameOf(participant)} joins #${channelId}`;
+      return `${nameOf(data.participant)} joins #${data.channelId}`;
     case 'member_left':
-      return `${nameOf(participant)} leaves #${channelId}`;
+      return `${nameOf(data.participant)} leaves #${data.channelId}`;
     case 'memory_updated':
-      return `the block "${label}" of ${owner} has a new text`;
+      return `the block "${data.label}" of ${data.owner} has a new text`;
     case 'memory_deleted':
-      return `the block "${label}" of ${owner} is deleted`;
+      return `the block "${data.label}" of ${data.owner} is deleted`;
     case 'passage_stored':
-      return `${agent} remembers something`;
+      return `${data.agent} remembers something`;
     default:
       return null;
   }
@@ -82,7 +69,7 @@ export function describeSandbox({ sandbox, sandboxProblem }: Status): string {
   return paint('yellow', warning);
 }
 
-function describeMessage({ message, to }: { message: Message; to: string[] }): string {
+function describeMessage({ message, to }: { readonly message: Message; readonly to: readonly string[] }): string {
   const author = nameOf(message.from);
   const others = to.map(nameOf).join(', ');
   const text = shorten(message.text.replace(/\s+/g, ' '), 160);

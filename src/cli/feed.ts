@@ -1,4 +1,4 @@
-import { createClient, type Message } from '../client/client.ts';
+import { createClient } from '../client/client.ts';
 import { playDemo } from './demo.ts';
 import { describeEvent, describeNotices, describePlaces, describeSandbox } from './describe.ts';
 
@@ -43,8 +43,8 @@ export async function tellWhatHappens(options: FeedOptions, stopping: AbortSigna
   for await (const event of client.followEvents({ after, signal: stopping })) {
     const line = json ? JSON.stringify(event) : describeEvent(event);
     if (line !== null) options.print(json ? line : `  ${line}`);
-    const { message } = event.data as { message?: Message };
-    if (asked && message?.inReplyTo === asked) for (const step of NEXT_STEPS) say(step);
+    const answered = event.type === 'message_created' && event.data.message.inReplyTo === asked;
+    if (asked && answered) for (const step of NEXT_STEPS) say(step);
   }
   say('Stopping ...');
 }

@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { z } from 'zod';
 import { SubstratError } from '../core/errors.ts';
-import type { Event } from '../http/schemas.ts';
+import type { ShownEvent } from '../http/events.ts';
 import { type Address, notOurs, openRequest, readAnswer, unreachable } from './exchange.ts';
 
-export type SubstratEvent = z.infer<typeof Event>;
+export type SubstratEvent = ShownEvent;
 
 const RETRY_MS = 500;
 

@@ -8,7 +8,8 @@ import type { RunState } from './run.ts';
  * parked: its last attempt failed; the next one starts at `until`.
  * queued: its turn waits for a slot, for the turn of others, or for the owner's word when its tree reached its cap.
  */
-export type StatusKind = 'paused' | 'resting' | 'parked' | 'queued';
+export const STATUS_KINDS = ['paused', 'resting', 'parked', 'queued'] as const;
+export type StatusKind = (typeof STATUS_KINDS)[number];
 
 export interface AgentStatus {
   readonly kind: StatusKind;

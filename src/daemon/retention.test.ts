@@ -56,7 +56,8 @@ test('much that is old goes in many short transactions, and others write in betw
   let during = 0;
   let over = false;
   const writing = (async () => {
-    for (; !over; during++) await store.write((tx) => tx.events.appendEvent({ type: 'test', at: NOW, data: {} }));
+    for (; !over; during++)
+      await store.write((tx) => tx.events.appendEvent({ type: 'agent_resumed', at: NOW, data: { agentId: 'a' } }));
   })();
   const config = { ...defaults, retention: keeps(DAY) };
   const removed = await forgetOld({ store: timed.store, config, clock: () => NOW });

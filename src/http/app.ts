@@ -2,7 +2,7 @@ import { SubstratError } from '../core/errors.ts';
 import { type Door, ownerOnly } from './access.ts';
 import type { Api } from './api.ts';
 import { createBase } from './base.ts';
-import { EVENTS, eventName } from './events.ts';
+import { eventName, eventSchemas } from './events.ts';
 import type { EventHub } from './hub.ts';
 import { describe, type Router } from './router.ts';
 import { agentRoutes } from './routes/agents.ts';
@@ -62,7 +62,7 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
   app.route('/', knowledgeRoutes(api.knowledgeDoor));
   app.route('/', personaRoutes(api.knowledgeDoor.personas));
   app.openAPIRegistry.register('Event', Event);
-  for (const [type, schema] of EVENTS) app.openAPIRegistry.register(eventName(type), schema);
+  for (const [type, schema] of eventSchemas()) app.openAPIRegistry.register(eventName(type), schema);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
   app.doc31('/api/openapi.json', {
     openapi: '3.1.0',

@@ -19,7 +19,7 @@ describeOnPostgres('EventHub', () => {
     hub.join(() => {
       told += 1;
     });
-    const append = (tx: Tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} });
+    const append = (tx: Tx) => tx.events.appendEvent({ type: 'agent_resumed', at: 1, data: { agentId: 'a' } });
 
     // Another transaction holds the only connection, so that the hub gets none in time.
     const [inside, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { EVENTS, type EventSubjects, type StoredEvent } from '../core/event.ts';
 import { turnOfOthers } from '../core/turn-of-others.ts';
-import type { MessageView, Store, StoredEvent, Tx } from '../store/store.ts';
+import type { MessageView, Store, Tx } from '../store/store.ts';
 import { showMessages, showTime } from './shown.ts';
 
 /** An event as readers get it, and what decides who gets it. */
@@ -187,9 +188,9 @@ async function readEvents(tx: Tx, after: number): Promise<Told[]> {
 
 /** Adds handles. Message events carry the current message and its recipients. */
 async function showEvent(tx: Tx, event: StoredEvent): Promise<Told> {
-  const data = JSON.parse(event.data) as EventData;
-  const about = MESSAGE_EVENTS.has(event.type) && data.messageId !== undefined;
-  const message = about ? await tx.messages.getMessageView({ id: data.messageId as string }) : null;
+  const data: EventSubjects = event.data;
+  const about = EVENTS[event.type].shown === 'message' ? data.messageId : undefined;
+  const message = about === undefined ? null : await tx.messages.getMessageView({ id: about });
   const shown = message
     ? { message: (await showMessages(tx, [message]))[0], to: await readers(tx, message, data.recipients ?? []) }
     : await named(tx, data);
@@ -204,11 +205,8 @@ async function showEvent(tx: Tx, event: StoredEvent): Promise<Told> {
   };
 }
 
-/** he events that carry the current message. */
-const MESSAGE_EVENTS = new Set(['message_created', 'message_updated']);
-
-/** Adds the handle next to each id. */
-async function named(tx: Tx, data: EventData): Promise<object> {
+/** Ids stay, and whoever they mean is named besides. */
+async function named(tx: Tx, data: EventSubjects): Promise<object> {
   const { agentId, participantId, by } = data;
   return {
     ...data,
@@ -218,16 +216,7 @@ async function named(tx: Tx, data: EventData): Promise<object> {
   };
 }
 
-interface EventData {
-  readonly participantId?: string;
-  readonly by?: string;
-  readonly messageId?: string;
-  readonly authorId?: string;
-  readonly agentId?: string;
-  readonly recipients?: readonly string[];
-}
-
-/** he recipients of a delivery; for a message without deliveries, the other members of the channel. */
+/** Those to whom it is delivered; for what is delivered to nobody, the others in the channel. */
 async function readers(tx: Tx, message: MessageView, recipients: readonly string[]): Promise<string[]> {
   if (recipients.length > 0) return Promise.all(recipients.map((id) => handleOf(tx, id)));
   const members = await tx.channels.listMembers({ channelId: message.channelId });

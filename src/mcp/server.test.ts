@@ -247,7 +247,7 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     const set = (tools: string[] | null) =>
       daemon.daemon.store.write(async (tx) => {
         await tx.agents.setScope({ id, tools });
-        await tx.events.appendEvent({ type: 'agent_updated', at: 0, agentId: id, data: { agentId: id } });
+        await tx.events.appendEvent({ type: 'agent_resumed', at: 0, agentId: id, data: { agentId: id } });
       });
     await set(['list_agents', 'do_nothing']);
     await expect(joined.call('store_memory', { content: 'x' })).rejects.toMatchObject({ code: -32602 });

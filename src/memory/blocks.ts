@@ -89,14 +89,8 @@ export async function shareBlock(
   }
   await tx.memory.setBlockOpen({ id: block.id, open });
   await checkRoom(tx, readers);
-  await appendBlockEvent(
-    tx,
-    'memory_shared',
-    block,
-    [...readers, ...before.map(({ id }) => id)],
-    { version: block.version },
-    now,
-  );
+  const shared = aboutBlock(block, [...readers, ...before.map(({ id }) => id)], block.version);
+  await tx.events.appendEvent({ type: 'memory_shared', at: now, ...shared });
   return { ...block, open };
 }
 
@@ -134,14 +128,9 @@ async function put(tx: Tx, block: BlockView, text: string | null, by: string, no
   const readers = (await tx.memory.listBlockReaders({ blockId: block.id })).map(({ id }) => id);
   if (text === null) await tx.memory.deleteBlockReaders({ blockId: block.id });
   else await checkRoom(tx, [block.ownerId, ...readers]);
-  await appendBlockEvent(
-    tx,
-    text === null ? 'memory_deleted' : 'memory_updated',
-    block,
-    readers,
-    { version, changedBy: by },
-    now,
-  );
+  const { agentId, data } = aboutBlock(block, readers, version);
+  const type = text === null ? 'memory_deleted' : 'memory_updated';
+  await tx.events.appendEvent({ type, at: now, agentId, data: { ...data, changedBy: by } });
   return { ...block, version, text: text ?? '', updatedAt: now, deletedAt: deletedAt };
 }
 
@@ -162,18 +151,17 @@ async function checkRoom(tx: Tx, readerIds: readonly string[]): Promise<void> {
   }
 }
 
-/** Events say that a block changed and where, never its text: reading a text is subject to an access check. */
-async function appendBlockEvent(
-  tx: Tx,
-  type: string,
-  block: BlockView,
-  recipients: readonly string[],
-  more: object,
-  now: number,
-): Promise<void> {
+/** Events say that a block changed and where, never its text: texts are read where readers are checked. */
+function aboutBlock(block: BlockView, recipients: readonly AgentId[], version: number) {
   const agentId = block.ownerId === USER_ID ? null : (block.ownerId as AgentId);
-  const data = { ...(agentId && { agentId }), owner: block.owner, label: block.label, recipients, ...more };
-  await tx.events.appendEvent({ type, at: now, agentId, data });
+  const data = {
+    ...(agentId && { agentId }),
+    owner: block.owner,
+    label: block.label,
+    recipients: [...recipients],
+    version,
+  };
+  return { agentId, data };
 }
 
 async function ownBlock(tx: Tx, ownerId: string, label: string): Promise<BlockView> {

@@ -31,7 +31,12 @@ async function ownMessage(tx: Tx, who: string, id: string): Promise<Message> {
   return message;
 }
 
-async function appendMessageEvent(tx: Tx, type: string, message: Message, now: number): Promise<void> {
+async function appendMessageEvent(
+  tx: Tx,
+  type: 'message_updated' | 'message_deleted',
+  message: Message,
+  now: number,
+): Promise<void> {
   const { id: messageId, channelId, authorId } = message;
   await tx.events.appendEvent({ type, at: now, channelId, data: { messageId, channelId, authorId } });
 }

@@ -102,7 +102,7 @@ function notIn(channel: Channel, participantId: string): SubstratError {
 
 async function appendMemberEvent(
   tx: Tx,
-  type: string,
+  type: 'member_joined' | 'member_left',
   channel: Channel,
   participantId: string,
   by: string,

@@ -39,7 +39,7 @@ export function tally(reactions: readonly ReactionView[]): { emoji: string; user
 
 async function appendReactionEvent(
   tx: Tx,
-  type: string,
+  type: 'reaction_added' | 'reaction_removed',
   message: Message,
   by: string,
   emoji: string,

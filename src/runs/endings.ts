@@ -4,7 +4,7 @@ import { delayBefore, type FailureKind, retryRules } from '../core/failure.ts';
 import type { Run, StopReason } from '../core/run.ts';
 import { agentStatus, showStatus } from '../core/status.ts';
 import { shorten } from '../core/text.ts';
-import type { Tx } from '../store/store.ts';
+import type { RunEnd, Tx } from '../store/store.ts';
 import type { Attempt } from './attempt.ts';
 import { inject } from './start.ts';
 
@@ -165,7 +165,7 @@ async function returnUnanswered(tx: Tx, run: Run): Promise<void> {
   }
 }
 
-async function tellEnded(tx: Tx, run: Run, state: string, error: string | null, now: number): Promise<void> {
+async function tellEnded(tx: Tx, run: Run, state: RunEnd['state'], error: string | null, now: number): Promise<void> {
   const { id: runId, agentId } = run;
   const deliveries = state === 'completed' ? 'acknowledged' : 'dead';
   await tx.events.appendEvent({

@@ -83,13 +83,10 @@ export async function startRun(
     data: { agentId: agent.id, runId: run.id, state: 'injected', messageIds },
   });
   const channelId = (carried.find((delivery) => delivery.deliveryKind !== 'news') ?? carried[0])?.channelId;
-  await tx.events.appendEvent({
-    type: 'agent_typing',
-    at: now,
-    agentId: agent.id,
-    channelId: channelId ?? null,
-    data: { agentId: agent.id, runId: run.id, channelId },
-  });
+  if (channelId) {
+    const data = { agentId: agent.id, runId: run.id, channelId };
+    await tx.events.appendEvent({ type: 'agent_typing', at: now, agentId: agent.id, channelId, data });
+  }
   return { attempt, run, agent, messages, journal, instructions: written?.instructions ?? null, prompt, trace };
 }
 

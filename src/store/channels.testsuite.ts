@@ -25,7 +25,12 @@ export function testChannels({ read, write }: StoreKit): void {
   };
   const say = async (tx: Tx, channelId: string, author: string, change: { thread?: string; text?: string } = {}) => {
     const id = randomUUID();
-    const seq = await tx.events.appendEvent({ type: 'message_created', at: 1, channelId, data: {} });
+    const seq = await tx.events.appendEvent({
+      type: 'channel_created',
+      at: 1,
+      channelId,
+      data: { channelId, by: author },
+    });
     await tx.messages.insertMessage({
       id,
       seq,

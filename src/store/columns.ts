@@ -16,7 +16,7 @@ const BOOLEANS = new Set([
   'ready',
   'toldPaused',
 ]);
-const JSON_COLUMNS = new Set(['metadata', 'network', 'personaArgs', 'place', 'response', 'tags', 'tools']);
+const JSON_COLUMNS = new Set(['data', 'metadata', 'network', 'personaArgs', 'place', 'response', 'tags', 'tools']);
 
 type Decode = (value: unknown) => unknown;
 

@@ -5,13 +5,14 @@ import type { Change, Store, Tx } from './store.ts';
 
 export function testCommits(kit: StoreKit): void {
   const { read, write, openAnother, shared } = kit;
-  const append = (tx: Tx, name: string) => tx.events.appendEvent({ type: 'test', at: 1, data: { name } });
+  const append = (tx: Tx, name: string) =>
+    tx.events.appendEvent({ type: 'agent_terminated', at: 1, data: { agentId: 'a', reason: name } });
   const lastEvent = () => read((tx) => tx.events.getEventCounter());
   /** he events after that number; their numbers must have no gaps. */
   const namesAfter = async (after: number, store: Pick<Store, 'read'> = kit) => {
     const events = await store.read((tx) => tx.events.listEvents({ after, limit: 10_000 }));
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => after + 1 + i));
-    return events.map(({ data }) => (JSON.parse(data) as { name: string }).name);
+    return events.map(({ data }) => (data as { reason: string }).reason);
   };
   /** A writer that appends and then waits to be released. */
   const holdWrite = () => {
@@ -209,13 +210,14 @@ export function testCommits(kit: StoreKit): void {
 
   test('listEvents() returns events in pages', async () => {
     const before = await lastEvent();
-    const event = { type: 'x', at: 4, agentId: 'a', channelId: 'c', data: { text: 'Ü' } };
+    const data = { channelId: 'c', topic: 'Ü', by: 'user' };
+    const event = { type: 'channel_updated', at: 4, agentId: 'a', channelId: 'c', data } as const;
     await write(async (tx) => {
       await tx.events.appendEvent(event);
       await append(tx, 'more');
     });
     expect(await read((tx) => tx.events.listEvents({ after: before, limit: 1 }))).toEqual([
-      { seq: before + 1, type: 'x', at: 4, agentId: 'a', channelId: 'c', data: '{"text":"Ü"}' },
+      { seq: before + 1, ...event },
     ]);
   });
 }

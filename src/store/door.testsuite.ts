@@ -182,7 +182,8 @@ export function testDoor({ read, write }: StoreKit): void {
   });
 
   test('old events can be deleted, and numbers are not given again', async () => {
-    const append = (at: number) => write((tx) => tx.events.appendEvent({ type: 'test', at, data: {} }));
+    const append = (at: number) =>
+      write((tx) => tx.events.appendEvent({ type: 'agent_resumed', at, data: { agentId: 'a' } }));
     const deleteAll = () =>
       write((tx) => tx.retention.pruneEvents({ before: Number.MAX_SAFE_INTEGER, limit: 100_000 }));
     await deleteAll();

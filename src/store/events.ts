@@ -1,12 +1,13 @@
+import type { NewEvent } from '../core/event.ts';
 import type { BatchState } from './batch.ts';
 import type { Queries } from './query.ts';
+import type { EventRow } from './schema.ts';
 import type { Events } from './tx.ts';
-import type { NewEvent, StoredEvent } from './views.ts';
 
 export function eventQueries({ db, value, put, all }: Queries, batch: BatchState): Events {
   const last = value(() => db.selectFrom('events').select((eb) => eb.fn.max('seq').as('seq')));
   const counter = value(() => db.selectFrom('counters').select('value').where('name', '=', 'event'));
-  const insert = put((p: StoredEvent) =>
+  const insert = put((p: EventRow) =>
     db.insertInto('events').values({
       seq: p.seq,
       type: p.type,
@@ -26,16 +27,17 @@ export function eventQueries({ db, value, put, all }: Queries, batch: BatchState
         type: event.type,
         at: event.at,
         agentId: event.agentId ?? null,
-        channelId: event.channelId ?? null,
-        data: JSON.stringify(event.data),
+        channelId: 'channelId' in event ? event.channelId : null,
+        data: event.data,
       });
       return seq;
     },
     getEventCounter: async () => (await last()) ?? (await counter()) ?? 0,
     /** The number of the oldest event that is kept; null when none is. */
     getOldestEvent: value(() => db.selectFrom('events').select((eb) => eb.fn.min('seq').as('seq'))),
+    // What is stored came through `appendEvent`, so type and data belong together.
     listEvents: all((p: { after: number; limit: number }) =>
       db.selectFrom('events').selectAll().where('seq', '>', p.after).orderBy('seq').limit(p.limit),
-    ),
+    ) as Events['listEvents'],
   };
 }

@@ -19,7 +19,11 @@ export function testMemory({ read, write }: StoreKit): void {
 
   const addPassage = async (tx: Tx, agent: Agent, content: string, change: { at?: number; tags?: string[] } = {}) => {
     const id = randomUUID();
-    const seq = await tx.events.appendEvent({ type: 'passage_stored', at: 1, data: {} });
+    const seq = await tx.events.appendEvent({
+      type: 'passage_stored',
+      at: 1,
+      data: { agentId: agent.id, passageId: id },
+    });
     const small = content.toLowerCase();
     await tx.memory.insertPassage({
       agentId: agent.id,

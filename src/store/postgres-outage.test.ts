@@ -7,7 +7,7 @@ import { openStore } from './open.ts';
 import type { PostgresLimits } from './postgres-connection.ts';
 import type { Change, Store, Tx } from './store.ts';
 
-const append = (tx: Tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} });
+const append = (tx: Tx) => tx.events.appendEvent({ type: 'agent_resumed', at: 1, data: { agentId: 'a' } });
 const countEvents = async (store: Store) =>
   (await store.read((tx) => tx.events.listEvents({ after: 0, limit: 99 }))).length;
 const WAITING = `select from pg_locks l join pg_database d on d.oid = l.database

@@ -29,7 +29,7 @@ describeOnPostgres('PostgreSQL', () => {
     return store;
   }
 
-  const append = (tx: Tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} });
+  const append = (tx: Tx) => tx.events.appendEvent({ type: 'agent_resumed', at: 1, data: { agentId: 'a' } });
   const countEvents = async (store: Store) =>
     (await store.read((tx) => tx.events.listEvents({ after: 0, limit: 99 }))).length;
   const writers = `select l.pid from pg_locks l join pg_database d on d.oid = l.database

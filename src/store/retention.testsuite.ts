@@ -69,7 +69,7 @@ export function testRetention({ read, write }: StoreKit): void {
         await tx.requests.tryCloseRequest({ id: first, at: 1 });
         const begun = await send(tx, { to: agent });
         await tx.deliveries.acknowledgeDelivery({ messageId: begun, agentId: agent.id });
-        const seq = await tx.events.appendEvent({ type: 'test', at: 0, data: {} });
+        const seq = await tx.events.appendEvent({ type: 'agent_resumed', at: 0, data: { agentId: 'a' } });
         await tx.messages.insertMessage({
           id: randomUUID(),
           seq,

@@ -3,13 +3,14 @@ import type { Agent } from '../core/agent.ts';
 import type { Channel, Member, Participant } from '../core/channel.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { Chunk, Document, SkippedDocument, Source } from '../core/document.ts';
-import type { AgentId, BlockId, ChunkId, MessageId, ParticipantId } from '../core/ids.ts';
+import type { EventType } from '../core/event.ts';
+import type { AgentId, BlockId, ChannelId, ChunkId, MessageId, ParticipantId } from '../core/ids.ts';
 import type { Block, BlockChange, Passage } from '../core/memory.ts';
 import type { Broadcast, Message, Request } from '../core/message.ts';
 import type { Run, RunRecord } from '../core/run.ts';
 import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
-import type { KeptResponse, NewToken, Place, StoredEvent, StoredVector, StoreNode } from './views.ts';
+import type { KeptResponse, NewToken, Place, StoredVector, StoreNode } from './views.ts';
 
 /**
  * The tables as queries see them: core's records, in camelCase, with booleans and lists. In the database columns are snake_case,
@@ -28,7 +29,7 @@ export interface Schema {
   readonly deliveries: Omit<Delivery, 'round'> & { round: number };
   readonly runs: Run;
   readonly run_messages: Omit<RunRecord, 'content'> & { content: string };
-  readonly events: StoredEvent;
+  readonly events: EventRow;
   readonly tokens: NewToken & { revokedAt: number | null };
   readonly posts: KeptResponse;
   readonly workspaces: Workspace;
@@ -52,4 +53,13 @@ export interface Schema {
   readonly vector_state: { id: number; seq: number };
   readonly nodes: StoreNode;
   readonly timers: Timer;
+}
+
+export interface EventRow {
+  seq: number;
+  type: EventType;
+  at: number;
+  agentId: AgentId | null;
+  channelId: ChannelId | null;
+  data: object;
 }

@@ -32,7 +32,7 @@ async function openHere(): Promise<Store> {
   return store;
 }
 
-const append = (tx: Tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} });
+const append = (tx: Tx) => tx.events.appendEvent({ type: 'agent_resumed', at: 1, data: { agentId: 'a' } });
 
 /** Another process with `path` as its argument. It has said `ready` when this resolves; a line on its stdin lets it go on. */
 async function start(program: string) {
@@ -62,7 +62,7 @@ const OPENS_AND_WRITES = `${WAIT}
   import { openStore } from './open.ts';
   await told();
   const store = await openStore({ path });
-  for (let i = 0; i < 5; i++) await store.write((tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} }));
+  for (let i = 0; i < 5; i++) await store.write((tx) => tx.events.appendEvent({ type: 'agent_resumed', at: 1, data: { agentId: 'a' } }));
   await store.close();
   process.stdin.destroy();
 `;

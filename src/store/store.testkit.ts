@@ -140,7 +140,7 @@ interface Mail {
 export async function send(tx: Tx, mail: Mail): Promise<string> {
   const { to, from = 'user', kind = 'news' } = mail;
   const id = randomUUID();
-  const seq = await tx.events.appendEvent({ type: 'message_created', at: 0, data: { id } });
+  const seq = await tx.events.appendEvent({ type: 'agent_resumed', at: 0, data: { agentId: to.id } });
   await tx.messages.insertMessage({
     id,
     seq,
@@ -197,7 +197,7 @@ export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {})
     ...change,
   };
   const run = await tx.runs.claimRun(filter);
-  if (run) await tx.events.appendEvent({ type: 'run_started', at: filter.now, data: {} });
+  if (run) await tx.events.appendEvent({ type: 'agent_resumed', at: filter.now, data: { agentId: run.agentId } });
   return run;
 }
 

@@ -47,7 +47,7 @@ export function testStore(subject: StoreSubject): void {
 
     test('a store that closes finishes what was asked of it, refuses what comes then, and keeps it all', async () => {
       const { open, remove } = await subject.create();
-      const append = (tx: Tx) => tx.events.appendEvent({ type: 'test', at: 1, data: {} });
+      const append = (tx: Tx) => tx.events.appendEvent({ type: 'agent_resumed', at: 1, data: { agentId: 'a' } });
       const store = await open();
       const numbers = [store.write(append), store.write(append)];
       await store.close();

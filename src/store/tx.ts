@@ -2,6 +2,7 @@ import type { Agent } from '../core/agent.ts';
 import type { Channel, Member, Participant, Wake } from '../core/channel.ts';
 import type { Delivery, Round, Waiting } from '../core/delivery.ts';
 import type { Chunk, Document, SkippedDocument, Source } from '../core/document.ts';
+import type { NewEvent, StoredEvent } from '../core/event.ts';
 import type {
   AgentId,
   BlockId,
@@ -319,12 +320,12 @@ export interface Trees {
 
 export interface Events {
   /** Returns its number: without gaps, in commit order. */
-  appendEvent(event: view.NewEvent): Promise<number>;
+  appendEvent(event: NewEvent): Promise<number>;
   /** The number of the last event, also after it was pruned. */
   getEventCounter(): Promise<number>;
   /** The number of the oldest event that is kept. */
   getOldestEvent(): Promise<number | null>;
-  listEvents(p: { after: number; limit: number }): Promise<view.StoredEvent[]>;
+  listEvents(p: { after: number; limit: number }): Promise<StoredEvent[]>;
 }
 
 /** Blocks and passages. */

@@ -370,20 +370,3 @@ export interface SourceKey {
   readonly source: string;
   readonly sourceId: string;
 }
-
-export interface NewEvent {
-  readonly type: string;
-  readonly at: number;
-  readonly agentId?: AgentId | null;
-  readonly channelId?: ChannelId | null;
-  readonly data: object;
-}
-
-export interface StoredEvent {
-  readonly seq: number;
-  readonly type: string;
-  readonly at: number;
-  readonly agentId: AgentId | null;
-  readonly channelId: ChannelId | null;
-  readonly data: string;
-}

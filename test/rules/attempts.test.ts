@@ -10,7 +10,7 @@ const crash = (message = 'it broke'): Failing => ({ failure: 'crash', message })
 async function notices({ store }: Awaited<ReturnType<typeof createWorld>>): Promise<(string | undefined)[]> {
   return store.read(async (tx) => {
     const events = await tx.events.listEvents({ after: 0, limit: 1000 });
-    const posts = events.filter((event) => event.type === 'message_created').map(({ data }) => JSON.parse(data));
+    const posts = events.filter((event) => event.type === 'message_created').map(({ data }) => data);
     const messages = await Promise.all(posts.map(({ messageId }) => tx.messages.getMessage({ id: messageId })));
     return messages.filter((message) => message?.kind === 'notice').map((message) => message?.text);
   });
@@ -265,7 +265,7 @@ describe('a run that dies', () => {
       }
       expect(await world.reply(id)).toMatchObject({ text: 'finally' });
       const events = await world.store.read((tx) => tx.events.listEvents({ after: 0, limit: 1000 }));
-      const notices = events.filter((event) => event.type === 'message_created' && event.data.includes('"notice"'));
+      const notices = events.filter((event) => event.type === 'message_created' && event.data.kind === 'notice');
       expect(notices).toHaveLength(1);
     },
   );

@@ -18,7 +18,7 @@ async function die(world: World, name: string, times: number, how: Parameters<Wo
 async function noticesIn({ store }: World): Promise<string[]> {
   return store.read(async (tx) => {
     const events = await tx.events.listEvents({ after: 0, limit: 10_000 });
-    const posts = events.filter((event) => event.type === 'message_created').map(({ data }) => JSON.parse(data));
+    const posts = events.filter((event) => event.type === 'message_created').map(({ data }) => data);
     const messages = await Promise.all(posts.map(({ messageId }) => tx.messages.getMessage({ id: messageId })));
     return messages.filter((message) => message?.kind === 'notice').map((message) => message?.text ?? '');
   });

@@ -96,8 +96,8 @@ describe('the cap on runs of a tree', () => {
     expect(turns).toBe(10);
     await world.settle();
     const notices = async () =>
-      (await world.store.read((tx) => tx.events.listEvents({ after: 0, limit: 10_000 }))).filter((event) =>
-        event.data.includes('"notice"'),
+      (await world.store.read((tx) => tx.events.listEvents({ after: 0, limit: 10_000 }))).filter(
+        (event) => event.type === 'message_created' && event.data.kind === 'notice',
       );
     expect(await notices()).toHaveLength(1);
     await world.ask('lead', 'go on');

@@ -1,0 +1,198 @@
+import * as z from 'zod';
+import type { AgentId, ChannelId } from './ids.ts';
+import { STATUS_KINDS } from './status.ts';
+
+/** The only place that an event is defined: its emitter, the stream, OpenAPI, the client and docs/api.md follow from here. */
+interface Definition {
+  /** When it happens, in a sentence. */
+  readonly about: string;
+  /** What is stored. */
+  readonly stored: z.ZodRawShape;
+  /**
+   * What readers are shown. `named`: what is stored, with the handles of its agent, its participant and who did it.
+   * `message`: the message as it is now, and the handles of those it reaches.
+   */
+  readonly shown: 'named' | 'message';
+  /** Who may see it besides the owner: those who see its channel, or nobody. */
+  readonly seenIn: 'channel' | null;
+}
+
+const id = z.string();
+const text = z.string();
+const ofAgent = { agentId: id };
+const ofRun = { agentId: id, runId: id };
+const ofMessage = { messageId: id, channelId: id, authorId: id };
+const ofMember = { channelId: id, participantId: id, by: id };
+const ofReaction = { channelId: id, messageId: id, by: id, emoji: text };
+const ofPassage = { agentId: id, passageId: id };
+/** What holds the agent back from now on (core/status.ts). Events of versions before 0.2 have none. */
+const status = z
+  .strictObject({
+    kind: z.enum(STATUS_KINDS),
+    reason: text.nullable(),
+    since: text.nullable(),
+    until: text.nullable(),
+  })
+  .nullable()
+  .optional();
+const ofBlock = { agentId: id.optional(), owner: text, label: text, version: z.int(), recipients: z.array(id) };
+
+export const EVENTS = {
+  message_created: {
+    about: 'A message was posted.',
+    stored: { messageId: id, authorId: id, recipients: z.array(id), kind: text, inReplyTo: id.nullable() },
+    shown: 'message',
+    seenIn: 'channel',
+  },
+  message_updated: { about: 'Its author edited a message.', stored: ofMessage, shown: 'message', seenIn: 'channel' },
+  message_deleted: { about: 'A message was deleted.', stored: ofMessage, shown: 'named', seenIn: 'channel' },
+  reaction_added: { about: 'Somebody reacted to a message.', stored: ofReaction, shown: 'named', seenIn: 'channel' },
+  reaction_removed: { about: 'A reaction was removed.', stored: ofReaction, shown: 'named', seenIn: 'channel' },
+  channel_created: {
+    about: 'A channel was created.',
+    stored: { channelId: id, by: id },
+    shown: 'named',
+    seenIn: 'channel',
+  },
+  channel_updated: {
+    about: 'The topic of a channel changed.',
+    stored: { channelId: id, topic: text, by: id },
+    shown: 'named',
+    seenIn: 'channel',
+  },
+  member_joined: { about: 'Somebody joined a channel.', stored: ofMember, shown: 'named', seenIn: 'channel' },
+  member_left: {
+    about: 'Somebody left a channel or was removed.',
+    stored: ofMember,
+    shown: 'named',
+    seenIn: 'channel',
+  },
+  member_updated: {
+    about: 'What wakes an agent in a channel changed.',
+    stored: { ...ofMember, wake: z.enum(['all', 'mentions', 'none']) },
+    shown: 'named',
+    seenIn: 'channel',
+  },
+  agent_created: {
+    about: 'An agent was created.',
+    stored: { ...ofAgent, name: text, handle: text, parentId: id.nullable() },
+    shown: 'named',
+    seenIn: null,
+  },
+  agent_terminated: {
+    about: 'An agent was terminated.',
+    stored: { ...ofAgent, reason: text },
+    shown: 'named',
+    seenIn: null,
+  },
+  agent_paused: {
+    about: 'An agent was paused: it takes no turn until it is resumed.',
+    stored: { ...ofAgent, reason: text, status },
+    shown: 'named',
+    seenIn: null,
+  },
+  agent_resumed: { about: 'A paused agent was resumed.', stored: { ...ofAgent, status }, shown: 'named', seenIn: null },
+  agent_typing: {
+    about: 'A turn for something said in the channel began.',
+    stored: { ...ofRun, channelId: id },
+    shown: 'named',
+    seenIn: 'channel',
+  },
+  agent_done: {
+    about: 'A turn for something said in the channel ended.',
+    stored: { ...ofRun, channelId: id },
+    shown: 'named',
+    seenIn: 'channel',
+  },
+  run_started: {
+    about: 'An attempt of a run began.',
+    stored: { ...ofRun, attempt: z.int() },
+    shown: 'named',
+    seenIn: null,
+  },
+  run_retried: {
+    about: 'An attempt failed; the run is tried again.',
+    stored: { ...ofRun, kind: text, error: text, notBefore: z.int(), status },
+    shown: 'named',
+    seenIn: null,
+  },
+  run_ended: {
+    about: 'A run ended for good.',
+    stored: { ...ofRun, state: z.enum(['completed', 'failed', 'cancelled']), error: text.nullable() },
+    shown: 'named',
+    seenIn: null,
+  },
+  delivery_updated: {
+    about: 'The messages of a run were injected when it began, and acknowledged or dead when it ended.',
+    stored: {
+      ...ofRun,
+      state: z.enum(['injected', 'acknowledged', 'dead']),
+      messageIds: z.array(id).optional().describe('What the run carries; present when it begins.'),
+    },
+    shown: 'named',
+    seenIn: null,
+  },
+  memory_updated: {
+    about: 'A block has a new text, which the event does not carry.',
+    stored: { ...ofBlock, changedBy: text },
+    shown: 'named',
+    seenIn: null,
+  },
+  memory_deleted: {
+    about: 'A block was deleted.',
+    stored: { ...ofBlock, changedBy: text },
+    shown: 'named',
+    seenIn: null,
+  },
+  memory_shared: { about: 'The readers of a block changed.', stored: ofBlock, shown: 'named', seenIn: null },
+  passage_stored: { about: 'An agent stored a passage.', stored: ofPassage, shown: 'named', seenIn: null },
+  passage_deleted: { about: 'A passage was deleted.', stored: ofPassage, shown: 'named', seenIn: null },
+} as const satisfies Record<string, Definition>;
+
+type Events = typeof EVENTS;
+export type EventType = keyof Events;
+
+/** What is stored of an event. */
+export type EventData<T extends EventType> = z.infer<z.ZodObject<Events[T]['stored']>>;
+
+/** An event of a channel names it: that decides who sees the event. */
+type Scene<T extends EventType> = Events[T]['seenIn'] extends 'channel'
+  ? { readonly channelId: ChannelId; readonly agentId?: AgentId | null }
+  : { readonly agentId?: AgentId | null };
+
+export type NewEvent = {
+  [T in EventType]: { readonly type: T; readonly at: number; readonly data: EventData<T> } & Scene<T>;
+}[EventType];
+
+export type StoredEvent = {
+  [T in EventType]: {
+    readonly seq: number;
+    readonly type: T;
+    readonly at: number;
+    readonly agentId: AgentId | null;
+    readonly channelId: ChannelId | null;
+    readonly data: EventData<T>;
+  };
+}[EventType];
+
+/** What readers are shown of an event, given how a message is shown. */
+export type ShownData<T extends EventType, Message> = Events[T]['shown'] extends 'message'
+  ? { readonly message: Message; readonly to: readonly string[] }
+  : EventData<T> & Handles<EventData<T>>;
+
+type Handles<Data> = (Data extends { agentId: string }
+  ? { readonly agent: string }
+  : Data extends { agentId?: string | undefined }
+    ? { readonly agent?: string | undefined }
+    : unknown) &
+  (Data extends { participantId: string } ? { readonly participant: string } : unknown);
+
+/** Whom an event is about, whatever its type. */
+export interface EventSubjects {
+  readonly agentId?: AgentId | undefined;
+  readonly participantId?: string;
+  readonly by?: string;
+  readonly messageId?: string;
+  readonly authorId?: string;
+  readonly recipients?: readonly string[];
+}
