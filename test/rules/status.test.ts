@@ -7,7 +7,9 @@ type World = Awaited<ReturnType<typeof createWorld>>;
 /** What the events of a type told about the status. */
 async function told({ store }: World, type: string) {
   const events = await store.read((tx) => tx.events.listEvents({ after: 0, limit: 1000 }));
-  return events.filter((event) => event.type === type).map(({ at, data }) => ({ at, status: (data as { status?: unknown }).status }));
+  return events
+    .filter((event) => event.type === type)
+    .map(({ at, data }) => ({ at, status: (data as { status?: unknown }).status }));
 }
 
 const iso = (at: number) => new Date(at).toISOString();
