@@ -71,6 +71,10 @@ test('ARCHITECTURE.md lists the contract of every room: files that exist and tha
   expect(contractFaults(CONTRACTS, SOURCES)).toEqual([]);
 });
 
+test('a domain touches the parts of a transaction that its tx.ts lists, and no others', () => {
+  expect(partFaults(SOURCES)).toEqual([]);
+});
+
 test('files are small and named for a thing', () => {
   expect(readSources('src', 'test', 'bench').flatMap(shapeFaults)).toEqual([]);
 });
@@ -184,6 +188,18 @@ describe('the rules', () => {
     ]);
   });
 
+  test('a part that is not listed, and the whole transaction, are faults in a domain', () => {
+    const tx = {
+      path: 'src/memory/tx.ts',
+      text: "import type { Part } from '../store/store.ts'; type Tx = Part<'memory'>",
+    };
+    const fault = (text: string) => partFaults([tx, { path: 'src/memory/blocks.ts', text }]);
+    expect(fault('await tx.memory.getBlockOf(p)')).toEqual([]);
+    expect(fault('await tx.runs.claimRun(p)')).toEqual(['src/memory/blocks.ts touches tx.runs']);
+    expect(fault("import type { Tx } from '../store/store.ts'")).toHaveLength(1);
+    expect(fault("import type {\n  BlockView,\n  Tx,\n} from '../store/store.ts'")).toHaveLength(1);
+  });
+
   test('a long file and a nameless one are faults', () => {
     expect(shapeFaults({ path: 'src/runs/slots.ts', text: '\n'.repeat(MOST_LINES) })).toEqual([]);
     expect(shapeFaults({ path: 'src/runs/slots.ts', text: '\n'.repeat(MOST_LINES + 1) })).toHaveLength(1);
@@ -191,6 +207,26 @@ describe('the rules', () => {
     expect(shapeFaults({ path: 'src/runs/run-manager.ts', text: '' })).toHaveLength(1);
   });
 });
+
+/** Where a domain touches what the `tx.ts` of its room does not list. */
+function partFaults(sources: readonly Source[]): string[] {
+  const listed = new Map(
+    DOMAINS.map((room) => {
+      const { text = '' } = sources.find(({ path }) => path === `src/${room}/tx.ts`) ?? {};
+      return [room, new Set([...text.matchAll(/'(\w+)'/g)].map(([, part]) => part))];
+    }),
+  );
+  return sources.flatMap(({ path, text }) => {
+    const parts = listed.get(path.split('/')[1] ?? '');
+    if (!parts || isTest(path) || path.endsWith('/tx.ts')) return [];
+    const used = new Set([...text.matchAll(/\btx\s*\.\s*([a-z]+)\s*\./g)].map(([, part]) => part));
+    const whole = /\{[^}]*\bTx\b[^}]*\} from '(?:\.\.\/)+store\/(?:store|tx)\.ts'/.test(text);
+    return [
+      ...[...used].filter((part) => !parts.has(part)).map((part) => `${path} touches tx.${part}`),
+      ...(whole ? [`${path} takes the whole transaction`] : []),
+    ];
+  });
+}
 
 function faults(sources: readonly Source[]): string[] {
   return sources

@@ -1,4 +1,5 @@
-import type { Store, Tx } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { Tx } from './tx.ts';
 import { dot, fromBytes } from './vector.ts';
 import { type Near, VectorIndex } from './vector-index.ts';
 

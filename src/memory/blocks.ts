@@ -3,7 +3,8 @@ import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import type { AgentId } from '../core/ids.ts';
 import { checkExpected, type Expected, MAX_BLOCK, MAX_BLOCKS, MAX_BLOCKS_TEXT } from '../core/memory.ts';
-import type { BlockView, Tx } from '../store/store.ts';
+import type { BlockView } from '../store/store.ts';
+import type { Tx } from './tx.ts';
 
 /**
  * Which block to change and who changes it. Reader and author are the same for an agent; a person changes what agents

@@ -3,7 +3,8 @@ import { newId } from '../core/id.ts';
 import { checkLine } from '../core/line.ts';
 import type { Passage } from '../core/memory.ts';
 import { passageQuery, passageWords } from '../search/search.ts';
-import type { PassageFilter, Tx } from '../store/store.ts';
+import type { PassageFilter } from '../store/store.ts';
+import type { Tx } from './tx.ts';
 
 /** Longer queries are only matched by words: nobody remembers a page verbatim. */
 const MAX_SUBSTRING = 200;

@@ -1,8 +1,8 @@
 import { USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { dayOf } from '../core/run.ts';
-import type { Tx } from '../store/store.ts';
 import type { MessagingRules } from './rules.ts';
+import type { Tx } from './tx.ts';
 
 /**
  * Who pays for the runs that a person's message starts: people other than the owner pay themselves, the owner's count

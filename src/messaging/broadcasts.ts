@@ -4,10 +4,11 @@ import { answersBroadcasts } from '../core/delivery.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Broadcast, Message } from '../core/message.ts';
 import type { Run } from '../core/run.ts';
-import type { Respondent, Tx } from '../store/store.ts';
+import type { Respondent } from '../store/store.ts';
 import { openDm } from './channels.ts';
 import { post } from './post.ts';
 import { NO_REPLY } from './replies.ts';
+import type { Tx } from './tx.ts';
 
 /** How long the replies to a broadcast are collected. */
 const COLLECT_MS = 60_000;

@@ -4,7 +4,7 @@ import type { Channel } from '../core/channel.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
 import { shorten } from '../core/text.ts';
-import type { Tx } from '../store/store.ts';
+import type { Tx } from './tx.ts';
 
 /** One of the two participants of a DM, or the participant that looks for a channel. */
 export interface Side {

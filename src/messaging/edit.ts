@@ -1,8 +1,8 @@
 import { SubstratError } from '../core/errors.ts';
 import type { Message } from '../core/message.ts';
-import type { Tx } from '../store/store.ts';
 import { visibleMessage } from './reactions.ts';
 import { endTurns } from './rounds.ts';
+import type { Tx } from './tx.ts';
 
 /** Only its author can edit a message; those who have already read it keep the old text. */
 export async function editMessage(tx: Tx, who: string, id: string, text: string, now: number): Promise<void> {

@@ -3,10 +3,10 @@ import type { Channel, Wake } from '../core/channel.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
 import { shorten } from '../core/text.ts';
-import type { Tx } from '../store/store.ts';
 import type { Side } from './channels.ts';
 import { resolveReference } from './reference.ts';
 import { endTurns } from './rounds.ts';
+import type { Tx } from './tx.ts';
 
 /** Members may add others; anybody may join a public channel. */
 export async function addMember(

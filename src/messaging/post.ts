@@ -2,7 +2,7 @@ import type { DeliveryKind, Round } from '../core/delivery.ts';
 import { newId } from '../core/id.ts';
 import type { Message, Request } from '../core/message.ts';
 import { inSpan } from '../core/tracing.ts';
-import type { Tx } from '../store/store.ts';
+import type { Tx } from './tx.ts';
 
 export interface Draft {
   readonly channelId: string;

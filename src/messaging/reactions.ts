@@ -4,8 +4,9 @@ import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
 import type { Message } from '../core/message.ts';
 import { shorten } from '../core/text.ts';
-import type { ReactionView, Tx } from '../store/store.ts';
+import type { ReactionView } from '../store/store.ts';
 import { seesChannel } from './channels.ts';
+import type { Tx } from './tx.ts';
 
 /** Visible messages can be reacted to. Idempotent: a repeated reaction adds no event. */
 export async function react(tx: Tx, who: string, messageId: string, emoji: string, now: number): Promise<void> {

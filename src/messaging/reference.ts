@@ -3,7 +3,7 @@ import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentId } from '../core/ids.ts';
 import { shorten } from '../core/text.ts';
-import type { Tx } from '../store/store.ts';
+import type { Tx } from './tx.ts';
 
 /**
  * Resolves a person's reference to an agent: an id, a handle, a path from its root (`lead/worker-1`), or a unique

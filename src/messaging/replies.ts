@@ -2,10 +2,10 @@ import type { Agent } from '../core/agent.ts';
 import { SYSTEM_ID, USER_ID } from '../core/agent.ts';
 import type { Request } from '../core/message.ts';
 import type { Run } from '../core/run.ts';
-import type { Tx } from '../store/store.ts';
 import { payerOf } from './allowance.ts';
 import { openDm, type Side } from './channels.ts';
 import { post } from './post.ts';
+import type { Tx } from './tx.ts';
 
 export const NO_REPLY = '(no reply)';
 

@@ -1,5 +1,5 @@
-import type { Tx } from '../store/store.ts';
 import type { Recipient } from './post.ts';
+import type { Tx } from './tx.ts';
 
 /**
  * A person's post in a channel is delivered to its agents one after another, so that each sees what the earlier ones

@@ -2,7 +2,7 @@ import type { Agent } from '../core/agent.ts';
 import { keyOf, USER, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { shorten } from '../core/text.ts';
-import type { Tx } from '../store/store.ts';
+import type { Tx } from './tx.ts';
 
 /** he recipient of a message. `agent` is null for a person. */
 export interface Recipient {

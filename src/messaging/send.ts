@@ -3,7 +3,6 @@ import { SubstratError } from '../core/errors.ts';
 import type { Request } from '../core/message.ts';
 import type { Run } from '../core/run.ts';
 import { shorten } from '../core/text.ts';
-import type { Tx } from '../store/store.ts';
 import { countWord, payerOf } from './allowance.ts';
 import { broadcastOf, replyToBroadcast } from './broadcasts.ts';
 import { openDm } from './channels.ts';
@@ -11,6 +10,7 @@ import { post } from './post.ts';
 import { type Answered, reply, type Unanswered } from './replies.ts';
 import { type Recipient, resolveRecipient } from './route.ts';
 import type { MessagingRules } from './rules.ts';
+import type { Tx } from './tx.ts';
 
 export type { MessagingRules } from './rules.ts';
 

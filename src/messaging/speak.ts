@@ -5,13 +5,14 @@ import type { AgentId } from '../core/ids.ts';
 import { mentioned } from '../core/mentions.ts';
 import type { Run } from '../core/run.ts';
 import { shorten } from '../core/text.ts';
-import type { MemberView, Tx } from '../store/store.ts';
+import type { MemberView } from '../store/store.ts';
 import { countWord, payerOf } from './allowance.ts';
 import { otherSide } from './channels.ts';
 import { post, type Recipient } from './post.ts';
 import { type Answered, reply, type Unanswered } from './replies.ts';
 import { advance, joinRound } from './rounds.ts';
 import { type Held, type MessagingRules, requestMeant, sendAsPerson } from './send.ts';
+import type { Tx } from './tx.ts';
 
 /** he author of a channel message; for an agent, with its run. */
 export interface Speaker {

@@ -5,11 +5,11 @@ import { newId } from '../core/id.ts';
 import { checkLine } from '../core/line.ts';
 import type { PersonaChoice } from '../core/persona.ts';
 import { isInScope, narrow, type Scope } from '../core/scope.ts';
-import type { Tx } from '../store/store.ts';
 import { settleBroadcasts } from './broadcasts.ts';
 import { joinTeam } from './channels.ts';
 import { answer } from './replies.ts';
 import { endTurns } from './rounds.ts';
+import type { Tx } from './tx.ts';
 
 export interface TreeLimits {
   readonly maxChildren: number;

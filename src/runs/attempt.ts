@@ -2,8 +2,8 @@ import type { Agent } from '../core/agent.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { Run, RunMessageType } from '../core/run.ts';
 import { narrow, type Scope } from '../core/scope.ts';
-import type { Tx } from '../store/store.ts';
 import type { RunSpans } from './spans.ts';
+import type { Tx } from './tx.ts';
 
 /** he progress of an attempt's record. */
 export interface Progress {

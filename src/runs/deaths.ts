@@ -1,9 +1,10 @@
 import type { Agent } from '../core/agent.ts';
 import type { Run } from '../core/run.ts';
 import { shorten } from '../core/text.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { type Correspondence, failRun } from './endings.ts';
 import { pauseAgent } from './pause.ts';
+import type { Tx } from './tx.ts';
 
 /**
  * A run that crashes the daemon would do so at every start. So each run counts consecutive daemon deaths during it. A

@@ -4,9 +4,10 @@ import { delayBefore, type FailureKind, retryRules } from '../core/failure.ts';
 import type { Run, StopReason } from '../core/run.ts';
 import { agentStatus, showStatus } from '../core/status.ts';
 import { shorten } from '../core/text.ts';
-import type { RunEnd, Tx } from '../store/store.ts';
+import type { RunEnd } from '../store/store.ts';
 import type { Attempt } from './attempt.ts';
 import { inject } from './start.ts';
+import type { Tx } from './tx.ts';
 
 /** he effects of a run's end on messages; wired by the daemon. */
 export interface Correspondence {

@@ -1,7 +1,7 @@
 import type { Run } from '../core/run.ts';
-import type { Tx } from '../store/store.ts';
 import { type Attempt, type Entry, type Progress, record } from './attempt.ts';
 import type { Told } from './told.ts';
+import type { Tx } from './tx.ts';
 
 /** What the last execution found, in case it took effect although its writer got an error. */
 interface Tried {

@@ -1,7 +1,8 @@
 import type { Agent } from '../core/agent.ts';
 import { agentStatus, showStatus } from '../core/status.ts';
-import type { AgentView, Tx } from '../store/store.ts';
+import type { AgentView } from '../store/store.ts';
 import type { Correspondence } from './endings.ts';
+import type { Tx } from './tx.ts';
 
 /** he agent starts no turn or attempt until it is resumed; messages to it wait. */
 export async function pauseAgent(

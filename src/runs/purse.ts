@@ -1,7 +1,8 @@
 import type { Agent } from '../core/agent.ts';
 import type { Run } from '../core/run.ts';
 import { dayOf } from '../core/run.ts';
-import type { DeliveryView, Tx } from '../store/store.ts';
+import type { DeliveryView } from '../store/store.ts';
+import type { Tx } from './tx.ts';
 
 /** Who has runs left when a run is claimed. */
 export interface Purse {

@@ -6,13 +6,14 @@ import type { Run } from '../core/run.ts';
 import { cleanText } from '../core/text.ts';
 import { errorCode, inSpan, under } from '../core/tracing.ts';
 import type { Launch, Provider, ProviderEvent, Turn } from '../providers/provider.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { type Attempt, advance, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun, type Failure, failAttempt } from './endings.ts';
 import { EventBatch } from './event-batch.ts';
 import { createKeeper } from './keep-told.ts';
 import { type Started, writePrompt } from './start.ts';
 import { isStored, type Told } from './told.ts';
+import type { Tx } from './tx.ts';
 import { type Patience, untilStored } from './until-stored.ts';
 
 export interface TurnDependencies {

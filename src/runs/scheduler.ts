@@ -1,7 +1,7 @@
 import type { Run } from '../core/run.ts';
 import { dayOf } from '../core/run.ts';
 import type { Tracer } from '../core/tracing.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { watchClock } from './clock-steps.ts';
 import { countDeath, setAside, suspectFrom } from './deaths.ts';
 import type { Correspondence } from './endings.ts';
@@ -11,6 +11,7 @@ import { chargeRun, spentPeople } from './purse.ts';
 import type { Slots } from './slots.ts';
 import { openRunSpans } from './spans.ts';
 import { type Started, startRun } from './start.ts';
+import type { Tx } from './tx.ts';
 
 export interface SchedulerOptions {
   readonly store: Store;

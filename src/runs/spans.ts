@@ -2,7 +2,8 @@ import type { Agent } from '../core/agent.ts';
 import type { Run } from '../core/run.ts';
 import { shorten } from '../core/text.ts';
 import type { Span, Tracer } from '../core/tracing.ts';
-import type { DeliveryView, Tx } from '../store/store.ts';
+import type { DeliveryView } from '../store/store.ts';
+import type { Tx } from './tx.ts';
 
 /** Maximum number of provider-reported calls in progress, because a program can report anything. */
 const MAX_CALLS = 1000;

@@ -5,7 +5,7 @@ import { answersBroadcasts, type Carried, chooseCarried } from '../core/delivery
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry, Run, RunRecord } from '../core/run.ts';
 import { shorten } from '../core/text.ts';
-import type { BlockView, DeliveryView, Tx } from '../store/store.ts';
+import type { BlockView, DeliveryView } from '../store/store.ts';
 import { type Attempt, advance, createAttempt, type Progress, record, scopeNow } from './attempt.ts';
 import {
   buildInstructions,
@@ -17,6 +17,7 @@ import {
 } from './prompt.ts';
 import { type Purse, payableOf } from './purse.ts';
 import { type ClaimTrace, traceOf } from './spans.ts';
+import type { Tx } from './tx.ts';
 
 /** A run carries at most this many messages; the rest waits for the next one. */
 const MAX_CARRIED = 200;

@@ -2,7 +2,7 @@ import type { Engine } from './query.ts';
 import type { Tx } from './tx.ts';
 
 export type { Engine } from './query.ts';
-export type { Tx } from './tx.ts';
+export type { Part, Tx } from './tx.ts';
 export type * from './views.ts';
 
 /** What listeners hear after a commit. */

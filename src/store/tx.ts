@@ -52,6 +52,9 @@ export interface Tx {
   readonly workspaces: Workspaces;
 }
 
+/** What a room may touch: `ROOM/tx.ts` lists its parts, and its functions take no more. */
+export type Part<Name extends keyof Tx> = Pick<Tx, Name>;
+
 export interface Agents {
   insertAgent(agent: Agent): Promise<void>;
   getAgent(p: { id: AgentId }): Promise<Agent | null>;

@@ -6,8 +6,9 @@ import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { shorten } from '../core/text.ts';
 import type { Workspace } from '../core/workspace.ts';
-import type { Tx, WorkspaceView } from '../store/store.ts';
+import type { WorkspaceView } from '../store/store.ts';
 import { isInside } from './paths.ts';
+import type { Tx } from './tx.ts';
 
 /** he daemon's rules for all workspaces of its node. */
 export interface WorkspaceRules {

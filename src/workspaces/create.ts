@@ -3,7 +3,7 @@ import { checkName, keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import type { Workspace } from '../core/workspace.ts';
-import type { Tx, WorkspaceView } from '../store/store.ts';
+import type { WorkspaceView } from '../store/store.ts';
 import {
   type Caller,
   findWorkspace,
@@ -15,6 +15,7 @@ import {
   type WorkspaceRules,
 } from './access.ts';
 import { checkDirectory, isInside } from './paths.ts';
+import type { Tx } from './tx.ts';
 
 export interface WorkspaceWish {
   readonly name: string;

@@ -2,9 +2,10 @@ import { isAbsolute, join, normalize } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
 import { shorten } from '../core/text.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
-import type { Tx, WorkspaceView } from '../store/store.ts';
+import type { WorkspaceView } from '../store/store.ts';
 import { type Caller, checkSource, findOwnWorkspace, type Mode, sourceOf, type WorkspaceRules } from './access.ts';
 import { checkDirectory, isInside, refuseLinks } from './paths.ts';
+import type { Tx } from './tx.ts';
 
 export interface LinkWish {
   readonly workspace: string;

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { Agent } from '../core/agent.ts';
-import type { Tx } from '../store/store.ts';
 import { networkOf, type WorkspaceRules } from './access.ts';
+import type { Tx } from './tx.ts';
 
 /** he hosts that an agent can reach: those of its workspace that its ancestors can reach now. */
 export async function hostsOf(tx: Tx, rules: WorkspaceRules, agent: Agent): Promise<readonly string[]> {

@@ -4,10 +4,10 @@ import type { Bind } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentId } from '../core/ids.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
-import type { Tx } from '../store/store.ts';
 import { checkSource, type Mode, type WorkspaceRules } from './access.ts';
 import { hostsOf } from './network.ts';
 import { checkDirectory, isInside, makeInside } from './paths.ts';
+import type { Tx } from './tx.ts';
 import { repositoryBinds } from './worktree.ts';
 
 /** What a turn sees in addition to its own directory, and the hosts it can reach. */

@@ -1,9 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { SubstratError } from '../core/errors.ts';
 import type { Workspace } from '../core/workspace.ts';
-import type { Store, Tx, WorkspaceView } from '../store/store.ts';
+import type { Store, WorkspaceView } from '../store/store.ts';
 import { type Caller, findOwnWorkspace, type WorkspaceRules } from './access.ts';
 import { isInside, makeInside } from './paths.ts';
+import type { Tx } from './tx.ts';
 import { isKept, refuseWritten, removeWorktree, uncommitted } from './worktree.ts';
 
 /** Uncommitted work is never removed. */

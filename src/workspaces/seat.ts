@@ -2,10 +2,10 @@ import { isAbsolute } from 'node:path';
 import type { Agent } from '../core/agent.ts';
 import { keyOf } from '../core/agent.ts';
 import type { Workspace } from '../core/workspace.ts';
-import type { Tx } from '../store/store.ts';
 import { findWorkspace, ownNetwork, refuseHome, type WorkspaceRules } from './access.ts';
 import { checkNetwork } from './create.ts';
 import { isInside } from './paths.ts';
+import type { Tx } from './tx.ts';
 
 /** Where a new agent works. */
 export interface Seat {

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Bind } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Workspace } from '../core/workspace.ts';
-import type { Tx } from '../store/store.ts';
 import { git } from './git.ts';
 import { isInside } from './paths.ts';
+import type { Tx } from './tx.ts';
 
 type Worktree = Pick<Workspace, 'id' | 'path' | 'repository'>;
 

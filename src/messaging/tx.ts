@@ -1,0 +1,17 @@
+import type { Part } from '../store/store.ts';
+
+/** What messaging may touch in a transaction: conversations, and the runs that they wake or end. */
+export type Tx = Part<
+  | 'agents'
+  | 'broadcasts'
+  | 'channels'
+  | 'deliveries'
+  | 'events'
+  | 'messages'
+  | 'participants'
+  | 'records'
+  | 'requests'
+  | 'rounds'
+  | 'runs'
+  | 'trees'
+>;

@@ -1,0 +1,18 @@
+import type { Part } from '../store/store.ts';
+
+/** What runs may touch in a transaction: themselves, and what they carry, record and announce. */
+export type Tx = Part<
+  | 'agents'
+  | 'broadcasts'
+  | 'channels'
+  | 'deliveries'
+  | 'events'
+  | 'memory'
+  | 'messages'
+  | 'participants'
+  | 'records'
+  | 'requests'
+  | 'rounds'
+  | 'runs'
+  | 'trees'
+>;
