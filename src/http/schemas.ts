@@ -32,7 +32,7 @@ export const ErrorBody = z
   .strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) })
   .openapi('Error');
 
-export const AgentStatus = z
+const AgentStatus = z
   .strictObject({
     kind: z.enum(['paused', 'resting', 'parked', 'queued']).openapi({ description: 'Later versions add kinds.' }),
     reason: z.string().nullable(),
