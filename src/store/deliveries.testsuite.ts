@@ -13,7 +13,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
     (await read((tx) => tx.deliveries.listPending({ agentId: id, limit: 100 }))).map(({ messageId }) => messageId);
 
   describe('listPending()', () => {
-    test('gives what waits, in order, at most so many', async () => {
+    test('returns pending deliveries in order, up to a limit', async () => {
       const { lead, worker } = await addPair();
       const [news, request, more] = await write(async (tx) => [
         await send(tx, { to: worker, from: lead.id }),
@@ -36,7 +36,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
       expect(await read((tx) => tx.deliveries.countPendingNews({ agentId: worker.id }))).toBe(2);
     });
 
-    test('tells who wrote it, in which trace, and whether the request still waits', async () => {
+    test('includes the author, the trace, and whether the request is open', async () => {
       const { lead, worker } = await addPair();
       const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
       const id = await write((tx) => send(tx, { to: worker, from: lead.id, kind: 'request', text: 'Why?', trace }));
@@ -70,7 +70,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
       expect(await view()).toMatchObject({ requestState: 'closed' });
     });
 
-    test('tells for a reply what its question was asked for, while that is open', async () => {
+    test('includes for a reply what its question was asked for, while that is open', async () => {
       const { lead, worker } = await addPair();
       const parent = await write(async (tx) => {
         const served = await send(tx, { to: lead, kind: 'request' });
@@ -105,7 +105,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
       return { lead, worker, run, request, news, change, stateOf };
     };
 
-    test('waits no more, is listed in order and is injected once', async () => {
+    test('is no longer pending, is listed in order and is injected once', async () => {
       const { worker, run, request, news, change } = await inject();
       expect(await pendingOf(worker)).toEqual([]);
       const carried = await read((tx) => tx.deliveries.listCarried({ runId: run.id }));
@@ -118,7 +118,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
       });
     });
 
-    test('is known by its authors', async () => {
+    test('has its authors listed', async () => {
       const { lead, run } = await inject();
       expect(await read((tx) => tx.deliveries.isCarrying({ runId: run.id, authorId: 'user' }))).toBe(true);
       expect(await read((tx) => tx.deliveries.isCarrying({ runId: run.id, authorId: lead.id }))).toBe(false);
@@ -140,7 +140,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
       expect(await stateOf(news)).toBe(state);
     });
 
-    test('can be acknowledged or given back one by one', async () => {
+    test('can be acknowledged or returned individually', async () => {
       const { worker, run, request, news, change, stateOf } = await inject();
       await write((tx) => tx.deliveries.acknowledgeDelivery({ ...change, messageId: request }));
       await write((tx) => tx.deliveries.returnDelivery(change));
@@ -150,7 +150,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
       expect(await write((tx) => tx.deliveries.endCarried({ runId: run.id, state: 'dead' }))).toBe(0);
     });
 
-    test('is not killed by what kills the pending', async () => {
+    test('is not killed together with pending deliveries', async () => {
       const { worker, news, stateOf } = await inject();
       const pending = await write((tx) => send(tx, { to: worker }));
       expect(await write((tx) => tx.deliveries.killPendingDelivery({ messageId: news }))).toBe(0);
@@ -159,7 +159,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
       expect(await pendingOf(worker)).toEqual([]);
     });
 
-    test('dies with everything else that is on its way to the agent, and nothing of others', async () => {
+    test('dies with all deliveries to the agent, and with no others', async () => {
       const { lead, worker, request, news, stateOf } = await inject();
       const mine = await write(async (tx) => {
         await send(tx, { to: worker });
@@ -172,14 +172,14 @@ export function testDeliveries({ read, write }: StoreKit): void {
     });
   });
 
-  test('a pending delivery can be acknowledged at once', async () => {
+  test('a pending delivery can be acknowledged directly', async () => {
     const { worker } = await addPair();
     const messageId = await write((tx) => send(tx, { to: worker, kind: 'request' }));
     await write((tx) => tx.deliveries.acknowledgeDelivery({ messageId, agentId: worker.id }));
     expect(await pendingOf(worker)).toEqual([]);
   });
 
-  test('one message reaches one agent once', async () => {
+  test('a message is delivered to an agent once', async () => {
     const { worker } = await addPair();
     const messageId = await write((tx) => send(tx, { to: worker }));
     const twice = write((tx) =>

@@ -3,7 +3,7 @@ import type { Delivery, Round } from '../core/delivery.ts';
 import type { Queries } from './query.ts';
 import type { Deliveries } from './tx.ts';
 
-/** As the column has them: what is below `held` can be carried, what is below `free` wakes nobody. */
+/** he values of the column: below `held` can be carried, below `free` wakes nobody. */
 export const ROUNDS = { quiet: -1, free: 0, turn: 1, held: 2 } as const satisfies Record<Round, number>;
 
 export function deliveryQueries({ db, all, one, count, put, run, change, attempt }: Queries): Deliveries {
@@ -66,7 +66,7 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
       .where('messages.authorId', '=', p.authorId)
       .limit(1),
   );
-  // A statement each, because each has an index of its own.
+  // One statement each, because each has its own index.
   const killPendingTo = run((p: { agentId: string }) =>
     db
       .updateTable('deliveries')
@@ -102,7 +102,7 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
         .where('deliveries.round', '<', 2)
         .limit(p.limit),
     ),
-    /** Without texts, which can be long: what decides which run carries them, and how many characters they have. */
+    /** Without texts, which can be long: only what decides which run carries them, and their lengths. */
     listPendingSizes: all((p: { agentId: string; limit: number }) =>
       views()
         .clearSelect()
@@ -119,7 +119,7 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
         .where('deliveries.round', '<', 2)
         .limit(p.limit),
     ),
-    /** Without texts, which can be long: only what tells news that may be read from news that may not. */
+    /** Without texts, which can be long: only what decides which news may be read. */
     listPendingHeads: all((p: { agentId: string; limit: number }) =>
       db
         .selectFrom('deliveries')
@@ -162,7 +162,7 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
         .where('agentId', '=', p.agentId)
         .where('state', 'in', ['pending', 'injected']),
     ),
-    /** For a request that is answered before a run carries it; one that is carried ends with its run, however often that is tried. */
+    /** For a request that is answered before a run carries it; a carried one ends with its run, through all retries. */
     tryAcknowledgePending: attempt((p: { messageId: string; agentId: string }) =>
       db
         .updateTable('deliveries')
@@ -183,7 +183,7 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
     endCarried: run((p: { runId: string; state: 'acknowledged' | 'dead' }) =>
       db.updateTable('deliveries').set({ state: p.state }).where('runId', '=', p.runId).where('state', '=', 'injected'),
     ),
-    /** What nobody waits for any more; a turn that has it already keeps it. */
+    /** rops pending deliveries that nobody waits for; a turn that already carries one keeps it. */
     killPendingDelivery: run((p: { messageId: string }) =>
       db
         .updateTable('deliveries')
@@ -191,11 +191,11 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
         .where('messageId', '=', p.messageId)
         .where('state', '=', 'pending'),
     ),
-    /** Who has still to get a message. */
+    /** he agents that have not received a message yet. */
     listPendingRecipients: all((p: { messageId: string }) =>
       db.selectFrom('deliveries').select('agentId').where('messageId', '=', p.messageId).where('state', '=', 'pending'),
     ),
-    /** What was said in a channel that the agent has left. */
+    /** rops messages of a channel that the agent has left. */
     killDeliveriesIn: run((p: { agentId: string; channelId: string }) =>
       db
         .updateTable('deliveries')

@@ -6,7 +6,7 @@ import type { Queries } from './query.ts';
 import type { Documents } from './tx.ts';
 import type { VectorQueries } from './vectors.ts';
 
-/** Sources and what is known of their documents. How a document is written, with its chunks, is in chunks.ts. */
+/** Sources and metadata of documents. chunks.ts writes documents with their chunks. */
 export function documentQueries({
   db,
   all,
@@ -37,11 +37,11 @@ export function documentQueries({
     getDocumentHash: value((p: { source: string; sourceId: string }) =>
       db.selectFrom('documents').select('hash').where('source', '=', p.source).where('sourceId', '=', p.sourceId),
     ),
-    /** What a sync compares with what is there, in the order of the names. */
+    /** What a sync compares with the source, by name. */
     listVersions: all((p: { source: string }) =>
       db.selectFrom('documents').select(['sourceId', 'version']).where('source', '=', p.source).orderBy('sourceId'),
     ),
-    /** Its content is the same, only what told so has changed. */
+    /** he content is unchanged, only its version has changed. */
     setDocumentVersion: change('document', (p: { source: string; sourceId: string; version: string }) =>
       db
         .updateTable('documents')
@@ -49,7 +49,7 @@ export function documentQueries({
         .where('source', '=', p.source)
         .where('sourceId', '=', p.sourceId),
     ),
-    /** Every document in the order of its source and name, from the one after `after`; of one source, or with '' of all. */
+    /** Every document by source and name, after the given one; of one source, or of all if it is ''. */
     listDocuments: all((p: { source: string; afterSource: string; afterId: string; limit: number }) =>
       db
         .selectFrom('documents')

@@ -3,7 +3,7 @@ import type { Agent } from '../core/agent.ts';
 import { addAgent, answer, endRun, type StoreKit, send, startRun } from './store.testkit.ts';
 import type { RunCursor, Tx } from './store.ts';
 
-/** What people and their clients ask for. */
+/** Queries for people and their clients. */
 export function testDoor({ read, write }: StoreKit): void {
   const FIRST = Number.MAX_SAFE_INTEGER;
   const addPerson = async (tx: Tx, { id }: Agent) => {
@@ -12,7 +12,7 @@ export function testDoor({ read, write }: StoreKit): void {
     return person;
   };
 
-  test("channels page by id: all, or a participant's own", async () => {
+  test("channels are listed in pages by id: all, or a participant's own", async () => {
     const { person, channels } = await write(async (tx) => {
       const agents = [await addAgent(tx), await addAgent(tx), await addAgent(tx)];
       const somebody = await addPerson(tx, agents[0] as Agent);
@@ -44,7 +44,7 @@ export function testDoor({ read, write }: StoreKit): void {
     expect(members).toMatchObject([{ id: person.id, kind: 'person', handle: person.handle }]);
   });
 
-  test('two participants share a channel or do not', async () => {
+  test('tells whether two participants share a channel', async () => {
     const [person, other] = await write(async (tx) => {
       const [agent, another] = [await addAgent(tx), await addAgent(tx)];
       const people = [await addPerson(tx, agent), await addPerson(tx, another)] as const;
@@ -58,7 +58,7 @@ export function testDoor({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.channels.listSharedChannels({ a: person.id, b: 'user' }))).toEqual([]);
   });
 
-  test('participants page by handle, without the daemon', async () => {
+  test('participants are listed in pages by handle, without the daemon', async () => {
     const person = await write(async (tx) => addPerson(tx, await addAgent(tx)));
     const all = (await read((tx) => tx.participants.listParticipants({ after: '', limit: 10_000 }))).map(
       ({ id }) => id,
@@ -74,8 +74,8 @@ export function testDoor({ read, write }: StoreKit): void {
     ]);
   });
 
-  describe('messages as people read them', () => {
-    test('of a channel come newest first, with author and state of the request', async () => {
+  describe('messages for people', () => {
+    test('of a channel are newest first, with author and state of the request', async () => {
       const agent = await write((tx) => addAgent(tx));
       const [news, request] = await write(async (tx) => [
         await send(tx, { to: agent }),
@@ -90,7 +90,7 @@ export function testDoor({ read, write }: StoreKit): void {
       expect(await read((tx) => tx.messages.getMessageView({ id: request as string }))).toEqual(newest);
     });
 
-    test("in an inbox are those that others wrote in a participant's DMs, newest first", async () => {
+    test("in an inbox are those by others in a participant's DMs, newest first", async () => {
       const { person, sent } = await write(async (tx) => {
         const agent = await addAgent(tx);
         const other = await addAgent(tx);
@@ -126,7 +126,7 @@ export function testDoor({ read, write }: StoreKit): void {
     });
   });
 
-  test('runs page newest first, by agent and by state', async () => {
+  test('runs are listed in pages, newest first, by agent and by state', async () => {
     const { agent, runs } = await write(async (tx) => {
       const made = await addAgent(tx);
       const all = [];
@@ -147,7 +147,7 @@ export function testDoor({ read, write }: StoreKit): void {
     expect(await list({ agentId: null, limit: 1 })).toEqual(all.slice(0, 1));
   });
 
-  test('a token leads to its owner until it is revoked', async () => {
+  test('a token identifies its owner until it is revoked', async () => {
     const { person, token } = await write(async (tx) => {
       const somebody = await addPerson(tx, await addAgent(tx));
       const made = { id: `t-${somebody.id}`, hash: `h-${somebody.id}`, participantId: somebody.id, label: 'laptop' };
@@ -170,7 +170,7 @@ export function testDoor({ read, write }: StoreKit): void {
     expect(await listed()).toMatchObject({ revokedAt: 9 });
   });
 
-  test('what a post was answered is kept once, until it is old', async () => {
+  test('the response to a post is stored once, until it expires', async () => {
     const post = { participantId: 'user', key: 'k', request: 'r', status: 201, response: { a: 1 }, createdAt: 10 };
     await write((tx) => tx.idempotency.insertResponse(post));
     await expect(write((tx) => tx.idempotency.insertResponse(post))).rejects.toThrow(/unique/i);
@@ -181,7 +181,7 @@ export function testDoor({ read, write }: StoreKit): void {
     expect(await get()).toBeNull();
   });
 
-  test('old events can be deleted, and numbers are not given again', async () => {
+  test('old events can be deleted, and numbers are not reused', async () => {
     const append = (at: number) =>
       write((tx) => tx.events.appendEvent({ type: 'agent_resumed', at, data: { agentId: 'a' } }));
     const deleteAll = () =>

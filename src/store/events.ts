@@ -18,7 +18,7 @@ export function eventQueries({ db, value, put, all }: Queries, batch: BatchState
     }),
   );
   return {
-    /** Numbered without gaps in commit order: writers are serial, and a writer that fails gives its numbers back. */
+    /** Numbered without gaps in commit order: writers are serial, and a failing writer returns its numbers. */
     appendEvent: async (event: NewEvent): Promise<number> => {
       batch.seq += 1;
       const seq = batch.seq;
@@ -33,7 +33,7 @@ export function eventQueries({ db, value, put, all }: Queries, batch: BatchState
       return seq;
     },
     getEventCounter: async () => (await last()) ?? (await counter()) ?? 0,
-    /** The number of the oldest event that is kept; null when none is. */
+    /** he number of the oldest stored event; null if there is none. */
     getOldestEvent: value(() => db.selectFrom('events').select((eb) => eb.fn.min('seq').as('seq'))),
     // What is stored came through `appendEvent`, so type and data belong together.
     listEvents: all((p: { after: number; limit: number }) =>

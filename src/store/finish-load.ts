@@ -5,22 +5,22 @@ import { migrate } from './migrate.ts';
 import { scoped } from './passages.ts';
 import { createQueries, type Engine, type Execute, type Queries } from './query.ts';
 
-/** What the numbers of events leap by, so that none from after the backup is given again, to another event. */
+/** How far event numbers jump, so that no number used after the backup is reused for another event. */
 const EVENT_LEAP = 1_000_000_000;
 const BATCH = 200;
 
-/** What every engine does after the rows are loaded, in their transaction. */
+/** Runs on every engine after the rows are loaded, in their transaction. */
 export async function finishLoad(execute: Execute, engine: Engine, finishing: Finishing): Promise<void> {
   await migrate(execute, engine);
   const queries = createQueries(engine, execute);
   await indexPassages(queries, finishing);
   await indexChunks(queries, finishing);
   const tx = createTx(engine, execute, { seq: 0, runnable: false });
-  // Whoever follows the log with a number from before hears that it is gone, and reads the state again.
+  // A client that resumes with an earlier number learns that it is gone, and reads the state again.
   const last = await tx.events.getEventCounter();
   await execute('delete from events', []);
   await execute(`update counters set value = ${last + EVENT_LEAP} where name = 'event'`, []);
-  // These are processes of another time, perhaps of another machine.
+  // hese processes are from another time, maybe from another machine.
   await execute('update runs set pid = null, pid_started = null', []);
   const { move } = finishing;
   if (move) {
@@ -67,7 +67,7 @@ async function indexChunks({ db, all, engine, fetch }: Queries, { chunkWords }: 
     const rows = await page({ id: last, limit: BATCH });
     for (const row of rows) {
       const { title, words } = indexedColumns(engine, chunkWords(row));
-      // PostgreSQL's table has no column for titles.
+      // PostgreSQL's table has no title column.
       const values = engine === 'sqlite' ? { rowid: row.id, title, words } : ({ rowid: row.id, words } as never);
       await fetch(db.insertInto('chunk_words').values(values));
     }

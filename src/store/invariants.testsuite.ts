@@ -6,7 +6,7 @@ import type { Run } from '../core/run.ts';
 import { addAgent, type StoreKit, send } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 
-/** A delivery, and the request that it brings, as they must be in the store. */
+/** A delivery and its request, as they must be in the store. */
 interface Item {
   readonly messageId: string;
   readonly agentId: string;
@@ -18,12 +18,12 @@ interface Item {
 interface Move {
   readonly from: readonly Item['state'][];
   readonly to: Item['state'];
-  /** Whether it moves all that is on its way to the agent, or one delivery. */
+  /** Whether it moves all deliveries to the agent, or only one. */
   readonly all?: true;
   readonly run: (tx: Tx, item: Item) => Promise<number>;
 }
 
-/** How many rows a change matched that throws where it matches none. */
+/** 1 if the change matched a row, 0 if it threw because it did not. */
 function once(change: Promise<void>): Promise<number> {
   return change.then(
     () => 1,
@@ -34,7 +34,7 @@ function once(change: Promise<void>): Promise<number> {
   );
 }
 
-/** The only ways of a delivery: forward, except that what was injected can be returned. */
+/** he allowed transitions of a delivery: forward, except that an injected one can be returned. */
 const moves = {
   inject: { from: ['pending'], to: 'injected', run: (tx, item) => once(tx.deliveries.injectDelivery(item)) },
   return: { from: ['injected'], to: 'pending', run: (tx, item) => once(tx.deliveries.returnDelivery(item)) },
@@ -72,7 +72,7 @@ const moves = {
 interface Step {
   readonly action: keyof typeof moves | 'close';
   readonly item: number;
-  /** The writer does it and then throws. */
+  /** he writer performs the step and then throws. */
   readonly fails: boolean;
 }
 
@@ -87,7 +87,7 @@ const steps = fc.array(
 );
 
 export function testInvariants({ read, write, shared }: StoreKit): void {
-  test('a request closes once; a delivery only goes forward, unless it is returned', async () => {
+  test('a request closes once; a delivery only moves forward, unless it is returned', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (sequence) => {
         const items = await write(createItems);
@@ -117,7 +117,7 @@ export function testInvariants({ read, write, shared }: StoreKit): void {
   }
 }
 
-/** Requests to two agents, which both have a run. */
+/** Requests to two agents that both have a run. */
 async function createItems(tx: Tx): Promise<Item[]> {
   const items: Item[] = [];
   for (let i = 0; i < 2; i++) {
@@ -132,7 +132,7 @@ async function createItems(tx: Tx): Promise<Item[]> {
   return items;
 }
 
-/** How many rows changed; a writer that fails tells it by its error. */
+/** he number of changed rows; a failing writer reports it in its error. */
 async function perform(tx: Tx, item: Item, { action, fails }: Step): Promise<number> {
   const changed =
     action === 'close'

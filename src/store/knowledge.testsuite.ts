@@ -43,7 +43,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
       return found.map((id) => views.find((view) => view.id === id)?.documentId);
     });
 
-  test('a document is read as it was written, by its id and by what its source calls it', async () => {
+  test('a document is returned as written, by id and by its name in the source', async () => {
     const row = document(newSource(), 'a/b.md', { author: 'Ann', url: 'https://x/a' });
     expect(await write((tx) => putDocument(tx, row, [chunk('one'), chunk('two')]))).toBe(row.id);
     expect(await read((tx) => tx.documents.getDocument({ id: row.id }))).toEqual(row);
@@ -56,7 +56,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
     ]);
   });
 
-  test('a replaced document keeps its id, and the chunks that are the same keep their keys', async () => {
+  test('a replaced document keeps its id, and unchanged chunks keep their keys', async () => {
     const row = document(newSource(), 'a');
     const word = `w${randomUUID().replaceAll('-', '')}`;
     await write((tx) =>
@@ -93,7 +93,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
     expect(await foundBy(word)).toEqual([]);
   });
 
-  test('chunks are found by the words of their title and of their text, more of them first', async () => {
+  test('chunks are found by words of title and text, more matches first', async () => {
     const [source, one, two] = [newSource(), ...[1, 2].map(() => `w${randomUUID().replaceAll('-', '')}`)] as const;
     const rows = ['x', 'y', 'z'].map((name) => document(source, name));
     const ids = rows.map(({ id }) => id);
@@ -108,7 +108,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
     expect(await foundBy('or', 'not', 'near')).toEqual([]);
   });
 
-  test('a deleted document is gone with all that it was found by', async () => {
+  test('a deleted document is removed from every index', async () => {
     const row = document(newSource(), 'a');
     const word = `w${randomUUID().replaceAll('-', '')}`;
     await write((tx) => putDocument(tx, row, [chunk(word)]));
@@ -122,7 +122,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.documents.getDocument({ id: row.id }))).toBeNull();
   });
 
-  test('a document that fails half-way leaves what was there', async () => {
+  test('a document that fails half-way leaves the previous one unchanged', async () => {
     const row = document(newSource(), 'a');
     await write((tx) => putDocument(tx, row, [chunk('old')]));
     const broken = [chunk('new'), { ...chunk('bad'), text: null as unknown as string }];
@@ -131,7 +131,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
     expect((await chunksOf(row.id)).map(({ text }) => text)).toEqual(['old']);
   });
 
-  test('what a source has is listed in order, page by page, and counted', async () => {
+  test("a source's documents are listed in order, in pages, and counted", async () => {
     const [source, other] = [newSource(), newSource()].sort() as [string, string];
     await write(async (tx) => {
       await tx.documents.replaceDocuments(
@@ -156,7 +156,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
     expect(counts.find((one) => one.source === source)).toEqual({ source, documents: 3 });
   });
 
-  test('what was skipped is kept with its reason until it is forgotten', async () => {
+  test('a skipped document is stored with its reason until it is forgotten', async () => {
     const source = newSource();
     const row = { source, sourceId: 'a', version: 'v1', reason: 'broken', at: 1 };
     await write((tx) => tx.documents.putSkipped(row));
@@ -167,7 +167,7 @@ export function testKnowledge({ read, write }: StoreKit): void {
     expect(await list()).toEqual([]);
   });
 
-  test('a source is put, changed and deleted', async () => {
+  test('a source is stored, changed and deleted', async () => {
     const name = newSource();
     const row: Source = { name, state: 'syncing', checkpoint: null, notes: null, startedAt: 1, syncedAt: null };
     const done: Source = { ...row, state: 'synced', checkpoint: '{"at":1}', notes: '2 skipped', syncedAt: 2 };

@@ -4,7 +4,7 @@ import type { Runs } from './tx.ts';
 
 export type LeaseQueries = Pick<Runs, 'setDeaths' | 'clearDeaths' | 'renewLeases' | 'listLeased' | 'shiftWaits'>;
 
-/** Leases of runs under way, the deaths of daemons that runs were under way at, and waits when the clock is set. */
+/** Leases of running runs, daemon deaths during runs, and waits when the clock is set. */
 export function leaseQueries({ db, all, run, change }: Queries, batch: BatchState): LeaseQueries {
   const shiftRests = run((p: { nodeId: string; by: number; now: number }) =>
     db
@@ -32,7 +32,7 @@ export function leaseQueries({ db, all, run, change }: Queries, batch: BatchStat
         .set({ deaths: p.deaths, deathsEver: p.deathsEver, recordsAtDeath: p.records })
         .where('id', '=', p.id),
     ),
-    /** None of the node's runs is suspected any more. */
+    /** None of the node's runs is a suspect any more. */
     clearDeaths: run((p: { nodeId: string }) =>
       db
         .updateTable('runs')
@@ -49,11 +49,11 @@ export function leaseQueries({ db, all, run, change }: Queries, batch: BatchStat
         .where('nodeId', '=', p.nodeId)
         .where('leaseUntil', 'is not', null),
     ),
-    /** Every run under way that has a lease, on any node. */
+    /** Every running run with a lease, on any node. */
     listLeased: all(() =>
       db.selectFrom('runs').selectAll().where('state', '=', 'running').where('leaseUntil', 'is not', null),
     ),
-    /** The clock was set back: what waits on the node waits as long as before, and no turn of a channel begins in the future. */
+    /** he clock was set back: waits on the node keep their length, and no channel turn begins in the future. */
     shiftWaits: async (p: { nodeId: string; by: number; now: number }): Promise<void> => {
       await shiftRests(p);
       await shiftStarts(p);

@@ -38,7 +38,7 @@ export function testMemory({ read, write }: StoreKit): void {
     return id;
   };
 
-  test('a block is changed only from the version that it has', async () => {
+  test('a block is only updated from its current version', async () => {
     const agent = await write((tx) => addAgent(tx));
     const block = await write((tx) => addBlock(tx, agent.id, 'Mood'));
     const change = { id: block.id, text: 'new', at: 2, deletedAt: null };
@@ -56,7 +56,7 @@ export function testMemory({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.memory.listSeenBlocks({ readerId: agent.id }))).toEqual([]);
   });
 
-  test('a block is seen by its owner and by those with whom it is shared', async () => {
+  test('a block is visible to its owner and to those it is shared with', async () => {
     const [owner, reader, other] = await write(
       async (tx) => [await addAgent(tx), await addAgent(tx), await addAgent(tx)] as const,
     );
@@ -85,7 +85,7 @@ export function testMemory({ read, write }: StoreKit): void {
     expect(await labels(reader.id)).toEqual([['own', reader.handle]]);
   });
 
-  test('every change of a block is kept', async () => {
+  test('every change of a block is stored', async () => {
     const agent = await write((tx) => addAgent(tx));
     const { id } = await write((tx) => addBlock(tx, agent.id, 'mood'));
     await write((tx) => tx.memory.insertBlockChange({ blockId: id, version: 2, text: null, changedBy: 'user', at: 5 }));
@@ -120,7 +120,7 @@ export function testMemory({ read, write }: StoreKit): void {
     expect(await ids({ until: 20 })).toEqual([a]);
   });
 
-  test('passages are found by their words: more of them first, the newest of equals first, nobody else’s', async () => {
+  test("passages are found by words: best match first, newest of equals first, only one's own", async () => {
     const [agent, other] = await write(async (tx) => [await addAgent(tx), await addAgent(tx)] as const);
     const [apple, both, pear, second] = await write(async (tx) => [
       await addPassage(tx, agent, 'apple tree here'),
@@ -145,7 +145,7 @@ export function testMemory({ read, write }: StoreKit): void {
     expect(await find(['or', 'not', 'near', 'and'])).toEqual([]);
   });
 
-  test('passages are found by a text in them, in capital letters or small ones, with nothing in it a sign', async () => {
+  test('passages are found by a substring, case-insensitively, without wildcards', async () => {
     const agent = await write((tx) => addAgent(tx));
     const [percent, plus, great] = await write(async (tx) => [
       await addPassage(tx, agent, 'It is 100% done_now \\o/'),

@@ -21,7 +21,7 @@ export function messageQueries({ db, all, one, put, change }: Queries): Omit<Mes
         .orderBy('messages.seq', 'desc')
         .limit(p.limit),
     ),
-    /** What others wrote in the DMs of a person, newest first. */
+    /** Messages by others in a person's DMs, newest first. */
     listInbox: all((p: { participantId: string; before: number; limit: number }) =>
       views()
         .where('messages.inboxOf', '=', p.participantId)
@@ -29,7 +29,7 @@ export function messageQueries({ db, all, one, put, change }: Queries): Omit<Mes
         .orderBy('messages.seq', 'desc')
         .limit(p.limit),
     ),
-    /** The questions that wait for a participant, newest first. */
+    /** Open questions to a participant, newest first. */
     listOpenQuestions: all((p: { participantId: string; before: number; limit: number }) =>
       views()
         .where('requests.recipientId', '=', p.participantId)
@@ -66,7 +66,7 @@ export function messageQueries({ db, all, one, put, change }: Queries): Omit<Mes
       })),
     ),
     getMessage: one((p: { id: string }) => db.selectFrom('messages').selectAll().where('id', '=', p.id)),
-    /** A thread: the message that began it, then what was said in it. Newest first, older than `before`. */
+    /** A thread: its first message and the messages in it. Newest first, older than `before`. */
     listThreadMessages: all((p: { id: string; before: number; limit: number }) =>
       views()
         .where((eb) => eb.or([eb('messages.threadId', '=', p.id), eb('messages.id', '=', p.id)]))
@@ -74,7 +74,7 @@ export function messageQueries({ db, all, one, put, change }: Queries): Omit<Mes
         .orderBy('messages.seq', 'desc')
         .limit(p.limit),
     ),
-    /** What others said in a channel from one number to another, newest first. */
+    /** Messages by others in a channel within a range of numbers, newest first. */
     listSaid: all((p: { channelId: string; readerId: string; after: number; limit: number }) =>
       views()
         .where('messages.channelId', '=', p.channelId)

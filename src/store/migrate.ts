@@ -22,7 +22,7 @@ import { broadcasts } from './migrations/0020-broadcasts.ts';
 import { timers } from './migrations/0021-timers.ts';
 import type { Engine, Execute } from './query.ts';
 
-/** In order; a migration that has landed is never edited: migrations/landed.test.ts has the checksum of each. */
+/** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
 const migrations: readonly string[] = [
   heart,
   door,
@@ -49,13 +49,16 @@ const migrations: readonly string[] = [
 
 export const NEWEST_SCHEMA = migrations.length;
 
-/** Every table that a version of the schema has or had; tables of others may lie beside them in a PostgreSQL database. */
+/** Every table that any version of the schema has; a PostgreSQL database may contain tables of other programs. */
 export function knownTables(): Set<string> {
   const made = migrations.join('\n').matchAll(/(?:create (?:virtual )?table|rename to) (\w+)/g);
   return new Set([...made].map(([, name]) => name as string));
 }
 
-/** Brings the schema up to date, or to an older version that is asked for. The caller holds the store's write lock in an open transaction. */
+/**
+ * Migrates the schema to the newest or the given version. The caller holds the store's write lock in an open
+ * transaction.
+ */
 export async function migrate(execute: Execute, engine: Engine, target = NEWEST_SCHEMA): Promise<void> {
   await execute('create table if not exists schema_version (version integer not null)', []);
   const { rows } = await execute('select version from schema_version', []);
@@ -77,8 +80,8 @@ export async function migrate(execute: Execute, engine: Engine, target = NEWEST_
 }
 
 /**
- * In SQLite only an `integer` can be the key that a table is kept by, and what is said to one engine alone is a comment to
- * the other. Every index that this saves is a page less that each message writes.
+ * SQLite needs `integer` for a rowid key, and statements for one engine only are comments for the other. Every index
+ * this saves is one page less written per message.
  */
 function inDialect(migration: string, engine: Engine): string {
   const said = migration.replaceAll(/\/\* (sqlite|postgres): (.*?) \*\//g, (_, to: string, text: string) =>

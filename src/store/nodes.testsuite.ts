@@ -21,7 +21,7 @@ export function testNodes({ read, write }: StoreKit): void {
     ...change,
   });
 
-  test('a node registers once and is seen again; agents of a node that never registered are listed too', async () => {
+  test('a node registers once and is updated later; nodes that never registered but have agents are listed too', async () => {
     const [id, stranger] = [randomUUID(), randomUUID()];
     await write(async (tx) => {
       await tx.nodes.seeNode({ id, name: 'host', home: '/a', seenAt: 1 });
@@ -39,7 +39,7 @@ export function testNodes({ read, write }: StoreKit): void {
     ]);
   });
 
-  test('adoptNode() gives agents, workspaces and waiting runs to another node and forgets the first', async () => {
+  test('adoptNode() gives agents, workspaces and waiting runs to another node and removes the first', async () => {
     const [from, to, other] = [randomUUID(), randomUUID(), randomUUID()];
     const { agent, stays, run } = await write(async (tx) => {
       await tx.nodes.seeNode({ id: from, name: 'host', home: '/old', seenAt: 1 });
@@ -59,7 +59,7 @@ export function testNodes({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.nodes.getNode({ id: from }))).toBeNull();
   });
 
-  test('moveDirectory() moves what is in a directory and nothing that only begins like it', async () => {
+  test('moveDirectory() moves paths inside a directory, but not paths that only share a prefix', async () => {
     const nodeId = randomUUID();
     const [a, b] = [randomUUID(), randomUUID()];
     await write(async (tx) => {

@@ -26,7 +26,7 @@ export function nodeQueries({ db, all, one, put, run }: Queries): Nodes {
   };
 
   return {
-    /** Registers a node, or notes that it is alive. */
+    /** Registers a node, or records that it is alive. */
     seeNode: put((p: StoreNode) =>
       db
         .insertInto('nodes')
@@ -40,7 +40,7 @@ export function nodeQueries({ db, all, one, put, run }: Queries): Nodes {
         ),
     ),
     getNode: one((p: { id: string }) => db.selectFrom('nodes').selectAll().where('id', '=', p.id)),
-    /** Every node that registered, and every one that living agents belong to. */
+    /** Every registered node, and every node with living agents. */
     listNodes: async (): Promise<NodeView[]> => {
       const counts = new Map((await countByNode()).map(({ nodeId, n }) => [nodeId, n]));
       const registered = await listRegistered();
@@ -51,7 +51,10 @@ export function nodeQueries({ db, all, one, put, run }: Queries): Nodes {
         ...strangers.map((id) => ({ id, name: null, home: null, seenAt: null, agents: counts.get(id) ?? 0 })),
       ];
     },
-    /** Agents, workspaces and waiting runs of one node become another's. Returns how many agents, terminated ones included. */
+    /**
+     * Moves agents, workspaces and waiting runs of one node to another. Returns the number of agents, including
+     * terminated ones.
+     */
     adoptNode: async (p: { from: string; to: string }): Promise<number> => {
       const agents = await adopt.agents(p);
       await adopt.workspaces(p);

@@ -3,24 +3,24 @@ import type { Store, StoreLog } from './store.ts';
 
 export interface StoreOptions {
   /**
-   * `full`: what was answered survives a power cut. `normal`, for whoever writes only what can be made again, such as the index
-   * of documents: a power cut may take the last transactions, whole ones, and nobody waits for the disk at each.
+   * `full`: a resolved write survives a power failure. `normal` is for data that can be rebuilt, such as the index of
+   * documents: a power failure may lose the last transactions, as a whole, and no write waits for the disk.
    */
   readonly durability?: 'full' | 'normal';
-  /** Told of each connection that is lost, and of its return. */
+  /** Logs each lost connection and its return. */
   readonly log?: StoreLog;
   /**
-   * Notice when a SQLite file is deleted, replaced or cut off, and refuse to write then. For a process that opens the file only once: what
-   * is held open for this must not be closed before SQLite closes it.
+   * etect that a SQLite file was deleted, replaced or truncated, and then refuse to write. For a process that opens
+   * the file only once: the descriptors held open for this must not be closed before SQLite closes the file.
    */
   readonly watch?: boolean;
-  /** Called before the schema of a SQLite file that is not new is brought up to date, with its version. */
+  /** alled with its version before the schema of an existing SQLite file is migrated. */
   readonly beforeUpgrade?: (from: number) => Promise<void>;
-  /** Of PostgreSQL, where they differ from ours. */
+  /** Overrides the default PostgreSQL limits. */
   readonly limits?: Partial<PostgresLimits>;
 }
 
-/** Loads only the driver of the engine that is used: a start counts every module. */
+/** Loads only the driver of the engine that is used, for a faster start. */
 export async function openStore(
   where: { readonly path: string } | { readonly url: string },
   { durability = 'full', log, limits, watch = false, beforeUpgrade }: StoreOptions = {},

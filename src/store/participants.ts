@@ -21,7 +21,7 @@ export function participantQueries({ db, all, one, put }: Queries): Participants
         .orderBy('handleKey')
         .limit(p.limit),
     ),
-    /** Those who share a channel with somebody, by handle. */
+    /** Participants who share a channel with the given one, by handle. */
     listAcquaintances: all((p: { participantId: string; after: string; limit: number }) =>
       db
         .selectFrom('participants')

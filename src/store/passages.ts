@@ -42,7 +42,7 @@ export function passageQueries({ engine, db, all, one, put, run, attempt }: Quer
   const removeWords = run((p: { rowid: number }) => db.deleteFrom('passage_words').where('rowid', '=', p.rowid));
 
   const position = sql.raw(engine === 'sqlite' ? 'instr' : 'strpos');
-  /** Every text has the empty one in it: that is "any tag". */
+  /** Every text contains the empty one, which therefore means "any tag". */
   const wanted = (p: Holes) =>
     sql<boolean>`passages.agent_id = ${p.agentId} and passages.created_at >= ${p.since}
       and passages.created_at < ${p.until} and ${position}(passages.tags, ${p.tag}) > 0`;
@@ -68,7 +68,7 @@ export function passageQueries({ engine, db, all, one, put, run, attempt }: Quer
           .limit(p.candidates)
           .as('found'),
       )
-      // SQLite takes the tables of a cross join in this order, and so looks up what was found.
+      // SQLite joins the tables of a cross join in this order, so it looks up the matches.
       .crossJoin('passages')
       .selectAll('passages')
       .whereRef('passages.seq', '=', 'found.seq')
@@ -101,24 +101,24 @@ export function passageQueries({ engine, db, all, one, put, run, attempt }: Quer
     listPassages: ({ before, limit, ...filter }: PassageFilter & { before: number; limit: number }) =>
       list({ ...holes(filter), before, limit }),
     /**
-     * Those with any of the words, best first, the newest of equals first. The limit is the index's own where nothing else
-     * is asked for: then nothing but what is answered is read beside it.
+     * Passages with any of the words, best first, newest of equals first. Without further filters the index applies
+     * the limit itself, so that only the results are read.
      */
     findPassages: ({ words, limit, ...filter }: PassageFilter & { words: readonly string[]; limit: number }) => {
       const all = filter.tag === null && filter.since <= 0 && filter.until === Number.MAX_SAFE_INTEGER;
       const candidates = all ? limit : Number.MAX_SAFE_INTEGER;
       return find({ ...holes(filter), query: anyOf(engine, scoped(filter.agentId, words)), candidates, limit });
     },
-    /** Those that have the text in them, in capital letters or small ones, newest first. */
+    /** Passages that contain the text, case-insensitively, newest first. */
     findPassagesContaining: ({ text, limit, ...filter }: PassageFilter & { text: string; limit: number }) =>
       contain({ ...holes(filter), pattern: `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`, limit }),
   };
 }
 
 /**
- * In the index each word begins with a mark of its agent. So a search touches only what this agent has, however much others
- * have, and how rare a word is counts among its own passages. A mark is short, and two agents could share one; whose passage
- * it is decides besides.
+ * In the index, each word has a prefix for its agent. So a search only touches this agent's words, however many
+ * others there are, and a word's rarity is that among its own passages. The prefix is short and two agents could
+ * share one, so the owner is checked as well.
  */
 export function scoped(agentId: string, words: readonly string[]): string[] {
   const mark = hash('sha256', agentId, 'hex').slice(0, 10);

@@ -7,9 +7,9 @@ import type { Execute } from './query.ts';
 import { addAgent, claim, endRun, queueRun, startRun } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 
-/** These grow without end, so no query that runs often may read one from end to end. */
+/** hese tables grow forever, so no frequent query may scan one. */
 const GROWING = ['block_changes', 'deliveries', 'events', 'messages', 'passages', 'requests', 'run_messages', 'runs'];
-/** These hold only what is under way. */
+/** hese indexes only contain what is in progress. */
 const SHORT = ['runs_queue', 'runs_running'];
 
 const database = new Database(':memory:');
@@ -119,13 +119,13 @@ describe.each([false, true])('with 100,000 old messages, statistics: %s', (stati
   });
 });
 
-/** A step that reads a growing table from end to end, or makes an index for it on the way. */
+/** A plan step that scans a growing table, or builds a temporary index for it. */
 function isLong(step: string): boolean {
   const [, table, index] = /^SCAN (\w+)(?:.* INDEX (\w+))?/.exec(step) ?? [];
   return step.includes('AUTOMATIC') || (GROWING.includes(table ?? '') && !SHORT.includes(index ?? ''));
 }
 
-/** 100,000 requests to the agent, each answered in a run of its own, long ago. */
+/** 100,000 requests to the agent, each answered in its own run, long ago. */
 async function fillWithPast(agent: Agent): Promise<void> {
   await endRun(tx, await queueRun(tx, agent));
   database.exec(`update deliveries set state = 'acknowledged'; update requests set state = 'closed'`);

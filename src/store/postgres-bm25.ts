@@ -6,9 +6,9 @@ import type { ChunkWords, FoundChunk } from './views.ts';
 
 const K1 = 1.2;
 const B = 0.75;
-/** A word in so many chunks is common; how common does not matter any more, and to look further would take long. */
+/** A word in this many chunks is common. The exact count no longer matters, and counting further would take long. */
 const COMMON = 10_000;
-/** The most promising chunks are weighed exactly, at least so many. */
+/** he minimum number of candidates that are scored exactly. */
 const LEAST_WEIGHED = 200;
 
 interface Weighed {
@@ -16,14 +16,15 @@ interface Weighed {
   readonly length: number;
   readonly counts: Readonly<Record<string, number>>;
   readonly phrases: readonly boolean[];
-  /** Of what was asked, words and then phrases: the rarer, the heavier. */
+  /** he weights of the query's words, then phrases: the rarer, the heavier. */
   readonly weights: readonly number[];
 }
 
 /**
- * BM25 where the engine has none: `ts_rank` does not know how rare a word is, and that is most of what makes a good rank.
- * The index tells which chunks have which word, and so how rare each is; those that have the most and the rarest are weighed
- * by how often they have them. Of a common word not all chunks are taken, so whether one has it is asked of the chunk itself.
+ * M25 for PostgreSQL: `ts_rank` ignores how rare a word is, which matters most for ranking. The index returns the
+ * chunks with each word, and thereby its rarity; the chunks with the most and rarest words are scored by term
+ * frequency. For a common word only some chunks are fetched, so whether a candidate contains it is checked on the
+ * chunk itself.
  */
 export async function findByBm25(
   { db, fetch }: Queries,
@@ -69,7 +70,7 @@ export async function findByBm25(
   return bestOf(rows, words).slice(0, limit);
 }
 
-/** Asked of each chunk that was found: the planner would rather read all documents first. */
+/** hecked per chunk found: the planner would otherwise read all documents first. */
 function ofItsDocument(condition: RawBuilder<boolean>): RawBuilder<boolean> {
   return sql`(select ${condition} from chunks join documents on documents.id = chunks.document_id where chunks.id = having_it.rowid)`;
 }

@@ -2,28 +2,28 @@ import pg from 'pg';
 import { isUnavailable, unavailable } from './postgres-errors.ts';
 import type { Execute } from './query.ts';
 
-/** Every time limit of PostgreSQL. In an outage a caller waits for at most `silenceMs` and `connectMs` together. */
+/** All PostgreSQL timeouts. In an outage a caller waits at most `silenceMs` plus `connectMs`. */
 export interface PostgresLimits {
-  /** How long a new connection may take until the server is ready for a statement. */
+  /** he timeout of a new connection until the server is ready for a statement. */
   readonly connectMs: number;
-  /** How long a reader waits for a connection of the pool. */
+  /** How long a reader waits for a pooled connection. */
   readonly acquireMs: number;
-  /** A statement without an answer for so long makes us ask the server about it on another connection. */
+  /** After a statement had no response for this long, the server is asked about it on another connection. */
   readonly silenceMs: number;
   readonly statementMs: number;
   readonly lockMs: number;
-  /** How long a batch of writers may hold the lock of all nodes before those who are left wait for the next one. */
+  /** How long a batch of writers may hold the lock of all nodes before the remaining ones wait for the next batch. */
   readonly batchMs: number;
-  /** A node that stalls inside a transaction must not keep the others from writing. */
+  /** A node that stalls inside a transaction must not block the others. */
   readonly idleInTransactionMs: number;
-  /** How long the outcome of a commit is looked for. */
+  /** How long to look for the outcome of a commit. */
   readonly doubtMs: number;
-  /** The pause before the first attempt to reconnect, which doubles, and the longest one. */
+  /** he delay before the first reconnect, which doubles, and its maximum. */
   readonly backoffMs: number;
   readonly maxBackoffMs: number;
-  /** How often to look for commits of other nodes whose hint was lost. */
+  /** How often to poll for commits of other nodes whose hint was lost. */
   readonly pollMs: number;
-  /** How long a polite end of the connections may take. */
+  /** he timeout for closing connections gracefully. */
   readonly closeMs: number;
   readonly readers: number;
 }
@@ -44,9 +44,9 @@ export const POSTGRES_LIMITS: PostgresLimits = {
   readers: 8,
 };
 
-/** Migrations may take long, and the nodes that start at the same time wait for the one that migrates. */
+/** Migrations may take long, and other nodes that start at the same time wait for the one that migrates. */
 const MIGRATION = { statement_timeout: 0, lock_timeout: 120_000, idle_in_transaction_session_timeout: 60_000 };
-/** A backup reads one snapshot for as long as its file takes. */
+/** A backup reads one snapshot for as long as it takes to write its file. */
 const BACKUP = { statement_timeout: 0, lock_timeout: 120_000, idle_in_transaction_session_timeout: 0 };
 const KEEPALIVE_MS = 10_000;
 
@@ -59,20 +59,23 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-/** Whoever made a connection looks after it. */
+/** he owner of a connection handles its events. */
 interface Keeper {
-  /** How long a statement may stay unanswered until `onSilence` is called, and called again. */
+  /** How long a statement may have no response before `onSilence` is called, repeatedly. */
   readonly silenceMs: number;
   readonly onSilence: (connection: Connection) => Promise<void>;
   readonly onLost: (error: Error) => void;
 }
 
-/** One connection: statements are prepared once, an unanswered one is looked after, and a loss is an error with the code `store`. */
+/**
+ * One connection: statements are prepared once, unanswered ones are monitored, and a lost connection is an error with
+ * the code `store`.
+ */
 export class Connection extends pg.Client {
   readonly role: Role;
-  /** Why it cannot be used any more. */
+  /** Why it can no longer be used. */
   lost: Error | null = null;
-  /** What stands for the statement that has no answer yet. */
+  /** Identifies the statement without a response. */
   underWay: object | null = null;
   readonly #names = new Map<string, string>();
   readonly #keeper: Keeper;
@@ -81,7 +84,7 @@ export class Connection extends pg.Client {
     super(config);
     this.role = role;
     this.#keeper = keeper;
-    // Without a listener, a connection that is lost while it is in use would end the process.
+    // Without a listener, losing a connection in use would end the process.
     this.on('error', (error) => this.#lose(error));
     this.on('end', () => {
       this.lost ??= new Error('the connection was closed');
@@ -99,21 +102,24 @@ export class Connection extends pg.Client {
     return { rows: result.rows, changes: result.rowCount ?? 0 };
   };
 
-  /** PostgreSQL accepts a commit of a transaction that has failed, and rolls it back. A commit has no statement timeout: one that waits for a replica would end as if it had been replicated. */
+  /**
+   * PostgreSQL accepts a commit of a failed transaction and rolls it back. A commit has no statement timeout: one
+   * that waits for a replica would end as if it had been replicated.
+   */
   async commit(): Promise<void> {
     const results = await this.#watched(() => this.query('set local statement_timeout = 0; commit'));
     const last = (results as unknown as pg.QueryResult[]).at(-1);
     if (last?.command !== 'COMMIT') throw new Error('a statement had failed before');
   }
 
-  /** Ends it without waiting for the server; what is under way fails. */
+  /** loses it without waiting for the server; the current statement fails. */
   cut(reason: string): void {
     const error = new Error(reason);
     this.#lose(error);
     this.connection.stream.destroy(error);
   }
 
-  /** Ends it politely, without waiting for that. */
+  /** loses it gracefully, without waiting for it. */
   leave(): void {
     this.end().catch(() => {});
     setTimeout(() => this.connection.stream.destroy(), LEAVING_MS).unref();
@@ -144,10 +150,10 @@ export class Connection extends pg.Client {
 
 const LEAVING_MS = 1_000;
 
-/** One connection that belongs to no store. Whoever asks for it ends it. */
+/** A connection that belongs to no store. The caller closes it. */
 export async function connectAlone(url: string, role: 'backup' | 'probe'): Promise<Connection> {
   const onSilence = async (silent: Connection) => silent.cut(NO_SERVER);
-  // A backup's statements may take long; a lost connection shows by its keepalive.
+  // A backup's statements may take long; keepalive detects a lost connection.
   const silenceMs = role === 'backup' ? LONGEST_TIMER_MS : POSTGRES_LIMITS.silenceMs;
   const keeper = { silenceMs, onSilence, onLost: () => {} };
   const connection = new Connection(configOf(url, role, POSTGRES_LIMITS), role, keeper);
@@ -179,7 +185,7 @@ export function configOf(url: string, role: Role, limits: PostgresLimits): pg.Cl
   };
 }
 
-/** Whether a connection was cut because nothing came over it. */
+/** Whether a connection was closed because it was silent. */
 export function wasSilent(reason: Error): boolean {
   return reason.message === NO_SERVER || reason.message === NO_ANSWER;
 }

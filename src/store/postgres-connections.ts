@@ -8,9 +8,9 @@ import type { StoreLog } from './store.ts';
 export type CommitOutcome = 'committed' | 'aborted' | 'unknown';
 
 /**
- * All connections of one store. Readers come from a pool; writers and the listener hold one connection each and ask for a new one
- * when it was lost. While the server cannot be reached, callers fail at once, and one attempt after another is made to reach it, with a
- * backoff and jitter. A silent server is noticed by asking about an unanswered statement on another connection.
+ * All connections of one store. Readers use a pool; writers and the listener each hold a connection and request a new
+ * one when it is lost. While the server is unreachable, callers fail immediately, and reconnects are attempted with
+ * backoff and jitter. A silent server is detected by asking about an unanswered statement on another connection.
  */
 export class PostgresConnections {
   readonly limits: PostgresLimits;
@@ -40,7 +40,7 @@ export class PostgresConnections {
       } as unknown as new () => pg.Client,
     });
     this.#pool.on('connect', () => this.#reached('reader'));
-    this.#pool.on('error', () => {}); // An idle connection was lost: it said so itself, and the pool has dropped it.
+    this.#pool.on('error', () => {}); // An idle connection was lost: it has reported that itself, and the pool has dropped it.
   }
 
   /** Runs `work` on a connection of the pool. */
@@ -57,7 +57,7 @@ export class PostgresConnections {
     }
   }
 
-  /** A connection of the caller's own, for as long as it is not lost. */
+  /** A dedicated connection for the caller, until it is lost. */
   async connect(role: Role): Promise<Connection> {
     this.#admit();
     const connection = this.#create(role);
@@ -71,15 +71,15 @@ export class PostgresConnections {
     return connection;
   }
 
-  /** Resolves when the server can be reached, as far as is known, after a short pause. */
+  /** Resolves after a short pause once the server is reachable, as far as is known. */
   async pause(signal: AbortSignal): Promise<void> {
     await sleep(this.#backoff(0), undefined, { signal, ref: false }).catch(() => {});
     await this.#outage?.over;
   }
 
   /**
-   * Whether a transaction whose `commit` was not answered took effect, as the server says on a new connection. A transaction that still
-   * waits for its `commit` is ended first: after that it cannot take effect any more.
+   * Whether a transaction whose `commit` got no response took effect, according to the server on a new connection. A
+   * transaction that still waits for its `commit` is terminated first, so that it cannot take effect later.
    */
   async outcomeOf(
     { xid, pid }: { readonly xid: string; readonly pid: number },
@@ -99,7 +99,7 @@ export class PostgresConnections {
           [pid, xid],
         );
       } catch (error) {
-        // A server that took over without this transaction does not know the number yet.
+        // After a failover without this transaction, the server does not know its id.
         if ((error as { code?: string }).code === '22023') return 'aborted';
       } finally {
         clearTimeout(overdue);
@@ -132,13 +132,13 @@ export class PostgresConnections {
     return connection;
   }
 
-  /** In an outage callers do not wait: only `#recover` tries to connect then. */
+  /** In an outage callers do not wait: only `#recover` tries to connect. */
   #admit(): void {
     if (this.#closed) throw new SubstratError('store', 'The store is closed.');
     if (this.#outage) throw unavailable(new Error(this.#outage.reason));
   }
 
-  /** An attempt to connect failed. Where the pool was only busy, or a server answered, nothing is wrong with the way to it. */
+  /** A connection attempt failed. If the pool was only busy, or the server responded, the network is fine. */
   #refused(error: Error): SubstratError {
     if (error.message === POOL_IS_BUSY) {
       return new SubstratError('store', 'Too many requests read from the store at once. Try again.', { cause: error });
@@ -150,7 +150,7 @@ export class PostgresConnections {
     return unavailable(error);
   }
 
-  /** Tries to connect until it succeeds or the store is closed. */
+  /** Retries until it connects or the store is closed. */
   async #recover(since: number): Promise<void> {
     for (let attempt = 0; !this.#closed; attempt += 1) {
       await sleep(this.#backoff(attempt), undefined, { ref: false });
@@ -183,7 +183,10 @@ export class PostgresConnections {
     this.#log.warn({ role, error: reasonOf(error) }, 'a connection to PostgreSQL was lost');
   }
 
-  /** A statement has no answer yet. A server that cannot be asked why is gone for all connections; one that knows of no such statement has lost it. */
+  /**
+   * A statement has no response. If the server cannot be asked about it, all connections are lost; if it does not
+   * know the statement, it has lost it.
+   */
   async #examine(silent: Connection): Promise<void> {
     const statement = silent.underWay;
     this.#probing ??= this.#listActive().finally(() => {
@@ -200,7 +203,7 @@ export class PostgresConnections {
     if (statement !== null && silent.underWay === statement) silent.cut('the answer to a statement was lost');
   }
 
-  /** The processes of the server that work for us; null where it refuses to say. Throws when it cannot be reached. */
+  /** he server processes that work for us; null if it refuses to tell. Throws if it cannot be reached. */
   async #listActive(): Promise<ReadonlySet<number> | null> {
     const probe = this.#create('probe');
     const overdue = setTimeout(() => probe.cut('no answer in time'), this.limits.connectMs);
@@ -222,10 +225,13 @@ export class PostgresConnections {
 }
 
 const POOL_IS_BUSY = 'timeout exceeded when trying to connect';
-/** An answer that is on its way when the server has finished the statement arrives within this time. */
+/** he response of a finished statement arrives within this time. */
 const LATE_ANSWER_MS = 250;
 
-/** Hints of other nodes' commits, on a connection that is made again whenever it was lost. `onConnected` is called each time. */
+/**
+ * Receives hints about other nodes' commits, on a connection that is re-established whenever it is lost.
+ * `onConnected` is called each time.
+ */
 export class PostgresListener {
   readonly #connections: PostgresConnections;
   readonly #tell: { readonly onHint: (hint: string) => void; readonly onConnected: () => void };
@@ -260,13 +266,13 @@ export class PostgresListener {
     this.#tell.onConnected();
   }
 
-  /** Of hints that wait to be sent only the last one counts. A lost one costs the others the time to their next look. */
+  /** Only the last pending hint is sent. A lost hint delays other nodes until their next poll. */
   notify(hint: string): void {
     this.#hint = hint;
     void this.#send();
   }
 
-  /** Makes it show whether the server still answers: a connection on which nothing is sent never fails. */
+  /** hecks that the server still responds: a connection on which nothing is sent never fails. */
   check(): void {
     this.#unchecked = true;
     void this.#send();
@@ -300,7 +306,7 @@ export class PostgresListener {
       try {
         return await this.connect();
       } catch {
-        // The loss is logged; the next attempt comes after a pause.
+        // he loss is logged; the next attempt follows after a pause.
       }
     }
   }
@@ -308,7 +314,10 @@ export class PostgresListener {
 
 const CHANNEL = 'substrat';
 
-/** Whether a server that works said this, such as that it has too many connections. One that starts or stops does not work. */
+/**
+ * Whether a working server said this, for example that it has too many connections. A server that is starting or
+ * stopping does not count.
+ */
 function isAnswer(error: unknown): boolean {
   const cause = error instanceof SubstratError ? error.cause : error;
   return cause instanceof pg.DatabaseError && !cause.code?.startsWith('57P');

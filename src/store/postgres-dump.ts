@@ -8,11 +8,11 @@ import { openError } from './postgres-errors.ts';
 import { WRITE_LOCK } from './postgres-writer.ts';
 import type { Execute } from './query.ts';
 
-/** So many bytes of rows are fetched at once, by what the last ones had. */
+/** ytes of rows per fetch, estimated from the previous rows. */
 const PAGE = 500_000;
 const MOST_ROWS = 2_000;
 const VERSION = 'schema_version';
-/** The indexes of words. */
+/** he full-text indexes. */
 const DERIVED = ['passage_words', 'chunk_words'];
 
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
@@ -57,7 +57,7 @@ export async function openPostgresLoad(
     await migrate(execute, 'postgres', version);
     const tables = await tablesOf(client);
     tables.delete(VERSION);
-    // Rows come in any order; the references are made again, and checked, when all are there.
+    // Rows come in any order; foreign keys are recreated, and checked, at the end.
     const references = await dropReferences(client);
     for (const table of tables.keys()) await client.query(`delete from ${quoted(table)}`);
     return {
@@ -144,7 +144,7 @@ function sizeOf(row: Row): number {
   return size;
 }
 
-/** JSON carries a whole page in one parameter; bytes are text in it as PostgreSQL writes them. */
+/** JSON carries a whole page in one parameter; bytes are in PostgreSQL's text format. */
 async function insertRows(client: pg.Client, table: string, columns: string[], rows: readonly Row[]): Promise<void> {
   const text = JSON.stringify(
     rows.map((row) => Object.fromEntries(Object.entries(row).map(([key, value]) => [key, asText(value)]))),
@@ -156,11 +156,11 @@ async function insertRows(client: pg.Client, table: string, columns: string[], r
 
 function asText(value: Row[string]): string | number | null {
   if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`;
-  // PostgreSQL knows no NUL.
+  // PostgreSQL rejects NUL.
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
 }
 
-/** A database with something of ours in it is not overwritten unless the person says so. Tables of others stay. */
+/** A database that contains a store is not overwritten unless requested. Tables of other programs stay. */
 async function clear(client: pg.Client, replace: boolean): Promise<void> {
   const there = await tablesOf(client);
   if (!there.has(VERSION)) return;
@@ -172,7 +172,7 @@ async function clear(client: pg.Client, replace: boolean): Promise<void> {
   for (const table of [...knownTables(), VERSION]) await client.query(`drop table if exists ${quoted(table)} cascade`);
 }
 
-/** Returns the statements that make them again. */
+/** Returns the statements that recreate them. */
 async function dropReferences(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ table: string; name: string; definition: string }>(
     `select conrelid::regclass::text as "table", quote_ident(conname) as name, pg_get_constraintdef(oid) as definition

@@ -1,22 +1,23 @@
 import { SubstratError } from '../core/errors.ts';
 
 /**
- * SQLSTATE classes and codes that tell of the server's condition, not of a wrong statement: connections (08), resources such as disk
- * and memory (53), interventions (57), the operating system (58), and a server that has become read-only.
+ * SQLSTATE classes and codes about the server's condition rather than a wrong statement: connections (08), resources
+ * such as disk and memory (53), interventions (57), the operating system (58), and a server that has become
+ * read-only.
  */
 const CONDITION = /^(08|53|57|58)...$|^25006$|^25P03$/;
 const LOCKED = '55P03';
 const DISK_FULL = '53100';
-/** Cancelled, given up for a conflict or for a deadlock. */
+/** ancelled, serialization failure, deadlock. */
 const GIVEN_UP = ['57014', '40001', '40P01'];
 
-/** Whether the same statement can succeed later without a change. */
+/** Whether the same statement can succeed later unchanged. */
 export function isUnavailable(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' && (CONDITION.test(code) || code === LOCKED || GIVEN_UP.includes(code));
 }
 
-/** The error that callers get; it says what to do. */
+/** he error for callers; it says what to do. */
 export function unavailable(error: Error): SubstratError {
   if (error instanceof SubstratError) return error;
   const { code } = error as { code?: string };

@@ -49,7 +49,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
       [`substrat ${role}`],
     );
 
-  test('a commit that took effect although its answer was lost is a success, for every writer of the batch', async () => {
+  test('a commit that took effect although its response was lost succeeds for every writer of the batch', async () => {
     const store = await open();
     const heard: Change[] = [];
     store.onChange((change) => heard.push(change));
@@ -69,7 +69,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     expect(store.commits()).toBe(2);
   });
 
-  test('a commit that did not reach the server is an error, for every writer of the batch, and nothing is kept', async () => {
+  test('a commit that did not reach the server fails for every writer of the batch and stores nothing', async () => {
     const store = await open();
     proxy.mode = 'cut before commit';
     await expect(store.write(append)).rejects.toMatchObject(STORE);
@@ -80,7 +80,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     expect(await store.write(append)).toBe(1);
   });
 
-  test('a commit swallowed on its way is ended on the server before it counts as failed', async () => {
+  test('a commit lost on its way is terminated on the server before it counts as failed', async () => {
     const store = await open({ silenceMs: 200 });
     const lost = store.write(async (tx) => {
       await append(tx);
@@ -91,7 +91,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     expect(await countEvents(store)).toBe(1);
   });
 
-  test('a commit of which no server tells anything in time has an unknown outcome', async () => {
+  test('a commit that no server reports on in time has an unknown outcome', async () => {
     const store = await open({ doubtMs: 500 });
     proxy.afterCut = 'closed';
     proxy.mode = 'cut after commit';
@@ -102,7 +102,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     expect(await countEvents(store)).toBe(2);
   });
 
-  test('a server that swallows everything fails reads and writes, those that wait too, and is found when it is back', async () => {
+  test('a server that drops everything fails current and waiting reads and writes, and is used again when it is back', async () => {
     const store = await open({ silenceMs: 300, connectMs: 300, doubtMs: 2_000 });
     await store.write(append);
     proxy.mode = 'hole';
@@ -121,14 +121,14 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     expect(lines).toContain('PostgreSQL can be reached again');
   });
 
-  test('a single connection that has gone silent is given up, and slow statements are not', async () => {
+  test('a single silent connection is closed, a slow statement is not', async () => {
     const store = await open({ silenceMs: 200, readers: 1 });
     await store.read(async (tx) => tx.events.getEventCounter());
     proxy.hush();
     await expect(countEvents(store)).rejects.toMatchObject(STORE);
     expect(await countEvents(store)).toBe(0);
 
-    // Held up by a lock for several times as long as a silence lasts.
+    // locked by a lock for several times the silence timeout.
     await prompt.query('begin; lock table events in access exclusive mode');
     const slow = countEvents(store);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -136,7 +136,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     expect(await slow).toBe(0);
   });
 
-  test('closes in time while nothing answers', async () => {
+  test('closes in time while nothing responds', async () => {
     const store = await open({ silenceMs: 300, connectMs: 300 });
     await countEvents(store);
     proxy.mode = 'hole';
@@ -148,7 +148,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     expect(Date.now() - begun).toBeLessThan(8_000);
   });
 
-  test('a connection that is lost while it is read from fails that read with the code store, and is replaced', async () => {
+  test('a connection lost during a read fails that read with the code store, and is replaced', async () => {
     const store = await open();
     const cut = store.read(async (tx) => {
       await tx.events.getEventCounter();
@@ -160,7 +160,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     expect(lines).toEqual(['a connection to PostgreSQL was lost', 'a lost connection to PostgreSQL was replaced']);
   });
 
-  test('listening goes on after its connection was lost, and what came meanwhile is told', async () => {
+  test('listening resumes after its connection was lost, and reports what it missed', async () => {
     const [here, there] = [await open({ pollMs: 600_000 }), await open({ pollMs: 600_000 }, database.url)];
     const heard: Change[] = [];
     here.onChange((change) => heard.push(change));
@@ -175,7 +175,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     await until('it listens again', () => heard.at(-1)?.seq === 2);
   });
 
-  test('what another node committed without a hint is noticed all the same', async () => {
+  test('a commit of another node without a hint is still noticed', async () => {
     const store = await open({ pollMs: 50 });
     const heard: Change[] = [];
     const unsubscribe = store.onChange((change) => heard.push(change));
@@ -184,7 +184,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     unsubscribe();
   });
 
-  test('a node that stalls inside a transaction is cut off and keeps nobody from writing', async () => {
+  test('a node that stalls inside a transaction is disconnected and does not block others', async () => {
     const [stalled, other] = [await open({ idleInTransactionMs: 300 }), await open()];
     const [inside, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const stuck = stalled.write(async (tx) => {
@@ -200,7 +200,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     expect(await stalled.write(append)).toBe(2);
   });
 
-  test('a reader that gets no connection because others use all of them is told to try again', async () => {
+  test('a reader that gets no connection because all are in use is told to retry', async () => {
     const store = await open({ readers: 1, acquireMs: 200 });
     const gate = Promise.withResolvers<void>();
     const holding = store.read(() => gate.promise);
@@ -214,7 +214,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     expect(lines).toEqual([]);
   });
 
-  test('a batch that takes long leaves the rest of its writers to the next one', async () => {
+  test('a long batch leaves the rest of its writers to the next one', async () => {
     const store = await open({ batchMs: 100 });
     const slow = async (tx: Tx) => {
       await new Promise((resolve) => setTimeout(resolve, 150));
@@ -224,7 +224,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     expect(store.commits()).toBe(2);
   });
 
-  test('a lock that somebody holds for too long fails all who wait for it', async () => {
+  test('a lock held for too long fails all writers that wait for it', async () => {
     const store = await open({ lockMs: 1_000 });
     await prompt.query('begin');
     await prompt.query('select pg_advisory_xact_lock(7331001)');

@@ -7,10 +7,10 @@ import type { PostgresConnections } from './postgres-connections.ts';
 import type { Execute } from './query.ts';
 import type { Tx } from './store.ts';
 
-/** One lock for all writers of all nodes, held to the commit: event numbers come without gaps, in commit order. */
+/** One lock for all writers of all nodes, held until the commit: event numbers have no gaps and are in commit order. */
 export const WRITE_LOCK = 7_331_001;
 
-/** A connection that writes. When it is lost, what was under way fails, and the next transaction gets a new one. */
+/** A connection that writes. When it is lost, the current transaction fails, and the next one gets a new connection. */
 export class PostgresWriter implements WriteConnection {
   readonly batch: BatchState = { seq: 0, runnable: false };
   readonly execute: Execute = (sql, parameters) => this.#connected().execute(sql, parameters);
@@ -28,7 +28,7 @@ export class PostgresWriter implements WriteConnection {
     try {
       await this.#begin();
     } catch (error) {
-      // It was lost while nobody used it: nothing has happened yet, so a new one does as well.
+      // It was lost while idle: nothing has happened yet, so a new one can be used.
       if (before === null || !before.lost || wasSilent(before.lost) || this.#connection !== before) throw error;
       await this.#begin();
     }
@@ -57,7 +57,7 @@ export class PostgresWriter implements WriteConnection {
         await connection.execute('rollback', []);
         throw error;
       }
-      // After a long silence the time for an answer is already used up; after a cut it begins now.
+      // After a long silence the time limit is already used up; after a cut it starts now.
       const giveUpAt = wasSilent(connection.lost) ? silentUntil : performance.now() + doubtMs;
       throw new CommitInDoubt(this.#connections.outcomeOf({ xid, pid: connection.pid }, giveUpAt), error);
     } finally {

@@ -7,7 +7,7 @@ import type { Change, Store, Tx } from './store.ts';
 
 describeOnPostgres('PostgreSQL', () => {
   let database: Awaited<ReturnType<typeof createDatabase>>;
-  /** A person at the database's prompt. */
+  /** A person's own connection to the database. */
   let prompt: pg.Client;
   const stores: Store[] = [];
 
@@ -35,14 +35,14 @@ describeOnPostgres('PostgreSQL', () => {
   const writers = `select l.pid from pg_locks l join pg_database d on d.oid = l.database
     where l.locktype = 'advisory' and l.granted and d.datname = current_database()`;
 
-  test('stores that open a fresh database at the same moment all can write', async () => {
+  test('stores that open a fresh database at the same time can all write', async () => {
     const all = await Promise.all([open(), open(), open()]);
     const numbers = await Promise.all(all.map((store) => store.write(append)));
     expect(numbers.sort()).toEqual([1, 2, 3]);
     expect((await prompt.query('select version from schema_version')).rows).toHaveLength(1);
   });
 
-  test('a word that very many chunks have counts for every chunk that has it', async () => {
+  test('a very common word counts for every chunk that contains it', async () => {
     const store = await open();
     const add = (words: string, from: number, to: number) =>
       prompt.query(`insert into chunk_words select n, '${words}'::tsvector from generate_series(${from}, ${to}) as n`);
@@ -60,7 +60,7 @@ describeOnPostgres('PostgreSQL', () => {
     await expect(openStore({ url: database.url })).rejects.toMatchObject({ code: 'schema_too_new' });
   });
 
-  test('a server that is not there is one clear sentence', async () => {
+  test('a missing server is one clear sentence', async () => {
     const url = 'postgres://localhost/none?host=/nowhere';
     const sentence = /^PostgreSQL cannot be opened: .+\. Check \[db\] url and that the server runs\.$/;
     await expect(openStore({ url })).rejects.toMatchObject({
@@ -69,7 +69,7 @@ describeOnPostgres('PostgreSQL', () => {
     });
   });
 
-  test('a connection that is lost during a write fails what was under way, and the next write works', async () => {
+  test('a connection lost during a write fails that write, and the next one works', async () => {
     const store = await open();
     const killed = async (tx: Tx) => {
       await append(tx);
@@ -86,7 +86,7 @@ describeOnPostgres('PostgreSQL', () => {
     expect(await store.write(append)).toBe(2);
   });
 
-  test('a connection that is lost between two writes is made anew', async () => {
+  test('a connection lost between two writes is re-established', async () => {
     const store = await open();
     const pid = await store.write(async (tx) => {
       await append(tx);
@@ -98,7 +98,7 @@ describeOnPostgres('PostgreSQL', () => {
     expect(await store.write(append)).toBe(2);
   });
 
-  test('a writer that goes on after an error of the database is told that nothing is kept', async () => {
+  test('a writer that continues after a database error gets an error', async () => {
     const store = await open();
     const swallowing = async (tx: Tx) => {
       await tx.channels.tryJoinChannel({ channelId: 'none', participantId: 'user' }).catch(() => {});
@@ -107,7 +107,7 @@ describeOnPostgres('PostgreSQL', () => {
     expect(await store.write(append)).toBe(1);
   });
 
-  test('a change is heard by the other stores, and once by its own', async () => {
+  test('a change is announced to other stores, and once to its own', async () => {
     const [here, there] = [await open(), await open()];
     const heard: Record<'here' | 'there', Change[]> = { here: [], there: [] };
     here.onChange((change) => heard.here.push(change));
@@ -122,7 +122,7 @@ describeOnPostgres('PostgreSQL', () => {
     expect(heard.here).toEqual(changes);
   });
 
-  test("a claim passes by a run that somebody's prompt has locked", async () => {
+  test("a claim skips a run that a person's transaction has locked", async () => {
     const store = await open();
     const [first, second] = await store.write(async (tx) => {
       const root = await addAgent(tx, { nodeId: 'n' });

@@ -19,7 +19,7 @@ describe.each<[Engine, string]>([
       .where('ready', '=', true)
       .where('role', '=', "it's");
 
-  test('what a query is given is a parameter, its own constants stand in the text', async () => {
+  test('arguments become parameters, constants stay in the text', async () => {
     await all(named)({ name: "x' or 1=1" });
     expect(last()).toEqual([
       `select "id" from "agents" where "name" = ${first} and "ready" = 1 and "role" = 'it''s'`,
@@ -27,7 +27,7 @@ describe.each<[Engine, string]>([
     ]);
   });
 
-  test('each way to ask answers in its own form', async () => {
+  test('each method returns its own form of result', async () => {
     expect(await all(named)({ name: 'x' })).toEqual([{ id: 'row' }]);
     expect(await one(named)({ name: 'x' })).toEqual({ id: 'row' });
     expect(await run(named)({ name: 'x' })).toBe(3);
@@ -35,7 +35,7 @@ describe.each<[Engine, string]>([
     expect(await nothing.one(named)({ name: 'x' })).toBeNull();
   });
 
-  test('a query is built once, and filled anew each time', async () => {
+  test('a query is built once and only bound afterwards', async () => {
     let built = 0;
     const query = all((p: { name: string | null }) => {
       built += 1;
@@ -49,7 +49,7 @@ describe.each<[Engine, string]>([
     expect(built).toBe(1);
   });
 
-  test('one hole may stand in several places, limits included', async () => {
+  test('a hole may occur several times, also as a limit', async () => {
     const query = all((p: { n: number }) => db.selectFrom('runs').select('id').where('seq', '>', p.n).limit(p.n));
     await query({ n: 5 });
     expect(last()?.[1]).toEqual([5, 5]);
@@ -61,12 +61,12 @@ describe.each<[Engine, string]>([
     expect(executed).toHaveLength(before);
   });
 
-  test('a query whose shape depends on its arguments has them as parameters', async () => {
+  test('a query whose shape depends on its arguments passes them as parameters', async () => {
     await fetch(named({ name: 'x' }));
     expect(last()?.[1]).toEqual(['x', 1, "it's"]);
   });
 
-  test('a query that cannot be built does not change how the next one is', async () => {
+  test('a query that cannot be built does not affect the next one', async () => {
     const broken = all((_: object) => {
       throw new Error('broken');
     });

@@ -20,7 +20,7 @@ export interface Result {
   readonly changes: number;
 }
 
-/** Runs one compiled statement on the connection that it belongs to. */
+/** Runs one compiled statement on its connection. */
 export type Execute = (sql: string, parameters: readonly unknown[]) => Result | Promise<Result>;
 
 interface Compilable<R> {
@@ -28,13 +28,13 @@ interface Compilable<R> {
 }
 
 /**
- * Kysely as the one language for queries. `all`, `one` and `run` take a query with named holes, compile it at its first
- * use and then only fill the holes: building and compiling a query anew costs more than SQLite needs to answer it.
+ * Kysely is the only query language. `all`, `one` and `run` take a query with named holes, compile it on first use
+ * and then only fill the holes: building and compiling a query each time costs more than SQLite needs to execute it.
  */
 export interface Queries {
   readonly engine: Engine;
   readonly db: Kysely<Schema>;
-  /** Every row. */
+  /** All rows. */
   all<R>(build: () => Compilable<R>): () => Promise<R[]>;
   all<P extends object, R>(build: (p: P) => Compilable<R>): (params: P) => Promise<R[]>;
   /** The first row, or null. */
@@ -50,10 +50,10 @@ export interface Queries {
   count<P extends object>(
     build: (p: P) => Compilable<Readonly<Record<string, number>>>,
   ): (params: P) => Promise<number>;
-  /** How many rows changed. */
+  /** he number of changed rows. */
   run(build: () => Compilable<unknown>): () => Promise<number>;
   run<P extends object>(build: (p: P) => Compilable<unknown>): (params: P) => Promise<number>;
-  /** Inserts, or puts in place. */
+  /** Inserts or upserts. */
   put<P extends object>(build: (p: P) => Compilable<unknown>): (params: P) => Promise<void>;
   /** Changes something that must exist: throws if no row matched. */
   change<P extends object>(what: string, build: (p: P) => Compilable<unknown>): (params: P) => Promise<void>;
@@ -139,7 +139,7 @@ class Hole {
   }
 }
 
-/** Whatever property is read, a hole of that name: what `p.id` is while a query is being built. */
+/** A hole named after whatever property is read: this is `p.id` while a query is being built. */
 const holes = new Proxy({}, { get: (_, name) => new Hole(String(name)) });
 
 function fill(parameters: readonly unknown[], params: object): unknown[] {
@@ -151,7 +151,10 @@ function fill(parameters: readonly unknown[], params: object): unknown[] {
   });
 }
 
-/** In a prepared query what is no hole is a constant of ours, and stands in the text: a partial index needs to see it. */
+/**
+ * In a prepared query, everything except holes is a constant and stays in the text, because a partial index must see
+ * it.
+ */
 interface CompileMode {
   literal: boolean;
 }

@@ -19,7 +19,7 @@ export function reactionQueries({ db, attempt, fetch }: Queries): ReactionQuerie
         .where('emoji', '=', p.emoji)
         .where('participantId', '=', p.participantId),
     ),
-    /** In the order in which they came. */
+    /** In order of creation. */
     listReactions: async (p: { messageIds: readonly string[] }): Promise<ReactionView[]> =>
       p.messageIds.length === 0
         ? []

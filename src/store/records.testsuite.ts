@@ -30,7 +30,7 @@ export function testRecords({ read, write }: StoreKit): void {
       expect([await listFrom(0), await listFrom(2), await listFrom(3)]).toEqual([[rows[0]], [rows[2]], []]);
     });
 
-    test('gives the effects of identical calls in order', async () => {
+    test('returns the effects of identical calls in order', async () => {
       const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
       const add = (callKey: string, content: string, effect: number) =>
         write((tx) => tx.records.insertRecord(record(run, { type: 'tool_return_message', callKey, content, effect })));
@@ -64,14 +64,14 @@ export function testRecords({ read, write }: StoreKit): void {
       expect(Number(counted)).toBe(2);
     });
 
-    test('knows its last entry', async () => {
+    test('returns its last entry', async () => {
       const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
       expect(await read((tx) => tx.records.getLastRecord({ runId: run.id }))).toBeNull();
       for (const content of ['1', '2']) await write((tx) => tx.records.insertRecord(record(run, { content })));
       expect(await read((tx) => tx.records.getLastRecord({ runId: run.id }))).toMatchObject({ content: '2' });
     });
 
-    test('gives what came of the starts of identical calls in earlier attempts', async () => {
+    test('returns the outcomes of identical calls started in earlier attempts', async () => {
       const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
       const add = (change: object) => write((tx) => tx.records.insertRecord(record(run, change)));
       const start = (callId: string, change: object = {}) =>
@@ -92,7 +92,7 @@ export function testRecords({ read, write }: StoreKit): void {
       ]);
     });
 
-    test("shows an agent's last entries over all its runs, the newest first", async () => {
+    test("returns an agent's last entries over all its runs, newest first", async () => {
       const agent = await write((tx) => addAgent(tx));
       for (const content of ['1', '2']) {
         await write(async (tx) => {

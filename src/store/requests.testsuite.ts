@@ -9,7 +9,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
     });
 
   describe('messages', () => {
-    test('come back as they were stored, whatever their text', async () => {
+    test('are returned as stored, whatever their text', async () => {
       const { worker } = await addPair();
       const text = `'; drop table messages; -- "\\\n\r\t\u0001\u2028 Ünïcödé 👩‍👩‍👧 ${'x'.repeat(1_000_000)}`;
       const id = await write((tx) => send(tx, { to: worker, text }));
@@ -31,7 +31,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
     });
   });
 
-  test('open requests between two are listed in order', async () => {
+  test('open requests between two agents are listed in order', async () => {
     const { lead, worker } = await addPair();
     const [first, second] = await write(async (tx) => {
       const request = { to: worker, from: lead.id, kind: 'request' } as const;
@@ -47,7 +47,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
   });
 
   describe('broadcasts', () => {
-    test('collect what answers them, and are closed once', async () => {
+    test('collect replies, and are closed once', async () => {
       const { lead, worker } = await addPair();
       const other = await write((tx) => addAgent(tx, { parent: lead, name: 'aaa' }));
       const { id, reply } = await write(async (tx) => {
@@ -91,7 +91,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       expect(await read((tx) => tx.broadcasts.getBroadcast({ id }))).toMatchObject({ quiet: false, closedAt: 7 });
     });
 
-    test('know what a run said where, and which tools it called', async () => {
+    test('record what a run said where, and which tools it called', async () => {
       const { worker } = await addPair();
       const run = await write((tx) => startRun(tx, worker));
       const channelId = `in-${worker.id}`;
@@ -101,7 +101,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
   });
 
   describe('closeRequest()', () => {
-    test('of many closers at once, one wins', async () => {
+    test('only one of many concurrent calls wins', async () => {
       const { lead, worker } = await addPair();
       const id = await write((tx) => send(tx, { to: worker, from: lead.id, kind: 'request' }));
       const other = await openAnother();
@@ -117,14 +117,14 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       expect(closed).toEqual(won[0]);
     });
 
-    test('answers null for a message that is no request', async () => {
+    test('returns null for a message that is not a request', async () => {
       const { worker } = await addPair();
       const id = await write((tx) => send(tx, { to: worker }));
       expect(await write((tx) => tx.requests.tryCloseRequest({ id, at: 1 }))).toBeNull();
       expect(await read((tx) => tx.requests.getRequest({ id }))).toBeNull();
     });
 
-    test('is undone with its writer', async () => {
+    test('is rolled back with its writer', async () => {
       const { worker } = await addPair();
       const id = await write((tx) => send(tx, { to: worker, kind: 'request' }));
       const failing = write(async (tx) => {
@@ -136,7 +136,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
     });
   });
 
-  test('setRequestReply() keeps the reply', async () => {
+  test('setRequestReply() stores the reply', async () => {
     const { lead, worker } = await addPair();
     const { id, reply } = await write(async (tx) => {
       const request = await send(tx, { to: worker, from: lead.id, kind: 'request' });
@@ -163,7 +163,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       expect(await count()).toBe(0);
     });
 
-    test('counts no child that was closed without a reply', async () => {
+    test('does not count a child that was closed without a reply', async () => {
       const { child, count } = await ask();
       await write((tx) => tx.requests.tryCloseRequest({ id: child, at: 1 }));
       expect(await count()).toBe(0);
@@ -179,7 +179,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
     });
   });
 
-  test('open requests are listed by who asked and by who is asked, in order', async () => {
+  test('open requests are listed by asker and by recipient, in order', async () => {
     const { lead, worker } = await addPair();
     const [closed, ...open] = await write(async (tx) => {
       const request = { to: worker, from: lead.id, kind: 'request' } as const;
@@ -192,7 +192,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
     expect(await read((tx) => tx.requests.listOpenRequestsTo({ recipientId: lead.id }))).toEqual([]);
   });
 
-  test('deadlines: the earliest first, none for a request without one or a closed one', async () => {
+  test('deadlines: earliest first, none for a request without one or a closed one', async () => {
     const { worker } = await addPair();
     const [late, early, , closed] = await write(async (tx) => {
       const request = { to: worker, kind: 'request' } as const;

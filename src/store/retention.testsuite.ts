@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { addAgent, answer, endRun, queueRun, type StoreKit, send, startRun } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 
-/** When what is young was made. Messages of the kit are of the time 0. */
+/** he time of recent items. Messages of the kit have the time 0. */
 const NOW = 1_000;
 
 export function testRetention({ read, write }: StoreKit): void {
   const place = { seq: -1, id: '' };
 
-  /** Removes step by step, as the daemon does. */
+  /** Removes in steps, as the daemon does. */
   async function pruneAll<Place>(
     first: Place,
     prune: (tx: Tx, after: Place) => Promise<{ removed: number; next: Place | null }>,
@@ -26,7 +26,7 @@ export function testRetention({ read, write }: StoreKit): void {
   const exists = (id: string) => read(async (tx) => (await tx.messages.getMessage({ id })) !== null);
 
   describe('retention', () => {
-    test('of messages removes what is old and settled, with everything that hangs on it', async () => {
+    test('of messages removes old, settled ones with everything that belongs to them', async () => {
       const made = await write(async (tx) => {
         const [asker, recipient] = [await addAgent(tx), await addAgent(tx)];
         const settled = await send(tx, { to: recipient, from: asker.id, kind: 'request' });
@@ -58,7 +58,7 @@ export function testRetention({ read, write }: StoreKit): void {
       expect(await pruneAll(0, step)).toBe(0);
     });
 
-    test('of messages keeps what is young, what a live run is about, and what a thread hangs on', async () => {
+    test('of messages keeps recent ones, those of a live run, and those of a thread', async () => {
       const { triggered, root, run } = await write(async (tx) => {
         const agent = await addAgent(tx);
         const running = await startRun(tx, agent);
@@ -128,7 +128,7 @@ export function testRetention({ read, write }: StoreKit): void {
       const records = (id: string) => read(async (tx) => (await tx.records.listRecords({ runId: id })).length);
       const runs = (before: number) =>
         pruneAll(place, (tx, after) => tx.retention.pruneRuns({ before, after, limit: 200 }));
-      // A run ends at 2000 in this kit.
+      // In this kit a run ends at 2000.
       expect(await records(ended.id)).toBe(5);
       await pruneAll(place, (tx, after) => tx.retention.pruneRecords({ before: 2000, after, limit: 200 }));
       await runs(2001);
@@ -141,7 +141,7 @@ export function testRetention({ read, write }: StoreKit): void {
       for (const { id } of [running, waiting]) expect(await read((tx) => tx.runs.getRun({ id }))).not.toBeNull();
     });
 
-    test('of history removes earlier texts, never the last', async () => {
+    test('of history removes earlier texts, never the last one', async () => {
       const ids = [randomUUID(), randomUUID()];
       await write(async (tx) => {
         for (const id of ids) {

@@ -5,8 +5,8 @@ import type { Retention } from './tx.ts';
 import type { ChangePlace, Pruned, PruneStep, RunCursor } from './views.ts';
 
 /**
- * Removing what is old, a step at a time: each is a transaction of its own, and short. Messages that somebody still has to get or to
- * answer, and runs that have not ended, stay however old they are.
+ * Removes old data in steps: each is a short transaction. Undelivered or unanswered messages and unfinished runs
+ * stay, however old they are.
  */
 export function retentionQueries({ db, all, run, engine, fetch }: Queries): Retention {
   const oldEvents = all((p: { limit: number }) =>
@@ -37,7 +37,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
       .orderBy('id')
       .limit(p.limit),
   );
-  /** The runs of a window that ended before, and where the next window begins. */
+  /** he runs in a window that ended before, and where the next window starts. */
   const endedRuns = async ({ before, after, limit }: PruneStep<RunCursor>) => {
     const rows = await runsFrom({ ...after, limit });
     const old = rows.filter((row) => row.createdAt < before);
@@ -80,7 +80,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
   const messagesFrom = all((p: { seq: number; limit: number }) =>
     db.selectFrom('messages').select(['seq', 'createdAt']).where('seq', '>', p.seq).orderBy('seq').limit(p.limit),
   );
-  /** Nobody has still to get it or to answer it, no turn is about it, and no thread hangs on it. */
+  /** elivered and answered, not part of a live run, and not in a thread that is still needed. */
   const settledMessages = all((p: { from: number; to: number; before: number }) =>
     db
       .selectFrom('messages')
@@ -166,7 +166,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
         .where((eb) => eb(eb.refTuple('blockId', 'version'), '>', eb.tuple(from.blockId, from.version)))
         .where((eb) => eb(eb.refTuple('blockId', 'version'), '<=', eb.tuple(to.blockId, to.version)))
         .where('at', '<', before)
-        // What the block is now is the last thing in its history.
+        // he current text of the block is the last entry of its history.
         .where('version', '<', (eb) =>
           eb.selectFrom('blocks').select('blocks.version').whereRef('blocks.id', '=', 'block_changes.blockId'),
         )
@@ -174,7 +174,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
     );
 
   return {
-    /** From the oldest on, up to the first that is young enough. What the last number was stays known. */
+    /** From the oldest up to the first that is recent enough. The last number stays known. */
     pruneEvents: async ({ before, limit }: { before: number; limit: number }): Promise<number> => {
       const rows = await oldEvents({ limit });
       const young = rows.findIndex(({ at }) => at >= before);
@@ -184,19 +184,19 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
       await keepCounter({ seq: last.seq });
       return removeEvents({ seq: last.seq + 1 });
     },
-    /** What old posts with a key were answered. */
+    /** Stored responses of old idempotent posts. */
     pruneResponses: async (p: { before: number; limit: number }): Promise<number> => {
       const rows = await oldPosts(p);
       for (const row of rows) await removePost(row);
       return rows.length;
     },
-    /** What ended runs did; a run with many records takes several steps. */
+    /** Records of ended runs; a run with many records takes several steps. */
     pruneRecords: async (step: PruneStep<RunCursor>): Promise<Pruned<RunCursor>> => {
       const { ids, next } = await endedRuns(step);
       const removed = ids.length === 0 ? 0 : await removeRecords({ ids: listOf(engine, ids), limit: step.limit });
       return { removed, next: removed < step.limit ? next : step.after };
     },
-    /** Runs that have ended and whose records are gone. */
+    /** Ended runs whose records are gone. */
     pruneRuns: async (step: PruneStep<RunCursor>): Promise<Pruned<RunCursor>> => {
       const { ids, next } = await endedRuns(step);
       return { removed: ids.length === 0 ? 0 : await removeRuns({ ids: listOf(engine, ids) }), next };

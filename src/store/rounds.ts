@@ -3,7 +3,7 @@ import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
 import type { Rounds } from './tx.ts';
 
-/** The agents of a channel that have still to see what people said there, in the order in which they come. */
+/** he agents of a channel that have yet to see people's posts, in turn order. */
 export function roundQueries({ db, all, one, value, put, run, change, attempt }: Queries): Rounds {
   const last = value((p: { channelId: string }) =>
     db
@@ -104,7 +104,7 @@ export function roundQueries({ db, all, one, value, put, run, change, attempt }:
         .where('turns.channelId', '=', p.channelId)
         .orderBy('turns.position'),
     ),
-    /** Channels where somebody could begin and nobody's turn is under way: an agent there can run again. */
+    /** hannels where an agent could begin and no turn is in progress, because an agent can run again. */
     listStalledRounds: all((p: { now: number }) =>
       db
         .selectFrom('turns')
@@ -125,7 +125,7 @@ export function roundQueries({ db, all, one, value, put, run, change, attempt }:
           ),
         ),
     ),
-    /** When the next agent that rests may take its turn. */
+    /** When the next resting agent may take its turn. */
     getNextRested: value((p: { now: number }) =>
       db
         .selectFrom('turns')
@@ -135,7 +135,7 @@ export function roundQueries({ db, all, one, value, put, run, change, attempt }:
         .where('agents.restUntil', '>', p.now),
     ),
     listPlacesOf: all((p: { agentId: string }) => db.selectFrom('turns').selectAll().where('agentId', '=', p.agentId)),
-    /** Whose turn has lasted so long that nobody waits for it any more. */
+    /** urns that have lasted so long that nobody waits for them any more. */
     listStalePlaces: all((p: { before: number }) =>
       db.selectFrom('turns').selectAll().where('state', '=', 'released').where('releasedAt', '<=', p.before),
     ),
@@ -145,16 +145,16 @@ export function roundQueries({ db, all, one, value, put, run, change, attempt }:
         .select((eb) => eb.fn.min('releasedAt').as('at'))
         .where('state', '=', 'released'),
     ),
-    /** At the end of the line, also if it was in it before. */
+    /** Puts it at the end, even if it had a place before. */
     queuePlace: async (p: { channelId: string; agentId: string }): Promise<void> => {
       await queue({ ...p, position: ((await last({ channelId: p.channelId })) ?? 0) + 1 });
     },
-    /** It is the agent's turn: what was held back for it may be carried. */
+    /** It is the agent's turn: what was held for it may be carried. */
     releasePlace: async (p: { channelId: string; agentId: string; now: number }): Promise<void> => {
       await setReleased(p);
       await unhold(p);
     },
-    /** The next one need not wait for it any more. */
+    /** he next agent no longer waits for it. */
     tryPassPlace: attempt((p: { channelId: string; agentId: string }) =>
       db
         .updateTable('turns')
@@ -166,7 +166,7 @@ export function roundQueries({ db, all, one, value, put, run, change, attempt }:
     tryDeletePlace: attempt((p: { channelId: string; agentId: string }) =>
       db.deleteFrom('turns').where('channelId', '=', p.channelId).where('agentId', '=', p.agentId),
     ),
-    /** What the agent has of the channel's turns: what it carries, what it may carry now, what is held back, nothing. */
+    /** What is left of the agent's turn: carried, open or held deliveries, or nothing. */
     leftInPlace: async (p: { channelId: string; agentId: string }): Promise<'carried' | 'open' | 'held' | null> => {
       if (await carried(p)) return 'carried';
       if (await open(p)) return 'open';
@@ -175,7 +175,7 @@ export function roundQueries({ db, all, one, value, put, run, change, attempt }:
   };
 }
 
-/** Ready, alive, not resting, not paused, and on a node that is known where nodes register. */
+/** Ready, living, not resting, not paused, and on a known node if nodes register. */
 function canRun(eb: ExpressionBuilder<Schema, 'agents'>, now: number) {
   const nodes = () => eb.selectFrom('nodes').select('nodes.id');
   return eb.and([

@@ -16,7 +16,7 @@ export function testRuns(kit: StoreKit): void {
     const asking: Scene = async (tx, agent) =>
       send(tx, { to: await addAgent(tx, { parent: agent }), from: agent.id, kind: 'request' });
 
-    /** Whether a wake makes a run for an agent to which all this has happened. */
+    /** Whether waking creates a run for an agent after these events. */
     async function wakes(scenes: readonly Scene[], change: Partial<Agent> = {}): Promise<boolean> {
       const { agent, before } = await write(async (tx) => {
         const made = await addAgent(tx, change);
@@ -61,7 +61,7 @@ export function testRuns(kit: StoreKit): void {
       expect(await wakes(scenes, change)).toBe(expected);
     });
 
-    test('tells listeners that a run waits', async () => {
+    test('notifies listeners that a run is waiting', async () => {
       const changes: Change[] = [];
       const stop = kit.store.onChange((change) => changes.push(change));
       const agent = await write((tx) => addAgent(tx));
@@ -72,7 +72,7 @@ export function testRuns(kit: StoreKit): void {
       expect(changes.map(({ runnable }) => runnable)).toEqual([false, true]);
     });
 
-    test('wakeAllAgents() wakes those of one node that have something to do', async () => {
+    test('wakeAllAgents() wakes the agents of one node that have something to do', async () => {
       const [busy, idle, elsewhere] = await write(async (tx) => {
         const root = await addAgent(tx);
         const agents = [root, await addAgent(tx, { parent: root }), await addAgent(tx)] as const;
@@ -88,7 +88,7 @@ export function testRuns(kit: StoreKit): void {
   describe('fences', () => {
     const hold = (runId: string, fence: number) => read((tx) => tx.runs.holdRun({ runId, fence }));
 
-    test('whoever claimed the run holds it', async () => {
+    test('the claimer holds the run', async () => {
       const run = await startNew();
       expect(await hold(run.id, run.fence)).toEqual(run);
       for (const fence of [run.fence - 1, run.fence + 1]) {
@@ -96,7 +96,7 @@ export function testRuns(kit: StoreKit): void {
       }
     });
 
-    test('nobody holds a run that nobody has claimed', async () => {
+    test('nobody holds an unclaimed run', async () => {
       const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
       await expect(hold(run.id, run.fence)).rejects.toMatchObject({ code: 'fenced' });
     });
@@ -140,7 +140,7 @@ export function testRuns(kit: StoreKit): void {
       expect(again?.fence).toBeGreaterThan(run.fence + 1);
     });
 
-    test('retryRun() does not bring back a run that has ended', async () => {
+    test('retryRun() does not revive a run that has ended', async () => {
       const run = await startNew();
       await write((tx) => endRun(tx, run));
       const retry = (fence: number) => write((tx) => tx.runs.retryRun({ ...run, fence, error: '', notBefore: 0 }));
@@ -149,7 +149,7 @@ export function testRuns(kit: StoreKit): void {
       expect(await getRun(run.id)).toMatchObject({ state: 'completed', fence: run.fence + 1 });
     });
 
-    test('endRun() and retryRun() of a claim that was given back leave its successor alone', async () => {
+    test('endRun() and retryRun() with an outdated claim do not affect its successor', async () => {
       const old = await startNew();
       await write((tx) => tx.runs.retryRun({ ...old, error: '', notBefore: 0 }));
       const successor = (await write((tx) => claim(tx, old.nodeId))) as Run;
@@ -163,7 +163,7 @@ export function testRuns(kit: StoreKit): void {
   describe('deaths of the daemon', () => {
     const deaths = { deaths: 2, deathsEver: 5, records: 7 };
 
-    test('are kept over an attempt, and forgotten on another boot', async () => {
+    test('are stored across attempts, and reset on another boot', async () => {
       const run = await startNew();
       await write((tx) => tx.runs.setDeaths({ id: run.id, ...deaths }));
       const again = async (boot: string) => {
@@ -176,7 +176,7 @@ export function testRuns(kit: StoreKit): void {
       expect(await again('another')).toEqual([0, 0, 0]);
     });
 
-    test('make suspects, which are claimed one at a time; others are claimed beside them', async () => {
+    test('make suspects, which are claimed one at a time, in parallel to others', async () => {
       const one = await write((tx) => addAgent(tx));
       const runs: Run[] = [];
       for (const agent of [one, await write((tx) => addAgent(tx, { parent: one }))]) {
@@ -184,7 +184,7 @@ export function testRuns(kit: StoreKit): void {
       }
       const innocent = await write(async (tx) => queueRun(tx, await addAgent(tx, { parent: one })));
       const [first, second] = runs as [Run, Run];
-      // They were claimed on this boot before.
+      // hey were claimed on this boot before.
       while (await write((tx) => claim(tx, one.nodeId)));
       for (const { id } of [...runs, innocent]) {
         const now = (await getRun(id)) as Run;
@@ -271,7 +271,7 @@ export function testRuns(kit: StoreKit): void {
     });
   });
 
-  test('a run knows what it serves and what started it', async () => {
+  test('a run stores what it serves and what started it', async () => {
     const run = await startNew();
     const [carried] = await read((tx) => tx.deliveries.listPending({ agentId: run.agentId, limit: 1 }));
     const [serves, triggerId] = [carried?.messageId as string, carried?.messageId as string];
@@ -280,7 +280,7 @@ export function testRuns(kit: StoreKit): void {
     expect(await read((tx) => tx.runs.getRun({ id: 'none' }))).toBeNull();
   });
 
-  test('usage adds up over the runs of an agent', async () => {
+  test('usage is summed over the runs of an agent', async () => {
     const run = await startNew();
     const usage = () => read((tx) => tx.runs.getUsage({ agentId: run.agentId }));
     expect(await usage()).toEqual({ runs: 1, inputTokens: 0, outputTokens: 0, costUsd: 0 });

@@ -96,12 +96,12 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       .where('runs.notBefore', '<=', p.now)
       .where('agents.restUntil', '<=', p.now)
       .where('agents.pausedAt', 'is', null)
-      // A run that has started once may end, whatever the cap: its requests wait for it.
+      // A run that has already started may finish regardless of the cap, because requests wait for it.
       .where((eb) => eb.or([eb('runs.attempt', '>', 0), mayBegin(eb, p)]))
       .$if(p.suspectFrom !== null, (q) => q.where((eb) => isAllowed(eb, p)))
       .$if(p.busyAgents.length > 0, (q) => q.where('runs.agentId', 'not in', [...p.busyAgents]))
       .$if(p.fullProviders.length > 0, (q) => q.where('agents.provider', 'not in', [...p.fullProviders]))
-      // The tree with the fewest turns under way, then the one that has waited longest.
+      // he tree with the fewest running turns, then the one that has waited longest.
       .orderBy((eb) =>
         eb
           .selectFrom('runs as busy')
@@ -114,7 +114,8 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       .orderBy('runs.seq')
       .orderBy('runs.id')
       .limit(1)
-      // Writers are serial, but a person at the database's prompt is no writer of ours: never wait behind their lock.
+      // Writers are serial, but a person's own transaction on the database is not one of them: never wait for its
+      // lock.
       .$if(queries.engine === 'postgres', (q) => q.forUpdate(['runs']).skipLocked());
   const startClaimed = one((p: { id: string; now: number; leaseUntil: number; boot: string }) =>
     db
@@ -168,9 +169,10 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
 
   return {
     /**
-     * Wake: makes a run for the agent if it has something to do and none is on its way. Requests and replies always
-     * wake, and so do people in a channel; news wakes an agent that waits for no other agent. People answer when they come
-     * back, so a question to one of them keeps no news away. An external agent is never woken: whoever runs it reads its inbox.
+     * reates a run for the agent if it has something to do and no run of it is live. Requests and replies always wake
+     * it, and so do people in a channel; news wakes an agent that waits for no other agent. People answer when they
+     * come back, so a question to a person does not hold back news. An external agent is never woken: its program
+     * reads the inbox.
      */
     wakeAgent: async (p: { agentId: string; now: number }): Promise<void> => {
       const agent = await wakeable({ agentId: p.agentId });
@@ -186,7 +188,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       await countClaim({ treeId: next.treeId, seq: batch.seq + 1, started: next.attempt === 0 ? 1 : 0 });
       return claimed;
     },
-    /** An external agent's open-ended run: running from the start, without slot or lease. */
+    /** he open-ended run of an external agent: running from the start, without a slot or a lease. */
     insertOpenRun: async (p: { agentId: string; treeId: string; nodeId: string; now: number }): Promise<Run> => {
       const open: Run = {
         ...newRun({ ...p, seq: batch.seq }),
@@ -221,7 +223,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
     getLiveRun: one((p: { agentId: string }) =>
       db.selectFrom('runs').selectAll().where('agentId', '=', p.agentId).where('state', 'in', ['created', 'running']),
     ),
-    /** The run if the attempt still holds it; the one check that every write of an attempt makes. */
+    /** he run if the attempt still holds it. Every write of an attempt makes this check. */
     holdRun: async (hold: RunHold): Promise<Run> => {
       const row = await held(hold);
       if (!row) throw fenced();
@@ -254,7 +256,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
         }))
         .where('id', '=', p.id),
     ),
-    /** Summed by agent, by tree or by day (in UTC, as its number since 1970), the costliest or the latest first. */
+    /** otals by agent, tree or day (in UTC, as its number since 1970), the most expensive or the latest first. */
     listUsage: async (p: { by: 'agent' | 'tree' | 'day'; since: number; until: number; limit: number }) => {
       const rows = await fetch(
         db
@@ -294,7 +296,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
         costUsd: Number(sums?.cost ?? 0),
       };
     },
-    /** Ends a run for good. The fence rises with it, so that nothing that its attempt still sends can count. */
+    /** Ends a run for good and raises its fence, so that nothing its attempt still sends counts. */
     endRun: async (p: RunSeen & RunEnd) => {
       if (!(await end(p))) throw fenced();
     },
@@ -306,7 +308,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
     listRunning: all((p: { nodeId: string }) =>
       db.selectFrom('runs').selectAll().where('state', '=', 'running').where('nodeId', '=', p.nodeId),
     ),
-    /** When the next run that rests may start. */
+    /** When the next delayed run may start. */
     getNextStart: value((p: { nodeId: string; now: number }) =>
       db
         .selectFrom('runs')
@@ -334,7 +336,7 @@ function fenced(): SubstratError {
   return new SubstratError('fenced', 'This turn has ended; nothing more can be done in its name.');
 }
 
-/** Not a suspect, or the only one that would be under way. */
+/** Not a suspect, or the only one that would be running. */
 function isAllowed(eb: ExpressionBuilder<Schema, 'runs'>, p: ClaimFilter) {
   const suspects = eb
     .selectFrom('runs as suspects')
@@ -345,7 +347,7 @@ function isAllowed(eb: ExpressionBuilder<Schema, 'runs'>, p: ClaimFilter) {
   return eb.or([eb('runs.deaths', '<', p.suspectFrom ?? 0), eb.not(eb.exists(suspects))]);
 }
 
-/** Ready, alive, not paused, without a run on its way, and with something to carry. */
+/** Ready, living, not paused, without a live run, and with something to carry. */
 function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
   const pending = () =>
     eb

@@ -37,7 +37,7 @@ export interface Schema {
   readonly blocks: Block;
   readonly block_readers: { blockId: BlockId; agentId: AgentId };
   readonly block_changes: BlockChange;
-  /** `folded`: the content in small letters where SQLite cannot fold it itself; else null. */
+  /** `folded`: the content in lower case if SQLite cannot fold it itself; otherwise null. */
   readonly passages: Passage & { folded: string | null };
   readonly passage_words: { rowid: number; words: string };
   readonly person_runs: { personId: ParticipantId; day: number; runs: number };

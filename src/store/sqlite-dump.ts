@@ -7,10 +7,10 @@ import { migrate } from './migrate.ts';
 import type { Execute } from './query.ts';
 import { VERSION, versionOf } from './sqlite-version.ts';
 
-/** So many bytes of rows, or a row more, are in memory at once. */
+/** ytes of rows in memory at once, plus at most one row. */
 const PAGE = 500_000;
 
-/** The read transaction begins before anything is read and lasts until `close`: all of it is one moment. */
+/** he read transaction starts before anything is read and lasts until `close`, so everything is from one moment. */
 export async function openSqliteSnapshot(path: string): Promise<Snapshot> {
   const database = new Database(path, { readonly: true, fileMustExist: true, timeout: 10_000 });
   try {
@@ -30,7 +30,7 @@ export async function openSqliteSnapshot(path: string): Promise<Snapshot> {
   }
 }
 
-/** The file must be new: it has no journal while it is filled, and a load that fails leaves nothing but a file to remove. */
+/** he file must be new: it has no journal while it is filled, and a failed load only leaves a file to remove. */
 export async function openSqliteLoad(path: string, version: number): Promise<Load> {
   const database = new Database(path);
   database.pragma('journal_mode = off');
@@ -71,7 +71,7 @@ export async function openSqliteLoad(path: string, version: number): Promise<Loa
   }
 }
 
-/** Neither SQLite's own tables nor those of the indexes of words. */
+/** Without SQLite's own tables and those of the full-text indexes. */
 function tablesOf(database: Database.Database): string[] {
   const found = database.pragma('table_list') as { schema: string; name: string; type: string }[];
   return found
@@ -126,7 +126,7 @@ function checkReferences(database: Database.Database): void {
   throw new SubstratError('store', message);
 }
 
-/** Statements are prepared once: the indexes of words take one for every row. */
+/** Prepares each statement once: the full-text indexes need one per row. */
 function cached(database: Database.Database): Execute {
   const statements = new Map<string, Database.Statement>();
   return (sql, parameters) => {

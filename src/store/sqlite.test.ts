@@ -34,7 +34,10 @@ async function openHere(): Promise<Store> {
 
 const append = (tx: Tx) => tx.events.appendEvent({ type: 'agent_resumed', at: 1, data: { agentId: 'a' } });
 
-/** Another process with `path` as its argument. It has said `ready` when this resolves; a line on its stdin lets it go on. */
+/**
+ * Another process with `path` as its argument. Resolves once it has printed `ready`; a line on its stdin lets it
+ * continue.
+ */
 async function start(program: string) {
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program, path], {
     cwd: import.meta.dirname,
@@ -78,7 +81,7 @@ const HOLDS_THE_LOCK = `${WAIT}
 `;
 
 describe('opening', () => {
-  test('makes the schema once; opening again changes nothing', async () => {
+  test('creates the schema once; opening again changes nothing', async () => {
     const schemaOf = () => {
       const database = new Database(path, { readonly: true });
       const tables = database.prepare('select * from sqlite_schema order by name').all();
@@ -94,7 +97,7 @@ describe('opening', () => {
     expect(await again.read((tx) => tx.events.getEventCounter())).toBe(1);
   });
 
-  test('is durable and checks references', async () => {
+  test('sets full durability and foreign keys', async () => {
     const store = await openHere();
     const database = new Database(path, { readonly: true });
     expect(database.pragma('journal_mode', { simple: true })).toBe('wal');
@@ -103,7 +106,7 @@ describe('opening', () => {
     await expect(orphan).rejects.toThrow('FOREIGN KEY');
   });
 
-  test('refuses a newer schema and leaves it as it is', async () => {
+  test('refuses a newer schema and leaves it unchanged', async () => {
     await (await openHere()).close();
     const database = new Database(path);
     database.exec('update schema_version set version = 99');
@@ -115,7 +118,7 @@ describe('opening', () => {
     database.close();
   });
 
-  test('brings an old schema up to date and keeps what is there', async () => {
+  test('migrates an old schema and keeps its data', async () => {
     const database = new Database(path);
     database.exec(heart);
     database.exec('create table schema_version (version integer not null); insert into schema_version values (1)');
@@ -127,7 +130,7 @@ describe('opening', () => {
     database.close();
   });
 
-  test('a migration that fails leaves nothing', async () => {
+  test('a failed migration leaves nothing', async () => {
     const database = new Database(path);
     database.exec('create table runs (mine text)');
     await expect(openStore({ path })).rejects.toMatchObject({ code: 'store' });
@@ -135,13 +138,13 @@ describe('opening', () => {
     database.close();
   });
 
-  test('says in one sentence what is wrong with a file that is no database', async () => {
+  test('describes in one sentence what is wrong with a file that is not a database', async () => {
     await writeFile(path, 'Dear diary, '.repeat(1000));
     const message = `The store ${path} cannot be opened: file is not a database.`;
     await expect(openStore({ path })).rejects.toMatchObject({ code: 'store', message });
   });
 
-  test('says in one sentence that a path cannot be a file', async () => {
+  test('describes in one sentence that a path cannot be a file', async () => {
     await mkdir(path);
     const sentence = /^The store \S+ cannot be opened: [^.]+\.$/;
     await expect(openStore({ path })).rejects.toMatchObject({ message: expect.stringMatching(sentence) });
@@ -149,7 +152,7 @@ describe('opening', () => {
     await expect(openStore({ path: missing })).rejects.toMatchObject({ message: expect.stringMatching(sentence) });
   });
 
-  test('processes that open a fresh database at the same moment all can write', async () => {
+  test('processes that open a fresh database at the same time can all write', async () => {
     const others = await Promise.all(Array.from({ length: 3 }, () => start(OPENS_AND_WRITES)));
     for (const other of others) other.letGo();
     const ends = await Promise.all(others.map(({ ended }) => ended));
@@ -160,7 +163,10 @@ describe('opening', () => {
 });
 
 describe('a database that another process has locked', () => {
-  /** How long sixty turns of the event loop take, in which it may not end. A wait that holds them up takes seconds each time. */
+  /**
+   * he duration of sixty event loop turns, during which it must stay pending. A blocking wait would take seconds each
+   * time.
+   */
   async function turnsWhile(waiting: Promise<unknown>): Promise<number> {
     let over = false;
     const end = () => {
@@ -175,7 +181,7 @@ describe('a database that another process has locked', () => {
     return Date.now() - start;
   }
 
-  test('is waited for without holding up anything else', async () => {
+  test('is waited for without blocking anything else', async () => {
     const store = await openHere();
     const { letGo, ended } = await start(HOLDS_THE_LOCK);
     const writing = store.write(append);
@@ -196,7 +202,7 @@ describe('a database that another process has locked', () => {
   });
 });
 
-test('a read sees what is committed, by whomever, and nothing of a write that is under way', async () => {
+test('a read sees everything committed by any process, and nothing of a running write', async () => {
   const [store, other] = [await openHere(), await openHere()];
   const last = () => store.read(async (tx) => (await tx.events.listEvents({ after: 0, limit: 9 })).length);
   await other.write(append);

@@ -9,7 +9,7 @@ import { versionOf } from './sqlite-version.ts';
 import type { Change, Store, StoreLog } from './store.ts';
 import { StoreFile } from './store-file.ts';
 
-/** How long a writer waits for another process (`ctx`, a backup) before it gives up. */
+/** How long a writer waits for another process (`ctx`, a backup) before it fails. */
 const BUSY_LIMIT_MS = 30_000;
 
 export interface SqliteOptions {
@@ -66,10 +66,10 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
     problem: () => file?.problem ?? null,
     close: async () => {
       await commits.close();
-      // Closed before: a descriptor that is closed twice may be somebody else's by then.
+      // Already closed: closing a descriptor twice could close someone else's.
       if (!database.open) return;
       file?.stop();
-      // SQLite would remove the log by its name, which may be another store's by now.
+      // SQLite would delete the log by name, which may belong to another store by now.
       if (file?.problem) return file.rescue(database);
       reader?.close();
       database.close();
@@ -80,7 +80,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
 
 function openDatabase(path: string): Database.Database {
   try {
-    // SQLite's own waiting would block every agent of the daemon: `retryBusy` waits instead.
+    // SQLite's own waiting would block the whole daemon: `retryBusy` waits instead.
     return new Database(path, { timeout: 0 });
   } catch (error) {
     throw openError(path, error);
@@ -96,11 +96,12 @@ async function prepare(
     database.pragma('journal_mode = wal');
     database.pragma(`synchronous = ${durability}`);
     database.pragma('foreign_keys = on');
-    // Agents write the same pages again and again: copied over a quarter as often, each is copied for four times the writes.
+    // Agents write the same pages repeatedly: with a checkpoint a quarter as often, each page is copied once for four
+    // times the writes.
     database.pragma('wal_autocheckpoint = 4000');
-    // What a search of a large memory looked at, the next one finds here. A sync, which is no daemon's, looks at nothing twice.
+    // aches what searches of a large memory read. A sync (`normal`) reads nothing twice.
     if (durability === 'full') database.pragma('cache_size = -65536');
-    // A temporary file stays for ever if we are killed while it is made.
+    // A temporary file would stay forever if we are killed while it is written.
     database.pragma('temp_store = memory');
   });
   const version = versionOf(database);
@@ -141,8 +142,8 @@ function executor(database: Database.Database): Execute {
 }
 
 /**
- * Reads what is committed. Between transactions that is what the writing connection has, and it keeps its cache of the file;
- * the second connection, which alone does not see what is being written, forgets its own with every commit of the first.
+ * Reads what is committed. Between transactions the writing connection can do that, and its cache stays warm; the
+ * second connection, which does not see the current write, loses its cache with every commit of the first.
  */
 function committedReader(database: Database.Database, reader: Database.Database): Execute {
   const beside = executor(reader);
@@ -150,13 +151,13 @@ function committedReader(database: Database.Database, reader: Database.Database)
   return (sql, parameters) => {
     if (database.inTransaction) return beside(sql, parameters);
     const statement = statementOf(sql);
-    // Who writes here has forgotten the transaction, and hears so from a connection that cannot.
+    // A write outside a transaction is a bug; the read-only connection rejects it.
     if (!statement.reader || !statement.readonly) return beside(sql, parameters);
     try {
       const rows = statement.all(...parameters);
       return { rows, changes: rows.length };
     } catch (error) {
-      // Another process cleans up after one that was killed: the second connection waits for that.
+      // Another process is recovering after a crash: the second connection waits for it.
       if (!isBusy(error)) throw error;
       return beside(sql, parameters);
     }
@@ -176,7 +177,7 @@ async function retryBusy(action: () => unknown): Promise<void> {
   }
 }
 
-/** SQLITE_BUSY, or SQLITE_BUSY_RECOVERY while another process cleans up after one that was killed. */
+/** SQLITE_BUSY, or SQLITE_BUSY_RECOVERY while another process recovers after a crash. */
 function isBusy(error: unknown): boolean {
   return (error as { code?: string }).code?.startsWith('SQLITE_BUSY') ?? false;
 }

@@ -12,9 +12,9 @@ const FRAME_HEADER = 24;
 type Kind = 'deleted' | 'replaced' | 'truncated';
 
 /**
- * Looks every second whether the files of an open SQLite store are still those that were opened. SQLite itself does not notice: it
- * goes on writing to what nobody can open any more. Files are looked at by name, and through descriptors that stay open as long as
- * the store: to close one would drop the locks that SQLite holds on the same file.
+ * hecks every second that the files of an open SQLite store are still those that were opened. SQLite does not notice:
+ * it keeps writing to files that nobody can open any more. Files are checked by name, and through descriptors that
+ * stay open as long as the store: closing one would drop SQLite's locks on the same file.
  */
 export class StoreFile {
   problem: string | null = null;
@@ -24,7 +24,7 @@ export class StoreFile {
   readonly #database: number;
   readonly #index: number | null;
   readonly #opened: ReadonlyMap<string, Stats>;
-  /** What was too short at the last look: a checkpoint of another process may be under way. */
+  /** What was too short at the last check: a checkpoint of another process may be running. */
   #suspect = '';
   #kind: Kind | null = null;
   #looking: Promise<void> | null = null;
@@ -32,7 +32,7 @@ export class StoreFile {
   constructor(path: string, log: StoreLog | undefined) {
     this.#path = path;
     this.#log = log;
-    // On a file system without shared memory SQLite keeps another journal, which comes and goes.
+    // On a file system without shared memory, SQLite uses another journal, which comes and goes.
     const files = ['', '-wal', '-shm'].map((end) => path + end).filter((file) => existsSync(file));
     this.#opened = new Map(files.map((file) => [file, statSync(file)]));
     this.#database = openSync(path, 'r');
@@ -48,13 +48,13 @@ export class StoreFile {
     clearInterval(this.#timer);
   }
 
-  /** After SQLite has closed its files. */
+  /** all it after SQLite has closed its files. */
   close(): void {
     closeSync(this.#database);
     if (this.#index !== null) closeSync(this.#index);
   }
 
-  /** What was written to files that have no name any more is copied to one that has. The connection stays open: the process ends. */
+  /** opies what was written to unlinked files to a new file. The connection stays open, because the process ends. */
   rescue(database: Database.Database): void {
     if (this.#kind === 'truncated') return;
     const copy = `${this.#path}.rescued-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
@@ -69,7 +69,7 @@ export class StoreFile {
 
   async #look(): Promise<void> {
     const found = (await this.#findLost()) ?? (await this.#findShort().catch(() => null));
-    if (found === null && this.#kind === 'truncated') return; // what is gone does not come back
+    if (found === null && this.#kind === 'truncated') return; // a truncated file stays truncated
     const kind = found?.kind ?? null;
     if (kind === this.#kind) return;
     this.#kind = kind;
@@ -89,7 +89,7 @@ export class StoreFile {
     return null;
   }
 
-  /** Shorter than its own header says, or without the header that it had, and nobody is writing it: twice the same. */
+  /** Shorter than its header says, or without the header that it had, twice in a row, so nobody is writing it. */
   async #findShort(): Promise<{ kind: Kind; file: string } | null> {
     const wal = `${this.#path}-wal`;
     const [main, log] = await Promise.all([stat(this.#path), stat(wal)]).catch(() => [null, null]);
@@ -116,7 +116,7 @@ export class StoreFile {
     return pageSizeOf(header) * header.readUInt32BE(PAGE_COUNT_AT);
   }
 
-  /** The index of the log, in the byte order of the machine: the last frame that was committed, and the salts of the log. */
+  /** he WAL index, in the machine's byte order: the last committed frame and the salts of the log. */
   #readIndex(): { readonly logSize: number; readonly salts: Buffer } {
     const header = Buffer.alloc(40);
     const salts = header.subarray(32);
@@ -129,7 +129,7 @@ export class StoreFile {
   }
 }
 
-/** SQLite locks nothing on the log itself, so it may be opened and closed here. */
+/** SQLite has no locks on the log itself, so it may be opened and closed here. */
 function headerSalts(wal: string): Buffer {
   const header = Buffer.alloc(WAL_HEADER);
   const file = openSync(wal, 'r');

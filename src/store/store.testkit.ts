@@ -10,25 +10,25 @@ export interface StoreSubject {
   readonly name: string;
   /** Whether a second store can open the same database. */
   readonly shared: boolean;
-  /** A database without anything in it. */
+  /** reates an empty database. */
   create(): Promise<{ open(): Promise<Store>; remove(): Promise<void> }>;
 }
 
 type Work<T> = (tx: Tx) => Promise<T>;
 
-/** The store under test. Its tests share one database: each makes agents of its own, on a node of its own. */
+/** he store under test. Its tests share one database: each creates its own agents on its own node. */
 export interface StoreKit {
   readonly shared: boolean;
   readonly store: Store;
   read<T>(work: Work<T>): Promise<T>;
   write<T>(work: Work<T>): Promise<T>;
-  /** A second store on the same database, as another process would have; where there is none, the same one. */
+  /** A second store on the same database, as another process would have; the same store if that is not possible. */
   openAnother(): Promise<Store>;
-  /** The queries that no test has called yet. */
+  /** he queries that no test has called yet. */
   uncalled(): Promise<string[]>;
 }
 
-/** Called inside `describe`. */
+/** all it inside `describe`. */
 export function useStore(subject: StoreSubject): StoreKit {
   let database: Awaited<ReturnType<StoreSubject['create']>>;
   let store: Store;
@@ -68,7 +68,7 @@ export function useStore(subject: StoreSubject): StoreKit {
 
 let count = 0;
 
-/** A new agent and a channel `in-<id>` for what it is sent. A child is like its parent, a root has a node of its own. */
+/** A new agent and a channel `in-<id>` for its messages. A child is like its parent; a root has its own node. */
 export async function addAgent(tx: Tx, change: Partial<Agent> & { parent?: Agent } = {}): Promise<Agent> {
   const { parent, ...rest } = change;
   const id = randomUUID();
@@ -121,22 +121,22 @@ export async function addAgent(tx: Tx, change: Partial<Agent> & { parent?: Agent
 
 interface Mail {
   readonly to: Agent;
-  /** Author's id; the owner's when there is none. */
+  /** he author's id; default: the owner's. */
   readonly from?: string;
   readonly kind?: DeliveryKind;
   readonly text?: string;
   readonly messageKind?: Message['kind'];
   readonly inReplyTo?: string;
-  /** For a request: the one for which it is asked, and its deadline. */
+  /** For a request: the parent request and the deadline. */
   readonly parent?: string;
   readonly deadlineAt?: number;
-  /** Its place in a channel's turns. */
+  /** Its round in a channel. */
   readonly round?: Round;
   readonly trace?: string;
   readonly payer?: string;
 }
 
-/** A message with its event and its delivery, of which it answers the id. Nobody is woken. */
+/** Stores a message with its event and its delivery, and returns its id. Wakes nobody. */
 export async function send(tx: Tx, mail: Mail): Promise<string> {
   const { to, from = 'user', kind = 'news' } = mail;
   const id = randomUUID();
@@ -165,7 +165,7 @@ export async function send(tx: Tx, mail: Mail): Promise<string> {
   return id;
 }
 
-/** Closes the request and sends the reply that closes it. */
+/** loses the request and sends the reply that closes it. */
 export async function answer(tx: Tx, request: string, asker: Agent, from: Agent): Promise<string> {
   await tx.requests.tryCloseRequest({ id: request, at: 1 });
   const reply = await send(tx, { to: asker, from: from.id, kind: 'reply', inReplyTo: request });
@@ -173,7 +173,7 @@ export async function answer(tx: Tx, request: string, asker: Agent, from: Agent)
   return reply;
 }
 
-/** Gives the agent a request and makes a run for it, which waits to be claimed. */
+/** Sends the agent a request and creates a run for it, which waits to be claimed. */
 export async function queueRun(tx: Tx, agent: Agent): Promise<Run> {
   await send(tx, { to: agent, kind: 'request' });
   await tx.runs.wakeAgent({ agentId: agent.id, now: 0 });
@@ -182,7 +182,7 @@ export async function queueRun(tx: Tx, agent: Agent): Promise<Run> {
 
 type Claim = Parameters<Tx['runs']['claimRun']>[0];
 
-/** Claims as the scheduler does, with an event in the same transaction. */
+/** laims as the scheduler does, with an event in the same transaction. */
 export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {}): Promise<Run | null> {
   const filter = {
     nodeId,
@@ -201,7 +201,7 @@ export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {})
   return run;
 }
 
-/** A run of the agent that is running. */
+/** A running run of the agent. */
 export async function startRun(tx: Tx, agent: Agent): Promise<Run> {
   await queueRun(tx, agent);
   return (await claim(tx, agent.nodeId)) as Run;

@@ -19,7 +19,7 @@ import type { Tx } from './store.ts';
 import { testTimers } from './timers.testsuite.ts';
 import { testWorkspaces } from './workspaces.testsuite.ts';
 
-/** What holds for every engine. */
+/** he contract of every engine. */
 export function testStore(subject: StoreSubject): void {
   describe(subject.name, () => {
     const kit = useStore(subject);
@@ -45,7 +45,7 @@ export function testStore(subject: StoreSubject): void {
       expect(await kit.uncalled()).toEqual([]);
     });
 
-    test('a store that closes finishes what was asked of it, refuses what comes then, and keeps it all', async () => {
+    test('a closing store finishes pending work, refuses new work, and keeps everything', async () => {
       const { open, remove } = await subject.create();
       const append = (tx: Tx) => tx.events.appendEvent({ type: 'agent_resumed', at: 1, data: { agentId: 'a' } });
       const store = await open();

@@ -5,7 +5,7 @@ export type { Engine } from './query.ts';
 export type { Part, Tx } from './tx.ts';
 export type * from './views.ts';
 
-/** What listeners hear after a commit. */
+/** What listeners get after a commit. */
 export interface Change {
   /** Number of the last event. */
   readonly seq: number;
@@ -13,7 +13,7 @@ export interface Change {
   readonly runnable: boolean;
 }
 
-/** Where a store says that it lost a connection, and that it has it back. */
+/** Where a store logs that it lost a connection, and that it has it back. */
 export interface StoreLog {
   readonly info: (details: object, message: string) => void;
   readonly warn: (details: object, message: string) => void;
@@ -21,22 +21,23 @@ export interface StoreLog {
 
 export interface Store {
   readonly engine: Engine;
-  /** Reads what is committed, never a part of a batch. */
+  /** Reads committed data, never a part of a batch. */
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * Runs `work` alone, in one transaction, and answers when it is durable. Writers are serial, on PostgreSQL across all
-   * nodes, so `work` may read and then decide. It may be executed more than once, or fail at its commit: it does no I/O but
-   * the store's and changes nothing in memory. It returns what memory has to learn, and the caller changes that afterwards.
+   * Runs `work` alone, in one transaction, and resolves when it is durable. Writers are serial, on PostgreSQL across
+   * all nodes, so `work` may read and then decide. It may be executed more than once, or fail at its commit: it must
+   * do no I/O except on the store and change nothing in memory. It returns what must change in memory, and the caller
+   * applies that afterwards.
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * Called after every commit that brought events or runs, on PostgreSQL also after other nodes': at once while the connection for
-   * their hints is up, otherwise within seconds, because the store looks itself.
+   * alled after every commit with events or runs, on PostgreSQL also after other nodes' commits: immediately while
+   * the connection for their hints is up, otherwise within seconds, by polling.
    */
   onChange(listener: (change: Change) => void): () => void;
-  /** Commits made so far by this process: benchmarks tell from it how many writers shared one. */
+  /** he number of commits of this process; benchmarks use it to see how many writers shared one. */
   commits(): number;
-  /** Why nothing is written any more: the file of the store is not what it was. Null where all is well. */
+  /** Why nothing can be written any more: the file of the store was changed from outside. Null if it is fine. */
   problem(): string | null;
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { Queries } from './query.ts';
 import type { Tokens } from './tx.ts';
 import type { NewToken } from './views.ts';
 
-/** Only hashes are stored: whoever reads the store cannot come in with what is there. */
+/** Only hashes are stored, so reading the store does not reveal a usable token. */
 export function tokenQueries({ db, all, one, put, attempt }: Queries): Tokens {
   return {
     insertToken: put((p: NewToken) =>
@@ -15,7 +15,7 @@ export function tokenQueries({ db, all, one, put, attempt }: Queries): Tokens {
         revokedAt: null,
       }),
     ),
-    /** The participant whose token this is, unless it was revoked. */
+    /** he participant with this token, unless it was revoked. */
     getTokenOwner: one((p: { hash: string }) =>
       db
         .selectFrom('tokens')

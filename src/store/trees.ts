@@ -4,7 +4,9 @@ import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
 import type { Trees } from './tx.ts';
 
-/** Who pays for runs: the tree, up to its cap, or the person at whose word the chain began, up to their runs of the day. */
+/**
+ * Who pays for runs: the tree, up to its cap, or the person whose message started the chain, up to their daily runs.
+ */
 export function treeQueries({ db, all, one, value, put, run, change }: Queries, batch: BatchState): Trees {
   const uncount = put((p: { treeId: string }) =>
     db
@@ -30,12 +32,12 @@ export function treeQueries({ db, all, one, value, put, run, change }: Queries, 
   );
   return {
     getTree: one((p: { id: string }) => db.selectFrom('trees').selectAll().where('id', '=', p.id)),
-    /** A run that was counted for its tree is a person's instead. Returns how many the person had on that day. */
+    /** Moves a run counted for its tree to a person. Returns the person's runs of that day. */
     chargePerson: async (p: { treeId: string; personId: string; day: number }): Promise<number> => {
       await uncount(p);
       return (await charge(p)) ?? 0;
     },
-    /** The owner has spoken: the tree may run again. */
+    /** he owner wrote a message: the tree may run again. */
     resetTreeRuns: async (p: { treeId: string }): Promise<void> => {
       if ((await resetTree(p)) > 0) batch.runnable = true;
     },
@@ -62,7 +64,7 @@ export function treeQueries({ db, all, one, value, put, run, change }: Queries, 
   };
 }
 
-/** Whether somebody has a run left for something that the agent has to carry: the tree, or a person who pays. */
+/** Whether anybody has a run left for something that the agent must carry: the tree, or a paying person. */
 export function mayBegin(
   eb: ExpressionBuilder<Schema, 'runs' | 'trees'>,
   { maxTreeRuns, spent }: { readonly maxTreeRuns: number; readonly spent: readonly string[] },

@@ -28,7 +28,7 @@ export function vectorQueries({ engine, db, all, value, count, run }: Queries): 
     db
       .insertInto('chunk_vectors')
       .columns(['chunkId', 'hash', 'model', 'dimension', 'vector', 'seq'])
-      // A chunk that changed or went away meanwhile gets none.
+      // A chunk that changed or was deleted meanwhile gets no vector.
       .expression(
         db
           .selectFrom('chunks')
@@ -57,12 +57,12 @@ export function vectorQueries({ engine, db, all, value, count, run }: Queries): 
     db
       .selectFrom('chunk_vectors')
       .select(['chunkId', 'vector'])
-      // The model is no index to begin with: all vectors have it.
+      // Prevents an index on the model: all vectors have the same one.
       .where(sql<boolean>`model || '' = ${p.model}`)
       .where(isOneOf(engine, 'chunkId', p.ids)),
   );
   return {
-    /** Answers how many were stored: those whose chunks are still the same. */
+    /** Returns the number stored: those whose chunks are unchanged. */
     putVectors: async (p: { model: string; dimension: number; vectors: readonly NewVector[] }): Promise<number> => {
       const { model, dimension, vectors } = p;
       const last = (await raise({ by: vectors.length })) ?? 0;
@@ -72,9 +72,9 @@ export function vectorQueries({ engine, db, all, value, count, run }: Queries): 
       }
       return stored;
     },
-    /** Rises with every vector that is stored. */
+    /** Increases with every stored vector. */
     getVectorState: count(() => db.selectFrom('vector_state').select('seq')),
-    /** In the order in which they were stored, those after `after`. */
+    /** In the order in which they were stored, after `after`. */
     listVectors: all((p: { model: string; after: number; limit: number }) =>
       db
         .selectFrom('chunk_vectors')
@@ -86,7 +86,7 @@ export function vectorQueries({ engine, db, all, value, count, run }: Queries): 
     ),
     getVectors: ({ ids, model }: { ids: readonly ChunkId[]; model: string }) =>
       getOf({ ids: listOf(engine, ids), model }),
-    /** In the order of their keys, those after `after`. */
+    /** y key, after `after`. */
     listUnembedded: all((p: { model: string; after: number; limit: number }) =>
       db
         .selectFrom('chunks')
@@ -107,7 +107,7 @@ export function vectorQueries({ engine, db, all, value, count, run }: Queries): 
         .orderBy('chunks.id')
         .limit(p.limit),
     ),
-    /** How many vectors there are of which model. */
+    /** he number of vectors per model. */
     listVectorModels: all(() =>
       db
         .selectFrom('chunk_vectors')
@@ -115,7 +115,7 @@ export function vectorQueries({ engine, db, all, value, count, run }: Queries): 
         .groupBy(['model', 'dimension'])
         .orderBy('model'),
     ),
-    /** All of every model, to be made anew. */
+    /** eletes the vectors of every model, so that all are computed again. */
     deleteVectors: run(() => db.deleteFrom('chunk_vectors')),
   };
 }

@@ -1,4 +1,7 @@
-/** Both engines read this text, SQLite in its dialect (migrate.ts). Times are milliseconds, truth values 0 or 1, JSON is text. */
+/**
+ * oth engines read this text, SQLite in its dialect (migrate.ts). Times are milliseconds, booleans 0 or 1, JSON is
+ * text.
+ */
 export const heart = `
 create table counters (
   name text primary key,

@@ -1,4 +1,4 @@
-/** Tokens of clients, and what a repeated post is answered with. */
+/** okens of clients, and stored responses for idempotent posts. */
 export const door = `
 create table tokens (
   id text primary key,

@@ -1,4 +1,4 @@
-/** Less to write for each message: records are kept by their key alone, and events by their number. */
+/** Fewer pages written per message: records are stored by their key alone, and events by their number. */
 export const fewerPages = `
 create table records (
   run_id text not null references runs (id),

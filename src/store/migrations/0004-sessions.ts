@@ -1,4 +1,4 @@
-/** An agent whose provider does not know its session any more, until a turn has ended well. */
+/** Marks an agent whose provider lost its session, until a turn succeeds. */
 export const sessions = `
 alter table agents add column lost_session integer not null default 0;
 `;

@@ -55,7 +55,7 @@ async function expectWorkspaces(store: Store): Promise<void> {
   ]);
 }
 
-test('agents that are there get workspaces, on SQLite', async () => {
+test('existing agents get workspaces, on SQLite', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'migration-'));
   const path = join(directory, 'substrat.db');
   const database = new Database(path);
@@ -68,7 +68,7 @@ test('agents that are there get workspaces, on SQLite', async () => {
 });
 
 describeOnPostgres('on a server', () => {
-  test('agents that are there get workspaces, on PostgreSQL', async () => {
+  test('existing agents get workspaces, on PostgreSQL', async () => {
     const { url, drop } = await createDatabase();
     const client = new pg.Client({ connectionString: url });
     await client.connect();

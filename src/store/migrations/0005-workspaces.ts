@@ -1,6 +1,6 @@
 /**
- * Workspaces and their links. Agents that are there already get a workspace for each directory that is not inside their
- * parent's; everyone else works in the one that contains its directory.
+ * Workspaces and their links. Existing agents get a workspace for each directory that is not inside their parent's;
+ * all others work in the one that contains their directory.
  */
 export const workspaces = `
 create table workspaces (

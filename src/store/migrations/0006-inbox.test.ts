@@ -7,7 +7,7 @@ import { openStore } from '../open.ts';
 import { heart } from './0001-heart.ts';
 import { door } from './0002-door.ts';
 
-test('messages that are there get into the inbox of the person to whom they were written', async () => {
+test('existing messages get into the inbox of the person they were written to', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'migration-'));
   const path = join(directory, 'substrat.db');
   const database = new Database(path);

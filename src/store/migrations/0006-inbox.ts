@@ -1,4 +1,4 @@
-/** Whose inbox a message is in: the person's whom it reaches in a DM. */
+/** Whose inbox a message is in: that of the person who receives it in a DM. */
 export const inbox = `
 alter table messages add column inbox_of text;
 update messages set inbox_of = (

@@ -1,6 +1,6 @@
 /**
- * Blocks with their history and those who see them, passages, and the words by which passages are found. The words' table
- * has the same two columns on both engines: an FTS5 index on SQLite, an indexed `tsvector` on PostgreSQL.
+ * locks with their history and readers, passages, and the full-text index of passages. The index table has the same
+ * two columns on both engines: an FTS5 index on SQLite, an indexed `tsvector` on PostgreSQL.
  */
 export const memory = `
 create table blocks (

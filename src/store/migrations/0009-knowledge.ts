@@ -1,6 +1,6 @@
 /**
- * Sources, their documents, the documents' chunks, and how chunks are found: by words as passages are, with a column of its
- * own for titles, and by vectors. A chunk's key is never given twice, so whoever holds vectors in memory mistakes none.
+ * Sources, documents, chunks, and how chunks are found: by words like passages, with a separate column for titles,
+ * and by vectors. A chunk's key is never reused, so a cache of vectors cannot mix them up.
  */
 export const knowledge = `
 create table sources (

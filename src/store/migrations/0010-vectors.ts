@@ -1,6 +1,6 @@
 /**
- * In which order vectors came, so that whoever holds them in memory reads only the new ones. The numbers never fall, not even
- * when the newest vector is deleted; that is why they are counted in a row of their own.
+ * he order in which vectors were stored, so that a cache only reads new ones. The numbers never decrease, even when
+ * the newest vector is deleted, so they are counted in a separate row.
  */
 export const vectors = `
 create table vector_state (id integer primary key, seq bigint not null);

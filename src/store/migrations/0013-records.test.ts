@@ -7,7 +7,7 @@ import { openStore } from '../open.ts';
 import { heart } from './0001-heart.ts';
 import { door } from './0002-door.ts';
 
-test('the records of a run are as they were, in their order', async () => {
+test('the records of a run are unchanged and in order', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'migration-'));
   const path = join(directory, 'substrat.db');
   const database = new Database(path);

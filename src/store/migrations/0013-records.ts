@@ -1,6 +1,6 @@
 /**
- * Many runs write at once, each at its own place in a table that is kept by run and number: every call split pages of records, and
- * their neighbours. Kept in the order of writing they lie together, and by run only the short keys do.
+ * Many runs write at once. With rows stored by run and number, every call wrote to a different place and split pages.
+ * Stored in the order of writing, rows are adjacent, and only the short keys are sorted by run.
  */
 export const recordsInOrder = `
 create table records (

@@ -1,6 +1,6 @@
 /**
- * What a sync writes into the index of words in one transaction becomes one segment, however much it is, and segments are
- * merged when there are eight: so each word is copied less often. Only SQLite has them.
+ * One transaction of a sync becomes one segment of the full-text index, whatever its size, and segments are merged at
+ * eight, so each word is copied less often. SQLite only.
  */
 export const bulkWords = `
 /* sqlite: insert into chunk_words (chunk_words, rank) values ('hashsize', 16777216) */;

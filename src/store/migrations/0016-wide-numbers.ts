@@ -1,4 +1,7 @@
-/** Versions are compared with any number that a cursor can hold, and a long run uses more tokens than 32 bits count. SQLite's integers are wide. */
+/**
+ * Versions are compared with any number in a cursor, and a long run uses more tokens than 32 bits can count. SQLite's
+ * integers are wide already.
+ */
 export const wideNumbers = `
 /* postgres: alter table blocks alter column version type bigint */;
 /* postgres: alter table block_changes alter column version type bigint */;

@@ -1,4 +1,4 @@
-/** How often a run was under way when its daemon died, and agents that take no turn until somebody resumes them. */
+/** How often a run was in progress when its daemon died, and agents that take no turn until they are resumed. */
 export const deaths = `
 alter table runs add column deaths integer not null default 0;
 alter table runs add column deaths_ever integer not null default 0;

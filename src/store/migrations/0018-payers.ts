@@ -1,6 +1,6 @@
 /**
- * At whose word a chain of messages and runs began, and how many runs each person had on a day (its number since 1970, in UTC).
- * No payer: the owner, or nobody.
+ * Whose message started a chain of messages and runs, and how many runs each person had on a day (its number since
+ * 1970, in UTC). No payer: the owner, or nobody.
  */
 export const payers = `
 alter table messages add column payer_id text references participants (id);

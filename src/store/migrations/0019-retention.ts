@@ -1,4 +1,4 @@
-/** What refers to a message is found when the message is removed; without these, every removal would read all runs and requests. */
+/** Indexes of references to messages; without them, every removal of a message would scan all runs and requests. */
 export const retention = `
 create index runs_trigger on runs (trigger_id) where trigger_id is not null;
 create index runs_serves on runs (serves) where serves is not null;

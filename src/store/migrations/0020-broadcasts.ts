@@ -1,7 +1,7 @@
 /**
- * Broadcasts whose replies are collected: those come to the broadcaster together, when all who were woken have ended or the time
- * is over. `quiet`: as deep in a chain as may be, so they wake nobody. A delivery with `round` -1 wakes nobody either: it comes
- * along with the next run.
+ * roadcasts whose replies are collected: the broadcaster gets them together, when all woken agents have ended or the
+ * time is over. `quiet`: at the maximum chain depth, so they wake nobody. A delivery with `round` -1 wakes nobody
+ * either: the next run carries it.
  */
 export const broadcasts = `
 create table broadcasts (

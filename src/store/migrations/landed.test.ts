@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 /**
- * A migration that has landed was run by stores that exist: edited, it would leave them with a schema that nobody has. A new
- * migration adds its line here; no other line ever changes.
+ * A landed migration has run on existing stores: editing it would leave them with another schema. A new migration
+ * adds a line here; the other lines never change.
  */
 const LANDED: Readonly<Record<string, string>> = {
   '0001-heart.ts': '2096f230824571aa',
@@ -31,7 +31,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0021-timers.ts': '4e43932a089631df',
 };
 
-test('migrations that landed are never edited, and every one is listed here', async () => {
+test('landed migrations are never edited, and every one is listed here', async () => {
   const files = readdirSync(import.meta.dirname).filter((name) => /^\d{4}-[a-z-]+\.ts$/.test(name));
   const found: Record<string, string> = {};
   for (const file of files.sort()) {
