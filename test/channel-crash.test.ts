@@ -9,7 +9,7 @@ import { until } from './helpers/until.ts';
 const NAMES = ['ann', 'ben', 'cleo', 'dan'];
 const SCRIPTED = join(import.meta.dirname, '../src/scripted/scripted.ts');
 
-test('a daemon that is killed after a post, and between two turns, keeps the order, and nobody answers twice', {
+test('a daemon killed after a post, and between two turns, keeps the order, and nobody answers twice', {
   timeout: 120_000,
 }, async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'crash-'));
@@ -44,7 +44,7 @@ await runAgent(async ({ name, messages, call }) => {
     const text = `number ${round}`;
     await client.postMessage('general', { text });
     expected.push(`user: ${text}`);
-    // At once, then when the first, the second and the third have answered.
+    // Immediately, then after the first, the second and the third answer.
     await until('as many answers as wanted', async () => (await said()).length >= expected.length + round);
     await daemon.kill();
     daemon = await startDaemonProcess({ home, config: join(cwd, 'substrat.toml') });

@@ -47,9 +47,9 @@ describe('a daemon that is killed', () => {
     120_000 + kills * 5_000,
   );
 
-  test('after each of its writes comes to the same end', async () => {
+  test('after each of its writes ends in the same state', async () => {
     const daemon = startDaemon();
-    // A task for which a child is made, which completes.
+    // A task for which a child is created, which completes.
     const errand = await send(daemon, 4, 'cal');
     const times = await killAfterEachWrite(daemon);
     errand.reply = await replyTo(daemon, errand.messageId as string);
@@ -57,7 +57,7 @@ describe('a daemon that is killed', () => {
     expect(times).toBeGreaterThan(10);
   }, 120_000);
 
-  test('while it makes a file of its home leaves none empty for the next one', async () => {
+  test('while it writes a file of its home leaves none empty for the next one', async () => {
     const daemon = createDaemonProcess();
     onTestFinished(() => daemon.remove({ keep: false }));
     const files = ['node', 'token'].map((name) => join(daemon.home, name));
@@ -75,7 +75,7 @@ function startDaemon(): DaemonProcess {
   return daemon;
 }
 
-/** A third of the moments is counted from the start, so that they hit the start and the recovery, too. */
+/** A third of the moments are counted from the start, so that they also hit startup and recovery. */
 async function killAtRandom(daemon: DaemonProcess, random: () => number): Promise<void> {
   for (let n = 0; n < kills; n += 1) {
     const early = random() < 1 / 3;
@@ -87,7 +87,7 @@ async function killAtRandom(daemon: DaemonProcess, random: () => number): Promis
   }
 }
 
-/** Kills as soon as the store has come further than at the last kill, until there is nothing to do. */
+/** Kills as soon as the store has progressed since the last kill, until there is nothing to do. */
 async function killAfterEachWrite(daemon: DaemonProcess): Promise<number> {
   const watch = watchStore(daemon);
   for (let n = 0, seen = 0; ; n += 1) {
@@ -102,7 +102,7 @@ async function killAfterEachWrite(daemon: DaemonProcess): Promise<number> {
   }
 }
 
-/** Lets the daemon finish, stops it as Ctrl-C does and looks at what is left. */
+/** Lets the daemon finish, stops it like Ctrl-C does, and checks what is left. */
 async function finish(
   daemon: DaemonProcess,
   errands: readonly Errand[],
@@ -133,7 +133,7 @@ async function until(daemon: DaemonProcess, condition: () => boolean): Promise<v
 function watchStore({ home }: DaemonProcess) {
   const db = new Database(join(home, 'substrat.db'), { readonly: true });
   const read = (sql: string) => db.prepare(sql).pluck();
-  // Only what is not done again: what recovery itself writes is no step forward.
+  // Only counts work that is not repeated: what recovery itself writes is not progress.
   const progress = read(`
     select (select count(*) from messages) + (select count(*) from agents)
       + (select count(*) + count(ended_at) from runs where attempt > 0)

@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Ignores what can be ignored, in a session of its own, with nothing in its environment. */
+/** Ignores all signals it can, in its own session, with an empty environment. */
 const stubborn = (mark: string) => `
   const perl = "use POSIX; POSIX::setsid(); %ENV = (); $SIG{$_} = 'IGNORE' for qw(TERM INT HUP); fork; fork; fork; sleep 600";
   children.spawn('perl', ['-e', perl, '${mark}'], { detached: true, stdio: 'ignore' }).unref();
@@ -40,7 +40,7 @@ const stubborn = (mark: string) => `
   await new Promise(() => setInterval(() => {}, 1000));`;
 
 describe.skipIf(noBwrap !== null)('a daemon', () => {
-  test('gives its programs no descriptor that it was given itself', async () => {
+  test('passes none of its inherited descriptors to its programs', async () => {
     const left = openSync(config, 'r');
     const daemon = await startDaemonProcess({ home, config, inherit: [left] });
     const answer = await ask(daemon.client, `return children.execSync('ls -l /proc/self/fd').toString()`);
@@ -50,7 +50,7 @@ describe.skipIf(noBwrap !== null)('a daemon', () => {
     expect(open.find((line) => line.includes(' 3 -> '))).toMatch(/\/proc\/\d+\/fd/);
   });
 
-  test('that is killed takes every process of its turns with it, and the next one goes on', async () => {
+  test('that is killed takes every process of its turns with it, and the next one resumes', async () => {
     const mark = `stubborn-${process.pid}-killed`;
     const first = await startDaemonProcess({ home, config });
     const { workspace } = await first.client.createAgent({ name: 'hostile', program: hostile });
@@ -65,7 +65,7 @@ describe.skipIf(noBwrap !== null)('a daemon', () => {
     expect(reply).toMatchObject({ kind: 'reply', text: '"again"' });
   });
 
-  test('ends everything inside when a run is cancelled, before the agent’s next turn', async () => {
+  test('kills everything inside when a run is cancelled, before the agent’s next turn', async () => {
     await using daemon = await startHostile();
     const { client } = daemon.running;
     const mark = `stubborn-${process.pid}-cancelled`;
@@ -93,7 +93,7 @@ describe.skipIf(noBwrap !== null)('a daemon', () => {
 });
 
 describe('without bwrap', () => {
-  test('no agent starts, and everywhere it is said what to install', async () => {
+  test('no agent starts, and every status output says what to install', async () => {
     const daemon = await startDaemonProcess({ home, config, env: { PATH: without('bwrap') } });
     try {
       const status = await daemon.client.getStatus();
@@ -115,7 +115,7 @@ describe('without bwrap', () => {
     }
   });
 
-  test('that works, the same holds: a bwrap that the kernel refuses', async () => {
+  test('the same applies to a bwrap that the kernel refuses', async () => {
     const bin = join(directory, 'bin');
     mkdirSync(bin);
     const refusal = 'bwrap: setting up uid map: Permission denied';
@@ -134,7 +134,7 @@ async function ask(client: Client, text: string): Promise<string> {
   return reply?.kind === 'reply' ? JSON.parse(reply.text) : (reply?.text ?? '');
 }
 
-/** A PATH on which everything is but this one. */
+/** A PATH with everything except this program. */
 function without(program: string): string {
   const bin = join(directory, 'links');
   mkdirSync(bin);
@@ -144,7 +144,7 @@ function without(program: string): string {
         try {
           symlinkSync(join(path, name), join(bin, name));
         } catch {
-          // Taken by a link that leads nowhere.
+          // A dangling symlink has this name.
         }
       }
     }

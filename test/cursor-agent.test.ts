@@ -20,7 +20,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }));
 
-/** A daemon whose agents are the stand-in for cursor-agent; it can be killed and started again. */
+/** A daemon whose agents use the stand-in for cursor-agent; it can be killed and restarted. */
 function start(mode: 'bwrap' | 'none', env: Record<string, string> = {}, more = '') {
   const settings = `command = ${JSON.stringify(program)}\nenv = { HOME = ${JSON.stringify(directory)} }`;
   const config = `[daemon]\ndefault_provider = "cursor-agent"\n[sandbox]\nmode = "${mode}"\n[server]\nbind = "127.0.0.1:0"\n[providers.cursor-agent]\n${settings}\n${more}`;
@@ -28,18 +28,18 @@ function start(mode: 'bwrap' | 'none', env: Record<string, string> = {}, more = 
   return startDaemonProcess({ home: join(directory, 'home'), config: join(directory, 'substrat.toml'), env });
 }
 
-/** What the person has set up for cursor-agent. */
+/** he person's own settings for cursor-agent. */
 function permit(permissions: { allow?: string[]; deny?: string[] }): void {
   mkdirSync(join(directory, '.cursor'), { recursive: true });
   writeFileSync(join(directory, '.cursor/cli-config.json'), JSON.stringify({ permissions }));
 }
 
-/** Where the program of every agent has its chats: in its own home, or in the person's where nothing confines it. */
+/** Where each agent's program stores its chats: in its own home, or in the person's without a sandbox. */
 const stores = () =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('/store.db'));
 
 describe.each(['none', ...(noBwrap ? [] : ['bwrap'])] as ('bwrap' | 'none')[])('with the sandbox %s', (mode) => {
-  test('an agent asks its child and answers with the reply, though the daemon is killed in between', async () => {
+  test('an agent asks its child and answers with the reply, although the daemon is killed in between', async () => {
     const workspace = join(directory, 'work');
     const signal = join(workspace, 'signal');
     const first = await start(mode);
@@ -55,14 +55,14 @@ describe.each(['none', ...(noBwrap ? [] : ['bwrap'])] as ('bwrap' | 'none')[])('
     const second = await start(mode);
     writeFileSync(signal, '');
     const reply = await second.client.awaitReply(messageId, 20);
-    // The child's second attempt resumed the chat of the first, and the lead's second turn that of its first.
+    // he child's second attempt resumed the chat of the first, and the lead's second turn that of its first.
     expect(reply?.text).toBe(`I heard: I heard: <<wait ${signal}>> What is 6 x 7? (turn 2) (turn 2)`);
     const inHome = mode === 'bwrap' ? /^home\/agents\/[\w-]+\/home\/\.cursor\/chats\// : /^\.cursor\/chats\//;
     expect(stores()).toEqual([expect.stringMatching(inHome), expect.stringMatching(inHome)]);
     expect(await second.stop()).toBe(0);
   });
 
-  test('an agent made from a persona is who that says, uses its tools and is refused others', async () => {
+  test('an agent with a persona follows its prompt, uses its tools and is refused others', async () => {
     const base = '[connectors.filesystem.docs]\nroot = "docs"\n';
     mkdirSync(join(directory, 'docs'));
     writeFileSync(
@@ -101,7 +101,7 @@ describe.each(['none', ...(noBwrap ? [] : ['bwrap'])] as ('bwrap' | 'none')[])('
     expect(await daemon.stop()).toBe(0);
   });
 
-  test("what the person's rules deny is rejected, and the turn fails with the rule", async () => {
+  test("a call that the person's rules deny is rejected, and the turn fails and names the rule", async () => {
     permit({ deny: ['Mcp(substrat:list_agents)'] });
     const daemon = await start(mode);
     await daemon.client.createAgent({ name: 'solo' });
@@ -111,7 +111,7 @@ describe.each(['none', ...(noBwrap ? [] : ['bwrap'])] as ('bwrap' | 'none')[])('
     expect(await daemon.stop()).toBe(0);
   });
 
-  test('a chat that is gone is begun anew with the journal of the conversation, and the person is told', async () => {
+  test('a lost chat is replaced by a new one with the journal of the conversation, and the person is notified', async () => {
     const daemon = await start(mode);
     await daemon.client.createAgent({ name: 'solo' });
     const ask = async (text: string) => {
@@ -139,7 +139,7 @@ describe.each(['none', ...(noBwrap ? [] : ['bwrap'])] as ('bwrap' | 'none')[])('
 });
 
 test.skipIf(noBwrap !== null)(
-  'in the sandbox an agent cannot change or move away its .cursor, its login, nor its permissions',
+  'in the sandbox an agent cannot change or move its .cursor, its login or its permissions',
   async () => {
     mkdirSync(join(directory, '.config/cursor'), { recursive: true });
     writeFileSync(join(directory, '.config/cursor/auth.json'), 'the login');
@@ -165,7 +165,7 @@ test.skipIf(noBwrap !== null)(
     expect(said?.match(/Read-only file system/g)?.length).toBeGreaterThanOrEqual(5);
     expect(readdirSync(join(workspace, '.cursor'))).toEqual(['own']);
 
-    // Its configuration is its own to write, for this turn.
+    // An agent may write its own configuration, for this turn.
     const wider = '{"permissions":{"allow":["Shell(*)"]}}';
     const written = `cat ~/.cursor/cli-config.json; echo '${wider}' | tee ~/.cursor/cli-config.json > ~/.cursor/permissions.json; ls ~/.cursor`;
     expect(await ask(written)).toMatch(/Mcp\(substrat:\*\)[\s\S]*permissions\.json/);
@@ -175,7 +175,7 @@ test.skipIf(noBwrap !== null)(
   },
 );
 
-test('an agent with more tools than the program takes is not created, nor spawned', async () => {
+test('an agent with more tools than the program accepts is neither created nor spawned', async () => {
   const servers = Array.from({ length: 40 }, (_, i) => [`server${i}`, { url: 'https://example.com' }]);
   mkdirSync(join(directory, '.cursor'));
   writeFileSync(join(directory, '.cursor/mcp.json'), JSON.stringify({ mcpServers: Object.fromEntries(servers) }));

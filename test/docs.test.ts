@@ -5,7 +5,7 @@ import { withEventTable } from '../src/http/event-docs.ts';
 
 const root = join(import.meta.dirname, '..');
 
-test('the example of the Claude Agent SDK in the docs is the one that is compiled', () => {
+test('the Claude Agent SDK example in the docs is the compiled one', () => {
   const [, example] =
     /```ts\n(import \{ createSdkMcpServer[\s\S]*?)```/.exec(readFileSync(join(root, 'docs/channels.md'), 'utf8')) ?? [];
   expect(example).toBe(readFileSync(join(root, 'examples/agent-sdk.ts'), 'utf8'));

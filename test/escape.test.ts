@@ -40,11 +40,11 @@ describe.skipIf(noBwrap !== null)('from inside its turn, a hostile program canno
     expect(await attempt(`return reach(${quote(join(home, 'daemon.sock'))})`)).toBe(NOT_THERE);
   });
 
-  test('see the home of Substrat, beyond what is its own', async () => {
+  test("see Substrat's home, beyond its own part", async () => {
     expect(await attempt(`return fs.readdirSync(${quote(home)})`)).toEqual(['agents', 'workspaces']);
     const own = `fs.readdirSync(${quote(join(home, 'agents', daemon.agentId))})`;
     expect(await attempt(`return ${own}`)).toEqual(['agent.sock', 'home', 'mcp.json']);
-    // The home of a test is in /tmp, and what is written there is the turn's own.
+    // A test's home is in /tmp, and files written there belong to the turn.
     for (const path of [home, join(home, 'agents', daemon.agentId)].map((directory) => join(directory, 'planted'))) {
       expect(await attempt(`fs.writeFileSync(${quote(path)}, '')`)).toBe(null);
       expect(existsSync(path)).toBe(false);
@@ -88,7 +88,7 @@ describe.skipIf(noBwrap !== null)('from inside its turn, a hostile program canno
   test('send signals to the daemon', async () => {
     expect(await attempt(`process.kill(${process.pid}, 0)`)).toBe('ESRCH');
     expect(await attempt('return process.ppid')).toBe(1);
-    // To everyone there is; there is nobody.
+    // o all processes: there are none.
     expect(await attempt(`process.kill(-1, 'SIGKILL')`)).toBe('ESRCH');
     expect(await daemon.running.client.getStatus()).toMatchObject({ pid: process.pid });
   });
@@ -126,12 +126,12 @@ describe.skipIf(noBwrap !== null)('from inside its turn, a hostile program canno
     expect(await attempt(`return ${tool}`)).toMatch(/Read-only file system/);
   });
 
-  test('make a user namespace of its own', async () => {
+  test('create its own user namespace', async () => {
     const said = `children.spawnSync('unshare', ['--user', 'true'], { encoding: 'utf8' }).stderr`;
     expect(await attempt(`return ${said}`)).toMatch(/Operation not permitted/);
   });
 
-  test('write to the system or anywhere but its places', async () => {
+  test('write to the system or anywhere outside its directories', async () => {
     for (const path of ['/planted', '/usr/planted', '/etc/planted', '/dev/planted', '/proc/planted']) {
       expect(await attempt(`fs.writeFileSync(${quote(path)}, '')`)).toMatch(/EROFS|ENOENT|EACCES/);
     }
@@ -165,7 +165,7 @@ describe.skipIf(noBwrap !== null)('from inside its turn, a hostile program canno
 
   test('leave a fork bomb running after its turn', async () => {
     const mark = `bomb-${process.pid}`;
-    // Each process leaves its session, forgets its environment, ignores what it can and keeps the number of its kind up.
+    // Each process leaves its session, clears its environment, ignores signals and keeps their number up.
     const perl = `use POSIX; POSIX::setsid(); %ENV = (); $SIG{$_} = 'IGNORE' for qw(TERM INT HUP); for (1 .. 7) { fork } while (1) { select undef, undef, undef, 0.2; fork or exit 0 }`;
     expect(
       await attempt(`
@@ -179,7 +179,7 @@ describe.skipIf(noBwrap !== null)('from inside its turn, a hostile program canno
     expect(processesWith(mark)).toEqual([]);
   });
 
-  test('have a child with a wider scope than its own', async () => {
+  test('create a child with a wider scope than its own', async () => {
     await using scoped = await startHostile();
     const tools = ['spawn_agent', 'list_agents'];
     const { client } = scoped.running;
@@ -200,8 +200,8 @@ describe.skipIf(noBwrap !== null)('from inside its turn, a hostile program canno
   });
 });
 
-describe.skipIf(noBwrap !== null)('symbolic links', () => {
-  test('planted in the place of a child’s subdirectory are refused, and the child does not run', async () => {
+describe.skipIf(noBwrap !== null)('symlinks', () => {
+  test('in place of a child’s subdirectory are refused, and the child does not run', async () => {
     await using daemon = await startHostile({ config: '[daemon]\nmax_attempts = 1\n' });
     const outside = join(daemon.running.directory, 'outside');
     mkdirSync(outside);
@@ -236,7 +236,7 @@ describe.skipIf(noBwrap !== null)('with an allow-list, a hostile program', () =>
     server.close();
   });
 
-  test('reaches what is listed', async () => {
+  test('reaches listed hosts', async () => {
     expect(
       await daemon.attempt(`return children.execSync('curl -s --noproxy "" http://127.0.0.1:${port}/').toString()`),
     ).toBe('from outside');
@@ -245,8 +245,8 @@ describe.skipIf(noBwrap !== null)('with an allow-list, a hostile program', () =>
     ).toBe('from outside');
   });
 
-  test('cannot end what leads outside, or take its place', async () => {
-    // To everyone there is; the port is the daemon's, so there is nobody.
+  test('cannot kill or replace the proxy', async () => {
+    // o all processes; the port belongs to the daemon, so there are none.
     expect(await daemon.attempt(`process.kill(-1, 'SIGKILL')`)).toBe('ESRCH');
     const bind = (options: object) => `
       return new Promise((resolve) => {
@@ -265,7 +265,7 @@ describe.skipIf(noBwrap !== null)('with an allow-list, a hostile program', () =>
     ['a host by address', 'https://1.1.1.1/'],
     ['the metadata of a cloud', 'http://169.254.169.254/'],
     ['another port of a listed host', 'https://listed.example:8443/'],
-  ])('does not reach %s that is not', async (_, url) => {
+  ])('does not reach %s that is not listed', async (_, url) => {
     const curl = `children.spawnSync('curl', ['-s', '-o', '/dev/null', '-w', '%{http_code} %{http_connect}', ${quote(url)}], { encoding: 'utf8' })`;
     expect(await daemon.attempt(`return ${curl}.stdout`)).toMatch(/403/);
     const { hostname: host } = new URL(url);
@@ -274,7 +274,7 @@ describe.skipIf(noBwrap !== null)('with an allow-list, a hostile program', () =>
     );
   });
 
-  test('does not reach the daemon’s port by the proxy', async () => {
+  test('does not reach the daemon’s port through the proxy', async () => {
     const { url } = await daemon.running.client.getStatus();
     const curl = `children.spawnSync('curl', ['-s', '--noproxy', '', ${quote(`${url}/health`)}], { encoding: 'utf8' })`;
     expect(await daemon.attempt(`return ${curl}.stdout`)).toMatch(/not among the hosts/);
@@ -289,7 +289,7 @@ describe.skipIf(noBwrap !== null)('with an allow-list, a hostile program', () =>
   });
 });
 
-/** Those of this machine whose command line has the mark. */
+/** Processes of this machine whose command line contains the mark. */
 function processesWith(mark: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;

@@ -42,7 +42,7 @@ describe('the configuration of a daemon', () => {
     return { cwd: join(directory, 'repo'), file: join(directory, 'repo', name), marker };
   };
 
-  test('is never a file of the current directory, which is named with the command that uses it', async () => {
+  test('is never a file in the current directory, which is named with the command that uses it', async () => {
     const name = 'substrat.toml';
     const { cwd, file, marker } = hostile(name);
     const started = await runSubstrat(['daemon', 'start', '--json'], { home, cwd });
@@ -68,17 +68,17 @@ describe('the configuration of a daemon', () => {
 
   test.each(['ctx.toml', 'config/ctx.toml'])('is not %s either', async (name) => {
     const { cwd, file } = hostile(name);
-    // That home cannot be made, so the command ends by itself.
+    // hat home cannot be created, so the command exits.
     const { stderr } = await runSubstrat(['up'], { home, cwd, env: { SUBSTRAT_HOME: '/proc/none' } });
     expect(stderr).toContain(`${name} in this directory is not read; the daemon uses the defaults.`);
     expect(stderr).toContain(`\`substrat up --config ${file}\``);
   });
 
-  test('says how to move a file into a home that has none, as a shell takes it', async () => {
+  test('shows how to move a file into a home that has none, quoted for a shell', async () => {
     rmSync(join(home, 'config.toml'));
     const cwd = join(directory, "it's here");
     write("it's here/substrat.toml", OWN);
-    // That home cannot be made, so the command ends by itself.
+    // hat home cannot be created, so the command exits.
     const { stderr } = await runSubstrat(['up'], { home, cwd, env: { SUBSTRAT_HOME: '/proc/none' } });
     const quoted = `'${cwd.replace("'", "'\\''")}/substrat.toml'`;
     expect(stderr).toContain(`the daemon uses the defaults. To use it, run \`substrat up --config ${quoted}\`.`);
@@ -112,7 +112,7 @@ describe('the configuration of a daemon', () => {
   });
 });
 
-describe('a home remembers its store', () => {
+describe('a home records its store', () => {
   test('and refuses another one until it is told to switch', async () => {
     const first = await startDaemonProcess({ home, cwd: directory });
     await first.client.createAgent({ name: 'lead', provider: 'external' });
@@ -136,14 +136,14 @@ describe('a home remembers its store', () => {
     await runSubstrat(['agent', 'create', 'second', '--provider', 'external'], { home });
     await runSubstrat(['daemon', 'stop'], { home });
     expect(await refusal(join(home, 'config.toml'))).toContain(`\`--config ${other}\``);
-    // It is the same store by whatever path it is named.
+    // It is the same store whatever path names it.
     const again = await startDaemonProcess({
       home,
       config: write('other/same.toml', `${OWN}[db]\npath = "../other/other.db"\n`),
     });
     expect((await again.client.listAgents()).items).toMatchObject([{ name: 'second' }]);
     await again.stop();
-    // A store that is missing may be on a disk that is not mounted: its agents are not given up.
+    // A missing store may be on a disk that is not mounted: its agents are not given up.
     rmSync(join(directory, 'other/other.db'));
     expect(await refusal(join(home, 'config.toml'))).toContain('`--switch-store`');
   });
@@ -156,7 +156,7 @@ describe('a home remembers its store', () => {
     await daemon.stop();
   });
 
-  test('and knows it after the home was moved', async () => {
+  test('and recognizes it after the home was moved', async () => {
     const first = await startDaemonProcess({ home, cwd: directory });
     await first.client.createAgent({ name: 'lead', provider: 'external' });
     await first.stop();
@@ -169,7 +169,7 @@ describe('a home remembers its store', () => {
 });
 
 describeOnPostgres('a home remembers its store', () => {
-  test('on PostgreSQL without its password, and shows none', async () => {
+  test('on PostgreSQL without its password, and never shows it', async () => {
     const [here, there] = [await createDatabase(), await createDatabase()];
     try {
       const url = new URL(here.url);

@@ -23,7 +23,7 @@ const configure = (more: string) =>
   writeFileSync(config, `[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n${more}`);
 const log = () => readFileSync(join(home, 'daemon.log'), 'utf8');
 
-test('the daemon outlives an unhandled error of one connection, and ends at one that leaves its state in doubt', async () => {
+test('the daemon survives an unhandled error of one connection, and exits on one that leaves its state in doubt', async () => {
   const fault = join(directory, 'fault.mjs');
   writeFileSync(
     fault,
@@ -47,7 +47,7 @@ test.each([
   ['a directory', () => mkdirSync(join(directory, 'AGENTS.md')), 'not a regular file'],
   ['too large', () => writeFileSync(join(directory, 'AGENTS.md'), 'x'.repeat(1_000_001)), 'more than 1000000 bytes'],
 ])(
-  'instructions that are %s are refused at the start',
+  'instructions that are %s are refused at startup',
   async (_, place, problem) => {
     place();
     configure('[members.lead]\nprovider = "external"\ninstructions_file = "AGENTS.md"\n');
@@ -59,7 +59,7 @@ test.each([
   60_000,
 );
 
-test('instructions may be a link to a file beside them', async () => {
+test('instructions may be a symlink to a file next to them', async () => {
   writeFileSync(join(directory, 'AGENTS.md'), 'Be kind.');
   symlinkSync('AGENTS.md', join(directory, 'CLAUDE.md'));
   configure('[members.lead]\nprovider = "external"\ninstructions_file = "CLAUDE.md"\n');
@@ -68,7 +68,7 @@ test('instructions may be a link to a file beside them', async () => {
   await daemon.stop();
 }, 60_000);
 
-test('a script that is a FIFO is reported, and keeps nothing from starting', async () => {
+test('a script that is a FIFO is reported and does not prevent the start', async () => {
   execFileSync('mkfifo', [join(directory, 'x.lua')]);
   configure('[agents.script.x]\npath = "x.lua"\n');
   const daemon = await startDaemonProcess({ home, config });

@@ -18,7 +18,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true }));
 
-/** It failed, and said why in one sentence and nothing else. */
+/** Expects a failure with exactly one sentence that says why. */
 async function fails(args: readonly string[], where: { home?: string; cwd?: string } = {}): Promise<string> {
   const { code, stdout, stderr } = await runSubstrat(args, { home, ...where });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -27,7 +27,7 @@ async function fails(args: readonly string[], where: { home?: string; cwd?: stri
 }
 
 describe('bin/substrat', () => {
-  test('runs from another directory, and through links to it', async () => {
+  test('runs from another directory, and through symlinks to it', async () => {
     symlinkSync(launcher, join(directory, 'first'));
     symlinkSync('first', join(directory, 'second'));
     mkdirSync(join(directory, 'with space'));
@@ -62,14 +62,14 @@ describe('bin/substrat', () => {
       ['agent', 'create', 'x', '--instructions', 'a', '--instructions-file', 'b'],
       /not both/,
     ],
-  ])('answers %s with code 2 and how it goes', async (_, args, message) => {
+  ])('responds to %s with code 2 and the usage', async (_, args, message) => {
     const { code, stdout, stderr } = await runSubstrat(args, { home });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/ {4}at /);
   });
 
-  test('says in a sentence that no daemon runs', async () => {
+  test('reports in one sentence that no daemon runs', async () => {
     for (const args of [
       ['agent', 'list'],
       ['agent', 'send', 'a', 'b'],
@@ -82,7 +82,7 @@ describe('bin/substrat', () => {
     expect(existsSync(home)).toBe(false);
   });
 
-  test('says in a sentence what an older Node lacks', async () => {
+  test('reports in one sentence what an older Node lacks', async () => {
     const preload = join(launcher, '../preload.cjs');
     const old = `Object.defineProperty(process, 'version', { value: 'v22.17.1' }); require(${JSON.stringify(preload)})`;
     const { code, stderr } = await runSubstrat(['-e', old], { home, program: process.execPath });
@@ -118,20 +118,20 @@ describe('a home that cannot be used', () => {
     ['its configuration is no TOML', () => write('config.toml', '[daemon\nslots = 1\n'), /config\.toml:1: /],
   ];
 
-  test.each(reasons)('because %s fails the daemon in a sentence', async (_, arrange, message) => {
+  test.each(reasons)('because %s fails the daemon with one sentence', async (_, arrange, message) => {
     const path = arrange() ?? home;
     expect(await fails(['up'], { home: path, cwd: directory })).toMatch(message);
     expect(existsSync(join(path, 'daemon.pid'))).toBe(false);
   });
 
   test.each([0, 2, 8, 10].map((i) => reasons[i] as (typeof reasons)[number]))(
-    'because %s fails the daemon in the background in the same sentence',
+    'because %s fails the daemon in the background with the same sentence',
     async (_, arrange, message) => {
       expect(await fails(['daemon', 'start'], { home: arrange() ?? home, cwd: directory })).toMatch(message);
     },
   );
 
-  test('is used again when what was wrong is put right', async () => {
+  test('is used again once the problem is fixed', async () => {
     newerStore();
     await fails(['up']);
     rmSync(join(home, 'substrat.db'));
@@ -166,7 +166,7 @@ describe('a home that cannot be used', () => {
 });
 
 describe('up', () => {
-  test('ends with 0 however often Ctrl-C is pressed', async () => {
+  test('exits with 0 however often Ctrl-C is pressed', async () => {
     const daemon = await startDaemonProcess({ home });
     const presses = setInterval(() => process.kill(daemon.pid, 'SIGINT'), 1);
     try {
@@ -178,7 +178,7 @@ describe('up', () => {
 });
 
 describe('one home', () => {
-  test('has one daemon: a second one is refused and harms nothing', async () => {
+  test('has one daemon: a second one is refused and has no effect', async () => {
     const daemon = await startDaemonProcess({ home });
     try {
       const problem = new RegExp(`A daemon runs on ${home} already \\(process ${daemon.pid}\\)\\.`);

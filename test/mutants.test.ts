@@ -36,7 +36,7 @@ describe('mutationsOf()', () => {
     expect(mutated(text, kind).sort()).toEqual(expected.sort());
   });
 
-  test('names the line and the innermost function with a name', () => {
+  test('names the line and the innermost named function', () => {
     const text =
       'a < b;\nfunction f() {\n  return list.map((x) => x < 1);\n}\nclass C {\n  #g() { return { h: () => c < d }; }\n}\n';
     const found = mutationsOf('src/runs/slots.ts', text).filter(({ kind }) => kind === 'flipped comparison');
@@ -52,7 +52,7 @@ describe('draw()', () => {
   const text = 'if (a < 1) b(); if (a > 2) { c(); throw d; } q.where(e).where(f); await tx.g(); await tx.h();';
   const mutations = mutationsOf('src/runs/slots.ts', text);
 
-  test('is the same for the same seed and another one for another', () => {
+  test('is the same for the same seed and different for another', () => {
     expect(draw(mutations, 1)).toEqual(draw(mutations, 1));
     expect(draw(mutations, 1)).not.toEqual(draw(mutations, 2));
     expect(
@@ -62,7 +62,7 @@ describe('draw()', () => {
     ).toMatchInlineSnapshot(`"4 22 8 11 46 80 20 6 24 29 55 66 8 34 24 45"`);
   });
 
-  test('has every mutation once, and the kinds take turns', () => {
+  test('has every mutation once, and alternates between kinds', () => {
     const drawn = draw(mutations, 1);
     expect(new Set(drawn)).toEqual(new Set(mutations));
     expect(drawn).toHaveLength(mutations.length);
@@ -79,14 +79,14 @@ describe('compiling()', () => {
     Mutation,
   ];
 
-  test('leaves out a mutation whose file has an error', async () => {
+  test('drops a mutation whose file has an error', async () => {
     expect(await compiling([a, b, c], async (applied) => new Set(applied.includes(b) ? ['src/b.ts'] : []))).toEqual([
       a,
       c,
     ]);
   });
 
-  test('finds the one that makes an error in another file', async () => {
+  test('finds the mutation that causes an error in another file', async () => {
     let runs = 0;
     const faulty = async (applied: readonly Mutation[]) => {
       runs += 1;
@@ -97,7 +97,7 @@ describe('compiling()', () => {
     expect(await compiling([], faulty)).toEqual([]);
   });
 
-  test('takes one mutation of each file', () => {
+  test('takes one mutation per file', () => {
     const more = mutationsOf('src/a.ts', 'if (a < 1) b();');
     expect(ofDifferentFiles([a, ...more, b, c], 2)).toEqual([a, b]);
   });
@@ -116,7 +116,7 @@ describe('stagesOf()', () => {
   const stages = (path: string, text: string) =>
     stagesOf(mutationsOf(path, text)[0] as never, tests).map((stage) => stage.map(({ test }) => test));
 
-  test('has the tests that execute the function and pass without the mutant, nearest first', () => {
+  test('lists the tests that execute the function and pass without the mutant, nearest first', () => {
     expect(stages('src/runs/slots.ts', 'function claim() { if (a) b(); }')).toEqual([
       ['src/runs/slots.test.ts'],
       ['src/runs/run-turn.test.ts'],
@@ -125,7 +125,7 @@ describe('stagesOf()', () => {
     ]);
   });
 
-  test('falls back to the tests that execute the file, and then to all', () => {
+  test('falls back to the tests that execute the file, then to all', () => {
     expect(stages('src/runs/slots.ts', 'if (a) b();').flat()).toHaveLength(5);
     expect(stages('src/runs/other.ts', 'if (a) b();').flat()).toHaveLength(5);
   });

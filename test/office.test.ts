@@ -8,7 +8,7 @@ import { Daemon } from '../src/daemon/daemon.ts';
 import { openLog } from '../src/daemon/log.ts';
 import { until } from './helpers/until.ts';
 
-test('the office of the examples is at work after one sentence', { timeout: 60_000 }, async () => {
+test('the office example starts working after one sentence', { timeout: 60_000 }, async () => {
   const home = mkdtempSync(join(tmpdir(), 'office-'));
   const file = join(import.meta.dirname, '../examples/office/substrat.toml');
   const read = loadConfig({ file, cwd: home, home, env: {} });

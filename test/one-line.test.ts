@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-describe('what an agent writes into a field of one line is refused by the name of what it hides', () => {
+describe("hidden characters in an agent's one-line field are refused by name", () => {
   test.each([
     ['store_memory', { content: 'x', tags: [`a${HIDDEN}b`] }],
     ['spawn_agent', { name: 'child', instructions: 'x', workspace_subdir: `a${HIDDEN}b` }],
@@ -22,7 +22,7 @@ describe('what an agent writes into a field of one line is refused by the name o
     expect([isError, value.error]).toEqual([true, { code: 'bad_request', message: NAMED }]);
   });
 
-  test('react_to_message, which takes an emoji that is joined of several', async () => {
+  test('react_to_message accepts an emoji joined from several', async () => {
     const { messageId } = await world.client.sendMessage('me', { text: 'hi' });
     await using me = await connectAgent({ home: world.home, agentId: world.agent('me').id });
     const hidden = await me.call('react_to_message', { messageId, emoji: `👍\u{e0041}` });
@@ -32,7 +32,7 @@ describe('what an agent writes into a field of one line is refused by the name o
   });
 });
 
-test('what a person writes into such a field of the API is refused, and what the configuration says', async () => {
+test('hidden characters in such fields of the API and of the configuration are refused', async () => {
   const refused = { code: 'bad_request', message: NAMED };
   const text = `a${HIDDEN}b`;
   await expect(world.client.linkDirectory('me', { source: '/tmp', target: text })).rejects.toMatchObject(refused);

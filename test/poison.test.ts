@@ -10,7 +10,7 @@ import { until } from './helpers/until.ts';
 
 const SCRIPTED = join(import.meta.dirname, '../src/scripted/scripted.ts');
 
-test('a program that really kills the daemon is set aside, and its agent waits for the person', async () => {
+test('a program that really crashes the daemon is set aside, and its agent waits for the person', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'poison-'));
   const [home, armed, count, program] = ['home', 'armed', 'count', 'poison.ts'].map((name) =>
     join(directory, name),
@@ -48,7 +48,7 @@ await runAgent(async () => {
   const { messageId } = await client.sendMessage('bad', { text: 'do it' });
   expect((await exited)[1]).toBe('SIGKILL');
   expect((await run())[1]).toBe('SIGKILL');
-  // An orderly stop clears it, and the count begins again.
+  // An orderly stop clears it, and the count starts again.
   rmSync(armed);
   writeFileSync(program, readFileSync(program, 'utf8').replace("return 'harmless'", 'await new Promise(() => {})'));
   exited = run();

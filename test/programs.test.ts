@@ -8,8 +8,8 @@ import { until } from './helpers/until.ts';
 
 const SCRIPTED = join(import.meta.dirname, '../src/scripted/scripted.ts');
 
-describe('a program that tells 30,000 texts in one turn', () => {
-  test('is recorded whole and in order, with few commits', async () => {
+describe('a program that emits 30,000 texts in one turn', () => {
+  test('is recorded completely and in order, with few commits', async () => {
     await using daemon = await startDaemon();
     const program = join(daemon.directory, 'chatty.mjs');
     writeFileSync(
@@ -24,7 +24,7 @@ process.stdout.write(out + JSON.stringify({ type: 'done', text: 'that was all' }
     const { messageId } = await daemon.client.sendMessage('chatty', { text: 'go' });
     expect(await daemon.client.awaitReply(messageId, 60)).toMatchObject({ text: 'that was all' });
     console.log(`30,000 texts took ${Date.now() - began} ms`);
-    // One commit for each would be 30,000, and over 40 s.
+    // One commit each would be 30,000, and over 40 s.
     expect(daemon.daemon.store.commits() - commits).toBeLessThan(1_000);
     const [run] = await daemon.daemon.store.read((tx) =>
       tx.runs.listRuns({ agentId: null, state: 'completed', before: null, limit: 1 }),
@@ -36,7 +36,7 @@ process.stdout.write(out + JSON.stringify({ type: 'done', text: 'that was all' }
 });
 
 describe('a program that outlives its daemon', () => {
-  test('is ended by the next one before the turn is tried again', async () => {
+  test('is killed by the next one before the turn is retried', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'outlives-'));
     const home = join(directory, 'home');
     const [pids, gate, program] = ['pids', 'gate', 'waits.ts'].map((name) => join(directory, name)) as [
@@ -79,7 +79,7 @@ await runAgent(async () => {
 
 function isAlive(pid: number): boolean {
   try {
-    // A zombie answers to a signal, too.
+    // Signalling a zombie succeeds too.
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return false;

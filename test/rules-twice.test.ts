@@ -1,6 +1,6 @@
 import { afterAll, describe } from 'vitest';
 
-// The world reads it when a test creates one; this file has a process of its own.
+// Read when a test creates a world; this file has its own process.
 process.env.SUBSTRAT_TEST_WRITES = 'twice';
 afterAll(() => {
   delete process.env.SUBSTRAT_TEST_WRITES;

@@ -11,7 +11,7 @@ const call = (id: number, tool: string, args: object) =>
   `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: tool, arguments: args } })}\n`;
 
 describe('a socket', () => {
-  test('serves its own agent only', async () => {
+  test('only serves its own agent', async () => {
     await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
     const [lead, worker] = [daemon.agent('lead').id, daemon.agent('worker').id];
     const before = await storeRows(daemon.home);
@@ -22,7 +22,7 @@ describe('a socket', () => {
     expect(await storeRows(daemon.home)).toEqual(before);
   });
 
-  test('is there while a turn lives, and not before or after', async () => {
+  test('exists only during a turn', async () => {
     await using daemon = await startDaemon();
     const program = daemon.program(
       'look',
@@ -41,7 +41,7 @@ describe('a socket', () => {
     await until('the socket is gone', () => !existsSync(path));
   });
 
-  test('of a turn that has ended serves nobody that the turn left behind, nor does that of the next turn', async () => {
+  test('of an ended turn serves no process that the turn left behind, and neither does that of the next turn', async () => {
     await using daemon = await startDaemon({ members: { boss: {} } });
     const program = daemon.program(
       'leaver',
@@ -89,7 +89,7 @@ describe('a socket', () => {
     await until('it is gone', () => runs?.every(({ id }) => processesOf(id).length === 0));
   });
 
-  test('of a turn without a sandbox is the end of all its processes, in whatever session', async () => {
+  test('closes with all processes of a turn without a sandbox, in any session', async () => {
     await using daemon = await startDaemon();
     const program = daemon.program(
       'leaver',
@@ -111,7 +111,7 @@ describe('a socket', () => {
     await until('all are gone', () => processesOf(runId).length === 0);
   });
 
-  test('of a cancelled run is closed; whoever joins again is in another run', async () => {
+  test('of a cancelled run is closed; joining again starts another run', async () => {
     await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
     const agentId = daemon.agent('lead').id;
     const raw = await connectRaw({ home: daemon.home, agentId });
@@ -124,7 +124,7 @@ describe('a socket', () => {
     expect(next?.id).not.toBe(run.id);
   });
 
-  test('of a terminated agent is closed and gone, and cannot be joined again', async () => {
+  test('of a terminated agent is closed and removed, and cannot be joined again', async () => {
     await using daemon = await startDaemon({ members: { lead: {}, worker: { parent: 'lead' } } });
     const raw = await connectRaw({ home: daemon.home, agentId: daemon.agent('worker').id });
     await daemon.client.terminateAgent('lead');
@@ -136,7 +136,7 @@ describe('a socket', () => {
 });
 
 describe('the home', () => {
-  test('is readable by its owner only, every file of it that is not an agent’s', async () => {
+  test('is only readable by its owner, except for the agents’ own files', async () => {
     await using daemon = await startDaemon({ members: { lead: {} } });
     const program = daemon.program(
       'spawner',
@@ -167,7 +167,7 @@ describe('the home', () => {
     ]) {
       expect(paths).toContain(expected);
     }
-    // What an agent made has the modes that it chose, in directories that are the owner's only.
+    // Files of an agent have the modes that it chose, in directories that only the owner can enter.
     const made = paths.filter((path) => /^(workspaces\/[^/]+|agents\/[^/]+\/home)\//.test(path));
     const open = paths.filter((path) => {
       if (made.includes(path)) return false;
@@ -189,7 +189,7 @@ describe('the home', () => {
 });
 
 describe('secrets', () => {
-  test('of conversations and programs do not come into the log', async () => {
+  test('of conversations and programs do not get into the log', async () => {
     await using daemon = await startDaemon({
       config: '[daemon]\nmax_attempts = 1\n[providers.scripted]\nenv = { TOKEN = "SECRET-8" }\n',
       members: { lead: {} },
@@ -219,7 +219,7 @@ describe('secrets', () => {
     expect(daemon.log()).not.toContain('SECRET');
   });
 
-  test('of the daemon do not come into the environment of a program', async () => {
+  test('of the daemon do not get into the environment of a program', async () => {
     process.env.SUBSTRAT_TEST_API_KEY = 'SECRET';
     await using daemon = await startDaemon({ config: '[providers.scripted]\nenv = { GIVEN = "yes" }\n' });
     delete process.env.SUBSTRAT_TEST_API_KEY;

@@ -16,7 +16,7 @@ await runAgent(async ({ name, messages, call }) => {
 `;
 
 describeOnPostgres('two nodes on one store', () => {
-  test('agents of both answer in the stored order, also when one of them dies and comes back', {
+  test('agents of both nodes answer in the stored order, even if one node dies and comes back', {
     timeout: 120_000,
   }, async () => {
     const database = await createDatabase();

@@ -27,7 +27,7 @@ afterEach(() => rmSync(root, { recursive: true }));
 const modeOf = (path: string) => (lstatSync(path).mode & 0o777).toString(8);
 
 test.for(['none', ...(noBwrap === null ? ['bwrap'] : [])])(
-  'what agents make follows the umask of the user, and what is ours is private (%s)',
+  "files of agents follow the user's umask, and Substrat's own files are private (%s)",
   { timeout: 60_000 },
   async (mode) => {
     const program = join(root, 'substrat.sh');
@@ -60,7 +60,7 @@ test.for(['none', ...(noBwrap === null ? ['bwrap'] : [])])(
   },
 );
 
-test('ctx agent init writes a script as the user would, and its own files are private', () => {
+test("ctx agent init writes a script with the user's umask, and its own files are private", () => {
   const ctx = (...args: string[]) => {
     const said = spawnSync('sh', ['-c', 'umask 027; exec "$@"', 'sh', ctxLauncher, ...args], {
       cwd: root,
@@ -76,7 +76,7 @@ test('ctx agent init writes a script as the user would, and its own files are pr
   expect(own).toEqual([]);
 });
 
-/** What others could see if they came so far, but for what is an agent's own. */
+/** Files that others could read, except for an agent's own. */
 function readableByOthers(directory: string): string[] {
   return readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .filter((path) => !/^agents\/[^/]+\/home\//.test(path))

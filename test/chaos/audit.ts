@@ -8,23 +8,23 @@ import type { Errand } from './person.ts';
 import { type Line, linesOf, rootToken } from './plan.ts';
 import { standing } from './standing.ts';
 
-/** As the configuration has it by default. */
+/** he default of the configuration. */
 const MAX_CHAIN_DEPTH = 3;
 
-/** A delivery that wakes nobody, because the chain is as deep as it may be: it waits for the next run, which need not come. */
+/** A delivery at the maximum chain depth wakes nobody: it waits for the next run, which may never come. */
 export const RESTS = "d.state = 'pending' and d.round = -1";
 
 export interface Findings {
-  /** One sentence each; empty when all is right. */
+  /** One sentence each; empty if everything is correct. */
   readonly faults: readonly string[];
   readonly requests: number;
   readonly attempts: number;
   readonly runs: number;
-  /** Calls that a repeated attempt got from the record. */
+  /** alls whose result a repeated attempt got from the record. */
   readonly repeated: number;
 }
 
-/** Looks at everything that the daemon promised, in the store that it left. */
+/** hecks everything that the daemon promised in the store that it left. */
 export async function audit(directory: string, errands: readonly Errand[]): Promise<Findings> {
   const path = join(directory, 'home/substrat.db');
   const db = new Database(path, { readonly: true });
@@ -48,7 +48,7 @@ export async function audit(directory: string, errands: readonly Errand[]): Prom
 
 type Rows = <T>(sql: string) => T[];
 
-/** What an agent was given (`got`), or told by a tool (`tool`). */
+/** What an agent received (`got`), or what a tool returned (`tool`). */
 interface Entry {
   readonly name: string;
   readonly runId: string;
@@ -60,8 +60,9 @@ interface Entry {
 }
 
 /**
- * Every delivery and every answer to a person, against the plan: none is missing, none is there twice, each answer has
- * its right text and goes to the one who asked, each is acknowledged, and dead is only what kills its program each time.
+ * ompares every delivery and every answer to a person with the plan: none is missing or duplicated, each answer has
+ * the right text and recipient, each is acknowledged, and only deliveries that crash their program each time are
+ * dead.
  */
 function exactlyThePlan(rows: Rows, errands: readonly Errand[]): string[] {
   const found = rows<Line & { state: string }>(`
@@ -106,7 +107,7 @@ function difference(expected: readonly string[], found: readonly string[]): stri
   });
 }
 
-/** Whoever was told that a message is sent, or an agent made, finds it; and a repeated call is told the same. */
+/** Every message and agent whose creation was acknowledged exists, and a repeated call got the same result. */
 function acknowledgedIsThere(rows: Rows, errands: readonly Errand[], journal: readonly Entry[]): string[] {
   const texts = new Map(rows<{ id: string; text: string }>('select id, text from messages').map((m) => [m.id, m.text]));
   for (const { id, name } of rows<{ id: string; name: string }>('select id, name from agents')) texts.set(id, name);
@@ -132,7 +133,7 @@ function acknowledgedIsThere(rows: Rows, errands: readonly Errand[], journal: re
   return faults;
 }
 
-/** A delivery is not acknowledged before a program has got it. */
+/** A delivery is not acknowledged before a program has received it. */
 function acknowledgedWasSeen(rows: Rows, journal: readonly Entry[]): string[] {
   const seen = new Set(journal.map(({ name, got }) => `${name} ${got}`));
   return rows<{ id: string; name: string }>(
@@ -142,7 +143,7 @@ function acknowledgedWasSeen(rows: Rows, journal: readonly Entry[]): string[] {
     .map(({ id, name }) => `${name} never got ${id}, which is acknowledged`);
 }
 
-/** Each query finds what must not be. */
+/** Each query finds violations. */
 function brokenRules(rows: Rows): string[] {
   const rules: Readonly<Record<string, string>> = {
     'a request is not closed by exactly one answer': `
@@ -156,8 +157,8 @@ function brokenRules(rows: Rows): string[] {
     'a run ended badly': `
       select runs.id, runs.state, runs.error from runs left join messages on messages.id = trigger_id
       where state <> 'completed' and text not like '%/doom'`,
-    // Nobody replies to a broadcast, so each that wakes the siblings has its notice. One at `max_chain_depth` wakes nobody and
-    // collects nothing; runs get that deep here, because they carry the news of others along.
+    // Nobody replies to a broadcast, so each one that wakes the siblings has a notice about it. One at
+    // `max_chain_depth` wakes nobody and collects nothing; runs get that deep here, because they carry others' news.
     'a broadcast that wakes has not one notice of who said nothing, or one that does not wake has one': `
       select id, chain_depth from messages m where text like 'broadcast %' and (select count(*) from messages n
         where n.kind = 'notice' and n.text like '%' || m.id || '%') <> (chain_depth < ${MAX_CHAIN_DEPTH})`,
@@ -177,7 +178,7 @@ function brokenRules(rows: Rows): string[] {
   return Object.entries(rules).flatMap(([rule, sql]) => rows(sql).map((row) => `${rule}: ${JSON.stringify(row)}`));
 }
 
-/** The team is idle, and whoever was made on the way has completed. */
+/** he team is idle, and every spawned agent has completed. */
 async function restless(path: string): Promise<string[]> {
   const store = await openStore({ path });
   const agents = await store.read((tx) => tx.agents.listAgentViews({ after: null, limit: 1_000_000, all: true }));
@@ -192,7 +193,7 @@ async function restless(path: string): Promise<string[]> {
   ];
 }
 
-/** Nothing went wrong that the daemon had to warn of. A line may be cut by its death. */
+/** he daemon logged no warnings. A line may be cut off by its death. */
 function loggedFaults(directory: string): string[] {
   return readFileSync(join(directory, 'home/daemon.log'), 'utf8')
     .split('\n')

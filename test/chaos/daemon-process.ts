@@ -15,7 +15,7 @@ const PATIENCE_MS = 30_000;
 
 export type DaemonProcess = ReturnType<typeof createDaemonProcess>;
 
-/** A real daemon with the team of `plan.ts`, to be killed and started again. */
+/** A real daemon with the team of `plan.ts`, to be killed and restarted. */
 export function createDaemonProcess() {
   const directory = makeDirectory();
   const home = join(directory, 'home');
@@ -33,7 +33,7 @@ export function createDaemonProcess() {
     return code;
   }
 
-  /** That it ends by itself is an error, and so is everything that is asked of it after the test. */
+  /** An unexpected exit is an error, and so is any request after the test. */
   function checkHealth(): void {
     if (failure !== null) throw new Error(failure);
   }
@@ -73,9 +73,9 @@ export function createDaemonProcess() {
     async kill(): Promise<void> {
       await end('SIGKILL');
     },
-    /** As Ctrl-C does. Answers its exit code. */
+    /** Like Ctrl-C. Returns its exit code. */
     stop: () => end('SIGTERM'),
-    /** For a test that is over, however it ended; of one that failed everything is kept to be looked at. */
+    /** alled when a test ends; the files of a failed test are kept. */
     async remove({ keep }: { keep: boolean }): Promise<void> {
       ending = true;
       if (child?.exitCode === null && child.signalCode === null) {
@@ -89,7 +89,7 @@ export function createDaemonProcess() {
   };
 }
 
-/** Where everything of one test is, the home of its daemon among it. Short: sockets have little room for their paths. */
+/** he directory of one test, with its daemon's home. Short, because socket paths are limited. */
 function makeDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'chaos-'));
   for (const name of ['home', 'tmp', 'journal', 'crashed', 'documents'])
@@ -98,7 +98,7 @@ function makeDirectory(): string {
   return directory;
 }
 
-/** Without caps, because they are not the point. */
+/** Without caps, which are not tested here. */
 function configuration(directory: string): string {
   const program = JSON.stringify(join(root, 'test/fixtures/chaos-agent.ts'));
   const members = Object.entries(team).map(

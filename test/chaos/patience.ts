@@ -12,7 +12,7 @@ export async function untilDone<T>(daemon: DaemonProcess, action: () => Promise<
   }
 }
 
-/** Null when no daemon runs, or when it died before it answered. */
+/** Returns null if no daemon runs, or if it died before it responded. */
 export async function unlessDead<T>(action: () => Promise<T>): Promise<T | null> {
   try {
     return await action();

@@ -2,18 +2,18 @@ import type { DaemonProcess } from './daemon-process.ts';
 import { unlessDead, untilDone } from './patience.ts';
 import { rootToken } from './plan.ts';
 
-/** What the person asked, and was told by a daemon that may die in the middle of telling it. */
+/** What the person asked, and the response of a daemon that may have died while responding. */
 export interface Errand {
   readonly task: number;
   readonly to: string;
-  /** Null: the daemon died before it answered, so the message may be there or not. */
+  /** Null: the daemon died before it responded, so the message may exist or not. */
   readonly messageId: string | null;
   reply: string | null;
 }
 
 /**
- * A person who asks an agent again and again, several things at once, for as long as `more` says. What the daemon did
- * not acknowledge is asked anew as another task.
+ * A person who keeps asking an agent, several things at once, until `more` returns false. A question that was not
+ * acknowledged is asked again as another task.
  */
 export async function askWhile(
   daemon: DaemonProcess,

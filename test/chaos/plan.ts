@@ -1,10 +1,10 @@
 /**
- * What the team of the chaos test does, as pure functions: the agents' program follows them, and the audit works out
- * from them every message that must be in the store when all is done. Every text has a token that no other has; a
- * token is the way of a request, such as `7.lead/ann/dan1`: task 7, asked of lead, who asks ann, who asks dan.
+ * he work of the chaos test's team as pure functions: the agents' program follows them, and the audit derives from
+ * them every message that must be in the store at the end. Every text has a unique token; a token is the path of a
+ * request, such as `7.lead/ann/dan1`: task 7, asked of lead, who asks ann, who asks dan.
  */
 
-/** Who is below whom. */
+/** Each agent's parent. */
 export const team: Readonly<Record<string, string | null>> = {
   lead: null,
   ann: 'lead',
@@ -19,19 +19,22 @@ export const team: Readonly<Record<string, string | null>> = {
 export interface Ask {
   readonly to: string;
   readonly token: string;
-  /** A new child is made for it, which completes with its answer. */
+  /** A new child is created for it, which completes with its answer. */
   readonly spawn?: boolean;
-  /** Asked of the one who asks: that is a request only when `sync` says so. */
+  /** Asked back to the asker: a request only if `sync` is given. */
   readonly counter?: boolean;
 }
 
-/** What an agent does about one request. */
+/** How an agent reacts to one request. */
 export interface Reaction {
   readonly asks: readonly Ask[];
   readonly news: readonly { readonly to: string; readonly text: string }[];
   readonly broadcast: string | null;
   readonly looksIntoInbox: boolean;
-  /** By its final text, by a message, by a message that names the request, before its own answers are there, by `complete`, or not at all. */
+  /**
+   * y its final text, by a message, by a message that names the request, before its own answers have arrived, by
+   * `complete`, or not at all.
+   */
   readonly answer: 'final' | 'told' | 'named' | 'early' | 'completed' | 'never';
   /** Where its program crashes the first time. */
   readonly crash: 'before' | 'after' | null;
@@ -50,7 +53,7 @@ export function reactionTo(name: string, token: string): Reaction {
   return isCounter(name, token) ? { ...nothing, crash: reaction.crash } : reaction;
 }
 
-/** Every delivery that a task brings about, and its answer to the person. */
+/** Every delivery that a task causes, and its answer to the person. */
 export function linesOf(task: number, to: string): Line[] {
   return [...exchange('USER', to, rootToken(task, to))];
 }
@@ -164,7 +167,7 @@ function newsTo(to: string, token: string) {
   return [{ to, text: `news ${token}` }];
 }
 
-/** Whoever is asked back only answers; otherwise nobody would come to an end. */
+/** An agent that is asked back only answers; otherwise the exchange would never end. */
 function isCounter(name: string, token: string): boolean {
   const asker = askerOf(token);
   return team[asker] === name && token.endsWith(`/${name}`);
@@ -182,7 +185,7 @@ function crashOf(dice: number): Reaction['crash'] {
   return dice % 40 === 0 ? 'before' : dice % 40 === 1 ? 'after' : null;
 }
 
-/** FNV-1a, and its upper half mixed in: the last bits of the products alone are no dice. */
+/** FNV-1a with its upper half mixed in, because the low bits of the products alone are not random. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (const letter of text) value = Math.imul(value ^ letter.charCodeAt(0), 0x01000193) >>> 0;

@@ -1,4 +1,4 @@
-/** Mulberry32: the same seed, the same moments. */
+/** Mulberry32: equal seeds give equal sequences. */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -2,5 +2,5 @@ import { EXTERNAL_AGENT } from './companions/external.ts';
 import { ROOM_MEMBERS } from './companions/rounds.ts';
 import { team } from './plan.ts';
 
-/** Every agent that the configuration makes; those that are spawned on the way end by themselves. */
+/** Every agent of the configuration; spawned ones end by themselves. */
 export const standing: readonly string[] = [...Object.keys(team), ...ROOM_MEMBERS, EXTERNAL_AGENT];

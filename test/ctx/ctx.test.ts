@@ -73,7 +73,7 @@ describe('from nothing', () => {
 });
 
 describe('sync', () => {
-  test('takes all, a type, or one; what is not there is an error that says what is', async () => {
+  test('syncs all sources, a type, or one; an unknown one is an error that lists the sources', async () => {
     configure(`${DOCS}[connectors.filesystem.more]\nroot = "docs"\n`);
     write('a.md', 'text');
     const names = async (...args: string[]) =>
@@ -88,7 +88,7 @@ describe('sync', () => {
     });
   });
 
-  test('where nothing is configured, says how to begin', async () => {
+  test('explains how to begin if nothing is configured', async () => {
     const none = await runCtx(directory, 'sync');
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('`ctx init` writes a configuration') });
     configure('');
@@ -96,7 +96,7 @@ describe('sync', () => {
     expect(empty).toMatchObject({ code: 1, stderr: expect.stringMatching(/No sources .* add one to .*\.toml\.\n$/) });
   });
 
-  test('--watch says where there is nothing to watch', async () => {
+  test('--watch reports that there is nothing to watch', async () => {
     configure(DOCS);
     const { code, stderr } = await runCtx(directory, 'sync', '--watch');
     expect({ code, stderr }).toEqual({
@@ -105,7 +105,7 @@ describe('sync', () => {
     });
   });
 
-  test('goes on with the others when one fails, tells what was skipped, and ends with 1', async () => {
+  test('continues after a failed source, reports skipped documents, and exits with 1', async () => {
     configure(`${DOCS}[connectors.filesystem.absent]\nroot = "nowhere"\n`);
     write('a.md', 'text');
     write('b.pdf', 'broken');
@@ -121,7 +121,7 @@ describe('sync', () => {
     ]);
   });
 
-  test('runs beside a daemon on the same store', async () => {
+  test('runs next to a daemon on the same store', async () => {
     configure(`[sandbox]\nmode = "none"\n[connectors.filesystem.docs]\nroot = "docs"\n`);
     for (let i = 0; i < 300; i += 1) write(`d${i}.md`, `# ${i}\n\ntext of ${i}`);
     const home = join(directory, 'home');
@@ -140,7 +140,7 @@ describe('sync', () => {
     }
   });
 
-  test('brings in a bucket, and no key of it reaches the store or what is printed', async () => {
+  test('indexes a bucket without storing or printing its keys', async () => {
     const server = await startS3('docs');
     try {
       configure(
@@ -170,7 +170,7 @@ describe('sync', () => {
 });
 
 describe('config check', () => {
-  test('prints what is in force and where it came from, without secrets', async () => {
+  test('prints effective settings and their origin, without secrets', async () => {
     configure(
       '[chunking]\nmax_tokens = 300\n[connectors.git.g]\nurl = "https://me:hunter2@host/r.git"\n[connectors.script.s]\npath = "s.lua"\ntoken = "hunter2"\n[embedding]\napi_key = "hunter2"\n',
     );
@@ -188,7 +188,7 @@ describe('config check', () => {
     expect(JSON.stringify(settings)).not.toContain('hunter2');
   });
 
-  test('says what is wrong with file and line', async () => {
+  test('reports errors with file and line', async () => {
     configure('[chunking]\nmax_token = 300\n');
     const { code, stderr } = await runCtx(directory, 'config', 'check');
     expect(code).toBe(1);
@@ -203,14 +203,14 @@ test.each([
   ['a time that is none', ['search', 'x', '--since', 'soon'], 2, /--since takes a date/],
   ['an unknown document', ['get', 'none'], 1, /There is no document none/],
   ['no configuration', ['sources', '--config', 'none.toml'], 1, /no such configuration file/],
-])('%s is answered in a sentence', async (_, args, code, message) => {
+])('%s is reported in one sentence', async (_, args, code, message) => {
   const ended = await runCtx(directory, ...args);
   expect(ended).toMatchObject({ code, stdout: '' });
   expect(ended.stderr).toMatch(message);
   expect(ended.stderr).not.toMatch(/ {4}at /);
 });
 
-test('help and completions know every command', async () => {
+test('help and completions include every command', async () => {
   const help = (await runCtx(directory, '--help')).stdout;
   for (const name of ['init', 'sync', 'search', 'get', 'sources', 'stats', 'export', 'config', 'completions'])
     expect(help).toContain(name);

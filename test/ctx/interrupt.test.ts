@@ -34,7 +34,7 @@ test('SIGTERM ends a sync while a document hangs its parser', async () => {
   expect(said()).toContain('The sync was interrupted');
 }, 60_000);
 
-test('SIGTERM ends a sync that waits for a server that never answers', async () => {
+test('SIGTERM ends a sync that waits for a server that never responds', async () => {
   const sockets: Socket[] = [];
   const server = createServer((socket) => void sockets.push(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -65,7 +65,7 @@ function threadsOf(pid: number): { readonly tid: number; readonly ticks: number 
       return { tid: Number(tid), ticks: Number(fields[11]) };
     });
   } catch {
-    // One of them has ended meanwhile.
+    // One of them has exited meanwhile.
     return [];
   }
 }

@@ -29,7 +29,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(work, { recursive: true }));
 
-/** The same files for everybody, of which some are code and a few are broken. */
+/** he same files for both, some of them code and a few broken. */
 function write(n: number, edition: number): void {
   const words = Array.from({ length: 120 }, (_, i) => `w${(n * 31 + i * 7 + edition) % 900}`).join(' ');
   const fruit = ['apple', 'banana', 'cherry'][(n + edition) % 3];
@@ -43,11 +43,12 @@ function write(n: number, edition: number): void {
   utimesSync(path, 1_700_000_000 + edition, 1_700_000_000 + edition);
 }
 
-test(`a sync that was killed ${KILLS} times ends with the index of one that never was`, async () => {
+test(`a sync killed ${KILLS} times ends with the same index as an uninterrupted one`, async () => {
   let died = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
-    // Half-way the source changes, so that updates and removals are cut short too. Both have all of what was before: how
-    // often words are is counted with what was replaced, so an index that was updated weighs a little otherwise than a new one.
+    // Half-way the source changes, so that updates and removals are interrupted too. Both indexes get the first
+    // version completely: replaced words still count for frequency, so an updated index scores slightly differently
+    // from a new one.
     if (kill === KILLS / 2) {
       for (const place of ['killed', 'calm']) await ctxJson(join(work, place), 'sync');
       change();
@@ -106,7 +107,7 @@ function expectWhole(path: string): void {
   database.close();
 }
 
-/** Every document with its chunks, ids and times aside. */
+/** Every document with its chunks, without ids and times. */
 async function everything(place: string) {
   const directory = join(work, place);
   expect((await runCtx(directory, 'export', '--output', 'all.jsonl')).code).toBe(0);
@@ -127,7 +128,7 @@ async function results(place: string, query: string) {
     score: Math.round(score * 1e6),
     snippet,
   }));
-  // Equals may come in any order, and where there are more than are shown, any of them may be.
+  // Equal scores may come in any order, and at the limit any of them may be cut.
   const cut = shown.length < LIMIT ? -1 : Math.min(...shown.map(({ score }) => score));
   return shown
     .map((result) => (result.score === cut ? { ...result, source_id: '', snippet: '' } : result))

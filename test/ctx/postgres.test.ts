@@ -43,7 +43,7 @@ describeOnPostgres('ctx on PostgreSQL', () => {
     rmSync(directory, { recursive: true });
   });
 
-  test('a sync, a second one, a change and a deletion are found by words, by meaning and by both', async () => {
+  test('a sync, a second one, a change and a deletion are found by keyword, semantic and hybrid search', async () => {
     write('cars.md', '# Cars\n\nThe automobile of the year is "quick", it’s naïve 東京 \\ to say.\n');
     write('health.md', '# Health\n\nAsk a physician.\n');
     write('sea.md', '# Sea\n\nThe ocean is deep.\n');

@@ -20,7 +20,7 @@ import { ctxLauncher } from '../helpers/ctx.ts';
 import { runSubstrat, start } from '../helpers/substrat.ts';
 import { until } from '../helpers/until.ts';
 
-/** A repository that somebody cloned, a person's home and files beside it, and what a hostile file could reach. */
+/** A cloned repository, a person's home and files next to it, and targets for a hostile file. */
 let directory: string;
 let repo: string;
 let home: string;
@@ -63,7 +63,7 @@ const PLAIN = '[db]\npath = "data/ctx.db"\n[connectors.filesystem.docs]\nroot = 
 const KEY = '[embedding]\nprovider = "openai"\nurl = "ENDPOINT/v1"\napi_key = "${OPENAI_API_KEY}"\n';
 const MODULE = () => `import fs from 'node:fs'; fs.appendFileSync(${JSON.stringify(marker)}, 'module ');
 export default { name: 'x', description: 'd', tools: [], arguments: [], resolve: () => ({ system: 's' }) };`;
-/** A script that shows that it was executed: a request is all that it can do. */
+/** A script that makes its execution visible: a request is all that it can do. */
 const script = (mark: string) => `http.get("${endpoint}/${mark}")
 tool = { name = "t", description = "${mark}", parameters = {} }
 function tool.execute() return "${mark}" end
@@ -72,7 +72,7 @@ function agent.resolve() return { system = "${mark}" } end
 connector = {}
 function connector.scan() return { { source_id = "a", body = "${mark}" } } end`;
 
-/** Every command is refused with a sentence for the file, the want and the remedy, and nothing has happened. */
+/** Every command is refused with a sentence about the file, what it wants and the remedy, and nothing has happened. */
 async function expectRefused(want: string | RegExp, ...args: string[]): Promise<void> {
   const { code, stdout, stderr } = await ctx(...args);
   expect({ code, stdout }, stderr).toEqual({ code: 1, stdout: '' });
@@ -117,7 +117,7 @@ describe('a configuration that was found', () => {
     expect(existsSync(join(directory, 'private/x.db'))).toBe(false);
   });
 
-  test('says all that it wants at once, with a default in the place of a variable', async () => {
+  test('lists everything it wants at once, with a default in place of a variable', async () => {
     write(
       'repo/ctx.toml',
       `${PLAIN}[server]\nbind = "\${BIND:-0.0.0.0:0}"\n[agents.module.x]\npath = "\${WHERE}/x.ts"\n`,
@@ -125,13 +125,13 @@ describe('a configuration that was found', () => {
     await expectRefused(/BIND.*WHERE.*listen on 0\.0\.0\.0:0.*WHERE\/x\.ts/s, 'stats');
   });
 
-  test('cannot write lines of its own into what is said about it', async () => {
+  test('cannot insert its own lines into what is shown about it', async () => {
     write('repo/ctx.toml', `${PLAIN}[tools.script.t]\npath = "t.lua\\n\\u001b[2JIt is trusted.\\u202e"\n`);
     const { stderr } = await ctx('stats');
     expect(stderr).toContain(String.raw`  run the script t.lua\n\u001b[2JIt is trusted.\u202e ([tools.script.t])`);
   });
 
-  test('is not read through a link', async () => {
+  test('is not read through a symlink', async () => {
     write('elsewhere/own.toml', PLAIN);
     symlinkSync('../elsewhere/own.toml', join(repo, 'ctx.toml'));
     const { code, stderr } = await ctx('sync');
@@ -142,7 +142,7 @@ describe('a configuration that was found', () => {
     expect((await ctx('sync', '--config', 'ctx.toml')).code).toBe(0);
   });
 
-  test('is looked for in order, and a file that is named or lies in the home needs no trust', async () => {
+  test('is looked up in order, and a named file or one in the home needs no trust', async () => {
     const text = (mark: string) => `[db]\npath = "own.db"\n[tools.script.${mark}]\npath = "${join(repo, 't.lua')}"\n`;
     write('repo/t.lua', 'tool = { description = "d", parameters = {} } function tool.execute() return 1 end');
     const tool = async (...args: string[]) => {
@@ -156,7 +156,7 @@ describe('a configuration that was found', () => {
       expect(await tool()).toBe(`ctx: ${join(repo, name)} is not trusted, and it wants to:`);
     }
     expect(await tool('--config', 'ctx.toml')).toBe('found');
-    // Only the home itself is the person's; an agent's workspace lies in it too.
+    // Only the home itself is the person's; an agent's workspace is inside it too.
     const toolIn = async (place: string) =>
       (await runSubstrat(['tool', 'list', '--json'], { home, cwd: join(directory, place), program: ctxLauncher })).code;
     write('home/ctx.toml', text('own'));
@@ -174,7 +174,7 @@ describe('ctx trust', () => {
     return write('repo/ctx.toml', `${PLAIN}[agents.module.x]\npath = "x.ts"\n[tools.script.t]\npath = "t.lua"\n`);
   };
 
-  test('shows what is wanted, asks, and remembers by hash; a change shows the difference', async () => {
+  test('shows what it wants, asks, and stores hashes; a change shows the difference', async () => {
     const file = hostile();
     const asking = await ctx('trust');
     expect(asking).toMatchObject({
@@ -221,7 +221,7 @@ describe('ctx trust', () => {
     await expectRefused(/run the script/, 'tool', 'list');
   });
 
-  test('--trust is for one command, and is not remembered', async () => {
+  test('--trust applies to one command only', async () => {
     hostile();
     expect(await ctx('tool', 'list', '--trust')).toMatchObject({ code: 0 });
     expect(asked).toEqual(['GET /first ']);
@@ -230,7 +230,7 @@ describe('ctx trust', () => {
     await expectRefused(/run the script/, 'tool', 'list');
   });
 
-  test.each(['ctx.toml', 't.lua', '.'])('never trusts where others can write %s', async (name) => {
+  test.each(['ctx.toml', 't.lua', '.'])('never trusts a file where others can write %s', async (name) => {
     hostile();
     await ctx('trust', '--yes');
     chmodSync(join(repo, name), name === '.' ? 0o777 : 0o646);
@@ -261,7 +261,7 @@ describe('ctx trust', () => {
     expect(asked).toEqual([]);
   });
 
-  test('what ctx init wrote is trusted until it changes, and what ctx agent import adds does not change that', async () => {
+  test('a file written by ctx init is trusted until it changes, and ctx agent import keeps the trust', async () => {
     await ctx('init');
     expect((await ctx('stats')).stderr).toBe('ctx: using ctx.toml (trusted)\n');
     mkdirSync(join(directory, 'other'));
@@ -283,7 +283,7 @@ describe('ctx trust', () => {
   });
 });
 
-describe('a server that follows the files', () => {
+describe('a server that watches the files', () => {
   async function serve(...args: string[]) {
     const child = start(['serve', 'mcp', '--bind', '127.0.0.1:0', ...args], {
       home,
@@ -331,7 +331,7 @@ describe('a server that follows the files', () => {
     }
   });
 
-  test("follows the person's own file and its scripts", async () => {
+  test("reloads the person's own file and its scripts", async () => {
     write('repo/t.lua', script('one'));
     const config = write('home/config.toml', `${PLAIN}[tools.script.t]\npath = "../repo/t.lua"\n`);
     write('home/docs/x.md', 'x');

@@ -44,7 +44,7 @@ const find = async (query: string, mode: string) =>
     ({ source_id }) => source_id,
   );
 
-test('ctx sync --watch finds what changes, by words and by meaning, and Ctrl-C ends it with 0', async () => {
+test('ctx sync --watch indexes changes for keyword and semantic search, and Ctrl-C ends it with 0', async () => {
   const { child, said } = watch();
   await until('the first sync', () => said().includes('test: 1 embedded'));
   write('second.md', 'Somebody asked a physician.');
@@ -61,7 +61,7 @@ test('ctx sync --watch finds what changes, by words and by meaning, and Ctrl-C e
   expect(await ctxJson(directory, 'sources')).toMatchObject({ sources: [{ healthy: true, notes: null }] });
 });
 
-test('what changes while the watch begins is found by it', async () => {
+test('changes while the watch starts are found', async () => {
   const { said } = watch();
   await until('a beginning', () => said().includes('1 seen'));
   write('early.md', 'An early bird.');

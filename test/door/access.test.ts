@@ -26,7 +26,7 @@ const tcp = (path: string, headers: Record<string, string> = {}, more: Ask = {})
   ask({ url }, path, { ...more, headers: { authorization: `Bearer ${token}`, ...headers } });
 
 describe('on TCP', () => {
-  test('health is open, everything else wants the token', async () => {
+  test('/health is open, everything else requires the token', async () => {
     expect((await ask({ url }, '/health')).status).toBe(200);
     for (const path of ['/api/status', '/api/agents', '/api/events', '/api/openapi.json', '/', '/nothing']) {
       expect([path, (await ask({ url }, path)).status]).toEqual([path, 401]);
@@ -52,14 +52,14 @@ describe('on TCP', () => {
     expect([answer.status, answer.json.error.code]).toEqual([403, 'forbidden']);
   });
 
-  test('takes its own names and origins', async () => {
+  test('accepts its own names and origins', async () => {
     const port = new URL(url).port;
     for (const name of [host, `localhost:${port}`, `[::1]:${port}`]) {
       expect((await tcp('/api/status', { host: name, origin: `http://${name}` })).status).toBe(200);
     }
   });
 
-  test('a token belongs to a person, and opens nothing when it is revoked', async () => {
+  test('a token belongs to a person, and is useless once revoked', async () => {
     const made = await world.client.createToken({ as: 'anna', label: 'laptop' });
     const anna = createClient({ url, token: made.token });
     await expect(anna.getStatus()).rejects.toMatchObject({ code: 'forbidden' });
@@ -94,7 +94,7 @@ describe('on TCP', () => {
     expect(seen.join()).not.toContain('between us');
   });
 
-  test('hashes are stored, not tokens, and nothing secret is logged', async () => {
+  test('only hashes of tokens are stored, and nothing secret is logged', async () => {
     const made = await world.client.createToken({ as: 'carl' });
     await createClient({ url, token: made.token }).listInbox();
     const files = ['substrat.db', 'substrat.db-wal', 'daemon.log'].map((name) =>
@@ -105,8 +105,8 @@ describe('on TCP', () => {
   });
 });
 
-describe('bounds', () => {
-  test('a body of 1 GB is refused early, with and without a length', async () => {
+describe('limits', () => {
+  test('a body of 1 GB is refused early, with and without a declared length', async () => {
     for (const headers of [{ 'content-length': String(1024 ** 3) }, { 'transfer-encoding': 'chunked' }]) {
       const answer = await sendForever(headers);
       expect(answer).toBe(413);
@@ -121,7 +121,7 @@ describe('bounds', () => {
     expect(await firstLine(socket)).toMatch(/ 431 /);
   });
 
-  test('a client that sends a byte now and then is cut off, and others are served meanwhile', {
+  test('a client that sends a byte at a time is disconnected, and others are served meanwhile', {
     timeout: 60_000,
   }, async () => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -134,7 +134,7 @@ describe('bounds', () => {
     clearInterval(drip);
   });
 
-  test('10,000 connections that ask for nothing keep nobody out', { timeout: 120_000 }, async () => {
+  test('10,000 idle connections do not lock others out', { timeout: 120_000 }, async () => {
     const { port } = new URL(url);
     const sockets: Socket[] = [];
     let refused = 0;
@@ -152,7 +152,7 @@ describe('bounds', () => {
   });
 });
 
-/** Sends a body without end; answers the status that comes. */
+/** Sends an endless body; returns the response status. */
 function sendForever(headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
     const outgoing = request(new URL('/api/agents', url), {

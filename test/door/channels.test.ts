@@ -42,7 +42,7 @@ const code = (refused: Promise<unknown>) =>
   );
 
 describe('[channels.*] and blocks of [members.*]', () => {
-  test('are there from the start', async () => {
+  test('exist from the start', async () => {
     expect(await owner.getChannel('general')).toMatchObject({ kind: 'public', topic: 'Everything', member: true });
     const { items } = await owner.listMembers('general');
     expect(items.map(({ handle, wake }) => [handle, wake])).toEqual([
@@ -55,7 +55,7 @@ describe('[channels.*] and blocks of [members.*]', () => {
 });
 
 describe('people', () => {
-  test('talk in a channel, in threads and DMs, edit, delete and react; each has what it has not read', async () => {
+  test('talk in a channel, in threads and DMs, edit, delete and react; each has unread counts', async () => {
     await anna.createChannel({ id: 'lounge', kind: 'private', members: ['bert'] });
     const first = await anna.postMessage('lounge', { text: 'tea?' });
     const second = await bert.postMessage('lounge', { text: 'yes', parentMessageId: first.messageId });
@@ -91,7 +91,7 @@ describe('people', () => {
     expect((await bert.listInbox()).items.map(({ text }) => text)).toEqual(['psst']);
   });
 
-  test('who are not in what is private do not find it, by any route', async () => {
+  test('who are not members of a private channel cannot find it by any route', async () => {
     await owner.createChannel({ id: 'board', kind: 'private', topic: 'SECRET topic', members: ['bert', 'ann'] });
     const { messageId } = await bert.postMessage('board', { text: 'SECRET words' });
     const seen: SubstratEvent[] = [];
@@ -123,12 +123,12 @@ describe('people', () => {
     await reading.catch(() => {});
     expect(JSON.stringify(seen)).not.toContain('SECRET');
     expect(JSON.stringify(seen)).not.toContain('board');
-    // The owner sees everything, and writes only where it is.
+    // he owner sees everything, but only writes in its own channels.
     expect((await owner.listChannelMessages('lounge')).items).not.toEqual([]);
     expect(await code(owner.postMessage('dm-anna-bert', { text: 'x' }))).toBe('forbidden');
   });
 
-  test('who leave what is private hear nothing of it from the very next event on, nor of what was before', async () => {
+  test('who leave a private channel get none of its events any more, new or old', async () => {
     await owner.createChannel({ id: 'cabal', kind: 'private', members: ['anna'] });
     await anna.createChannel({ id: 'porch', kind: 'private' });
     const seen: string[] = [];
@@ -151,7 +151,7 @@ describe('people', () => {
     expect((await owner.listChannelMessages('cabal')).items.map(({ text }) => text)).toContain('SECRET');
   });
 
-  test('cost one query for a page of events', async () => {
+  test('cost one query per page of events', async () => {
     await anna.createChannel({ id: 'nook', kind: 'private' });
     for (let n = 0; n < 200; n += 1) await anna.postMessage('nook', { text: `${n}` });
     const read = vi.spyOn(world.daemon.store, 'read');
@@ -165,7 +165,7 @@ describe('people', () => {
     expect(read.mock.calls.length).toBeLessThan(50);
   });
 
-  test('bring nobody into a channel whom they cannot see, and are not told who there is', async () => {
+  test('cannot add participants they do not see, and cannot probe for them', async () => {
     const hidden = await owner.createAgent({ name: 'hidden', parent: 'ann', provider: 'external' });
     await owner.createAgent({ name: 'hidden', parent: 'ben', provider: 'external' });
     await anna.createChannel({ id: 'trap', kind: 'private' });
@@ -185,7 +185,7 @@ describe('people', () => {
     await owner.terminateAgent(hidden.id);
   });
 
-  test('see what is public, and join it', async () => {
+  test('see public channels and join them', async () => {
     expect(await anna.getChannel('general')).toMatchObject({ member: false, unread: 0 });
     await anna.addMember('general', { participant: 'anna' });
     expect(await anna.getChannel('general')).toMatchObject({ member: true });
@@ -199,7 +199,7 @@ describe('people', () => {
 });
 
 describe('events', () => {
-  test('are each as the document describes them', async () => {
+  test('match the OpenAPI document', async () => {
     const document = (await ask(world, '/api/openapi.json')).json;
     const program = world.program(
       'echo',
@@ -241,7 +241,7 @@ describe('events', () => {
       if (event.type === 'agent_terminated') stop.abort();
     }
     const described = Object.keys(document.components.schemas).filter((name) => /.Event$/.test(name));
-    // A retry takes a failure, and a pause a run that was set aside: test/rules has them.
+    // A retry needs a failure, and a pause a run that was set aside: test/rules covers them.
     const elsewhere = ['RunRetriedEvent', 'AgentPausedEvent', 'AgentResumedEvent'];
     expect(described).toEqual(expect.arrayContaining(elsewhere));
     expect([...kinds].length).toBe(described.length - elsewhere.length);
@@ -249,7 +249,7 @@ describe('events', () => {
 });
 
 describe('a parent', () => {
-  test('inspects no words of channels that it is not in', async () => {
+  test('cannot inspect messages of channels that it is not in', async () => {
     await owner.createAgent({ name: 'kid', parent: 'ann', provider: 'external' });
     await owner.createChannel({ id: 'den', kind: 'private', members: ['kid'] });
     await owner.postMessage('den', { text: 'SECRET of the den' });

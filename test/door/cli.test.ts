@@ -45,7 +45,7 @@ async function run(args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** With --json there is exactly one JSON value on stdout, whatever the command. */
+/** With --json, stdout has exactly one JSON value, whatever the command. */
 async function json(args: readonly string[]): Promise<Record<string, unknown>> {
   const text = await run([...args, '--json']);
   expect(text.trim().split('\n')).toHaveLength(1);
@@ -59,7 +59,7 @@ async function fails(args: readonly string[], code: number): Promise<string> {
 }
 
 describe('agent', () => {
-  test('send --wait prints the answer, and as JSON what the design says', async () => {
+  test('send --wait prints the answer, also as JSON', async () => {
     expect(await run(['agent', 'send', 'echo', 'hello', '--wait'])).toBe('echo: hello\n');
     expect(await json(['agent', 'send', 'echo', 'again', '--wait'])).toEqual({
       messageId: expect.any(String),
@@ -67,14 +67,14 @@ describe('agent', () => {
     });
   });
 
-  test('send --wait of an agent that cannot answer prints its error and fails', async () => {
+  test('send --wait for an agent that cannot answer prints its error and fails', async () => {
     await run(['agent', 'create', 'broken', '--program', join(directory, 'broken.ts')]);
     const { code, stdout, stderr } = await runSubstrat(['agent', 'send', 'broken', 'x', '--wait'], { home });
     expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('it broke') });
     expect(stderr).toContain('broken could not answer');
   });
 
-  test('list and inspect say what holds an agent back', async () => {
+  test('list and inspect show what blocks an agent', async () => {
     await run(['agent', 'create', 'limited', '--program', join(directory, 'limited.ts')]);
     expect(await json(['agent', 'inspect', 'limited'])).toMatchObject({ state: 'idle', status: null, paused: null });
     await run(['agent', 'send', 'limited', 'x']);
@@ -147,7 +147,7 @@ describe('memory', () => {
 });
 
 describe('inbox', () => {
-  test('shows the questions that wait, and an answer closes them', async () => {
+  test('shows open questions, and an answer closes them', async () => {
     await run(['agent', 'create', 'curious', '--program', join(directory, 'curious.ts')]);
     const sent = await json(['agent', 'send', 'curious', 'go']);
     let question: { messageId: string; text: string } | undefined;
@@ -161,7 +161,7 @@ describe('inbox', () => {
   });
 });
 
-test('nothing that somebody wrote is obeyed by the terminal', async () => {
+test('the terminal obeys no text that somebody wrote', async () => {
   const evil = 'a\x1b]52;c;ZXZpbA==\x07b\x1b[2Jc\u009b31md\re\x7ff\r\ng\x1b[31mh\u202ei\u{e0041}';
   await run(['memory', 'set', 'user', 'evil', evil]);
   const shown =
@@ -184,7 +184,7 @@ describe('run', () => {
 });
 
 describe('watch', () => {
-  test('follows what happens, one JSON value a line, until it is interrupted', async () => {
+  test('follows events, one JSON value per line, until it is interrupted', async () => {
     const { spawn } = await import('node:child_process');
     const child = spawn(join(root, 'bin/substrat'), ['watch', '--json', '--after', '0', '--agent', 'echo'], {
       env: { PATH: process.env.PATH, SUBSTRAT_HOME: home },
@@ -272,7 +272,7 @@ describe('workspace', () => {
 });
 
 describe('doctor', () => {
-  test('checks everything and says how to mend what is wrong', async () => {
+  test('checks everything and explains how to fix problems', async () => {
     const { findings } = (await json(['doctor'])) as { findings: { what: string; state: string; mend?: string }[] };
     expect(findings.map(({ what }) => what)).toEqual([
       'Node',
@@ -298,18 +298,18 @@ describe('doctor', () => {
   });
 });
 
-describe('the papers', () => {
-  test('docs/cli.md is what the commands say', async () => {
+describe('the docs', () => {
+  test('docs/cli.md matches the commands', async () => {
     const page = readFileSync(join(root, 'docs/cli.md'), 'utf8');
     expect(page).toBe(describeCommands(await createProgram('0.0.0')));
   });
 
-  test('docs/ctx.md is what the commands say', async () => {
+  test('docs/ctx.md matches the commands', async () => {
     const page = readFileSync(join(root, 'docs/ctx.md'), 'utf8');
     expect(page).toBe(describeCommands(await createCtx('0.0.0')));
   });
 
-  test('completions are scripts that the shells accept', async () => {
+  test('completions are valid scripts for their shells', async () => {
     const script = await run(['completions', 'bash']);
     const complete = `${script}\nCOMP_WORDS=(substrat agent s); COMP_CWORD=2; _substrat; echo "\${COMPREPLY[*]}"`;
     expect(execFileSync('bash', ['-c', complete], { encoding: 'utf8' })).toBe('send\n');
@@ -317,7 +317,7 @@ describe('the papers', () => {
     expect(await run(['completions', 'zsh'])).toContain('bashcompinit');
   });
 
-  test('the example of the client runs', () => {
+  test('the client example runs', () => {
     const node = process.execPath;
     const answer = execFileSync(node, ['examples/client.ts', home, join(directory, 'echo.ts')], {
       cwd: root,

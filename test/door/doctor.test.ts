@@ -21,13 +21,13 @@ describe('doctor on a store', () => {
     const { findings } = JSON.parse(stdout) as { findings: { what: string }[] };
     return findings.find(({ what }) => what === 'store');
   };
-  test('that is sound says its version', async () => {
+  test('that is valid shows its version', async () => {
     await (await openStore({ path })).close();
     const detail = expect.stringMatching(/sound, schema version \d+$/);
     expect(await examineStore()).toEqual({ what: 'store', state: 'ok', detail });
   });
 
-  test('that is newer, damaged or none says how to mend it', async () => {
+  test('that is newer, damaged or not a store explains how to fix it', async () => {
     await (await openStore({ path })).close();
     const database = new Database(path);
     database.exec('update schema_version set version = 99');
@@ -41,7 +41,7 @@ describe('doctor on a store', () => {
     });
 
     const bytes = readFileSync(path);
-    // Some pages in the middle, behind the schema, which alone would tell.
+    // Some pages in the middle, after the schema, which alone would show the damage.
     writeFileSync(path, bytes.fill(0x5a, 10 * 4096, 60 * 4096));
     const replace = expect.stringContaining('restore a backup with `substrat restore FILE --force`');
     expect(await examineStore()).toMatchObject({
@@ -64,7 +64,7 @@ describe('doctor on a store', () => {
 });
 
 describeOnPostgres('doctor on PostgreSQL', () => {
-  test('says whether the server can be reached, and what it has', async () => {
+  test('reports whether the server can be reached, and its version', async () => {
     const database = await createDatabase();
     const config = join(home, 'config.toml');
     const examine = async (url: string) => {
@@ -98,7 +98,7 @@ describe('doctor on cursor-agent', () => {
     return findings.find(({ what }) => what === 'cursor-agent');
   };
 
-  test("names the person's rules that deny tools of Substrat", async () => {
+  test("names the person's rules that deny Substrat's tools", async () => {
     const detail = `${join(home, '.cursor/cli-config.json')} denies tools of Substrat in permissions.deny: Mcp(substrat:spawn_agent)`;
     const finding = await examine(['Shell(rm)', 'Mcp(substrat:spawn_agent)', 'Mcp(other:*)']);
     expect(finding).toMatchObject({ state: 'warning', detail });

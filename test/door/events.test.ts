@@ -16,7 +16,7 @@ const open = async (setup: DaemonSetup = {}) => {
 };
 const say = (ref: string, text: string) => world.client.sendMessage(ref, { text });
 
-/** The first events of a stream. */
+/** he first events of a stream. */
 async function take(
   count: number,
   query: Parameters<TestDaemon['client']['followEvents']>[0],
@@ -32,7 +32,7 @@ async function take(
 }
 
 describe('the stream', () => {
-  test('has every event once, numbered without gaps, from wherever one left', async () => {
+  test('has every event once, numbered without gaps, from any position', async () => {
     await open();
     for (let n = 0; n < 20; n += 1) await say('a', `m${n}`);
     const all = await take(22, { after: 0 });
@@ -41,7 +41,7 @@ describe('the stream', () => {
     expect(rest).toEqual(all.slice(10));
   });
 
-  test('starts from now when nothing is said, and brings what comes', async () => {
+  test('starts from now by default, and streams new events', async () => {
     await open();
     await say('a', 'before');
     const next = take(1, {});
@@ -67,14 +67,14 @@ describe('the stream', () => {
     ]);
   });
 
-  test('has heartbeats that tell how far one has come, also where the filter leaves all out', async () => {
+  test('has heartbeats with the current position, even if the filter excludes everything', async () => {
     await open({ config: '[events]\nheartbeat = "100ms"' });
     await say('a', 'x');
     const text = await readRaw('/api/events?after=0&type=none', (seen) => seen.includes('\n: 3\n'));
     expect(text).not.toContain('data:');
   });
 
-  test('says when what is asked for is gone, or not there yet, or no number', async () => {
+  test('reports a position that is gone, does not exist yet, or is not a number', async () => {
     let now = Date.now();
     await open({ config: '[events]\nretention = "1m"', clock: () => now });
     await say('a', 'old');
@@ -92,7 +92,7 @@ describe('the stream', () => {
     expect(event?.seq).toBe(4);
   });
 
-  test.each(['user', 'anna'])('ends when the token of its reader is revoked (%s)', async (as) => {
+  test.each(['user', 'anna'])("ends when its reader's token is revoked (%s)", async (as) => {
     await open({ config: '[events]\nheartbeat = "100ms"' });
     const { url } = await world.client.getStatus();
     const { id, token } = await world.client.createToken({ as });
@@ -110,7 +110,7 @@ describe('the stream', () => {
     expect(JSON.stringify(seen)).not.toContain('SECRET');
   });
 
-  test('tells people of no agent that they cannot see', async () => {
+  test('shows people no events of agents that they cannot see', async () => {
     await open({ members: { a: {}, b: { parent: 'a' } } });
     const { url } = await world.client.getStatus();
     const { token } = await world.client.createToken({ as: 'anna' });
@@ -126,7 +126,7 @@ describe('the stream', () => {
     expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.message)).toEqual(messages);
   });
 
-  test('answers HEAD with its headers alone, and refuses to come behind another answer', async () => {
+  test('answers HEAD with headers only, and refuses pipelining', async () => {
     await open();
     const { status, headers, text } = await ask(world, '/api/events?after=0', { method: 'HEAD' });
     expect([status, headers['content-type'], text]).toEqual([200, 'text/event-stream', '']);
@@ -140,7 +140,7 @@ describe('the stream', () => {
     expect(seen.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 400', 'HTTP/1.1 200']);
   });
 
-  test('cuts off a reader that takes nothing; it resumes', async () => {
+  test('disconnects a reader that stops reading; it can resume', async () => {
     await open({ config: '[events]\npatience = "300ms"\n[limits]\nmax_tree_runs = 100000' });
     for (let n = 0; n < 60; n += 1) await say('a', 'x'.repeat(500_000));
     const path = '/api/events?after=0';
@@ -157,7 +157,7 @@ describe('the stream', () => {
       outgoing.on('response', (response) => {
         response.on('data', (chunk) => (read += chunk.length));
         response.pause();
-        // What is in the kernel by then still comes.
+        // ata that is already in the kernel still arrives.
         void cutOff.promise.then(() => response.resume());
         response.on('error', () => {});
         response.on('close', () => resolve(read));

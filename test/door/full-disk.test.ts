@@ -12,7 +12,7 @@ import { until } from '../helpers/until.ts';
 const disk = mkdtempSync(join(tmpdir(), 'disk-'));
 const filler = join(disk, 'filler');
 const place = mkdtempSync(join(tmpdir(), 'beside-'));
-// Only root may mount; elsewhere the store's own test of a full disk has to do.
+// Only root may mount; otherwise the store's own test of a full disk must do.
 const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'substrat-test', disk]).status === 0;
 
 afterAll(() => {
@@ -41,7 +41,7 @@ describe.runIf(mounted)('a full disk', () => {
     expect(await daemon.stop()).toBe(0);
   });
 
-  test('refuses what is written and changes nothing; with room, the daemon goes on', async () => {
+  test('refuses writes and changes nothing; with room, the daemon continues', async () => {
     const daemon = await startDaemonProcess({ home });
     await daemon.client.createAgent({ name: 'me', provider: 'external' });
     const before = await storeRows(home);
@@ -63,7 +63,7 @@ describe.runIf(mounted)('a full disk', () => {
     expect(await daemon.stop()).toBe(0);
   });
 
-  test('holds up a turn that ends meanwhile; with room, its answer comes', async () => {
+  test('delays the end of a turn; with room, its answer arrives', async () => {
     const daemon = await startDaemonProcess({ home });
     const gate = join(place, 'gate');
     const program = join(place, 'waits.ts');
@@ -92,7 +92,7 @@ await runAgent(async () => {
   });
 });
 
-test.runIf(!mounted)('a full disk is not tried: it cannot be mounted here', () => {});
+test.runIf(!mounted)('a full disk is not tested: mounting is not possible here', () => {});
 
 function fill(): void {
   for (const size of [65_536, 4096, 1]) {

@@ -25,7 +25,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Runs `ctx` as a program, and answers what it printed. */
+/** Runs `ctx` as a program and returns its output. */
 async function ctx(config: string, home: string, ...args: string[]): Promise<string> {
   const env = { ...ENV, SUBSTRAT_HOME: home };
   return (await run(process.execPath, [join(ROOT, 'src/ctx/main.ts'), '--config', config, ...args], { env })).stdout;
@@ -52,7 +52,7 @@ const askOver =
 type Answer = any;
 type Ask = ReturnType<typeof askOver>;
 
-/** What holds on every door. */
+/** he contract of every endpoint. */
 async function expectSeed004(ask: Ask): Promise<void> {
   const { status, json } = await ask('POST', '/tools/search', { query: 'deploy foo-bar', mode: 'keyword', limit: 1 });
   expect(status).toBe(200);
@@ -128,13 +128,13 @@ describe('on the daemon', () => {
   beforeAll(async () => {
     const config = `[connectors.filesystem.docs]\nroot = ${JSON.stringify(join(directory, 'docs'))}\n`;
     world = await startDaemon({ config, members: { reader: {}, clerk: { tools: ['list_agents'] } } });
-    // `ctx` works beside the daemon, on its store.
+    // `ctx` works next to the daemon, on its store.
     await ctx(join(world.directory, 'substrat.toml'), world.home, 'sync');
     url = (await world.daemon.status()).url as string;
   });
   afterAll(() => world.stop());
 
-  test('routes, fields and errors are as seed 004 says, for whoever has the token', async () => {
+  test('routes, fields and errors match seed 004, with the token', async () => {
     await expectSeed004(askOver(url, { authorization: `Bearer ${world.daemon.home.token}` }));
     for (const [method, path] of [
       ['POST', '/tools/search'],
@@ -150,7 +150,7 @@ describe('on the daemon', () => {
     expect(other).toMatchObject({ status: 403, json: { error: { code: 'forbidden' } } });
   });
 
-  test('a body of MCP is bounded before it is parsed, and refused in its form', async () => {
+  test('an MCP body is limited before it is parsed, and refused as JSON-RPC', async () => {
     const wide = Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`k${i}`, 1]));
     const ask = askOver(url, {
       authorization: `Bearer ${world.daemon.home.token}`,
@@ -174,7 +174,7 @@ describe('on the daemon', () => {
     await expectMcp(await connect(url, era, world.daemon.home.token));
   });
 
-  test('agents have the same tools, unless their scope leaves them out', async () => {
+  test('agents have the same tools, unless their scope excludes them', async () => {
     await using agent = await connectAgent({ home: world.home, agentId: world.agent('reader').id });
     const { value } = await agent.call('search', { query: 'deploy script' });
     const [first] = value.results as { id: string; title: string }[];
@@ -242,7 +242,7 @@ describe('ctx serve mcp', () => {
     expect(second.said()).toContain('another `ctx serve mcp` has it');
   });
 
-  test('with --token it wants that one', async () => {
+  test('requires the token given with --token', async () => {
     await using served = await serve('--token', 'sesame');
     const url = served.url as string;
     expect((await askOver(url, {})('GET', '/tools/list')).status).toBe(401);
@@ -250,7 +250,7 @@ describe('ctx serve mcp', () => {
     expect((await askOver(url, {})('GET', '/health')).json).toEqual({ status: 'ok', name: 'ctx' });
   });
 
-  test('takes the token from a file or the environment, where no other user sees it', async () => {
+  test('takes the token from a file or the environment, hidden from other users', async () => {
     const file = join(directory, 'token');
     writeFileSync(file, 'from-file\n', { mode: 0o600 });
     const wants = async (served: { url: string | null; said(): string }, token: string) => {
@@ -291,7 +291,7 @@ describe('ctx serve mcp', () => {
     }
   });
 
-  test("the inspector's command line lists and calls the tools", async () => {
+  test("the MCP inspector's command line lists and calls the tools", async () => {
     await using served = await serve();
     const inspect = async (...args: string[]) => {
       const all = ['--cli', `${served.url}/mcp`, '--transport', 'http', '--method', ...args];

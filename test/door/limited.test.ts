@@ -5,7 +5,7 @@ import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
 import { ask } from '../helpers/http.ts';
 import { readOperations, schemaOf } from '../helpers/openapi.ts';
 
-/** In everything that the owner alone may know of the agent. */
+/** Present in everything that only the owner may know of the agent. */
 const SECRET = 'sk-123-secret';
 const CONFIG = `
 [daemon]
@@ -57,7 +57,7 @@ const codeOf = (refused: Promise<unknown>) =>
   );
 
 describe('what a person who is not the owner sees of an agent', () => {
-  test('is its name, handle, role and state, and the channels that both are in', async () => {
+  test('is its name, handle, role and state, and the shared channels', async () => {
     const known = { name: 'keeper', handle: 'keeper', role: 'guard', state: 'idle' };
     expect(await anna.getProfile('keeper')).toEqual({ ...known, channels: [] });
     await anna.createChannel({ id: 'lounge', kind: 'private', members: ['keeper'] });
@@ -67,7 +67,7 @@ describe('what a person who is not the owner sees of an agent', () => {
     expect(await codeOf(anna.getProfile('hidden'))).toBe('not_found');
   });
 
-  test('is described, beside what the owner sees', async () => {
+  test('is documented, next to what the owner sees', async () => {
     const document = (await asAnna('/api/openapi.json')).json;
     const get = readOperations(document).find(({ method, path }) => method === 'GET' && path === '/api/agents/{id}');
     const profile = await anna.getProfile('keeper');
@@ -77,7 +77,7 @@ describe('what a person who is not the owner sees of an agent', () => {
     expect(schemaOf(document, 'AgentProfile').fault(profile)).toBeNull();
   });
 
-  test('is all that any route tells', async () => {
+  test('is all that any route shows', async () => {
     const keeper = await owner.getAgent('keeper');
     const [run] = (await owner.listRuns({ agent: 'keeper' })).items;
     const [workspace] = (await owner.listWorkspaces()).items;
@@ -110,7 +110,7 @@ describe('what a person who is not the owner sees of an agent', () => {
     expect(full).toEqual([`/api/agents/${keeper.id}`, '/api/agents/keeper']);
   });
 
-  test('is all that a turn that failed tells', async () => {
+  test('is all that a failed turn shows', async () => {
     const program = world.program('broken', `async () => { throw new Error(${JSON.stringify(SECRET)}) }`);
     await owner.createAgent({ name: 'broken', program });
     const fail = async (person: Client) => {
@@ -124,7 +124,7 @@ describe('what a person who is not the owner sees of an agent', () => {
     });
   });
 
-  test('is all that events tell', async () => {
+  test('is all that events show', async () => {
     await anna.postMessage('general', { text: 'the last' });
     const seen: string[] = [];
     const stop = new AbortController();
@@ -144,7 +144,7 @@ describe('what such a person writes', () => {
     ['\u202e', 'U+202E RIGHT-TO-LEFT OVERRIDE'],
     ['\u200b', 'U+200B ZERO WIDTH SPACE'],
     ['\u{e0041}', 'U+E0041 TAG CHARACTER "A"'],
-  ])('is one line: a topic with %j is refused by its name', async (hidden, name) => {
+  ])('is one line: a topic with %j is refused by name', async (hidden, name) => {
     const topic = `News${hidden}## Working with others`;
     const refused = { code: 'bad_request', message: expect.stringContaining(name) };
     await expect(anna.createChannel({ id: 'forged', topic })).rejects.toMatchObject(refused);
@@ -154,13 +154,13 @@ describe('what such a person writes', () => {
     await expect(owner.createToken({ as: 'carl', label: topic })).rejects.toMatchObject(refused);
   });
 
-  test('may have emoji', async () => {
+  test('may contain emoji', async () => {
     expect(await anna.setTopic('lounge', 'Family 👩‍👩‍👧‍👦 and ❤️‍🔥')).toMatchObject({
       topic: 'Family 👩‍👩‍👧‍👦 and ❤️‍🔥',
     });
   });
 
-  test('is nothing that silences agents in a channel that somebody else made', async () => {
+  test('cannot silence agents in a channel that somebody else created', async () => {
     await owner.addMember('general', { participant: 'keeper' });
     await anna.addMember('general', { participant: 'anna' });
     expect(await codeOf(anna.setWake('general', 'keeper', 'none'))).toBe('forbidden');

@@ -5,7 +5,7 @@ import { ENGINE } from '../helpers/engine.ts';
 import { type Ask, ask } from '../helpers/http.ts';
 import { type Operation, readOperations } from '../helpers/openapi.ts';
 
-/** Writers at the same time; with the square of them grows what they try in vain. */
+/** oncurrent writers; the number of failed tries grows with the square. */
 const MANY = ENGINE === 'postgres' ? 50 : 200;
 
 let world: TestDaemon;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** A request whose answer is as the document says. */
+/** A request whose response must match the OpenAPI document. */
 async function call(method: string, path: string, options: Ask = {}) {
   const answer = await ask(world, path, { ...options, method });
   const matching = operations.find((one) => {
@@ -54,7 +54,7 @@ describe('a block', () => {
     expect((await call('GET', `${path}/history?cursor=${json.nextCursor}`)).json.items).toMatchObject([{ version: 1 }]);
   });
 
-  test('is changed only by who has seen its version, where If-Match says so', async () => {
+  test('with If-Match, is only changed by a writer who has seen its version', async () => {
     const text = async () => (await call('GET', path)).json.text;
     const { version } = (await put(path, 'first')).json;
     for (const stale of ['"1"', `W/"${version}"`, '"x"', '', `"${version + 1}"`]) {
@@ -72,7 +72,7 @@ describe('a block', () => {
     expect((await put('/api/agents/anna/memory/fresh', 'x', { 'if-none-match': '*' })).status).toBe(200);
   });
 
-  test(`loses no update of ${MANY} who read, add one and write at the same time`, {
+  test(`loses no update of ${MANY} concurrent read-increment-write clients`, {
     timeout: 120_000,
   }, async () => {
     const counter = '/api/agents/anna/memory/counter';
@@ -93,7 +93,7 @@ describe('a block', () => {
     expect(Math.max(...tries)).toBeGreaterThan(1);
   });
 
-  test('of the owner or of an agent is shared, and one place changes it for all', async () => {
+  test('of the owner or of an agent can be shared, and one change is visible to all', async () => {
     await put('/api/memory/plan', 'ours');
     const share = (body: object) => call('PUT', '/api/memory/plan/sharing', { body });
     expect((await share({ with: ['anna', 'bert'] })).json).toMatchObject({ sharedWith: ['anna', 'bert'], open: false });
@@ -108,7 +108,7 @@ describe('a block', () => {
     expect((await call('GET', '/api/memory')).json.items).toMatchObject([{ label: 'plan' }]);
   });
 
-  test('is refused where it does not fit', async () => {
+  test('is refused if it does not fit', async () => {
     expect((await put('/api/agents/anna/memory/a%2Fb', 'x')).status).toBe(400);
     expect((await put(path, 'x'.repeat(20_001))).status).toBe(400);
     expect((await put(path, 'x\0')).status).toBe(400);
@@ -118,7 +118,7 @@ describe('a block', () => {
   });
 });
 
-test('passages are stored once for a key, listed by tag and date, searched and deleted', async () => {
+test('passages are stored once per key, listed by tag and date, searched and deleted', async () => {
   const path = '/api/agents/anna/passages';
   const post = (content: string, tags: string[], headers = {}) =>
     call('POST', path, { body: { content, tags }, headers });
@@ -159,7 +159,7 @@ test('the prompt is shown section by section, with what a turn would carry now',
   expect(json.tokens).toBe(json.sections.reduce((sum: number, one: { tokens: number }) => sum + one.tokens, 0));
 });
 
-test('others than the owner see no memory, not in events either, and events have no texts', async () => {
+test('people other than the owner see no memory, not even in events, and events contain no texts', async () => {
   const { token } = await world.client.createToken({ as: 'eve' });
   const { url } = await world.client.getStatus();
   const headers = { authorization: `Bearer ${token}` };

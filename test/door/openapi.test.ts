@@ -172,7 +172,7 @@ describe('the document', () => {
     ['DELETE', '/api/workspaces/{id}/links', '/api/workspaces/echo/links?target=../x', 400],
     ['GET', '/api/events', '/api/events?agent=nobody', 404],
     ['GET', '/api/events', '/api/events?after=x', 400],
-  ])('%s %s: %s answers %i as described', async (method, template, path, status) => {
+  ])('%s %s: %s returns %i as documented', async (method, template, path, status) => {
     const answer = await ask(world, path.replace(':message', ids.message).replace(':run', ids.run), { method });
     expect(answer.status).toBe(status);
     expect(find(method, template).fault(answer.status, answer.json)).toBeNull();
@@ -211,13 +211,13 @@ describe('the document', () => {
     ['/tools/search', { query: '' }, 400],
     ['/tools/search', { query: 'x', mode: 'hybrid' }, 400],
     ['/tools/get', { id: 'nothing' }, 404],
-  ])('POST %s with %j answers %i as described', async (path, body, status) => {
+  ])('POST %s with %j returns %i as documented', async (path, body, status) => {
     const answer = await ask(world, path, { method: 'POST', body });
     expect(answer.status).toBe(status);
     expect(find('POST', path).fault(answer.status, answer.json)).toBeNull();
   });
 
-  test('a directory can be linked and unlinked, and a workspace deleted, as described', async () => {
+  test('a directory can be linked and unlinked, and a workspace deleted, as documented', async () => {
     const at = (method: string, path: string, body?: unknown) => ask(world, path, { method, body });
     const links = '/api/workspaces/hall/links';
     const wish = { source: world.directory, target: 'docs' };
@@ -232,13 +232,13 @@ describe('the document', () => {
       [find('DELETE', '/api/workspaces/{id}/links'), await at('DELETE', `${links}?target=docs`)],
       [find('DELETE', '/api/workspaces/{id}'), await at('DELETE', '/api/workspaces/hall')],
     ];
-    // The directory of the test has the home in it.
+    // he test's directory contains the home.
     expect(answers.map(([, answer]) => answer.status)).toEqual([201, 409, 403, 400, 404, 200, 200, 200]);
     for (const [operation, answer] of answers) expect(operation.fault(answer.status, answer.json)).toBeNull();
     expect(answers[5]?.[1].json.links).toEqual([{ target: 'docs', source: '/etc', mode: 'ro', inForce: false }]);
   });
 
-  test('an external agent can be joined, written to and terminated, as described', async () => {
+  test('an external agent can be joined, written to and terminated, as documented', async () => {
     const post = (path: string, body?: unknown) => ask(world, path, { method: 'POST', body });
     await post('/api/agents', { name: 'guest', provider: 'external' });
     const answers: [Operation, Answer][] = [
@@ -253,7 +253,7 @@ describe('the document', () => {
 });
 
 describe('any request', () => {
-  test('is answered as described, whatever it says', { timeout: 180_000 }, async () => {
+  test('gets a documented response, whatever it contains', { timeout: 180_000 }, async () => {
     const known = () =>
       fc.constantFrom(...Object.values(ids), 'echo', 'nobody', 'made', 'room', 'look', 'hall', 'user');
     const word = fc.oneof(known(), fc.string({ maxLength: 30 }), fc.string({ unit: 'grapheme', maxLength: 10 }));
@@ -333,7 +333,7 @@ describe('an Idempotency-Key', () => {
   const send = (key: string, text: string) =>
     ask(world, '/api/agents/keyed/messages', { method: 'POST', body: { text }, headers: { 'idempotency-key': key } });
 
-  test('makes a repeated post one', async () => {
+  test('makes a repeated post idempotent', async () => {
     const [first, second] = await Promise.all([send('k1', 'once'), send('k1', 'once')]);
     expect(first.status).toBe(201);
     expect(second.json).toEqual(first.json);
@@ -341,7 +341,7 @@ describe('an Idempotency-Key', () => {
     expect(items.filter((message) => message.text === 'once')).toHaveLength(1);
   });
 
-  test('with other arguments is an error and has no effect', async () => {
+  test('with other arguments is an error without effect', async () => {
     await send('k2', 'this');
     const other = await send('k2', 'that');
     expect(other.status).toBe(409);
@@ -349,7 +349,7 @@ describe('an Idempotency-Key', () => {
     expect(items.filter((message) => message.text === 'that')).toHaveLength(0);
   });
 
-  test('makes one agent of two', async () => {
+  test('creates one agent for two posts', async () => {
     const make = () =>
       ask(world, '/api/agents', {
         method: 'POST',
@@ -361,14 +361,14 @@ describe('an Idempotency-Key', () => {
     expect(second.json.id).toBe(first.json.id);
   });
 
-  test('of a refused post is free', async () => {
+  test('of a refused post can be reused', async () => {
     expect((await send('k4', ' ')).status).toBe(400);
     expect((await send('k4', 'fine')).status).toBe(201);
   });
 });
 
-// Last, because it leaves a fault in the log.
-test('a body that is too large, and a fault of ours, are answered as described', async () => {
+// Last, because it leaves an error in the log.
+test('a body that is too large, and an internal error, get documented responses', async () => {
   const text = 'x'.repeat(9_000_000);
   const large = await ask(world, '/api/agents/echo/messages', { method: 'POST', body: { text } });
   expect([large.status, large.json.error.code]).toEqual([413, 'too_large']);

@@ -10,7 +10,7 @@ const READERS = 200;
 const EVENTS = 5000;
 const KILLS = 3;
 
-test('200 readers that come and go see each of 5,000 events once, in order, through three kills', {
+test('200 readers that disconnect and reconnect see each of 5,000 events once, in order, through three kills', {
   timeout: 240_000,
 }, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'readers-'));
@@ -23,7 +23,7 @@ test('200 readers that come and go see each of 5,000 events once, in order, thro
 
   let written = 0;
   const write = async (n: number): Promise<void> => {
-    // The same key until it is answered: what the daemon had stored when it was killed is not stored again.
+    // he same key until there is a response: what the killed daemon had stored is not stored again.
     while (!(await post(client, n))) await sleep(20);
     written += 1;
   };
@@ -35,7 +35,7 @@ test('200 readers that come and go see each of 5,000 events once, in order, thro
     daemon = await startDaemonProcess({ home });
   }
   await writing;
-  // Agents made and runs aside, each message is one event.
+  // Apart from agents and runs, each message is one event.
   for (const seen of await Promise.all(readers)) {
     expect(seen.length).toBe(EVENTS + 1);
     expect(seen.every((seq, i) => seq === i + 1)).toBe(true);
@@ -44,7 +44,7 @@ test('200 readers that come and go see each of 5,000 events once, in order, thro
   rmSync(directory, { recursive: true });
 });
 
-/** Reads some, goes away, comes back where it left, until it has seen the last one. */
+/** Reads some events, disconnects and resumes, until it has seen the last one. */
 async function reader(home: string, complete: () => boolean): Promise<number[]> {
   const seen: number[] = [];
   while (!complete() || seen.length < EVENTS + 1) {

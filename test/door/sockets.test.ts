@@ -12,7 +12,7 @@ import { startDaemon } from '../helpers/daemon.ts';
 
 const bridge = join(import.meta.dirname, '../../bin/substrat-mcp-server');
 
-test('whoever can ask the daemon for its status is told its address', async () => {
+test('a client that can ask the daemon for its status gets its address', async () => {
   const home = mkdtempSync(join(tmpdir(), 'substrat-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 }));
   mkdirSync(join(home, 'docs'));
@@ -29,7 +29,7 @@ test('whoever can ask the daemon for its status is told its address', async () =
     }
   };
   const asking = Promise.all([askOn(), askOn(), askOn(), askOn()]);
-  // A name, because looking it up takes a moment.
+  // A name, because resolving it takes a moment.
   const bind = { host: 'localhost', port: 0 };
   const started = {
     ...config,
@@ -48,7 +48,7 @@ test('whoever can ask the daemon for its status is told its address', async () =
   expect(asked).not.toContain(null);
 });
 
-test("the bridge names the agent's socket when it was given the daemon's", async () => {
+test("the bridge names the agent's socket if it was given the daemon's", async () => {
   await using world = await startDaemon({ members: { me: {} } });
   const { id } = world.agent('me');
   const env = { PATH: process.env.PATH, SUBSTRAT_SOCKET: join(world.home, 'daemon.sock') };

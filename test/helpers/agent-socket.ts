@@ -6,7 +6,7 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 
-/** A Unix socket as the daemon has one for each run; `accept` gets the first line of a connection and what follows. */
+/** A Unix socket like the daemon's for each run; `accept` gets the first line of a connection and what follows. */
 export async function listen(accept: (socket: Socket, hello: string) => unknown) {
   const directory = await mkdtemp(join(tmpdir(), 'agent-'));
   const path = join(directory, 'agent.sock');
@@ -34,7 +34,7 @@ export async function listen(accept: (socket: Socket, hello: string) => unknown)
   };
 }
 
-/** Serves MCP on the connection: `echo` gives back its text, `refuse` is an error, `die` cuts the connection. */
+/** Serves MCP on the connection: `echo` returns its text, `refuse` is an error, `die` closes the connection. */
 export async function serveTools(socket: Socket): Promise<void> {
   const server = new McpServer({ name: 'test', version: '1' });
   const inputSchema = z.object({ text: z.string() });

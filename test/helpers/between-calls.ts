@@ -16,8 +16,8 @@ const NAMES = [
 ] as const;
 
 /**
- * Does the work and calls `before` with a number before each of its calls of the file system, as if another program had just
- * then got its turn. Returns how many there were.
+ * Runs the work and calls `before` with a number before each of its file system calls, as if another program got its
+ * turn just then. Returns the number of calls.
  */
 export async function betweenCalls(work: () => unknown, before: (call: number) => void): Promise<number> {
   const functions = fs as unknown as Record<string, (...args: unknown[]) => unknown>;
@@ -26,7 +26,7 @@ export async function betweenCalls(work: () => unknown, before: (call: number) =
   let inside = false;
   for (const [name, original] of originals) {
     functions[name] = (...args) => {
-      // What the other program calls is not counted.
+      // he other program's own calls are not counted.
       if (!inside) {
         inside = true;
         before(calls);

@@ -25,11 +25,11 @@ interface Post {
 export interface Collector extends AsyncDisposable {
   readonly url: string;
   readonly posts: readonly Post[];
-  /** Of what came as JSON. */
+  /** Parsed from JSON. */
   spans(): SeenSpan[];
 }
 
-/** Something that takes OTLP over HTTP, or whatever else is posted, and keeps it. */
+/** Accepts OTLP over HTTP, or any other post, and stores it. */
 export async function startCollector(): Promise<Collector> {
   const posts: Post[] = [];
   const server = createServer(async (request, response) => {

@@ -9,7 +9,7 @@ export function runCtx(directory: string, ...args: readonly string[]) {
   return runSubstrat(args, placeOf(directory));
 }
 
-/** Starts `ctx` as `runCtx` does, and leaves it running. `said` is what it has printed so far. */
+/** Starts `ctx` like `runCtx`, and leaves it running. `said` is its output so far. */
 export function startCtx(directory: string, ...args: readonly string[]) {
   const child = start(args, placeOf(directory));
   let output = '';
@@ -21,7 +21,7 @@ export function startCtx(directory: string, ...args: readonly string[]) {
   return { child, said: () => output };
 }
 
-/** What `ctx … --json` prints; a failure is an error with what it said. */
+/** he output of `ctx … --json`; a failure is an error with its output. */
 export async function ctxJson<T>(directory: string, ...args: readonly string[]): Promise<T> {
   const { code, stdout, stderr } = await runCtx(directory, ...args, '--json');
   if (code !== 0) throw new Error(`ctx ${args.join(' ')} ended with ${code}: ${stderr}`);

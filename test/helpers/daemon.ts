@@ -13,16 +13,16 @@ export { storeRows } from './store-rows.ts';
 export interface DaemonSetup {
   /** The text of its `substrat.toml`. */
   readonly config?: string;
-  /** What lies beside it, by name. */
+  /** Files next to it, by name. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Agents to make, parents first; one without provider and program is external. */
+  /** Agents to create, parents first; one without a provider and a program is external. */
   readonly members?: Readonly<Record<string, Partial<AgentCreation>>>;
   readonly clock?: () => number;
-  /** The URL of the PostgreSQL database to use, where the one of the test's engine does not do. */
+  /** he URL of the PostgreSQL database to use, if the default one of the test's engine is not suitable. */
   readonly database?: string;
-  /** `none` unless the sandbox is what the test is about: it is faster. */
+  /** `none` by default, because it is faster; tests of the sandbox set it. */
   readonly sandbox?: 'bwrap' | 'none';
-  /** Of `[sandbox]`, beside the mode. */
+  /** Settings of `[sandbox]`, apart from the mode. */
   readonly roots?: readonly string[];
   readonly network?: readonly string[];
 }
@@ -30,21 +30,24 @@ export interface DaemonSetup {
 export interface TestDaemon extends AsyncDisposable {
   readonly daemon: Daemon;
   readonly home: string;
-  /** A directory of the test's own beside the home; it goes with it. */
+  /** he test's own directory next to the home; removed with it. */
   readonly directory: string;
   readonly client: Client;
-  /** The member of that name. */
+  /** he member with that name. */
   agent(name: string): Agent;
-  /** Writes a scripted agent whose turn is this function's source, such as `async ({ call }) => 'done'`; answers the file. */
+  /**
+   * Writes a scripted agent whose turn is this function's source, such as `async ({ call }) => 'done'`; returns the
+   * file.
+   */
   program(name: string, agent: string): string;
   log(): string;
-  /** Ends it, throws if it left something behind, and removes its files. A second call does nothing. */
+  /** Stops it, throws if it left something behind, and removes its files. Idempotent. */
   stop(): Promise<void>;
 }
 
 const SCRIPTED = join(import.meta.dirname, '../../src/scripted/scripted.ts');
 
-/** A real daemon in this process, on a home of its own. */
+/** A real daemon in this process, with its own home. */
 export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> {
   const directory = mkdtempSync(join(tmpdir(), 'substrat-'));
   const home = join(directory, 'home');
@@ -128,7 +131,7 @@ async function runsLeftRunning(home: string): Promise<string[]> {
   return (runs as { id: string; state: string }[]).filter(({ state }) => state === 'running').map(({ id }) => id);
 }
 
-/** Node's own way follows links to directories, in circles too. */
+/** Node's own recursive readdir follows symlinks to directories, even in cycles. */
 export function filesIn(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
     const path = join(directory, entry.name);
@@ -136,7 +139,7 @@ export function filesIn(directory: string): string[] {
   });
 }
 
-/** What a turn starts, in whatever group, carries the agent's id in its environment. */
+/** Everything a turn starts, in any group, has the agent's id in its environment. */
 function processesOfAgents(agentIds: readonly string[]): string[] {
   const marks = agentIds.map((id) => `SUBSTRAT_AGENT_ID=${id}`);
   return readdirSync('/proc')

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { EmbeddingSettings } from '../../src/knowledge/embedding.ts';
 
-/** Words that mean the same are one number of the vector. */
+/** Synonyms share one dimension of the vector. */
 const MEANINGS = [
   ['car', 'automobile', 'vehicle'],
   ['doctor', 'physician', 'surgeon'],
@@ -12,14 +12,14 @@ const MEANINGS = [
 
 export interface EmbeddingServer {
   readonly url: string;
-  /** What was asked, in order. */
+  /** he requests, in order. */
   readonly requests: { readonly path: string; readonly key: string | undefined; readonly body: { input: string[] } }[];
-  /** Answers to give before any vector, first ones first. */
+  /** Error responses to send before any vector, in order. */
   readonly refusals: { readonly status: number; readonly body: string; readonly headers?: Record<string, string> }[];
   close(): Promise<void>;
 }
 
-/** A real server that speaks Ollama's language and OpenAI's, and knows a few words. */
+/** A real server with the APIs of Ollama and OpenAI that knows a few words. */
 export async function startEmbeddingServer(): Promise<EmbeddingServer> {
   const requests: EmbeddingServer['requests'] = [];
   const refusals: EmbeddingServer['refusals'] = [];

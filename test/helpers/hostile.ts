@@ -7,7 +7,7 @@ export interface HostileDaemon extends AsyncDisposable {
   readonly running: TestDaemon;
   readonly workspace: string;
   readonly agentId: string;
-  /** Runs the body in a turn of the agent, inside its sandbox; answers what it returned, or the code of its error. */
+  /** Runs the body in a turn of the agent, inside its sandbox; returns its result, or the code of its error. */
   attempt(body: string, agent?: string): Promise<unknown>;
 }
 

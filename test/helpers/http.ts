@@ -12,7 +12,7 @@ export interface Answer {
 export interface Ask {
   readonly method?: string;
   readonly body?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly raw?: string | Uint8Array;
   readonly headers?: Record<string, string>;
 }

@@ -1,7 +1,7 @@
 import { SubstratError } from '../../src/core/errors.ts';
 import type { Knowledge, KnowledgeDocument } from '../../src/core/knowledge.ts';
 
-/** A knowledge base of a few documents in memory: a search finds those that have any of its words, in the order given. */
+/** A small knowledge base in memory: a search finds the documents with any of its words, in the given order. */
 export function documentsInMemory(
   documents: Readonly<Record<string, string>>,
   source = 'filesystem:runbooks',

@@ -1,7 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Samples, after a garbage collection each time and at last when it is asked, how many bytes are alive; answers the peak over the start. */
+/**
+ * Samples the live bytes after a garbage collection, repeatedly and finally when called; returns the peak above the
+ * start.
+ */
 export function watchLiveBytes(): () => number {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');

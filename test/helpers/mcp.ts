@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client, type ClientOptions, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 
 export interface AgentCall {
-  /** The object that the tool answered, also when it is an error. */
+  /** he object that the tool returned, also if it is an error. */
   readonly value: Record<string, unknown> & { readonly error?: { readonly code: string; readonly message: string } };
   readonly isError: boolean;
   /** The text of every content block. */
@@ -22,7 +22,7 @@ interface Door {
   readonly agentId: string;
 }
 
-/** Joins as an agent through its socket, as its bridge would. `auto` is the MCP era that asks `server/discover` first. */
+/** Joins as an agent through its socket, like its bridge. `auto` is the MCP era that asks `server/discover` first. */
 export async function connectAgent({
   home,
   agentId,
@@ -48,9 +48,9 @@ export async function connectAgent({
 
 export interface RawConnection {
   readonly socket: Socket;
-  /** Resolves when the kernel has taken it, so that a sender is no faster than the one that reads. */
+  /** Resolves when the kernel has accepted it, so that the sender is no faster than the reader. */
   send(bytes: string | Uint8Array): Promise<void>;
-  /** The next line that comes; null when the other side has closed. */
+  /** he next line; null if the other side has closed. */
   line(): Promise<string | null>;
   /** The same as JSON. */
   json(): Promise<Record<string, unknown> | null>;
@@ -59,7 +59,7 @@ export interface RawConnection {
   close(): void;
 }
 
-/** A connection to an agent's socket for bytes of any kind; without `hello: false` it has introduced itself. */
+/** A raw connection to an agent's socket; sends the hello unless `hello: false`. */
 export async function connectRaw({ home, agentId, hello = true }: Door & { readonly hello?: boolean }) {
   const connection = await connectSocket(join(home, 'agents', agentId, 'agent.sock'));
   if (hello) await connection.send(helloOf(agentId));
@@ -107,7 +107,7 @@ export function helloOf(agentId: string): string {
 async function openSocket(path: string): Promise<Socket> {
   const socket = connect(path);
   await once(socket, 'connect');
-  // A daemon that closes while we write is what many tests are about.
+  // Many tests are about a daemon that closes while we write.
   socket.on('error', () => {});
   return socket;
 }

@@ -1,6 +1,6 @@
 import { createWorld, type WorldTurn } from './world.ts';
 
-/** An office: agents of three trees in one channel, each of which says its name and what it was told. */
+/** An office: agents of three trees in one channel, each of which answers with its name and what it received. */
 export async function createOffice(
   names = ['ann', 'ben', 'cleo'],
   { lost = [], ...options }: Parameters<typeof createWorld>[0] & { lost?: string[] } = {},

@@ -8,11 +8,11 @@ export interface Operation {
   readonly parameters: readonly { name: string; in: string; required?: boolean; schema: Json }[];
   readonly body: Json | null;
   readonly statuses: readonly string[];
-  /** What is wrong with an answer of that status; null when it is as described. */
+  /** What is wrong with a response of that status; null if it is as documented. */
   fault(status: number, body: unknown): string | null;
 }
 
-/** Every operation of an OpenAPI document, with its schemas ready to be checked against. */
+/** Every operation of an OpenAPI document, with compiled schemas. */
 export function readOperations(document: Json): Operation[] {
   const paths = document.paths as Record<string, Record<string, Json>>;
   return Object.entries(paths).flatMap(([path, methods]) =>
@@ -42,7 +42,7 @@ function toOperation(document: Json, path: string, method: string, operation: Js
   };
 }
 
-/** A named schema of the document, ready to be checked against. */
+/** A named schema of the document, compiled. */
 export function schemaOf(document: Json, name: string): { fault(value: unknown): string | null } {
   const schema = (document.components as { schemas: Record<string, Json> }).schemas[name];
   if (!schema) return { fault: () => `there is no schema ${name}` };
@@ -55,7 +55,7 @@ export function schemaOf(document: Json, name: string): { fault(value: unknown):
   };
 }
 
-/** The schema with every reference replaced by what it refers to. */
+/** he schema with every reference resolved. */
 function resolve(document: Json, schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map((one) => resolve(document, one));
   if (schema === null || typeof schema !== 'object') return schema;

@@ -2,14 +2,14 @@ import pg from 'pg';
 import { openStore } from '../../src/store/open.ts';
 
 export interface Databases {
-  /** The URL of a database with the newest schema and nothing else in it. */
+  /** he URL of an empty database with the newest schema. */
   take(): Promise<string>;
-  /** It may be taken again; connections that are left are ended. */
+  /** Makes it available again; closes remaining connections. */
   giveBack(url: string): Promise<void>;
 }
 
 /**
- * Databases that are used again: to empty one takes a hundredth of the time that it takes to make one. `server` is the URL of the
+ * atabases that are reused: emptying one takes a hundredth of the time of creating one. `server` is the URL of the
  * database `postgres`.
  */
 export function createDatabases(server: string): Databases {
@@ -34,7 +34,7 @@ export function createDatabases(server: string): Databases {
   };
 }
 
-/** What the migrations put into a table, and how to bring a database back to that, is kept in the database itself. */
+/** he rows that migrations insert, and how to restore them, are stored in the database itself. */
 async function rememberContent(client: pg.Client): Promise<void> {
   const names = async (sql: string) => (await client.query<{ name: string }>(sql)).rows.map(({ name }) => name);
   const tables = await names("select tablename as name from pg_tables where schemaname = 'public'");

@@ -3,26 +3,27 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { join } from 'node:path';
 
 /**
- * `open` passes everything. `hole` accepts connections and swallows what comes, both ways. `closed` refuses. The others cut a connection
- * at its next commit: before the server gets it, or when the server has answered and the client has not heard of it.
+ * `open` passes everything. `hole` accepts connections and drops everything, both ways. `closed` refuses connections.
+ * The others cut a connection at its next commit: before the server gets it, or after the server has responded and
+ * before the client gets the response.
  */
 type Mode = 'open' | 'hole' | 'closed' | 'cut before commit' | 'cut after commit';
 
 export interface PostgresProxy extends AsyncDisposable {
-  /** Of the same database, through the proxy. */
+  /** he URL of the same database, through the proxy. */
   readonly url: string;
   mode: Mode;
-  /** What becomes of the mode when a commit was cut. */
+  /** he mode after a commit was cut. */
   afterCut: Mode;
-  /** Where it is not null, only the commit of a transaction that has sent this text is cut. */
+  /** If not null, only the commit of a transaction that has sent this text is cut. */
   about: string | null;
-  /** How many commits were cut. */
+  /** he number of commits cut. */
   readonly cuts: number;
-  /** How many clients are connected. */
+  /** he number of connected clients. */
   readonly clients: number;
-  /** Cuts connections, at most so many of them, chosen at random. Returns how many. */
+  /** uts connections, at most this many, chosen at random. Returns how many. */
   cut(most?: number, random?: () => number): number;
-  /** Swallows what comes over the connections that are open now; new ones work. */
+  /** rops all data on current connections; new ones work. */
   hush(): void;
 }
 
@@ -48,7 +49,7 @@ export async function startPostgresProxy(database: string): Promise<PostgresProx
     for (const socket of [pair.client, pair.server]) {
       socket.on('error', end);
       socket.on('close', () => {
-        // In a hole nobody hears that the other side has gone.
+        // In a hole nobody notices that the other side has gone.
         if (!swallows(pair)) end();
       });
     }

@@ -11,12 +11,12 @@ import { createDatabases, type Databases } from './postgres-databases.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where a test asks for the server, which starts at the first asking. */
+    /** Where a test requests the server, which starts at the first request. */
     readonly postgresStarter: string;
   }
 }
 
-/** What a test is told: the URL of a database, why there is no server on this machine, or what failed. */
+/** he response to a test: the URL of a database, why there is no server on this machine, or what failed. */
 export type StarterAnswer = { readonly url: string } | { readonly unavailable: string } | { readonly error: string };
 
 /** Vitest's global setup: a run that needs no PostgreSQL does not start one. */
@@ -50,19 +50,22 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 export interface PostgresServer {
-  /** Of the database `postgres`. */
+  /** he URL of the database `postgres`. */
   readonly url: string;
   readonly stop: () => Promise<void>;
-  /** Kills all of it with SIGKILL and starts it again on the same files; returns before it accepts connections. */
+  /** Kills the whole server with SIGKILL and restarts it on the same files; returns before it accepts connections. */
   readonly crash: () => void;
 }
 
-/** As fast as it can be; what a power cut or a crash leaves is nobody's concern. */
+/** As fast as possible; not crash-safe. */
 const FAST = '-c fsync=off -c full_page_writes=off -c synchronous_commit=off';
-/** What is acknowledged is on the disk. */
+/** Acknowledged writes are on the disk. */
 const DURABLE = '-c fsync=on -c full_page_writes=on -c synchronous_commit=on';
 
-/** Starts a PostgreSQL of its own on a Unix socket; it ends, and its files with it, by `stop()` or with this process. */
+/**
+ * Starts a private PostgreSQL on a Unix socket; it ends with `stop()` or with this process, and its files are
+ * removed.
+ */
 export async function startPostgres({
   durable = false,
 } = {}): Promise<PostgresServer | { readonly unavailable: string }> {
@@ -81,7 +84,7 @@ export async function startPostgres({
   const keeper = spawn('sh', ['-c', KEEPER, home, native, ...asUser], {
     env: { ...environment, SETTINGS: durable ? DURABLE : FAST },
     stdio: ['pipe', 'pipe', 'pipe'],
-    detached: true, // or Ctrl-C would end the keeper together with those whom it outlives
+    detached: true, // otherwise Ctrl-C would also end the keeper, which must outlive the others
   });
   const ended = once(keeper, 'exit');
   const stop = async () => {
@@ -107,9 +110,9 @@ export async function startPostgres({
 }
 
 /**
- * Holds the server as long as its own standard input is open, which is as long as the process that started it lives, however that ends.
- * A line of input crashes it: until the last process of the dead one is gone, the new one refuses to start.
- * The collation is ICU's en-US, as on most servers, so that a test sees where SQLite sorts differently.
+ * Holds the server as long as its own stdin is open, that is as long as the process that started it lives. A line of
+ * input crashes it: until the last process of the dead server is gone, the new one refuses to start. The collation is
+ * ICU's en-US, as on most servers, so that tests show where SQLite sorts differently.
  */
 const KEEPER = `
 set -e
@@ -140,7 +143,10 @@ function findBinaries(): string | null {
   }
 }
 
-/** The package makes its libraries' short names in an install script, and we run none: they are made here, outside of it. */
+/**
+ * he package creates its libraries' short names in an install script, which we do not run: they are created here,
+ * outside of it.
+ */
 function libraryPath(native: string, directory: string): Record<string, string> {
   mkdirSync(directory, { mode: 0o755 });
   const list = join(native, 'pg-symlinks.json');
@@ -151,8 +157,8 @@ function libraryPath(native: string, directory: string): Record<string, string> 
 }
 
 /**
- * PostgreSQL refuses root and users without a name. In a namespace one is nobody (65534) to it and oneself to the files, wherever the clone is;
- * being nobody in truth needs a clone that others may read.
+ * PostgreSQL refuses root and users without a name. In a user namespace the process is nobody (65534) for PostgreSQL
+ * and the real user for files, wherever the clone is; really running as nobody needs a clone that others can read.
  */
 function notAsRoot(home: string, probe: readonly string[], env: NodeJS.ProcessEnv): readonly string[] | undefined {
   const works = ([program = '', ...rest]: readonly string[]) =>

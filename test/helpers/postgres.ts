@@ -5,14 +5,14 @@ import type { StarterAnswer } from './postgres-server.ts';
 
 const server = await askForServer();
 
-/** A `describe` that is skipped, with the reason printed, where no PostgreSQL can be had. */
+/** A `describe` that is skipped, with the reason printed, if PostgreSQL is not available. */
 export function describeOnPostgres(name: string, tests: () => void): void {
   const missing = 'unavailable' in server;
   if (missing) console.warn(`Skipped: ${name}. ${server.unavailable}.`);
   describe.skipIf(missing)(name, tests);
 }
 
-/** A new, empty database on the run's PostgreSQL. `drop()` closes the connections that are left. */
+/** A new, empty database on the run's PostgreSQL. `drop()` closes the remaining connections. */
 export async function createDatabase(): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
   if (!('url' in server)) throw new Error(server.unavailable);
   const name = `test_${randomUUID().replaceAll('-', '')}`;
@@ -22,7 +22,7 @@ export async function createDatabase(): Promise<{ readonly url: string; readonly
   return { url: url.href, drop: () => query(`drop database ${name} with (force)`) };
 }
 
-/** A database with the newest schema, as cheap as can be: others had it before and will have it again. */
+/** A reused database with the newest schema, which is cheap. */
 export async function takeDatabase(): Promise<{ readonly url: string; readonly giveBack: () => Promise<void> }> {
   const url = urlOf(await ask('/database'));
   return { url, giveBack: async () => void urlOf(await ask(`/database?given=${encodeURIComponent(url)}`)) };

@@ -6,13 +6,13 @@ type Work<T> = (tx: Tx) => Promise<T>;
 class RolledBack extends Error {}
 
 /**
- * Executes every write twice; the first execution is rolled back, as when a commit meets a conflict and is tried again.
- * Whatever a write changes outside of its transaction is then changed twice, and tests notice.
+ * Executes every write twice; the first execution is rolled back, like a commit that meets a conflict and is retried.
+ * Anything a write changes outside its transaction is then changed twice, and tests notice.
  */
 export function writingTwice(store: Store): Store {
   return {
     ...store,
-    // Both are queued at once, so that nobody else writes or reads between them.
+    // oth are queued at once, so that nobody else writes or reads in between.
     write: async (work) => {
       const [, value] = await Promise.all([rollBack(store, work), store.write(work)]);
       return value;
@@ -21,8 +21,8 @@ export function writingTwice(store: Store): Store {
 }
 
 /**
- * A store whose commit fails once, after the write was executed: that of the next write that adds to a run's record, or of the
- * first one that `fails` accepts. While it is down, all fail.
+ * A store whose commit fails once, after the write was executed: for the next write that adds to a run's record, or
+ * the first one that `fails` accepts. While it is down, all fail.
  */
 export function failingAtCommit(store: Store): Store & { failNext(fails?: () => boolean): void; down: boolean } {
   let failing: (() => boolean) | 'record' | null = null;
@@ -40,7 +40,7 @@ export function failingAtCommit(store: Store): Store & { failNext(fails?: () => 
       }
       if (failing === null || (failing !== 'record' && !failing())) return store.write(work);
       const recorded = await rollBack(store, work);
-      // The scheduler writes at the same time, and is not meant.
+      // he scheduler's concurrent writes are not affected.
       if (failing === 'record' && !recorded) return store.write(work);
       failing = null;
       throw failed();
@@ -49,7 +49,7 @@ export function failingAtCommit(store: Store): Store & { failNext(fails?: () => 
   return failingStore;
 }
 
-/** A store of which some writes are committed although their writer hears that nobody knows: as many as `doubts` says. */
+/** A store that commits some writes although their writer gets `outcome_unknown`: as many as `doubts` says. */
 export function committingInDoubt<S extends Store>(store: S): S & { doubts: number } {
   const doubting = {
     ...store,
@@ -64,7 +64,7 @@ export function committingInDoubt<S extends Store>(store: S): S & { doubts: numb
   return doubting;
 }
 
-/** Makes an open store fail from now on, for as long as `reads` or `writes` says so; counts what failed. */
+/** Makes an open store fail as long as `reads` or `writes` is set; counts failures. */
 export function troubleIn(store: Store): { reads: boolean; writes: boolean; doubts: number; failed: number } {
   const { read, write } = store;
   const trouble = { reads: false, writes: false, doubts: 0, failed: 0 };

@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers';
 
 export interface RestCall {
   readonly method?: string;
-  /** Sent as it is, however odd. */
+  /** Sent unchanged, however malformed. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Chunks are sent without a content-length; an object is sent as JSON. */
+  /** hunks are sent without a content-length; an object is sent as JSON. */
   readonly body?: string | Uint8Array | object | Iterable<Uint8Array>;
 }
 
@@ -16,7 +16,7 @@ export interface RestAnswer {
   readonly body: { readonly error?: { readonly code: string; readonly message: string } } & Record<string, unknown>;
 }
 
-/** One call of the API on the daemon's socket, for bytes of any kind. */
+/** One API call on the daemon's socket with arbitrary bytes. */
 export function callRest(home: string, { method, path, headers, body }: RestCall): Promise<RestAnswer> {
   return new Promise((resolve, reject) => {
     const options = {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The living processes, in whatever group, that carry the run's id in their environment. */
+/** he living processes, in any group, with the run's id in their environment. */
 export function processesOf(runId: string): number[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
@@ -8,7 +8,7 @@ export function processesOf(runId: string): number[] {
     .map(Number);
 }
 
-/** Empty for a zombie and for a process that is no more. */
+/** Empty for a zombie and for a process that has exited. */
 function environment(pid: string): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');

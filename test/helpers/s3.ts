@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { AwsClient } from 'aws4fetch';
 
-/** What the server takes. */
+/** he credentials that the server accepts. */
 export const S3_KEYS = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
 
-/** A server that speaks S3, in a process of its own, with one bucket. */
+/** An S3 server in its own process, with one bucket. */
 export async function startS3(bucket: string) {
   const directory = mkdtempSync(join(tmpdir(), 'substrat-s3-'));
   const program = join(import.meta.dirname, '../fixtures/s3-server.mjs');

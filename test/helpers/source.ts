@@ -14,9 +14,12 @@ export interface Import {
 }
 
 export interface ParsedSource {
-  /** Files of the repository, be it by a type, a re-export, a dynamic import, the package's own name or the URL of a worker. */
+  /**
+   * Files of the repository that are imported in any way: by type, re-export, dynamic import, the package's own name
+   * or the URL of a worker.
+   */
   readonly imports: readonly Import[];
-  /** Expressions that may reach a file which cannot be told from the text. */
+  /** Expressions that may load a file that cannot be determined from the text. */
   readonly unclear: readonly string[];
   readonly exits: boolean;
 }
@@ -40,10 +43,10 @@ export function parseSource({ path, text }: Source): ParsedSource {
   const imports: Import[] = [];
   const unclear: string[] = [];
   let exits = false;
-  /** Names of what `createRequire` returned, and of constants that are a `new URL`. */
+  /** Variables that hold the result of `createRequire`, and constants that are a `new URL`. */
   const requires = new Set(['require']);
   const urls = new Set<string>();
-  /** Parts of an expression that was understood as a whole. */
+  /** Parts of an expression that was handled as a whole. */
   const understood = new Set<object>();
 
   const doubt = ({ start, end }: Node) => unclear.push(text.slice(start, end));
@@ -104,7 +107,7 @@ export function parseSource({ path, text }: Source): ParsedSource {
   return { imports, unclear, exits };
 }
 
-/** Null for other packages and for modules of Node. */
+/** Null for other packages and for Node's modules. */
 function fileOf(from: string, specifier: string): string | null {
   if (specifier.startsWith('.')) return posix.join(posix.dirname(from), specifier);
   if (specifier !== PACKAGE.name && !specifier.startsWith(`${PACKAGE.name}/`)) {
@@ -113,7 +116,7 @@ function fileOf(from: string, specifier: string): string | null {
   return posix.normalize(PACKAGE.exports[`.${specifier.slice(PACKAGE.name.length)}`] ?? specifier);
 }
 
-/** A text, also with this file's own ending, which is another one once it is built. Null when it is computed. */
+/** A string, also with this file's own extension, which differs once it is built. Null if it is computed. */
 function literalOf(node: Node | undefined, understood: Set<object>): string | null {
   if (node?.type === 'Literal') return typeof node.value === 'string' ? node.value : null;
   if (node?.type !== 'TemplateLiteral') return null;

@@ -6,15 +6,18 @@ type Rows = Record<string, unknown[]>;
 
 const urls = new Map<string, string>();
 
-/** Records tell of refused calls too, and a node says every minute that it is alive. */
+/** Records include refused calls, and a node updates its row every minute. */
 const LEFT_OUT = new Set(['run_messages', 'nodes']);
 
-/** Where the store of a home is, when it is not a file in it. */
+/** Where the store of a home is, if it is not a file in it. */
 export function noteStore(home: string, url: string): void {
   urls.set(home, url);
 }
 
-/** Every row of the store but the records of runs, which tell of refused calls too: what a refused call must leave as it was. */
+/**
+ * Every row of the store except the records of runs, which include refused calls: a refused call must leave these
+ * unchanged.
+ */
 export async function storeRows(home: string): Promise<Rows> {
   const url = urls.get(home);
   return url === undefined ? sqliteRows(home) : postgresRows(url);
@@ -31,7 +34,7 @@ function sqliteRows(home: string): Rows {
   }
 }
 
-/** In one statement: there are many tables, and tests look at them often. */
+/** One statement: there are many tables, and tests read them often. */
 async function postgresRows(url: string): Promise<Rows> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

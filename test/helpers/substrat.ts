@@ -13,11 +13,11 @@ interface Surroundings {
   readonly home: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What to start in the place of bin/substrat. */
+  /** he program to start instead of bin/substrat. */
   readonly program?: string;
-  /** The configuration of a daemon; left out with `cwd`, the home's own. */
+  /** he daemon's configuration; without it and with `cwd`, the home's own. */
   readonly config?: string;
-  /** Descriptors of ours that it finds open, from 3 on. */
+  /** Our descriptors that it inherits, from 3. */
   readonly inherit?: readonly number[];
 }
 
@@ -32,7 +32,7 @@ export async function runSubstrat(args: readonly string[], where: Surroundings) 
   return { code, stdout, stderr };
 }
 
-/** A daemon in a process of its own, up and answering. */
+/** A daemon in its own process, ready for requests. */
 export async function startDaemonProcess(where: Surroundings) {
   const child = start(['up', '--quiet'], where);
   const exited = once(child, 'exit');
@@ -53,7 +53,7 @@ export async function startDaemonProcess(where: Surroundings) {
   return { pid: child.pid as number, client, ended, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
 }
 
-/** A directory with a configuration whose daemon does not take the port that a person's own may have. */
+/** A directory with a configuration whose daemon does not use the default port, which a person's own may have. */
 function makePlace(): string {
   const directory = mkdtempSync(join(tmpdir(), 'place-'));
   writeFileSync(join(directory, 'test.toml'), '[server]\nbind = "127.0.0.1:0"\n[sandbox]\nmode = "none"\n');

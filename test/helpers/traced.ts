@@ -64,12 +64,12 @@ export function makeHome(): { home: string; directory: string } {
   return { home: join(directory, 'home'), directory };
 }
 
-/** In the order of their beginning. */
+/** In order of their start. */
 export function named(spans: readonly SeenSpan[], name: string): SeenSpan[] {
   return spans.filter((span) => span.name === name).sort((a, b) => a.start - b.start);
 }
 
-/** The names from the first span of the trace down to this one. */
+/** he names from the root span of the trace down to this one. */
 export function pathOf(spans: readonly SeenSpan[], span: SeenSpan | undefined): string[] {
   if (!span) return [];
   return [

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Asks again and again until the answer is neither null, undefined nor false; fails after the deadline, saying what it waited for. */
+/** Polls until the result is not null, undefined or false; fails after the deadline with what it waited for. */
 export async function until<T>(
   what: string,
   look: () => T | null | undefined | false | Promise<T | null | undefined | false>,

@@ -45,16 +45,16 @@ export interface WorldTurn {
   readonly runId: string;
   readonly attempt: number;
   readonly signal: AbortSignal;
-  /** Calls a tool; an error of the tool is thrown with its code first. */
+  /** alls a tool; an error of the tool is thrown, starting with its code. */
   call(tool: string, args?: object): Promise<Record<string, unknown>>;
   callRaw(tool: string, args?: unknown): Promise<CallResult | null>;
-  /** Its tools, as a provider in this process has them. */
+  /** Its tools, as a provider in this process gets them. */
   readonly tools: Turn['tools'];
-  /** Tells something as a program does; resolves when the daemon asks for more. */
+  /** Emits an event like a program; resolves when the daemon asks for more. */
   tell(event: ProviderEvent): Promise<void>;
 }
 
-/** What an agent does in a turn: its final text, or a failure. */
+/** What an agent does in a turn: returns its final text, or a failure. */
 export type Behaviour = (turn: WorldTurn) => string | Failing | Promise<string | Failing>;
 
 export interface Failing {
@@ -77,7 +77,7 @@ export interface WorldOptions {
   readonly requestDeadlineMs?: number;
   readonly providerSlots?: Record<string, number>;
   readonly customTools?: readonly CustomTool[];
-  /** Called before each turn's program would start; what it throws, the daemon meets. */
+  /** alled before each turn's program would start; whatever it throws reaches the daemon. */
   readonly beforeTurn?: () => void;
 }
 
@@ -100,8 +100,8 @@ const correspondence = {
 };
 
 /**
- * Everything between a post and the end of a run, wired as the daemon wires it, on a real store. The provider runs
- * functions of the test instead of programs, and time passes only when the test says so.
+ * Everything between a post and the end of a run, wired as in the daemon, on a real store. The provider runs
+ * functions of the test instead of programs, and time only passes when the test says so.
  */
 export async function createWorld(options: WorldOptions = {}) {
   const database = options.store ? null : await takeSharedDatabase();
@@ -315,7 +315,7 @@ export async function createWorld(options: WorldOptions = {}) {
         async (tx) => (await sendAsPerson(tx, rules, USER, agent, { text, inReplyTo }, now)).messageId,
       );
     },
-    /** Another person than the owner. */
+    /** A person other than the owner. */
     person: async (handle: string) => {
       const id = `person-${handle}`;
       await store.write((tx) => tx.participants.insertPerson({ id, handle, handleKey: handle, at: now }));
@@ -332,12 +332,12 @@ export async function createWorld(options: WorldOptions = {}) {
           }),
       };
     },
-    /** The same, with what became of it; null asks anew. */
+    /** he same, with its outcome; null asks a new question. */
     tell: async (name: string, text: string, inReplyTo?: string | null) => {
       const agent = await agentNamed(name);
       return store.write((tx) => sendAsPerson(tx, rules, USER, agent, { text, inReplyTo }, now));
     },
-    /** A channel with those in it, in this order, besides the owner. */
+    /** A channel with these members, in this order, plus the owner. */
     channel: (id: string, members: readonly string[], kind: 'public' | 'private' = 'public') =>
       store.write(async (tx) => {
         const ids = [];
@@ -350,13 +350,13 @@ export async function createWorld(options: WorldOptions = {}) {
         const { id: participantId } = await resolveParticipant(tx, name);
         await setWake(tx, channel, USER.id, { participantId, wake }, now);
       }),
-    /** A person says something in a channel. */
+    /** A person posts in a channel. */
     say: (channelId: string, text: string, thread?: string) =>
       store.write(async (tx) => {
         const channel = await resolveChannel(tx, USER, channelId, now);
         return (await speak(tx, rules, { ...USER, run: null }, channel, { text, thread }, now)).messageId;
       }),
-    /** What was said in a channel, in order, as `handle: text`. */
+    /** he messages of a channel, in order, as `handle: text`. */
     said: async (channelId: string) => {
       const rows = await store.read((tx) =>
         tx.messages.listChannelMessages({ channelId, before: 2 ** 50, limit: 100 }),
@@ -371,7 +371,7 @@ export async function createWorld(options: WorldOptions = {}) {
         before = await lastEvent();
         await scheduler.tick();
         while (scheduler.liveRuns().length > 0) await new Promise((resolve) => setImmediate(resolve));
-        // A run can start and end within a tick: only a round without events was the last.
+        // A run can start and end within a tick: only a round without events is the last one.
       } while ((await lastEvent()) !== before);
     },
     tick: () => scheduler.tick(),
@@ -380,7 +380,7 @@ export async function createWorld(options: WorldOptions = {}) {
       passed += ms;
       await scheduler.tick();
     },
-    /** Somebody sets the clock; no time passes. */
+    /** Sets the clock; no time passes. */
     setClock: async (ms: number) => {
       now += ms;
       await scheduler.tick();
@@ -401,7 +401,7 @@ export async function createWorld(options: WorldOptions = {}) {
       store
         .write((tx) => cancelRun(tx, correspondence, runId, 'A person cancelled the run.', now))
         .then(() => scheduler.abort(runId)),
-    /** Ends a run in the store alone, as another process does: its turn goes on and does not know. */
+    /** Ends a run in the store only, like another process: its turn continues without knowing. */
     fence: (runId: string) =>
       store.write((tx) => cancelRun(tx, correspondence, runId, 'Another process ended it.', now)),
     terminate: async (name: string) => {
@@ -419,12 +419,12 @@ export async function createWorld(options: WorldOptions = {}) {
       const agent = await agentNamed(name);
       await store.write((tx) => resumeAgent(tx, correspondence, agent, { turnTimeoutMs: 60_000 }, now));
     },
-    /** A scheduler that knows nothing of what the last one did. */
+    /** A new scheduler without the state of the last one. */
     restart: () => {
       scheduler = createScheduler();
       scheduler.start();
     },
-    /** The daemon dies without a word: whatever it was doing is fenced by the next one, which takes over. */
+    /** he daemon dies without a clean stop: the next one fences its work and takes over. */
     crash: async ({ reboot = false, died = true } = {}) => {
       const dead = scheduler;
       if (reboot) boot = `${boot} and another`;

@@ -32,7 +32,7 @@ const joinAs = async (name: string, tools: string[] | null) => {
 const listed = async ({ client }: Awaited<ReturnType<typeof joinAs>>) =>
   (await client.listTools()).tools.map(({ name }) => name);
 
-test('a script is a tool of every agent whose scope has it, validated and recorded', async () => {
+test('a script is a tool of every agent with it in scope, validated and recorded', async () => {
   await using free = await joinAs('free', null);
   const { tools } = await free.client.listTools();
   expect(tools.find(({ name }) => name === 'shout')).toMatchObject({
@@ -54,7 +54,7 @@ test('a script is a tool of every agent whose scope has it, validated and record
   ]);
 });
 
-test('outside of the scope there is no such tool, by any name', async () => {
+test('outside the scope the tool does not exist, under any name', async () => {
   await using narrow = await joinAs('narrow', ['search']);
   await using named = await joinAs('named', ['shout', 'whisper']);
   expect(await listed(narrow)).toEqual(['search']);
@@ -74,7 +74,7 @@ test('outside of the scope there is no such tool, by any name', async () => {
   });
 });
 
-test('what is listed is what is there now', async () => {
+test('lists the current tools', async () => {
   await using agent = await joinAs('patient', ['shout', 'whisper']);
   write('tools/whisper.lua', shout('...'));
   await vi.waitFor(async () => expect(await listed(agent)).toEqual(['shout', 'whisper']), { timeout: 10_000 });
@@ -86,7 +86,7 @@ test('what is listed is what is there now', async () => {
   });
 });
 
-test('an agent that nests what it gives without end is refused, and nobody else notices', async () => {
+test('endlessly nested arguments are refused and affect nobody else', async () => {
   write(
     'tools/whisper.lua',
     'tool = { parameters = { { name = "list", type = "array" } } } function tool.execute() return "ok" end',
@@ -100,7 +100,7 @@ test('an agent that nests what it gives without end is refused, and nobody else 
   expect(await agent.call('whisper', { list: [[1]] })).toMatchObject({ value: { result: 'ok' } });
 });
 
-test.each(['legacy', 'auto'] as const)('an agent of the era %s is told when its tools change', async (era) => {
+test.each(['legacy', 'auto'] as const)('an agent of the era %s is notified when its tools change', async (era) => {
   const { id: agentId } = await world.client.createAgent({ name: `told-${era}`, provider: 'external' });
   const changed = vi.fn();
   const listChanged = { tools: { autoRefresh: false, debounceMs: 0, onChanged: changed } };
@@ -113,7 +113,7 @@ test.each(['legacy', 'auto'] as const)('an agent of the era %s is told when its 
   expect(await described()).toBe(era);
 });
 
-test('tools and personas come to be in a configuration that had none', async () => {
+test('tools and personas can be added to a configuration that had none', async () => {
   await using other = await startDaemon({ members: { me: {} } });
   const changed = vi.fn();
   const listChanged = { tools: { autoRefresh: false, debounceMs: 0, onChanged: changed } };
@@ -132,7 +132,7 @@ test('tools and personas come to be in a configuration that had none', async () 
   });
 });
 
-test('a call that a killed daemon had begun is not made again in silence', async () => {
+test('a call that a killed daemon had started is not silently repeated', async () => {
   const home = join(world.directory, 'other-home');
   const config = join(world.directory, 'other/substrat.toml');
   write('other/slow.lua', 'tool = { description = "Slow" } function tool.execute() sleep(25) return "done" end');

@@ -69,7 +69,7 @@ function call(program: string, args: string[]): Promise<{ stdout: string; stderr
 }
 
 describe('ctx agent', () => {
-  test('list prints names, descriptions, tools and what is no text', async () => {
+  test('list prints names, descriptions, tools and types', async () => {
     expect(await ctx('agent', 'list')).toEqual({
       stdout: `  code-reviewer        Reviews code changes against project conventions           (tools: search, get)
   architect            Answers architecture questions using indexed docs          (tools: search, get, sources)
@@ -82,7 +82,7 @@ describe('ctx agent', () => {
     expect(agents[2]).toMatchObject({ name: 'incident-responder', source: 'lua' });
   });
 
-  test('test makes a prompt and shows it', async () => {
+  test('test renders a prompt and prints it', async () => {
     const args = ['incident-responder', '--arg', 'service=payments-api', '--arg', 'severity=P1'];
     const { stdout, code } = await ctx('agent', 'test', ...args);
     expect(code).toBe(0);
@@ -98,7 +98,7 @@ describe('ctx agent', () => {
     expect(usage).toMatchObject({ searches: 1, documents: 3 });
   });
 
-  test('test says what is wrong', async () => {
+  test('test reports what is wrong', async () => {
     expect(await ctx('agent', 'test', 'nobody')).toMatchObject({
       stderr: 'ctx: There is no agent "nobody".\n',
       code: 1,
@@ -110,7 +110,7 @@ describe('ctx agent', () => {
     expect(await ctx('agent', 'test', 'architect', '--arg', 'x')).toMatchObject({ code: 2 });
   });
 
-  test('init writes a script that works, once', async () => {
+  test('init writes a working script, once', async () => {
     expect(await ctx('agent', 'init', 'sre-helper')).toEqual({
       stdout: `Created: agents/sre-helper.lua
 Add to config:
@@ -132,7 +132,7 @@ Add to config:
     expect(stdout).toContain('[assistant] I have read 3 documents. What do you need?');
   });
 
-  test('import makes personas of what other programs have', async () => {
+  test("import converts other programs' files to personas", async () => {
     const text = 'Look at ${HOME}, \\n and """quotes""".\r\n\n- all of it';
     write(
       'other/.claude/agents/reviewer.md',
@@ -158,7 +158,7 @@ Add to config:
   });
 });
 
-test('import takes nothing from elsewhere, and ends, whatever is in a directory', async () => {
+test('import reads nothing outside the directory, and ends, whatever is in it', async () => {
   write('secret.txt', 'SECRET key');
   write('hostile/.claude/agents/fine.md', 'Fine.');
   const agents = join(cwd, 'hostile/.claude/agents');
@@ -203,7 +203,7 @@ test('import takes nothing from elsewhere, and ends, whatever is in a directory'
 
 describe('substrat persona', () => {
   test('is the same as ctx agent', async () => {
-    // It reads what the daemon would read, and nothing of the current directory.
+    // It reads what the daemon would read, and nothing in the current directory.
     expect((await substrat('persona', 'list')).stdout).toMatch(/^No agents/);
     const named = ['--config', 'ctx.toml'];
     expect(await substrat('persona', 'list', ...named)).toEqual(await ctx('agent', 'list', ...named));
@@ -236,7 +236,7 @@ describe('ctx tool and ctx connector', () => {
     });
   });
 
-  test('test a connector, and index what it gives', async () => {
+  test('test a connector, and index its items', async () => {
     write('connectors/page.md', '# A page of the wiki');
     const { stdout } = await ctx('connector', 'test', 'wiki');
     expect(stdout).toMatch(

@@ -41,20 +41,20 @@ describe('examples/knowledge', () => {
     ['onboarding', 'role=engineer', 'Day one'],
     ['incident-responder', 'service=checkout', 'Look at the queue of orders'],
     ['writer', 'topic=flags', 'Short sentences'],
-  ])('%s knows what its documents say', async (name, arg, text) => {
+  ])('%s finds its documents', async (name, arg, text) => {
     const { result } = JSON.parse(await ctx('agent', 'test', name, '--arg', arg, '--json'));
     expect(result.system).toContain(text);
     expect(result.tools).toEqual(expect.arrayContaining(['search', 'get']));
   });
 
-  test('the tool makes a ticket', async () => {
+  test('the tool creates a ticket', async () => {
     const call = ['tool', 'test', 'create_jira_ticket', '--param', 'title=Checkout is slow', '--json'];
     const { result } = JSON.parse(await ctx(...call));
     expect(result).toMatchObject({ key: 'OPS-1', related: expect.any(Number) });
     expect(await (await fetch(result.url)).json()).toMatchObject({ title: 'Checkout is slow', priority: 'P2' });
   });
 
-  test('the daemon serves it, and an agent made from a persona of it makes a ticket', async () => {
+  test('the daemon serves it, and an agent created from its persona creates a ticket', async () => {
     const daemon = await startDaemonProcess({
       home,
       config: join(EXAMPLE, 'substrat.toml'),
@@ -99,7 +99,7 @@ describe('examples/knowledge', () => {
     expect(await daemon.stop()).toBe(0);
   });
 
-  test('the program of one’s own runs', async () => {
+  test('the library program runs', async () => {
     const { stdout } = await run(process.execPath, [join(EXAMPLE, 'own.ts')], { env });
     expect(stdout).toMatch(
       /^schemas: 1 indexed\nYou are a database expert for the 'shop' database\.\nRelevant schema docs:\n- orders \(score: \d\.\d\d\)\n/,

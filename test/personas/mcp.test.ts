@@ -56,7 +56,7 @@ function write(path: string, text: string): void {
 
 type Era = 'legacy' | 'auto';
 
-/** Called when a client has opened the stream of what it is told unasked. */
+/** alled when a client has opened its notification stream. */
 const listening = vi.fn();
 const watched: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
@@ -101,7 +101,7 @@ describe.each([
   ['stdio', 'legacy'],
   ['stdio', 'auto'],
 ] as const)('over %s, for a client of the era %s', (way, era) => {
-  test('the prompts and tools are there', async () => {
+  test('the prompts and tools are listed', async () => {
     const client = way === 'HTTP' ? await overHttp(era) : await overStdio(era);
     expect(names((await client.listPrompts()).prompts)).toEqual(['greeter', 'shouter']);
     expect(names((await client.listTools()).tools)).toEqual(['search', 'get', 'sources', 'shout']);
@@ -113,7 +113,7 @@ describe.each([
     await client.close();
   });
 
-  test('a persona has its tools and no others, by any name', async () => {
+  test('a persona has only its own tools, under any name', async () => {
     const client =
       way === 'HTTP' ? await overHttp(era, '?agent=greeter') : await overStdio(era, ['--agent', 'greeter']);
     expect(names((await client.listTools()).tools)).toEqual(['search']);
@@ -158,7 +158,7 @@ describe.each([
   ['stdio', 'legacy'],
   ['stdio', 'auto'],
 ] as const)('over %s, a client of the era %s', (way, era) => {
-  test('is told when the prompts and the tools change', async () => {
+  test('is notified when the prompts and the tools change', async () => {
     const [prompts, tools] = [vi.fn(), vi.fn()];
     const listChanged = {
       prompts: { autoRefresh: false, debounceMs: 0, onChanged: prompts },
@@ -166,14 +166,14 @@ describe.each([
     };
     const client = await (way === 'HTTP' ? overHttp(era, '', { listChanged }) : overStdio(era, [], { listChanged }));
     const word = `${way} ${era}`;
-    // In the older era the stream is opened beside; until it is, nobody can be told.
+    // In the older era the stream is separate; until it is open, nobody can be notified.
     if (way === 'HTTP' && era === 'legacy')
       await vi.waitFor(() => expect(listening).toHaveBeenCalled(), { timeout: 10_000 });
     write('greeter.lua', persona(word));
     await vi.waitFor(() => expect(prompts).toHaveBeenCalled(), { timeout: 10_000 });
     const { messages } = await client.getPrompt({ name: 'greeter', arguments: { who: 'you' } });
     expect(messages[0]?.content).toMatchObject({ text: `${word} you` });
-    // What a persona has of tools may have changed with it, so they are told of too, perhaps a moment later.
+    // he persona's tools may have changed too, so that is announced as well, maybe slightly later.
     await vi.waitFor(() => expect(tools).toHaveBeenCalled(), { timeout: 10_000 });
     tools.mockClear();
     write('shout.lua', shout(word));
@@ -184,7 +184,7 @@ describe.each([
   });
 });
 
-test('a client that listens is let go when it leaves, and when the server ends', async () => {
+test('a listening client is released when it leaves, and when the server closes', async () => {
   const announcements = createAnnouncements();
   const { body } = announcements.open();
   const reader = body?.getReader();
@@ -196,7 +196,7 @@ test('a client that listens is let go when it leaves, and when the server ends',
   expect(announcements.open().status).toBe(503);
   await others[0]?.body?.cancel();
   expect(announcements.open().status).toBe(200);
-  // Nobody reads these: what is kept for them is bounded.
+  // Nobody reads these: what is buffered for them is limited.
   for (let i = 0; i < 1000; i += 1) announcements.announce('notifications/tools/list_changed');
   announcements.close();
   expect((await others[1]?.text())?.match(/data:/g)).toHaveLength(7);

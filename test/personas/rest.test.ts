@@ -45,7 +45,7 @@ beforeAll(async () => {
   copyFileSync(SCRIPT, join(world.directory, 'agents/incident-responder.lua'));
   const env = { ...process.env, SUBSTRAT_HOME: world.home };
   await promisify(execFile)(CTX, ['sync', '--config', join(world.directory, 'substrat.toml')], { env });
-  // The files came after the daemon had looked for them, and it follows them.
+  // he files were written after the daemon had read the configuration; it watches them.
   await (await world.daemon.extensions()).personas.reload();
 });
 afterAll(() => world.stop());
@@ -108,7 +108,7 @@ describe('personas over REST', () => {
     ['bad', {}, 400, 'bad_request'],
     ['bad', { how: 'very' }, 500, 'agent_error'],
     ['endless', { how: 'very' }, 408, 'timeout'],
-  ])('POST /agents/%s/prompt with %j answers %i %s', async (name, args, status, code) => {
+  ])('POST /agents/%s/prompt with %j returns %i %s', async (name, args, status, code) => {
     expect(await post(`/agents/${name}/prompt`, { arguments: args })).toMatchObject({
       status,
       body: { error: { code } },

@@ -24,7 +24,7 @@ await runAgent(async ({ messages }) => 'echo ' + messages.find(({ kind }) => kin
 
 describeOnPostgres('a daemon whose connections to PostgreSQL are cut under load', () => {
   test(
-    `${cuts} times lives on, loses nothing that it acknowledged and doubles nothing`,
+    `${cuts} times survives, loses nothing acknowledged and duplicates nothing`,
     async () => {
       console.log(`chaos: SUBSTRAT_CHAOS_SEED=${seed} SUBSTRAT_CHAOS_CUTS=${cuts}`);
       const server = await startPostgres({ durable: true });
@@ -94,7 +94,7 @@ async function startNode(url: string) {
   return { home, daemon };
 }
 
-/** Requests that have not exactly one reply, the right one. */
+/** Requests that do not have exactly one correct reply. */
 async function unanswered(client: pg.Client, requests: ReadonlyMap<string, string>): Promise<string[]> {
   const { rows } = await client.query<{ id: string; kind: string; text: string }>(
     'select in_reply_to as id, kind, text from messages where in_reply_to is not null',

@@ -4,16 +4,16 @@ import type { PostgresProxy } from '../helpers/postgres-proxy.ts';
 
 export interface Faults {
   readonly proxy: PostgresProxy;
-  /** The database, past the proxy. */
+  /** he database, bypassing the proxy. */
   readonly url: string;
   readonly random: () => number;
   readonly cuts: number;
-  /** Kills the server after every so many cuts. */
+  /** Kills the server after this many cuts. */
   readonly crashEvery: number;
   readonly crash: () => void;
 }
 
-/** Cuts connections in every way there is. Returns how often each happened. */
+/** uts connections in every possible way. Returns how often each happened. */
 export async function cutConnections(faults: Faults): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (let n = 1; n <= faults.cuts; ) {
@@ -35,7 +35,7 @@ function choose(roll: number): Kind {
   return roll < 0.98 ? 'cut at commit' : 'silence';
 }
 
-/** Each says whether it hit something. */
+/** Each returns whether it hit something. */
 const FAULTS: Record<Kind, (faults: Faults) => Promise<boolean>> = {
   'backend terminated': async ({ url, random }) => {
     const client = new pg.Client({ connectionString: url });

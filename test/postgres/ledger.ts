@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { type Answer, ask } from '../helpers/http.ts';
 
-/** What a caller was told: it took effect, it did not, or nobody could say. */
+/** What a caller was told: it took effect, it did not, or the outcome is unknown. */
 export type Verdict = 'acknowledged' | 'refused' | 'unknown';
 
-/** What became of each text that was written, as its writer was told, and what nobody should have been told at all. */
+/** he outcome of each written text as its writer was told, and responses that should never occur. */
 export interface Ledger {
   readonly told: Map<string, Verdict>;
   readonly faults: string[];
@@ -23,7 +23,7 @@ export function judge(ledger: Ledger, what: string, { status, json }: Pick<Answe
   return 'unknown';
 }
 
-/** A request that counts as unknown when the connection to the daemon breaks, which it should not. */
+/** A request; counts as unknown if the connection to the daemon breaks, which it should not. */
 export async function request(
   ledger: Ledger,
   home: string,
@@ -39,7 +39,7 @@ export async function request(
   }
 }
 
-/** Every text as often in the store as its writer was told. */
+/** hecks that every text is in the store as often as its writer was told. */
 export async function auditTexts(ledger: Ledger, client: pg.Client, sql: string): Promise<Record<Verdict, number>> {
   const { rows } = await client.query<{ text: string; n: string }>(sql);
   const stored = new Map(rows.map(({ text, n }) => [text, Number(n)]));

@@ -6,19 +6,22 @@ import { createLedger, judge, type Ledger, request } from './ledger.ts';
 export interface Load {
   readonly messages: Ledger;
   readonly blocks: Ledger;
-  /** Requests to the agent `echo`, by the id of the message, with what it has to answer. */
+  /** Requests to the agent `echo`, by message id, with the expected answer. */
   readonly requests: Map<string, string>;
-  /** The numbers of the events, as a reader saw them. */
+  /** he event numbers that a reader saw. */
   readonly seen: number[];
-  /** The longest that a request took. */
+  /** he longest duration of a request. */
   readonly slowest: () => number;
-  /** Ends the reader when it has seen the event of that number. */
+  /** Ends the reader once it has seen the event with that number. */
   finish(last: number): Promise<void>;
 }
 
 const PAUSE_MS = 20;
 
-/** Posts with and without a key, MCP calls, writes with If-Match, requests that are waited for and a reader of events, for as long as `more` says. */
+/**
+ * Posts with and without a key, MCP calls, writes with If-Match, awaited requests and an event reader, as long as
+ * `more` returns true.
+ */
 export async function work(home: string, agentId: string, more: () => boolean): Promise<Load> {
   const load = { messages: createLedger(), blocks: createLedger(), requests: new Map<string, string>() };
   const seen: number[] = [];
@@ -53,7 +56,7 @@ export async function work(home: string, agentId: string, more: () => boolean): 
 
 type Send = (ledger: Ledger, path: string, options?: Parameters<typeof request>[3]) => ReturnType<typeof request>;
 
-/** With a key it is tried until it is acknowledged; without, never again. */
+/** With a key it is retried until it is acknowledged; without one, never. */
 async function post(
   send: Send,
   ledger: Ledger,
@@ -97,7 +100,7 @@ async function call(home: string, agentId: string, ledger: Ledger, more: () => b
   await agent?.close();
 }
 
-/** Changes a block, each time naming the version that it read. */
+/** hanges a block, each time with the version that it read. */
 async function remember(send: Send, ledger: Ledger, more: () => boolean): Promise<void> {
   const path = '/api/agents/ann/memory/counter';
   for (let n = 0; more(); n += 1) {

@@ -33,7 +33,7 @@ describeOnPostgres('a daemon whose PostgreSQL fails', () => {
   const count = async (text: string) =>
     (await prompt.query('select from messages where text = $1', [text])).rowCount as number;
 
-  test('answers 503 within 10 seconds when nothing answers, works again afterwards, and stops on SIGTERM meanwhile', {
+  test('returns 503 within 10 seconds when nothing responds, works again afterwards, and stops on SIGTERM meanwhile', {
     timeout: 90_000,
   }, async () => {
     const directory = mkdtempSync(join(tmpdir(), 'outage-'));
@@ -89,7 +89,7 @@ describeOnPostgres('a daemon whose PostgreSQL fails', () => {
     expect(Date.now() - begun).toBeLessThan(40_000);
   });
 
-  test('gives an MCP call whose commit was cut its true result, so that a repeated call never takes effect twice', async () => {
+  test('returns the true result of an MCP call whose commit was cut, so that a repeated call never takes effect twice', async () => {
     await using world = await startDaemon({ database: proxy.url, members: { ann: {} } });
     await using agent = await connectAgent({ home: world.home, agentId: world.agent('ann').id });
     const send = (text: string) => agent.call('send_message', { recipient: 'USER', text });
@@ -112,7 +112,7 @@ describeOnPostgres('a daemon whose PostgreSQL fails', () => {
     }
   });
 
-  test('brings the events and replies of other nodes also after its connections were cut', async () => {
+  test('delivers events and replies of other nodes after its connections were cut', async () => {
     await using one = await startDaemon({ database: database.url, members: { ann: {} } });
     await using other = await startDaemon({ database: proxy.url });
     await using agent = await connectAgent({ home: one.home, agentId: one.agent('ann').id });
@@ -122,7 +122,7 @@ describeOnPostgres('a daemon whose PostgreSQL fails', () => {
       for await (const event of other.client.followEvents({ signal: stop.signal })) seen.push(event.type);
     })();
     const { messageId } = await one.client.sendMessage('ann', { text: 'are you there?' });
-    // A wait that begins or ends during an outage is refused, and is made again.
+    // A wait that begins or ends during an outage is refused and repeated.
     const awaitReply = (): ReturnType<typeof other.client.awaitReply> =>
       other.client.awaitReply(messageId, 60).catch((error) => {
         if (error.code !== 'store') throw error;

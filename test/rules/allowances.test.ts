@@ -17,7 +17,7 @@ describe("a tree's cap of runs", () => {
     return { world, root, turns, used, anna: await world.person('anna') };
   }
 
-  test("is not reset by another person's word, which has an allowance of its own", async () => {
+  test("is not reset by another person's message, which has its own allowance", async () => {
     const { world, turns, used, anna } = await createCounter({ maxTreeRuns: 2 });
     for (const text of ['one', 'two']) {
       await anna.ask('root', text);
@@ -32,14 +32,14 @@ describe("a tree's cap of runs", () => {
     expect(await world.said('dm-anna-root')).toContain(
       'system: That was the last of your 2 runs of today ([people.anna] runs_per_day). What root and its team still have to do for you goes on at 00:00 UTC.',
     );
-    // Not the owner's, whose word is worth what it was.
+    // Not the owner's, whose message still counts as before.
     await world.ask('root', 'from the owner');
     await world.settle();
     expect(turns).toEqual(['one', 'two', 'from the owner']);
     expect(await used()).toBe(1);
   });
 
-  test('is reset by the owner alone', async () => {
+  test('is only reset by the owner', async () => {
     const { world, turns, used, anna } = await createCounter({ maxTreeRuns: 1, runsPerDay: { anna: 10 } });
     await world.ask('root', 'a');
     await world.settle();
@@ -52,7 +52,7 @@ describe("a tree's cap of runs", () => {
     expect(turns).toEqual(['a', 'b', 'c']);
   });
 
-  test("is added to by the words of others: they run while the tree's own runs are used up", async () => {
+  test("does not stop other people's runs: they run while the tree's own are used up", async () => {
     const world = await createWorld({ maxTreeRuns: 1, runsPerDay: { anna: 2 }, requestDeadlineMs: 10 * DAY });
     const lead = await world.create('lead');
     await world.create('child', lead);
@@ -73,10 +73,10 @@ describe("a tree's cap of runs", () => {
     expect(turns).toEqual(['lead: go']);
     const annas = await (await world.person('anna')).ask('lead', 'go');
     await world.settle();
-    // Her two runs, and none of what the owner's chain has still to do.
+    // Her two runs, and nothing that the owner's chain still has to do.
     expect(turns).toEqual(['lead: go', 'lead: go', 'child: for anna']);
     expect((await world.reply(annas)).state).toBe('open');
-    // The next day goes on with hers, without a word of anybody.
+    // he next day continues with hers, without any message.
     await world.pass(DAY);
     await world.settle();
     expect(turns.slice(3)).toEqual(['lead: done']);
@@ -84,7 +84,7 @@ describe("a tree's cap of runs", () => {
     expect((await world.reply(owners)).state).toBe('open');
   });
 
-  test('is not reset by notices of the daemon, nor by a deadline that passes', async () => {
+  test('is not reset by notices of the daemon or by an expired deadline', async () => {
     const { world, turns, used } = await createCounter({ maxTreeRuns: 1, requestDeadlineMs: 1_000 });
     await world.ask('root', 'a');
     await world.settle();
@@ -96,7 +96,7 @@ describe("a tree's cap of runs", () => {
     expect(turns).toEqual(['a']);
   });
 
-  test('of a channel is asked of whoever posts there', async () => {
+  test('of a channel is charged to the author of a post', async () => {
     const { world, turns, used, anna } = await createCounter({ maxTreeRuns: 1, runsPerDay: { anna: 2 } });
     await world.channel('general', ['root', 'anna']);
     for (const text of ['one', 'two']) {

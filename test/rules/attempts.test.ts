@@ -16,8 +16,8 @@ async function notices({ store }: Awaited<ReturnType<typeof createWorld>>): Prom
   });
 }
 
-describe('a run that dies', () => {
-  test('is tried again, and the prompt says what the broken attempt had done', async () => {
+describe('a run that crashes', () => {
+  test('is retried, and the prompt says what the failed attempt had done', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('worker', lead);
@@ -43,7 +43,7 @@ describe('a run that dies', () => {
     ]);
   });
 
-  test('gets what it had done already beyond the rate limit too, and nothing new', async () => {
+  test('gets recorded results beyond the rate limit, but makes no new calls', async () => {
     const world = await createWorld({ toolCallsPerMinute: 2 });
     await world.create('lead');
     const results: unknown[] = [];
@@ -64,7 +64,7 @@ describe('a run that dies', () => {
     expect(JSON.stringify(refused)).toContain('Too many calls');
   });
 
-  test('repeats no call of a script: what ended is answered from the record, what was cut off has an unknown outcome', async () => {
+  test('does not repeat a script call: a finished one gets its recorded result, an interrupted one has an unknown outcome', async () => {
     const made: string[] = [];
     const ticket: ToolDefinition = {
       name: 'ticket',
@@ -125,7 +125,7 @@ describe('a run that dies', () => {
     ]);
   });
 
-  test('repeats no effect: the k-th identical call gets the k-th result, marked repeated', async () => {
+  test('does not repeat effects: the k-th identical call gets the k-th result, marked repeated', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('worker', lead);
@@ -160,7 +160,7 @@ describe('a run that dies', () => {
     expect(heard).toEqual(['same', 'same', 'same']);
   });
 
-  test('is tried again though it had answered already, and does what was left to do', async () => {
+  test('is retried although it had answered, and finishes the rest', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('worker', lead);
@@ -183,7 +183,7 @@ describe('a run that dies', () => {
     expect(heard).toEqual(['the rest']);
   });
 
-  test('runs reads and errors afresh', async () => {
+  test('executes reads and errors again', async () => {
     const world = await createWorld();
     await world.create('lead');
     const seen: unknown[] = [];
@@ -212,7 +212,7 @@ describe('a run that dies', () => {
     ]);
   });
 
-  test('after three attempts its deliveries are dead and its request gets an error', async () => {
+  test('has dead deliveries after three attempts, and its request gets an error', async () => {
     const world = await createWorld();
     await world.create('broken');
     let turns = 0;
@@ -247,7 +247,7 @@ describe('a run that dies', () => {
   );
 
   test.each(['auth', 'rate_limit', 'overloaded'] as const)(
-    '%s does not count: it delays the agent and tells the person once',
+    '%s does not count: it delays the agent and notifies the person once',
     async (failure) => {
       const world = await createWorld({ maxAttempts: 1 });
       await world.create('x');
@@ -270,7 +270,7 @@ describe('a run that dies', () => {
     },
   );
 
-  test('a session that the provider does not know is dropped, and only once', async () => {
+  test('an unknown session is dropped, and only once', async () => {
     const world = await createWorld({ maxAttempts: 1 });
     const agent = await world.create('x');
     await world.store.write((tx) => tx.agents.setSession({ id: agent.id, session: 'old' }));
@@ -285,7 +285,7 @@ describe('a run that dies', () => {
     expect(await world.reply(id)).toMatchObject({ kind: 'error' });
   });
 
-  test('the journal of a lost conversation is in the new session, and the person is told once', async () => {
+  test('the journal of a lost conversation is in the new session, and the person is notified once', async () => {
     const world = await createWorld({ maxAttempts: 1 });
     const agent = await world.create('x');
     const prompts: string[] = [];
@@ -305,7 +305,7 @@ describe('a run that dies', () => {
     await world.store.write((tx) => tx.agents.setSession({ id: agent.id, session: 'old' }));
     const id = await world.ask('x', 'Again?');
     await world.settle();
-    // The session that the broken attempt began does not know it either.
+    // he session that the failed attempt started does not know it either.
     await world.store.write((tx) => tx.agents.setSession({ id: agent.id, session: 'new, but empty' }));
     await world.pass(1001);
     await world.settle();
@@ -344,7 +344,7 @@ describe('a run that dies', () => {
     expect(prompt).not.toContain('question 2 ');
   });
 
-  test('a provider that begins a session and does not know it cannot make a turn spin', async () => {
+  test('a provider that does not know a session it just started cannot make a turn spin', async () => {
     const world = await createWorld({ maxAttempts: 2 });
     const agent = await world.create('x');
     let turns = 0;

@@ -4,7 +4,7 @@ import { committingInDoubt, failingAtCommit } from '../helpers/repeating-store.t
 import { until } from '../helpers/until.ts';
 import { createWorld } from '../helpers/world.ts';
 
-test('texts that a program tells are recorded before the calls that come after them', async () => {
+test('texts are recorded before the calls that follow them', async () => {
   const world = await createWorld();
   await world.create('x');
   let runId = '';
@@ -41,7 +41,7 @@ test('texts that a program tells are recorded before the calls that come after t
   expect(records.map(({ step }) => step)).toEqual([1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3]);
 });
 
-test('many texts share a commit, and a text is stored soon though nothing follows it', async () => {
+test('many texts share a commit, and a single text is stored soon', async () => {
   const world = await createWorld();
   await world.create('x');
   let runId = '';
@@ -69,7 +69,7 @@ test('many texts share a commit, and a text is stored soon though nothing follow
   await world.settle();
 });
 
-test('what a program tells is stored once, though nobody knows whether its commit took effect', async () => {
+test('provider events are stored once, even if the outcome of their commit is unknown', async () => {
   const failing = failingAtCommit(await openStore({ path: ':memory:' }));
   onTestFinished(() => failing.close());
   const store = committingInDoubt(failing);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createWorld, type WorldTurn } from '../helpers/world.ts';
 
-/** `amy` broadcasts what a person says to her; her siblings answer by what the test has them do. */
+/** `amy` broadcasts what a person tells her; the test decides how her siblings answer. */
 async function createTeam(siblings: readonly string[], options: Parameters<typeof createWorld>[0] = {}) {
   const world = await createWorld({ slots: 8, ...options });
   const lead = await world.create('lead');
@@ -24,7 +24,7 @@ async function createTeam(siblings: readonly string[], options: Parameters<typeo
 const heard = (turn: WorldTurn | undefined) => turn?.messages.map(({ kind, from, text }) => `${kind} ${from}: ${text}`);
 
 describe('the replies to a broadcast', () => {
-  test('are the final texts, one message per respondent, and wake the broadcaster once, with who said nothing', async () => {
+  test('are the final texts, one message per respondent, and wake the broadcaster once, with a list of those who did not reply', async () => {
     const { world, amys, id } = await createTeam(['bob', 'cal', 'dan', 'eve']);
     const prompts: string[] = [];
     world.behave('bob', (turn) => {
@@ -41,7 +41,7 @@ describe('the replies to a broadcast', () => {
     await world.ask('amy', 'who can help?');
     while ((await world.view('dan')).running === 0 || (await world.view('bob')).pending > 0) await world.tick();
     await expect.poll(async () => (await world.view('bob')).running, { timeout: 10_000 }).toBe(0);
-    // Nothing reaches her while somebody has still to end.
+    // Nothing reaches her while a sibling has not finished.
     expect(await world.view('amy')).toMatchObject({ running: 0, pending: 0 });
     resolve('so can dan');
     await world.settle();
@@ -58,7 +58,7 @@ describe('the replies to a broadcast', () => {
     );
   });
 
-  test('come after a minute without those who have not ended, whose reply is late', async () => {
+  test('arrive after a minute without those who have not finished, whose reply is late', async () => {
     const { world, amys } = await createTeam(['bob', 'cal']);
     world.behave('bob', () => 'bob can');
     const { promise: hold, resolve } = Promise.withResolvers<string>();
@@ -79,7 +79,7 @@ describe('the replies to a broadcast', () => {
     expect(amys.slice(1).map(heard)).toEqual([['late cal: cal too']]);
   });
 
-  test('leave no other conversation: a run that carries more sends nothing back', async () => {
+  test('do not leak other conversations: a run that carries more sends nothing back', async () => {
     const { world, amys, lead } = await createTeam(['bob', 'cal']);
     const prompts: string[] = [];
     for (const name of ['bob', 'cal']) {
@@ -92,7 +92,7 @@ describe('the replies to a broadcast', () => {
       await turn.call('send_message', { recipient: 'bob', text: 'between us', sync: false });
       return '';
     });
-    // Both come to bob before he can run, and cal serves a person's request with it.
+    // oth reach bob before he can run, and cal serves a person's request with it.
     for (const name of ['bob', 'cal']) {
       const { id } = await world.agentNamed(name);
       await world.store.write((tx) => tx.agents.restAgent({ id, until: world.clock() + 1000, rests: 1 }));
@@ -109,7 +109,7 @@ describe('the replies to a broadcast', () => {
     expect(amys.map(heard)).toEqual([[expect.stringMatching(/^notice system: .* bob, cal said nothing\.$/)]]);
   });
 
-  test('are what a respondent wrote to the broadcaster itself, instead of the final text', async () => {
+  test('are what a respondent wrote to the broadcaster, instead of the final text', async () => {
     const { world, amys } = await createTeam(['bob', 'cal']);
     world.behave('bob', async (turn) => {
       const sent = await turn.call('send_message', { recipient: 'amy', text: 'I can' });
@@ -123,7 +123,7 @@ describe('the replies to a broadcast', () => {
     expect(heard(amys[0])?.sort()).toEqual(['reply bob: I can', 'reply cal: me too']);
   });
 
-  test('are not awaited of one that fails, is cancelled or ends', async () => {
+  test('are not awaited from an agent that fails, is cancelled or ends', async () => {
     const { world, amys } = await createTeam(['bob', 'cal', 'dan'], { maxAttempts: 1 });
     world.behave('bob', () => ({ failure: 'crash' }));
     let runId = '';
@@ -141,7 +141,7 @@ describe('the replies to a broadcast', () => {
     expect(amys.map(heard)).toEqual([[expect.stringMatching(/^notice system: .* bob, cal, dan said nothing\.$/)]]);
   });
 
-  test('end with the chain: at its greatest depth they and a broadcast wake nobody, and come with the next run', async () => {
+  test('end with the chain: at the maximum depth they and a broadcast wake nobody, and the next run carries them', async () => {
     const world = await createWorld({ slots: 8 });
     const lead = await world.create('lead');
     for (const name of ['amy', 'bob']) await world.create(name, lead);

@@ -5,7 +5,7 @@ import { createOffice } from '../helpers/office.ts';
 import { createWorld } from '../helpers/world.ts';
 
 describe("an agent's post", () => {
-  test('wakes whom it mentions, and nobody else', async () => {
+  test('wakes only the agents it mentions', async () => {
     const { world, turns, order } = await createOffice();
     world.behave('ann', async (turn) => {
       turns.push(turn);
@@ -23,7 +23,7 @@ describe("an agent's post", () => {
     expect(turns[1]?.prompt).toMatch(/Message from ann in #general .*\nWhat do you think, @ben\?$/);
   });
 
-  test('that calls somebody whose turn has still to come is heard in that turn', async () => {
+  test('that mentions an agent whose turn is still to come is read in that turn', async () => {
     const { world, turns, order } = await createOffice();
     world.behave('ann', async (turn) => {
       turns.push(turn);
@@ -37,7 +37,7 @@ describe("an agent's post", () => {
     expect(heard).toEqual(['USER: Ideas?', 'ann: over to you, @cleo']);
   });
 
-  test('starts no run where the chain is as deep as it may be', async () => {
+  test('starts no run at the maximum chain depth', async () => {
     const world = await createWorld();
     const order: string[] = [];
     for (const [name, other] of [
@@ -55,12 +55,12 @@ describe("an agent's post", () => {
     await world.wake('general', 'ben', 'mentions');
     await world.say('general', 'Go!');
     await world.settle();
-    // 0 where a person's message is carried, then 1, 2 and 3: at 3 a post starts nothing any more.
+    // 0 if a person's message is carried, then 1, 2 and 3: at 3 a post starts nothing any more.
     expect(order).toEqual(['ann', 'ben', 'ann', 'ben']);
     expect(await world.said('general')).toHaveLength(5);
   });
 
-  test('in a DM wakes the other one, as deep as the chain may be', async () => {
+  test('in a DM wakes the other one, up to the maximum depth', async () => {
     const world = await createWorld();
     const order: string[] = [];
     const lead = await world.create('lead');
@@ -78,7 +78,7 @@ describe("an agent's post", () => {
     expect(await world.said('dm-jim-michael')).toHaveLength(4);
   });
 
-  test('to whoever asked, in the DM with them, is the answer', async () => {
+  test('to the asker, in their DM, is the answer', async () => {
     const world = await createWorld();
     await world.create('ann');
     world.behave('ann', async (turn) => {
@@ -111,7 +111,7 @@ describe('do_nothing', () => {
 });
 
 describe('a channel id', () => {
-  test('of a DM means exactly one pair, in either order, among those whom one can reach', async () => {
+  test('of a DM means exactly one pair, in either order, among reachable participants', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     for (const name of ['a', 'a-b', 'b-c', 'c']) await world.create(name, lead);
@@ -158,7 +158,7 @@ describe('a channel id', () => {
     expect(await world.said('dm-a-c')).toHaveLength(3);
   });
 
-  test('of a DM of two others is found by the owner in either order', async () => {
+  test("of others' DM is found by the owner in either order", async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     for (const name of ['jim-bob', 'michael', 'jim', 'bob-michael']) await world.create(name, lead);
@@ -214,8 +214,8 @@ describe('a channel id', () => {
   });
 });
 
-describe('what is private', () => {
-  test('cannot be read, written or reacted to by an agent that is not in it', async () => {
+describe('a private channel', () => {
+  test('cannot be read, written or reacted to by an agent that is not a member', async () => {
     const { world } = await createOffice(['ann', 'ben']);
     await world.channel('secret', ['ben'], 'private');
     await world.wake('secret', 'ben', 'none');
@@ -248,7 +248,7 @@ describe('what is private', () => {
 });
 
 describe('read_channel', () => {
-  test('gives the last messages, oldest first, with threads and reactions', async () => {
+  test('returns the last messages, oldest first, with threads and reactions', async () => {
     const { world } = await createOffice(['ann']);
     await world.wake('general', 'ann', 'none');
     const first = await world.say('general', 'one');
@@ -285,7 +285,7 @@ describe('read_channel', () => {
 });
 
 describe('the stop reason of a run', () => {
-  test('is no_tool_call where a channel was read and nothing came of it, and end_turn where a reply was owed', async () => {
+  test('is no_tool_call if a channel was read without effect, and end_turn if a reply was owed', async () => {
     const { world } = await createOffice(['ann']);
     world.behave('ann', () => 'only words');
     await world.say('general', 'hello?');

@@ -26,7 +26,7 @@ describe('a clock that is set', () => {
     expect(await world.reply(id)).toMatchObject({ text: 'done' });
   });
 
-  test('back and forth leaves a turn under way alone, and a failed one is tried again soon', async () => {
+  test('back and forth does not affect a running turn, and a failed one is retried soon', async () => {
     const world = await createWorld({ requestDeadlineMs: 9 * DAYS });
     await world.create('x');
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ describe('a clock that is set', () => {
     expect(await world.reply(id)).toMatchObject({ text: 'attempt 2', count: 1 });
   });
 
-  test('follows what people set: a deadline passes with the clock', async () => {
+  test('is followed by deadlines', async () => {
     const world = await createWorld();
     await world.create('x');
     world.behave('x', () => new Promise(() => {}));
@@ -62,7 +62,7 @@ describe('a clock that is set', () => {
 });
 
 describe("another node's lease", () => {
-  /** A run of that node is under way, and our scheduler has seen it. */
+  /** A run of that node is running, and our scheduler has seen it. */
   async function seen() {
     const world = await createWorld({ maxAttempts: 1, requestDeadlineMs: 9 * DAYS });
     const { id: agentId } = await world.create('x');
@@ -89,7 +89,7 @@ describe("another node's lease", () => {
     };
   }
 
-  test('that is renewed is not lost, however far its clock is off', async () => {
+  test('that is renewed is not lost, however wrong its clock is', async () => {
     const { world, run, state } = await seen();
     for (const off of [-DAYS, DAYS, -DAYS]) {
       for (let n = 0; n < 10; n += 1) {
@@ -103,7 +103,7 @@ describe("another node's lease", () => {
   test.each([
     ['set back', -DAYS, 60_000],
     ['set forward', DAYS, 15_000],
-  ])('that is not renewed is lost after a while, though our clock was %s', async (_, step, after) => {
+  ])('that is not renewed is lost after a while, although our clock was %s', async (_, step, after) => {
     const { world, run, state } = await seen();
     world.behave('x', () => new Promise(() => {}));
     await world.setClock(step);
@@ -114,7 +114,7 @@ describe("another node's lease", () => {
   });
 });
 
-test('our own leases that passed while the machine slept are not lost: their turns continue', async () => {
+test('our own leases that expired while the machine slept are not lost: their turns continue', async () => {
   const world = await createWorld({ maxAttempts: 1 });
   await world.create('x');
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -124,7 +124,7 @@ test('our own leases that passed while the machine slept are not lost: their tur
   });
   const id = await world.ask('x', 'go');
   while ((await world.view('x')).running === 0) await world.tick();
-  // As the daemon finds it when the machine wakes up: no renewal came before this look.
+  // As the daemon finds it when the machine wakes up: before any renewal.
   await world.pass(8 * 3_600_000);
   await world.pass(8 * 3_600_000);
   resolve();

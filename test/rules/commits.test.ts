@@ -7,7 +7,7 @@ import { failingAtCommit } from '../helpers/repeating-store.ts';
 import { createWorld, type WorldTurn } from '../helpers/world.ts';
 
 describe('a write whose commit fails changes nothing in memory', () => {
-  test('a call of a later attempt that is made again gets the recorded result', async () => {
+  test('a repeated call of a later attempt gets the recorded result', async () => {
     const paid: unknown[] = [];
     const store = failingAtCommit(await openStore({ path: ':memory:' }));
     const custom = await createCustomTools({
@@ -51,7 +51,7 @@ describe('a write whose commit fails changes nothing in memory', () => {
     await store.close();
   });
 
-  test('a turn that called a tool whose commit failed has called none', async () => {
+  test('a turn whose only call failed to commit has called no tool', async () => {
     const store = failingAtCommit(await openStore({ path: ':memory:' }));
     const world = await createWorld({ store });
     await world.create('ann');
@@ -75,13 +75,13 @@ describe('a write whose commit fails changes nothing in memory', () => {
     await store.close();
   });
 
-  test('the first of the refused calls is recorded when it could not be before', async () => {
+  test('the first refused call is recorded if it could not be before', async () => {
     const store = failingAtCommit(await openStore({ path: ':memory:' }));
     const world = await createWorld({ store, toolCallsPerMinute: 1 });
     await world.create('ann');
     world.behave('ann', async (turn) => {
       await turn.call('list_agents');
-      // The call itself is refused in its transaction; the next write records the refusal.
+      // he call itself is refused in its transaction; the next write records the refusal.
       let writes = 0;
       store.failNext(() => ++writes === 2);
       for (let n = 0; n < 3; n += 1) await expect(turn.call('list_agents')).rejects.toThrow('rate_limited');
@@ -95,8 +95,8 @@ describe('a write whose commit fails changes nothing in memory', () => {
   });
 });
 
-describe('identical calls at the same time', () => {
-  test('each get a record of their own, or take effect', async () => {
+describe('concurrent identical calls', () => {
+  test('each get their own record, or take effect', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('worker', lead);

@@ -4,7 +4,7 @@ import { openScripting } from '../../src/scripting/scripting.ts';
 import { createCustomTools } from '../../src/tools/custom.ts';
 import { createWorld, type WorldTurn } from '../helpers/world.ts';
 
-test('what a custom tool returns after its run was ended by another process is not recorded', async () => {
+test('the result of a custom tool is not recorded after another process ended its run', async () => {
   let fence = async () => {};
   const world = await worldWith(() => fence());
   let returned: unknown;
@@ -16,17 +16,14 @@ test('what a custom tool returns after its run was ended by another process is n
   expect(types).toEqual(['system_message', 'user_message', 'tool_call_message']);
 });
 
-test.each(['pay', 'list_agents'])(
-  'what a provider told before it called %s is recorded before the call',
-  async (tool) => {
-    const world = await worldWith(() => 'paid');
-    const types = await recordTypes(world, async (turn) => {
-      await turn.tell({ type: 'text', text: 'I pay' });
-      await turn.call(tool);
-    });
-    expect(types.slice(2, 5)).toEqual(['assistant_message', 'tool_call_message', 'tool_return_message']);
-  },
-);
+test.each(['pay', 'list_agents'])('provider events before a call of %s are recorded before the call', async (tool) => {
+  const world = await worldWith(() => 'paid');
+  const types = await recordTypes(world, async (turn) => {
+    await turn.tell({ type: 'text', text: 'I pay' });
+    await turn.call(tool);
+  });
+  expect(types.slice(2, 5)).toEqual(['assistant_message', 'tool_call_message', 'tool_return_message']);
+});
 
 async function worldWith(execute: () => unknown) {
   const custom = await createCustomTools({
@@ -42,7 +39,7 @@ async function worldWith(execute: () => unknown) {
   return createWorld({ customTools: custom.list() });
 }
 
-/** Of the run that does this. */
+/** he records of the run that does this. */
 async function recordTypes(world: Awaited<ReturnType<typeof createWorld>>, act: (turn: WorldTurn) => Promise<void>) {
   await world.create('x');
   let runId = '';

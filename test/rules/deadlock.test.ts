@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createDatabase, describeOnPostgres } from '../helpers/postgres.ts';
 import { createWorld, type WorldTurn } from '../helpers/world.ts';
 
-/** Asks the next in line and passes on what it says. */
+/** Asks the next agent and passes on its answer. */
 const passOn = (next: string) => async (turn: WorldTurn) => {
   const reply = turn.messages.find((message) => message.kind === 'reply');
   if (reply) return reply.text;
@@ -13,7 +13,7 @@ const passOn = (next: string) => async (turn: WorldTurn) => {
 };
 
 function scenarios(open: () => Promise<Store>): void {
-  test('with one slot, a chain of 50 answers the first with what the last said', async () => {
+  test("with one slot, a chain of 50 answers the first with the last one's text", async () => {
     const store = await open();
     const world = await createWorld({ slots: 1, store });
     let parent = null;
@@ -27,7 +27,7 @@ function scenarios(open: () => Promise<Store>): void {
     await store.close();
   }, 120_000);
 
-  test('with one slot, a ring of three that ask each other is answered, each by the right text', async () => {
+  test('with one slot, three agents that ask each other in a ring all get the right answers', async () => {
     const store = await open();
     const world = await createWorld({ slots: 1, store });
     const lead = await world.create('lead');
@@ -61,7 +61,7 @@ function scenarios(open: () => Promise<Store>): void {
     await store.close();
   });
 
-  test('with one slot, two that ask each other at the same moment both get their answers', async () => {
+  test('with one slot, two agents that ask each other at the same time both get their answers', async () => {
     const store = await open();
     const world = await createWorld({ slots: 1, store });
     const lead = await world.create('lead');
@@ -92,7 +92,7 @@ function scenarios(open: () => Promise<Store>): void {
   });
 }
 
-describe('no deadlock, no early answer, on SQLite', () => scenarios(() => openStore({ path: ':memory:' })));
+describe('no deadlock and no early answer, on SQLite', () => scenarios(() => openStore({ path: ':memory:' })));
 
 describeOnPostgres('no deadlock, no early answer, on PostgreSQL', () =>
   scenarios(async () => openStore({ url: (await createDatabase()).url })),

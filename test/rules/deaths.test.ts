@@ -5,7 +5,7 @@ import { createWorld } from '../helpers/world.ts';
 
 type World = Awaited<ReturnType<typeof createWorld>>;
 
-/** Its turn begins and the daemon dies, so many times; stops when the agent begins no turn any more. */
+/** Starts its turn and kills the daemon, this many times; stops when the agent starts no more turns. */
 async function die(world: World, name: string, times: number, how: Parameters<World['crash']>[0] = {}) {
   for (let n = 0; n < times; n += 1) {
     await world.tick();
@@ -24,8 +24,8 @@ async function noticesIn({ store }: World): Promise<string[]> {
   });
 }
 
-describe('a run that kills the daemon', () => {
-  test('is found among 20, set aside, and its agent paused; the others go on', async () => {
+describe('a run that crashes the daemon', () => {
+  test('is found among 20, set aside, and its agent paused; the others continue', async () => {
     const names = Array.from({ length: 20 }, (_, n) => `a${n}`);
     const world = await createWorld({ slots: 20 });
     let life = 1;
@@ -38,7 +38,7 @@ describe('a run that kills the daemon', () => {
         suspects.add(name);
         if (life === 3) together = Math.max(together, suspects.size);
         poisoned = life === 3 && name === 'a7';
-        // Long turns: they are under way whenever the daemon dies.
+        // Long turns: they are running whenever the daemon dies.
         if (life < 3 || (life === 3 && name === 'a7')) {
           await new Promise((resolve) => turn.signal.addEventListener('abort', resolve));
         } else await new Promise((resolve) => setImmediate(resolve));
@@ -86,7 +86,7 @@ describe('a run that kills the daemon', () => {
     expect((await world.reply(later)).text).toBe('a7 answers');
   });
 
-  test('is set aside when nothing else is under way, too', async () => {
+  test('is set aside even if nothing else is running', async () => {
     const world = await createWorld();
     await world.create('x');
     world.behave('x', () => new Promise(() => {}));
@@ -96,7 +96,7 @@ describe('a run that kills the daemon', () => {
     expect(await world.view('x')).toMatchObject({ running: 0, pausedReason: expect.stringContaining('3 times') });
   });
 
-  test('is set aside in the end though it says a little more each time', async () => {
+  test('is eventually set aside although it gets slightly further each time', async () => {
     const world = await createWorld();
     await world.create('x');
     world.behave('x', async (turn) => {
@@ -122,8 +122,8 @@ describe('a run that kills the daemon', () => {
   });
 });
 
-describe('a run that is under way when the daemon dies', () => {
-  test('is not set aside while its attempts come further', async () => {
+describe('a run that is running when the daemon dies', () => {
+  test('is not set aside while its attempts make progress', async () => {
     const world = await createWorld();
     const { id: agentId } = await world.create('x');
     let made = 0;
@@ -160,7 +160,7 @@ describe('a run that is under way when the daemon dies', () => {
     expect((await world.view('x')).pausedAt).not.toBeNull();
   });
 
-  test('is not set aside while another could be at fault; then they run one after the other', async () => {
+  test('is not set aside while another could be at fault; then they run one at a time', async () => {
     const world = await createWorld({ maxDeaths: 1 });
     for (const name of ['x', 'y']) {
       await world.create(name);
@@ -180,7 +180,7 @@ describe('a run that is under way when the daemon dies', () => {
     expect((await paused()).filter(Boolean)).toHaveLength(1);
   });
 
-  test('is not counted where the daemon was stopped, nor with max_deaths = 0', async () => {
+  test('is not counted if the daemon was stopped, or with max_deaths = 0', async () => {
     for (const [maxDeaths, died] of [
       [3, false],
       [0, true],

@@ -22,7 +22,7 @@ describe('cancel', () => {
     await expect(world.cancel(runId)).rejects.toThrow(/cancelled already/);
   });
 
-  test('of a run that has not started takes what it would have carried', async () => {
+  test('of a run that has not started includes what it would have carried', async () => {
     const world = await createWorld({ slots: 1 });
     await world.create('blocker');
     const x = await world.create('x');
@@ -109,7 +109,7 @@ describe('termination', () => {
     await expect(world.agentNamed('minion')).rejects.toThrow();
   });
 
-  test('closes the requests from it at once: who has not read one is not woken by it', async () => {
+  test('closes its requests immediately: an agent that has not read one is not woken by it', async () => {
     const world = await createWorld({ slots: 4 });
     const lead = await world.create('lead');
     const boss = await world.create('boss', lead);
@@ -136,7 +136,7 @@ describe('termination', () => {
     expect(heard).toEqual(['work']);
   });
 
-  test('frees the name, never the handle', async () => {
+  test('frees the name, but never the handle', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     const first = await world.create('worker', lead);
@@ -172,7 +172,7 @@ describe('complete()', () => {
     await expect(world.agentNamed('temp')).rejects.toThrow();
   });
 
-  test('tells the parent when it asked nothing', async () => {
+  test('sends the result to a parent that asked nothing', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('temp', lead);
@@ -191,7 +191,7 @@ describe('complete()', () => {
     expect(await world.reply(id)).toMatchObject({ text: 'for USER' });
   });
 
-  test('is refused to an agent with children', async () => {
+  test('is refused for an agent with children', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('child', lead);

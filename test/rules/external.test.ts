@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createWorld } from '../helpers/world.ts';
 
 describe('an external agent', () => {
-  test('is never woken, and holds no slot', async () => {
+  test('is never woken, and uses no slot', async () => {
     const world = await createWorld({ slots: 1 });
     await world.create('me', null, { provider: 'external' });
     await world.create('other');
@@ -34,7 +34,7 @@ describe('an external agent', () => {
     expect(await world.view('me')).toMatchObject({ running: 0, pending: 0 });
   });
 
-  test('gets the replies to what it asked', async () => {
+  test('gets the replies to its questions', async () => {
     const world = await createWorld();
     const me = await world.create('me', null, { provider: 'external' });
     await world.create('helper', me);
@@ -51,7 +51,7 @@ describe('an external agent', () => {
     await seat.leave();
   });
 
-  test('leaves what it did not answer to whoever joins next; what it read is read', async () => {
+  test('leaves unanswered requests to the next client that joins; what it read stays read', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('me', lead, { provider: 'external' });
@@ -84,7 +84,7 @@ describe('an external agent', () => {
     await three.leave();
   });
 
-  test('joining again at the very moment of leaving works', async () => {
+  test('can be joined again while it is being left', async () => {
     const world = await createWorld();
     await world.create('me', null, { provider: 'external' });
     const one = await world.join('me');
@@ -97,7 +97,7 @@ describe('an external agent', () => {
 });
 
 describe('a message of an external agent without in_reply_to', () => {
-  /** Two windows of one external agent, and the neighbour `a` that asked it these questions. */
+  /** wo clients of one external agent, and the neighbour `a` that asked it these questions. */
   async function createPair(questions: readonly string[]) {
     const world = await createWorld({ requestDeadlineMs: 1_000 });
     const lead = await world.create('lead');
@@ -120,7 +120,7 @@ describe('a message of an external agent without in_reply_to', () => {
     return { world, one, two, heard, asked };
   }
 
-  test('answers the one open request that check_inbox gave to this connection', async () => {
+  test('answers the only open request that check_inbox gave to this connection', async () => {
     const { world, one, heard, asked } = await createPair(['which branch?']);
     await one.call('check_inbox');
     const sent = await one.call('send_message', { recipient: 'a', text: 'main' });
@@ -132,12 +132,12 @@ describe('a message of an external agent without in_reply_to', () => {
     });
     await world.settle();
     expect(heard).toEqual(['reply: main']);
-    // What was answered is no longer held.
+    // An answered request is no longer held.
     const more = await one.call('send_message', { recipient: 'a', text: 'and it is green', sync: false });
     expect(more).not.toHaveProperty('answered');
   });
 
-  test('answers in the DM too', async () => {
+  test('also answers in the DM', async () => {
     const { world, one, asked } = await createPair(['which branch?']);
     await one.call('check_inbox');
     expect(await one.call('send_message', { channelId: 'dm-a-me', text: 'main' })).toMatchObject({
@@ -146,7 +146,7 @@ describe('a message of an external agent without in_reply_to', () => {
     expect(await world.reply(asked[0] as string)).toMatchObject({ state: 'closed', text: 'main' });
   });
 
-  test('answers nothing that is unread, or that another connection was given', async () => {
+  test('does not answer unread requests or those given to another connection', async () => {
     const { world, one, two, asked } = await createPair(['which branch?']);
     const unread = await one.call('send_message', { recipient: 'a', text: 'the build is broken', sync: false });
     expect(unread).not.toHaveProperty('answered');
@@ -165,7 +165,7 @@ describe('a message of an external agent without in_reply_to', () => {
     expect((await world.reply(asked[0] as string)).state).toBe('open');
   });
 
-  test('is an error that lists the ids where it holds several, unless it only tells', async () => {
+  test('is an error that lists the ids if it holds several, unless it is news', async () => {
     const { world, one, asked } = await createPair(['which branch?', 'which tag?']);
     await one.call('check_inbox');
     await expect(one.call('send_message', { recipient: 'a', text: 'main' })).rejects.toThrow(
@@ -179,7 +179,7 @@ describe('a message of an external agent without in_reply_to', () => {
     expect(await world.reply(asked[1] as string)).toMatchObject({ state: 'closed', text: 'v1' });
   });
 
-  test('is the late reply to one that was answered by an error since, once', async () => {
+  test('is the late reply to a request that was answered with an error meanwhile, once', async () => {
     const { world, one, heard, asked } = await createPair(['which branch?']);
     await one.call('check_inbox');
     await world.pass(2_000);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createWorld } from '../helpers/world.ts';
 
-test('what a provider tells after its run was ended by another process is not stored', async () => {
+test('provider events are not stored after another process ended the run', async () => {
   const world = await createWorld();
   const { id: agentId } = await world.create('x');
   let runId = '';
@@ -27,7 +27,7 @@ test('what a provider tells after its run was ended by another process is not st
   });
 });
 
-test('a call that is refused after its run was ended by another process is not recorded', async () => {
+test('a refused call is not recorded after another process ended the run', async () => {
   const world = await createWorld();
   await world.create('x');
   let runId = '';

@@ -20,7 +20,7 @@ describe('news', () => {
     expect(heard).toEqual(['news: by the way']);
   });
 
-  test('does not wake an agent that waits; the next run carries all of it, in order', async () => {
+  test('does not wake a waiting agent; the next run carries all of it, in order', async () => {
     const world = await createWorld({ slots: 4 });
     const lead = await world.create('lead');
     await world.create('waiter', lead);
@@ -55,7 +55,7 @@ describe('news', () => {
     expect(turns).toEqual([['go'], ['news 1', 'news 2', 'news 3', 'at last']]);
   });
 
-  test('is given to a busy agent by check_inbox, and every tool says that it is there', async () => {
+  test('is returned to a busy agent by check_inbox, and every tool result mentions it', async () => {
     const world = await createWorld({ slots: 4 });
     const lead = await world.create('lead');
     await world.create('busy', lead);
@@ -86,7 +86,7 @@ describe('news', () => {
     expect(await world.reply(id)).toMatchObject({ text: 'saw true' });
   });
 
-  test('of an author does not overtake the request that came before it', async () => {
+  test('does not overtake an earlier request of its author', async () => {
     const world = await createWorld({ slots: 4 });
     const lead = await world.create('lead');
     await world.create('target', lead);
@@ -111,7 +111,7 @@ describe('news', () => {
     expect(turns).toEqual([['work'], ['first the question', 'then the news']]);
   });
 
-  test('waits behind a request of its author that another request keeps for a later run', async () => {
+  test('waits behind a request of its author that was left for a later run', async () => {
     const world = await createWorld({ slots: 4 });
     const lead = await world.create('lead');
     for (const name of ['target', 'ann', 'ben']) await world.create(name, lead);
@@ -147,7 +147,7 @@ describe('news', () => {
     ]);
   });
 
-  test('by broadcast reaches every sibling and nobody else', async () => {
+  test('by broadcast reaches all siblings and nobody else', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     for (const name of ['one', 'two', 'three']) await world.create(name, lead);
@@ -173,7 +173,7 @@ describe('news', () => {
     expect(members).toHaveLength(4);
   });
 
-  test('by broadcast of an agent without siblings is an error, for a root and for an only child', async () => {
+  test('by broadcast is an error for an agent without siblings, for a root and for an only child', async () => {
     const world = await createWorld();
     const root = await world.create('root');
     await world.create('only', root);
@@ -191,7 +191,7 @@ describe('news', () => {
 });
 
 describe('a run', () => {
-  test('serves one request; the next one gets a run of its own', async () => {
+  test('serves one request; the next one gets its own run', async () => {
     const world = await createWorld({ slots: 1 });
     await world.create('clerk');
     const turns: string[][] = [];
@@ -208,7 +208,7 @@ describe('a run', () => {
     }
   });
 
-  test('has depth 0 where a person speaks, one more with every hop after', async () => {
+  test('has depth 0 if a person writes, and one more with every hop', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     const middle = await world.create('middle', lead);
@@ -232,7 +232,7 @@ describe('a run', () => {
     expect(depths.sort()).toEqual([0, 2]);
   });
 
-  test('that a reply starts is as deep as the chain that came back with it', async () => {
+  test('started by a reply is as deep as the chain that returned with it', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('middle', lead);
@@ -258,7 +258,7 @@ describe('a run', () => {
     expect(woken).toBe(2);
   });
 
-  test('carries no more text than fits; the rest comes with the next one', async () => {
+  test('carries no more text than fits; the next one carries the rest', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('reader', lead);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ProviderEvent } from '../../src/providers/provider.ts';
 import { createWorld, type WorldTurn } from '../helpers/world.ts';
 
-/** What a turn leaves in the record of its run, after its prompt. */
+/** he records of a turn, after its prompt. */
 async function recordOf(behave: (turn: WorldTurn, commits: () => number) => Promise<void>) {
   const world = await createWorld();
   const { id } = await world.create('x');
@@ -25,7 +25,7 @@ const report = (name: string, more: object): ProviderEvent[] => [
 ];
 
 test.each(['mcp__substrat__list_agents', 'substrat:list_agents'])(
-  'a call of our tool is recorded once, though the program reports it as %s, before and after it',
+  'a call of our tool is recorded once, although the program reports it as %s, before and after it',
   async (name) => {
     const [call, result] = report(name, { ours: true }) as [ProviderEvent, ProviderEvent];
     const { entries } = await recordOf(async (turn) => {
@@ -41,7 +41,7 @@ test.each(['mcp__substrat__list_agents', 'substrat:list_agents'])(
   },
 );
 
-test("the report is the record of a program's own tools, and of a call of ours that it rejected", async () => {
+test("the report is the record of a program's own tools, and of a rejected call of ours", async () => {
   const { entries } = await recordOf(async (turn) => {
     for (const event of [...report('shell', {}), ...report('substrat:list_agents', {})]) await turn.tell(event);
   });
@@ -64,7 +64,7 @@ test('a provider in this process calls bound tools, which record themselves, for
   expect(entries.map(([, tool]) => tool)).toEqual(['spawn_agent', 'spawn_agent', 'list_agents', 'list_agents']);
 });
 
-test('pieces of a text are not stored, the text is', async () => {
+test('deltas are not stored, the text is', async () => {
   let written = 0;
   const { entries } = await recordOf(async (turn, commits) => {
     const before = commits();
@@ -76,7 +76,7 @@ test('pieces of a text are not stored, the text is', async () => {
   expect(entries).toEqual([['assistant_message', 'Hello.']]);
 });
 
-test('usage costs what its model costs, unless the provider tells a cost', async () => {
+test('usage costs what its model costs, unless the provider reports a cost', async () => {
   const million = { type: 'usage', inputTokens: 1_000_000, outputTokens: 1_000_000 } as const;
   const { usage } = await recordOf(async (turn) => {
     await turn.tell(million);

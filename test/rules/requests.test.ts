@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createWorld, type WorldTurn } from '../helpers/world.ts';
 
-/** Asks its children once, then reports what they said. */
+/** Asks its children once, then reports their answers. */
 const askAll = (names: readonly string[]) => async (turn: WorldTurn) => {
   const replies = turn.messages.filter((message) => message.kind === 'reply');
   if (replies.length > 0) return `heard: ${replies.map((reply) => `${reply.from} said ${reply.text}`).join(', ')}`;
@@ -79,7 +79,7 @@ describe('what answers a request', () => {
     expect(text).not.toMatch(/asked, waiting/);
   });
 
-  test('not the final text of a run that ended after its children were answered but before it heard them', async () => {
+  test("not the final text of a run that ended before it received its children's answers", async () => {
     const world = await createWorld({ slots: 2 });
     const lead = await world.create('lead');
     await world.create('quick', lead);
@@ -98,7 +98,7 @@ describe('what answers a request', () => {
     expect(await world.reply(id)).toMatchObject({ text: 'heard quick answer', count: 1 });
   });
 
-  test('an empty final text is no reply, said so', async () => {
+  test('an empty final text is not a reply, and is reported as such', async () => {
     const world = await createWorld();
     await world.create('mute');
     world.behave('mute', () => '  ');
@@ -109,7 +109,7 @@ describe('what answers a request', () => {
 });
 
 describe('closing', () => {
-  test('happens once: what comes after is news, marked late', async () => {
+  test('happens once: later replies are news, marked late', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('slow', lead);
@@ -180,7 +180,7 @@ describe('closing', () => {
 });
 
 describe('a question to a person', () => {
-  /** A root that asks the owner each of these in its first turn, and afterwards says what it heard. */
+  /** A root that asks the owner each of these in its first turn, and then reports the answers. */
   async function createAsker(questions: readonly string[]) {
     const world = await createWorld();
     const root = await world.create('root');
@@ -200,7 +200,7 @@ describe('a question to a person', () => {
     return { world, root, heard, asked, id };
   }
 
-  test('keeps no news from waking its asker, though the asker is waiting', async () => {
+  test('does not prevent news from waking its asker', async () => {
     const { world, root, heard } = await createAsker(['which one?']);
     await world.create('child', root);
     world.behave('child', async (turn) => {
@@ -214,7 +214,7 @@ describe('a question to a person', () => {
     expect(await world.view('root')).toMatchObject({ asking: 1, pending: 0 });
   });
 
-  test('is answered by the next plain message of the person, when it is the only one', async () => {
+  test("is answered by the person's next plain message, if it is the only one", async () => {
     const { world, heard, asked, id } = await createAsker(['which one?']);
     expect(await world.tell('root', 'the red one')).toMatchObject({ answered: asked[0], late: false });
     await world.settle();
@@ -224,13 +224,13 @@ describe('a question to a person', () => {
     expect(await world.tell('root', 'and now?')).toMatchObject({ answered: null });
   });
 
-  test('is answered by what the person says in the DM', async () => {
+  test('is answered by a message in the DM', async () => {
     const { world, asked } = await createAsker(['which one?']);
     await world.say('dm-root-user', 'the red one');
     expect(await world.reply(asked[0] as string)).toMatchObject({ state: 'closed', text: 'the red one' });
   });
 
-  test('stays open where the person asks anew', async () => {
+  test('stays open if the person asks a new question', async () => {
     const { world, heard, asked } = await createAsker(['which one?']);
     expect(await world.tell('root', 'how far are you?', null)).toMatchObject({ answered: null });
     await world.settle();
@@ -238,7 +238,7 @@ describe('a question to a person', () => {
     expect((await world.reply(asked[0] as string)).state).toBe('open');
   });
 
-  test('of several is answered only by its name', async () => {
+  test('must be named if there are several', async () => {
     const { world, heard, asked } = await createAsker(['which one?', 'how many?']);
     expect(await world.tell('root', 'hm')).toMatchObject({ answered: null });
     expect(await world.tell('root', 'two', asked[1])).toMatchObject({ answered: asked[1] });
@@ -265,11 +265,11 @@ describe('what is a request', () => {
     });
     await world.ask('lead', 'go');
     await world.settle();
-    // The message to USER answered the person, whose request this run served.
+    // he message to USER answered the person's request that this run served.
     expect(results).toEqual([true, false, false]);
   });
 
-  test('not a message to someone whose message this run carries, so two polite agents stop', async () => {
+  test('not a message to an agent whose message this run carries, so two polite agents stop', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('polite', lead);
@@ -295,7 +295,7 @@ describe('what is a request', () => {
     expect((await world.view('polite')).asking).toBe(0);
   });
 
-  test('a message to the asker with sync given is a question back, and its answer comes first', async () => {
+  test('a message to the asker with sync is a counter-question, and its answer comes first', async () => {
     const world = await createWorld({ slots: 1 });
     const lead = await world.create('lead');
     await world.create('worker', lead);
@@ -320,7 +320,7 @@ describe('what is a request', () => {
 });
 
 describe('the prompt', () => {
-  test('starts with the header of a reply, the text on the next line', async () => {
+  test('starts with the header of a reply, with the text on the next line', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('worker', lead);
@@ -340,7 +340,7 @@ describe('the prompt', () => {
     expect(prompt).toBe(`Reply from worker (to message ${id}):\nforty-two`);
   });
 
-  test('shows a forged header of a body escaped', async () => {
+  test('escapes a forged header in a body', async () => {
     const world = await createWorld();
     await world.create('target');
     let prompt = '';

@@ -5,7 +5,7 @@ import { createOffice } from '../helpers/office.ts';
 import type { WorldTurn } from '../helpers/world.ts';
 
 describe("a person's post", () => {
-  test('wakes the members one after another, in the order of joining, each seeing what the earlier ones wrote', async () => {
+  test('wakes the members one after another, in order of joining, each seeing what the earlier ones wrote', async () => {
     const { world, turns, order } = await createOffice(['cleo', 'ann', 'ben']);
     await world.say('general', 'Good morning!');
     await world.settle();
@@ -23,7 +23,7 @@ describe("a person's post", () => {
     expect(turns[2]?.messages.map(({ kind }) => kind)).toEqual(['news', 'context', 'context']);
   });
 
-  test('to twenty agents makes twenty runs, in the stored order, whatever the number of slots', async () => {
+  test('to twenty agents starts twenty runs, in the stored order, with any number of slots', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `a${i}`);
     const { world, order } = await createOffice(names, { slots: 20 });
     await world.say('general', 'Hello, all!');
@@ -34,7 +34,7 @@ describe("a person's post", () => {
     );
   });
 
-  test('wakes by the setting of each membership', async () => {
+  test("wakes according to each member's setting", async () => {
     const { world, order } = await createOffice();
     await world.wake('general', 'ann', 'mentions');
     await world.wake('general', 'ben', 'none');
@@ -46,7 +46,7 @@ describe("a person's post", () => {
     expect(order()).toEqual(['cleo', 'ann', 'cleo']);
   });
 
-  test('wakes an agent that waits for somebody', async () => {
+  test('wakes an agent that waits for a reply', async () => {
     const { world, order } = await createOffice(['ann', 'ben']);
     const child = await world.create('slow', await world.agentNamed('ann'), { provider: 'external' });
     world.behave('ann', async (turn) => {
@@ -65,7 +65,7 @@ describe("a person's post", () => {
     expect(order()).toEqual(['ben']);
   });
 
-  test('that comes later joins the runs that have not started, and comes again to those that have', async () => {
+  test('that comes later joins runs that have not started, and is delivered again after those that have', async () => {
     const { world, turns } = await createOffice(['ann', 'ben'], { slots: 1 });
     const { promise: reading, resolve: read } = Promise.withResolvers<void>();
     const { promise: go, resolve: goOn } = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ describe("a person's post", () => {
     ]);
   });
 
-  test('goes past one that cannot run now, and comes to it at the end', async () => {
+  test('skips a member that cannot run now, and reaches it at the end', async () => {
     const { world, order } = await createOffice();
     let limited = true;
     world.behave('ann', async (turn) => {
@@ -113,7 +113,7 @@ describe("a person's post", () => {
     expect((await world.said('general')).filter((line) => line === 'ann: ann at last')).toHaveLength(2);
   });
 
-  test('comes to idle members before busy ones', async () => {
+  test('reaches idle members before busy ones', async () => {
     const { world, order } = await createOffice(['ann', 'ben', 'cleo'], { slots: 3 });
     const { promise: hold, resolve } = Promise.withResolvers<string>();
     let busy = true;
@@ -134,7 +134,7 @@ describe("a person's post", () => {
     expect((await world.said('general')).at(-1)).toBe('ann: ann at last');
   });
 
-  /** What each of these posts leads to while ann and ben cannot run, without any time passing. */
+  /** What each of these posts causes while ann and ben cannot run, without any time passing. */
   async function postPastTheUnable(world: Awaited<ReturnType<typeof createOffice>>['world'], order: () => string[]) {
     for (const text of ['one', 'two', 'three']) {
       await world.say('general', text);
@@ -148,7 +148,7 @@ describe("a person's post", () => {
     ]);
   }
 
-  test('goes past members that rest at once, post after post, and comes to them when they can run', async () => {
+  test('skips resting members immediately, post after post, and reaches them when they can run', async () => {
     const { world, turns, order } = await createOffice();
     for (const name of ['ann', 'ben']) {
       const { id } = await world.agentNamed(name);
@@ -168,7 +168,7 @@ describe("a person's post", () => {
     expect(heard(turns[4])).toEqual(['one', 'two', 'three']);
   });
 
-  test('goes past members whose node is unknown', async () => {
+  test('skips members whose node is unknown', async () => {
     const { world, order } = await createOffice(['ann', 'ben', 'cleo'], { lost: ['ann', 'ben'] });
     const node = { name: 'here', home: '/home', seenAt: world.clock() };
     await world.store.write((tx) => tx.nodes.seeNode({ id: 'node-1', ...node }));
@@ -178,7 +178,7 @@ describe("a person's post", () => {
     expect(order()).toEqual(['cleo', 'cleo', 'cleo', 'ann', 'ben']);
   });
 
-  test('goes past one whose turn times out, whatever it does', async () => {
+  test('skips a member whose turn times out, whatever it does', async () => {
     const { world, order } = await createOffice();
     world.behave('ann', () => new Promise<string>(() => {}));
     await world.say('general', 'Hello?');
@@ -188,7 +188,7 @@ describe("a person's post", () => {
     await expect.poll(order, { timeout: 10_000 }).toEqual(['ben', 'cleo']);
   });
 
-  test('goes on when the one before fails for good, is cancelled, leaves or ends', async () => {
+  test('continues when the previous member fails for good, is cancelled, leaves or ends', async () => {
     const { world, order } = await createOffice(['ann', 'ben', 'cleo', 'dan', 'eve']);
     world.behave('ann', () => ({ failure: 'crash' }));
     const { promise: begun, resolve: begin } = Promise.withResolvers<string>();
@@ -216,7 +216,7 @@ describe("a person's post", () => {
     );
   });
 
-  test('that is deleted is read by nobody who has not read it', async () => {
+  test('that is deleted is not delivered to members that have not read it', async () => {
     const { world, order } = await createOffice(['ann', 'ben', 'cleo']);
     world.behave('ann', async () => {
       await world.store.write((tx) => deleteMessage(tx, 'user', id, 1));
@@ -232,7 +232,7 @@ describe("a person's post", () => {
     await world.settle();
   });
 
-  test('is in the stored order after the daemon died between two turns, and nobody answers twice', async () => {
+  test('keeps the stored order after the daemon died between two turns, and nobody answers twice', async () => {
     const { world, order } = await createOffice(['ann', 'ben', 'cleo']);
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     let crashed = false;
@@ -256,7 +256,7 @@ describe("a person's post", () => {
     ]);
   });
 
-  test('gives the trees of its readers their runs back', async () => {
+  test("resets the run counts of its readers' trees", async () => {
     const { world, order } = await createOffice(['ann'], { maxTreeRuns: 1 });
     for (const text of ['one', 'two', 'three']) {
       await world.say('general', text);

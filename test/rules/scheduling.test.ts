@@ -5,13 +5,13 @@ import { ENGINE } from '../helpers/engine.ts';
 import { until } from '../helpers/until.ts';
 import { createWorld } from '../helpers/world.ts';
 
-/** Long enough for everything else that may start to start. */
+/** Long enough for anything else that may start to start. */
 async function aWhile(): Promise<void> {
   for (let i = 0; i < 100; i += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe('slots', () => {
-  test('bound how many turns run at once', async () => {
+  test('limit how many turns run at once', async () => {
     const world = await createWorld({ slots: 2 });
     let running = 0;
     let most = 0;
@@ -20,7 +20,7 @@ describe('slots', () => {
       world.behave(`a${n}`, async () => {
         running += 1;
         most = Math.max(most, running);
-        // A second one must start, and a third one would have the time to.
+        // A second one must start, and a third one would have time to.
         await until('two run', () => most > 1);
         await aWhile();
         running -= 1;
@@ -58,7 +58,7 @@ describe('slots', () => {
     expect(order.slice(0, 4).filter((tree) => tree === 'quiet')).toHaveLength(2);
   });
 
-  test('of a provider are its own', async () => {
+  test('of a provider are separate', async () => {
     const world = await createWorld({ slots: 4, providerSlots: { test: 1 } });
     let most = 0;
     let running = 0;
@@ -78,8 +78,8 @@ describe('slots', () => {
   });
 });
 
-describe('the cap on runs of a tree', () => {
-  test('stops a loop until a person writes again, and tells the person once', async () => {
+describe('the run cap of a tree', () => {
+  test('stops a loop until a person writes again, and notifies the person once', async () => {
     const world = await createWorld({ maxTreeRuns: 10 });
     const lead = await world.create('lead');
     await world.create('echo', lead);
@@ -108,7 +108,7 @@ describe('the cap on runs of a tree', () => {
 });
 
 describe('leases', () => {
-  test('a turn that another process fenced is ended at the next renewal', async () => {
+  test('a turn that another process fenced is killed at the next renewal', async () => {
     const world = await createWorld();
     const x = await world.create('x');
     let aborted = false;
@@ -128,11 +128,11 @@ describe('leases', () => {
     expect(await world.reply(id)).toMatchObject({ text: 'again', count: 1 });
   });
 
-  test('a run whose node is not heard of any more is tried again, and that does not count', async () => {
+  test('a run whose node has no heartbeat is retried, and that does not count', async () => {
     const world = await createWorld({ maxAttempts: 1 });
     const x = await world.create('x');
     world.behave('x', (turn) => `attempt ${turn.attempt}`);
-    // Another process of the same node claims it and is not heard of again.
+    // Another process of the same node claims it and disappears.
     await world.scheduler().stop();
     const id = await world.ask('x', 'go');
     const dead = {
@@ -160,16 +160,16 @@ describe('leases', () => {
   });
 });
 
-/** Each is a few milliseconds on PostgreSQL, and a timer each would show with fewer. */
+/** Each takes a few milliseconds on PostgreSQL, and fewer would also show a timer per agent. */
 const MANY = ENGINE === 'postgres' ? 1_000 : 10_000;
 
 describe(`${MANY} idle agents`, () => {
-  test('cost no timer each, and listing them pages', async () => {
+  test('need no timer each, and are listed in pages', async () => {
     const world = await createWorld({ maxChildren: 20_000, maxAgents: 20_000 });
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
     const lead = await world.create('lead');
-    // One transaction a hundred agents: they arrive together and share their commits.
+    // One transaction per hundred agents: they arrive together and share commits.
     for (let n = 0; n < MANY; n += 500) {
       await Promise.all(Array.from({ length: 500 }, (_, i) => world.create(`w${n + i}`, lead)));
     }

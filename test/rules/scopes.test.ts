@@ -5,8 +5,8 @@ import { createWorld, type WorldTurn } from '../helpers/world.ts';
 const setScope = (world: Awaited<ReturnType<typeof createWorld>>, id: string, tools: string[] | null) =>
   world.store.write((tx) => tx.agents.setScope({ id, tools }));
 
-describe('a scope that becomes narrower', () => {
-  /** A grandchild in the middle of its turn, with a script tool beside ours. */
+describe('a narrowed scope', () => {
+  /** A grandchild in the middle of its turn, with a script tool in addition to ours. */
   async function createBusyGrandchild() {
     const pay = { paid: 0 };
     const call = async () => {
@@ -29,7 +29,7 @@ describe('a scope that becomes narrower', () => {
     return { world, lead, middle, pay, turn, end };
   }
 
-  test('of an ancestor holds from the next call of a running turn, for tools of ours and scripts', async () => {
+  test('of an ancestor applies from the next call of a running turn, for built-in tools and scripts', async () => {
     const { world, lead, turn, pay, end } = await createBusyGrandchild();
     await turn.call('store_memory', { content: 'one' });
     expect(await turn.call('pay')).toEqual({ result: 'paid' });
@@ -44,7 +44,7 @@ describe('a scope that becomes narrower', () => {
     await world.settle();
   });
 
-  test('of several generations is what all of them have', async () => {
+  test('of several generations is their intersection', async () => {
     const { world, lead, middle, turn, end } = await createBusyGrandchild();
     await setScope(world, lead.id, ['list_agents', 'send_message']);
     await setScope(world, middle.id, ['list_agents', 'store_memory']);
@@ -55,7 +55,7 @@ describe('a scope that becomes narrower', () => {
     await world.settle();
   });
 
-  test('of the agent itself that becomes wider holds from its next turn', async () => {
+  test('of the agent itself that is widened applies from its next turn', async () => {
     const { world, middle, turn, end } = await createBusyGrandchild();
     await setScope(world, middle.id, ['list_agents']);
     let calls = 0;
@@ -81,7 +81,7 @@ describe('a scope that becomes narrower', () => {
     expect(calls).toBe(2);
   });
 
-  test('binds the children that are made afterwards', async () => {
+  test('applies to children created afterwards', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     const middle = await world.create('middle', lead);
@@ -92,7 +92,7 @@ describe('a scope that becomes narrower', () => {
     expect((await world.create('child', middle)).tools).toEqual(['list_agents']);
   });
 
-  test('holds for an external agent in its open-ended run', async () => {
+  test('applies to an external agent in its open-ended run', async () => {
     const world = await createWorld();
     const lead = await world.create('lead');
     await world.create('me', lead, { provider: 'external' });

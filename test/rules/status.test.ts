@@ -4,7 +4,7 @@ import { createWorld } from '../helpers/world.ts';
 
 type World = Awaited<ReturnType<typeof createWorld>>;
 
-/** What the events of a type told about the status. */
+/** he status in the events of a type. */
 async function told({ store }: World, type: string) {
   const events = await store.read((tx) => tx.events.listEvents({ after: 0, limit: 1000 }));
   return events
@@ -14,7 +14,7 @@ async function told({ store }: World, type: string) {
 
 const iso = (at: number) => new Date(at).toISOString();
 
-test('a failed attempt parks its agent, then the agent waits in the queue', async () => {
+test('a failed attempt parks its agent, then the agent is queued', async () => {
   const world = await createWorld();
   await world.create('a');
   world.behave('a', ({ attempt }) => (attempt === 1 ? { failure: 'crash', message: 'it broke' } : 'done'));
@@ -31,7 +31,7 @@ test('a failed attempt parks its agent, then the agent waits in the queue', asyn
   expect(agentStatus(await world.view('a'), at + 500)).toBeNull();
 });
 
-test('a provider that refuses makes its agent rest', async () => {
+test("a provider's refusal makes its agent rest", async () => {
   const world = await createWorld();
   await world.create('a');
   world.behave('a', () => ({ failure: 'rate_limit', message: 'slowly', retryAfterMs: 60_000 }));
@@ -44,7 +44,7 @@ test('a provider that refuses makes its agent rest', async () => {
   expect(agentStatus(await world.view('a'), at)).toEqual(status);
 });
 
-test('a paused agent says so until it is resumed, and then waits in the queue', async () => {
+test('a paused agent is shown as paused until it is resumed, and then as queued', async () => {
   const world = await createWorld();
   const { id } = await world.create('a');
   world.behave('a', () => 'done');

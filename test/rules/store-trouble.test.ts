@@ -10,30 +10,35 @@ async function troubledWorld(options: WorldOptions = {}) {
   return { store, world: await createWorld({ ...options, store }) };
 }
 
-describe('trouble of our own', () => {
-  test.each(['EMFILE', 'ENOSPC', 'ECONNRESET'])('%s is not an attempt of the agent; it rests a while', async (code) => {
-    let troubles = 5;
-    const beforeTurn = () => {
-      troubles -= 1;
-      if (troubles >= 0) throw Object.assign(new Error(`${code}: mcp.json`), { code });
-    };
-    const world = await createWorld({ maxAttempts: 1, beforeTurn });
-    await world.create('x');
-    world.behave('x', () => 'finally');
-    const id = await world.ask('x', 'go');
-    await world.settle();
-    expect(troubles).toBe(4);
-    for (let i = 0; i < 5; i += 1) {
-      await world.pass(60_000);
+describe('a failure of Substrat itself', () => {
+  test.each(['EMFILE', 'ENOSPC', 'ECONNRESET'])(
+    '%s does not count as an attempt; the agent rests a while',
+    async (code) => {
+      let troubles = 5;
+      const beforeTurn = () => {
+        troubles -= 1;
+        if (troubles >= 0) throw Object.assign(new Error(`${code}: mcp.json`), { code });
+      };
+      const world = await createWorld({ maxAttempts: 1, beforeTurn });
+      await world.create('x');
+      world.behave('x', () => 'finally');
+      const id = await world.ask('x', 'go');
       await world.settle();
-    }
-    expect(await world.reply(id)).toMatchObject({ text: 'finally', kind: 'reply', count: 1 });
-    const events = await world.store.read((tx) => tx.events.listEvents({ after: 0, limit: 1000 }));
-    // The first rests are short, and nobody is told of them.
-    expect(events.filter((event) => event.type === 'message_created' && event.data.kind === 'notice')).toHaveLength(1);
-  });
+      expect(troubles).toBe(4);
+      for (let i = 0; i < 5; i += 1) {
+        await world.pass(60_000);
+        await world.settle();
+      }
+      expect(await world.reply(id)).toMatchObject({ text: 'finally', kind: 'reply', count: 1 });
+      const events = await world.store.read((tx) => tx.events.listEvents({ after: 0, limit: 1000 }));
+      // he first rests are short, and nobody is notified.
+      expect(events.filter((event) => event.type === 'message_created' && event.data.kind === 'notice')).toHaveLength(
+        1,
+      );
+    },
+  );
 
-  test('the end of a turn is stored when the store is back, and so is what the program told', async () => {
+  test('the end of a turn and its events are stored when the store is back', async () => {
     const { store, world } = await troubledWorld({ maxAttempts: 1 });
     await world.create('x');
     world.behave('x', async (turn) => {
@@ -53,7 +58,7 @@ describe('trouble of our own', () => {
     expect(records.map(({ type }) => type)).toEqual(['system_message', 'user_message', 'assistant_message']);
   });
 
-  test('a stop waits for the store to come back, too', async () => {
+  test('a stop also waits for the store to come back', async () => {
     const { store, world } = await troubledWorld();
     const { id: agentId } = await world.create('x');
     world.behave('x', (turn) => new Promise((_, reject) => turn.signal.addEventListener('abort', reject)));
@@ -89,7 +94,7 @@ describe('an external agent whose leave cannot be stored', () => {
     expect((await world.view('me')).running).toBe(0);
   });
 
-  test('has left when the store is back, and the next to join gets what was not answered', async () => {
+  test('has left when the store is back, and the next client gets unanswered requests', async () => {
     const { store, world } = await troubledWorld();
     await world.create('me', null, { provider: 'external' });
     const id = await world.ask('me', 'a question');
@@ -106,7 +111,7 @@ describe('an external agent whose leave cannot be stored', () => {
     await next.leave();
   });
 
-  test('is joined though a run of it is open of which nobody knows any more', async () => {
+  test('can be joined although a forgotten run of it is open', async () => {
     const { store, world } = await troubledWorld();
     const { id: agentId, treeId } = await world.create('me', null, { provider: 'external' });
     const lost = await store.write((tx) =>

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { createWorld } from '../helpers/world.ts';
 
 describe('names', () => {
-  test('are unique one hop around, without case, and the error gives the owner', async () => {
+  test('are unique within one hop, case-insensitively, and the error names the owner', async () => {
     const world = await createWorld();
     const lead = await world.create('Lead');
     const child = await world.create('Child', lead);
     await expect(world.create('cHILD', lead)).rejects.toThrow(`The name "cHILD" is taken by the agent ${child.id}`);
     await expect(world.create('LEAD', lead)).rejects.toThrow(lead.id);
-    // A grandchild may not be called like its grandparent: its parent would have two of that name.
+    // A grandchild may not have its grandparent's name: its parent would see two agents with that name.
     await expect(world.create('lead', child)).rejects.toThrow(lead.id);
     await expect(world.create('lead')).rejects.toThrow(lead.id);
   });
@@ -66,7 +66,7 @@ describe('routing', () => {
     });
   });
 
-  test('roots are no siblings', async () => {
+  test('roots are not siblings', async () => {
     const world = await createWorld();
     await world.create('one');
     await world.create('two');
@@ -81,7 +81,7 @@ describe('routing', () => {
 });
 
 describe('spawn_agent', () => {
-  test('gives a child that inherits, and whose messages wait until the attempt ends', async () => {
+  test('creates a child that inherits, and whose messages wait until the attempt ends', async () => {
     const world = await createWorld({ slots: 4 });
     await world.create('lead', null, { tools: ['spawn_agent', 'send_message'] });
     const order: string[] = [];
@@ -111,7 +111,7 @@ describe('spawn_agent', () => {
     });
   });
 
-  test('has no run until a message comes', async () => {
+  test('starts no run before a message arrives', async () => {
     const world = await createWorld();
     await world.create('lead');
     world.behave('lead', async (turn) => {
@@ -125,7 +125,7 @@ describe('spawn_agent', () => {
     expect(await world.store.read((tx) => tx.runs.getLiveRun({ agentId: quiet.id }))).toBeNull();
   });
 
-  test('makes the child ready also when the attempt that spawned it breaks', async () => {
+  test('also makes the child ready when the attempt that spawned it fails', async () => {
     const world = await createWorld();
     await world.create('lead');
     world.behave('child', () => 'here');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createWorld } from '../helpers/world.ts';
 
-test('a repeated attempt gets what its workspaces were answered before, and has no second effect', async () => {
+test('a repeated attempt gets the recorded results of its workspace calls, without a second effect', async () => {
   const world = await createWorld();
   const directory = mkdtempSync(join(tmpdir(), 'workspaces-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));

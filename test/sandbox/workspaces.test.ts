@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { noBwrap } from '../helpers/bwrap.ts';
 import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
 
-/** An agent that tries what it is told, line by line, and answers what came of it. */
+/** An agent that tries the given lines and answers with the results. */
 const PROBE = `async ({ messages, call }) => {
   const { readFileSync, writeFileSync, renameSync, existsSync } = await import('node:fs');
   const { execFileSync } = await import('node:child_process');
@@ -49,7 +49,7 @@ describe.skipIf(noBwrap !== null)('in the sandbox', () => {
     return JSON.parse(reply?.text ?? '');
   };
 
-  test('links are there with their modes, and nothing beside them', async () => {
+  test('links are mounted with their modes, and nothing next to them', async () => {
     const site = join(outside, 'site');
     await daemon.client.createWorkspace({ name: 'site', path: site });
     await daemon.client.linkDirectory('site', { source: join(outside, 'docs'), target: 'docs' });
@@ -72,7 +72,7 @@ describe.skipIf(noBwrap !== null)('in the sandbox', () => {
     expect(await tell('linked', `there ${site}/docs/page`)).toEqual([false]);
   });
 
-  test('a view is read-only, and the rest of what it shows a part of is not there', async () => {
+  test('a view is read-only, and the rest of the workspace is not visible', async () => {
     const site = join(outside, 'site');
     await daemon.client.createWorkspace({ name: 'look', viewOf: 'site', subdir: 'src' });
     await make('viewer', { workspace: 'look' });
@@ -80,7 +80,7 @@ describe.skipIf(noBwrap !== null)('in the sandbox', () => {
     expect(answers).toEqual(['site/src/page', 'EROFS', false]);
   });
 
-  test('a child in a link of its parent sees what is linked, read-only', async () => {
+  test('a child in a link of its parent sees the linked directory, read-only', async () => {
     const { workspace } = await make('boss', {});
     mkdirSync(join(workspace, 'src'));
     writeFileSync(join(workspace, 'src/page'), 'mine');
@@ -97,7 +97,7 @@ describe.skipIf(noBwrap !== null)('in the sandbox', () => {
     expect(answers).toEqual(['mine', 'EROFS', false]);
   });
 
-  test('an agent commits in its worktree, and cannot touch what git executes', async () => {
+  test('an agent commits in its worktree, and cannot change what git executes', async () => {
     const repository = join(outside, 'repository');
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.com', ...args], {

@@ -26,7 +26,7 @@ async function substrat(args: readonly string[], where = home) {
   return { code, stderr, json: stdout === '' ? null : JSON.parse(stdout) };
 }
 
-test('a backup is made beside a daemon under load, and a restored home goes on where it was', async () => {
+test('a backup is made under load, and a restored home continues from it', async () => {
   const program = join(directory, 'echo.ts');
   writeFileSync(
     program,
@@ -69,7 +69,7 @@ test('a backup is made beside a daemon under load, and a restored home goes on w
   expect(sent).toEqual(expect.arrayContaining(items.map((message) => message.messageId)));
   const asked = await again.client.sendMessage('echo', { text: 'still there?' });
   expect(await again.client.awaitReply(asked.messageId, 15)).toMatchObject({ text: 'still there?' });
-  // Whoever followed the log before is not given other events under the same numbers.
+  // A client that followed the log before must not get other events under the same numbers.
   for (const stale of [1, lastEvent - 1, lastEvent]) {
     const answer = await ask({ home: restored }, '/api/events', { headers: { 'last-event-id': String(stale) } });
     expect([stale, answer.status, answer.json.error.code]).toEqual([stale, 410, 'gone']);
@@ -77,7 +77,7 @@ test('a backup is made beside a daemon under load, and a restored home goes on w
   expect(await again.stop()).toBe(0);
 }, 60_000);
 
-test('a restore that is killed anywhere leaves nothing that a daemon would start on, and can be made again', async () => {
+test('a restore killed at any point leaves nothing that a daemon would start on, and can be repeated', async () => {
   const daemon = await startDaemonProcess({ home });
   await daemon.client.createAgent({ name: 'me', provider: 'external' });
   for (let i = 0; i < 20; i++) await daemon.client.sendMessage('me', { text: 'x'.repeat(100_000) });

@@ -15,7 +15,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(home, { recursive: true }));
 
-test('the file becomes smaller beside a daemon, which goes on', async () => {
+test('shrinks the file while a daemon runs, which continues', async () => {
   const daemon = await startDaemonProcess({ home });
   await daemon.client.createAgent({ name: 'me', provider: 'external' });
   const beside = new Database(path, { timeout: 10_000 });
@@ -35,7 +35,7 @@ test('the file becomes smaller beside a daemon, which goes on', async () => {
   expect(await daemon.stop()).toBe(0);
 });
 
-test('a store on PostgreSQL, and none, are told in a sentence', async () => {
+test('a PostgreSQL store and a missing one are reported in one sentence', async () => {
   const config = join(home, 'config.toml');
   writeFileSync(config, '[db]\nurl = "postgres://127.0.0.1:1/none"\n');
   const postgres = await runSubstrat(['store', 'compact'], { home });

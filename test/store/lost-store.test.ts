@@ -37,7 +37,7 @@ afterEach(async () => {
 
 const post = () => ask({ home }, '/api/agents/me/messages', { method: 'POST', body: { text: 'after' } });
 
-/** Within seconds nothing is acknowledged any more, and everything says why. */
+/** Within seconds nothing is acknowledged any more, and every output says why. */
 async function noticed(what: RegExp): Promise<void> {
   const refused = await until('the daemon notices', async () => {
     const answer = await post();
@@ -53,7 +53,7 @@ async function noticed(what: RegExp): Promise<void> {
 const rescued = () => readdirSync(home).filter((name) => name.includes('.rescued-'));
 
 describe('a store that is lost under the daemon', () => {
-  test('deleted: it stops writing, and what it had is saved when it stops', async () => {
+  test('deleted: it stops writing, and saves its data when it stops', async () => {
     for (const end of ['', '-wal', '-shm']) rmSync(path + end);
     await noticed(/substrat\.db was deleted while the daemon runs\. Nothing is written any more\. Stop the daemon/);
     expect(await daemon.stop()).toBe(1);
@@ -63,19 +63,19 @@ describe('a store that is lost under the daemon', () => {
     database.close();
   });
 
-  test('moved away and back: it goes on, and says so once', async () => {
+  test('moved away and back: it continues, and reports it once', async () => {
     renameSync(path, `${path}.away`);
     await noticed(/was deleted while the daemon runs/);
     renameSync(`${path}.away`, path);
     await until('it writes again', async () => (await post()).status === 201);
-    // Three more looks.
+    // hree more checks.
     await new Promise((resolve) => setTimeout(resolve, 3_100));
     const log = readFileSync(join(home, 'daemon.log'), 'utf8');
     expect(log.match(/the store is where it was/g)).toHaveLength(1);
     expect(await daemon.stop()).toBe(0);
   });
 
-  test('replaced: the other one is left alone', async () => {
+  test('replaced: the other file is not changed', async () => {
     const other = join(home, 'other.db');
     const store = await openStore({ path: other });
     await store.write((tx) => tx.participants.insertPerson({ id: 'p', handle: 'Ann', handleKey: 'ann', at: 1 }));
@@ -93,10 +93,10 @@ describe('a store that is lost under the daemon', () => {
   test.each([
     ['the file, to a part', '', 0.5],
     ['its log', '-wal', 0],
-  ])('cut off: %s', async (_, end, part) => {
+  ])('truncated: %s', async (_, end, part) => {
     for (let i = 0; i < 10; i++) await daemon.client.sendMessage('me', { text: 'x'.repeat(10_000) });
     if (end === '') {
-      // What is in the log alone is not in the file yet.
+      // ata that is only in the log is not in the file yet.
       const beside = new Database(path);
       beside.pragma('wal_checkpoint(passive)');
       beside.close();
@@ -106,7 +106,7 @@ describe('a store that is lost under the daemon', () => {
     expect(await daemon.stop()).toBe(1);
   });
 
-  test('moved away and back: it goes on', async () => {
+  test('moved away and back: it continues', async () => {
     renameSync(path, `${path}.away`);
     await noticed(/was deleted/);
     renameSync(`${path}.away`, path);
@@ -116,7 +116,7 @@ describe('a store that is lost under the daemon', () => {
   });
 });
 
-test('checkpoints, compaction and other processes are no false alarm', async () => {
+test('checkpoints, compaction and other processes cause no false alarm', async () => {
   const end = Date.now() + 2_500;
   let posted = 0;
   const posting = (async () => {

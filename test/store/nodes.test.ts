@@ -27,7 +27,7 @@ async function agentsOf(where: string, end: 'stop' | 'kill' = 'stop'): Promise<v
   await daemon[end]();
 }
 
-test('a home that has only the store of another says so everywhere, and adopts its agents with one command', async () => {
+test("a home with another node's store reports it everywhere, and adopts its agents with one command", async () => {
   await agentsOf(home);
   const other = join(directory, 'other');
   mkdirSync(other, { mode: 0o700 });
@@ -69,7 +69,7 @@ test('a home that has only the store of another says so everywhere, and adopts i
   expect(await daemon.stop()).toBe(0);
 });
 
-test('a home that was moved finds its workspaces again', async () => {
+test('a moved home finds its workspaces again', async () => {
   await agentsOf(home);
   const moved = join(directory, 'moved');
   renameSync(home, moved);
@@ -87,7 +87,7 @@ test('a home that was moved finds its workspaces again', async () => {
   expect(await daemon.stop()).toBe(0);
 });
 
-test('the agents of a node that is alive are not taken, unless the person insists', async () => {
+test('the agents of a living node are not taken over unless forced', async () => {
   await agentsOf(home, 'kill');
   const other = join(directory, 'other');
   mkdirSync(other, { mode: 0o700 });

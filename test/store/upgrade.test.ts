@@ -18,7 +18,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(home, { recursive: true }));
 
-/** As the version before would have left it. */
+/** A store as the previous version would have left it. */
 async function makeOlderStore(): Promise<void> {
   const database = new Database(path);
   await migrate(
@@ -37,7 +37,7 @@ async function makeOlderStore(): Promise<void> {
 
 const backups = () => readdirSync(home).filter((name) => name.endsWith('.backup.tar.gz'));
 
-test('a SQLite store is backed up before its schema is brought up to date, once, and the daemon says where', async () => {
+test('a SQLite store is backed up before its schema is migrated, once, and the daemon says where', async () => {
   await makeOlderStore();
   mkdirSync(join(home, 'agents', '01a1e775-c5d3-7cc6-9eaa-e31a15200b88', 'home'), { recursive: true });
   writeFileSync(join(home, 'agents', '01a1e775-c5d3-7cc6-9eaa-e31a15200b88', 'home', 'x'), 'x');
@@ -60,7 +60,7 @@ test('a SQLite store is backed up before its schema is brought up to date, once,
   expect(backups()).toHaveLength(1);
 });
 
-test('a damaged log is told at the start and kept; a store that is new or was killed has nothing to tell', async () => {
+test('a damaged log is reported at startup and kept; a new store or one whose daemon was killed reports nothing', async () => {
   const daemon = await startDaemonProcess({ home });
   expect((await daemon.client.getStatus()).notices).toEqual([]);
   await daemon.client.createAgent({ name: 'me', provider: 'external' });
@@ -89,7 +89,7 @@ test('a damaged log is told at the start and kept; a store that is new or was ki
   expect(await damaged.stop()).toBe(0);
 });
 
-test('ctx, which may be the first to open an older store, backs it up as well', async () => {
+test('ctx also backs up an older store that it opens first', async () => {
   await makeOlderStore();
   const { code, stderr } = await runSubstrat(['stats'], { home, program: ctxLauncher });
   const [name] = backups();

@@ -15,7 +15,7 @@ const DYING = join(import.meta.dirname, '../fixtures/dying.mjs');
 const LOADED_MODULES = join(import.meta.dirname, '../fixtures/loaded-modules.mjs');
 
 describe('tracing', () => {
-  test('samples as the environment says, and what a message started as the message was', async () => {
+  test("samples as configured in the environment, and a message's work like the message", async () => {
     await using collector = await startCollector();
     tracedTo(collector);
     vi.stubEnv('OTEL_TRACES_SAMPLER', 'parentbased_always_off');
@@ -25,7 +25,7 @@ describe('tracing', () => {
     expect(collector.posts).toEqual([]);
   });
 
-  test('loads nothing and stores nothing where nobody asked for it', async () => {
+  test('loads and stores nothing unless it is configured', async () => {
     await using collector = await startCollector();
     const off = await modulesOf({ OTEL_SERVICE_NAME: 'office' });
     expect(off.loaded).toMatch(/src\/daemon\/daemon\.ts/);
@@ -42,7 +42,7 @@ describe('tracing', () => {
     expect(on.traces).toEqual([expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)]);
   });
 
-  test('speaks protobuf unless JSON is asked for', async () => {
+  test('uses protobuf unless JSON is configured', async () => {
     await using collector = await startCollector();
     tracedTo(collector);
     vi.stubEnv('OTEL_EXPORTER_OTLP_PROTOCOL', undefined);
@@ -56,7 +56,7 @@ describe('tracing', () => {
     expect(collector.posts.map(({ body }) => body.toString('latin1')).join()).toMatch(/invoke_agent worker/);
   });
 
-  test('costs dropped spans and one line of the log where the collector is down, and no time at the end', async () => {
+  test('drops spans and logs one line if the collector is down, and does not delay the end', async () => {
     const gone = await startCollector();
     await gone[Symbol.asyncDispose]();
     tracedTo(gone);
@@ -74,7 +74,7 @@ describe('tracing', () => {
     expect(Date.now() - before).toBeLessThan(9000);
   });
 
-  test('does not keep a daemon that is told to stop, whatever the collector does', async () => {
+  test("does not delay a daemon's stop, whatever the collector does", async () => {
     const silent = createServer((socket) => socket.on('error', () => {}).resume());
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void silent.close());
@@ -88,13 +88,13 @@ describe('tracing', () => {
     expect(Date.now() - before).toBeLessThan(9000);
   });
 
-  test('puts the trace id into the lines of the log', async () => {
+  test('adds the trace id to log lines', async () => {
     await using collector = await startCollector();
     tracedTo(collector);
     await using daemon = await startTeam();
     const { log, store, tracer } = daemon.daemon;
     const span = tracer?.start('look', {}, { parent: null }) as Span;
-    // Writers that share a commit, and the first of them begins it.
+    // Writers that share a commit, which the first of them starts.
     await Promise.all([
       within(span, () => store.write(async () => log.warn({}, 'inside'))),
       store.write(async () => log.warn({}, 'outside')),
@@ -108,7 +108,7 @@ describe('tracing', () => {
     expect([traceOf('inside'), traceOf('outside')]).toEqual([[span.traceId], [undefined]]);
   });
 
-  test('tells Sentry of spans and errors, without words, and nothing of what is meant for the collector', async () => {
+  test('reports spans and errors to Sentry without texts, and sends it nothing meant for the collector', async () => {
     await using sentry = await startCollector();
     vi.stubEnv('SENTRY_DSN', `${sentry.url.replace('//', '//publickey@')}/42`);
     vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'x-key=of-the-collector');
@@ -125,8 +125,8 @@ describe('tracing', () => {
     expect(sentry.posts.map(({ body }) => body.toString('latin1')).join()).not.toMatch(/secret/);
   });
 
-  describe('of an error of which the daemon dies', () => {
-    /** Once it has reached Sentry with anything, it can tell. */
+  describe('of an error that ends the daemon', () => {
+    /** Once it has reached Sentry with anything, it can report. */
     const startMortal = async (url: string, reached: () => boolean) => {
       const { home } = makeHome();
       const env = {
@@ -143,7 +143,7 @@ describe('tracing', () => {
     test.each([
       ['an exception', 'SIGUSR2', 'TypeError'],
       ['a rejection', 'SIGWINCH', 'RangeError'],
-    ] as const)('tells Sentry before it ends (%s)', async (_, signal, type) => {
+    ] as const)('reaches Sentry before the daemon ends (%s)', async (_, signal, type) => {
       await using sentry = await startCollector();
       const daemon = await startMortal(sentry.url, () => sentry.posts.length > 0);
       process.kill(daemon.pid, signal);
@@ -157,7 +157,7 @@ describe('tracing', () => {
       expect(told[0]?.body.toString()).not.toMatch(/secret/);
     });
 
-    test('ends all the same where Sentry does not answer', async () => {
+    test('does not prevent the end if Sentry does not respond', async () => {
       let connections = 0;
       const silent = createServer((socket) => {
         connections += 1;
@@ -176,13 +176,13 @@ describe('tracing', () => {
   });
 
   test.each(noBwrap ? (['none'] as const) : (['none', 'bwrap'] as const))(
-    'keeps where it sends to out of sight of agents (%s)',
+    'hides its endpoint from agents (%s)',
     async (sandbox) => {
       await using collector = await startCollector();
       tracedTo(collector);
       vi.stubEnv('SENTRY_DSN', `${collector.url.replace('//', '//publickey@')}/42`);
       await using daemon = await startDaemon({ sandbox });
-      // In a sandbox, also what the processes around it can be seen to have.
+      // In a sandbox, also through the environment of surrounding processes.
       const program = daemon.program(
         'look',
         `async () => {
@@ -200,7 +200,7 @@ describe('tracing', () => {
   );
 });
 
-/** What a daemon that carries one message has loaded, and what it stored of traces. */
+/** he modules that a daemon loads to deliver one message, and what it stored of traces. */
 async function modulesOf(env: Record<string, string>): Promise<{ loaded: string; traces: unknown[] }> {
   const { home, directory } = makeHome();
   const file = join(directory, 'modules');

@@ -20,14 +20,14 @@ import {
 import { until } from '../helpers/until.ts';
 
 describe('a trace', () => {
-  test('holds what a message started: run, step, tool, post, and the runs of those that were asked', async () => {
+  test('contains what a message started: run, step, tool, post, and the runs of the agents asked', async () => {
     await using collector = await startCollector();
     tracedTo(collector);
     await using daemon = await startTeam();
     await ask(daemon, 'A secret order.');
     await daemon.stop();
     const spans = collector.spans();
-    // The two requests that made the agents have theirs.
+    // he two requests that created the agents have their own.
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(2 + 1);
 
     const [first, second] = named(spans, 'invoke_agent lead');
@@ -49,7 +49,7 @@ describe('a trace', () => {
     }
   });
 
-  test('says who did what, by the names of the conventions, and never a word of it', async () => {
+  test('says who did what, by the conventional names, and never contains texts', async () => {
     await using collector = await startCollector();
     tracedTo(collector);
     await using daemon = await startTeam();
@@ -81,7 +81,7 @@ describe('a trace', () => {
     expect(collector.posts.map(({ body }) => body.toString()).join()).not.toMatch(/secret/);
   });
 
-  test('has steps that follow one another and tools inside of them', async () => {
+  test('has consecutive steps with tools inside', async () => {
     await using collector = await startCollector();
     tracedTo(collector);
     await using daemon = await startTeam();
@@ -102,7 +102,7 @@ describe('a trace', () => {
     }
   });
 
-  test('goes on from the one of whoever calls', async () => {
+  test("continues the caller's trace", async () => {
     await using collector = await startCollector();
     tracedTo(collector);
     await using daemon = await startTeam();
@@ -124,7 +124,7 @@ describe('a trace', () => {
     expect(fresh?.traceId).not.toBe(traceId);
   });
 
-  test('has a failed run as failed, and each attempt', async () => {
+  test('marks a failed run and each failed attempt', async () => {
     await using collector = await startCollector();
     tracedTo(collector);
     await using daemon = await startDaemon({ config: '[daemon]\nmax_attempts = 2\n' });
@@ -167,7 +167,7 @@ describe('a trace', () => {
     expect([kid?.parentSpanId, kid?.links]).toEqual([one?.spanId, [two?.spanId]]);
   });
 
-  test('goes on where the daemon answers in the place of somebody', async () => {
+  test('continues when the daemon answers for somebody', async () => {
     await using collector = await startCollector();
     tracedTo(collector);
     let later = 0;
@@ -201,7 +201,7 @@ describe('a trace', () => {
     expect(cut?.attributes['substrat.run.outcome']).toBe('cancelled');
   });
 
-  test('has the tools that a provider runs itself, where it tells of them', async () => {
+  test("includes the provider's own tools if it reports them", async () => {
     await using collector = await startCollector();
     tracedTo(collector);
     await using daemon = await startDaemon();
@@ -231,7 +231,7 @@ describe('a trace', () => {
     expect(collector.posts.map(({ body }) => body.toString()).join()).not.toMatch(/secret/);
   });
 
-  test('of an agent that somebody else runs has its connection as the run', async () => {
+  test('of an external agent has its connection as the run', async () => {
     await using collector = await startCollector();
     tracedTo(collector);
     await using daemon = await startDaemon({ members: { boss: {} } });

@@ -1,6 +1,6 @@
 /**
- * The shape of the Claude Agent SDK as far as examples/agent-sdk.ts uses it, so that `tsc` checks the documented example without the
- * dependency. Its results are those of MCP, which take further keys.
+ * he part of the Claude Agent SDK that examples/agent-sdk.ts uses, so that `tsc` checks the documented example
+ * without the dependency. Its results are MCP results, which accept further keys.
  */
 declare module '@anthropic-ai/claude-agent-sdk' {
   interface TextContent {

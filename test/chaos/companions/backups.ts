@@ -5,7 +5,10 @@ import { runSubstrat } from '../../helpers/substrat.ts';
 import { queryStore } from '../query-store.ts';
 import type { CreateCompanion } from './companion.ts';
 
-/** Backups beside the load. Each succeeds, and the last one restores to a sound store with all that was there when it began. */
+/**
+ * ackups under load. Each succeeds, and the last one restores to a valid store with everything that existed when it
+ * started.
+ */
 export const createBackups: CreateCompanion = (daemon, random) => {
   const config = ['--config', join(daemon.directory, 'substrat.toml')];
   const file = (n: number) => join(daemon.directory, `backup-${n}.tar.gz`);

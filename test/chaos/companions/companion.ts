@@ -1,15 +1,15 @@
 import type { DaemonProcess } from '../daemon-process.ts';
 
-/** Every text that a companion sends begins with this, so that the audit of the team's plan leaves it out. */
+/** he prefix of every text that a companion sends, so that the audit of the team's plan ignores it. */
 export const SIDE = 'side ';
 
-/** Works beside the team while the daemon is killed, and checks what it was promised. */
+/** Works next to the team while the daemon is killed, and checks its own promises. */
 export interface Companion {
-  /** Works until `more` says no, through every death of the daemon. */
+  /** Works until `more` returns false, through every death of the daemon. */
   work(more: () => boolean): Promise<void>;
-  /** Waits for what is still on its way, while the daemon lives. */
+  /** Waits for pending work while the daemon is alive. */
   settle?(): Promise<void>;
-  /** Compares what was acknowledged with what the stopped daemon left; one sentence for each difference. */
+  /** ompares what was acknowledged with what the stopped daemon left; one sentence per difference. */
   faults(): Promise<string[]>;
 }
 

@@ -8,10 +8,10 @@ import { type CreateCompanion, SIDE } from './companion.ts';
 
 export const EXTERNAL_AGENT = 'win';
 const ASKERS = 6;
-/** A call that its daemon took to the grave is never answered. */
+/** A call whose daemon died never gets a response. */
 const CALL_TIMEOUT_MS = 10_000;
 
-/** An external agent whose window comes and goes, and people who ask it: each question has one right answer. */
+/** An external agent whose client comes and goes, and people who ask it: each question has one right answer. */
 export const createExternal: CreateCompanion = (daemon, random) => {
   const wrong: string[] = [];
   let answered = 0;
@@ -53,7 +53,7 @@ async function joinAgent(daemon: DaemonProcess): Promise<ConnectedAgent | null> 
   return connectAgent({ home: daemon.home, agentId: id }).catch(() => null);
 }
 
-/** Answers what it finds, and leaves in the middle of it now and then. Throws when its daemon dies. */
+/** Answers its inbox, and sometimes leaves in between. Throws when its daemon dies. */
 async function sit(seat: ConnectedAgent, daemon: DaemonProcess, random: () => number): Promise<void> {
   for (let looks = 1 + random() * 8; looks > 0; looks -= 1) {
     const { value } = await inTime(seat.call('check_inbox'));

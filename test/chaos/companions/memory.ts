@@ -7,11 +7,14 @@ import { type CreateCompanion, SIDE } from './companion.ts';
 const LABEL = 'chaos';
 const WRITERS = 2;
 
-/** Writers who change one block with `If-Match`: what is acknowledged is in its history once, each on top of the version its writer saw. */
+/**
+ * Writers that change one block with `If-Match`: every acknowledged change is in its history once, based on the
+ * version its writer saw.
+ */
 export const createMemory: CreateCompanion = (daemon) => {
   const acknowledged: string[] = [];
 
-  /** Null: the daemon died before it answered, so the change may be there or not. */
+  /** Null: the daemon died before it responded, so the change may exist or not. */
   const change = (text: string, ifVersion: number) =>
     unlessDead(() =>
       daemon.client.setBlock('win', LABEL, text, { ifVersion }).catch((error) => {

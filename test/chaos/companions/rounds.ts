@@ -6,7 +6,7 @@ import { type CreateCompanion, SIDE } from './companion.ts';
 export const ROOM = 'room';
 export const ROOM_MEMBERS = ['ron', 'rae', 'ray'];
 
-/** A person who posts in a channel: every post is there once, and each member gets it once. */
+/** A person who posts in a channel: every post exists once, and each member gets it once. */
 export const createRounds: CreateCompanion = (daemon, random) => {
   const posted = new Map<string, string>();
 

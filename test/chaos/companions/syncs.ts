@@ -8,7 +8,7 @@ import type { CreateCompanion } from './companion.ts';
 
 const FILES = 8;
 
-/** `ctx sync` beside the daemon, on its store; a quarter of the syncs is killed. The last one completes the index. */
+/** `ctx sync` on the daemon's store; a quarter of the syncs are killed. The last one completes the index. */
 export const createSyncs: CreateCompanion = (daemon, random) => {
   const documents = join(daemon.directory, 'documents');
   const config = join(daemon.directory, 'substrat.toml');
