@@ -15,8 +15,9 @@ const QUESTION = 'How long is this text?';
 const TIMES = 3;
 
 /**
- * A person asks the asker, it asks the answerer, gets the answer and replies: three turns. The yardstick is their three
- * programs, started one after another with the same input, each with a bridge and its call to a bare MCP server.
+ * A person asks the asker, it asks the answerer, gets the answer and replies: three turns. The baseline is their
+ * three programs, started one after another with the same input, each with a bridge and its call to a bare MCP
+ * server.
  */
 export default async function askAndAnswer({ scratch, defer }: Bench): Promise<Row[]> {
   const path = join(scratch, 'bare.sock');
@@ -65,7 +66,8 @@ async function ask(client: Client): Promise<void> {
 
 async function runBare(turns: readonly ScriptedTurn[]): Promise<void> {
   for (const turn of turns) {
-    // The daemon's agents have a compile cache, so these have one too: what it adds is to be seen, not what it saves.
+    // he daemon's agents have a compile cache, so these have one too: the benchmark measures the daemon's overhead,
+    // not the cache's savings.
     const env = { ...process.env, NODE_COMPILE_CACHE: join(dirname(turn.mcpConfig), 'cache') };
     const child = spawn(process.execPath, [PROGRAM], { env, stdio: ['pipe', 'pipe', 'inherit'] });
     child.stdout.resume();

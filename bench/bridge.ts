@@ -15,7 +15,7 @@ interface McpServer {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** `substrat-mcp-server` as an agent's mcp.json starts it, from spawn to the answer to `tools/list`. */
+/** `substrat-mcp-server` as an agent's mcp.json starts it, from spawn to the response to `tools/list`. */
 export default async function bridge({ scratch, defer }: Bench): Promise<Row[]> {
   const { client, stop } = await startDaemon(join(scratch, 'home'));
   defer(() => stop());
@@ -45,7 +45,7 @@ async function middleOf(action: () => Promise<number>): Promise<number> {
   return median(took);
 }
 
-/** As a client does it: the next message is sent when the one before is answered. */
+/** Like a client: sends each message after the previous response. */
 async function listTools({ command, args, env }: McpServer): Promise<number> {
   const begin = performance.now();
   const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'inherit'] });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const VOCABULARY = 20_000;
 let state = 1;
 
-/** Files of Markdown, the same in every run: some words are common and most are rare, as in what people write. */
+/** Markdown files, the same in every run: some words are common and most are rare, as in natural text. */
 export function writeCorpus(directory: string, count: number, words: number): void {
   state = 1;
   for (let n = 0; n < count; n += 1) {

@@ -4,14 +4,17 @@ import { join } from 'node:path';
 export interface Collection {
   readonly documents: readonly { readonly id: string; readonly title: string; readonly body: string }[];
   readonly queries: readonly { readonly id: string; readonly text: string; readonly half: Half }[];
-  /** How useful a document is to a query, by their ids. */
+  /** he relevance of documents to queries, by id. */
   readonly gains: ReadonlyMap<string, ReadonlyMap<string, number>>;
 }
 
 /** `dev` is for tuning, `test` for reporting. */
 export type Half = 'dev' | 'test';
 
-/** The Cranfield collection from $SUBSTRAT_CRANFIELD, or from beside the project; null where it is not there. */
+/**
+ * he Cranfield collection from $SUBSTRAT_CRANFIELD, or from a directory next to the project; null if it does not
+ * exist.
+ */
 export function readCranfield(): Collection | null {
   const beside = join(import.meta.dirname, '../../shared/data/cranfield');
   const directory = process.env.SUBSTRAT_CRANFIELD ?? beside;

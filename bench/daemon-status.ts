@@ -8,7 +8,7 @@ import { startNode } from './node.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../bin/substrat', import.meta.url));
 
-/** `substrat daemon status`, as a person calls it: the launcher, the command line, one request. */
+/** `substrat daemon status` as a person calls it: the launcher, the command line, one request. */
 export default async function daemonStatus({ scratch, defer }: Bench): Promise<Row[]> {
   const home = join(scratch, 'home');
   const { stop } = await startDaemon(home);

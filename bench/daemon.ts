@@ -9,7 +9,7 @@ import { type Client, createClient } from '../src/client/client.ts';
 const LAUNCHER = fileURLToPath(new URL('../bin/substrat', import.meta.url));
 const PATIENCE_MS = 20_000;
 
-/** Any port, because others may run; and no caps, which are there for agents that go astray. */
+/** Any port, because other daemons may run; no caps, which only protect against runaway agents. */
 const CONFIG = `[server]
 bind = "127.0.0.1:0"
 [limits]
@@ -20,7 +20,7 @@ max_agents = 1000000
 [sandbox]
 `;
 
-/** Bare, where the sandbox is not what is measured. */
+/** Without a sandbox, unless it is what is measured. */
 const BARE = 'mode = "none"\n';
 
 export interface RunningDaemon {
@@ -30,7 +30,7 @@ export interface RunningDaemon {
   stop(): Promise<void>;
 }
 
-/** A real one, as a person starts it from the clone. Resolves when it answers. */
+/** A real daemon, as a person starts it from the clone. Resolves when it responds. */
 export async function startDaemon(home: string, env: NodeJS.ProcessEnv = {}, sandbox = BARE): Promise<RunningDaemon> {
   const child = spawnDaemon(home, env, sandbox);
   const client = createClient({ home });

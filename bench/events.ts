@@ -9,8 +9,8 @@ const WARM_UP = 20;
 const POSTS = 60;
 
 /**
- * From an event to each of a thousand readers. It counts from the time that the event bears, which is taken before the
- * commit and cut to a millisecond, and to when the last of the readers' process has its bytes: both make it longer.
+ * From an event to each of a thousand readers. Measured from the event's time, which is taken before the commit and
+ * truncated to a millisecond, until the last reader's process has its bytes: both make it longer.
  */
 export default async function events({ scratch, defer }: Bench): Promise<Row[]> {
   const daemon = await startDaemon(join(scratch, 'home'));

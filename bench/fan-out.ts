@@ -12,11 +12,13 @@ const AT_ONCE = 16;
 interface Count {
   readonly seconds: number;
   readonly frames: number;
-  /** Readers that missed one, got one twice, or got two in the wrong order. */
+  /** Readers that missed an event, got one twice, or got two in the wrong order. */
   readonly wrong: number;
 }
 
-/** A thousand readers, two thousand posts: every reader gets every event once, in order, and the daemon hardly grows. */
+/**
+ * A thousand readers, two thousand posts: every reader gets every event once, in order, and the daemon hardly grows.
+ */
 export default async function fanOut({ scratch, defer }: Bench): Promise<Row[]> {
   const daemon = await startDaemon(join(scratch, 'home'));
   defer(() => daemon.stop());

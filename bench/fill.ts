@@ -12,7 +12,7 @@ import type { Store, Tx } from '../src/store/store.ts';
 const LIMITS = { maxChildren: 1_000_000, maxDepth: 10, maxAgents: 1_000_000 };
 const BATCH = 1_000;
 
-/** Puts a past into the store of a home without a daemon: questions of one agent that another answered, each in a run. */
+/** Fills the store of a home without a daemon: questions of one agent that another answered, each in a run. */
 export async function fillMessages(home: string, messages: number): Promise<void> {
   await withStore(home, async (store, nodeId) => {
     const [asker, answerer] = await store.write(async (tx) => {
@@ -28,7 +28,7 @@ export async function fillMessages(home: string, messages: number): Promise<void
   });
 }
 
-/** Agents that have nothing to do, a hundred in each tree. */
+/** Idle agents, a hundred per tree. */
 export async function fillAgents(home: string, agents: number): Promise<void> {
   await withStore(home, async (store, nodeId) => {
     for (let n = 0; n < agents; n += 100) {
@@ -67,7 +67,7 @@ function addAgent(tx: Tx, nodeId: string, name: string, parent: Agent | null): P
 async function exchange(tx: Tx, asker: Agent, answerer: Agent, n: number): Promise<void> {
   const now = Date.now();
   const { id: agentId, treeId, nodeId } = answerer;
-  // Not woken by its question: its run is there before.
+  // Its question does not wake it: its run already exists.
   const run = await tx.runs.insertOpenRun({ agentId, treeId, nodeId, now });
   const messageId = await post(
     tx,

@@ -1,10 +1,10 @@
-/** What somebody hostile sends. Each is within the bytes that are accepted, so that no cheap look at its length refuses it. */
+/** Hostile inputs. Each is within the accepted size, so that no cheap length check refuses it. */
 const MOST = 8 * 1024 * 1024 - 4096;
 
 const keys = (count: number, length = 1) =>
   Array.from({ length: count }, (_, i) => `"${String(i).padStart(length, 'k')}":1`).join(',');
 
-/** JSON of every kind that costs a parser or a validator more than its bytes, by name. */
+/** JSON that costs a parser or a validator more than its size suggests, by name. */
 export const json: Readonly<Record<string, () => string>> = {
   '700,000 keys': () => `{${keys(700_000)}}`,
   '9,900 keys': () => `{${keys(9_900)}}`,
@@ -23,7 +23,7 @@ export const json: Readonly<Record<string, () => string>> = {
 
 const repeated = (piece: string, length = 1_000_000) => piece.repeat(Math.floor(length / piece.length));
 
-/** Texts of a million characters that a message may have, by name. */
+/** Message texts of a million characters, by name. */
 export const texts: Readonly<Record<string, () => string>> = {
   'a million letters': () => repeated('x'),
   'a million line breaks': () => `x${repeated('\n').slice(0, -2)}x`,

@@ -15,12 +15,12 @@ import type { Bench, Row } from './measure.ts';
 
 const PROBE = pathToFileURL(fileURLToPath(new URL('programs/main-thread.mjs', import.meta.url))).href;
 const CTX = fileURLToPath(new URL('../bin/ctx', import.meta.url));
-/** What somebody hostile may cost everybody else at a time. */
+/** How long a hostile input may block everybody else at a time. */
 const MOST_MS = 100;
 
 /**
- * The most CPU time of the daemon's main thread at a time that an agent, a limited person, a program or a document can
- * take. Each input is sent alone, so that what is measured is its own cost.
+ * he maximum uninterrupted CPU time of the daemon's main thread that an agent, a limited person, a program or a
+ * document can cause. Each input is sent alone, so that its own cost is measured.
  */
 export default async function hostile({ scratch, defer }: Bench): Promise<Row[]> {
   const home = join(scratch, 'home');
@@ -175,7 +175,7 @@ process.stdout.write('{"type":"done","text":"x"}\\n');`,
   return rows;
 }
 
-/** So many runs of an agent are over. */
+/** Waits until this many runs of an agent have ended. */
 async function ended({ home }: RunningDaemon, agentId: string, count: number): Promise<void> {
   const database = new Database(join(home, 'substrat.db'), { readonly: true });
   const over = database.prepare("select count(*) from runs where agent_id = ? and state not in ('created', 'running')");
@@ -188,7 +188,7 @@ async function ended({ home }: RunningDaemon, agentId: string, count: number): P
 async function most({ pid, home }: RunningDaemon): Promise<number> {
   const file = join(home, 'main-thread');
   rmSync(file, { force: true });
-  // What was sent last may still be under way.
+  // he last input may still be in progress.
   await sleep(50);
   process.kill(pid, 'SIGUSR2');
   while (!existsSync(file)) await sleep(5);
@@ -227,7 +227,7 @@ async function takeSeat(home: string, agentId: string) {
   };
   return {
     ask,
-    /** Resolves when something that was sent after it is answered. */
+    /** Resolves when a request sent after it gets a response. */
     flood: async (bytes: string | Buffer) => {
       socket.write(bytes);
       socket.write('\n');

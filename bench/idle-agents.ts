@@ -9,7 +9,7 @@ import type { Bench, Row } from './measure.ts';
 const AGENTS = 10_000;
 const PAGE = 500;
 
-/** What agents that have nothing to do cost a daemon; the yardstick is the same daemon without them. */
+/** he cost of idle agents for a daemon; the baseline is the same daemon without them. */
 export default async function idleAgents({ scratch, defer }: Bench): Promise<Row[]> {
   if (!existsSync('/proc/self/fd')) return [];
   const home = join(scratch, 'home');
@@ -17,7 +17,7 @@ export default async function idleAgents({ scratch, defer }: Bench): Promise<Row
   const start = async () => {
     const daemon = await startDaemon(home, { NODE_OPTIONS: `--import ${probe}` });
     defer(() => daemon.stop());
-    await listAll(daemon); // what is loaded at first use is no agent's cost
+    await listAll(daemon); // modules loaded on first use are not an agent's cost
     return daemon;
   };
   const without = await start();

@@ -12,7 +12,7 @@ import { alternate, type Bench, median, type Row } from './measure.ts';
 const DOCUMENTS = 2_000;
 const WORDS = 900;
 
-/** A first sync of files, against putting the same chunks into an FTS5 table and nothing else. */
+/** A first sync of files, compared with inserting the same chunks into an FTS5 table. */
 export default async function indexing({ scratch }: Bench): Promise<Row[]> {
   const root = join(scratch, 'corpus');
   mkdirSync(root);

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** Where a client connects; an agent's socket wants to hear the agent's id first. */
+/** Where a client connects; an agent's socket first expects the agent's id. */
 export interface Seat {
   readonly path: string;
   readonly agentId: string | null;
@@ -11,24 +11,24 @@ export interface Seat {
 export interface LoadOptions {
   readonly seats: readonly Seat[];
   readonly recipient: string;
-  /** Without the SDK, so that many clients need little. */
+  /** Without the SDK, so that many clients need little CPU. */
   readonly plain: boolean;
 }
 
 export interface LoadOrder {
-  /** How many calls each client makes, one after another. */
+  /** he number of sequential calls of each client. */
   readonly calls: number;
 }
 
 export interface LoadAnswer {
   readonly ms: number;
-  /** Of each call, in milliseconds. */
+  /** he duration of each call, in milliseconds. */
   readonly took: readonly number[];
-  /** How busy the clients' process was; at 1 it is the clients that are measured. */
+  /** How busy the clients' process was; at 1 the clients are what is measured. */
   readonly cpu: number;
 }
 
-/** Starts a program of `programs/` that says when it is ready and ends when this process lets go of it. */
+/** Starts a program of `programs/` that reports when it is ready and ends when this process closes its stdin. */
 export async function startProgram(name: string, args: readonly string[]): Promise<ChildProcess> {
   const child = fork(fileURLToPath(new URL(`programs/${name}`, import.meta.url)), args);
   const failed = once(child, 'exit').then(() => {

@@ -1,4 +1,4 @@
-// Speed, as ratios to named yardsticks measured in the same run. `npm run bench -- [name …] [--json FILE] [--strict]`
+// Speed, as ratios to named baselines measured in the same run. `npm run bench -- [name …] [--json FILE] [--strict]`
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ if (values.json) writeFileSync(values.json, `${JSON.stringify(rows.map(toJson), 
 if (values.strict && !rows.every(isMet)) process.exitCode = 1;
 
 async function run(name: string): Promise<Row[]> {
-  // A disk and no memory: a durable insert must cost what it costs. Short, because sockets' paths must be.
+  // A disk, not memory, so that a durable insert has its real cost. Short, because socket paths are limited.
   const scratch = mkdtempSync(join(existsSync('/var/tmp') ? '/var/tmp' : tmpdir(), 'bench-'));
   const ends: (() => unknown)[] = [];
   try {

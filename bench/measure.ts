@@ -1,4 +1,4 @@
-/** What a benchmark is given: a directory that is removed afterwards, and a place to say what must be ended then. */
+/** What a benchmark gets: a directory that is removed afterwards, and a way to register cleanup. */
 export interface Bench {
   readonly scratch: string;
   defer(end: () => unknown): void;
@@ -8,10 +8,10 @@ export interface Bench {
 export interface Row {
   readonly name: string;
   readonly unit: string;
-  /** Null where the goal is about the result alone. */
+  /** Null if the goal is about the result alone. */
   readonly yardstick: number | null;
   readonly result: number;
-  /** What the goal is about: result by yardstick, result less yardstick, or the result itself. */
+  /** What the goal is about: the ratio to the baseline, the difference, or the result itself. */
   readonly goalOf: 'ratio' | 'difference' | 'result';
   readonly atMost?: number;
   readonly atLeast?: number;
@@ -19,7 +19,7 @@ export interface Row {
 
 const RUNS = 5;
 
-/** Yardstick, ours, yardstick, ours …: what disturbs the machine for a while disturbs both. */
+/** Alternates baseline and ours, so that a disturbance of the machine affects both. */
 export async function alternate<T>(yardstick: () => Promise<T>, ours: () => Promise<T>) {
   const measured: { yardstick: T[]; ours: T[] } = { yardstick: [], ours: [] };
   for (let run = 0; run < RUNS; run += 1) {
@@ -39,7 +39,7 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.max(rank, 1) - 1] ?? Number.NaN;
 }
 
-/** What the goal is about, as a number. */
+/** he value that the goal is about. */
 export function measureOf({ goalOf, yardstick, result }: Row): number {
   if (goalOf === 'result' || yardstick === null) return result;
   return goalOf === 'ratio' ? result / yardstick : result - yardstick;

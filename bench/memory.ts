@@ -17,7 +17,7 @@ const WORDS = 20_000;
 const LENGTH = 20;
 const SEARCHES = 42;
 
-/** search_memory as an agent calls it, recorded and committed, against the same question put to SQLite by hand. */
+/** search_memory as an agent calls it, recorded and committed, compared with the same query on SQLite directly. */
 export default async function memory({ scratch, defer }: Bench): Promise<Row[]> {
   const path = join(scratch, 'memory.db');
   const store = await openStore({ path });
@@ -47,7 +47,7 @@ export default async function memory({ scratch, defer }: Bench): Promise<Row[]> 
       async (query) => byWords.all(match(query), agent.id),
       search,
     ),
-    // Nothing has it, so every text of the agent is looked into.
+    // Nothing matches, so every text of the agent is scanned.
     await compare(
       'search_memory of what is nowhere, 100,000 passages, p50',
       () => `${word()}zz`,
@@ -79,7 +79,10 @@ async function compare(
   return { name, unit: 'ms', yardstick: median(measured.yardstick), result, goalOf: 'ratio', atMost: 1.5 };
 }
 
-/** Every tenth passage is the agent's, the rest are others'. One transaction by hand: a million calls would take long. */
+/**
+ * Every tenth passage is the agent's, the rest are others'. One direct transaction, because a million calls would
+ * take long.
+ */
 async function fill(store: Store, path: string): Promise<Agent> {
   const agents = await store.write(async (tx) => {
     const made: Agent[] = [];
@@ -146,7 +149,7 @@ function describeAgent(n: number) {
 
 let state = 1;
 
-/** The same words in every run, some common and most rare. */
+/** he same words in every run, some common and most rare. */
 function word(): string {
   state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
   return `w${Math.floor(WORDS * (state / 2_147_483_648) ** 3).toString(36)}`;

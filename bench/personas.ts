@@ -12,7 +12,7 @@ const RESOLVES = 200;
 const PERSONAS = 200;
 const QUERIES = ['payments incident', 'failover of the database', 'who is on call'];
 
-/** Prompts of personas: one that is a text, one that is a script against the calls that it makes, and many of them loaded. */
+/** Prompts of personas: a text, a script compared with the calls that it makes, and many loaded personas. */
 export default async function personas({ scratch, defer }: Bench): Promise<Row[]> {
   fill(scratch);
   const substrat = await createSubstrat({ config: join(scratch, 'substrat.toml'), home: join(scratch, 'home') });

@@ -3,7 +3,7 @@ import nlp from 'wink-nlp-utils';
 import type { Collection } from './cranfield.ts';
 import type { Ranker } from './rankings.ts';
 
-/** wink-bm25-text-search as its documentation sets it up, with its own defaults: the strongest of those that were tried. */
+/** wink-bm25-text-search as in its documentation, with its defaults: the best of those that were tried. */
 export function plainBm25({ documents }: Collection): Ranker {
   const engine = bm25();
   engine.defineConfig({ fldWeights: { title: 1, body: 1 } });

@@ -1,4 +1,4 @@
-// Search quality on the Cranfield collection: `npm run bench:quality`. The model is fetched at the first run.
+// Search quality on the Cranfield collection: `npm run bench:quality`. The first run downloads the model.
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,10 +35,10 @@ if (collection) process.exitCode = (await compare(collection)) ? 0 : 1;
 else
   console.log('bench:quality: skipped, the Cranfield collection is not there; $SUBSTRAT_CRANFIELD says where it is.');
 
-/** Whether the goals are met. */
+/** Returns whether the goals are met. */
 async function compare(of: Collection): Promise<boolean> {
   const scratch = mkdtempSync(join(tmpdir(), 'substrat-quality-'));
-  // A store that is kept has its vectors already: for tuning.
+  // A kept store already has its vectors: for tuning.
   const store = await openStore({ path: process.env.SUBSTRAT_QUALITY_STORE ?? join(scratch, 'quality.db') });
   try {
     const home = resolveHome(process.env);

@@ -6,14 +6,14 @@ export interface Quality {
   readonly map: number;
 }
 
-/** What a search answers to a query: ids of documents, best first, at most `limit`. */
+/** Ranks documents for a query: their ids, best first, at most `limit`. */
 export type Ranker = (query: string, limit: number) => Promise<readonly string[]>;
 
 const CUT = 10;
-/** How far down a ranking counts for the mean average precision. */
+/** he depth of a ranking that counts for the mean average precision. */
 const DEEP = 500;
 
-/** nDCG@10 with the judged gains, recall@10 and MAP with everything that was judged as relevant. */
+/** nDCG@10 with graded relevance; recall@10 and MAP with everything judged relevant. */
 export async function qualityOf(ranker: Ranker, { queries, gains }: Collection, half: Half): Promise<Quality> {
   const each: Quality[] = [];
   for (const { id, text, half: of } of queries) {

@@ -15,7 +15,7 @@ interface Target {
   readonly headers: Record<string, string>;
 }
 
-/** Requests per second over TCP, on kept connections, against a bare route that makes the same call of the store. */
+/** Requests per second over TCP with keep-alive, compared with a bare route that makes the same store call. */
 export default async function rest({ scratch, defer }: Bench): Promise<Row[]> {
   const bare = await startBare({ scratch, defer });
   const daemon = await startDaemon(join(scratch, 'home'));

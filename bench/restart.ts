@@ -9,19 +9,19 @@ import { alternate, type Bench, median, type Row } from './measure.ts';
 import { startNode } from './node.ts';
 
 const MESSAGES = 100_000;
-/** So many commits are in the log of the store, and not yet in its file, when the daemon is killed. */
+/** he number of commits in the store's log that are not checkpointed when the daemon is killed. */
 const UNSETTLED = 40;
 
 /**
- * A daemon is killed in the middle of a turn and started again as a person does it, by the launcher of the clone, whose
- * compile cache is warm by then. It has started the first run when that run's program speaks, so that the program's own
- * start counts, too: a shell, because it is quick.
+ * A daemon is killed during a turn and restarted as a person does it, with the clone's launcher, whose compile cache
+ * is warm. It has started the first run when that run's program prints, so the program's own start counts, too: a
+ * shell, because it is fast.
  */
 export default async function restart({ scratch, defer }: Bench): Promise<Row[]> {
   const home = join(scratch, 'home');
   const pipe = join(scratch, 'started');
   execFileSync('mkfifo', [pipe]);
-  // Opened for both, so that it never ends of itself; the last line frees the read that is under way.
+  // Opened for reading and writing, so that it never ends; the last line ends the pending read.
   const stream = createReadStream(pipe, { flags: 'r+' });
   const said = createInterface(stream);
   defer(() => {

@@ -11,7 +11,10 @@ const TIMES = 10;
 const IN_A_ROW = 100;
 const SETTLE_MS = 500;
 
-/** A turn of the least of programs, from the person's post to the reply: bare, in bwrap, and in bwrap with hosts to reach. */
+/**
+ * A turn of a minimal program, from the person's post to the reply: without a sandbox, in bwrap, and in bwrap with
+ * allowed hosts.
+ */
 export default async function sandbox({ scratch, defer }: Bench): Promise<Row[]> {
   const start = async (name: string, mode: string): Promise<RunningDaemon> => {
     const temporary = join(scratch, `${name}-tmp`);
@@ -78,10 +81,10 @@ async function ask({ client }: RunningDaemon): Promise<void> {
   if (reply?.kind !== 'reply') throw new Error(`no reply but ${JSON.stringify(reply)}`);
 }
 
-/** What a turn could leave behind: processes with the agent's environment, descriptors of the daemon's, files. */
+/** What a turn could leave behind: processes with the agent's environment, descriptors of the daemon, files. */
 async function remains({ client, pid, home }: RunningDaemon, temporary: string) {
   const { id } = await client.getAgent('trivial');
-  // Connections of ours that have just ended are no longer of a turn.
+  // Our own connections that have just ended do not belong to a turn.
   await sleep(SETTLE_MS);
   const isOfAgent = (process: string): boolean => {
     try {

@@ -12,11 +12,11 @@ const PAGE = 2_000;
 interface Meaning {
   readonly model: string;
   readonly dimension: number;
-  /** One after another. */
+  /** All vectors, concatenated. */
   readonly vectors: Float32Array;
 }
 
-/** What a SQLite store has, on a PostgreSQL of its own; null, with a word about it, where there is none. */
+/** opies a SQLite store to a private PostgreSQL; null, with a message, if it is not available. */
 export async function fillPostgres(
   from: Database.Database,
   meaning: Meaning,
@@ -33,7 +33,7 @@ export async function fillPostgres(
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
   defer(() => client.end());
-  // An index is made faster at once than row by row.
+  // reating an index at once is faster than row by row.
   await client.query('drop index chunk_words_index');
   await copyAll(from, meaning, client);
   await client.query('create index chunk_words_index on chunk_words using gin (words)');

@@ -17,7 +17,10 @@ const DIMENSION = 384;
 const MODEL = 'bench';
 const RETRIEVAL = { mode: null, finalLimit: LIMIT, candidates: 80, fusion: 'weighted', hybridAlpha: 0.5 } as const;
 
-/** Search of 100,000 chunks, by words against the same question put to FTS5 by hand, by meaning against a plain scan. */
+/**
+ * Search of 100,000 chunks: by keyword compared with the same query on FTS5 directly, semantic compared with a plain
+ * scan.
+ */
 export default async function search({ scratch, defer }: Bench): Promise<Row[]> {
   const path = join(scratch, 'search.db');
   await (await openStore({ path })).close();
@@ -80,7 +83,10 @@ interface Filled {
   readonly asked: readonly Float32Array[];
 }
 
-/** The same chunks and questions on PostgreSQL, against the same question put to its full text by hand, and the same scan. */
+/**
+ * he same chunks and queries on PostgreSQL, compared with the same query on its full-text search directly, and the
+ * same scan.
+ */
 async function onPostgres({ defer, raw, vectors, queries, asked }: Filled): Promise<Row[]> {
   const filled = await fillPostgres(raw, { model: MODEL, dimension: DIMENSION, vectors }, defer);
   if (!filled) return [];
@@ -129,7 +135,7 @@ async function compare<T>(
   return { yardstick: median(measured.yardstick), result: median(measured.ours) };
 }
 
-/** One transaction by hand. Answers the vectors, one after another. */
+/** Fills the store in one direct transaction. Returns the vectors, concatenated. */
 function fill(path: string): Float32Array {
   const database = new Database(path);
   database.pragma('synchronous = off');
@@ -165,7 +171,7 @@ function fill(path: string): Float32Array {
   return vectors;
 }
 
-/** In swarms, as meanings are: each is somewhere around one of the first ones. */
+/** In clusters, like real embeddings: each is near one of the first ones. */
 function randomise(own: Float32Array, vectors: Float32Array, id: number): void {
   const centre = (id % 500) * DIMENSION;
   for (let i = 0; i < DIMENSION; i += 1) {
@@ -182,7 +188,7 @@ function near(vectors: Float32Array, n: number): Float32Array {
   return own.map((value) => value / length);
 }
 
-/** Exactly, by Float32, as one would write it. */
+/** An exact scan with Float32, as one would write it. */
 function scan(vectors: Float32Array, vector: Float32Array): number[] {
   const best: { key: number; score: number }[] = [];
   for (let n = 0; n < CHUNKS; n += 1) {
@@ -204,7 +210,7 @@ function random(): number {
   return state / 2_147_483_648;
 }
 
-/** The same words in every run, some common and most rare. */
+/** he same words in every run, some common and most rare. */
 function word(): string {
   return `w${Math.floor(WORDS * random() ** 3)}`;
 }

@@ -9,12 +9,12 @@ import { alternate, type Bench, median, type Row } from './measure.ts';
 const FILES = 10_000;
 const WORDS = 60;
 
-/** A sync that finds everything unchanged, against a walk that only looks at each file. */
+/** A sync that finds everything unchanged, compared with a walk that only stats each file. */
 export default async function secondSync({ scratch, defer }: Bench): Promise<Row[]> {
   const root = join(scratch, 'files');
   mkdirSync(root);
   writeCorpus(root, FILES, WORDS);
-  // As if they had been there for a while: what was written a moment ago is read again.
+  // ackdated, because very recent files are read again.
   const before = Date.now() / 1000 - 60;
   walk(root, (path) => utimesSync(path, before, before));
   const store = await openStore({ path: join(scratch, 'second-sync.db') }, { durability: 'normal' });

@@ -5,7 +5,7 @@ const CLIENTS = 32;
 const CALLS = 100;
 const WARM_UP = 200;
 
-/** Many clients at once, each one call after another. */
+/** Many concurrent clients, each with sequential calls. */
 export default async function sendMessage32(bench: Bench): Promise<Row[]> {
   const bare = await startBareSenders(bench, CLIENTS);
   const ours = await startAgentSenders(bench, CLIENTS);

@@ -4,7 +4,7 @@ import { startAgentSenders, startBareSenders } from './senders.ts';
 const CALLS = 600;
 const WARM_UP = 300;
 
-/** One client, one call after another. */
+/** One client with sequential calls. */
 export default async function sendMessage(bench: Bench): Promise<Row[]> {
   const bare = await startBareSenders(bench, 1);
   const ours = await startAgentSenders(bench, 1);

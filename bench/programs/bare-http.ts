@@ -1,4 +1,4 @@
-// The yardstick for the API: a bare hono route that makes the same call of the store, and nothing else.
+// he baseline for the API: a bare hono route that makes the same store call.
 
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
-// The yardstick: a bare MCP server on a Unix socket whose tool makes one durable insert per call.
-// It has what the SDK gives and nothing else. A bridge's first line is no JSON-RPC, and the SDK skips it.
+// he baseline: a bare MCP server on a Unix socket whose tool makes one durable insert per call, with nothing but the
+// SDK. A bridge's first line is not JSON-RPC, and the SDK skips it.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { McpServer } from '@modelcontextprotocol/server';

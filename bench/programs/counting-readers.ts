@@ -1,4 +1,4 @@
-// Many readers of the stream of events that each look at the numbers only: every event once, in order.
+// Many readers of the event stream that only check the numbers: every event once, in order.
 import { connect } from 'node:net';
 
 const [socketPath, count, wanted] = process.argv.slice(2) as [string, string, string];

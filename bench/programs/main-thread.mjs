@@ -1,5 +1,5 @@
-// Loaded into a daemon beside its own code: tells on SIGUSR2 how many milliseconds of CPU its main thread used at most at a
-// time since it told last, that is between two turns of a timer.
+// Loaded into a daemon: on SIGUSR2 reports the maximum CPU time in milliseconds that its main thread used between two
+// turns of a timer since the last report.
 import { renameSync, writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 

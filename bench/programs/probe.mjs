@@ -1,4 +1,4 @@
-// Loaded into a daemon beside its own code: tells on SIGUSR2 how many timers it has.
+// Loaded into a daemon: on SIGUSR2 reports how many timers it has.
 import { writeFileSync } from 'node:fs';
 
 process.on('SIGUSR2', () => {

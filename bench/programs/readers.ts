@@ -1,4 +1,4 @@
-// Many readers of the stream of events, with as little work for each as there can be: they must not be what is measured.
+// Many readers of the event stream with minimal work each, so that they are not what is measured.
 import { connect } from 'node:net';
 
 const [socketPath, count] = process.argv.slice(2) as [string, string];
