@@ -1,4 +1,5 @@
-// Makes dist/ the package that is published. It is laid out like the repository, so that a path from one file to another holds in both.
+// uilds the published package in dist/. It has the layout of the repository, so that relative paths between files are
+// valid in both.
 import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ const dist = join(root, 'dist');
 rmSync(dist, { recursive: true, force: true });
 execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' });
 for (const name of ['bin', 'LICENSE', 'README.md']) cpSync(join(root, name), join(dist, name), { recursive: true });
-// What tsc does not emit and the program reads at run time, such as a page or a script.
+// Files that tsc does not emit and the program reads at run time, such as a page or a script.
 cpSync(join(root, 'src'), join(dist, 'src'), { recursive: true, filter: (path) => !/\.[cm]?tsx?$/.test(path) });
 
 const manifest: Record<'exports' | 'optionalDependencies', Record<string, string>> = JSON.parse(

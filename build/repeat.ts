@@ -7,7 +7,7 @@ import { join } from 'node:path';
 /**
  * Runs a command several times, each time with another seed in SUBSTRAT_CHAOS_SEED, and stops at the first failure.
  * Everything is kept in `.repeat/NAME`: the output of each run, one line about it in `runs.log`, and the first seed.
- * Started again, it continues after the last run that passed; remove the directory to begin from the start.
+ * Run again, it continues after the last successful run; remove the directory to start over.
  */
 const [name, times, separator, command, ...args] = process.argv.slice(2);
 const count = Number(times);

@@ -1,5 +1,5 @@
-// Writes docs/terminal.svg: what `npm start` shows, from a real run on a home of its own. Only the home and the port are
-// put as a person has them.
+// Generates docs/terminal.svg: the output of `npm start`, from a real run with its own home. Only the home and the
+// port are replaced by typical values.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const BAR = 36;
 const root = join(import.meta.dirname, '..');
 writeFileSync(join(root, 'docs/terminal.svg'), draw(['$ npm start', ...(await runDemo())].flatMap(wrap)));
 
-/** What it says until the lead has reported. */
+/** Its output until the lead has reported. */
 async function runDemo(): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), 'picture-'));
   const home = join(directory, 'home');

@@ -1,4 +1,4 @@
-// Makes src/knowledge/dot.wasm of dot.wat; a test compares the two.
+// ompiles dot.wat to src/knowledge/dot.wasm; a test compares the two.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import wabt from 'wabt';

@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path';
 
 export interface Outcome {
-  /** Null when it was ended because of its time. */
+  /** Null if it timed out. */
   readonly code: number | null;
   readonly output: string;
 }
 
-/** A clone of what is committed, with the dependencies of this tree, where sources can be changed. */
+/** A clone of the committed tree, with this tree's dependencies, in which sources can be changed. */
 export class Copy {
   readonly root: string;
   readonly #bin: string;
@@ -22,7 +22,7 @@ export class Copy {
       spawnSync('git', ['clone', '-q', '--shared', origin, root], { stdio: 'inherit' });
       symlinkSync(join(origin, 'node_modules'), join(root, 'node_modules'));
     }
-    // What a run that was ended in the middle has left.
+    // Restores what an interrupted run has left.
     spawnSync('git', ['checkout', '-q', '--', '.'], { cwd: root, stdio: 'inherit' });
   }
 
@@ -34,7 +34,7 @@ export class Copy {
     writeFileSync(join(this.root, path), text);
   }
 
-  /** The files that the compiler finds errors in. */
+  /** he files with compiler errors. */
   async faultyFiles(): Promise<Set<string>> {
     const info = join(this.root, '../types.tsbuildinfo');
     const flags = ['-p', 'build/tsconfig.json', '--incremental', '--tsBuildInfoFile', info];
@@ -44,12 +44,12 @@ export class Copy {
     return files;
   }
 
-  /** One process for all of the test files; it stops at the first failure. */
+  /** Runs all the test files in one process; stops at the first failure. */
   async test(files: readonly string[], limitMs: number): Promise<Outcome> {
     return this.#run('vitest', ['run', '-c', 'build/mutants/vitest.config.ts', '--bail=1', ...files], limitMs);
   }
 
-  /** What each of the test files executes; a file that could not be run has no entry. */
+  /** What each test file executes; a file that could not be run has no entry. */
   async cover(files: readonly string[]): Promise<{ test: string; passed: boolean; ms: number; executed: string[] }[]> {
     const directory = join(this.root, '../coverage');
     const results = join(directory, 'results.json');
@@ -94,7 +94,7 @@ export class Copy {
       try {
         process.kill(-(child.pid as number), signal);
       } catch {
-        // It has ended.
+        // It has exited.
       }
     };
     const timers = [

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
 
-// Writes down which functions of src a test file executed, in its own process and in those that it started.
+// Records which functions of src a test file executed, in its own process and in those that it started.
 
 interface Coverage {
   readonly url: string;
@@ -34,7 +34,7 @@ afterAll(async () => {
     try {
       collect((JSON.parse(readFileSync(join(children, name), 'utf8')) as { result: Coverage[] }).result);
     } catch {
-      // Its process was killed while it wrote.
+      // Its process was killed while writing it.
     }
   }
   rmSync(children, { recursive: true, force: true });

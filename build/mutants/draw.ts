@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
 import { KINDS, type Mutation } from './mutations.ts';
 
-/** Mutations in the order in which they are tried: each kind in its turn, by chance within it, the same for the same seed. */
+/**
+ * he mutations in the order in which they are tried: alternating between kinds, random within a kind, reproducible by
+ * seed.
+ */
 export function draw(mutations: readonly Mutation[], seed: number): Mutation[] {
   const keyed = mutations.map((one) => ({ one, key: hash('sha256', JSON.stringify([seed, one])) }));
   const shuffled = keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ one }) => one);

@@ -7,8 +7,9 @@ import { apply, type Mutation, mutationsOf } from './mutations.ts';
 import { type Covered, stagesOf } from './stages.ts';
 
 /**
- * Draws mutants of the committed sources and tells which of them no test notices. Works in a clone in `.repeat/mutants`;
- * started again, it continues with the same draw. Remove that directory to begin from the start, with the newest commit.
+ * raws mutants of the committed sources and reports those that no test detects. Works in a clone in
+ * `.repeat/mutants`; run again, it continues with the same draw. Remove that directory to start over with the newest
+ * commit.
  */
 const ROOMS = 'core,runs,messaging,tools,store,sandbox,http';
 const [count, seed] = [process.argv[2] ?? '300', process.argv[3] ?? '1'].map(Number) as [number, number];
@@ -17,13 +18,13 @@ const directory = join(origin, '.repeat/mutants');
 const copy = new Copy(join(directory, 'copy'), origin);
 const journal = join(directory, `mutants-${seed}.log`);
 const BATCH = 8;
-/** How many mutants are compiled together. */
+/** he number of mutants compiled together. */
 const TOGETHER = 30;
 const INVALID = { state: 'invalid', by: 'tsc' } as const;
 
 type State = 'dead' | 'survived' | 'invalid' | 'unclear';
 interface Verdict {
-  /** Which mutation. */
+  /** Identifies the mutation. */
   readonly key: string;
   readonly state: State;
   readonly by: string;
@@ -84,25 +85,25 @@ async function tryTests(mutation: Mutation, original: string): Promise<Omit<Verd
     const { code, output } = await copy.test(files, limitMs);
     if (code === 0) continue;
     if (code === null) {
-      // Its time counts only when the source itself needs less.
+      // A timeout only counts if the original source is faster.
       copy.write(mutation.path, original);
       const unchanged = await copy.test(files, limitMs);
       return { state: unchanged.code === 0 ? 'dead' : 'unclear', by: 'time' };
     }
     const failed = /FAIL\s+(\S+\.test\.ts)/.exec(output)?.[1];
     if (failed === undefined) return { state: 'unclear', by: output.trim().split('\n').at(-1) ?? '' };
-    // Other tests than the file's own may fail by chance, but hardly twice.
+    // Other tests than the file's own may be flaky, but hardly twice in a row.
     if (failed === own || (await copy.test([failed], limitMs)).code !== 0) return { state: 'dead', by: failed };
     if ((await copy.test(files, limitMs)).code !== 0) return { state: 'unclear', by: failed };
   }
   return { state: 'survived', by: 'no test' };
 }
 
-/** What each test file executes, measured once. A test that fails without a mutant cannot notice one. */
+/** What each test file executes, measured once. A test that fails without a mutant cannot detect one. */
 async function measure(): Promise<Covered[]> {
   const file = join(directory, 'covered.log');
   const known = new Set(readLines<Covered>(file).map(({ test }) => test));
-  // Those that kill daemons come last.
+  // ests that kill daemons come last.
   const folders = ['src/**', 'test/*/**', 'test'];
   const all = folders.flatMap((folder) => globSync(`${folder}/*.test.ts`, { cwd: copy.root }).sort());
   const missing = all.filter((test) => !known.has(test));
@@ -119,7 +120,7 @@ async function measure(): Promise<Covered[]> {
   return readLines<Covered>(file);
 }
 
-/** To be measured makes some tests fail. */
+/** Measuring coverage makes some tests fail. */
 async function alone(one: Covered): Promise<Covered> {
   if (one.passed) return one;
   const started = Date.now();

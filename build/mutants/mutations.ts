@@ -1,10 +1,10 @@
 import { type Node, parseSync, Visitor } from 'oxc-parser';
 
-/** One small change of a source that some test has to notice. */
+/** One small change of a source that a test should detect. */
 export interface Mutation {
   readonly path: string;
   readonly line: number;
-  /** The innermost function around it that has a name; empty at the top of the module. */
+  /** he innermost named function around it; empty at the top level. */
   readonly within: string;
   readonly kind: Kind;
   readonly start: number;
@@ -32,13 +32,13 @@ const FLIPPED: Readonly<Record<string, string>> = {
   '!==': '===',
 };
 
-/** All mutations of a source, in the order of its text. Types and the keys of objects stay as they are. */
+/** All mutations of a source, in text order. Types and object keys are not mutated. */
 export function mutationsOf(path: string, text: string): Mutation[] {
   const { program, errors } = parseSync(path, text);
   if (errors[0] !== undefined) throw new Error(`${path}: ${errors[0].message}`);
   const found: Mutation[] = [];
   const functions: Named[] = [];
-  /** Types, and keys of objects. */
+  /** ypes and object keys. */
   const fixed: Node[] = [];
 
   const add = (kind: Kind, { start, end }: Pick<Node, 'start' | 'end'>, after: string) =>
@@ -115,7 +115,7 @@ function functionAround(functions: readonly Named[], { start, end }: Mutation): 
   );
 }
 
-/** `await tx.…`, a statement whose result nobody uses. */
+/** `await tx.…` as a statement whose result is not used. */
 function isWrite(node: Node): boolean {
   if (node.type !== 'AwaitExpression') return false;
   let root: Node = node.argument;

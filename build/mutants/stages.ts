@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { Mutation } from './mutations.ts';
 
-/** What a test file executed without a mutant: functions as `path#name`, and how long it took. */
+/** What a test file executed without a mutant: functions as `path#name`, and its duration. */
 export interface Covered {
   readonly test: string;
   readonly passed: boolean;
@@ -10,8 +10,8 @@ export interface Covered {
 }
 
 /**
- * The tests that can notice a mutation, nearest first: those of the file itself, of its room, the rules, the others.
- * Tests that do not execute the mutated function cannot notice; where no test is known to execute it, all are tried.
+ * he tests that can detect a mutation, nearest first: those of the file itself, of its room, the rules, the others.
+ * Tests that do not execute the mutated function cannot detect it; if no test is known to execute it, all are tried.
  */
 export function stagesOf({ path, within }: Mutation, all: readonly Covered[]): Covered[][] {
   const usable = all.filter(({ passed }) => passed);
