@@ -66,7 +66,7 @@ async function ask(client: Client): Promise<void> {
 
 async function runBare(turns: readonly ScriptedTurn[]): Promise<void> {
   for (const turn of turns) {
-    // he daemon's agents have a compile cache, so these have one too: the benchmark measures the daemon's overhead,
+    // The daemon's agents have a compile cache, so these have one too: the benchmark measures the daemon's overhead,
     // not the cache's savings.
     const env = { ...process.env, NODE_COMPILE_CACHE: join(dirname(turn.mcpConfig), 'cache') };
     const child = spawn(process.execPath, [PROGRAM], { env, stdio: ['pipe', 'pipe', 'inherit'] });

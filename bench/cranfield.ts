@@ -4,7 +4,7 @@ import { join } from 'node:path';
 export interface Collection {
   readonly documents: readonly { readonly id: string; readonly title: string; readonly body: string }[];
   readonly queries: readonly { readonly id: string; readonly text: string; readonly half: Half }[];
-  /** he relevance of documents to queries, by id. */
+  /** The relevance of documents to queries, by id. */
   readonly gains: ReadonlyMap<string, ReadonlyMap<string, number>>;
 }
 
@@ -12,7 +12,7 @@ export interface Collection {
 export type Half = 'dev' | 'test';
 
 /**
- * he Cranfield collection from $SUBSTRAT_CRANFIELD, or from a directory next to the project; null if it does not
+ * The Cranfield collection from $SUBSTRAT_CRANFIELD, or from a directory next to the project; null if it does not
  * exist.
  */
 export function readCranfield(): Collection | null {

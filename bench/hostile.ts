@@ -19,7 +19,7 @@ const CTX = fileURLToPath(new URL('../bin/ctx', import.meta.url));
 const MOST_MS = 100;
 
 /**
- * he maximum uninterrupted CPU time of the daemon's main thread that an agent, a limited person, a program or a
+ * The maximum uninterrupted CPU time of the daemon's main thread that an agent, a limited person, a program or a
  * document can cause. Each input is sent alone, so that its own cost is measured.
  */
 export default async function hostile({ scratch, defer }: Bench): Promise<Row[]> {
@@ -188,7 +188,7 @@ async function ended({ home }: RunningDaemon, agentId: string, count: number): P
 async function most({ pid, home }: RunningDaemon): Promise<number> {
   const file = join(home, 'main-thread');
   rmSync(file, { force: true });
-  // he last input may still be in progress.
+  // The last input may still be in progress.
   await sleep(50);
   process.kill(pid, 'SIGUSR2');
   while (!existsSync(file)) await sleep(5);

@@ -9,7 +9,7 @@ import type { Bench, Row } from './measure.ts';
 const AGENTS = 10_000;
 const PAGE = 500;
 
-/** he cost of idle agents for a daemon; the baseline is the same daemon without them. */
+/** The cost of idle agents for a daemon; the baseline is the same daemon without them. */
 export default async function idleAgents({ scratch, defer }: Bench): Promise<Row[]> {
   if (!existsSync('/proc/self/fd')) return [];
   const home = join(scratch, 'home');

@@ -8,7 +8,7 @@ import type { Bench, Row } from './measure.ts';
 const GIGABYTE = 1024 ** 3;
 const FILES = 2_000;
 
-/** he peak memory of `ctx sync` while it indexes a gigabyte of text. */
+/** The peak memory of `ctx sync` while it indexes a gigabyte of text. */
 export default async function indexMemory({ scratch }: Bench): Promise<Row[]> {
   const root = join(scratch, 'docs');
   mkdirSync(root);
@@ -37,7 +37,7 @@ export default async function indexMemory({ scratch }: Bench): Promise<Row[]> {
   ];
 }
 
-/** he peak as recorded by Linux. */
+/** The peak as recorded by Linux. */
 function residentBytes(pid: number): number {
   try {
     return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;

@@ -16,13 +16,13 @@ export interface LoadOptions {
 }
 
 export interface LoadOrder {
-  /** he number of sequential calls of each client. */
+  /** The number of sequential calls of each client. */
   readonly calls: number;
 }
 
 export interface LoadAnswer {
   readonly ms: number;
-  /** he duration of each call, in milliseconds. */
+  /** The duration of each call, in milliseconds. */
   readonly took: readonly number[];
   /** How busy the clients' process was; at 1 the clients are what is measured. */
   readonly cpu: number;

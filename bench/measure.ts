@@ -39,7 +39,7 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.max(rank, 1) - 1] ?? Number.NaN;
 }
 
-/** he value that the goal is about. */
+/** The value that the goal is about. */
 export function measureOf({ goalOf, yardstick, result }: Row): number {
   if (goalOf === 'result' || yardstick === null) return result;
   return goalOf === 'ratio' ? result / yardstick : result - yardstick;

@@ -149,7 +149,7 @@ function describeAgent(n: number) {
 
 let state = 1;
 
-/** he same words in every run, some common and most rare. */
+/** The same words in every run, some common and most rare. */
 function word(): string {
   state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
   return `w${Math.floor(WORDS * (state / 2_147_483_648) ** 3).toString(36)}`;

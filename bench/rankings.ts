@@ -10,7 +10,7 @@ export interface Quality {
 export type Ranker = (query: string, limit: number) => Promise<readonly string[]>;
 
 const CUT = 10;
-/** he depth of a ranking that counts for the mean average precision. */
+/** The depth of a ranking that counts for the mean average precision. */
 const DEEP = 500;
 
 /** nDCG@10 with graded relevance; recall@10 and MAP with everything judged relevant. */

@@ -9,7 +9,7 @@ import { alternate, type Bench, median, type Row } from './measure.ts';
 import { startNode } from './node.ts';
 
 const MESSAGES = 100_000;
-/** he number of commits in the store's log that are not checkpointed when the daemon is killed. */
+/** The number of commits in the store's log that are not checkpointed when the daemon is killed. */
 const UNSETTLED = 40;
 
 /**

@@ -16,7 +16,7 @@ interface Meaning {
   readonly vectors: Float32Array;
 }
 
-/** opies a SQLite store to a private PostgreSQL; null, with a message, if it is not available. */
+/** Copies a SQLite store to a private PostgreSQL; null, with a message, if it is not available. */
 export async function fillPostgres(
   from: Database.Database,
   meaning: Meaning,
@@ -33,7 +33,7 @@ export async function fillPostgres(
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
   defer(() => client.end());
-  // reating an index at once is faster than row by row.
+  // Creating an index at once is faster than row by row.
   await client.query('drop index chunk_words_index');
   await copyAll(from, meaning, client);
   await client.query('create index chunk_words_index on chunk_words using gin (words)');

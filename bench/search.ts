@@ -84,7 +84,7 @@ interface Filled {
 }
 
 /**
- * he same chunks and queries on PostgreSQL, compared with the same query on its full-text search directly, and the
+ * The same chunks and queries on PostgreSQL, compared with the same query on its full-text search directly, and the
  * same scan.
  */
 async function onPostgres({ defer, raw, vectors, queries, asked }: Filled): Promise<Row[]> {
@@ -210,7 +210,7 @@ function random(): number {
   return state / 2_147_483_648;
 }
 
-/** he same words in every run, some common and most rare. */
+/** The same words in every run, some common and most rare. */
 function word(): string {
   return `w${Math.floor(WORDS * random() ** 3)}`;
 }

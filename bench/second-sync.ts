@@ -14,7 +14,7 @@ export default async function secondSync({ scratch, defer }: Bench): Promise<Row
   const root = join(scratch, 'files');
   mkdirSync(root);
   writeCorpus(root, FILES, WORDS);
-  // ackdated, because very recent files are read again.
+  // Backdated, because very recent files are read again.
   const before = Date.now() / 1000 - 60;
   walk(root, (path) => utimesSync(path, before, before));
   const store = await openStore({ path: join(scratch, 'second-sync.db') }, { durability: 'normal' });

@@ -5,13 +5,13 @@ import type { Bench } from './measure.ts';
 
 export interface Senders {
   run(calls: number): Promise<LoadAnswer>;
-  /** he number of commits of the daemon's store so far; the baseline makes one per call. */
+  /** The number of commits of the daemon's store so far; the baseline makes one per call. */
   commits(): Promise<number>;
 }
 
 const RECIPIENT = 'lead';
 
-/** he baseline: a bare server with this many clients. */
+/** The baseline: a bare server with this many clients. */
 export async function startBareSenders({ scratch, defer }: Bench, clients: number): Promise<Senders> {
   const path = join(scratch, 'bare.sock');
   const server = await startProgram('bare-server.ts', [path, join(scratch, 'bare.db')]);

@@ -1,5 +1,5 @@
-// uilds the published package in dist/. It has the layout of the repository, so that relative paths between files are
-// valid in both.
+// Builds the published package in dist/. It has the layout of the repository, so that relative paths between files
+// are valid in both.
 import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

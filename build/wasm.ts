@@ -1,4 +1,4 @@
-// ompiles dot.wat to src/knowledge/dot.wasm; a test compares the two.
+// Compiles dot.wat to src/knowledge/dot.wasm; a test compares the two.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import wabt from 'wabt';

@@ -45,7 +45,7 @@ describe("bad input at an agent's socket", () => {
     await daemon.stop();
   });
 
-  /** oes something bad, then checks that it had no effect and that everybody is still served. */
+  /** Does something bad, then checks that it had no effect and that everybody is still served. */
   async function harmless(bad: (raw: RawConnection) => Promise<void>): Promise<void> {
     const before = await storeRows(daemon.home);
     const raw = await connectBegun(door);

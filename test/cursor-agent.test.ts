@@ -28,7 +28,7 @@ function start(mode: 'bwrap' | 'none', env: Record<string, string> = {}, more = 
   return startDaemonProcess({ home: join(directory, 'home'), config: join(directory, 'substrat.toml'), env });
 }
 
-/** he person's own settings for cursor-agent. */
+/** The person's own settings for cursor-agent. */
 function permit(permissions: { allow?: string[]; deny?: string[] }): void {
   mkdirSync(join(directory, '.cursor'), { recursive: true });
   writeFileSync(join(directory, '.cursor/cli-config.json'), JSON.stringify({ permissions }));
@@ -55,7 +55,7 @@ describe.each(['none', ...(noBwrap ? [] : ['bwrap'])] as ('bwrap' | 'none')[])('
     const second = await start(mode);
     writeFileSync(signal, '');
     const reply = await second.client.awaitReply(messageId, 20);
-    // he child's second attempt resumed the chat of the first, and the lead's second turn that of its first.
+    // The child's second attempt resumed the chat of the first, and the lead's second turn that of its first.
     expect(reply?.text).toBe(`I heard: I heard: <<wait ${signal}>> What is 6 x 7? (turn 2) (turn 2)`);
     const inHome = mode === 'bwrap' ? /^home\/agents\/[\w-]+\/home\/\.cursor\/chats\// : /^\.cursor\/chats\//;
     expect(stores()).toEqual([expect.stringMatching(inHome), expect.stringMatching(inHome)]);

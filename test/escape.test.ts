@@ -88,7 +88,7 @@ describe.skipIf(noBwrap !== null)('from inside its turn, a hostile program canno
   test('send signals to the daemon', async () => {
     expect(await attempt(`process.kill(${process.pid}, 0)`)).toBe('ESRCH');
     expect(await attempt('return process.ppid')).toBe(1);
-    // o all processes: there are none.
+    // To all processes: there are none.
     expect(await attempt(`process.kill(-1, 'SIGKILL')`)).toBe('ESRCH');
     expect(await daemon.running.client.getStatus()).toMatchObject({ pid: process.pid });
   });
@@ -246,7 +246,7 @@ describe.skipIf(noBwrap !== null)('with an allow-list, a hostile program', () =>
   });
 
   test('cannot kill or replace the proxy', async () => {
-    // o all processes; the port belongs to the daemon, so there are none.
+    // To all processes; the port belongs to the daemon, so there are none.
     expect(await daemon.attempt(`process.kill(-1, 'SIGKILL')`)).toBe('ESRCH');
     const bind = (options: object) => `
       return new Promise((resolve) => {

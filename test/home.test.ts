@@ -68,7 +68,7 @@ describe('the configuration of a daemon', () => {
 
   test.each(['ctx.toml', 'config/ctx.toml'])('is not %s either', async (name) => {
     const { cwd, file } = hostile(name);
-    // hat home cannot be created, so the command exits.
+    // That home cannot be created, so the command exits.
     const { stderr } = await runSubstrat(['up'], { home, cwd, env: { SUBSTRAT_HOME: '/proc/none' } });
     expect(stderr).toContain(`${name} in this directory is not read; the daemon uses the defaults.`);
     expect(stderr).toContain(`\`substrat up --config ${file}\``);
@@ -78,7 +78,7 @@ describe('the configuration of a daemon', () => {
     rmSync(join(home, 'config.toml'));
     const cwd = join(directory, "it's here");
     write("it's here/substrat.toml", OWN);
-    // hat home cannot be created, so the command exits.
+    // That home cannot be created, so the command exits.
     const { stderr } = await runSubstrat(['up'], { home, cwd, env: { SUBSTRAT_HOME: '/proc/none' } });
     const quoted = `'${cwd.replace("'", "'\\''")}/substrat.toml'`;
     expect(stderr).toContain(`the daemon uses the defaults. To use it, run \`substrat up --config ${quoted}\`.`);

@@ -1,4 +1,4 @@
-// he baseline for the API: a bare hono route that makes the same store call.
+// The baseline for the API: a bare hono route that makes the same store call.
 
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// he baseline: a bare MCP server on a Unix socket whose tool makes one durable insert per call, with nothing but the
+// The baseline: a bare MCP server on a Unix socket whose tool makes one durable insert per call, with nothing but the
 // SDK. A bridge's first line is not JSON-RPC, and the SDK skips it.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';

@@ -1,4 +1,4 @@
-// lients that call `send_message`, in their own process: the parent says how often, and gets the durations.
+// Clients that call `send_message`, in their own process: the parent says how often, and gets the durations.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -6,7 +6,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { LoadAnswer, LoadOptions, LoadOrder, Seat } from '../load.ts';
 
-/** alls the tool and returns its result. */
+/** Calls the tool and returns its result. */
 type Caller = (args: object) => Promise<{ isError?: boolean }>;
 
 const TOOL = 'send_message';
@@ -25,12 +25,12 @@ async function join({ path, agentId }: Seat): Promise<Caller> {
 
 async function joinBySdk(socket: Socket): Promise<Caller> {
   const client = new Client({ name: 'load', version: '1' });
-  // he transport is the same at both ends: newline-delimited JSON on two streams.
+  // The transport is the same at both ends: newline-delimited JSON on two streams.
   await client.connect(new StdioServerTransport(socket, socket));
   return (args) => client.callTool({ name: TOOL, arguments: { ...args } }) as ReturnType<Caller>;
 }
 
-/** he same messages without the SDK, with which a client would use as much CPU as the server it measures. */
+/** The same messages without the SDK, with which a client would use as much CPU as the server it measures. */
 async function joinPlainly(socket: Socket): Promise<Caller> {
   const lines = createInterface(socket);
   let id = 0;

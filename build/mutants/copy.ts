@@ -34,7 +34,7 @@ export class Copy {
     writeFileSync(join(this.root, path), text);
   }
 
-  /** he files with compiler errors. */
+  /** The files with compiler errors. */
   async faultyFiles(): Promise<Set<string>> {
     const info = join(this.root, '../types.tsbuildinfo');
     const flags = ['-p', 'build/tsconfig.json', '--incremental', '--tsBuildInfoFile', info];

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { KINDS, type Mutation } from './mutations.ts';
 
 /**
- * he mutations in the order in which they are tried: alternating between kinds, random within a kind, reproducible by
- * seed.
+ * The mutations in the order in which they are tried: alternating between kinds, random within a kind, reproducible
+ * by seed.
  */
 export function draw(mutations: readonly Mutation[], seed: number): Mutation[] {
   const keyed = mutations.map((one) => ({ one, key: hash('sha256', JSON.stringify([seed, one])) }));

@@ -7,7 +7,7 @@ import { apply, type Mutation, mutationsOf } from './mutations.ts';
 import { type Covered, stagesOf } from './stages.ts';
 
 /**
- * raws mutants of the committed sources and reports those that no test detects. Works in a clone in
+ * Draws mutants of the committed sources and reports those that no test detects. Works in a clone in
  * `.repeat/mutants`; run again, it continues with the same draw. Remove that directory to start over with the newest
  * commit.
  */
@@ -18,7 +18,7 @@ const directory = join(origin, '.repeat/mutants');
 const copy = new Copy(join(directory, 'copy'), origin);
 const journal = join(directory, `mutants-${seed}.log`);
 const BATCH = 8;
-/** he number of mutants compiled together. */
+/** The number of mutants compiled together. */
 const TOGETHER = 30;
 const INVALID = { state: 'invalid', by: 'tsc' } as const;
 
@@ -103,7 +103,7 @@ async function tryTests(mutation: Mutation, original: string): Promise<Omit<Verd
 async function measure(): Promise<Covered[]> {
   const file = join(directory, 'covered.log');
   const known = new Set(readLines<Covered>(file).map(({ test }) => test));
-  // ests that kill daemons come last.
+  // Tests that kill daemons come last.
   const folders = ['src/**', 'test/*/**', 'test'];
   const all = folders.flatMap((folder) => globSync(`${folder}/*.test.ts`, { cwd: copy.root }).sort());
   const missing = all.filter((test) => !known.has(test));

@@ -4,7 +4,7 @@ import { type Node, parseSync, Visitor } from 'oxc-parser';
 export interface Mutation {
   readonly path: string;
   readonly line: number;
-  /** he innermost named function around it; empty at the top level. */
+  /** The innermost named function around it; empty at the top level. */
   readonly within: string;
   readonly kind: Kind;
   readonly start: number;
@@ -38,7 +38,7 @@ export function mutationsOf(path: string, text: string): Mutation[] {
   if (errors[0] !== undefined) throw new Error(`${path}: ${errors[0].message}`);
   const found: Mutation[] = [];
   const functions: Named[] = [];
-  /** ypes and object keys. */
+  /** Types and object keys. */
   const fixed: Node[] = [];
 
   const add = (kind: Kind, { start, end }: Pick<Node, 'start' | 'end'>, after: string) =>

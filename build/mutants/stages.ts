@@ -10,7 +10,7 @@ export interface Covered {
 }
 
 /**
- * he tests that can detect a mutation, nearest first: those of the file itself, of its room, the rules, the others.
+ * The tests that can detect a mutation, nearest first: those of the file itself, of its room, the rules, the others.
  * Tests that do not execute the mutated function cannot detect it; if no test is known to execute it, all are tried.
  */
 export function stagesOf({ path, within }: Mutation, all: readonly Covered[]): Covered[][] {

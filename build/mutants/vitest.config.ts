@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-/** he suite of the project `sqlite` in one worker; with MUTANTS_COVERAGE it records what each test file executes. */
+/** The suite of the project `sqlite` in one worker; with MUTANTS_COVERAGE it records what each test file executes. */
 export default defineConfig({
   root: join(import.meta.dirname, '../..'),
   test: {

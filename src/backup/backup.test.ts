@@ -21,7 +21,7 @@ import {
 } from './backup.testkit.ts';
 import { verifyBackup } from './verify.ts';
 
-/** he sequence number gap after a restore. */
+/** The sequence number gap after a restore. */
 const LEAP = 1_000_000_000;
 
 async function search(store: Store, agentId: string) {
@@ -33,7 +33,7 @@ async function search(store: Store, agentId: string) {
   });
 }
 
-/** acks up, restores elsewhere and compares: nothing is lost, and a restore makes exactly the intended changes. */
+/** Backs up, restores elsewhere and compares: nothing is lost, and a restore makes exactly the intended changes. */
 async function roundTrip(from: Where, to: Where, directory: string, oldHome: string): Promise<void> {
   const [file, home] = [join(directory, 'backup.tar.gz'), join(directory, `restored-${Math.random()}`)];
   const { agentId } = await useStore(from, (store) => fillStore(store, oldHome));

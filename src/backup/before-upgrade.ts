@@ -3,7 +3,7 @@ import { makeBackup } from './backup.ts';
 import type { HomeLimits } from './home-files.ts';
 
 export interface UpgradeBackup {
-  /** he SQLite file whose schema is about to be migrated. */
+  /** The SQLite file whose schema is about to be migrated. */
   readonly path: string;
   readonly from: number;
   readonly home: string;

@@ -17,7 +17,7 @@ const MOST_DEPTH = 64;
 
 export interface HomeLimits {
   readonly maxFileBytes: number;
-  /** otal for one home. */
+  /** Total for one home. */
   readonly maxHomeBytes: number;
   readonly maxEntries: number;
 }
@@ -28,7 +28,7 @@ export interface HomeFile {
 }
 
 /**
- * he files, directories and symlinks in a directory that an agent writes. Symlinks are recorded and never followed:
+ * The files, directories and symlinks in a directory that an agent writes. Symlinks are recorded and never followed:
  * on Linux, every component is opened relative to its parent and a symlink is refused, whatever the agent swaps
  * meanwhile. Omitted files are reported to `skip`.
  */
@@ -51,7 +51,7 @@ interface Walk {
   readonly count: { bytes: number; entries: number };
 }
 
-/** akes ownership of the descriptor. */
+/** Takes ownership of the descriptor. */
 function* filesIn(directory: number, place: Buffer, prefix: string, depth: number, walk: Walk): Generator<HomeFile> {
   try {
     const here = process.platform === 'linux' ? Buffer.from(`/proc/self/fd/${directory}`) : place;
@@ -119,7 +119,7 @@ function* contentOf(descriptor: number, size: number, onShort: () => void): Gene
   }
 }
 
-/** rops setuid and setgid bits. */
+/** Drops setuid and setgid bits. */
 function entryOf(type: Entry['type'], path: string, stats: Stats): Entry {
   const mode = type === 'link' ? 0o777 : stats.mode & 0o777;
   return { type, path, mode, size: 0, mtime: Math.floor(stats.mtimeMs / 1000), link: '' };

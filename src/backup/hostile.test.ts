@@ -96,7 +96,7 @@ describe('an archive that would write outside the home is refused', () => {
     mkdirSync(outside);
     const behind = [directory(HOME), link(`${HOME}/x`, outside)];
     const home = join(around, 'home');
-    // he file is written before the symlink, so the symlink's path is taken.
+    // The file is written before the symlink, so the symlink's path is taken.
     expect(
       await refused(await forge(join(around, '1.tar.gz'), [...behind, file(`${HOME}/x/evil`)]), around),
     ).toBeTruthy();
@@ -150,7 +150,7 @@ describe('an incomplete backup', () => {
     expect(at).toBeGreaterThan(0);
     tar.write('XXX', at);
     expect(await refused(write('changed', gzipSync(tar)), around)).toMatch(/checksum is wrong/);
-    // he end of the tar without its manifest.
+    // The end of the tar without its manifest.
     const manifest = tar.indexOf('manifest.json');
     expect(
       await refused(

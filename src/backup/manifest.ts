@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** he last entry of a backup; it describes all the others. */
+/** The last entry of a backup; it describes all the others. */
 export const MANIFEST = 'manifest.json';
 export const MOST_MANIFEST = 64 * 1024 * 1024;
 const FORMAT = 'substrat-backup';
@@ -14,7 +14,7 @@ const schema = z.strictObject({
   formatVersion: z.int(),
   substrat: z.string(),
   createdAt: z.string(),
-  /** he engine of the backed-up store; it can be restored on either. */
+  /** The engine of the backed-up store; it can be restored on either. */
   engine: z.enum(['sqlite', 'postgres']),
   schemaVersion: z.int().min(1),
   nodeId: z.string(),
@@ -36,7 +36,7 @@ export function createManifest(about: Omit<Manifest, 'format' | 'formatVersion'>
   return { format: FORMAT, formatVersion: FORMAT_VERSION, ...about };
 }
 
-/** hrows with the reason if this version cannot read it as a manifest. */
+/** Throws with the reason if this version cannot read it as a manifest. */
 export function parseManifest(text: string): Manifest {
   const value = JSON.parse(text) as { format?: unknown; formatVersion?: unknown };
   if (value?.format !== FORMAT) throw new Error('its manifest is not one of a Substrat backup');

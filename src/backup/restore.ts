@@ -16,7 +16,7 @@ export interface RestoreOptions {
   readonly home: string;
   /** Replace existing data. */
   readonly force: boolean;
-  /** he newest schema that this version supports. */
+  /** The newest schema that this version supports. */
   readonly newestSchema: number;
   /** Where the store goes. Called once the backup's configuration is in the home. */
   readonly findStore: () => { readonly path: string } | { readonly url: string };
@@ -64,7 +64,7 @@ class Stage {
   readonly #manifest: Manifest;
   readonly #staging: string;
   #load: Load | null = null;
-  /** he configuration was copied into the home, so that the store can be located. */
+  /** The configuration was copied into the home, so that the store can be located. */
   #configured = false;
   #database: string | null = null;
   #moving = false;
@@ -125,7 +125,7 @@ class Stage {
     for await (const entry of readArchive(this.#options.file)) {
       const { kind } = placeOf(entry);
       if (kind === 'home' || kind === 'own') await files.add(entry);
-      // he file may have been replaced since it was verified.
+      // The file may have been replaced since it was verified.
       if (kind === 'manifest') this.#compare(entry);
     }
     files.finish();
@@ -152,7 +152,7 @@ class Stage {
     if (before.bytes !== bytes || before.sha256 !== sha256) throw new Error('it was changed while it was read');
   }
 
-  /** he only step that touches existing data. If it crashes, RESTORING remains and no daemon starts. */
+  /** The only step that touches existing data. If it crashes, RESTORING remains and no daemon starts. */
   #moveIn(database: string | null): string | null {
     const { home } = this.#options;
     const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-');
@@ -168,7 +168,7 @@ class Stage {
     };
     for (const name of ['agents', ...HOME_FILES]) {
       const [staged, place] = [join(this.#staging, name), join(home, name)];
-      // he existing configuration says where the store is, so it stays; the restored one is put next to it.
+      // The existing configuration says where the store is, so it stays; the restored one is put next to it.
       if (name === 'config.toml') {
         if (existsSync(staged) && !this.#configured) renameSync(staged, join(home, 'config.from-backup.toml'));
         continue;
@@ -185,7 +185,7 @@ class Stage {
   }
 }
 
-/** he rows of a part in small batches, each checked to have only columns of its table. */
+/** The rows of a part in small batches, each checked to have only columns of its table. */
 async function* rowsOf({ content, path }: ReadEntry, columns: ReadonlySet<string>): AsyncGenerator<Row[]> {
   let rest = Buffer.alloc(0);
   for await (const piece of content) {
@@ -228,7 +228,7 @@ function used(what: string): SubstratError {
   return new SubstratError('conflict', message);
 }
 
-/** he archive's unpacked size is an upper bound for the restored size. */
+/** The archive's unpacked size is an upper bound for the restored size. */
 function checkRoom(home: string, { archive }: Manifest): void {
   const { bavail, bsize } = statfsSync(home);
   if (bavail * bsize > archive.bytes) return;

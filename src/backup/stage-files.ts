@@ -43,7 +43,7 @@ export class StagedFiles {
     for (const { path, link } of this.#links) {
       const place = this.#place(path);
       const parent = parentOf(place);
-      // he directory was created with the files; creating it now could follow a symlink.
+      // The directory was created with the files; creating it now could follow a symlink.
       if (!realpathSync(parent, { encoding: 'buffer' }).equals(parent)) throw new Error(`${path} lies behind a link`);
       symlinkSync(Buffer.from(link, 'latin1'), place);
     }

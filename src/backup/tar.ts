@@ -12,14 +12,14 @@ export interface Entry {
   readonly size: number;
   /** Seconds. */
   readonly mtime: number;
-  /** he target of a symlink; empty for others. */
+  /** The target of a symlink; empty for others. */
   readonly link: string;
 }
 
 const FLAGS: Readonly<Record<EntryType, string>> = { file: '0', directory: '5', link: '2' };
 const MOST_NAME = 100;
 
-/** he header blocks of an entry. */
+/** The header blocks of an entry. */
 export function encodeHeader(entry: Entry): Buffer {
   const records: [string, string][] = [];
   if (entry.path.length > MOST_NAME) records.push(['path', entry.path]);

@@ -4,14 +4,14 @@ import { damaged, type ReadEntry, readArchive } from './archive-reader.ts';
 import { HOME_FILE_BYTES, HOME_FILES } from './layout.ts';
 import { MANIFEST, type Manifest, MOST_MANIFEST, parseManifest } from './manifest.ts';
 
-/** he kind of an entry. Any other entry is refused, so an archive cannot write elsewhere. */
+/** The kind of an entry. Any other entry is refused, so an archive cannot write elsewhere. */
 export type Place =
   | { readonly kind: 'manifest' }
   | { readonly kind: 'own'; readonly name: string }
   | { readonly kind: 'table'; readonly table: string }
   | { readonly kind: 'home'; readonly agentId: string };
 
-/** he rows of one part are in memory at once. */
+/** The rows of one part are in memory at once. */
 const MOST_PART = 256 * 1024 * 1024;
 const LINE_FEED = 10;
 

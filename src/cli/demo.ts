@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { createClient } from '../client/client.ts';
 import { SubstratError } from '../core/errors.ts';
 
-/** he program of the demo's agents; on a machine without a sandbox only this one may run. */
+/** The program of the demo's agents; on a machine without a sandbox only this one may run. */
 export const PROGRAM = fileURLToPath(new URL(`../demo/team${import.meta.filename.slice(-3)}`, import.meta.url));
 const NAME = 'demo-lead';
 

@@ -49,7 +49,7 @@ export function describeStatus({ kind, reason, since, until }: NonNullable<Agent
   return `${kind}${when}${reason === null ? '' : `: ${shorten(reason.replace(/\s+/g, ' '), 160)}`}`;
 }
 
-/** he daemon's home, configuration and store. */
+/** The daemon's home, configuration and store. */
 export function describePlaces({ home, config, store }: Status): string[] {
   return [`Home: ${home}`, `Configuration: ${config ?? 'none; every value is a default'}`, `Store: ${store}`];
 }

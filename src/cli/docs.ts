@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** he whole command line as a page. */
+/** The whole command line as a page. */
 export function describeCommands(program: Command): string {
   const head = `# The command line \`${program.name()}\`
 

@@ -79,7 +79,7 @@ function sockets(home: string): Finding {
   return { what: 'sockets', state: 'problem', detail, mend: 'Set SUBSTRAT_HOME to a shorter path.' };
 }
 
-/** he daemon and, if it runs, its configuration. */
+/** The daemon and, if it runs, its configuration. */
 async function daemon(home: string): Promise<{ finding: Finding; file: string | null }> {
   const what = 'daemon';
   try {
@@ -151,7 +151,7 @@ async function store(home: string, configFile: string | null, idle: boolean): Pr
   }
 }
 
-/** he node id of this home; empty if no daemon ran here. */
+/** The node id of this home; empty if no daemon ran here. */
 function nodeOf(home: string): string {
   const file = join(home, 'node');
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
@@ -189,7 +189,7 @@ function configuration(home: string, file: string | null): Config | null {
   }
 }
 
-/** he programs of the providers that need one installed. */
+/** The programs of the providers that need one installed. */
 function programs(home: string, file: string | null): Promise<Finding[]> {
   const settings = configuration(home, file)?.providers;
   const installed = described.flatMap((about) =>
@@ -225,7 +225,7 @@ async function diskSpace(place: string): Promise<Finding> {
   return { what: 'disk', state: free < LITTLE_SPACE / 10 ? 'problem' : 'warning', detail, mend: 'Free some space.' };
 }
 
-/** eadlines and leases depend on the clock; comparing it with file times shows if it is stopped or jumps. */
+/** Deadlines and leases depend on the clock; comparing it with file times shows if it is stopped or jumps. */
 function clock(place: string): Finding {
   const probe = join(place, `.substrat-probe-${process.pid}`);
   try {

@@ -27,7 +27,7 @@ const NEXT_STEPS = [
   'docs/scripted.md shows how to write an agent in ten lines. Ctrl-C stops the daemon.',
 ];
 
-/** he output of `up`: the address and home, then all events until the daemon stops. */
+/** The output of `up`: the address and home, then all events until the daemon stops. */
 export async function tellWhatHappens(options: FeedOptions, stopping: AbortSignal): Promise<void> {
   const { home, url, version, demo, json, after } = options;
   const say = json ? () => {} : options.print;

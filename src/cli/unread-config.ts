@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { homeConfig } from '../config/config.ts';
 
-/** he files that Substrat 0.1.0 read in the current directory, in order. */
+/** The files that Substrat 0.1.0 read in the current directory, in order. */
 const READ_BEFORE = ['substrat.toml', 'ctx.toml', 'config/ctx.toml'];
 
 /**
- * he daemon reads no file in the current directory. Names the one that 0.1.0 would have read, and the commands that
+ * The daemon reads no file in the current directory. Names the one that 0.1.0 would have read, and the commands that
  * use it; null if there is none.
  */
 export function describeUnreadConfig(cwd: string, home: string, command: string): string | null {

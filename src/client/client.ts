@@ -44,13 +44,13 @@ export interface PostOptions {
   readonly idempotencyKey?: string;
 }
 
-/** hange the block only if it has this version; 0: only if it does not exist. */
+/** Change the block only if it has this version; 0: only if it does not exist. */
 export interface BlockCondition {
   readonly ifVersion?: number | undefined;
 }
 
 export interface PassageQuery extends PageQuery {
-  /** he search query. */
+  /** The search query. */
   readonly q?: string | undefined;
   readonly tag?: string | undefined;
   /** Times, or days in UTC. */
@@ -121,7 +121,7 @@ export function createClient(address: Address) {
       get<Page<BlockChange>>(`${block(ref, label)}/history`, query),
     restoreBlock: (ref: string, label: string, version: number, condition?: BlockCondition) =>
       exchange<Block>('POST', `${block(ref, label)}/restore`, { version }, conditionHeaders(condition)),
-    /** hose agents see it too, and may change it if it is open. */
+    /** Those agents see it too, and may change it if it is open. */
     shareBlock: (ref: string, label: string, sharing: { with: readonly string[]; open?: boolean }) =>
       exchange<Block>('PUT', `${block(ref, label)}/sharing`, sharing),
 
@@ -137,7 +137,7 @@ export function createClient(address: Address) {
     listMessages: (ref: string, query: PageQuery = {}) => get<Page<Message>>(`${agent(ref)}/messages`, query),
     getMessage: (id: string) => get<Message>(message(id)),
     listReplies,
-    /** he reply that closed the request; null if there is none within that time. */
+    /** The reply that closed the request; null if there is none within that time. */
     awaitReply: async (messageId: string, waitSeconds: number): Promise<Message | null> => {
       const { items, state } = await listReplies(messageId, waitSeconds);
       return state === 'closed' ? (items.find((reply) => !reply.late) ?? null) : null;
@@ -147,7 +147,7 @@ export function createClient(address: Address) {
     listRuns: (query: PageQuery & { agent?: string | undefined; state?: Run['state'] | undefined } = {}) =>
       get<Page<Run>>('/api/runs', query),
     getRun: (id: string) => get<Run & { steps: RunStep[]; messages: RunMessage[] }>(run(id)),
-    /** otals by agent, tree or day. */
+    /** Totals by agent, tree or day. */
     listUsage: (
       query: { by?: 'agent' | 'tree' | 'day'; since?: string | undefined; until?: string | undefined } = {},
     ) => get<Page<Usage>>('/api/usage', query),
@@ -185,7 +185,7 @@ export function createClient(address: Address) {
     revokeToken: (id: string) => exchange<{ status: 'revoked' }>('DELETE', `/api/tokens/${encodeURIComponent(id)}`),
 
     listNodes: () => get<Page<z.infer<typeof schemas.Node>>>('/api/nodes'),
-    /** akes over the agents of a node that is gone. */
+    /** Takes over the agents of a node that is gone. */
     adoptNode: (id: string, wish: { force?: boolean } = {}) =>
       post<{ status: 'adopted'; id: string; agents: number; workspaces: number }>(
         `/api/nodes/${encodeURIComponent(id)}/adopt`,

@@ -48,7 +48,7 @@ export async function readAnswer(response: IncomingMessage): Promise<unknown> {
   throw new SubstratError(error.code ?? 'internal', error.message);
 }
 
-/** he error for a response that is not from a daemon: another program listens there. */
+/** The error for a response that is not from a daemon: another program listens there. */
 export function notOurs({ statusCode }: IncomingMessage, code: ErrorCode = 'internal'): SubstratError {
   return new SubstratError(code, `The daemon answered ${statusCode}, in a form that is none of ours.`);
 }

@@ -26,7 +26,7 @@ export async function* followEvents(
       }
     } catch (error) {
       if (signal?.aborted) return;
-      // efore the first connection, a missing daemon is an error; later it is expected to come back, and so is its
+      // Before the first connection, a missing daemon is an error; later it is expected to come back, and so is its
       // store.
       const lost = error instanceof SubstratError && (error.code === 'not_running' || error.code === 'store');
       if (!lost || !connected) throw error;

@@ -39,7 +39,7 @@ export async function createCommandLine(
 
 /** Runs it with the process's arguments and sets the exit code: 0 success, 1 failure, 2 wrong usage. */
 export async function runCommandLine(create: (named?: string) => Promise<Command>): Promise<void> {
-  // he reader may close the pipe early (`| head`); EPIPE is not an error.
+  // The reader may close the pipe early (`| head`); EPIPE is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });

@@ -14,7 +14,7 @@ export function completionsCommand(context: Pick<Context, 'print'>, program = 's
     });
 }
 
-/** he words that may follow a command: its subcommands and options, by path. */
+/** The words that may follow a command: its subcommands and options, by path. */
 function wordsAfter(command: Command, path: readonly string[]): [string, string[]][] {
   const options = command.options.flatMap((option) => [option.long, option.short].filter((flag) => flag !== undefined));
   const words = [...command.commands.map((one) => one.name()), ...options, '--help'];

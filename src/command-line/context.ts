@@ -23,7 +23,7 @@ export function isJson(command: Command): boolean {
   return command.optsWithGlobals<GlobalOptions>().json ?? false;
 }
 
-/** ollects `--arg k=v`. */
+/** Collects `--arg k=v`. */
 export function collectArgument(text: string, given: Readonly<Record<string, string>> = {}): Record<string, string> {
   const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (key === undefined || value === undefined)

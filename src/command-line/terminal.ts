@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { styleText } from 'node:util';
 import { replaceHidden } from '../core/hidden.ts';
 
-/** he escape codes that turn each style on and off. */
+/** The escape codes that turn each style on and off. */
 const STYLES = {
   bold: [1, 22],
   dim: [2, 22],
@@ -18,7 +18,7 @@ const STYLES = {
 const BRUSH = `\x1b${randomBytes(16).toString('hex')}:`;
 const STROKE = new RegExp(`${BRUSH}(\\d+)m`);
 
-/** oloured on a terminal; plain elsewhere and if NO_COLOR is set. Must go through `harmless` before it is printed. */
+/** Coloured on a terminal; plain elsewhere and if NO_COLOR is set. Must go through `harmless` before it is printed. */
 export function paint(style: keyof typeof STYLES, text: string): string {
   if (styleText(style, 'x', { stream: process.stdout }) === 'x') return text;
   const [on, off] = STYLES[style];
@@ -42,7 +42,7 @@ function escapeCharacter(hidden: string, at: number, text: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
-/** olumns are as wide as their widest cell; on a terminal the widest ones shrink until a row fits. */
+/** Columns are as wide as their widest cell; on a terminal the widest ones shrink until a row fits. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [head, ...rows].map((row) => row.map((cell) => harmless(cell.replace(/\s+/g, ' '))));
   const widths = narrow(

@@ -64,13 +64,13 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
 export type Config = DeepReadonly<Sections> & { readonly file: string | null };
 
 export interface LoadOptions {
-  /** he value of `--config`; the file must exist. If omitted, the home's `config.toml` is read if it exists. */
+  /** The value of `--config`; the file must exist. If omitted, the home's `config.toml` is read if it exists. */
   readonly file?: string | undefined;
   /** What `file` is relative to. No file in it is read unless `file` names it. */
   readonly cwd: string;
   readonly home: string;
   readonly env: Environment;
-  /** he content of `file`, if it was read already. */
+  /** The content of `file`, if it was read already. */
   readonly source?: string | undefined;
   readonly unset?: Unset | undefined;
 }

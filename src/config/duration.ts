@@ -9,7 +9,7 @@ export function duration({ fallback, min, max }: { fallback: string; min: string
   return ranged({ min, max }).prefault(fallback);
 }
 
-/** he same for an optional key, null if omitted. */
+/** The same for an optional key, null if omitted. */
 export function maybeDuration(range: { min: string; max: string }) {
   return maybe(ranged(range));
 }

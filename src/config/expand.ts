@@ -8,7 +8,7 @@ export type Unset = 'error' | 'name';
 const maxDepth = 32;
 const VARIABLE = /\$\$\{|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{/g;
 
-/** he environment variables that a document's strings use, and the tables they are in. */
+/** The environment variables that a document's strings use, and the tables they are in. */
 export function variablesOf(document: Record<string, unknown>): { readonly name: string; readonly table: string }[] {
   const found = new Map<string, string>();
   const visit = (value: unknown, path: readonly PropertyKey[]): void => {

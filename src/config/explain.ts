@@ -49,7 +49,7 @@ export function explainConfig(options: LoadOptions): { file: string | null; sett
   return { file: config.file, settings };
 }
 
-/** he keys of a table with their schemas (null for a free key); null if the schema is not a table. */
+/** The keys of a table with their schemas (null for a free key); null if the schema is not a table. */
 function keysOf(schema: z.core.$ZodType, given: Table | null): [string, z.core.$ZodType | null][] | null {
   if (schema instanceof z.ZodRecord) {
     return Object.keys(given ?? {}).map((key) => [key, schema.valueType]);
@@ -76,7 +76,7 @@ function shown(written: unknown, path: Path, schema: z.ZodType, { line }: Locate
   return { value: typeof written === 'string' ? written.replace(/:\/\/[^/]*@/g, '://…@') : written, origin };
 }
 
-/** he innermost schema, and the default of the first wrapper that has one. */
+/** The innermost schema, and the default of the first wrapper that has one. */
 function unwrap(schema: z.core.$ZodType): { inner: z.core.$ZodType; fallback: unknown } {
   let inner = schema;
   let fallback: unknown;
@@ -87,7 +87,7 @@ function unwrap(schema: z.core.$ZodType): { inner: z.core.$ZodType; fallback: un
   return { inner, fallback };
 }
 
-/** he effective value of a setting without its own default: some derive from the home. */
+/** The effective value of a setting without its own default: some derive from the home. */
 function inForce(config: unknown, path: readonly string[]): unknown {
   const keys = path.map((key) => key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()));
   const value = keys.reduce<unknown>((at, key) => (isTable(at) ? at[key] : undefined), config);

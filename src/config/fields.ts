@@ -10,7 +10,7 @@ export interface Place {
 /** A string without NUL, which programs and file systems reject; may be empty. */
 export const line = z.string().refine((text) => !text.includes('\0'), 'must not contain a NUL character');
 
-/** ext that is shown to people or agents as one line. */
+/** Text that is shown to people or agents as one line. */
 export const oneLine = z.string().superRefine(asLine);
 
 export const text = line.min(1, 'must not be empty');

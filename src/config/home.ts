@@ -9,7 +9,7 @@ export function resolveHome(env: Environment): string {
   return resolve(env.SUBSTRAT_HOME || join(userHome(env), '.substrat'));
 }
 
-/** reates the home with access only for its owner. If it exists and others can enter it, removes their access. */
+/** Creates the home with access only for its owner. If it exists and others can enter it, removes their access. */
 export function makeHome(path: string): void {
   try {
     makeDirectory(path);

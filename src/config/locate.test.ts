@@ -134,7 +134,7 @@ const table = fc.record({
   comments: fc.array(tricky, { maxLength: 2 }),
 });
 
-/** ables with distinct first names, so that none redefines another, and the line of every key. */
+/** Tables with distinct first names, so that none redefines another, and the line of every key. */
 const document = fc.uniqueArray(table, { selector: ({ name }) => name[0], maxLength: 4 }).map((tables) => {
   let text = '';
   const keys: { path: (string | number)[]; line: number }[] = [];

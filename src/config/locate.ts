@@ -4,13 +4,13 @@ export type Path = readonly PropertyKey[];
 
 export interface Located {
   readonly line: number;
-  /** he value as written; for tables and lists only their kind. */
+  /** The value as written; for tables and lists only their kind. */
   readonly text: string;
   /** Whether the key itself exists, not only a table around it. */
   readonly exact: boolean;
 }
 
-/** eeper keys are reported at the line of an enclosing table. */
+/** Deeper keys are reported at the line of an enclosing table. */
 const maxDepth = 32;
 
 /**

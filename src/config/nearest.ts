@@ -1,4 +1,4 @@
-/** he known word that `word` most likely means; null if none is close. */
+/** The known word that `word` most likely means; null if none is close. */
 export function nearest(word: string, known: readonly string[]): string | null {
   const close = known
     .map((candidate) => ({ candidate, limit: Math.max(1, Math.floor(candidate.length / 3)) }))
@@ -13,7 +13,7 @@ export function nearest(word: string, known: readonly string[]): string | null {
   return close[0]?.candidate ?? null;
 }
 
-/** he number of insertions, deletions, replacements and adjacent swaps between two words. */
+/** The number of insertions, deletions, replacements and adjacent swaps between two words. */
 function editDistance(from: string, to: string): number {
   const rows = [Array.from({ length: to.length + 1 }, (_, index) => index)];
   const cost = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;

@@ -15,7 +15,7 @@ export function readSource(file: string, name: string): string {
   }
 }
 
-/** he error has no `cause`: smol-toml's error quotes the source, which may contain secrets near the mistake. */
+/** The error has no `cause`: smol-toml's error quotes the source, which may contain secrets near the mistake. */
 export function parseSource(source: string, name: string): Record<string, unknown> {
   try {
     return parse(source);

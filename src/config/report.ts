@@ -21,13 +21,13 @@ const typeNames: Readonly<Record<string, string>> = {
   record: 'a table',
 };
 
-/** he message for a value of the wrong type, if the schema has none of its own. */
+/** The message for a value of the wrong type, if the schema has none of its own. */
 export function typeMessage(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== 'invalid_type') return undefined;
   return issue.input === undefined ? 'is missing' : `must be ${typeNames[issue.expected] ?? issue.expected}`;
 }
 
-/** urns zod issues into messages for the author of the file. */
+/** Turns zod issues into messages for the author of the file. */
 export function describeIssues(issues: readonly Issue[], schema: z.ZodType, find: Find): Problem[] {
   return issues.flatMap((issue) => {
     const { path } = issue;
@@ -40,7 +40,7 @@ export function describeIssues(issues: readonly Issue[], schema: z.ZodType, find
   });
 }
 
-/** he message for a whole file: one line per problem, in file order, only the first problem per key. */
+/** The message for a whole file: one line per problem, in file order, only the first problem per key. */
 export function listProblems(problems: readonly Problem[], file: string, find: Find): string {
   const byKey = Map.groupBy(problems, ({ path }) => JSON.stringify(path));
   return [...byKey.values()]

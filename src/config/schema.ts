@@ -21,7 +21,7 @@ function schemasAlong(schema: z.core.$ZodType, path: Path): z.core.$ZodType[] {
   return child === undefined ? [schema] : [schema, ...schemasAlong(child, rest)];
 }
 
-/** he schema inside a wrapper. */
+/** The schema inside a wrapper. */
 export function innerSchema(schema: z.core.$ZodType): z.core.$ZodType | undefined {
   if (schema instanceof z.ZodPipe) return schema.in;
   const wraps = [z.ZodPrefault, z.ZodDefault, z.ZodNullable, z.ZodOptional].find((kind) => schema instanceof kind);

@@ -3,7 +3,7 @@ import { realPlace } from './inside.ts';
 
 type Db = { readonly path: string } | { readonly url: string };
 
-/** he location of a store for display: the path of its file, or the URL of its database without secrets. */
+/** The location of a store for display: the path of its file, or the URL of its database without secrets. */
 export function storeName(db: Db): string {
   if ('path' in db) return db.path;
   const url = new URL(db.url);

@@ -8,11 +8,11 @@ export interface TrustRecord {
   readonly file: string;
   /** ISO time. */
   readonly at: string;
-  /** y path; null for a file that did not exist. The text is stored so that later changes can be shown. */
+  /** By path; null for a file that did not exist. The text is stored so that later changes can be shown. */
   readonly files: Readonly<Record<string, { readonly sha256: string; readonly text: string } | null>>;
 }
 
-/** he path of a configuration's record, whether or not it exists. */
+/** The path of a configuration's record, whether or not it exists. */
 export function recordPath(home: string, file: string): string {
   return join(folder(home), `${hash('sha256', file)}.json`);
 }

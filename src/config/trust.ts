@@ -15,9 +15,9 @@ export interface Admitted {
   readonly config: Config;
   /** False: it needs no trust, and may only index and search its own directory. */
   readonly trusted: boolean;
-  /** he directory that it must not leave; null if it is trusted. */
+  /** The directory that it must not leave; null if it is trusted. */
   readonly within: string | null;
-  /** he content of a file that it names, as it was when its hash was checked. */
+  /** The content of a file that it names, as it was when its hash was checked. */
   readonly readScript: (path: string) => Promise<string>;
 }
 

@@ -9,7 +9,7 @@ import { storeName } from './store-name.ts';
 export interface Want {
   /** The table of the configuration: `[embedding]`. */
   readonly table: string;
-  /** ompletes the sentence "it wants to …". */
+  /** Completes the sentence "it wants to …". */
   readonly text: string;
 }
 

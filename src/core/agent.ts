@@ -17,24 +17,24 @@ export interface Agent {
   readonly provider: string;
   readonly model: string | null;
   readonly program: string | null;
-  /** he directory that the agent works in: its workspace or a directory inside it. */
+  /** The directory that the agent works in: its workspace or a directory inside it. */
   readonly workspace: string;
   readonly workspaceId: WorkspaceId | null;
-  /** he scope given to this agent. The effective scope is the intersection with those of its ancestors. */
+  /** The scope given to this agent. The effective scope is the intersection with those of its ancestors. */
   readonly tools: Scope;
-  /** he persona it was created from; null if it only has instructions. */
+  /** The persona it was created from; null if it only has instructions. */
   readonly persona: string | null;
   readonly personaArgs: Readonly<Record<string, string>> | null;
-  /** he provider's session id of the conversation. */
+  /** The provider's session id of the conversation. */
   readonly session: string | null;
-  /** he provider lost the session, and no turn has succeeded since. */
+  /** The provider lost the session, and no turn has succeeded since. */
   readonly lostSession: boolean;
   readonly nodeId: NodeId;
   /** The run that spawned it. */
   readonly spawnedBy: RunId | null;
-  /** he attempt that spawned it has ended, so it may run. */
+  /** The attempt that spawned it has ended, so it may run. */
   readonly ready: boolean;
-  /** he agent terminates when its turn ends. */
+  /** The agent terminates when its turn ends. */
   readonly completing: boolean;
   /** No attempt starts before this time. `rests` counts consecutive delays. */
   readonly restUntil: number;
@@ -48,7 +48,7 @@ export interface Agent {
 
 export type AgentState = 'idle' | 'busy' | 'waiting' | 'terminated';
 
-/** he name by which agents address the owner. */
+/** The name by which agents address the owner. */
 export const USER = 'USER';
 export const USER_ID = 'user';
 export const SYSTEM_ID = 'system';

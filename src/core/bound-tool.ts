@@ -4,7 +4,7 @@ import type * as z from 'zod';
 export interface BoundTool {
   readonly name: string;
   readonly description: string;
-  /** he input fields as zod types. */
+  /** The input fields as zod types. */
   readonly inputSchema: z.ZodRawShape;
   handler(args: unknown): Promise<ToolResult>;
 }

@@ -21,7 +21,7 @@ export type Wake = 'all' | 'mentions' | 'none';
 export interface Member {
   readonly channelId: ChannelId;
   readonly participantId: ParticipantId;
-  /** he order in which members joined. */
+  /** The order in which members joined. */
   readonly position: number;
   readonly wake: Wake;
   /** Sequence number of the last message that the member has read. */

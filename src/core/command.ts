@@ -30,7 +30,7 @@ export interface Needs {
    */
   readonly installed?: boolean;
   /**
-   * he agent's own programs, possibly including the command's file. They are made visible together with their
+   * The agent's own programs, possibly including the command's file. They are made visible together with their
    * surroundings.
    */
   readonly programs?: readonly string[];
@@ -42,7 +42,7 @@ export interface Needs {
 
 /** A service whose key the daemon adds to each request: the program gets an address instead of the key. */
 export interface Endpoint {
-  /** he environment variable that holds the address. */
+  /** The environment variable that holds the address. */
   readonly variable: string;
   readonly url: string;
   /** Headers that the daemon adds to each request, such as `authorization`. */

@@ -11,7 +11,7 @@ import {
 } from './knowledge.ts';
 import { describeProblems } from './validation.ts';
 
-/** he knowledge base as personas, tools and scripts see it, with plain arrays. */
+/** The knowledge base as personas, tools and scripts see it, with plain arrays. */
 export interface KnowledgeContext {
   search(query: string, options?: SearchOptions): Promise<readonly SearchResult[]>;
   search(request: SearchRequest): Promise<readonly SearchResult[]>;

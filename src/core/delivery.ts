@@ -22,7 +22,7 @@ export interface Delivery {
   readonly round: Round;
 }
 
-/** he fields that decide which run carries a delivery. */
+/** The fields that decide which run carries a delivery. */
 export interface Waiting {
   readonly messageId: MessageId;
   readonly authorId: ParticipantId;
@@ -37,7 +37,7 @@ export interface Carried<T> {
 }
 
 /**
- * hooses what the next run of an agent carries from everything pending, in order. The first request or reply decides
+ * Chooses what the next run of an agent carries from everything pending, in order. The first request or reply decides
  * what the run serves: that request, or the request for which the answered question was asked. Replies for the same
  * request and news are carried too. A message left for a later run holds back everything that its author sent after
  * it, because two participants see each other's messages in the order of posting. Only requests and replies may
@@ -79,7 +79,7 @@ export function answersBroadcasts(
 }
 
 /**
- * he news that a busy agent may read now: everything that does not overtake a request or reply from the same author.
+ * The news that a busy agent may read now: everything that does not overtake a request or reply from the same author.
  */
 export function chooseNews<T extends Pick<Waiting, 'authorId' | 'deliveryKind'>>(pending: readonly T[]): T[] {
   const heldBack = new Set<ParticipantId>();

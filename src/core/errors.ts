@@ -31,7 +31,7 @@ export type ErrorCode =
   | 'unauthorized'
   | 'unsupported';
 
-/** he project's only error class: a code for programs, a sentence for people, the original error in `cause`. */
+/** The project's only error class: a code for programs, a sentence for people, the original error in `cause`. */
 export class SubstratError extends Error {
   readonly code: ErrorCode;
 
@@ -42,7 +42,7 @@ export class SubstratError extends Error {
   }
 }
 
-/** he error as shown to people, programs and models. Errors of other classes are only logged. */
+/** The error as shown to people, programs and models. Errors of other classes are only logged. */
 export function toSubstratError(error: unknown): SubstratError {
   if (error instanceof SubstratError) return error;
   const message = 'Something went wrong inside Substrat; its log has the details.';

@@ -18,11 +18,11 @@ export type FailureKind =
   | 'timeout';
 
 export interface RetryRule {
-  /** ounts towards `max_attempts`. */
+  /** Counts towards `max_attempts`. */
   readonly counts: boolean;
   /** How long the agent rests before the next attempt, given the number of consecutive failures (first: 0). */
   readonly delayMs: (failures: number) => number;
-  /** he person is notified at the n-th consecutive rest, from 0. */
+  /** The person is notified at the n-th consecutive rest, from 0. */
   readonly tellsAt: number;
 }
 
@@ -33,18 +33,18 @@ const resting = (baseMs: number): RetryRule => ({
   delayMs: (failures) => Math.min(3_600_000, baseMs * 2 ** failures),
   tellsAt: 0,
 });
-/** he fault is Substrat's: the agent retries soon, and the person is only notified if it persists. */
+/** The fault is Substrat's: the agent retries soon, and the person is only notified if it persists. */
 const ours: RetryRule = {
   counts: false,
   delayMs: (failures) => Math.min(60_000, 1_000 * 2 ** failures),
   tellsAt: 3,
 };
 
-/** ounds for the delay a provider asks for: one that always says "retry now" must not make a turn spin. */
+/** Bounds for the delay a provider asks for: one that always says "retry now" must not make a turn spin. */
 const SHORTEST_REST_MS = 1_000;
 const LONGEST_REST_MS = 7 * 24 * 3_600_000;
 
-/** he delay before the next attempt: the provider's, if it gave one, otherwise the rule's. */
+/** The delay before the next attempt: the provider's, if it gave one, otherwise the rule's. */
 export function delayBefore(rule: RetryRule, failures: number, toldMs: number | undefined): number {
   if (toldMs === undefined || Number.isNaN(toldMs)) return rule.delayMs(failures);
   return Math.round(Math.min(LONGEST_REST_MS, Math.max(SHORTEST_REST_MS, toldMs)));
@@ -56,7 +56,7 @@ export const retryRules: Readonly<Record<Exclude<FailureKind, 'cancelled'>, Retr
   timeout: counted,
   invalid_request: counted,
   context_full: counted,
-  // he session is dropped and the turn starts a new one (`run-turn.ts`), which no provider can call unknown: this
+  // The session is dropped and the turn starts a new one (`run-turn.ts`), which no provider can call unknown: this
   // cannot loop.
   bad_session: now,
   daemon_died: now,

@@ -1,6 +1,6 @@
 import { ALPHABET, readingOf } from './look-alikes.ts';
 
-/** he first words of Substrat's message headers. `l` is written as `i`, as in the alphabet. */
+/** The first words of Substrat's message headers. `l` is written as `i`, as in the alphabet. */
 const HEADERS = ['repiyfrom', 'iaterepiyfrom', 'messagefrom', 'aisosaidby', 'noticefrom', 'errorfrom', 'substrat:'];
 /** Letter pairs that look like one letter: "rn" as "m", "cl" as "d"; the long s looks like "f". */
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = { m: ['m', 'rn'], d: ['d', 'ci'], f: ['f', 's'] };
@@ -94,7 +94,7 @@ interface Lettering {
 const kinds = new Uint8Array(0x110000);
 const letterings = new Map<number, Lettering>();
 
-/** omputed once per distinct character. */
+/** Computed once per distinct character. */
 function kindOf(code: number): number {
   const known = kinds[code] as number;
   if (known !== UNKNOWN) return known;

@@ -1,5 +1,5 @@
 /**
- * ollects bytes that arrive in pieces. A list of pieces would cost about a hundred bytes of memory per piece, so a
+ * Collects bytes that arrive in pieces. A list of pieces would cost about a hundred bytes of memory per piece, so a
  * peer could send single bytes to exhaust it; this buffer takes at most twice what was sent.
  */
 export class GrowingBuffer {

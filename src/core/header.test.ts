@@ -17,7 +17,7 @@ const headers = {
   context: `Also said by worker (message ${id}):`,
 } as const;
 
-/** he line ends of Python's `splitlines`, the longest list of any reader. */
+/** The line ends of Python's `splitlines`, the longest list of any reader. */
 const lineEnds = ['\n', '\r', '\r\n', '\v', '\f', '\x1c', '\x1d', '\x1e', '\u0085', '\u2028', '\u2029'];
 const unseen = [
   '',

@@ -26,7 +26,7 @@ export function findHidden(text: string): string | null {
   return null;
 }
 
-/** he Unicode name of a character: "U+202E RIGHT-TO-LEFT OVERRIDE". */
+/** The Unicode name of a character: "U+202E RIGHT-TO-LEFT OVERRIDE". */
 export function nameCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return `U+${code.toString(16).toUpperCase().padStart(4, '0')} ${NAMES.get(code) ?? familyOf(code)}`;

@@ -91,7 +91,7 @@ describe('parseBounded()', () => {
   });
 });
 
-/** he same counts, from the parsed value. */
+/** The same counts, from the parsed value. */
 function count(value: unknown): { entries: number; depth: number } {
   if (typeof value !== 'object' || value === null) return { entries: 0, depth: 0 };
   const inner = Object.values(value).map(count);

@@ -21,7 +21,7 @@ export function parseBounded(source: Uint8Array | string, limits: JsonLimits = J
   return JSON.parse(typeof source === 'string' ? source : viewOf(bytes).toString('utf8'));
 }
 
-/** hrows if the bytes of a JSON text exceed a limit. Only counts, so input that is not JSON may pass. */
+/** Throws if the bytes of a JSON text exceed a limit. Only counts, so input that is not JSON may pass. */
 export function checkBounds(bytes: Uint8Array, limits: JsonLimits = JSON_LIMITS): void {
   const { bytes: maxBytes } = limits;
   if (bytes.length > maxBytes) {
@@ -47,7 +47,7 @@ function shapeProblem(bytes: Buffer, { entries: maxEntries, depth: maxDepth }: J
     } else if (kind === OPEN) {
       depth += 1;
       if (depth > maxDepth) return `JSON may be nested at most ${maxDepth} deep.`;
-      // he number of entries is the number of commas, plus one unless the collection is empty.
+      // The number of entries is the number of commas, plus one unless the collection is empty.
       while (isWhiteSpace(bytes[at + 1])) at += 1;
       if (((bytes[at + 1] ?? 0) | 0x20) !== CLOSE) entries += 1;
       if (entries > maxEntries) return tooMany(maxEntries);
@@ -59,7 +59,7 @@ function shapeProblem(bytes: Buffer, { entries: maxEntries, depth: maxDepth }: J
 }
 
 /**
- * he end of the string whose first character is at `at`. Short strings are scanned byte by byte. For long ones,
+ * The end of the string whose first character is at `at`. Short strings are scanned byte by byte. For long ones,
  * `indexOf` for the next quote is several times faster, but slower where every second byte is a quote.
  */
 function endOfString(bytes: Buffer, at: number): number {

@@ -1,6 +1,6 @@
 /**
- * he knowledge base as tools, REST, personas and scripts see it. Fields and their names come from seed 004; times are
- * ISO 8601 in UTC.
+ * The knowledge base as tools, REST, personas and scripts see it. Fields and their names come from seed 004; times
+ * are ISO 8601 in UTC.
  */
 export interface Knowledge {
   search(request: SearchRequest): Promise<{ readonly results: readonly SearchResult[] }>;
@@ -14,7 +14,7 @@ export type SearchMode = (typeof SEARCH_MODES)[number];
 
 export interface SearchRequest {
   readonly query: string;
-  /** efaults to the configured mode. Throws `embeddings_disabled` if it needs embeddings and they are disabled. */
+  /** Defaults to the configured mode. Throws `embeddings_disabled` if it needs embeddings and they are disabled. */
   readonly mode?: SearchMode | undefined;
   readonly limit?: number | undefined;
   readonly filters?: SearchFilters | undefined;
@@ -25,14 +25,14 @@ export interface SearchRequest {
 export interface SearchFilters {
   /** `type:name`, or the bare name. */
   readonly source?: string | undefined;
-  /** ocuments must have all of them. */
+  /** Documents must have all of them. */
   readonly tags?: readonly string[] | undefined;
   readonly since?: string | undefined;
   readonly until?: string | undefined;
 }
 
 export interface SearchResult {
-  /** he document's id. */
+  /** The document's id. */
   readonly id: string;
   /** 0 to 1. */
   readonly score: number;
@@ -56,11 +56,11 @@ export interface SearchExplanation {
     readonly from: number | null;
     readonly to: number | null;
   };
-  /** M25 as computed by the index, and its ratio to the best score; null if no word matched. */
+  /** BM25 as computed by the index, and its ratio to the best score; null if no word matched. */
   readonly keyword: { readonly rank: number; readonly bm25: number; readonly score: number } | null;
-  /** he cosine to the query and its ratio to the best score, after feedback from the first results. */
+  /** The cosine to the query and its ratio to the best score, after feedback from the first results. */
   readonly semantic: { readonly rank: number; readonly cosine: number; readonly score: number } | null;
-  /** he weight of semantic against keyword search; null unless both count. */
+  /** The weight of semantic against keyword search; null unless both count. */
   readonly alpha: number | null;
 }
 

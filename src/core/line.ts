@@ -15,13 +15,13 @@ export function checkLine(what: string, text: string): void {
   if (problem !== null) throw new SubstratError('bad_request', `${what} ${problem}.`);
 }
 
-/** he same check for a schema: `z.string().superRefine(asLine)`. */
+/** The same check for a schema: `z.string().superRefine(asLine)`. */
 export function asLine(text: string, context: { addIssue(problem: string): void }): void {
   const problem = lineProblem(text);
   if (problem !== null) context.addIssue(problem);
 }
 
-/** urns any text into one line: for excerpts, and for text stored before it was checked. */
+/** Turns any text into one line: for excerpts, and for text stored before it was checked. */
 export function toLine(text: string): string {
   return replaceHidden(text, (hidden) => (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(hidden) ? ' ' : ''))
     .replace(/\s+/g, ' ')

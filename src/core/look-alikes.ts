@@ -29,7 +29,7 @@ function asSoft(reading: Reading): Reading {
   return typeof reading === 'string' ? 'skip' : { ...reading, soft: true };
 }
 
-/** he letters without style, width and accents; null if one of them is not in the alphabet. */
+/** The letters without style, width and accents; null if one of them is not in the alphabet. */
 function lettersOf(character: string): string | null {
   const known = LETTERS.get(character);
   if (known !== undefined) return ALPHABET.includes(known) ? known : null;
@@ -59,7 +59,7 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
   ':': '꞉ː∶׃։ꓽ፡',
 };
 
-/** ircled, squared and flag letters, which NFKD leaves unchanged: a whole alphabet starts at each of these. */
+/** Circled, squared and flag letters, which NFKD leaves unchanged: a whole alphabet starts at each of these. */
 const FIRST_LETTERS = [0x1f150, 0x1f170, 0x1f1e6];
 
 const LETTERS: ReadonlyMap<string, string> = new Map([

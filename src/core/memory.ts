@@ -8,7 +8,7 @@ export interface Block {
   readonly label: string;
   readonly labelKey: string;
   readonly text: string;
-  /** ounts every change, including deletions, so that no version is used twice. */
+  /** Counts every change, including deletions, so that no version is used twice. */
   readonly version: number;
   /** Its readers may change it. */
   readonly open: boolean;
@@ -39,7 +39,7 @@ export interface Passage {
 /** Size limits of blocks and passages. Blocks are in every prompt, so they are few and short. */
 export const MAX_BLOCK = 20_000;
 export const MAX_BLOCKS = 32;
-/** otal for all blocks that one agent sees. */
+/** Total for all blocks that one agent sees. */
 export const MAX_BLOCKS_TEXT = 100_000;
 export const MAX_PASSAGE = 20_000;
 export const MAX_TAGS = 20;
@@ -47,15 +47,15 @@ export const MAX_QUERY = 10_000;
 
 export const LABEL = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 export const LABEL_RULE = 'must have 1 to 64 letters, digits, "_", "-" or ".", the first a letter or a digit';
-/** ags are stored in a JSON list and matched as written. */
+/** Tags are stored in a JSON list and matched as written. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it keeps out.
 export const TAG = /^[^\s\x00-\x1f",\\]{1,64}$/;
 export const TAG_RULE = 'must have 1 to 64 characters, without spaces, commas, quotes or backslashes';
 
-/** he versions that a writer expects: the ones it has seen, any existing one, or none (it wants to create). */
+/** The versions that a writer expects: the ones it has seen, any existing one, or none (it wants to create). */
 export type Expected = readonly number[] | 'any' | 'none';
 
-/** ompare and set: throws if the writer has not seen the latest version. */
+/** Compare and set: throws if the writer has not seen the latest version. */
 export function checkExpected(expected: Expected | null, label: string, version: number | null): void {
   if (expected === null) return;
   if (version === null) {

@@ -3,7 +3,7 @@ import { keyOf } from './agent.ts';
 /** `@handle`, but not inside a word or an address. */
 const MENTION = /(?<![\p{L}\p{N}_@.+-])@([A-Za-z0-9][A-Za-z0-9_.-]*)/gu;
 
-/** he handles that a text mentions. Punctuation at the end of a sentence is not part of the handle. */
+/** The handles that a text mentions. Punctuation at the end of a sentence is not part of the handle. */
 export function mentioned(text: string, handles: readonly string[]): string[] {
   const keys = new Set<string>();
   for (const [, name = ''] of text.matchAll(MENTION)) {

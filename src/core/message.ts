@@ -23,7 +23,7 @@ export interface Message {
   readonly deletedAt: number | null;
   /** The `traceparent` of the span that posted it; null when nothing is traced. */
   readonly trace: string | null;
-  /** he person whose message started the chain; null for the owner, or if nobody did. */
+  /** The person whose message started the chain; null for the owner, or if nobody did. */
   readonly payerId: ParticipantId | null;
 }
 
@@ -33,7 +33,7 @@ export interface Request {
   readonly seq: number;
   readonly askerId: ParticipantId;
   readonly recipientId: ParticipantId;
-  /** he request that the asking run served. */
+  /** The request that the asking run served. */
   readonly parentId: MessageId | null;
   readonly state: 'open' | 'closed';
   readonly deadlineAt: number | null;

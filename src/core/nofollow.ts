@@ -27,7 +27,7 @@ export interface MadeDirectory {
 }
 
 /**
- * reates the missing directories from `outer` down to `path`. Each one is opened without following a symlink and the
+ * Creates the missing directories from `outer` down to `path`. Each one is opened without following a symlink and the
  * next is created inside the open one, so swapping a directory for a symlink meanwhile causes an error. Without
  * `mode`, the user's umask applies.
  */
@@ -75,7 +75,7 @@ export function removeDirectories(made: readonly MadeDirectory[]): void {
   }
 }
 
-/** reates a missing mount point below an open directory without following symlinks. */
+/** Creates a missing mount point below an open directory without following symlinks. */
 export function makeTarget(directory: number, base: string, target: string, kind: 'directory' | 'file'): void {
   const parts = partsOf(base, target);
   const name = kind === 'file' ? parts.pop() : undefined;
@@ -89,7 +89,7 @@ export function makeTarget(directory: number, base: string, target: string, kind
   }
 }
 
-/** akes ownership of the descriptor `from`. */
+/** Takes ownership of the descriptor `from`. */
 function walk(from: number, parts: readonly string[], path: string, prepare?: (step: string) => void): number {
   let here = from;
   for (const part of parts) {
@@ -152,7 +152,7 @@ function makeFile(step: string, target: string): void {
   if (linked) throw isLink(target, '');
 }
 
-/** he /proc entry of a descriptor leads to the directory that was opened; a name after it is looked up inside. */
+/** The /proc entry of a descriptor leads to the directory that was opened; a name after it is looked up inside. */
 function at(descriptor: number): string {
   return `/proc/self/fd/${descriptor}`;
 }

@@ -3,7 +3,7 @@ import { isInScope, type Scope } from './scope.ts';
 
 /** A reusable definition of an agent; seed 004 calls it an agent. */
 export interface Persona extends PersonaInfo {
-  /** alled for every use. If the result has `tools`, they replace the declared ones for that use. */
+  /** Called for every use. If the result has `tools`, they replace the declared ones for that use. */
   resolve(args: PersonaArguments, context: PersonaContext): Promise<PersonaDraft>;
 }
 
@@ -44,13 +44,13 @@ export interface PersonaPrompt {
   readonly messages: readonly PromptMessage[];
 }
 
-/** he persona that an agent is created from. */
+/** The persona that an agent is created from. */
 export interface PersonaChoice {
   readonly name: string;
   readonly arguments: Readonly<Record<string, string>>;
 }
 
-/** he tools that a scope allows, without duplicates. */
+/** The tools that a scope allows, without duplicates. */
 export function withinScope(tools: readonly string[], scope: Scope): string[] {
   return [...new Set(tools)].filter((tool) => isInScope(scope, tool));
 }

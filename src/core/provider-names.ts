@@ -1,2 +1,2 @@
-/** urns run outside the daemon, for example in the person's own window. */
+/** Turns run outside the daemon, for example in the person's own window. */
 export const EXTERNAL = 'external';

@@ -54,7 +54,7 @@ function open(path: string, refuseLinks: boolean): number {
   }
 }
 
-/** hecks the location of the opened file, not of its path, which may have changed since. */
+/** Checks the location of the opened file, not of its path, which may have changed since. */
 function isWithin(directory: string, file: number, path: string): boolean {
   const real = process.platform === 'linux' ? readlinkSync(`/proc/self/fd/${file}`) : realpathSync(path);
   return real.startsWith(`${realpathSync(directory).replace(/\/$/, '')}/`);

@@ -16,7 +16,7 @@ export interface Run {
   readonly serves: MessageId | null;
   readonly triggerId: MessageId | null;
   readonly chainDepth: number;
-  /** he person whose allowance it counts against; null if it counts against the tree's. */
+  /** The person whose allowance it counts against; null if it counts against the tree's. */
   readonly payerId: ParticipantId | null;
   readonly stopReason: StopReason | null;
   readonly error: string | null;
@@ -31,9 +31,9 @@ export interface Run {
   /** How often the daemon died during it: consecutively without progress, and since the machine booted. */
   readonly deaths: number;
   readonly deathsEver: number;
-  /** he highest number of records that an attempt had made when the daemon died. */
+  /** The highest number of records that an attempt had made when the daemon died. */
   readonly recordsAtDeath: number;
-  /** he machine boot during which it was last claimed. */
+  /** The machine boot during which it was last claimed. */
   readonly boot: string | null;
   readonly createdAt: number;
   readonly startedAt: number | null;
@@ -77,7 +77,7 @@ export type RunMessageType =
   | 'tool_call_message'
   | 'tool_return_message';
 
-/** he day of a time, as the number of days since 1970 in UTC. */
+/** The day of a time, as the number of days since 1970 in UTC. */
 export function dayOf(at: number): number {
   return Math.floor(at / 86_400_000);
 }
@@ -88,14 +88,14 @@ export type CarriedKind = 'request' | 'reply' | 'error' | 'late' | 'news' | 'not
 /** A message as a run carries it into the prompt. */
 export interface CarriedMessage {
   readonly id: string;
-  /** he author's name as the recipient knows it. */
+  /** The author's name as the recipient knows it. */
   readonly from: string;
   readonly channelId: string;
   readonly text: string;
   readonly kind: CarriedKind;
   /** For replies: the id of the message that is answered. */
   readonly inReplyTo?: string;
-  /** he channel, if it was posted to one. */
+  /** The channel, if it was posted to one. */
   readonly channel?: string;
   /** For a broadcast: whether the final text of the turn is sent back. */
   readonly broadcast?: 'answered' | 'heard';

@@ -1,13 +1,13 @@
 import type { CarriedMessage, JournalEntry } from './run.ts';
 
-/** he single line on a scripted agent's stdin: written by the provider `scripted`, read by `substrat/scripted`. */
+/** The single line on a scripted agent's stdin: written by the provider `scripted`, read by `substrat/scripted`. */
 export interface ScriptedTurn {
   readonly runId: string;
   readonly agentId: string;
   readonly name: string;
   readonly instructions: string;
   readonly prompt: string;
-  /** he session that an earlier turn set with a `session` event. */
+  /** The session that an earlier turn set with a `session` event. */
   readonly session: string | null;
   readonly messages: readonly CarriedMessage[];
   /** What an earlier, failed attempt of the same run had already done. */

@@ -1,4 +1,4 @@
-/** he maximum length of a message, in characters. */
+/** The maximum length of a message, in characters. */
 export const MAX_TEXT = 1_000_000;
 
 /**

@@ -4,7 +4,7 @@ export interface ThreadPool<S extends Started> {
   run<Result>(job: Job<S, Result>): Promise<Result>;
   /** Starts a thread before it is first needed, if there is none. */
   warmUp(): void;
-  /** erminates every thread. Running and waiting jobs fail. */
+  /** Terminates every thread. Running and waiting jobs fail. */
   close(): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ export interface Span {
   readonly traceId: string;
   /** As a W3C `traceparent`. Stored with a message, so that the work it starts belongs to the same trace. */
   readonly trace: string;
-  /** imes are milliseconds since 1970; default: now. */
+  /** Times are milliseconds since 1970; default: now. */
   child(name: string, attributes: Attributes, at?: number): Span;
   rename(name: string): void;
   set(attributes: Attributes): void;
@@ -36,7 +36,7 @@ export interface Tracer {
   ): Span;
 }
 
-/** he current span. Undefined when nothing is traced; reading it is then nearly free. */
+/** The current span. Undefined when nothing is traced; reading it is then nearly free. */
 const current = new AsyncLocalStorage<Span | undefined>();
 
 export function activeSpan(): Span | undefined {
@@ -66,7 +66,7 @@ export function under<T>(span: Span | undefined, work: () => T): T {
   return span === current.getStore() ? work() : current.run(span, work);
 }
 
-/** inds the work to the current span, for work that is started elsewhere later. */
+/** Binds the work to the current span, for work that is started elsewhere later. */
 export function bound<A extends unknown[], T>(work: (...args: A) => T): (...args: A) => T {
   const span = current.getStore();
   return span ? (...args) => current.run(span, () => work(...args)) : work;

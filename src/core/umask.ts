@@ -1,4 +1,4 @@
-/** he inherited umask, read before `keepOwnFilesPrivate` changes it. */
+/** The inherited umask, read before `keepOwnFilesPrivate` changes it. */
 const theirs = process.umask();
 
 /** From now on, files this process creates are only readable by their owner, unless it sets another mode. */

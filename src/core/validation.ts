@@ -3,7 +3,7 @@ import { shorten } from './text.ts';
 
 const MOST_PROBLEMS = 10;
 
-/** escribes what is wrong with an input in a text of bounded length: `query: expected string, received undefined`. */
+/** Describes what is wrong with an input in a text of bounded length: `query: expected string, received undefined`. */
 export function describeProblems({ issues }: Pick<z.core.$ZodError, 'issues'>): string {
   const problems = issues.slice(0, MOST_PROBLEMS).map(({ path, message }) => {
     const plain = message.replace(/^Invalid input: /, '').replace(/^Invalid input$/, 'is not in an allowed form');

@@ -8,7 +8,7 @@ export interface Workspace {
   /** Null once the workspace is deleted. */
   readonly nameKey: string | null;
   readonly ownerId: ParticipantId;
-  /** he directory; for a view, the directory that it shows. */
+  /** The directory; for a view, the directory that it shows. */
   readonly path: string;
   /** Substrat created the directory and removes it. */
   readonly made: boolean;

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { backUpBeforeUpgrade } from '../backup/before-upgrade.ts';
 import type { Config } from '../config/config.ts';
 
-/** he same backup that a daemon makes before it migrates a SQLite file; its path is printed on stderr. */
+/** The same backup that a daemon makes before it migrates a SQLite file; its path is printed on stderr. */
 export function beforeUpgrade({ db, backup: limits }: Config, version: string): (from: number) => Promise<void> {
   return async (from) => {
     if (!('path' in db) || db.path === ':memory:') return;

@@ -8,7 +8,7 @@ import { SubstratError } from '../core/errors.ts';
 import { readScript } from '../scripting/open.ts';
 import { findConfig } from './find-config.ts';
 
-/** he source of a command's configuration. Trust is checked at every read. */
+/** The source of a command's configuration. Trust is checked at every read. */
 export interface ConfigReader {
   /** Loads the current configuration. If it throws, the previous one stays in effect. */
   load(): Config;
@@ -16,18 +16,18 @@ export interface ConfigReader {
   readScript(path: string): Promise<string>;
   /** Whether the configuration was found in the current directory and is trusted. */
   readonly trusted: boolean;
-  /** he file that changes when a person grants or revokes trust; null if no trust is needed. */
+  /** The file that changes when a person grants or revokes trust; null if no trust is needed. */
   readonly record: string | null;
-  /** he directory that an untrusted configuration may not leave; null for any other. */
+  /** The directory that an untrusted configuration may not leave; null for any other. */
   readonly within: string | null;
 }
 
 export interface ReaderOptions extends Omit<LoadOptions, 'file'> {
-  /** he value of `--config`. */
+  /** The value of `--config`. */
   readonly named: string | undefined;
-  /** rusts the configuration in the current directory as it is at the first read, for this reader only. */
+  /** Trusts the configuration in the current directory as it is at the first read, for this reader only. */
   readonly trust: boolean;
-  /** alled with the file that is used, if it was not named. */
+  /** Called with the file that is used, if it was not named. */
   readonly say: (message: string) => void;
 }
 

@@ -16,7 +16,7 @@ import { openReader } from './open-reader.ts';
 import { showFetching } from './progress.ts';
 import { scriptSources } from './scripts.ts';
 
-/** he configured store, opened for one command. */
+/** The configured store, opened for one command. */
 export interface OpenedStore {
   readonly reader: ConfigReader;
   readonly config: Config;

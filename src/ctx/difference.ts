@@ -1,7 +1,7 @@
-/** eyond this many comparisons all lines are listed, old ones first. */
+/** Beyond this many comparisons all lines are listed, old ones first. */
 const MAX_COMPARISONS = 4_000_000;
 
-/** he lines that differ, old ones prefixed with `- `, new ones with `+ `, in the order of the texts. */
+/** The lines that differ, old ones prefixed with `- `, new ones with `+ `, in the order of the texts. */
 export function differenceOf(before: string, after: string): string[] {
   const [old, fresh] = [linesOf(before), linesOf(after)];
   let start = 0;

@@ -39,7 +39,7 @@ export function followFiles({ record }: ConfigReader, { watch, personas, tools }
   return watcher;
 }
 
-/** he knowledge base with a counter of calls. */
+/** The knowledge base with a counter of calls. */
 export function counted(knowledge: Knowledge): { knowledge: Knowledge; searches: () => number; gets: () => number } {
   let searches = 0;
   let gets = 0;

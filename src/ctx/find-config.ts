@@ -10,17 +10,17 @@ export interface FoundConfig {
 }
 
 interface Surroundings {
-  /** he value of `--config`. */
+  /** The value of `--config`. */
   readonly named: string | undefined;
   readonly cwd: string;
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** he files that `ctx` looks for in the current directory, in this order. */
+/** The files that `ctx` looks for in the current directory, in this order. */
 const IN_DIRECTORY = ['ctx.toml', '.ctx/config.toml', 'config/ctx.toml'];
 
-/** he configuration of `ctx`: the named one, otherwise that of the current directory, otherwise that of the home. */
+/** The configuration of `ctx`: the named one, otherwise that of the current directory, otherwise that of the home. */
 export function findConfig({ named, cwd, home, env }: Surroundings): FoundConfig {
   const given = named ?? (env.CTX_CONFIG || undefined);
   if (given !== undefined) return { file: resolve(cwd, given), how: 'named' };
@@ -30,7 +30,7 @@ export function findConfig({ named, cwd, home, env }: Surroundings): FoundConfig
   return own === null ? { file: null, how: 'none' } : { file: own, how: 'home' };
 }
 
-/** irectly in the home, because agents write in directories below it. */
+/** Directly in the home, because agents write in directories below it. */
 function liesIn(home: string, file: string): boolean {
   try {
     return dirname(realpathSync(file)) === realpathSync(home);

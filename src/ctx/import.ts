@@ -98,7 +98,7 @@ function isDirectory(path: string): boolean {
 }
 
 /**
- * he text of a file, or why it is not read. Imported trees are often foreign, so a symlink inside one may only lead
+ * The text of a file, or why it is not read. Imported trees are often foreign, so a symlink inside one may only lead
  * to a file inside it; a file that a person named is read wherever it is.
  */
 function readWithin(root: string, file: string): { readonly source: string } | string {
@@ -111,7 +111,7 @@ function readWithin(root: string, file: string): { readonly source: string } | s
   }
 }
 
-/** he persona in a file, or why it cannot be used. */
+/** The persona in a file, or why it cannot be used. */
 async function readPersona(
   root: string,
   file: string,
@@ -138,7 +138,7 @@ async function readPersona(
   return {
     name,
     description: typeof about.description === 'string' ? about.description.trim() : `Instructions of ${name}`,
-    // ools of another program are not Substrat's tools.
+    // Tools of another program are not Substrat's tools.
     tools: listed.length === 0 ? KNOWLEDGE_TOOLS : wanted.filter((tool) => known.includes(tool)),
     system,
   };

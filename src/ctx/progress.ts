@@ -27,7 +27,7 @@ export function showProgress(name: string) {
   };
 }
 
-/** he download progress of the local model: a bar on a terminal, otherwise a line. */
+/** The download progress of the local model: a bar on a terminal, otherwise a line. */
 export function showFetching({ what, bytes, total }: EmbeddingProgress): void {
   const { stderr } = process;
   const megabytes = (count: number) => Math.round(count / 1e6);

@@ -10,7 +10,7 @@ export interface TokenFlags {
 
 const MAX_BYTES = 4_096;
 
-/** he token that clients must send: from a file, the environment or the command line; null for none. */
+/** The token that clients must send: from a file, the environment or the command line; null for none. */
 export function readServeToken(
   { token, tokenFile }: TokenFlags,
   env: Record<string, string | undefined>,
@@ -19,7 +19,7 @@ export function readServeToken(
   if (token === '') throw new UsageError('--token must not be empty.');
   if (token !== undefined && tokenFile !== undefined) throw new UsageError('Give --token or --token-file, not both.');
   const given = env.CTX_TOKEN;
-  // hild processes, and scripts that may read variables, must not see it.
+  // Child processes, and scripts that may read variables, must not see it.
   delete env.CTX_TOKEN;
   if (tokenFile !== undefined) return fromFile(tokenFile, warn);
   if (token !== undefined) return token;

@@ -23,7 +23,7 @@ const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json
 
 /** A source in code: returns all its items at every sync. */
 export interface ConnectorDefinition {
-  /** he source of its documents is `ts:NAME`. */
+  /** The source of its documents is `ts:NAME`. */
   readonly name: string;
   scan(): readonly GivenItem[] | Promise<readonly GivenItem[]> | AsyncIterable<GivenItem>;
 }
@@ -31,7 +31,7 @@ export interface ConnectorDefinition {
 export interface SubstratOptions {
   /** A configuration file; default: the one that `ctx` would find. */
   readonly config?: string;
-  /** efault: $SUBSTRAT_HOME or ~/.substrat. */
+  /** Default: $SUBSTRAT_HOME or ~/.substrat. */
   readonly home?: string;
   readonly personas?: readonly Persona[];
   readonly tools?: readonly ToolDefinition[];
@@ -39,7 +39,7 @@ export interface SubstratOptions {
   readonly log?: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** he knowledge base and the personas of a configuration and of a program. */
+/** The knowledge base and the personas of a configuration and of a program. */
 export interface Substrat {
   readonly knowledge: Knowledge;
   readonly personas: Personas;

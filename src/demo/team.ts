@@ -2,7 +2,7 @@ import { availableParallelism, cpus, freemem, loadavg, totalmem, uptime } from '
 import { type AgentContext, runAgent, ToolError } from '../scripted/scripted.ts';
 
 /**
- * he demo's agents: one program with three roles, distinguished by name. Children inherit their parent's program, so
+ * The demo's agents: one program with three roles, distinguished by name. Children inherit their parent's program, so
  * the lead needs no other. Nothing runs between turns; the replies so far are in the lead's session.
  */
 const workers: Readonly<Record<string, () => string>> = {

@@ -6,12 +6,12 @@ import { USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 
-/** he sender of a request. The owner may see and do everything, others only what is theirs. */
+/** The sender of a request. The owner may see and do everything, others only what is theirs. */
 export interface Caller {
   readonly id: string;
   readonly handle: string;
   readonly owner: boolean;
-  /** he hash of the token, which may be revoked; null for the home's own token and if none is needed. */
+  /** The hash of the token, which may be revoked; null for the home's own token and if none is needed. */
   readonly token: string | null;
 }
 
@@ -20,14 +20,14 @@ export interface Door {
   readonly kind: 'trusted' | 'tcp';
   /** Accepted `Host` values; any other is a foreign name for our address (DNS rebinding). */
   readonly hosts: () => readonly string[];
-  /** he home's token; null: everybody who can reach the address has access. */
+  /** The home's token; null: everybody who can reach the address has access. */
   readonly token: string | null;
 }
 
 const OWNER: Caller = { id: USER_ID, handle: USER_ID, owner: true, token: null };
 const OPEN_PATHS = new Set(['/health']);
 
-/** he variables of a handler's context. */
+/** The variables of a handler's context. */
 export interface Env {
   readonly Bindings: HttpBindings;
   readonly Variables: { caller: Caller };
@@ -76,7 +76,7 @@ async function authenticate({ authorization = '' }: IncomingHttpHeaders, store: 
   return { id: participant.id, handle: participant.handle, owner: participant.id === USER_ID, token: hashed };
 }
 
-/** onstant time for tokens of equal length; the length is not secret. */
+/** Constant time for tokens of equal length; the length is not secret. */
 function isSame(given: string, own: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(own)];
   return a.length === b.length && timingSafeEqual(a, b);

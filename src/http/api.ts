@@ -35,10 +35,10 @@ export interface Api {
   adoptNode(wish: { readonly id: string; readonly force: boolean }): Promise<{ agents: number; workspaces: number }>;
   /** `write` executes the effect, or finds that it was executed before. */
   addAgent(wish: AgentWish, write: WriteOnce): Promise<AgentView>;
-  /** he current prompt of the agent's persona; null if it has none. */
+  /** The current prompt of the agent's persona; null if it has none. */
   askPersona(agent: Agent): Promise<PersonaPrompt | null>;
   readonly workspaces: WorkspaceRules;
-  /** reates the directory of a workspace, or removes that of a deleted one. */
+  /** Creates the directory of a workspace, or removes that of a deleted one. */
   settleWorkspace(workspace: Workspace): Promise<void>;
   terminateAgent(agentId: string, reason: string): Promise<void>;
   resumeAgent(agentId: string): Promise<AgentView>;
@@ -52,12 +52,12 @@ export interface ShownNode {
   readonly name: string | null;
   readonly home: string | null;
   readonly seenAt: number | null;
-  /** he number of agents that are not terminated. */
+  /** The number of agents that are not terminated. */
   readonly agents: number;
   readonly state: 'this' | 'alive' | 'gone';
 }
 
-/** he knowledge part of the API: its tools, the personas, and MCP. */
+/** The knowledge part of the API: its tools, the personas, and MCP. */
 export interface KnowledgeDoor {
   readonly tools: ServedTools;
   readonly personas: () => Promise<Personas>;
@@ -74,7 +74,7 @@ export interface Posted<T> {
   readonly fresh: boolean;
 }
 
-/** he settings of a new agent from a person or the configuration; null means not given. */
+/** The settings of a new agent from a person or the configuration; null means not given. */
 export interface AgentWish {
   readonly name: string;
   readonly parent: string | null;
@@ -83,12 +83,12 @@ export interface AgentWish {
   readonly provider: string | null;
   readonly model: string | null;
   readonly program: string | null;
-  /** he name of a workspace or an absolute path. */
+  /** The name of a workspace or an absolute path. */
   readonly workspace: string | null;
-  /** reate a git worktree of the repository there. */
+  /** Create a git worktree of the repository there. */
   readonly worktree: boolean;
   readonly tools: readonly string[] | null;
-  /** he persona it is created from. Without `tools`, it gets the persona's scope. */
+  /** The persona it is created from. Without `tools`, it gets the persona's scope. */
   readonly persona: string | null;
   readonly arguments: Readonly<Record<string, string>>;
 }

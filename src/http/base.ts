@@ -7,7 +7,7 @@ import { checkAccess, type Door, type Env } from './access.ts';
 import { boundBody } from './body.ts';
 import { createRouter, type Router } from './router.ts';
 
-/** he only place that maps codes to statuses. Codes missing here never reach HTTP; if one does, it is a bug. */
+/** The only place that maps codes to statuses. Codes missing here never reach HTTP; if one does, it is a bug. */
 const STATUS: Readonly<
   Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 408 | 409 | 410 | 412 | 413 | 422 | 500 | 503 | 504>>
 > = {

@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => daemon.stop());
 
-/** he same body with and without a declared length. */
+/** The same body with and without a declared length. */
 const ways: readonly (readonly [string, (body: string) => string | Iterable<Uint8Array>])[] = [
   ['says how long it is', (body) => body],
   ['comes in chunks', (body) => [Buffer.from(body)].values()],

@@ -17,13 +17,13 @@ const countBody = bodyLimit({
 export async function boundBody(c: Context<Env, string>): Promise<void> {
   const { headers, method } = c.env.incoming;
   if (method === 'GET' || method === 'HEAD') return;
-  // ounting a body costs time, and most requests declare its length.
+  // Counting a body costs time, and most requests declare its length.
   const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
   if (length === 0) return;
   if (length === null || length > MAX_BODY) await countBody(c, async () => {});
   const bytes = Buffer.from(await c.req.arrayBuffer());
   checkBounds(bytes);
-  // he framework parses this text; decoding it here is faster. The cache holds promises although its type says
+  // The framework parses this text; decoding it here is faster. The cache holds promises although its type says
   // strings.
   c.req.bodyCache.text = Promise.resolve(bytes.toString('utf8')) as never;
 }

@@ -1,7 +1,7 @@
 import { SubstratError } from '../core/errors.ts';
 import { parseBounded } from '../core/json-bounds.ts';
 
-/** he end of a page as a cursor. Opaque to clients. */
+/** The end of a page as a cursor. Opaque to clients. */
 export function writeCursor(...parts: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }

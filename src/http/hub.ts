@@ -10,17 +10,19 @@ export interface Told {
   readonly type: string;
   readonly agents: readonly string[];
   readonly channelId: string | null;
-  /** he SSE frame, built once for all readers. */
+  /** The SSE frame, built once for all readers. */
   readonly frame: Buffer;
 }
 
-/** he newest events are cached, up to this many bytes, so that a thousand readers who are up to date cost one query. */
+/**
+ * The newest events are cached, up to this many bytes, so that a thousand readers who are up to date cost one query.
+ */
 const KEPT = 4_000_000;
-/** he number of events loaded into the cache. */
+/** The number of events loaded into the cache. */
 const FILLED = 10_000;
 /** Maximum bytes per page for one reader, because texts can be long. */
 const PAGE = 250_000;
-/** he delay after a failed read of the store. */
+/** The delay after a failed read of the store. */
 const RETRY_MS = 500;
 
 /**
@@ -62,7 +64,7 @@ export class EventHub {
     return () => this.#listeners.delete(listener);
   }
 
-  /** he events after `seq`, at most one page; synchronous if they are cached. */
+  /** The events after `seq`, at most one page; synchronous if they are cached. */
   after(seq: number): readonly Told[] | Promise<readonly Told[]> {
     if (seq >= this.#last) return [];
     if (!this.#filled) {
@@ -107,7 +109,7 @@ export class EventHub {
       if (wanted.length === 0) break;
       older.push(...wanted);
       for (const { frame } of wanted) size += frame.length;
-      // eyond the cache limit, drop the oldest.
+      // Beyond the cache limit, drop the oldest.
       while (size > KEPT && older.length > 1) size -= older.shift()?.frame.length ?? 0;
       await turnOfOthers();
       seq = wanted.at(-1)?.seq ?? last;

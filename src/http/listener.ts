@@ -13,7 +13,7 @@ export function createServer(app: { fetch: (request: Request) => Response | Prom
   return server;
 }
 
-/** imeouts for slow or endless requests. Responses have none, because of streams. */
+/** Timeouts for slow or endless requests. Responses have none, because of streams. */
 const LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,

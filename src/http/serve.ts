@@ -15,7 +15,7 @@ export interface ServeOptions {
   readonly socketPath: string;
   readonly bind: { readonly host: string; readonly port: number } | null;
   readonly token: string;
-  /** alled with the TCP address before the socket is opened. */
+  /** Called with the TCP address before the socket is opened. */
   readonly onAddress: (url: string) => void;
 }
 
@@ -43,9 +43,9 @@ export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServ
     options.onAddress(`http://${bracketed(host)}:${port()}`);
   }
 
-  // he socket opens last: a client that asks for the status there gets the TCP address.
+  // The socket opens last: a client that asks for the status there gets the TCP address.
   const local = createServer(createApp(api, hub, { kind: 'trusted', hosts: () => [], token }));
-  // he caller holds the home's lock, so an existing socket belongs to a dead daemon.
+  // The caller holds the home's lock, so an existing socket belongs to a dead daemon.
   await rm(options.socketPath, { force: true });
   await listen(local, { path: options.socketPath }).catch(async (error: unknown) => {
     await close();

@@ -108,7 +108,7 @@ function matches(told: Told, filter: StreamFilter): boolean {
 }
 
 /**
- * he events in channels that the caller sees now. Membership is read after the events, once for the page: after
+ * The events in channels that the caller sees now. Membership is read after the events, once for the page: after
  * leaving a channel, a reader sees none of its events, past or new. Returns null if the token was revoked.
  */
 async function visibleTo(api: Api, caller: Caller, page: readonly Told[]): Promise<readonly Told[] | null> {

@@ -12,7 +12,7 @@ export function traceRequests(tracer: Tracer): MiddlewareHandler<Env> {
     const parent = typeof traceparent === 'string' ? traceparent : null;
     return within(tracer.start(method, { 'http.request.method': method }, { parent, server: true }), async (span) => {
       await next();
-      // he route pattern, without the names and ids of this request.
+      // The route pattern, without the names and ids of this request.
       const route = routePath(c, -1);
       span.rename(`${method} ${route}`);
       span.set({ 'http.route': route, 'http.response.status_code': c.res.status });

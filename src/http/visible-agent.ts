@@ -8,8 +8,8 @@ import type { Tx } from '../store/store.ts';
 import type { Caller } from './access.ts';
 
 /**
- * he owner sees everyone. Others see roots and the agents with whom they share a channel; the rest does not exist for
- * them.
+ * The owner sees everyone. Others see roots and the agents with whom they share a channel; the rest does not exist
+ * for them.
  */
 export async function visibleAgent(tx: Tx, caller: Caller, reference: string): Promise<Agent> {
   const agent = await resolveReference(tx, reference).catch((error: unknown) => {

@@ -27,7 +27,7 @@ interface Segment {
 }
 
 /**
- * uts a text at its sections, and a section that is too long between paragraphs, then lines, then words. Only chunks
+ * Cuts a text at its sections, and a section that is too long between paragraphs, then lines, then words. Only chunks
  * cut for their length overlap. A short section is merged with what is below it, or with its short neighbours.
  */
 export function chunkText(
@@ -57,7 +57,7 @@ export function chunkText(
     const joins =
       isBelow(section.headings, headings) || (bytes < maxBytes / 8 && isBelow(section.headings, headings.slice(0, -1)));
     if (!isShort || !joins) flush();
-    // he text before the first heading has no heading of its own.
+    // The text before the first heading has no heading of its own.
     if (held.length === 0 || isBlank(held) || (together === 1 && headings.length === 0)) headings = section.headings;
     else if (!isBelow(section.headings, headings)) headings = headings.slice(0, -1);
     for (const segment of segments) held.push(segment);
@@ -92,8 +92,8 @@ function split(
 }
 
 /**
- * he end of a chunk that starts here: after the last empty line that leaves it at least half full, otherwise where it
- * is full.
+ * The end of a chunk that starts here: after the last empty line that leaves it at least half full, otherwise where
+ * it is full.
  */
 function endOf(segments: readonly Segment[], begin: number, maxBytes: number): number {
   let bytes = 0;
@@ -138,7 +138,7 @@ function textOf(body: string, segments: readonly Segment[], first: number, last:
   return text;
 }
 
-/** he offset of each line. */
+/** The offset of each line. */
 function placesOf(lines: readonly string[]): number[] {
   let at = 0;
   return lines.map((line) => {

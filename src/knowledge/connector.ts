@@ -2,19 +2,19 @@
 export interface Item {
   /** Its name in the source: a path or a key. At most MAX_SOURCE_ID bytes. */
   readonly sourceId: string;
-  /** hanges whenever the content may have changed. */
+  /** Changes whenever the content may have changed. */
   readonly version: string;
   readonly size: number;
   /** When it last changed, if the listing says so. */
   readonly updatedAt: number | null;
-  /** he content type, if the source gives one; otherwise the name decides. */
+  /** The content type, if the source gives one; otherwise the name decides. */
   readonly contentType?: string | null;
 }
 
 /** What a connector read. Unknown fields are null and come from the content, or from the time of the sync. */
 export interface RawDocument {
   readonly bytes: Buffer;
-  /** he version of the bytes, if it is not the listed one. */
+  /** The version of the bytes, if it is not the listed one. */
   readonly version?: string;
   /** Overrides the title from the content and the name. */
   readonly title?: string | null;
@@ -28,7 +28,7 @@ export interface RawDocument {
 
 /** One listing of a source. */
 export interface Listing {
-  /** he checkpoint of the last complete sync; null for the first one. */
+  /** The checkpoint of the last complete sync; null for the first one. */
   readonly checkpoint: string | null;
   readonly signal: AbortSignal;
   /** Reports a part that could not be listed: known documents below it are kept. '' is the whole source. */
@@ -45,15 +45,15 @@ export interface Connector {
   list(listing: Listing): AsyncIterable<readonly Item[]>;
   /** Returns null if the item no longer exists. */
   read(item: Item): Promise<RawDocument | null>;
-  /** he checkpoint for the next listing, once this one is complete. */
+  /** The checkpoint for the next listing, once this one is complete. */
   checkpoint(): string | null;
   /**
-   * alls back when something may have changed, until it is stopped. Absent if the source cannot be watched or
+   * Calls back when something may have changed, until it is stopped. Absent if the source cannot be watched or
    * watching is off.
    */
   watch?(onChange: () => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
 
-/** he longest key that both database engines can index. */
+/** The longest key that both database engines can index. */
 export const MAX_SOURCE_ID = 1024;

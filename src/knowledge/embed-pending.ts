@@ -36,7 +36,7 @@ export async function embedPending({ store, embedder, batch, onProgress, signal 
   return done;
 }
 
-/** he text to embed: the chunk's text, preceded by its headings unless it starts with them. */
+/** The text to embed: the chunk's text, preceded by its headings unless it starts with them. */
 function embeddedText({ title, place, text }: Pick<UnembeddedChunk, 'title' | 'place' | 'text'>): string {
   const { headings = [] } = place;
   const beginning = text.slice(0, 500).toLowerCase();

@@ -5,7 +5,7 @@ import type { EmbeddingProgress } from './local-model.ts';
 export type { EmbeddingSettings } from './embedding-settings.ts';
 export type { EmbeddingProgress } from './local-model.ts';
 
-/** urns texts into vectors of length 1. */
+/** Turns texts into vectors of length 1. */
 export interface Embedder {
   /** Provider and model. Vectors of different models are never compared. */
   readonly model: string;
@@ -15,7 +15,7 @@ export interface Embedder {
 export interface EmbeddingPlace {
   /** Where the downloaded model and its runtime are stored. */
   readonly models: string;
-  /** alled with the download's progress. */
+  /** Called with the download's progress. */
   readonly onFetch?: (progress: EmbeddingProgress) => void;
 }
 

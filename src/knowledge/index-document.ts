@@ -24,11 +24,11 @@ export interface Indexer {
 
 export interface IndexedDocument {
   readonly row: Document;
-  /** omputed only once the content is known to be new. */
+  /** Computed only once the content is known to be new. */
   readonly chunks: () => NewChunk[];
 }
 
-/** he suffix of every version: changed settings reindex everything. */
+/** The suffix of every version: changed settings reindex everything. */
 export function recipeOf({ maxTokens, overlapTokens }: ChunkLimits): string {
   return `${INDEX_VERSION}.${WORDS_VERSION}.${maxTokens}.${overlapTokens}`;
 }
@@ -71,7 +71,7 @@ export async function indexDocument(
   return { row, chunks: () => chunksOf(extracted.structure, row, limits) };
 }
 
-/** hese hashes are stored. Changing their input would reindex every document. */
+/** These hashes are stored. Changing their input would reindex every document. */
 function hashedForm({
   source,
   sourceId,

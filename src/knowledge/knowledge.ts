@@ -16,7 +16,7 @@ interface KnowledgeOptions {
   readonly embedder: Embedder | null;
 }
 
-/** he contents of the store through the interface that the other rooms use. */
+/** The contents of the store through the interface that the other rooms use. */
 export function createKnowledge({ store, configured, retrieval, embedder }: KnowledgeOptions): Knowledge {
   const meaning = embedder && { embedder, cache: createVectorCache(store, embedder.model) };
   return {

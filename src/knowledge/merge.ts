@@ -4,7 +4,7 @@ export interface Hit {
   readonly score: number;
 }
 
-/** he result for a chunk: its score from 0 to 1 and the parts it is made of. */
+/** The result for a chunk: its score from 0 to 1 and the parts it is made of. */
 export interface Merged {
   readonly key: number;
   readonly score: number;
@@ -15,18 +15,18 @@ export interface Merged {
 export interface Part {
   readonly rank: number;
   readonly score: number;
-  /** he score from that search. */
+  /** The score from that search. */
   readonly raw: number;
 }
 
 export interface Fusion {
   /** `weighted`: ratios to the best score; `rrf`: reciprocal ranks. */
   readonly fusion: 'weighted' | 'rrf';
-  /** he weight of semantic (1) against keyword search (0). */
+  /** The weight of semantic (1) against keyword search (0). */
   readonly alpha: number;
 }
 
-/** he damping constant of RRF: with it, rank 1 counts little more than rank 2. */
+/** The damping constant of RRF: with it, rank 1 counts little more than rank 2. */
 const RRF_K = 60;
 
 /** Merges both lists, best first. Lists are complete: a chunk missing from one has score 0 there. */

@@ -19,7 +19,7 @@ export interface SyncPlan {
   readonly deleted: readonly string[];
   readonly seen: number;
   readonly unchanged: number;
-  /** ocuments that could not be read before and have not changed since. */
+  /** Documents that could not be read before and have not changed since. */
   readonly skipped: number;
   /** The parts of the source that could not be listed. */
   readonly unlisted: readonly { readonly prefix: string; readonly reason: string }[];
@@ -44,7 +44,7 @@ interface PlanOptions {
   readonly onSeen: (seen: number) => void;
 }
 
-/** ompares the source's listing with the index. Reads no documents. */
+/** Compares the source's listing with the index. Reads no documents. */
 export async function planSync(options: PlanOptions): Promise<SyncPlan> {
   const { store, connector, checkpoint, recipe, scope, signal } = options;
   const { source } = connector;

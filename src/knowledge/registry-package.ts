@@ -14,14 +14,14 @@ export interface RegistryPackage {
   readonly version: string;
   readonly sha256: string;
   readonly bytes: number;
-  /** he files needed from it. */
+  /** The files needed from it. */
   readonly members: readonly string[];
 }
 
 const LOOK_MS = 200;
 
 /**
- * ownloads a package into a directory unless it exists. npm downloads it, because npm knows the machine's registry,
+ * Downloads a package into a directory unless it exists. npm downloads it, because npm knows the machine's registry,
  * proxy and login. The package is only packed, never installed, so nothing in it runs before its checksum is
  * verified.
  */

@@ -13,7 +13,7 @@ export interface RetrievalSettings {
   /** Null: hybrid if there are vectors, otherwise keyword. */
   readonly mode: SearchMode | null;
   readonly finalLimit: number;
-  /** he minimum number of chunks from each kind of search that are merged. */
+  /** The minimum number of chunks from each kind of search that are merged. */
   readonly candidates: number;
   readonly fusion: 'weighted' | 'rrf';
   readonly hybridAlpha: number;
@@ -31,7 +31,7 @@ const MOST_RESULTS = 500;
 const MOST_QUERY = 100_000;
 /** A document is one result but may have many good chunks, so fetch this many chunks per result. */
 const CHUNKS_PER_RESULT = 4;
-/** he keyword list is read this many times deeper, so that semantic candidates get their keyword score too. */
+/** The keyword list is read this many times deeper, so that semantic candidates get their keyword score too. */
 const DEEPER = 5;
 /** Relevance feedback: the mean of this many first results is added to the query vector. */
 const FEEDBACK = 5;
@@ -88,7 +88,7 @@ const SEARCHES: Readonly<Record<SearchMode, (asked: Asked) => Promise<Merged[]>>
   keyword: async (asked) => merge(await byWords(asked, breadth(asked)), [], { fusion: 'weighted', alpha: 0 }),
   semantic: async (asked) => {
     const hits = await byMeaning(asked, await vectorOf(asked), breadth(asked));
-    // he cosine already is a score from 0 to 1.
+    // The cosine already is a score from 0 to 1.
     return merge([], hits, { fusion: 'weighted', alpha: 1 }).map((hit) => ({
       ...hit,
       score: Math.min(1, Math.max(0, hit.semantic?.raw ?? 0)),
@@ -157,7 +157,7 @@ async function vectorOf({ deps, text }: Asked): Promise<Float32Array> {
   return vector;
 }
 
-/** he beginning of a query carries its meaning; models read only some hundred words. */
+/** The beginning of a query carries its meaning; models read only some hundred words. */
 const LONGEST_EMBEDDED = 8_000;
 
 /** Returns the requested number of different documents, each with its first chunk. */

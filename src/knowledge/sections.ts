@@ -1,7 +1,7 @@
 import type { Definition, Extracted } from './extract/extracted.ts';
 import { headingOf, isFence } from './extract/heading.ts';
 
-/** onsecutive lines, counted from 1, both ends included, with the path of headings above them. */
+/** Consecutive lines, counted from 1, both ends included, with the path of headings above them. */
 export interface Section {
   readonly headings: readonly string[];
   readonly from: number;

@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 afterAll(() => extractor.close());
 
-/** hanged a minute ago by default, because the next sync checks very recent changes again. */
+/** Changed a minute ago by default, because the next sync checks very recent changes again. */
 function put(path: string, text: string | Buffer, at = Date.now() - 60_000): void {
   const full = join(root, path);
   mkdirSync(dirname(full), { recursive: true });
@@ -104,7 +104,7 @@ describe('a sync', () => {
     const counts = await sync({ connector: connect({ read }) });
     expect(counts).toEqual({ seen: 21, unchanged: 20, indexed: 0, chunks: 0, deleted: 0, skipped: 1 });
     expect(reads).toEqual([]);
-    // he start and the end of the sync; in memory, each read is a commit too.
+    // The start and the end of the sync; in memory, each read is a commit too.
     expect(store.commits() - commits).toBeLessThanOrEqual(4);
   });
 

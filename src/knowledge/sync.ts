@@ -27,7 +27,7 @@ export interface SyncCounts {
   indexed: number;
   chunks: number;
   deleted: number;
-  /** ould not be read, now or before. */
+  /** Could not be read, now or before. */
   skipped: number;
 }
 
@@ -37,7 +37,7 @@ export interface SyncProgress extends SyncCounts {
   readonly total: number | null;
 }
 
-/** eletions per transaction. */
+/** Deletions per transaction. */
 const DELETE_BATCH = 50;
 const MOST_REASON = 500;
 

@@ -3,9 +3,9 @@ import type { Tx } from './tx.ts';
 import { dot, fromBytes } from './vector.ts';
 import { type Near, VectorIndex } from './vector-index.ts';
 
-/** he vectors of one model in memory, kept in step with the store, whichever process writes to it. */
+/** The vectors of one model in memory, kept in step with the store, whichever process writes to it. */
 export interface VectorCache {
-  /** he nearest chunks by exact cosine, best first. Some may have been deleted: `forget` those. */
+  /** The nearest chunks by exact cosine, best first. Some may have been deleted: `forget` those. */
   nearest(vector: Float32Array, limit: number, allowed?: ReadonlySet<number> | null): Promise<Near[]>;
   vectorsOf(keys: readonly number[]): Promise<ReadonlyMap<number, Float32Array>>;
   forget(keys: Iterable<number, unknown>): void;
@@ -17,7 +17,7 @@ const PAGE = 1000;
 const SPARE = 3;
 const LEAST_WEIGHED = 50;
 /**
- * eletions are not announced; deleted chunks are dropped when they are found. Beyond this ratio to the live ones,
+ * Deletions are not announced; deleted chunks are dropped when they are found. Beyond this ratio to the live ones,
  * everything is reloaded.
  */
 const MOST_DEAD = 1.5;
@@ -51,7 +51,7 @@ export function createVectorCache(store: Store, model: string): VectorCache {
     seen = 0;
     await refresh();
   };
-  /** oncurrent callers share one load. */
+  /** Concurrent callers share one load. */
   const current = async (): Promise<VectorIndex | null> => {
     reading ??= refresh().finally(() => {
       reading = null;

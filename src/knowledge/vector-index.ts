@@ -58,7 +58,7 @@ export class VectorIndex {
     this.#slots.delete(key);
     const last = this.#slots.size;
     if (slot === last) return;
-    // he last vector moves into the gap.
+    // The last vector moves into the gap.
     const from = this.#place(last);
     new Int8Array(this.#memory.buffer).copyWithin(this.#place(slot), from, from + this.#stride);
     this.#keys[slot] = this.#keys[last] as number;
@@ -86,7 +86,7 @@ export class VectorIndex {
 
   /** Stores the query vector where `dot` reads it; returns the factor for its sums. */
   #ask(vector: Float32Array): number {
-    // he finest scale that fits a 32-bit sum.
+    // The finest scale that fits a 32-bit sum.
     const finest = Math.min(32_767, Math.floor(2 ** 31 / (LARGEST * this.#stride)) - 1);
     const scale = largest(vector) / finest || 1;
     const numbers = new Int16Array(this.#memory.buffer, 0, this.#stride).fill(0);

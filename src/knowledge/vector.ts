@@ -16,6 +16,6 @@ export function toBytes(vector: Float32Array): Buffer {
 }
 
 export function fromBytes(bytes: Buffer): Float32Array {
-  // he store's bytes may not be aligned for a Float32Array.
+  // The store's bytes may not be aligned for a Float32Array.
   return new Float32Array(new Uint8Array(bytes).buffer);
 }

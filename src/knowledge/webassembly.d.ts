@@ -1,4 +1,4 @@
-/** he part of WebAssembly used here; TypeScript has its types only for browsers. */
+/** The part of WebAssembly used here; TypeScript has its types only for browsers. */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);

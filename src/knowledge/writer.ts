@@ -42,7 +42,7 @@ export class DocumentWriter {
   async #drain(): Promise<void> {
     this.#isRunning = true;
     while (this.#waiting.length > 0) {
-      // ocuments read in the meantime join the batch.
+      // Documents read in the meantime join the batch.
       await new Promise((resolve) => setImmediate(resolve));
       const batch = this.#take();
       try {

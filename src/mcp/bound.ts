@@ -8,7 +8,7 @@ import { type CallResult, callTool, type ToolDependencies } from '../tools/call.
 import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
 import { descriptionFor } from '../tools/tool.ts';
 
-/** he tools in an agent's scope, each bound to that agent; `attempt` is called for every call. */
+/** The tools in an agent's scope, each bound to that agent; `attempt` is called for every call. */
 export async function bindTools(
   deps: ToolDependencies,
   agent: { readonly handle: string; readonly tools: Scope; readonly provider: string },

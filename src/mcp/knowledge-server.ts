@@ -58,7 +58,7 @@ export function createKnowledgeServer(options: KnowledgeServerOptions) {
   };
 }
 
-/** he same over stdio for a single client; resolves when it disconnects. */
+/** The same over stdio for a single client; resolves when it disconnects. */
 export async function serveOnStdio(options: KnowledgeServerOptions, agent: string | null): Promise<void> {
   const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
   const personas = await options.personas();
@@ -89,7 +89,7 @@ export async function serveOnStdio(options: KnowledgeServerOptions, agent: strin
   await handle.close();
 }
 
-/** he set of a persona's tools can change at runtime. */
+/** The set of a persona's tools can change at runtime. */
 async function followChanges(
   { personas, tools }: KnowledgeServerOptions,
   changed: { readonly prompts: () => void; readonly tools: () => void },

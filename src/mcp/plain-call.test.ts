@@ -30,7 +30,7 @@ const plainCall = (id: unknown, name: string, args?: unknown) => ({
   params: { name, ...(args !== undefined && { arguments: args }) },
 });
 
-/** he ways in which a connection can begin, including none. */
+/** The ways in which a connection can begin, including none. */
 const openings = {
   'the newest protocol of 2025': [initialize('2025-11-25')],
   'an old protocol': [initialize('2024-11-05'), { jsonrpc: '2.0', method: 'notifications/initialized' }],

@@ -22,13 +22,13 @@ export function asPlainCall(message: unknown): PlainCall | null {
     return null;
   const { name, arguments: args, _meta: meta } = params;
   if (typeof name !== 'string') return null;
-  // he library drops a field of this name; JSON can contain one.
+  // The library drops a field of this name; JSON can contain one.
   if (args !== undefined && (!isObject(args) || Object.hasOwn(args, '__proto__'))) return null;
   if (meta !== undefined && !(isObject(meta) && hasOnly(meta, META_KEYS) && isToken(meta.progressToken))) return null;
   return { id, name, args };
 }
 
-/** he id of the request that a notification cancels, if the library would accept it. */
+/** The id of the request that a notification cancels, if the library would accept it. */
 export function cancelledId(params: unknown): RequestId | null {
   if (!isObject(params) || !isToken(params.requestId)) return null;
   const { requestId, reason, _meta: meta } = params;

@@ -6,7 +6,7 @@ import { type ConnectedAgent, connectAgent } from '../../test/helpers/mcp.ts';
 const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 const text = { type: 'string', maxLength: 1_000_000 };
 
-/** he documented parameters and defaults of the tools. */
+/** The documented parameters and defaults of the tools. */
 const promised: Record<string, { required: string[]; properties: Record<string, object> }> = {
   send_message: {
     required: ['text'],

@@ -10,7 +10,7 @@ import { descriptionFor, type Tool } from '../tools/tool.ts';
 import { toResult } from './bound.ts';
 import type { CallTool } from './transport.ts';
 
-/** he MCP server of one agent in one attempt. It lists and accepts only what is in the attempt's current scope. */
+/** The MCP server of one agent in one attempt. It lists and accepts only what is in the attempt's current scope. */
 export function createAgentServer(
   deps: ToolDependencies,
   attempt: Attempt,

@@ -19,7 +19,7 @@ export interface AgentSocketOptions {
   readonly agent: Agent;
   readonly tools: ToolDependencies;
   readonly version: string;
-  /** he attempt that a new connection acts for. */
+  /** The attempt that a new connection acts for. */
   readonly join: () => Promise<Attempt>;
   readonly leave: () => Promise<void>;
   /** Instructions for clients that join. Agents run by a provider have them in their prompt. */
@@ -27,7 +27,7 @@ export interface AgentSocketOptions {
 }
 
 export interface AgentSocket {
-  /** loses every connection and removes the socket. */
+  /** Closes every connection and removes the socket. */
   close(): Promise<void>;
 }
 
@@ -104,7 +104,7 @@ async function greet(socket: Socket, options: AgentSocketOptions): Promise<strin
   return null;
 }
 
-/** he protocol's modules are the largest ones, so they are not loaded at startup. */
+/** The protocol's modules are the largest ones, so they are not loaded at startup. */
 async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptions): Promise<void> {
   const { tools, agent, version, leave } = options;
   const connected = new Set<Server>();

@@ -13,7 +13,7 @@ import { checkBounds, JSON_LIMITS } from '../core/json-bounds.ts';
 import { sayFarewell } from './farewell.ts';
 import { asPlainCall, cancelledId, type PlainCall } from './plain-call.ts';
 
-/** ackpressure: reading pauses at this many unanswered requests. */
+/** Backpressure: reading pauses at this many unanswered requests. */
 const MAX_UNANSWERED = 64;
 /** Yields to other connections after this many lines. */
 const LINES_AT_A_TIME = 8;
@@ -33,23 +33,23 @@ export class SocketTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
   readonly #socket: Socket;
-  /** he number of pending requests per id, because a client may reuse an id. */
+  /** The number of pending requests per id, because a client may reuse an id. */
   readonly #unanswered = new Map<RequestId, number>();
   #waiting = 0;
   readonly #callTool: CallTool | null;
-  /** alls in progress, from any source. A cancelled call runs to its end and counts until then. */
+  /** Calls in progress, from any source. A cancelled call runs to its end and counts until then. */
   #calling = 0;
-  /** he calls executed here, and whether their response is still wanted; the last one per id. */
+  /** The calls executed here, and whether their response is still wanted; the last one per id. */
   readonly #calls = new Map<RequestId, { wanted: boolean }>();
   #executing = 0;
-  /** he 2025 protocol was negotiated for this connection. */
+  /** The 2025 protocol was negotiated for this connection. */
   #agreed = false;
   /** Received and not yet processed. */
   #unread: Buffer = Buffer.alloc(0);
   #reading = false;
   /** Reading resumes after yielding to others. */
   #soon = false;
-  /** he start of an incomplete line. */
+  /** The start of an incomplete line. */
   readonly #line = new GrowingBuffer();
   #ended = false;
   #closed = false;
@@ -72,7 +72,7 @@ export class SocketTransport implements Transport {
     };
   }
 
-  /** alled by the library when it responds to `initialize`, which the 2026 protocol does not have. */
+  /** Called by the library when it responds to `initialize`, which the 2026 protocol does not have. */
   setProtocolVersion(_version: string): void {
     this.#agreed = true;
   }
@@ -175,7 +175,7 @@ export class SocketTransport implements Transport {
     if (this.#calls.get(id) === call) this.#calls.delete(id);
     if (!call.wanted) return;
     this.#executing -= 1;
-    // he library knows how to report an unknown tool.
+    // The library knows how to report an unknown tool.
     if (answer) await this.send(answer as JSONRPCMessage);
     else this.#handOn(message);
   }
@@ -254,7 +254,7 @@ function failure(code: number, message: string, id: RequestId | null = null): ob
   return { jsonrpc: '2.0', id, error: { code, message } };
 }
 
-/** he id for the response to an invalid request. */
+/** The id for the response to an invalid request. */
 function idOf(message: unknown): RequestId | null {
   const id = (message as { id?: unknown } | null)?.id;
   return typeof id === 'string' || Number.isInteger(id) ? (id as RequestId) : null;

@@ -5,7 +5,7 @@ import type { ToolDependencies } from '../tools/call.ts';
 /** Scopes rarely change and every call is checked anyway, so checking once a second is enough. */
 const LOOK_MS = 1000;
 
-/** alls `onChange` when what an attempt may list and call has changed, until the returned function is called. */
+/** Calls `onChange` when what an attempt may list and call has changed, until the returned function is called. */
 export function watchScope(
   { store }: Pick<ToolDependencies, 'store'>,
   attempt: Attempt,

@@ -65,7 +65,7 @@ const bySubstring: Finder = async (tx, { query, ...filter }) => {
   return text === '' || text.length > MAX_SUBSTRING ? [] : tx.memory.findPassagesContaining({ ...filter, text });
 };
 
-/** ried in this order; later ones fill the remaining places. Semantic search would be added here. */
+/** Tried in this order; later ones fill the remaining places. Semantic search would be added here. */
 const FINDERS: readonly Finder[] = [byWords, bySubstring];
 
 export async function searchPassages(tx: Tx, wanted: Wanted): Promise<Passage[]> {

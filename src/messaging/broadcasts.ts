@@ -77,7 +77,7 @@ export async function answerBroadcasts(tx: Tx, run: Run, finalText: string, now:
   return heard;
 }
 
-/** he broadcast that a run answers by writing to its author; only if the run carries nothing but broadcasts. */
+/** The broadcast that a run answers by writing to its author; only if the run carries nothing but broadcasts. */
 export async function broadcastOf(tx: Tx, run: Run, authorId: string): Promise<Broadcast | null> {
   if (run.serves !== null) return null;
   const carried = await tx.deliveries.listDeliveriesOfRun({ runId: run.id });
@@ -124,14 +124,14 @@ export async function settleBroadcasts(tx: Tx, agentId: string, now: number): Pr
   }
 }
 
-/** loses broadcasts whose time is over. */
+/** Closes broadcasts whose time is over. */
 export async function closeDueBroadcasts(tx: Tx, now: number): Promise<void> {
   for (const one of await tx.broadcasts.listDueBroadcasts({ now })) {
     await close(tx, one, await tx.broadcasts.listRespondents({ id: one.messageId }), now);
   }
 }
 
-/** elivers all replies to the broadcaster together, with a list of those who did not reply. */
+/** Delivers all replies to the broadcaster together, with a list of those who did not reply. */
 async function close(tx: Tx, one: Broadcast, respondents: readonly Respondent[], now: number): Promise<void> {
   const { messageId: id, authorId: agentId } = one;
   if (!(await tx.broadcasts.tryCloseBroadcast({ id, at: now }))) return;
@@ -160,7 +160,7 @@ async function close(tx: Tx, one: Broadcast, respondents: readonly Respondent[],
   await tx.runs.wakeAgent({ agentId, now });
 }
 
-/** escribes who did not reply to a broadcast; null if everybody did. */
+/** Describes who did not reply to a broadcast; null if everybody did. */
 function silenceOf(id: string, respondents: readonly Respondent[]): string | null {
   const silent = respondents.filter(({ replies, provider }) => replies === 0 && provider !== 'external');
   const names = (read: boolean) =>

@@ -21,7 +21,7 @@ export interface NewChannel {
   readonly memberIds: readonly string[];
 }
 
-/** reates a channel whose name cannot be confused with a DM's or a team's. */
+/** Creates a channel whose name cannot be confused with a DM's or a team's. */
 export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now: number): Promise<Channel> {
   const { id, kind, topic, memberIds } = wanted;
   if (!SLUG.test(id) || /^(dm|team)-/.test(id)) {
@@ -39,7 +39,7 @@ export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now:
   return channel;
 }
 
-/** he DM of two participants; null if they have not talked yet. */
+/** The DM of two participants; null if they have not talked yet. */
 export async function findDm(tx: Tx, a: Pick<Side, 'id'>, b: Pick<Side, 'id'>): Promise<Channel | null> {
   return tx.channels.getDm({ pair: pairOf(a, b) });
 }
@@ -49,7 +49,7 @@ function pairOf(a: Pick<Side, 'id'>, b: Pick<Side, 'id'>): string {
 }
 
 /**
- * he DM of two participants, created when they first talk. Its name is for people; it is looked up by the pair of
+ * The DM of two participants, created when they first talk. Its name is for people; it is looked up by the pair of
  * ids.
  */
 export async function openDm(tx: Tx, a: Side, b: Side, now: number): Promise<string> {
@@ -63,7 +63,7 @@ export async function openDm(tx: Tx, a: Side, b: Side, now: number): Promise<str
   return id;
 }
 
-/** he channel of a parent and its children; each child joins when it is created. */
+/** The channel of a parent and its children; each child joins when it is created. */
 export async function joinTeam(tx: Tx, parent: Agent, childId: string, now: number): Promise<void> {
   const team = await tx.channels.getTeamChannel({ teamOf: parent.id });
   if (team) {
@@ -83,7 +83,7 @@ export async function seesChannel(tx: Tx, participantId: string, channel: Channe
 }
 
 /**
- * he channel that an id means for a participant. Channels that it may not see do not exist for it. If a time is
+ * The channel that an id means for a participant. Channels that it may not see do not exist for it. If a time is
  * given, a missing DM is opened.
  */
 export async function resolveChannel(tx: Tx, who: Side, id: string, now: number | null): Promise<Channel> {
@@ -121,13 +121,13 @@ async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Pro
   if (found.size > 1) {
     throw new SubstratError('conflict', `"${shorten(id)}" can mean more than one DM of yours; use \`recipient\`.`);
   }
-  // he owner can read others' DMs; whether it may write there is checked later.
+  // The owner can read others' DMs; whether it may write there is checked later.
   if (!only) return who.id === USER_ID ? (named ?? (await dmOfOthers(tx, id))) : null;
   if ('dm' in only) return only.dm;
   return now === null ? null : tx.channels.getChannel({ id: await openDm(tx, who, only.other, now) });
 }
 
-/** he DM of two other participants whose handles are in the id, in either order. */
+/** The DM of two other participants whose handles are in the id, in either order. */
 async function dmOfOthers(tx: Tx, id: string): Promise<Channel | null> {
   const parts = id.slice('dm-'.length).split('-');
   const found = new Map<string, Channel>();

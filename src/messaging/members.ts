@@ -74,7 +74,7 @@ export async function setTopic(tx: Tx, channel: Channel, by: string, topic: stri
   await tx.events.appendEvent({ type: 'channel_updated', at: now, channelId: channel.id, data });
 }
 
-/** he handle of a person or an agent, or any other reference to an agent. */
+/** The handle of a person or an agent, or any other reference to an agent. */
 export async function resolveParticipant(tx: Tx, reference: string): Promise<Side> {
   const participant = await tx.participants.getParticipant({ handleKey: keyOf(reference) });
   if (participant?.kind === 'person') return participant;

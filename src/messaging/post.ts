@@ -7,17 +7,17 @@ import type { Tx } from './tx.ts';
 export interface Draft {
   readonly channelId: string;
   readonly authorId: string;
-  /** he run that sends it; null for people and for the daemon. */
+  /** The run that sends it; null for people and for the daemon. */
   readonly runId: string | null;
   readonly kind: Message['kind'];
   readonly text: string;
   readonly inReplyTo?: string | null;
   readonly late?: boolean;
   readonly chainDepth: number;
-  /** he person whose message started the chain; null for the owner, or if nobody did. */
+  /** The person whose message started the chain; null for the owner, or if nobody did. */
   readonly payerId: string | null;
   readonly threadId?: string | null;
-  /** he agents that receive it; people read the channel. */
+  /** The agents that receive it; people read the channel. */
   readonly recipients: readonly Recipient[];
   /** Set if it is a request. */
   readonly request?: Pick<Request, 'recipientId' | 'parentId' | 'deadlineAt'>;

@@ -18,7 +18,7 @@ export interface Answer {
 
 export interface Answered {
   readonly messageId: string;
-  /** he id of the request. */
+  /** The id of the request. */
   readonly answered: string;
   /** It was already closed, so this is news. */
   readonly late: boolean;
@@ -31,7 +31,7 @@ export interface Unanswered {
 }
 
 /**
- * loses the request and sends the reply, in one transaction. If it was already closed, a reply becomes news, marked
+ * Closes the request and sends the reply, in one transaction. If it was already closed, a reply becomes news, marked
  * as late, and an error is dropped, because the asker has an answer. Returns what was sent, or null.
  */
 export async function answer(tx: Tx, request: Request, reply: Answer, now: number): Promise<Answered | null> {
@@ -78,7 +78,8 @@ export async function reply(
 }
 
 /**
- * alled when a run succeeded: its final text answers the request it served, unless it still waits for replies itself.
+ * Called when a run succeeded: its final text answers the request it served, unless it still waits for replies
+ * itself.
  */
 export async function answerServed(tx: Tx, run: Run, finalText: string, now: number): Promise<void> {
   const request = await openServed(tx, run);
@@ -87,14 +88,14 @@ export async function answerServed(tx: Tx, run: Run, finalText: string, now: num
   await answer(tx, request, { run, text: finalText.trim() ? finalText : NO_REPLY, kind: 'reply' }, now);
 }
 
-/** he agent chose not to answer the request that its run serves. Returns whether anybody waited for it. */
+/** The agent chose not to answer the request that its run serves. Returns whether anybody waited for it. */
 export async function declineServed(tx: Tx, run: Run, now: number): Promise<boolean> {
   const request = await openServed(tx, run);
   if (request) await answer(tx, request, { run, text: NO_REPLY, kind: 'reply' }, now);
   return request !== null;
 }
 
-/** alled when a run failed for good. */
+/** Called when a run failed for good. */
 export async function failServed(tx: Tx, run: Run, reason: string, now: number): Promise<void> {
   const request = await openServed(tx, run);
   if (!request) return;

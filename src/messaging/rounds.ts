@@ -36,7 +36,7 @@ export async function advance(tx: Tx, channelId: string, now: number): Promise<v
   await tx.runs.wakeAgent({ agentId: next.agentId, now });
 }
 
-/** alled when a run of the agent has ended or its deliveries are gone: ends its turns that have nothing left. */
+/** Called when a run of the agent has ended or its deliveries are gone: ends its turns that have nothing left. */
 export async function endTurns(tx: Tx, agentId: string, now: number): Promise<void> {
   for (const { channelId, state } of await tx.rounds.listPlacesOf({ agentId })) {
     const left = await tx.rounds.leftInPlace({ channelId, agentId });
@@ -47,7 +47,7 @@ export async function endTurns(tx: Tx, agentId: string, now: number): Promise<vo
   }
 }
 
-/** he agent is delayed: the others do not wait for it, and it continues when it can. */
+/** The agent is delayed: the others do not wait for it, and it continues when it can. */
 export async function passTurns(tx: Tx, agentId: string, now: number): Promise<void> {
   for (const { channelId } of await tx.rounds.listPlacesOf({ agentId })) {
     if (await tx.rounds.tryPassPlace({ channelId, agentId })) await advance(tx, channelId, now);

@@ -4,7 +4,7 @@ import { SubstratError } from '../core/errors.ts';
 import { shorten } from '../core/text.ts';
 import type { Tx } from './tx.ts';
 
-/** he recipient of a message. `agent` is null for a person. */
+/** The recipient of a message. `agent` is null for a person. */
 export interface Recipient {
   readonly id: string;
   readonly handle: string;

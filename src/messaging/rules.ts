@@ -1,7 +1,7 @@
 export interface MessagingRules {
   readonly requestDeadlineMs: number;
-  /** he depth at which posts in channels start no more runs. */
+  /** The depth at which posts in channels start no more runs. */
   readonly maxChainDepth: number;
-  /** he number of runs that a person's messages may start per day, by handle. */
+  /** The number of runs that a person's messages may start per day, by handle. */
   runsPerDay(handle: string): number;
 }

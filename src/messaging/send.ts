@@ -14,7 +14,7 @@ import type { Tx } from './tx.ts';
 
 export type { MessagingRules } from './rules.ts';
 
-/** he outcome of a message. A reply is exempt from the rate limit. */
+/** The outcome of a message. A reply is exempt from the rate limit. */
 export type Sent = (Answered | Unanswered) & { readonly waiting: boolean };
 
 /** `send_message` by recipient: decides whether the message is a reply, a request or news, and sends it. */
@@ -103,7 +103,7 @@ export async function sendAsPerson(
   return { messageId, answered: null };
 }
 
-/** he agent's question that a person's message answers. If several are open, it must be named. */
+/** The agent's question that a person's message answers. If several are open, it must be named. */
 async function questionMeant(
   tx: Tx,
   from: { readonly id: string },
@@ -129,10 +129,10 @@ async function requestBetween(tx: Tx, sides: { asker: string; recipient: string 
   );
 }
 
-/** he requests that an external agent has received and not answered; null for an agent whose run serves one. */
+/** The requests that an external agent has received and not answered; null for an agent whose run serves one. */
 export type Held = readonly string[] | null;
 
-/** he request that a message without `in_reply_to` answers. `news`: the sender said that it expects no reply. */
+/** The request that a message without `in_reply_to` answers. `news`: the sender said that it expects no reply. */
 export async function requestMeant(
   tx: Tx,
   from: { readonly run: Run; readonly held?: Held },
@@ -143,8 +143,8 @@ export async function requestMeant(
 }
 
 /**
- * he open request from the recipient that an external agent holds; if none is open, the one that was answered with an
- * error since. If several qualify, none is chosen.
+ * The open request from the recipient that an external agent holds; if none is open, the one that was answered with
+ * an error since. If several qualify, none is chosen.
  */
 async function heldRequest(
   tx: Tx,
@@ -170,7 +170,7 @@ async function heldRequest(
 }
 
 /**
- * he request that a run serves, for a message to its asker. After the agent has answered it, more messages to the
+ * The request that a run serves, for a message to its asker. After the agent has answered it, more messages to the
  * asker are news; if something else closed it (a deadline), they are its late reply.
  */
 async function servedRequest(tx: Tx, run: Run, to: Pick<Recipient, 'id'>): Promise<Request | null> {

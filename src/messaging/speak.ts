@@ -14,7 +14,7 @@ import { advance, joinRound } from './rounds.ts';
 import { type Held, type MessagingRules, requestMeant, sendAsPerson } from './send.ts';
 import type { Tx } from './tx.ts';
 
-/** he author of a channel message; for an agent, with its run. */
+/** The author of a channel message; for an agent, with its run. */
 export interface Speaker {
   readonly id: string;
   readonly handle: string;

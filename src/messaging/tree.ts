@@ -32,7 +32,7 @@ export interface NewAgent {
   readonly tools: readonly string[] | null;
   readonly persona?: PersonaChoice | undefined;
   readonly nodeId: string;
-  /** he run whose attempt must end before the agent may run; null: it may run immediately. */
+  /** The run whose attempt must end before the agent may run; null: it may run immediately. */
   readonly spawnedBy: string | null;
 }
 
@@ -94,7 +94,7 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
 }
 
 /**
- * erminates an agent and its subtree in one transaction: its runs are fenced, its deliveries die, requests to it are
+ * Terminates an agent and its subtree in one transaction: its runs are fenced, its deliveries die, requests to it are
  * answered with an error, requests from it are closed. Returns the fenced runs, whose processes must be killed.
  */
 export async function terminateAgent(tx: Tx, agent: Agent, reason: string, now: number): Promise<string[]> {
@@ -145,7 +145,7 @@ async function scopeWithin(tx: Tx, parent: Agent | null, tools: readonly string[
   return [...new Set(tools)];
 }
 
-/** he agent that already has that name within one hop of the new agent or its parent. */
+/** The agent that already has that name within one hop of the new agent or its parent. */
 async function nameOwner(tx: Tx, parent: Agent | null, nameKey: string): Promise<Agent | null> {
   if (!parent) return tx.agents.getRootByName({ nameKey });
   if (parent.nameKey === nameKey) return parent;

@@ -16,9 +16,9 @@ type FileEntry = Exclude<PersonaEntry, { kind: 'toml' }>;
 export interface Loaded {
   readonly persona: LoadedPersona;
   readonly timeoutMs: number;
-  /** he file of a script or a module; null for a text of the configuration. */
+  /** The file of a script or a module; null for a text of the configuration. */
   readonly path: string | null;
-  /** he persona is loaded again when this changes. */
+  /** The persona is loaded again when this changes. */
   readonly version: string;
   readonly warnings: readonly string[];
 }

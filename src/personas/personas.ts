@@ -13,13 +13,13 @@ export interface Personas {
   list(): readonly PersonaInfo[];
   /** Returns null if there is no persona with that name. `path` is its file. */
   find(name: string): (PersonaInfo & { readonly path: string | null }) | null;
-  /** he checks that `resolve` starts with; throws the same errors for an unknown persona or missing arguments. */
+  /** The checks that `resolve` starts with; throws the same errors for an unknown persona or missing arguments. */
   check(name: string, args: Readonly<Record<string, unknown>>): PersonaInfo;
   /** Throws `not_found`, `bad_request` for a missing argument, `agent_error`, `timeout`. */
   resolve(name: string, args: Readonly<Record<string, unknown>>, use?: PersonaUse): Promise<PersonaPrompt>;
-  /** urrent problems, one sentence each: scripts that do not load, tools that do not exist. */
+  /** Current problems, one sentence each: scripts that do not load, tools that do not exist. */
   problems(): readonly string[];
-  /** alled after the results of `list` or `resolve` have changed. */
+  /** Called after the results of `list` or `resolve` have changed. */
   onChange(listener: () => void): () => void;
   /** Reads changed files again. A broken file keeps its last good version. */
   reload(): Promise<void>;

@@ -1,7 +1,7 @@
 import type { Personas } from './personas.ts';
 import { unknownPersona } from './unknown.ts';
 
-/** he tools that a persona names, matched exactly. Throws `not_found` for an unknown persona. */
+/** The tools that a persona names, matched exactly. Throws `not_found` for an unknown persona. */
 export function toolsOf<Tool extends { readonly name: string }>(
   personas: Personas,
   agent: string,

@@ -1,7 +1,7 @@
 import { toLine } from '../core/line.ts';
 import { cleanText, isTooDeep, shorten } from '../core/text.ts';
 
-/** he name of our MCP server, under which programs know our tools. */
+/** The name of our MCP server, under which programs know our tools. */
 export const SERVER = 'substrat';
 
 const MAX_NAME = 200;

@@ -79,7 +79,7 @@ const hints: readonly [RegExp, Kind][] = [
 
 const STATUS = /(?:^|\b(?:error|status|status_?code|code|http(?:\/[\d.]+)?)"?\s*[:=]?\s*)([45]\d\d)\b/i;
 
-/** lassifies the error text of a program or model, for all providers. Unknown errors are a crash. */
+/** Classifies the error text of a program or model, for all providers. Unknown errors are a crash. */
 export function classify(text: string, now = Date.now()): Classified {
   const kind = kindOf(text);
   if (kind !== 'rate_limit' && kind !== 'overloaded') return { kind };

@@ -29,7 +29,7 @@ export interface CliOptions {
   readonly command: string;
   /** Put before ours. */
   readonly args: readonly string[];
-  /** he daemon's environment; the program gets its harmless part. */
+  /** The daemon's environment; the program gets its harmless part. */
   readonly env: Variables;
   /** Passed to the program unchanged. */
   readonly extraEnv: Variables;
@@ -37,7 +37,7 @@ export interface CliOptions {
   readonly confined: boolean;
 }
 
-/** he differences between programs. A method may throw a `SubstratError` for problems that a person has to fix. */
+/** The differences between programs. A method may throw a `SubstratError` for problems that a person has to fix. */
 export interface CliProgram {
   readonly about: Description & { readonly program: InstalledProgram };
   /** Its files are in the workspace: without a sandbox, its agents in one workspace take turns. */
@@ -49,18 +49,18 @@ export interface CliProgram {
   /** What it needs in a sandbox. */
   needs(turn: Turn): Needs;
   /**
-   * reates or chooses the session of an agent, which is stored before its first turn starts. Without this method, a
+   * Creates or chooses the session of an agent, which is stored before its first turn starts. Without this method, a
    * `session` event reports it.
    */
   newSession?(ask: Ask): Promise<string | Failed>;
-  /** he command line of a turn. A session that is not the turn's own is new. */
+  /** The command line of a turn. A session that is not the turn's own is new. */
   args(turn: Turn, session: string | null): readonly string[];
   /** Its stdin, which is closed afterwards. */
   input(turn: Turn): string;
-  /** reated for each turn, because a line may depend on earlier lines. */
+  /** Created for each turn, because a line may depend on earlier lines. */
   parser(turn: Turn): (line: string) => readonly Said[];
   /**
-   * he tools that it has in addition to ours, if their number is limited: as far as known, and by asking their
+   * The tools that it has in addition to ours, if their number is limited: as far as known, and by asking their
    * servers.
    */
   readonly otherTools?: {
@@ -72,7 +72,7 @@ export interface CliProgram {
 const ASIDE_MS = 60_000;
 
 /**
- * urns of an agent program on the command line, in a fresh process each. The version is checked once. If the program
+ * Turns of an agent program on the command line, in a fresh process each. The version is checked once. If the program
  * lets us choose or create a session, it is stored before the first turn; every later turn resumes it. The final
  * event decides: a program that exits without one has crashed, whatever its exit code. A text is emitted when it is
  * complete, or as far as it got if it was interrupted.

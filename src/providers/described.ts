@@ -9,8 +9,8 @@ export const described = [scripted, cursorAgent] as const;
 
 type Described = (typeof described)[number];
 export type ProviderName = Described['name'];
-/** he description of the provider with that name. */
+/** The description of the provider with that name. */
 export type Describes<Name extends ProviderName> = Extract<Described, { readonly name: Name }>;
 
-/** he names of everything that can run an agent, for help and errors. */
+/** The names of everything that can run an agent, for help and errors. */
 export const PROVIDER_NAMES: readonly string[] = [...described.map(({ name }) => name), EXTERNAL];

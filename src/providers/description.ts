@@ -7,15 +7,15 @@ import type { Environment } from '../core/environment.ts';
  */
 export interface Description<Shape extends z.ZodRawShape = z.ZodRawShape> {
   readonly name: string;
-  /** he keys of its table `[providers.NAME]`, in addition to those of every provider (`slots`, `prices`). */
+  /** The keys of its table `[providers.NAME]`, in addition to those of every provider (`slots`, `prices`). */
   readonly settings: (fields: Fields) => Shape;
-  /** he program that must be installed. */
+  /** The program that must be installed. */
   readonly program?: InstalledProgram;
   /** Its agents are the person's own programs (`--program`). */
   readonly runsOwnProgram?: boolean;
-  /** he maximum number of tools its program accepts, over all MCP servers. */
+  /** The maximum number of tools its program accepts, over all MCP servers. */
   readonly maxTools?: number;
-  /** he workspace file that names the workspace's own MCP servers. */
+  /** The workspace file that names the workspace's own MCP servers. */
   readonly toolServers?: string;
 }
 

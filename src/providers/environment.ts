@@ -1,12 +1,12 @@
 import type { Turn } from './provider.ts';
 
-/** he environment of a started program. */
+/** The environment of a started program. */
 export type Variables = Readonly<Record<string, string>>;
 
 const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ'];
 
 /**
- * he environment of every program of a turn. Nothing else of the daemon's environment is passed on, because it
+ * The environment of every program of a turn. Nothing else of the daemon's environment is passed on, because it
  * contains keys and tokens. By the run's id, a starting daemon recognizes processes that a dead one left behind.
  */
 export function turnEnvironment(turn: Turn, daemon: Variables, configured: Variables = {}): Variables {

@@ -48,7 +48,7 @@ export function tail(stream: Readable): () => Promise<string> {
   const closed = new Promise((resolve) => stream.once('close', resolve));
   return async () => {
     await Promise.race([closed, sleep(drainMs, undefined, { ref: false }).then(() => nextTurn())]);
-    // he cut may be inside a character.
+    // The cut may be inside a character.
     const start = kept.length < tailBytes ? 0 : Math.max(0, kept.findIndex(startsCharacter));
     return new TextDecoder().decode(kept.subarray(start));
   };

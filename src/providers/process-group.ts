@@ -9,7 +9,7 @@ const AT_ONCE = 50;
 export interface ProcessGroup {
   /** Pid of the leader, which is the id of the group. */
   readonly pid: number;
-  /** he start time of the leader, which distinguishes it from a later process with the same pid. */
+  /** The start time of the leader, which distinguishes it from a later process with the same pid. */
   readonly startedAt: string;
 }
 
@@ -118,7 +118,7 @@ function allProcesses(): number[] {
 function readStat(pid: number): { state: string; group: number; startTime: string } | null {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === null) return null;
-  // he second field is the program's name in parentheses and may contain anything; the third starts after the last
+  // The second field is the program's name in parentheses and may contain anything; the third starts after the last
   // parenthesis.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { state: fields[0] ?? '', group: Number(fields[2]), startTime: fields[19] ?? '' };

@@ -24,7 +24,7 @@ export interface ProcessOptions {
   readonly onSpawn: (group: ProcessGroup) => Promise<void>;
   readonly maxLineBytes?: number;
   readonly maxOutputBytes?: number;
-  /** he time between SIGTERM and SIGKILL. */
+  /** The time between SIGTERM and SIGKILL. */
   readonly graceMs?: number;
 }
 
@@ -41,9 +41,9 @@ export interface ProcessEnd {
   readonly reason: 'exit' | 'spawn_failed' | 'no_resources' | StopReason;
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** he same as a sentence for people. */
+  /** The same as a sentence for people. */
   readonly message: string;
-  /** he last 8 KiB. */
+  /** The last 8 KiB. */
   readonly stderr: string;
 }
 
@@ -112,7 +112,7 @@ function feed(stdin: Writable, input: ProcessOptions['input']): void {
   else pipeline(Readable.from(input), stdin, ignore);
 }
 
-/** he failure for an end without another failure from the program. */
+/** The failure for an end without another failure from the program. */
 export function processFailure(end: ProcessEnd): Extract<ProviderEvent, { type: 'error' }> {
   return { type: 'error', kind: kindOf(end.reason), message: `${end.message}\n${end.stderr}`.trim() };
 }
@@ -158,7 +158,7 @@ async function start(command: Command) {
   return { child, group, exited };
 }
 
-/** he channel is closed after its first message. */
+/** The channel is closed after its first message. */
 function takeSocket(child: ChildProcess, listening: SendHandle | undefined, receive: SocketReceiver): void {
   child.disconnect();
   if (listening instanceof Server) receive(listening);

@@ -27,20 +27,20 @@ export type Scenario =
 
 export interface ProviderSubject {
   readonly name: string;
-  /** he provider with a program that plays the scenario. */
+  /** The provider with a program that plays the scenario. */
   playing(scenario: Scenario): Provider;
-  /** he provider with this file as its program. */
+  /** The provider with this file as its program. */
   running(file: string): Provider;
-  /** he same as `playing` for a daemon: the settings in its section of the configuration. */
+  /** The same as `playing` for a daemon: the settings in its section of the configuration. */
   settings(scenario: Scenario): string;
 }
 
-/** hanges to the turn or to what its process needs. */
+/** Changes to the turn or to what its process needs. */
 export type Changes = Partial<Turn & Launch>;
 
 type Run = (scenario: Scenario, changes?: Changes) => Promise<ProviderEvent[]>;
 
-/** he contract of every provider, whatever its program does. */
+/** The contract of every provider, whatever its program does. */
 export function testProvider({ name, playing, running, settings }: ProviderSubject): void {
   const test = base.extend<{ turn: Turn; run: Run }>({
     // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures that a fixture needs.

@@ -4,7 +4,7 @@ import type { FailureKind } from '../core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
 import type { Description } from './description.ts';
 
-/** he events of a turn. A stream ends with exactly one `done` or `error`, whatever the program did. */
+/** The events of a turn. A stream ends with exactly one `done` or `error`, whatever the program did. */
 export type ProviderEvent =
   | { readonly type: 'session'; readonly session: string }
   /** A piece of a text being written. Never stored: the whole text follows, or the turn is interrupted. */
@@ -50,7 +50,7 @@ export interface Turn {
   readonly name: string;
   readonly model: string | null;
   readonly workspace: string;
-  /** he system prompt: instructions and guidance. */
+  /** The system prompt: instructions and guidance. */
   readonly instructions: string;
   readonly prompt: string;
   readonly session: string | null;
@@ -58,7 +58,7 @@ export interface Turn {
   readonly journal: readonly JournalEntry[];
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** he agent's tools, for a provider that runs in this process. Calls act for this turn and are recorded. */
+  /** The agent's tools, for a provider that runs in this process. Calls act for this turn and are recorded. */
   readonly tools: () => Promise<readonly BoundTool[]>;
   /** For a provider that starts a program. */
   readonly launch: Launch;
@@ -66,24 +66,24 @@ export interface Turn {
 
 /** What a turn that runs as a process needs. */
 export interface Launch {
-  /** he agent's own program, for providers that run one. */
+  /** The agent's own program, for providers that run one. */
   readonly program: string | null;
-  /** he agent's home, which is `HOME` inside a sandbox. */
+  /** The agent's home, which is `HOME` inside a sandbox. */
   readonly home: string;
   /** Path of the agent's `mcp.json`. */
   readonly mcpConfig: string;
-  /** he number of tools in it. */
+  /** The number of tools in it. */
   readonly countTools: () => Promise<number>;
   /** Wraps the command for the sandbox, with what the provider needs in it. */
   readonly confine: (command: Command, needs?: Needs) => Promise<Command>;
-  /** alled with the process group before the program gets its first input; a rejection ends the turn. */
+  /** Called with the process group before the program gets its first input; a rejection ends the turn. */
   readonly onSpawn: (group: { readonly pid: number; readonly startedAt: string }) => Promise<void>;
 }
 
 /** Executes turns. Never throws for a failure of the program or its model: the stream ends with an error event. */
 export interface Provider {
   readonly about: Description;
-  /** he number of tools that a workspace adds, as far as it is known without starting anything. */
+  /** The number of tools that a workspace adds, as far as it is known without starting anything. */
   otherTools?(workspace: string): number;
   runTurn(turn: Turn): AsyncIterable<ProviderEvent>;
 }

@@ -17,7 +17,7 @@ const MAX_FILES = 2_000;
 const MAX_DEPTH = 16;
 
 /**
- * opies the regular files and directories of a tree that others may be changing. Symlinks are skipped, and none is
+ * Copies the regular files and directories of a tree that others may be changing. Symlinks are skipped, and none is
  * followed even if one replaces a directory meanwhile: each directory is held open while it is read.
  */
 export function copyTree(from: string, to: string): void {

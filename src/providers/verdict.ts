@@ -5,7 +5,7 @@ import type { ProviderEvent } from './provider.ts';
 export type Final = Extract<ProviderEvent, { type: 'done' | 'error' }>;
 export type Failed = Extract<Final, { type: 'error' }>;
 
-/** he longest text may take up to six times its length as JSON. */
+/** The longest text may take up to six times its length as JSON. */
 export const maxLineBytes = 8 * 1024 * 1024;
 
 /**

@@ -5,7 +5,7 @@ import { narrow, type Scope } from '../core/scope.ts';
 import type { RunSpans } from './spans.ts';
 import type { Tx } from './tx.ts';
 
-/** he progress of an attempt's record. */
+/** The progress of an attempt's record. */
 export interface Progress {
   readonly step: number;
   readonly lastType: RunMessageType | null;
@@ -24,14 +24,14 @@ export interface Attempt {
   readonly number: number;
   /** Joined by an external program: open-ended, without a slot, never retried. */
   readonly external: boolean;
-  /** he widest scope it may ever use: the agent's when it started, or the persona's within that. */
+  /** The widest scope it may ever use: the agent's when it started, or the persona's within that. */
   widest: Scope;
-  /** he persona's prompt for this run, once it has been resolved. */
+  /** The persona's prompt for this run, once it has been resolved. */
   persona: PersonaPrompt | null;
-  /** he last message it has seen in each channel; stored when the turn succeeds. */
+  /** The last message it has seen in each channel; stored when the turn succeeds. */
   readonly shown: Map<string, number>;
   progress: Progress;
-  /** he rate limit refused its last call: only the first of consecutive refusals is recorded. */
+  /** The rate limit refused its last call: only the first of consecutive refusals is recorded. */
   limited: boolean;
   /** Writes pending provider events; a tool call is recorded after them. */
   flush: () => Promise<void>;
@@ -90,7 +90,7 @@ export interface Entry {
   readonly effect?: boolean;
 }
 
-/** he step of an entry of that type. A step is what the model does between two tool results. */
+/** The step of an entry of that type. A step is what the model does between two tool results. */
 export function stepOf({ step, lastType }: Progress, type: RunMessageType): number {
   const begins = lastType === null || (lastType === 'tool_return_message' && type !== lastType);
   return begins ? step + 1 : step;
@@ -122,7 +122,7 @@ export async function record(tx: Tx, attempt: Attempt, entries: readonly Entry[]
   return progress;
 }
 
-/** he recorded entries are committed. Concurrent calls may have advanced further. */
+/** The recorded entries are committed. Concurrent calls may have advanced further. */
 export function advance(attempt: Attempt, recorded: Progress | null): void {
   if (!recorded) return;
   const { step, lastType, called } = recorded;

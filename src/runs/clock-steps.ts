@@ -2,7 +2,7 @@
 const SMALLEST_STEP_MS = 1_000;
 
 /**
- * etects that the wall clock was set back: returns how far it is behind the monotonic clock, as a negative number,
+ * Detects that the wall clock was set back: returns how far it is behind the monotonic clock, as a negative number,
  * otherwise 0. Setting the clock forward only ends waits early, and cannot be distinguished from a machine that
  * slept.
  */

@@ -16,7 +16,7 @@ import type { Tx } from './tx.ts';
 export interface DeathRules {
   /** 0: no run is ever set aside. */
   readonly maxDeaths: number;
-  /** he boot id of this machine; null for another machine whose boot id is unknown. */
+  /** The boot id of this machine; null for another machine whose boot id is unknown. */
   readonly boot: string | null;
 }
 
@@ -26,12 +26,12 @@ export interface DeathRules {
  */
 const CLEARINGS = 5;
 
-/** he number of deaths that makes a run a suspect; null if none ever is. */
+/** The number of deaths that makes a run a suspect; null if none ever is. */
 export function suspectFrom(maxDeaths: number): number | null {
   return maxDeaths === 0 ? null : Math.max(1, maxDeaths - 1);
 }
 
-/** ounts a death of the daemon for the runs that were in progress. Returns the run to set aside, if any. */
+/** Counts a death of the daemon for the runs that were in progress. Returns the run to set aside, if any. */
 export async function countDeath(tx: Tx, runs: readonly Run[], rules: DeathRules): Promise<Run | null> {
   const { maxDeaths, boot } = rules;
   if (maxDeaths === 0) return null;

@@ -9,12 +9,12 @@ import type { Attempt } from './attempt.ts';
 import { inject } from './start.ts';
 import type { Tx } from './tx.ts';
 
-/** he effects of a run's end on messages; wired by the daemon. */
+/** The effects of a run's end on messages; wired by the daemon. */
 export interface Correspondence {
   answerServed(tx: Tx, run: Run, finalText: string, now: number): Promise<void>;
   /** Sends its final text to the authors of the broadcasts it carried. Returns whether anybody gets it. */
   answerBroadcasts(tx: Tx, run: Run, finalText: string, now: number): Promise<boolean>;
-  /** loses broadcasts that only waited for this agent. */
+  /** Closes broadcasts that only waited for this agent. */
   settleBroadcasts(tx: Tx, agentId: string, now: number): Promise<void>;
   closeDueBroadcasts(tx: Tx, now: number): Promise<void>;
   failServed(tx: Tx, run: Run, reason: string, now: number): Promise<void>;
@@ -24,7 +24,7 @@ export interface Correspondence {
   terminateAgent(tx: Tx, agent: Agent, reason: string, now: number): Promise<string[]>;
   /** Ends its turn in the channels whose posts it carried. */
   endTurns(tx: Tx, agentId: string, now: number): Promise<void>;
-  /** he agent is delayed: others need not wait for it. */
+  /** The agent is delayed: others need not wait for it. */
   passTurns(tx: Tx, agentId: string, now: number): Promise<void>;
   passStaleTurns(tx: Tx, before: number, now: number): Promise<void>;
 }
@@ -35,7 +35,7 @@ export interface Failure {
   readonly retryAfterMs?: number;
 }
 
-/** he turn succeeded: acknowledges what it carried and answers what it served. */
+/** The turn succeeded: acknowledges what it carried and answers what it served. */
 export async function completeRun(
   tx: Tx,
   correspondence: Correspondence,
@@ -65,7 +65,7 @@ async function wasIdle(tx: Tx, run: Run, attempt: Attempt): Promise<boolean> {
   return channel !== null && channel.kind !== 'dm';
 }
 
-/** he attempt failed: the run is retried, now or later, or fails for good. */
+/** The attempt failed: the run is retried, now or later, or fails for good. */
 export async function failAttempt(
   tx: Tx,
   correspondence: Correspondence,
@@ -99,7 +99,7 @@ export async function failAttempt(
   await afterAttempt(tx, correspondence, run, now);
 }
 
-/** he provider does not know the session: the next attempt starts a new one with the journal of the conversation. */
+/** The provider does not know the session: the next attempt starts a new one with the journal of the conversation. */
 async function dropSession(tx: Tx, correspondence: Correspondence, agent: Agent, now: number): Promise<void> {
   await tx.agents.loseSession({ id: agent.id });
   if (agent.lostSession) return;
@@ -107,7 +107,7 @@ async function dropSession(tx: Tx, correspondence: Correspondence, agent: Agent,
   await correspondence.tellPerson(tx, agent, text, now);
 }
 
-/** ancelling is final: what the run carried dies, what it served is answered with an error. */
+/** Cancelling is final: what the run carried dies, what it served is answered with an error. */
 export async function cancelRun(
   tx: Tx,
   correspondence: Correspondence,
@@ -146,7 +146,7 @@ async function endBadly(
   await afterAttempt(tx, correspondence, run, now);
 }
 
-/** alled at the end of every attempt: the children that it spawned may run, and the agent is woken if work is left. */
+/** Called at the end of every attempt: the children that it spawned may run, and the agent is woken if work is left. */
 async function afterAttempt(tx: Tx, correspondence: Correspondence, run: Run, now: number): Promise<void> {
   for (const { id } of await tx.agents.readySpawned({ runId: run.id })) await tx.runs.wakeAgent({ agentId: id, now });
   const agent = await tx.agents.getAgent({ id: run.agentId });
@@ -157,7 +157,7 @@ async function afterAttempt(tx: Tx, correspondence: Correspondence, run: Run, no
   if (ended) await correspondence.settleBroadcasts(tx, run.agentId, now);
 }
 
-/** he next client that joins an external agent gets the requests that the last one left open. */
+/** The next client that joins an external agent gets the requests that the last one left open. */
 async function returnUnanswered(tx: Tx, run: Run): Promise<void> {
   for (const delivery of await tx.deliveries.listCarried({ runId: run.id })) {
     if (delivery.deliveryKind === 'request' && delivery.requestState === 'open') {

@@ -3,11 +3,11 @@ import type { Told } from './told.ts';
 /** Maximum pending events; beyond it, the program is slowed down through its pipe (backpressure). */
 const MOST_EVENTS = 1_000;
 const MOST_CHARACTERS = 1_000_000;
-/** he maximum delay of a text. */
+/** The maximum delay of a text. */
 const FLUSH_MS = 100;
 
 /**
- * atches provider events, so that many texts share one commit. Texts and usage are delayed; everything else is
+ * Batches provider events, so that many texts share one commit. Texts and usage are delayed; everything else is
  * written immediately, with what was pending.
  */
 export class EventBatch {
@@ -16,7 +16,7 @@ export class EventBatch {
   #characters = 0;
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
-  /** he events that the last write may not have stored: the next caller must handle them. */
+  /** The events that the last write may not have stored: the next caller must handle them. */
   #failed: readonly Told[] | null = null;
 
   /** After a failed write, `keep` gets the same list again, before anything else. */

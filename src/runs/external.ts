@@ -13,7 +13,7 @@ export interface ExternalOptions {
   readonly clock: () => number;
   readonly nodeId: string;
   readonly correspondence: Correspondence;
-  /** alled when the run opens; errors are reported to the joining client. */
+  /** Called when the run opens; errors are reported to the joining client. */
   readonly askPersona: AskPersona;
   readonly turnTimeoutMs: number;
   /** Null if nothing is traced. */
@@ -24,12 +24,12 @@ export interface ExternalOptions {
 interface Joined {
   readonly attempt: Promise<Attempt>;
   connections: number;
-  /** he pending write that everybody has left; resolves to whether it was stored. */
+  /** The pending write that everybody has left; resolves to whether it was stored. */
   closing: Promise<boolean> | null;
 }
 
 /**
- * he open-ended runs of external agents. The first connection opens the run, further ones share it (some programs
+ * The open-ended runs of external agents. The first connection opens the run, further ones share it (some programs
  * start their MCP servers twice), and the last one to leave ends it. While that end cannot be stored, the run stays
  * open and new connections share it.
  */
@@ -116,7 +116,7 @@ export class ExternalRuns {
       );
       spans?.end('completed');
     } catch (error) {
-      // erminated or cancelled meanwhile: the end is already stored.
+      // Terminated or cancelled meanwhile: the end is already stored.
       if (!(error instanceof SubstratError && error.code === 'fenced')) throw error;
       spans?.end('cancelled');
     }

@@ -7,7 +7,7 @@ import type { Tx } from './tx.ts';
 interface Tried {
   readonly events: readonly Told[];
   readonly at: number;
-  /** he number of the run's last record. */
+  /** The number of the run's last record. */
   readonly last: number;
   readonly run: Run;
 }
@@ -34,7 +34,7 @@ export function createKeeper(attempt: Attempt) {
   };
 }
 
-/** he progress after the entries, if they follow the last record that the previous try found. */
+/** The progress after the entries, if they follow the last record that the previous try found. */
 async function findStored(
   tx: Tx,
   { runId, number, progress }: Attempt,
@@ -64,7 +64,7 @@ function hasChanged(before: Run, now: Run): boolean {
   return now.inputTokens !== inputTokens || now.outputTokens !== outputTokens || now.costUsd !== costUsd;
 }
 
-/** he parts that are stored on the agent or the run instead of in the record. */
+/** The parts that are stored on the agent or the run instead of in the record. */
 async function keepBeside(tx: Tx, attempt: Attempt, event: Told): Promise<void> {
   if (event.type === 'session') await tx.agents.setSession({ id: attempt.agentId, session: event.session });
   if (event.type === 'usage') {

@@ -1,7 +1,7 @@
 import type { Run } from '../core/run.ts';
 
 /**
- * etects runs that have lost their lease. Clocks of nodes differ and can be set: a lease that looks expired is lost
+ * Detects runs that have lost their lease. Clocks of nodes differ and can be set: a lease that looks expired is lost
  * only if it has not been renewed for half its length since we first saw it; one that was not renewed for twice its
  * length is lost regardless of the clocks. Time is measured with a monotonic clock.
  */
@@ -20,7 +20,7 @@ export class LeaseWatch {
     return this.#seen.size > 0;
   }
 
-  /** he runs on other nodes whose lease is lost. */
+  /** The runs on other nodes whose lease is lost. */
   look(runs: readonly Run[], now: number): Run[] {
     const at = this.#monotonic();
     const seen = runs.map(({ id, leaseUntil: until }) => {

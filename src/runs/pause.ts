@@ -4,7 +4,7 @@ import type { AgentView } from '../store/store.ts';
 import type { Correspondence } from './endings.ts';
 import type { Tx } from './tx.ts';
 
-/** he agent starts no turn or attempt until it is resumed; messages to it wait. */
+/** The agent starts no turn or attempt until it is resumed; messages to it wait. */
 export async function pauseAgent(
   tx: Tx,
   correspondence: Pick<Correspondence, 'passTurns'>,
@@ -18,7 +18,7 @@ export async function pauseAgent(
   await correspondence.passTurns(tx, agentId, now);
 }
 
-/** he agent handles what has been waiting. */
+/** The agent handles what has been waiting. */
 export async function resumeAgent(
   tx: Tx,
   correspondence: Pick<Correspondence, 'passStaleTurns'>,

@@ -33,7 +33,7 @@ const GUIDANCE = `- Replies to sync messages arrive as your next message: end yo
 - When your turn was started by a message that expects a reply, your final text is that reply, unless you have answered
   with send_message already or are still waiting for somebody yourself.`;
 
-/** he same for an external agent: it is not woken, and its final text is not delivered. */
+/** The same for an external agent: it is not woken, and its final text is not delivered. */
 const EXTERNAL_GUIDANCE = `- Nobody calls you when something arrives, and your final text is sent to nobody. Call check_inbox when you begin, after
   each piece of work, and when a tool result says that messages wait. It gives you requests, replies and news.
 - A message of kind "request" waits for your answer. Answer it with send_message to its sender, with in_reply_to set to its
@@ -103,7 +103,7 @@ function renderPersona({ system, messages }: PersonaPrompt): string {
   return parts.filter(Boolean).join('\n\n');
 }
 
-/** he blocks, each under its label, and how to change them for agents that can. */
+/** The blocks, each under its label, and how to change them for agents that can. */
 function renderMemory({ tools }: Pick<Agent, 'tools'>, blocks: readonly Pick<BlockView, 'label' | 'text'>[]): string {
   const ways = Object.entries(MEMORY_GUIDANCE).filter(([tool]) => isInScope(tools, tool));
   if (blocks.length === 0 && ways.length === 0) return '';
@@ -119,7 +119,7 @@ function renderChannels(channels: readonly Pick<Channel, 'id' | 'topic'>[]): str
 }
 
 /**
- * he prompt of one turn: the earlier conversation, what a failed attempt did, then everything the run carries, in
+ * The prompt of one turn: the earlier conversation, what a failed attempt did, then everything the run carries, in
  * order.
  */
 export function buildPrompt(turn: {

@@ -18,7 +18,7 @@ export async function spentPeople(tx: Tx, runsPerDay: (handle: string) => number
 }
 
 /**
- * he pending deliveries that somebody pays for: the tree while it is below its cap, or a person with runs left. The
+ * The pending deliveries that somebody pays for: the tree while it is below its cap, or a person with runs left. The
  * rest waits, and later messages of their authors may overtake it, because they belong to other chains.
  */
 export async function payableOf<T extends Pick<DeliveryView, 'payerId'>>(
@@ -27,16 +27,16 @@ export async function payableOf<T extends Pick<DeliveryView, 'payerId'>>(
   pending: readonly T[],
   { maxTreeRuns, spent }: Purse,
 ): Promise<readonly T[]> {
-  // he claim has already counted this run.
+  // The claim has already counted this run.
   const counted = (await tx.trees.getTree({ id: run.treeId }))?.runsSincePerson ?? 0;
   const pays = ({ payerId }: T) => (payerId === null ? counted <= maxTreeRuns : !spent.includes(payerId));
   const payable = pending.filter(pays);
-  // he claim found a payer for a delivery beyond those one run carries.
+  // The claim found a payer for a delivery beyond those one run carries.
   return payable.length > 0 ? payable : pending;
 }
 
 /**
- * harges a started run to the person whose message started its chain. Returns a notice for them if it was their last
+ * Charges a started run to the person whose message started its chain. Returns a notice for them if it was their last
  * one.
  */
 export async function chargeRun(

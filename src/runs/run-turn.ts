@@ -23,7 +23,7 @@ export interface TurnDependencies {
   readonly provider: (name: string) => Provider | null;
   /** Opens the run's own socket; its calls act for this attempt only. */
   readonly openDoor: (attempt: Attempt) => Promise<Door>;
-  /** he current prompt of the agent's persona; null if it has none. Throws if it cannot be resolved. */
+  /** The current prompt of the agent's persona; null if it has none. Throws if it cannot be resolved. */
   readonly askPersona: AskPersona;
   /** Prices per million tokens, for providers that report no cost. */
   readonly prices: (provider: string, model: string | null) => Prices | null;
@@ -40,7 +40,7 @@ export interface Prices {
   readonly output: number;
 }
 
-/** he connection of an active attempt. */
+/** The connection of an active attempt. */
 export interface Door {
   readonly tools: Turn['tools'];
   readonly launch: Omit<Launch, 'program' | 'onSpawn'>;
@@ -178,7 +178,7 @@ function patienceFor({ log }: TurnDependencies, { runId }: Attempt, signal: Abor
   return { signal, onFailure: ({ message }) => log.warn({ runId, error: message }, what) };
 }
 
-/** omputes the cost from prices per million tokens if the provider does not report it. */
+/** Computes the cost from prices per million tokens if the provider does not report it. */
 function withCost<E extends ProviderEvent>(event: E, pricesOf: (model: string | undefined) => Prices | null): E {
   if (event.type !== 'usage' || event.costUsd !== undefined) return event;
   const prices = pricesOf(event.model);
@@ -219,7 +219,7 @@ async function end(tx: Tx, deps: TurnDependencies, attempt: Attempt, outcome: Ou
     return completeRun(tx, deps.correspondence, attempt, outcome, now);
   }
   const run = await tx.runs.holdRun(attempt);
-  // ancelled, but the run is still ours: the daemon is stopping, which is not a failure.
+  // Cancelled, but the run is still ours: the daemon is stopping, which is not a failure.
   const failure: Failure =
     outcome === 'cancelled' ? { kind: 'daemon_stopped', message: 'The daemon was stopped.' } : outcome.failure;
   await failAttempt(tx, deps.correspondence, run, failure, { maxAttempts: deps.maxAttempts }, now);

@@ -10,7 +10,7 @@ const MAX_CALLS = 1000;
 
 /** What the spans of an attempt need to know of its claim; they are opened when the claim is committed. */
 export interface ClaimTrace {
-  /** he trace of the message that started the run, and those of the others it carries. */
+  /** The trace of the message that started the run, and those of the others it carries. */
   readonly parent: string | null;
   readonly links: readonly string[];
   readonly messages: number;
@@ -59,7 +59,7 @@ export function startRunSpan(tracer: Tracer, run: Run, agent: Agent, from: Param
   return tracer.start(`invoke_agent ${agent.handle}`, attributes, from);
 }
 
-/** he spans of an active attempt: run, step, tool. */
+/** The spans of an active attempt: run, step, tool. */
 export class RunSpans {
   readonly run: Span;
   #step: { readonly number: number; readonly span: Span } | null = null;
@@ -73,7 +73,7 @@ export class RunSpans {
     this.run = run;
   }
 
-  /** he span of that step; it starts where the previous one ends. */
+  /** The span of that step; it starts where the previous one ends. */
   step(number: number): Span {
     if (this.#ended) return this.run;
     if (this.#step?.number === number) return this.#step.span;

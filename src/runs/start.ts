@@ -25,7 +25,7 @@ const MAX_CARRIED = 200;
 const MAX_CARRIED_TEXT = 2_000_000;
 const MAX_JOURNAL = 50;
 const MAX_CHANNELS = 50;
-/** hannel context: this many of the newest earlier messages, each truncated to this length. */
+/** Channel context: this many of the newest earlier messages, each truncated to this length. */
 const MAX_CONTEXT = 20;
 const MAX_CONTEXT_TEXT = 4_000;
 const MAX_PAST_TURNS = 50;
@@ -107,7 +107,7 @@ export async function writePrompt(
   return { instructions, progress: await record(tx, attempt, entries, now) };
 }
 
-/** he system prompt: role, memory, channels and guidance. */
+/** The system prompt: role, memory, channels and guidance. */
 export async function instructionsOf(
   tx: Tx,
   agent: Agent,
@@ -134,7 +134,7 @@ async function known(tx: Tx, agent: Agent): Promise<[BlockView[], Channel[]]> {
   return [await tx.memory.listSeenBlocks({ readerId: agent.id }), joined.filter(({ teamOf }) => teamOf === null)];
 }
 
-/** he prompt that a turn would start with now, section by section, as far as it is known in advance. */
+/** The prompt that a turn would start with now, section by section, as far as it is known in advance. */
 export async function previewPrompt(tx: Tx, agent: Agent, persona: PersonaPrompt | null): Promise<Section[]> {
   const scope = await tx.agents.getScope({ id: agent.id });
   const tools = persona === null ? scope : withinScope(persona.tools, scope);
@@ -150,7 +150,7 @@ export async function previewPrompt(tx: Tx, agent: Agent, persona: PersonaPrompt
   return text === '' ? sections : [...sections, { name: 'messages', text }];
 }
 
-/** hooses what the run carries and marks it; this also determines what it serves and who pays for it. */
+/** Chooses what the run carries and marks it; this also determines what it serves and who pays for it. */
 export async function inject(tx: Tx, run: Run, purse: Purse | null = null): Promise<readonly DeliveryView[]> {
   const pending = await tx.deliveries.listPendingSizes({ agentId: run.agentId, limit: MAX_CARRIED });
   const payable = purse ? await payableOf(tx, run, pending, purse) : pending;
@@ -183,7 +183,7 @@ function readable(sizes: readonly { readonly size: number }[]): number {
 
 type Sized = Pick<DeliveryView, 'deliveryKind'> & { readonly size: number };
 
-/** he one that starts the run, and the others in order up to the limits; the rest stays pending. */
+/** The one that starts the run, and the others in order up to the limits; the rest stays pending. */
 function cutCarried<T extends Sized>(chosen: Carried<T>): Carried<T> {
   const first = chosen.deliveries.find((delivery) => delivery.deliveryKind !== 'news') ?? chosen.deliveries[0];
   let size = 0;
@@ -194,7 +194,7 @@ function cutCarried<T extends Sized>(chosen: Carried<T>): Carried<T> {
   return { ...chosen, deliveries };
 }
 
-/** he carried messages, and what others said in the same channels since the agent last looked, in order of posting. */
+/** The carried messages, and what others said in the same channels since the agent last looked, in order of posting. */
 async function withContext(
   tx: Tx,
   agent: Agent,

@@ -1,6 +1,6 @@
 import type { ProviderEvent } from '../providers/provider.ts';
 
-/** he provider events that are stored. */
+/** The provider events that are stored. */
 export type Told = Exclude<ProviderEvent, { type: 'done' | 'error' | 'delta' }>;
 
 /**

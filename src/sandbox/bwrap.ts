@@ -85,7 +85,7 @@ async function confine(
   command: Command,
   needs: Needs,
   enclosure: Enclosure,
-  /** he file in which bwrap reports its namespaces. */
+  /** The file in which bwrap reports its namespaces. */
   informationFile: string,
 ): Promise<Confined> {
   const { workspace, home } = enclosure;

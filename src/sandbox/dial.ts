@@ -7,14 +7,14 @@ export type Lookup = (host: string) => Promise<readonly { readonly address: stri
 export interface DialOptions {
   readonly allowed: AllowList;
   readonly lookup: Lookup;
-  /** alled with every socket before it connects. */
+  /** Called with every socket before it connects. */
   readonly keep: (socket: Socket) => void;
 }
 
 const CONNECT_MS = 15_000;
 
 /**
- * onnects to an allowed host. Resolves the name once and connects to the address that was checked, so that a DNS
+ * Connects to an allowed host. Resolves the name once and connects to the address that was checked, so that a DNS
  * server cannot return different addresses for the check and the connection.
  */
 export async function dial({ allowed, lookup, keep }: DialOptions, host: string, port: number): Promise<Socket> {

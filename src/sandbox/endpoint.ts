@@ -11,7 +11,7 @@ const methodsWithoutKey = ['TRACE', 'TRACK', 'CONNECT'];
 const MAX_DECODINGS = 4;
 
 /**
- * he path that the program was given starts with the endpoint's number. The key is only sent to the endpoint's path
+ * The path that the program was given starts with the endpoint's number. The key is only sent to the endpoint's path
  * and below.
  */
 export function findEndpoint(method: string, path: string, endpoints: readonly Endpoint[]): EndpointTarget {

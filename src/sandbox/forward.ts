@@ -9,7 +9,7 @@ export interface Target {
   readonly url: URL;
   /** Override whatever the program sends. */
   readonly headers: Endpoint['headers'];
-  /** he only connection to use. Null: the address is trusted. */
+  /** The only connection to use. Null: the address is trusted. */
   readonly socket: Socket | null;
 }
 

@@ -71,7 +71,7 @@ const elsewhere = blockList([
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
-  // he ranges in 2000::/3 with another meaning, such as embedded IPv4 addresses.
+  // The ranges in 2000::/3 with another meaning, such as embedded IPv4 addresses.
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],

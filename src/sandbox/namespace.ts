@@ -23,7 +23,7 @@ export async function endNamespace(informationFile: string): Promise<void> {
   }
 }
 
-/** he pid belongs to our process as long as it is in that namespace. */
+/** The pid belongs to our process as long as it is in that namespace. */
 function isAlive({ 'child-pid': pid, 'pid-namespace': namespace }: Information): boolean {
   try {
     if (readlinkSync(`/proc/${pid}/ns/pid`) !== `pid:[${namespace}]`) return false;

@@ -22,7 +22,7 @@ export function findBwrap(path: string): string | null {
   return candidates.map((directory) => join(directory, 'bwrap')).find(isExecutable) ?? null;
 }
 
-/** ests what a turn needs from bwrap. Returns what is wrong and how to fix it, or null. */
+/** Tests what a turn needs from bwrap. Returns what is wrong and how to fix it, or null. */
 export async function probeBwrap(path: string): Promise<string | null> {
   if (process.platform !== 'linux') return `The sandbox is bwrap, which needs Linux. ${OR_NONE}`;
   const bwrap = findBwrap(path);
@@ -33,7 +33,7 @@ export async function probeBwrap(path: string): Promise<string | null> {
   return failure === null ? null : explain(failure);
 }
 
-/** urns bwrap's error into advice. */
+/** Turns bwrap's error into advice. */
 function explain(said: string): string {
   if (said.includes('Unknown option')) {
     return `This bwrap is too old (${said}): it must know --size and --bind-fd. Install version 0.10, or your distribution's newest. ${OR_NONE}`;

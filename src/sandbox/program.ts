@@ -3,10 +3,10 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { depthOf, isInside } from './paths.ts';
 
-/** he paths that make an installed program usable. */
+/** The paths that make an installed program usable. */
 export interface Installation {
   readonly file: string;
-  /** he file with all symlinks resolved. */
+  /** The file with all symlinks resolved. */
   readonly real: string;
   /** Mounted read-only: its package, its prefix, its directory, or only the file. */
   readonly shown: readonly string[];
@@ -48,7 +48,7 @@ function locate(program: string, { cwd, path }: Surroundings): string | null {
   return found === undefined ? null : join(found, program);
 }
 
-/** he widest directory around the program that exposes nothing it should not. */
+/** The widest directory around the program that exposes nothing it should not. */
 function rootOf(file: string, home: string): string {
   const directory = dirname(file);
   const prefix = basename(directory) === 'bin' && existsSync(join(directory, '../lib')) ? dirname(directory) : null;
@@ -78,7 +78,7 @@ function isTooWide(directory: string, home: string): boolean {
   );
 }
 
-/** he interpreter of a script, from its shebang. */
+/** The interpreter of a script, from its shebang. */
 function interpreterOf(file: string): string | null {
   const head = Buffer.alloc(256);
   const descriptor = openSync(file, 'r');

@@ -59,13 +59,13 @@ function send(bytes: Buffer | string, patience = 10_000): Promise<string> {
     });
     socket.on('error', () => {}).on('close', () => resolve(answer));
     socket.on('end', () => socket.destroy());
-    // he proxy correctly waits for the rest of an incomplete request.
+    // The proxy correctly waits for the rest of an incomplete request.
     socket.setTimeout(patience, () => socket.destroy());
     socket.write(bytes);
   });
 }
 
-/** hecks that the proxy is alive and serves the next request. */
+/** Checks that the proxy is alive and serves the next request. */
 async function stillServes(): Promise<void> {
   hostile = null;
   const answer = await send(`GET http://127.0.0.1:${port}/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);

@@ -9,7 +9,7 @@ import { noBwrap } from '../../test/helpers/bwrap.ts';
 import { createProxy, type ProxyOptions, type RunProxy } from './proxy.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** he port of the proxy. */
+/** The port of the proxy. */
 let door: number;
 let ends: (() => unknown)[];
 
@@ -115,7 +115,7 @@ describe('a request of plain HTTP', () => {
     const answers = ['127.0.0.2', '127.0.0.1'];
     const lookup = async () => [{ address: answers.shift() ?? '127.0.0.1' }];
     await open({ hosts: [`*:${port}`, `127.0.0.2:${port}`], lookup });
-    // he machine's resolver, which a second connection would use, also returns the secret's address.
+    // The machine's resolver, which a second connection would use, also returns the secret's address.
     expect(await ask({ path: `http://localhost:${port}/` })).toEqual({ status: 200, body: 'checked' });
     expect(answers).toEqual(['127.0.0.1']);
     expect(await ask({ path: `http://localhost:${port}/` })).toMatchObject({ status: 403 });

@@ -16,9 +16,9 @@ export interface ProxyOptions {
 }
 
 export interface RunProxy {
-  /** akes over a listening socket. */
+  /** Takes over a listening socket. */
   serve(listening: Server): void;
-  /** loses every connection and the listening socket. */
+  /** Closes every connection and the listening socket. */
   close(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ const HEADERS_MS = 10_000;
 const lookupAll: Lookup = (host) => lookupAddress(host, { all: true });
 
 /**
- * he outgoing proxy of one run: CONNECT and plain HTTP to the allowed hosts, and `/0/…`, `/1/…` to the endpoints,
+ * The outgoing proxy of one run: CONNECT and plain HTTP to the allowed hosts, and `/0/…`, `/1/…` to the endpoints,
  * whose keys are added here.
  */
 export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptions): RunProxy {
@@ -51,7 +51,7 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptio
   };
 
   const targetOf = async ({ url: asked = '', method = '' }: IncomingMessage): Promise<Target> => {
-    // he person configured the endpoint's address with its key, so it is not checked against the list.
+    // The person configured the endpoint's address with its key, so it is not checked against the list.
     if (asked.startsWith('/')) return { ...findEndpoint(method, asked, endpoints), socket: null };
     const url = toUrl(asked);
     if (url.protocol !== 'http:') throw new Refusal(400, 'Use CONNECT for HTTPS.');

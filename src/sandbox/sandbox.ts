@@ -4,17 +4,17 @@ import type { Bind, Command, Needs } from '../core/command.ts';
 export interface Enclosure {
   /** Read-write, like the home. */
   readonly workspace: string;
-  /** he agent's home with its sessions; `HOME` inside the sandbox. */
+  /** The agent's home with its sessions; `HOME` inside the sandbox. */
   readonly home: string;
-  /** he agent's directory. The sandbox's own files in it are not visible inside. */
+  /** The agent's directory. The sandbox's own files in it are not visible inside. */
   readonly directory: string;
-  /** he run's socket, its client, and the workspace's links. No source path contains a symlink. */
+  /** The run's socket, its client, and the workspace's links. No source path contains a symlink. */
   readonly binds: readonly Bind[];
   /** Hosts that may be reached. */
   readonly hosts: readonly string[];
 }
 
-/** onfines programs. */
+/** Confines programs. */
 export interface Sandbox {
   readonly mode: 'bwrap' | 'none';
   /** Why nothing can be started and how to fix it; null if it works. */

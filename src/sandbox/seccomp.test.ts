@@ -23,7 +23,7 @@ const column = process.arch === 'x64' ? 0 : 1;
 /** Name, numbers on x86_64 and aarch64, arguments, and the error. */
 type Refused = [string, number | null, number | null, string, number];
 
-/** he arguments would cause another error in the kernel, so a match shows that the filter refused. */
+/** The arguments would cause another error in the kernel, so a match shows that the filter refused. */
 const refused: Refused[] = [
   ['mount', 165, 40, '0, 0, 0, 0, 0', EPERM],
   ['umount2', 166, 39, '0, 0', EPERM],

@@ -4,11 +4,11 @@ const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
 
-/** he numbers on x86_64 and aarch64; null if the architecture does not have the call. */
+/** The numbers on x86_64 and aarch64; null if the architecture does not have the call. */
 type Numbers = readonly [number | null, number | null];
 
 /**
- * alls that an agent never needs: each could change the machine's state, inspect other processes, or bypass this
+ * Calls that an agent never needs: each could change the machine's state, inspect other processes, or bypass this
  * filter.
  */
 const denied: Readonly<Record<string, Numbers>> = {
@@ -86,7 +86,7 @@ const socket: Numbers = [41, 198];
  */
 const NEW_NAMESPACES = 0x7e020000;
 const NEW_TIME = 0x80;
-/** oth inject keystrokes into a terminal. */
+/** Both inject keystrokes into a terminal. */
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 /**
@@ -107,7 +107,7 @@ const errno = (code: number) => 0x00050000 | code;
 
 const NUMBER = 0;
 const ARCHITECTURE = 4;
-/** he offset of an argument's low half on a little-endian machine. */
+/** The offset of an argument's low half on a little-endian machine. */
 const argument = (index: number) => 16 + 8 * index;
 
 interface Instruction {
@@ -122,7 +122,7 @@ const machines: Readonly<Record<string, { readonly audit: number; readonly colum
   arm64: { audit: 0xc00000b7, column: 1 },
 };
 
-/** he filter in the kernel's binary format, for a program of `process.arch`. */
+/** The filter in the kernel's binary format, for a program of `process.arch`. */
 export function seccompFilter(arch: string): Buffer {
   const machine = machines[arch];
   if (!machine) {
@@ -138,7 +138,7 @@ function filter(audit: number, column: 0 | 1): Instruction[] {
     load(ARCHITECTURE),
     ...unless(JUMP_EQUAL, audit, [give(KILL_PROCESS)]),
     load(NUMBER),
-    // he x32 calls of x86_64 have other numbers for the same calls.
+    // The x32 calls of x86_64 have other numbers for the same calls.
     ...when(JUMP_AT_LEAST, 0x40000000, [give(errno(EPERM))]),
     ...numbersOf(denied).flatMap((number) => when(JUMP_EQUAL, number, [give(errno(EPERM))])),
     ...numbersOf(absent).flatMap((number) => when(JUMP_EQUAL, number, [give(errno(ENOSYS))])),
@@ -157,7 +157,7 @@ function filter(audit: number, column: 0 | 1): Instruction[] {
   ];
 }
 
-/** hecks one argument of one call; allows it if nothing decides otherwise. */
+/** Checks one argument of one call; allows it if nothing decides otherwise. */
 function ofCall(number: number | null, index: number, decide: readonly Instruction[]): Instruction[] {
   return when(JUMP_EQUAL, number as number, [load(argument(index)), ...decide, give(ALLOW)]);
 }

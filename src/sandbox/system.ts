@@ -18,7 +18,7 @@ export interface Mount {
 }
 
 const topDirectories = ['/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
-/** he directories of system programs, read-only for every turn. */
+/** The directories of system programs, read-only for every turn. */
 export const systemDirectories = ['/usr', ...topDirectories];
 
 const MiB = 1024 * 1024;
@@ -27,7 +27,7 @@ const SHARED_MEMORY = 64 * MiB;
 const RUN = 16 * MiB;
 
 /**
- * he only files of the machine's /etc that are visible; none contains a secret. They are copied, because every mount
+ * The only files of the machine's /etc that are visible; none contains a secret. They are copied, because every mount
  * costs time.
  */
 const copied = ['ld.so.cache', 'ld.so.conf', 'localtime', 'os-release', 'ssl/openssl.cnf'];
@@ -37,7 +37,7 @@ const mounted = ['alternatives', 'ssl/certs', 'pki/ca-trust', 'pki/tls/certs'];
 const rootsToWrite = ['sys', 'sysrq-trigger', 'mtrr', 'acpi', 'driver', 'fs', 'scsi'];
 const rootsToRead = ['keys', 'timer_list'];
 
-/** he system as every turn sees it. Generated files are written to `directory`, which belongs to the daemon. */
+/** The system as every turn sees it. Generated files are written to `directory`, which belongs to the daemon. */
 export function systemMounts(directory: string): Mount[] {
   return [
     readOnly('/usr'),

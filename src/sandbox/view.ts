@@ -9,17 +9,17 @@ import type { Enclosure } from './sandbox.ts';
 import { type Mount, systemDirectories } from './system.ts';
 
 /**
- * he files that one turn sees in addition to the system. Each is held open, so that what is mounted is what was
+ * The files that one turn sees in addition to the system. Each is held open, so that what is mounted is what was
  * checked.
  */
 export class View {
   readonly mounts: Mount[] = [];
-  /** he descriptors bwrap inherits, starting at `#first`. */
+  /** The descriptors bwrap inherits, starting at `#first`. */
   readonly descriptors: number[] = [];
   readonly #first: number;
   readonly #substrat: string;
   readonly #enclosure: Enclosure;
-  /** irectories that the agent can write, by target. */
+  /** Directories that the agent can write, by target. */
   readonly #writable = new Map<string, number>();
   readonly #seen = [...systemDirectories];
 

@@ -6,7 +6,7 @@ import type { Enclosure } from './sandbox.ts';
 interface WayOut {
   readonly binds: readonly Bind[];
   readonly env: Readonly<Record<string, string>>;
-  /** he descriptors that must be open inside, at `descriptor`. */
+  /** The descriptors that must be open inside, at `descriptor`. */
   readonly files: readonly SocketReceiver[];
   wrap(command: readonly string[], descriptor: number): readonly string[];
   close(): Promise<void>;

@@ -11,7 +11,7 @@ export interface McpServerEntry {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** he result of `tools/call`. */
+/** The result of `tools/call`. */
 export interface ToolResult {
   readonly content: readonly { readonly type: string; readonly text?: string }[];
   readonly structuredContent?: Readonly<Record<string, unknown>>;

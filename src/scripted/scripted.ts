@@ -15,14 +15,14 @@ export type { CarriedKind, CarriedMessage, JournalEntry } from '../core/run.ts';
 export type { FailureKind, ScriptedTurn, Tool, ToolResult };
 export { ToolError };
 
-/** he return value is the final text of the turn; without one, it is the last text that the agent said. */
+/** The return value is the final text of the turn; without one, it is the last text that the agent said. */
 export type Agent = (context: AgentContext) => string | undefined | Promise<string | undefined> | Promise<void>;
 
 /** One turn, and what an agent can do in it. */
 export interface AgentContext extends ScriptedTurn {
-  /** alls one of the agent's tools and returns its result. An error of the tool is thrown as `ToolError`. */
+  /** Calls one of the agent's tools and returns its result. An error of the tool is thrown as `ToolError`. */
   call<T = Record<string, unknown>>(tool: string, args?: object): Promise<T>;
-  /** he uninterpreted result: all content blocks, including errors. */
+  /** The uninterpreted result: all content blocks, including errors. */
   callRaw(tool: string, args?: object): Promise<ToolResult>;
   /** The tools that this agent may call. */
   tools(): Promise<Tool[]>;
@@ -33,7 +33,7 @@ export interface AgentContext extends ScriptedTurn {
   usage(usage: { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd?: number }): void;
 }
 
-/** hrown by an agent that knows why its turn fails, such as `rate_limit`; any other error is a `crash`. */
+/** Thrown by an agent that knows why its turn fails, such as `rate_limit`; any other error is a `crash`. */
 export class TurnError extends Error {
   readonly kind: FailureKind;
   readonly retryAfterMs: number | undefined;

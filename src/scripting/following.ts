@@ -16,7 +16,7 @@ export interface Following<Loaded> {
   close(): void;
 }
 
-/** he last good version and the problem of a newer one. Null: there never was a good version. */
+/** The last good version and the problem of a newer one. Null: there never was a good version. */
 export interface State<Loaded> {
   readonly name: string;
   readonly loaded: Loaded | null;

@@ -197,10 +197,10 @@ describe('a hostile script', () => {
     ];
     const explode = async () => {
       for (const bomb of bombs) await outcomeOf(bodyOf(bomb, { timeoutMs: LIMIT_MS }));
-      // he thread kept for the next script is a fresh one.
+      // The thread kept for the next script is a fresh one.
       await scripting.run(bodyOf('return 1'), call);
     };
-    // ode that is loaded and compiled once does not count as growth.
+    // Code that is loaded and compiled once does not count as growth.
     await explode();
     const before = process.memoryUsage().rss;
     for (let round = 0; round < 2; round++) await explode();

@@ -8,7 +8,7 @@ import type { Script } from './scripting.ts';
 export interface ScriptEntry {
   readonly path: string;
   readonly timeoutMs: number;
-  /** he variables that `env.get` may read. */
+  /** The variables that `env.get` may read. */
   readonly env: readonly string[];
   readonly network: readonly string[] | null;
 }

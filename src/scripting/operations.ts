@@ -7,7 +7,7 @@ import type { HttpAnswer } from './requests.ts';
 import type { LogLevel, Script } from './script.ts';
 import { Refused } from './values.ts';
 
-/** he arguments of one host call, copied only when they are used. */
+/** The arguments of one host call, copied only when they are used. */
 export interface Arguments {
   bytes(index: number): Uint8Array | null;
   value(index: number): unknown;
@@ -22,7 +22,7 @@ const MAX_LINES = 200;
 const MAX_LINE = 2_000;
 
 /**
- * he host modules of a script. Calls that need neither the network nor the knowledge base run here, in the script's
+ * The host modules of a script. Calls that need neither the network nor the knowledge base run here, in the script's
  * thread.
  */
 export function createOperations(script: Script, ask: Ask, log: (level: LogLevel, message: string) => void) {
@@ -126,7 +126,7 @@ function listInside(directory: string | null, path: string, pattern: string): Li
   const found = globSync(pattern, { cwd: place, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => resolve(entry.parentPath, entry.name))
-    // races and symlinks can also lead outside.
+    // Braces and symlinks can also lead outside.
     .filter((file) => realpathSync(file).startsWith(place + sep));
   if (found.length > MAX_FILES) throw new Refused(`${path} has more than ${MAX_FILES} such files`);
   return found.sort().flatMap((file) => {

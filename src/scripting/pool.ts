@@ -123,7 +123,7 @@ function toError({ name, timeoutMs }: Script, failure: Failure, cause: Error | n
   }
 }
 
-/** he error for a value that cannot be copied to the thread, such as an endlessly nested one. */
+/** The error for a value that cannot be copied to the thread, such as an endlessly nested one. */
 function unsent(error: Error | null): string {
   return `what it was given cannot be handed over (${error?.message})`;
 }

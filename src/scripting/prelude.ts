@@ -1,5 +1,5 @@
 /**
- * he Lua code around a script. It captures the functions it needs before the script can replace them, and blocks
+ * The Lua code around a script. It captures the functions it needs before the script can replace them, and blocks
  * bytecode: `load` accepts text only. `host` returns (true, value) or (false, message) and never raises.
  */
 export const prelude = `

@@ -3,7 +3,7 @@ import { SubstratError } from '../core/errors.ts';
 const MAX_BODY = 8 * 1024 * 1024;
 const MAX_HOPS = 5;
 const DEFAULT_TIMEOUT_S = 30;
-/** he only headers sent to another origin after a redirect. */
+/** The only headers sent to another origin after a redirect. */
 const KEPT_HEADERS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
 
 export interface HttpAnswer {
@@ -80,7 +80,7 @@ async function fetchOnce(url: URL, init: RequestInit): Promise<Response> {
   }
 }
 
-/** he script's thread adds `json`: parsing a large body takes long and would block this thread. */
+/** The script's thread adds `json`: parsing a large body takes long and would block this thread. */
 async function answer(response: Response, url: URL): Promise<HttpAnswer> {
   return {
     status: response.status,

@@ -2,7 +2,7 @@ import type { Knowledge } from '../core/knowledge.ts';
 
 /** Runs Lua for personas, tools and connectors. A script cannot hang or crash the process, or exhaust its memory. */
 export interface Scripting {
-  /** hrows `script_error` for errors of the script, `timeout` at its limit. */
+  /** Throws `script_error` for errors of the script, `timeout` at its limit. */
   run(script: Script, call: ScriptCall | null): Promise<unknown>;
   /** Starts a thread before it is first needed. */
   warmUp(): void;
@@ -10,16 +10,16 @@ export interface Scripting {
 }
 
 export interface Script {
-  /** he name in errors and log lines. */
+  /** The name in errors and log lines. */
   readonly name: string;
   readonly source: string;
   /** The table that the script sets or returns: `agent`, `tool` or `connector`. */
   readonly global: string;
-  /** he only directory that `fs` can read; null for none. */
+  /** The only directory that `fs` can read; null for none. */
   readonly directory: string | null;
-  /** he variables of `env.get`. */
+  /** The variables of `env.get`. */
   readonly env: Readonly<Record<string, string>>;
-  /** he hosts that `http` may reach; null for any. */
+  /** The hosts that `http` may reach; null for any. */
   readonly network: readonly string[] | null;
   readonly timeoutMs: number;
   /** A larger limit for the result, if needed. */

@@ -2,7 +2,7 @@ import type { LuaWasm } from 'wasmoon';
 
 type Lua = InstanceType<typeof LuaWasm>;
 
-/** he raw C API: the library's wrappers check every argument and truncate strings at a NUL. */
+/** The raw C API: the library's wrappers check every argument and truncate strings at a NUL. */
 interface RawModule {
   readonly HEAPU8: Uint8Array;
   readonly HEAPU32: Uint32Array;
@@ -37,16 +37,16 @@ const MAX_VALUES = 200_000;
 export class Refused extends Error {}
 
 export interface Values {
-  /** opies the value at an index as null, booleans, numbers, strings, lists and objects without a prototype. */
+  /** Copies the value at an index as null, booleans, numbers, strings, lists and objects without a prototype. */
   read(state: number, index: number): unknown;
-  /** he bytes of a string; null if it is not a string. */
+  /** The bytes of a string; null if it is not a string. */
   readBytes(state: number, index: number): Uint8Array | null;
-  /** ytes become a string unchanged. */
+  /** Bytes become a string unchanged. */
   push(state: number, value: unknown): void;
 }
 
 /**
- * opies values across the boundary, so that neither side ever holds an object of the other. The functions run inside
+ * Copies values across the boundary, so that neither side ever holds an object of the other. The functions run inside
  * a protected call: Lua errors raised in them propagate unchanged.
  */
 export function createValues(lua: Lua, mostBytes: () => number): Values {

@@ -21,7 +21,7 @@ export function watchFiles(changed: () => void): { follow(files: readonly string
       watcher.on('error', () => watchers.delete(directory));
       watchers.set(directory, watcher);
     } catch {
-      // he directory does not exist; the next reload checks again.
+      // The directory does not exist; the next reload checks again.
     }
   };
 

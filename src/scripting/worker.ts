@@ -6,7 +6,7 @@ import type { FromThread, ScriptJob, ThreadData } from './protocol.ts';
 const port = parentPort;
 if (port === null) throw new Error('This file is the body of a thread.');
 
-// he library is a single CommonJS file that loads its WebAssembly from its own directory.
+// The library is a single CommonJS file that loads its WebAssembly from its own directory.
 const { LuaFactory } = createRequire(import.meta.url)('wasmoon') as typeof import('wasmoon');
 const machine = createMachine(await new LuaFactory().getLuaModule(), workerData as ThreadData, port);
 const say = (message: FromThread) => port.postMessage(message);

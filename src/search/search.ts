@@ -7,8 +7,8 @@ export { snippetOf } from './snippet.ts';
 export { wordsOf } from './words.ts';
 
 /**
- * urns queries and indexed text into the same words, whatever punctuation stands between them. A query has no syntax,
- * so it cannot be malformed. Passages and chunks are indexed by stems.
+ * Turns queries and indexed text into the same words, whatever punctuation stands between them. A query has no
+ * syntax, so it cannot be malformed. Passages and chunks are indexed by stems.
  */
 
 const MOST_QUERY_WORDS = 64;
@@ -17,14 +17,15 @@ const MOST_PHRASE_WORDS = 32;
 /** Longer than anybody types. Only this much of a longer text is used. */
 const MOST_QUERY_CHARACTERS = 20_000;
 
-/** he words by which a passage is found. */
+/** The words by which a passage is found. */
 export function passageWords({ content, tags }: { content: string; tags: readonly string[] }): string[] {
   return stemsOf([content, ...tags].join('\n'));
 }
 
 /**
- * he terms to look up in the index of passages, without duplicates: stems, and the words as typed, because the oldest
- * passages are indexed by words. All are optional, so a query as long as a page finds the most similar passages.
+ * The terms to look up in the index of passages, without duplicates: stems, and the words as typed, because the
+ * oldest passages are indexed by words. All are optional, so a query as long as a page finds the most similar
+ * passages.
  */
 export function passageQuery(query: string): string[] {
   const { words } = chunkQuery(query);
@@ -36,7 +37,7 @@ export function passageQuery(query: string): string[] {
 export const WORDS_VERSION = 1;
 
 /**
- * he words by which a chunk is found, separated by spaces: the document's title, the headings above the chunk, and
+ * The words by which a chunk is found, separated by spaces: the document's title, the headings above the chunk, and
  * its text.
  */
 export function chunkWords(chunk: { title: string | null; headings: readonly string[]; text: string }): {
@@ -46,7 +47,7 @@ export function chunkWords(chunk: { title: string | null; headings: readonly str
   return { title: stemText([chunk.title ?? '', ...chunk.headings].join('\n')), words: stemText(chunk.text) };
 }
 
-/** he terms to look up in the index of chunks. All are optional; more matches rank higher. */
+/** The terms to look up in the index of chunks. All are optional; more matches rank higher. */
 export interface ChunkQuery {
   readonly words: readonly string[];
   /** Quoted phrases, as consecutive words. */

@@ -70,7 +70,7 @@ function findHits(text: string, words: ReadonlySet<string>): Hit[] {
   return [...hits.values()].sort((a, b) => a.at - b.at);
 }
 
-/** he run of non-space characters at this position. */
+/** The run of non-space characters at this position. */
 function around(text: string, place: number): { at: number; end: number } {
   let [at, end] = [place, place];
   while (at > 0 && place - at < LONGEST && !SPACE.test(text[at - 1] as string)) at -= 1;

@@ -1,7 +1,7 @@
 import { stemsOf } from './stems.ts';
 
 /**
- * he stems of a text, separated by spaces: the same as `stemsOf`, several times faster. A sync spends most of its
+ * The stems of a text, separated by spaces: the same as `stemsOf`, several times faster. A sync spends most of its
  * time here, so this works on bytes and allocates nothing for a word seen before: it copies the bytes of the stems.
  */
 export function stemText(text: string): string {
@@ -26,7 +26,7 @@ const KINDS = Uint8Array.from({ length: 256 }, (_, code) => {
 });
 
 /**
- * he cache has slots of one size: the lengths of a name and of its stems, then both. A later name may overwrite a
+ * The cache has slots of one size: the lengths of a name and of its stems, then both. A later name may overwrite a
  * slot.
  */
 const SLOTS = 1 << 16;
@@ -34,7 +34,7 @@ const NEIGHBOURS = 4;
 const SLOT = 64;
 const LENGTHS = 2;
 const MOST = SLOT - LENGTHS;
-/** ytes are compared and copied four at a time, so reads and writes may go this far past the end. */
+/** Bytes are compared and copied four at a time, so reads and writes may go this far past the end. */
 const BEHIND = 4;
 const MASKS = [0, 0xff, 0xffff, 0xffffff];
 
@@ -89,10 +89,10 @@ function createStemmer(): (text: string) => string {
     if (input.bytes.length < text.length * 3 + BEHIND) input = viewOf(text.length * 4 + BEHIND);
     const { bytes } = input;
     const size = bytes.write(text);
-    // erminates the last name.
+    // Terminates the last name.
     bytes[size] = 0;
     length = 0;
-    // he current run between two spaces, and where its stems start. A run with non-ASCII bytes is left to `stemsOf`.
+    // The current run between two spaces, and where its stems start. A run with non-ASCII bytes is left to `stemsOf`.
     let stretch = 0;
     let stretchOut = 0;
     for (let at = 0; at < size; ) {
@@ -146,7 +146,7 @@ function copy(from: DataView, begin: number, to: DataView, at: number, size: num
   for (let i = 0; i < size; i += 4) to.setInt32(at + i, from.getInt32(begin + i, true), true);
 }
 
-/** he end of a name whose first word ends at `from`. */
+/** The end of a name whose first word ends at `from`. */
 function endOfName(bytes: Buffer, from: number): number {
   let at = from;
   let byte = bytes[at] as number;

@@ -12,7 +12,7 @@ const HYPHENATED = /^\p{L}\p{Ll}*(?:[-'’]\p{L}\p{Ll}*)+$/u;
 const SIGNS: Readonly<Record<string, string>> = { '++': 'plusplus', '#': 'sharp' };
 
 /**
- * he stems of a text. A compound yields its parts and then the whole without punctuation, so that `foo-bar` finds
+ * The stems of a text. A compound yields its parts and then the whole without punctuation, so that `foo-bar` finds
  * "foo bar", "foobar" and, ranked best, itself. The language `C++` is not `C`.
  */
 export function stemsOf(text: string): string[] {
@@ -24,7 +24,7 @@ export function stemsOf(text: string): string[] {
 const EVERY = () => true;
 
 /**
- * he same for a query. The whole of a merely hyphenated compound is left out: it is rare and would outweigh its
+ * The same for a query. The whole of a merely hyphenated compound is left out: it is rare and would outweigh its
  * parts, although a text about "boundary layers" answers `boundary-layer` just as well.
  */
 export function askedStems(text: string, wanted: (word: string) => boolean): string[] {

@@ -1,5 +1,5 @@
 const LONGEST_WORD = 48;
-/** ombining accents, as produced by decomposition. */
+/** Combining accents, as produced by decomposition. */
 const ACCENTS = /[\u0300-\u036f]/g;
 /** Scripts without spaces between words, then other words, then emoji. */
 const PARTS =
@@ -23,7 +23,7 @@ export function withoutAccents(text: string): string {
   return text.normalize('NFKD').replace(ACCENTS, '');
 }
 
-/** runcates to what an index should hold, never inside a character. */
+/** Truncates to what an index should hold, never inside a character. */
 export function cut(word: string): string {
   return word.length <= LONGEST_WORD ? word : [...word].slice(0, LONGEST_WORD).join('');
 }

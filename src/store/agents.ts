@@ -160,7 +160,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
     ),
     countTree: async (p: { treeId: string }): Promise<number> => (await treeSize(p))?.n ?? 0,
     countChildren: async (p: { id: string }): Promise<number> => (await childCount(p))?.n ?? 0,
-    /** y name, oldest first: the candidates for a REF. */
+    /** By name, oldest first: the candidates for a REF. */
     listAgentsNamed: all((p: { nameKey: string }) =>
       db
         .selectFrom('agents')
@@ -185,7 +185,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
           .orderBy('agents.id')
           .limit(limit),
       ) as Promise<AgentView[]>,
-    /** he agent and its living descendants. */
+    /** The agent and its living descendants. */
     listSubtree: all((p: { id: string }) =>
       db
         .withRecursive('below', (q) =>
@@ -200,7 +200,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
         .selectAll('agents')
         .where('terminatedAt', 'is', null),
     ),
-    /** he effective scope: the agent's own within those of all its ancestors. */
+    /** The effective scope: the agent's own within those of all its ancestors. */
     getScope: async (p: { id: string }): Promise<Scope> =>
       (await scopes(p)).reduce<Scope>((scope, { tools }) => narrow(scope, tools), null),
     /** Its parent, the parent's parent, and so on. */
@@ -253,11 +253,11 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
     setSession: change('agent', (p: { id: string; session: string | null }) =>
       db.updateTable('agents').set({ session: p.session }).where('id', '=', p.id),
     ),
-    /** he provider does not know the session: the next one starts with the journal of the conversation. */
+    /** The provider does not know the session: the next one starts with the journal of the conversation. */
     loseSession: change('agent', (p: { id: string }) =>
       db.updateTable('agents').set({ session: null, lostSession: true }).where('id', '=', p.id),
     ),
-    /** he children that waited for the end of the attempt that spawned them. */
+    /** The children that waited for the end of the attempt that spawned them. */
     readySpawned: all((p: { runId: string }) =>
       db
         .updateTable('agents')

@@ -51,7 +51,7 @@ export function blockQueries({ db, all, one, put, run, change, attempt }: Querie
         .where('id', '=', p.id)
         .where('version', '=', p.before),
     ),
-    /** he owner's own block with that label, even if it is deleted. */
+    /** The owner's own block with that label, even if it is deleted. */
     getBlockOf: one((p: { ownerId: string; labelKey: string }) =>
       views().where('blocks.ownerId', '=', p.ownerId).where('blocks.labelKey', '=', p.labelKey),
     ),

@@ -80,7 +80,7 @@ export function broadcastQueries({ db, all, one, value, put, run }: Queries): Br
         .where('deliveries.messageId', '=', p.id)
         .orderBy('agents.nameKey'),
     ) as (p: { id: string }) => Promise<Respondent[]>,
-    /** ollected replies may now be carried. */
+    /** Collected replies may now be carried. */
     releaseReplies: (p: { id: string; agentId: string; round: Round }) => release({ ...p, round: ROUNDS[p.round] }),
     /** Whether a run wrote in a channel. */
     hasSpoken: async (p: { runId: string; channelId: string }): Promise<boolean> => (await spoken(p)) !== null,

@@ -1,7 +1,7 @@
 import type { Change } from './store.ts';
 
 export interface ChangesOptions {
-  /** he number of the last event in the store. */
+  /** The number of the last event in the store. */
   readonly lastEvent: () => Promise<number>;
   readonly pollMs: number;
 }
@@ -42,7 +42,7 @@ export class Changes {
       const seq = await this.#options.lastEvent();
       if (seq > this.#told) this.tell({ seq, runnable: true });
     } catch {
-      // he store is unavailable; polling continues.
+      // The store is unavailable; polling continues.
     } finally {
       this.#looking = false;
     }

@@ -6,7 +6,7 @@ import type { Round } from '../core/delivery.ts';
 import { addAgent, claim, endRun, type StoreKit, send } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 
-/** hannel messages, and whose turn it is to read them. */
+/** Channel messages, and whose turn it is to read them. */
 export function testChannels({ read, write }: StoreKit): void {
   const addChannel = async (tx: Tx, members: readonly string[], change: Partial<Channel> = {}) => {
     const id = `c-${randomUUID()}`;

@@ -101,7 +101,7 @@ export function channelQueries({ db, all, one, change, attempt, fetch, engine }:
     setTopic: change('channel', (p: { id: string; topic: string }) =>
       db.updateTable('channels').set({ topic: p.topic }).where('id', '=', p.id),
     ),
-    /** he channels of an agent except DMs, for its prompt. */
+    /** The channels of an agent except DMs, for its prompt. */
     listJoined: all((p: { participantId: string; limit: number }) =>
       db
         .selectFrom('members')
@@ -113,16 +113,16 @@ export function channelQueries({ db, all, one, change, attempt, fetch, engine }:
         .limit(p.limit),
     ),
     shareChannel: async (p: { a: string; b: string }): Promise<boolean> => (await shared(p)) !== null,
-    /** he channels that both are in, by id. */
+    /** The channels that both are in, by id. */
     listSharedChannels: all((p: { a: string; b: string }) => sharedChannels(p).orderBy('mine.channelId')),
     isMember: async (p: { channelId: string; participantId: string }): Promise<boolean> => (await member(p)) !== null,
-    /** he ones of these channels that the participant sees: its own and the public ones. */
+    /** The ones of these channels that the participant sees: its own and the public ones. */
     listSeen: ({ participantId, channelIds }: { participantId: string; channelIds: readonly string[] }) =>
       seen({ participantId, ids: listOf(engine, channelIds) }),
     getChannelView: one((p: { id: string; participantId: string }) =>
       views(p.participantId).where('channels.id', '=', p.id),
     ),
-    /** y id: all of them, or those that the participant sees: its own and the public ones. */
+    /** By id: all of them, or those that the participant sees: its own and the public ones. */
     listChannels: (p: { participantId: string; all: boolean; after: string; limit: number }) =>
       fetch(
         views(p.participantId)

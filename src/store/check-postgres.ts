@@ -2,7 +2,7 @@ import { NEWEST_SCHEMA } from './migrate.ts';
 import { connectAlone } from './postgres-connection.ts';
 
 export interface PostgresCheck {
-  /** he server's version, such as `17.2`. */
+  /** The server's version, such as `17.2`. */
   readonly server: string;
   /** 0 if no daemon has used it yet. */
   readonly version: number;

@@ -15,7 +15,7 @@ export interface StoreCheck {
 
 /** Inspects a SQLite store without changing it. `idle`: no daemon uses it, so its log does not change. */
 export function checkStore(path: string, { nodeId, idle }: { nodeId: string; idle: boolean }): StoreCheck {
-  // efore SQLite opens it and discards what it cannot read.
+  // Before SQLite opens it and discards what it cannot read.
   const lost = idle ? findWalDamage(path) : null;
   const database = new Database(path, { readonly: true, timeout: 1000 });
   try {

@@ -55,7 +55,7 @@ export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
   );
 
   return {
-    /** hunks with any of the words, ranked by BM25. */
+    /** Chunks with any of the words, ranked by BM25. */
     findChunks: async ({
       words,
       phrases = [],
@@ -68,7 +68,7 @@ export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
       const query = matchOf({ words, phrases });
       return condition ? findSome(query, limit, condition) : findAll({ query, limit });
     },
-    /** he keys of all chunks that match a filter. */
+    /** The keys of all chunks that match a filter. */
     listChunkKeys: async ({ filter }: { filter: ChunkFilter }): Promise<ChunkId[]> => {
       const condition = filterOf(engine, filter) ?? sql<boolean>`1 = 1`;
       const query = db
@@ -79,13 +79,13 @@ export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
         .orderBy('chunks.id');
       return (await fetch(query)).map(({ id }) => id);
     },
-    /** hose that still exist, in no order. */
+    /** Those that still exist, in no order. */
     listChunkViews: ({ ids }: { ids: readonly ChunkId[] }): Promise<ChunkView[]> =>
       listViews({ ids: listOf(engine, ids) }),
   };
 }
 
-/** he query in FTS5 syntax. */
+/** The query in FTS5 syntax. */
 function matchOf({ words, phrases }: Required<ChunkWords>): string {
   const repeated = phrases.flatMap((phrase) => Array<string>(PHRASE_WEIGHT).fill(`"${phrase.join(' ')}"`));
   return [...words.map((word) => `"${word}"`), ...repeated].join(' OR ');

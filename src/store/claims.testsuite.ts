@@ -31,7 +31,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
     });
 
     describe('is fair between trees', () => {
-      /** wo trees on one node with three agents each; creates runs for them by name. */
+      /** Two trees on one node with three agents each; creates runs for them by name. */
       const addTrees = async () => {
         const agents = await write(async (tx) => {
           const a = await addAgent(tx, { name: 'a1' });

@@ -8,7 +8,7 @@ export function testCommits(kit: StoreKit): void {
   const append = (tx: Tx, name: string) =>
     tx.events.appendEvent({ type: 'agent_terminated', at: 1, data: { agentId: 'a', reason: name } });
   const lastEvent = () => read((tx) => tx.events.getEventCounter());
-  /** he events after that number; their numbers must have no gaps. */
+  /** The events after that number; their numbers must have no gaps. */
   const namesAfter = async (after: number, store: Pick<Store, 'read'> = kit) => {
     const events = await store.read((tx) => tx.events.listEvents({ after, limit: 10_000 }));
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => after + 1 + i));

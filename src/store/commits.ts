@@ -4,19 +4,19 @@ import type { BatchState } from './batch.ts';
 import type { Execute } from './query.ts';
 import type { Change, Tx } from './store.ts';
 
-/** he only connection that writes. `begin` returns with the store's write lock held. */
+/** The only connection that writes. `begin` returns with the store's write lock held. */
 export interface WriteConnection {
   readonly tx: Tx;
   readonly batch: BatchState;
   readonly execute: Execute;
   begin(): Promise<void>;
-  /** hrows `CommitInDoubt` if the connection was lost before the response. */
+  /** Throws `CommitInDoubt` if the connection was lost before the response. */
   commit(): Promise<void>;
   rollback(): Promise<void>;
   inTransaction(): boolean;
 }
 
-/** he connection was lost during a commit; `outcome` resolves to what the store finds out, and never rejects. */
+/** The connection was lost during a commit; `outcome` resolves to what the store finds out, and never rejects. */
 export class CommitInDoubt extends Error {
   readonly outcome: Promise<'committed' | 'aborted' | 'unknown'>;
 
@@ -50,7 +50,7 @@ export class SharedCommits {
   readonly #onCommit: (change: Change) => void;
   readonly #maxBatchMs: number;
   readonly #waiting: Writer[] = [];
-  /** ommits with an unknown outcome. */
+  /** Commits with an unknown outcome. */
   readonly #doubtful = new Set<Promise<void>>();
   #running: Promise<void> | null = null;
   #closed = false;
@@ -66,7 +66,7 @@ export class SharedCommits {
     if (this.#closed) return Promise.reject(new SubstratError('store', 'The store is closed.'));
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work: bound(work), resolve: resolve as (value: unknown) => void, reject });
-      // he batch belongs to no span; each writer keeps its own.
+      // The batch belongs to no span; each writer keeps its own.
       this.#running ??= under(undefined, () => this.#drain());
     });
   }
@@ -126,7 +126,7 @@ export class SharedCommits {
     succeed(batch);
   }
 
-  /** he next batch does not wait for this: it gets the store's lock only after the transaction in doubt has ended. */
+  /** The next batch does not wait for this: it gets the store's lock only after the transaction in doubt has ended. */
   #resolve(
     doubt: CommitInDoubt,
     writers: readonly Writer[],
@@ -202,7 +202,7 @@ function unknownOutcome(doubt: CommitInDoubt): SubstratError {
   return new SubstratError('outcome_unknown', message, { cause: doubt });
 }
 
-/** he errors of SQLite and PostgreSQL. */
+/** The errors of SQLite and PostgreSQL. */
 function isDiskFull(error: unknown): boolean {
   const { code } = error as { code?: string };
   return code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE' || code === '53100';

@@ -10,7 +10,7 @@ export function compactFile(path: string): { readonly before: number; readonly a
   const database = new Database(path, { fileMustExist: true, timeout: 10_000 });
   try {
     database.exec('vacuum');
-    // he file only shrinks when the log is checkpointed.
+    // The file only shrinks when the log is checkpointed.
     database.pragma('wal_checkpoint(truncate)');
   } finally {
     database.close();

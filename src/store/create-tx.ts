@@ -28,7 +28,7 @@ import type { Tx } from './tx.ts';
 import { vectorQueries } from './vectors.ts';
 import { workspaceQueries } from './workspaces.ts';
 
-/** reated once per connection: its queries are compiled on first use and cached. */
+/** Created once per connection: its queries are compiled on first use and cached. */
 export function createTx(engine: Engine, execute: Execute, batch: BatchState): Tx {
   const queries = createQueries(engine, execute);
   return {

@@ -3,7 +3,7 @@ import type { Delivery, Round } from '../core/delivery.ts';
 import type { Queries } from './query.ts';
 import type { Deliveries } from './tx.ts';
 
-/** he values of the column: below `held` can be carried, below `free` wakes nobody. */
+/** The values of the column: below `held` can be carried, below `free` wakes nobody. */
 export const ROUNDS = { quiet: -1, free: 0, turn: 1, held: 2 } as const satisfies Record<Round, number>;
 
 export function deliveryQueries({ db, all, one, count, put, run, change, attempt }: Queries): Deliveries {
@@ -183,7 +183,7 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
     endCarried: run((p: { runId: string; state: 'acknowledged' | 'dead' }) =>
       db.updateTable('deliveries').set({ state: p.state }).where('runId', '=', p.runId).where('state', '=', 'injected'),
     ),
-    /** rops pending deliveries that nobody waits for; a turn that already carries one keeps it. */
+    /** Drops pending deliveries that nobody waits for; a turn that already carries one keeps it. */
     killPendingDelivery: run((p: { messageId: string }) =>
       db
         .updateTable('deliveries')
@@ -191,11 +191,11 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
         .where('messageId', '=', p.messageId)
         .where('state', '=', 'pending'),
     ),
-    /** he agents that have not received a message yet. */
+    /** The agents that have not received a message yet. */
     listPendingRecipients: all((p: { messageId: string }) =>
       db.selectFrom('deliveries').select('agentId').where('messageId', '=', p.messageId).where('state', '=', 'pending'),
     ),
-    /** rops messages of a channel that the agent has left. */
+    /** Drops messages of a channel that the agent has left. */
     killDeliveriesIn: run((p: { agentId: string; channelId: string }) =>
       db
         .updateTable('deliveries')

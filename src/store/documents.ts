@@ -41,7 +41,7 @@ export function documentQueries({
     listVersions: all((p: { source: string }) =>
       db.selectFrom('documents').select(['sourceId', 'version']).where('source', '=', p.source).orderBy('sourceId'),
     ),
-    /** he content is unchanged, only its version has changed. */
+    /** The content is unchanged, only its version has changed. */
     setDocumentVersion: change('document', (p: { source: string; sourceId: string; version: string }) =>
       db
         .updateTable('documents')

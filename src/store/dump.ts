@@ -10,7 +10,7 @@ export interface Counter {
 }
 
 /**
- * he contents of a store at one moment, unaffected by concurrent writes. Full-text indexes are left out: each engine
+ * The contents of a store at one moment, unaffected by concurrent writes. Full-text indexes are left out: each engine
  * has its own, and they are rebuilt.
  */
 export interface Snapshot {
@@ -19,7 +19,7 @@ export interface Snapshot {
   readonly tables: readonly string[];
   /** Keys that are never reused: the last one of each table that counts them. */
   readonly counters: readonly Counter[];
-  /** he rows of a table, in batches. */
+  /** The rows of a table, in batches. */
   rows(table: string): AsyncIterable<readonly Row[]>;
   close(): Promise<void>;
 }
@@ -29,11 +29,11 @@ export interface Snapshot {
  * nothing behind.
  */
 export interface Load {
-  /** he columns of each table at the snapshot's schema version. */
+  /** The columns of each table at the snapshot's schema version. */
   readonly tables: ReadonlyMap<string, ReadonlySet<string>>;
   insert(table: string, rows: readonly Row[]): Promise<void>;
   /**
-   * hecks references, migrates the schema, builds the full-text indexes, and makes the changes that a restore needs.
+   * Checks references, migrates the schema, builds the full-text indexes, and makes the changes that a restore needs.
    */
   finish(finishing: Finishing): Promise<void>;
   commit(): Promise<void>;
@@ -42,7 +42,7 @@ export interface Load {
 
 export interface Finishing {
   readonly counters: readonly Counter[];
-  /** he words by which a passage is found. */
+  /** The words by which a passage is found. */
   readonly passageWords: (passage: { readonly content: string; readonly tags: readonly string[] }) => readonly string[];
   readonly chunkWords: (chunk: {
     readonly title: string | null;
@@ -52,6 +52,6 @@ export interface Finishing {
     readonly title: string;
     readonly words: string;
   };
-  /** he home of the backed-up node, and where it is now. */
+  /** The home of the backed-up node, and where it is now. */
   readonly move: { readonly nodeId: string; readonly from: string; readonly to: string } | null;
 }

@@ -33,7 +33,7 @@ export function eventQueries({ db, value, put, all }: Queries, batch: BatchState
       return seq;
     },
     getEventCounter: async () => (await last()) ?? (await counter()) ?? 0,
-    /** he number of the oldest stored event; null if there is none. */
+    /** The number of the oldest stored event; null if there is none. */
     getOldestEvent: value(() => db.selectFrom('events').select((eb) => eb.fn.min('seq').as('seq'))),
     // What is stored came through `appendEvent`, so type and data belong together.
     listEvents: all((p: { after: number; limit: number }) =>

@@ -20,7 +20,7 @@ export async function finishLoad(execute: Execute, engine: Engine, finishing: Fi
   const last = await tx.events.getEventCounter();
   await execute('delete from events', []);
   await execute(`update counters set value = ${last + EVENT_LEAP} where name = 'event'`, []);
-  // hese processes are from another time, maybe from another machine.
+  // These processes are from another time, maybe from another machine.
   await execute('update runs set pid = null, pid_started = null', []);
   const { move } = finishing;
   if (move) {

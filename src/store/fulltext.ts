@@ -12,7 +12,7 @@ export function indexedWords(engine: Engine, words: readonly string[]): string {
   return words.map((word, i) => `'${word}':${Math.min(i + 1, MOST_POSITIONS)}`).join(' ');
 }
 
-/** he words of a title and a text: PostgreSQL stores both in one column, the title's with a weight. */
+/** The words of a title and a text: PostgreSQL stores both in one column, the title's with a weight. */
 export function indexedColumns(
   engine: Engine,
   { title, words }: { readonly title: string; readonly words: string },
@@ -44,5 +44,5 @@ function wordsIn(words: string): string[] {
   return words === '' ? [] : words.split(' ');
 }
 
-/** he maximum position in PostgreSQL. */
+/** The maximum position in PostgreSQL. */
 const MOST_POSITIONS = 16_383;

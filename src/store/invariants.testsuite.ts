@@ -34,7 +34,7 @@ function once(change: Promise<void>): Promise<number> {
   );
 }
 
-/** he allowed transitions of a delivery: forward, except that an injected one can be returned. */
+/** The allowed transitions of a delivery: forward, except that an injected one can be returned. */
 const moves = {
   inject: { from: ['pending'], to: 'injected', run: (tx, item) => once(tx.deliveries.injectDelivery(item)) },
   return: { from: ['injected'], to: 'pending', run: (tx, item) => once(tx.deliveries.returnDelivery(item)) },
@@ -72,7 +72,7 @@ const moves = {
 interface Step {
   readonly action: keyof typeof moves | 'close';
   readonly item: number;
-  /** he writer performs the step and then throws. */
+  /** The writer performs the step and then throws. */
   readonly fails: boolean;
 }
 
@@ -132,7 +132,7 @@ async function createItems(tx: Tx): Promise<Item[]> {
   return items;
 }
 
-/** he number of changed rows; a failing writer reports it in its error. */
+/** The number of changed rows; a failing writer reports it in its error. */
 async function perform(tx: Tx, item: Item, { action, fails }: Step): Promise<number> {
   const changed =
     action === 'close'

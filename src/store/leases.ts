@@ -53,7 +53,7 @@ export function leaseQueries({ db, all, run, change }: Queries, batch: BatchStat
     listLeased: all(() =>
       db.selectFrom('runs').selectAll().where('state', '=', 'running').where('leaseUntil', 'is not', null),
     ),
-    /** he clock was set back: waits on the node keep their length, and no channel turn begins in the future. */
+    /** The clock was set back: waits on the node keep their length, and no channel turn begins in the future. */
     shiftWaits: async (p: { nodeId: string; by: number; now: number }): Promise<void> => {
       await shiftRests(p);
       await shiftStarts(p);

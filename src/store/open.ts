@@ -10,11 +10,11 @@ export interface StoreOptions {
   /** Logs each lost connection and its return. */
   readonly log?: StoreLog;
   /**
-   * etect that a SQLite file was deleted, replaced or truncated, and then refuse to write. For a process that opens
+   * Detect that a SQLite file was deleted, replaced or truncated, and then refuse to write. For a process that opens
    * the file only once: the descriptors held open for this must not be closed before SQLite closes the file.
    */
   readonly watch?: boolean;
-  /** alled with its version before the schema of an existing SQLite file is migrated. */
+  /** Called with its version before the schema of an existing SQLite file is migrated. */
   readonly beforeUpgrade?: (from: number) => Promise<void>;
   /** Overrides the default PostgreSQL limits. */
   readonly limits?: Partial<PostgresLimits>;

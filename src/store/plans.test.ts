@@ -7,9 +7,9 @@ import type { Execute } from './query.ts';
 import { addAgent, claim, endRun, queueRun, startRun } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 
-/** hese tables grow forever, so no frequent query may scan one. */
+/** These tables grow forever, so no frequent query may scan one. */
 const GROWING = ['block_changes', 'deliveries', 'events', 'messages', 'passages', 'requests', 'run_messages', 'runs'];
-/** hese indexes only contain what is in progress. */
+/** These indexes only contain what is in progress. */
 const SHORT = ['runs_queue', 'runs_running'];
 
 const database = new Database(':memory:');

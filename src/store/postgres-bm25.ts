@@ -8,7 +8,7 @@ const K1 = 1.2;
 const B = 0.75;
 /** A word in this many chunks is common. The exact count no longer matters, and counting further would take long. */
 const COMMON = 10_000;
-/** he minimum number of candidates that are scored exactly. */
+/** The minimum number of candidates that are scored exactly. */
 const LEAST_WEIGHED = 200;
 
 interface Weighed {
@@ -16,12 +16,12 @@ interface Weighed {
   readonly length: number;
   readonly counts: Readonly<Record<string, number>>;
   readonly phrases: readonly boolean[];
-  /** he weights of the query's words, then phrases: the rarer, the heavier. */
+  /** The weights of the query's words, then phrases: the rarer, the heavier. */
   readonly weights: readonly number[];
 }
 
 /**
- * M25 for PostgreSQL: `ts_rank` ignores how rare a word is, which matters most for ranking. The index returns the
+ * BM25 for PostgreSQL: `ts_rank` ignores how rare a word is, which matters most for ranking. The index returns the
  * chunks with each word, and thereby its rarity; the chunks with the most and rarest words are scored by term
  * frequency. For a common word only some chunks are fetched, so whether a candidate contains it is checked on the
  * chunk itself.
@@ -70,7 +70,7 @@ export async function findByBm25(
   return bestOf(rows, words).slice(0, limit);
 }
 
-/** hecked per chunk found: the planner would otherwise read all documents first. */
+/** Checked per chunk found: the planner would otherwise read all documents first. */
 function ofItsDocument(condition: RawBuilder<boolean>): RawBuilder<boolean> {
   return sql`(select ${condition} from chunks join documents on documents.id = chunks.document_id where chunks.id = having_it.rowid)`;
 }

@@ -4,7 +4,7 @@ import type { Execute } from './query.ts';
 
 /** All PostgreSQL timeouts. In an outage a caller waits at most `silenceMs` plus `connectMs`. */
 export interface PostgresLimits {
-  /** he timeout of a new connection until the server is ready for a statement. */
+  /** The timeout of a new connection until the server is ready for a statement. */
   readonly connectMs: number;
   /** How long a reader waits for a pooled connection. */
   readonly acquireMs: number;
@@ -18,12 +18,12 @@ export interface PostgresLimits {
   readonly idleInTransactionMs: number;
   /** How long to look for the outcome of a commit. */
   readonly doubtMs: number;
-  /** he delay before the first reconnect, which doubles, and its maximum. */
+  /** The delay before the first reconnect, which doubles, and its maximum. */
   readonly backoffMs: number;
   readonly maxBackoffMs: number;
   /** How often to poll for commits of other nodes whose hint was lost. */
   readonly pollMs: number;
-  /** he timeout for closing connections gracefully. */
+  /** The timeout for closing connections gracefully. */
   readonly closeMs: number;
   readonly readers: number;
 }
@@ -59,7 +59,7 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-/** he owner of a connection handles its events. */
+/** The owner of a connection handles its events. */
 interface Keeper {
   /** How long a statement may have no response before `onSilence` is called, repeatedly. */
   readonly silenceMs: number;
@@ -112,14 +112,14 @@ export class Connection extends pg.Client {
     if (last?.command !== 'COMMIT') throw new Error('a statement had failed before');
   }
 
-  /** loses it without waiting for the server; the current statement fails. */
+  /** Closes it without waiting for the server; the current statement fails. */
   cut(reason: string): void {
     const error = new Error(reason);
     this.#lose(error);
     this.connection.stream.destroy(error);
   }
 
-  /** loses it gracefully, without waiting for it. */
+  /** Closes it gracefully, without waiting for it. */
   leave(): void {
     this.end().catch(() => {});
     setTimeout(() => this.connection.stream.destroy(), LEAVING_MS).unref();

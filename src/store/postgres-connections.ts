@@ -203,7 +203,7 @@ export class PostgresConnections {
     if (statement !== null && silent.underWay === statement) silent.cut('the answer to a statement was lost');
   }
 
-  /** he server processes that work for us; null if it refuses to tell. Throws if it cannot be reached. */
+  /** The server processes that work for us; null if it refuses to tell. Throws if it cannot be reached. */
   async #listActive(): Promise<ReadonlySet<number> | null> {
     const probe = this.#create('probe');
     const overdue = setTimeout(() => probe.cut('no answer in time'), this.limits.connectMs);
@@ -225,7 +225,7 @@ export class PostgresConnections {
 }
 
 const POOL_IS_BUSY = 'timeout exceeded when trying to connect';
-/** he response of a finished statement arrives within this time. */
+/** The response of a finished statement arrives within this time. */
 const LATE_ANSWER_MS = 250;
 
 /**
@@ -272,7 +272,7 @@ export class PostgresListener {
     void this.#send();
   }
 
-  /** hecks that the server still responds: a connection on which nothing is sent never fails. */
+  /** Checks that the server still responds: a connection on which nothing is sent never fails. */
   check(): void {
     this.#unchecked = true;
     void this.#send();
@@ -306,7 +306,7 @@ export class PostgresListener {
       try {
         return await this.connect();
       } catch {
-        // he loss is logged; the next attempt follows after a pause.
+        // The loss is logged; the next attempt follows after a pause.
       }
     }
   }

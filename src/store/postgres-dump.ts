@@ -8,11 +8,11 @@ import { openError } from './postgres-errors.ts';
 import { WRITE_LOCK } from './postgres-writer.ts';
 import type { Execute } from './query.ts';
 
-/** ytes of rows per fetch, estimated from the previous rows. */
+/** Bytes of rows per fetch, estimated from the previous rows. */
 const PAGE = 500_000;
 const MOST_ROWS = 2_000;
 const VERSION = 'schema_version';
-/** he full-text indexes. */
+/** The full-text indexes. */
 const DERIVED = ['passage_words', 'chunk_words'];
 
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {

@@ -8,7 +8,7 @@ import { SubstratError } from '../core/errors.ts';
 const CONDITION = /^(08|53|57|58)...$|^25006$|^25P03$/;
 const LOCKED = '55P03';
 const DISK_FULL = '53100';
-/** ancelled, serialization failure, deadlock. */
+/** Cancelled, serialization failure, deadlock. */
 const GIVEN_UP = ['57014', '40001', '40P01'];
 
 /** Whether the same statement can succeed later unchanged. */
@@ -17,7 +17,7 @@ export function isUnavailable(error: unknown): boolean {
   return typeof code === 'string' && (CONDITION.test(code) || code === LOCKED || GIVEN_UP.includes(code));
 }
 
-/** he error for callers; it says what to do. */
+/** The error for callers; it says what to do. */
 export function unavailable(error: Error): SubstratError {
   if (error instanceof SubstratError) return error;
   const { code } = error as { code?: string };

@@ -128,7 +128,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     await expect(countEvents(store)).rejects.toMatchObject(STORE);
     expect(await countEvents(store)).toBe(0);
 
-    // locked by a lock for several times the silence timeout.
+    // Blocked by a lock for several times the silence timeout.
     await prompt.query('begin; lock table events in access exclusive mode');
     const slow = countEvents(store);
     await new Promise((resolve) => setTimeout(resolve, 1_000));

@@ -50,7 +50,7 @@ export interface Queries {
   count<P extends object>(
     build: (p: P) => Compilable<Readonly<Record<string, number>>>,
   ): (params: P) => Promise<number>;
-  /** he number of changed rows. */
+  /** The number of changed rows. */
   run(build: () => Compilable<unknown>): () => Promise<number>;
   run<P extends object>(build: (p: P) => Compilable<unknown>): (params: P) => Promise<number>;
   /** Inserts or upserts. */

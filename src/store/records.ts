@@ -59,7 +59,7 @@ export function recordQueries({ db, all, one, count, put }: Queries): Records {
           .where('type', '=', 'tool_call_message'),
       ),
     ),
-    /** he effects of a run, in order: the k-th identical call of a later attempt gets the k-th of these. */
+    /** The effects of a run, in order: the k-th identical call of a later attempt gets the k-th of these. */
     listEffects: parsed(
       all((p: { runId: string; callKey: string }) =>
         db
@@ -72,7 +72,7 @@ export function recordQueries({ db, all, one, count, put }: Queries): Records {
       ),
     ),
     /**
-     * he number of identical calls of an attempt so far, including repeated ones; a call that failed outright does
+     * The number of identical calls of an attempt so far, including repeated ones; a call that failed outright does
      * not count.
      */
     countCalls: count((p: { runId: string; callKey: string; attempt: number }) =>
@@ -83,7 +83,7 @@ export function recordQueries({ db, all, one, count, put }: Queries): Records {
         .where('callKey', '=', p.callKey)
         .where('attempt', '=', p.attempt),
     ),
-    /** he number of records of an attempt. */
+    /** The number of records of an attempt. */
     countRecords: count((p: { runId: string; attempt: number }) =>
       db
         .selectFrom('run_messages')
@@ -96,7 +96,7 @@ export function recordQueries({ db, all, one, count, put }: Queries): Records {
         db.selectFrom('run_messages').selectAll().where('runId', '=', p.runId).orderBy('n', 'desc').limit(1),
       ),
     ),
-    /** he calls of earlier attempts whose start was recorded, in order, with their results; null if there is none. */
+    /** The calls of earlier attempts whose start was recorded, in order, with their results; null if there is none. */
     listStarts: parsed(
       all((p: { runId: string; callKey: string; attempt: number }) =>
         db

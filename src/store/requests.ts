@@ -19,7 +19,7 @@ export function requestQueries({ db, all, one, value, count, put, change }: Quer
         }),
     ),
     getRequest: one((p: { id: string }) => db.selectFrom('requests').selectAll().where('messageId', '=', p.id)),
-    /** ompare and set: returns the request if this call closed it, null if it was already closed. */
+    /** Compare and set: returns the request if this call closed it, null if it was already closed. */
     tryCloseRequest: one((p: { id: string; at: number }) =>
       db
         .updateTable('requests')

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { addAgent, answer, endRun, queueRun, type StoreKit, send, startRun } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 
-/** he time of recent items. Messages of the kit have the time 0. */
+/** The time of recent items. Messages of the kit have the time 0. */
 const NOW = 1_000;
 
 export function testRetention({ read, write }: StoreKit): void {

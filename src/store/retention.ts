@@ -37,7 +37,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
       .orderBy('id')
       .limit(p.limit),
   );
-  /** he runs in a window that ended before, and where the next window starts. */
+  /** The runs in a window that ended before, and where the next window starts. */
   const endedRuns = async ({ before, after, limit }: PruneStep<RunCursor>) => {
     const rows = await runsFrom({ ...after, limit });
     const old = rows.filter((row) => row.createdAt < before);
@@ -80,7 +80,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
   const messagesFrom = all((p: { seq: number; limit: number }) =>
     db.selectFrom('messages').select(['seq', 'createdAt']).where('seq', '>', p.seq).orderBy('seq').limit(p.limit),
   );
-  /** elivered and answered, not part of a live run, and not in a thread that is still needed. */
+  /** Delivered and answered, not part of a live run, and not in a thread that is still needed. */
   const settledMessages = all((p: { from: number; to: number; before: number }) =>
     db
       .selectFrom('messages')
@@ -166,7 +166,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
         .where((eb) => eb(eb.refTuple('blockId', 'version'), '>', eb.tuple(from.blockId, from.version)))
         .where((eb) => eb(eb.refTuple('blockId', 'version'), '<=', eb.tuple(to.blockId, to.version)))
         .where('at', '<', before)
-        // he current text of the block is the last entry of its history.
+        // The current text of the block is the last entry of its history.
         .where('version', '<', (eb) =>
           eb.selectFrom('blocks').select('blocks.version').whereRef('blocks.id', '=', 'block_changes.blockId'),
         )

@@ -3,7 +3,7 @@ import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
 import type { Rounds } from './tx.ts';
 
-/** he agents of a channel that have yet to see people's posts, in turn order. */
+/** The agents of a channel that have yet to see people's posts, in turn order. */
 export function roundQueries({ db, all, one, value, put, run, change, attempt }: Queries): Rounds {
   const last = value((p: { channelId: string }) =>
     db
@@ -104,7 +104,7 @@ export function roundQueries({ db, all, one, value, put, run, change, attempt }:
         .where('turns.channelId', '=', p.channelId)
         .orderBy('turns.position'),
     ),
-    /** hannels where an agent could begin and no turn is in progress, because an agent can run again. */
+    /** Channels where an agent could begin and no turn is in progress, because an agent can run again. */
     listStalledRounds: all((p: { now: number }) =>
       db
         .selectFrom('turns')
@@ -135,7 +135,7 @@ export function roundQueries({ db, all, one, value, put, run, change, attempt }:
         .where('agents.restUntil', '>', p.now),
     ),
     listPlacesOf: all((p: { agentId: string }) => db.selectFrom('turns').selectAll().where('agentId', '=', p.agentId)),
-    /** urns that have lasted so long that nobody waits for them any more. */
+    /** Turns that have lasted so long that nobody waits for them any more. */
     listStalePlaces: all((p: { before: number }) =>
       db.selectFrom('turns').selectAll().where('state', '=', 'released').where('releasedAt', '<=', p.before),
     ),
@@ -154,7 +154,7 @@ export function roundQueries({ db, all, one, value, put, run, change, attempt }:
       await setReleased(p);
       await unhold(p);
     },
-    /** he next agent no longer waits for it. */
+    /** The next agent no longer waits for it. */
     tryPassPlace: attempt((p: { channelId: string; agentId: string }) =>
       db
         .updateTable('turns')

@@ -184,7 +184,7 @@ export function testRuns(kit: StoreKit): void {
       }
       const innocent = await write(async (tx) => queueRun(tx, await addAgent(tx, { parent: one })));
       const [first, second] = runs as [Run, Run];
-      // hey were claimed on this boot before.
+      // They were claimed on this boot before.
       while (await write((tx) => claim(tx, one.nodeId)));
       for (const { id } of [...runs, innocent]) {
         const now = (await getRun(id)) as Run;

@@ -101,7 +101,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       .$if(p.suspectFrom !== null, (q) => q.where((eb) => isAllowed(eb, p)))
       .$if(p.busyAgents.length > 0, (q) => q.where('runs.agentId', 'not in', [...p.busyAgents]))
       .$if(p.fullProviders.length > 0, (q) => q.where('agents.provider', 'not in', [...p.fullProviders]))
-      // he tree with the fewest running turns, then the one that has waited longest.
+      // The tree with the fewest running turns, then the one that has waited longest.
       .orderBy((eb) =>
         eb
           .selectFrom('runs as busy')
@@ -169,10 +169,10 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
 
   return {
     /**
-     * reates a run for the agent if it has something to do and no run of it is live. Requests and replies always wake
-     * it, and so do people in a channel; news wakes an agent that waits for no other agent. People answer when they
-     * come back, so a question to a person does not hold back news. An external agent is never woken: its program
-     * reads the inbox.
+     * Creates a run for the agent if it has something to do and no run of it is live. Requests and replies always
+     * wake it, and so do people in a channel; news wakes an agent that waits for no other agent. People answer when
+     * they come back, so a question to a person does not hold back news. An external agent is never woken: its
+     * program reads the inbox.
      */
     wakeAgent: async (p: { agentId: string; now: number }): Promise<void> => {
       const agent = await wakeable({ agentId: p.agentId });
@@ -188,7 +188,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       await countClaim({ treeId: next.treeId, seq: batch.seq + 1, started: next.attempt === 0 ? 1 : 0 });
       return claimed;
     },
-    /** he open-ended run of an external agent: running from the start, without a slot or a lease. */
+    /** The open-ended run of an external agent: running from the start, without a slot or a lease. */
     insertOpenRun: async (p: { agentId: string; treeId: string; nodeId: string; now: number }): Promise<Run> => {
       const open: Run = {
         ...newRun({ ...p, seq: batch.seq }),
@@ -223,7 +223,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
     getLiveRun: one((p: { agentId: string }) =>
       db.selectFrom('runs').selectAll().where('agentId', '=', p.agentId).where('state', 'in', ['created', 'running']),
     ),
-    /** he run if the attempt still holds it. Every write of an attempt makes this check. */
+    /** The run if the attempt still holds it. Every write of an attempt makes this check. */
     holdRun: async (hold: RunHold): Promise<Run> => {
       const row = await held(hold);
       if (!row) throw fenced();
@@ -256,7 +256,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
         }))
         .where('id', '=', p.id),
     ),
-    /** otals by agent, tree or day (in UTC, as its number since 1970), the most expensive or the latest first. */
+    /** Totals by agent, tree or day (in UTC, as its number since 1970), the most expensive or the latest first. */
     listUsage: async (p: { by: 'agent' | 'tree' | 'day'; since: number; until: number; limit: number }) => {
       const rows = await fetch(
         db

@@ -7,10 +7,10 @@ import { migrate } from './migrate.ts';
 import type { Execute } from './query.ts';
 import { VERSION, versionOf } from './sqlite-version.ts';
 
-/** ytes of rows in memory at once, plus at most one row. */
+/** Bytes of rows in memory at once, plus at most one row. */
 const PAGE = 500_000;
 
-/** he read transaction starts before anything is read and lasts until `close`, so everything is from one moment. */
+/** The read transaction starts before anything is read and lasts until `close`, so everything is from one moment. */
 export async function openSqliteSnapshot(path: string): Promise<Snapshot> {
   const database = new Database(path, { readonly: true, fileMustExist: true, timeout: 10_000 });
   try {
@@ -30,7 +30,7 @@ export async function openSqliteSnapshot(path: string): Promise<Snapshot> {
   }
 }
 
-/** he file must be new: it has no journal while it is filled, and a failed load only leaves a file to remove. */
+/** The file must be new: it has no journal while it is filled, and a failed load only leaves a file to remove. */
 export async function openSqliteLoad(path: string, version: number): Promise<Load> {
   const database = new Database(path);
   database.pragma('journal_mode = off');

@@ -164,8 +164,8 @@ describe('opening', () => {
 
 describe('a database that another process has locked', () => {
   /**
-   * he duration of sixty event loop turns, during which it must stay pending. A blocking wait would take seconds each
-   * time.
+   * The duration of sixty event loop turns, during which it must stay pending. A blocking wait would take seconds
+   * each time.
    */
   async function turnsWhile(waiting: Promise<unknown>): Promise<number> {
     let over = false;

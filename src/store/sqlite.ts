@@ -99,7 +99,7 @@ async function prepare(
     // Agents write the same pages repeatedly: with a checkpoint a quarter as often, each page is copied once for four
     // times the writes.
     database.pragma('wal_autocheckpoint = 4000');
-    // aches what searches of a large memory read. A sync (`normal`) reads nothing twice.
+    // Caches what searches of a large memory read. A sync (`normal`) reads nothing twice.
     if (durability === 'full') database.pragma('cache_size = -65536');
     // A temporary file would stay forever if we are killed while it is written.
     database.pragma('temp_store = memory');

@@ -12,9 +12,9 @@ const FRAME_HEADER = 24;
 type Kind = 'deleted' | 'replaced' | 'truncated';
 
 /**
- * hecks every second that the files of an open SQLite store are still those that were opened. SQLite does not notice:
- * it keeps writing to files that nobody can open any more. Files are checked by name, and through descriptors that
- * stay open as long as the store: closing one would drop SQLite's locks on the same file.
+ * Checks every second that the files of an open SQLite store are still those that were opened. SQLite does not
+ * notice: it keeps writing to files that nobody can open any more. Files are checked by name, and through descriptors
+ * that stay open as long as the store: closing one would drop SQLite's locks on the same file.
  */
 export class StoreFile {
   problem: string | null = null;
@@ -48,13 +48,13 @@ export class StoreFile {
     clearInterval(this.#timer);
   }
 
-  /** all it after SQLite has closed its files. */
+  /** Call it after SQLite has closed its files. */
   close(): void {
     closeSync(this.#database);
     if (this.#index !== null) closeSync(this.#index);
   }
 
-  /** opies what was written to unlinked files to a new file. The connection stays open, because the process ends. */
+  /** Copies what was written to unlinked files to a new file. The connection stays open, because the process ends. */
   rescue(database: Database.Database): void {
     if (this.#kind === 'truncated') return;
     const copy = `${this.#path}.rescued-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
@@ -116,7 +116,7 @@ export class StoreFile {
     return pageSizeOf(header) * header.readUInt32BE(PAGE_COUNT_AT);
   }
 
-  /** he WAL index, in the machine's byte order: the last committed frame and the salts of the log. */
+  /** The WAL index, in the machine's byte order: the last committed frame and the salts of the log. */
   #readIndex(): { readonly logSize: number; readonly salts: Buffer } {
     const header = Buffer.alloc(40);
     const salts = header.subarray(32);

@@ -10,13 +10,13 @@ export interface StoreSubject {
   readonly name: string;
   /** Whether a second store can open the same database. */
   readonly shared: boolean;
-  /** reates an empty database. */
+  /** Creates an empty database. */
   create(): Promise<{ open(): Promise<Store>; remove(): Promise<void> }>;
 }
 
 type Work<T> = (tx: Tx) => Promise<T>;
 
-/** he store under test. Its tests share one database: each creates its own agents on its own node. */
+/** The store under test. Its tests share one database: each creates its own agents on its own node. */
 export interface StoreKit {
   readonly shared: boolean;
   readonly store: Store;
@@ -24,11 +24,11 @@ export interface StoreKit {
   write<T>(work: Work<T>): Promise<T>;
   /** A second store on the same database, as another process would have; the same store if that is not possible. */
   openAnother(): Promise<Store>;
-  /** he queries that no test has called yet. */
+  /** The queries that no test has called yet. */
   uncalled(): Promise<string[]>;
 }
 
-/** all it inside `describe`. */
+/** Call it inside `describe`. */
 export function useStore(subject: StoreSubject): StoreKit {
   let database: Awaited<ReturnType<StoreSubject['create']>>;
   let store: Store;
@@ -121,7 +121,7 @@ export async function addAgent(tx: Tx, change: Partial<Agent> & { parent?: Agent
 
 interface Mail {
   readonly to: Agent;
-  /** he author's id; default: the owner's. */
+  /** The author's id; default: the owner's. */
   readonly from?: string;
   readonly kind?: DeliveryKind;
   readonly text?: string;
@@ -165,7 +165,7 @@ export async function send(tx: Tx, mail: Mail): Promise<string> {
   return id;
 }
 
-/** loses the request and sends the reply that closes it. */
+/** Closes the request and sends the reply that closes it. */
 export async function answer(tx: Tx, request: string, asker: Agent, from: Agent): Promise<string> {
   await tx.requests.tryCloseRequest({ id: request, at: 1 });
   const reply = await send(tx, { to: asker, from: from.id, kind: 'reply', inReplyTo: request });
@@ -182,7 +182,7 @@ export async function queueRun(tx: Tx, agent: Agent): Promise<Run> {
 
 type Claim = Parameters<Tx['runs']['claimRun']>[0];
 
-/** laims as the scheduler does, with an event in the same transaction. */
+/** Claims as the scheduler does, with an event in the same transaction. */
 export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {}): Promise<Run | null> {
   const filter = {
     nodeId,

@@ -19,7 +19,7 @@ import type { Tx } from './store.ts';
 import { testTimers } from './timers.testsuite.ts';
 import { testWorkspaces } from './workspaces.testsuite.ts';
 
-/** he contract of every engine. */
+/** The contract of every engine. */
 export function testStore(subject: StoreSubject): void {
   describe(subject.name, () => {
     const kit = useStore(subject);

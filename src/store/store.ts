@@ -31,11 +31,11 @@ export interface Store {
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * alled after every commit with events or runs, on PostgreSQL also after other nodes' commits: immediately while
+   * Called after every commit with events or runs, on PostgreSQL also after other nodes' commits: immediately while
    * the connection for their hints is up, otherwise within seconds, by polling.
    */
   onChange(listener: (change: Change) => void): () => void;
-  /** he number of commits of this process; benchmarks use it to see how many writers shared one. */
+  /** The number of commits of this process; benchmarks use it to see how many writers shared one. */
   commits(): number;
   /** Why nothing can be written any more: the file of the store was changed from outside. Null if it is fine. */
   problem(): string | null;

@@ -15,7 +15,7 @@ export function tokenQueries({ db, all, one, put, attempt }: Queries): Tokens {
         revokedAt: null,
       }),
     ),
-    /** he participant with this token, unless it was revoked. */
+    /** The participant with this token, unless it was revoked. */
     getTokenOwner: one((p: { hash: string }) =>
       db
         .selectFrom('tokens')

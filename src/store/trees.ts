@@ -37,7 +37,7 @@ export function treeQueries({ db, all, one, value, put, run, change }: Queries, 
       await uncount(p);
       return (await charge(p)) ?? 0;
     },
-    /** he owner wrote a message: the tree may run again. */
+    /** The owner wrote a message: the tree may run again. */
     resetTreeRuns: async (p: { treeId: string }): Promise<void> => {
       if ((await resetTree(p)) > 0) batch.runnable = true;
     },

@@ -86,7 +86,7 @@ export function vectorQueries({ engine, db, all, value, count, run }: Queries): 
     ),
     getVectors: ({ ids, model }: { ids: readonly ChunkId[]; model: string }) =>
       getOf({ ids: listOf(engine, ids), model }),
-    /** y key, after `after`. */
+    /** By key, after `after`. */
     listUnembedded: all((p: { model: string; after: number; limit: number }) =>
       db
         .selectFrom('chunks')
@@ -107,7 +107,7 @@ export function vectorQueries({ engine, db, all, value, count, run }: Queries): 
         .orderBy('chunks.id')
         .limit(p.limit),
     ),
-    /** he number of vectors per model. */
+    /** The number of vectors per model. */
     listVectorModels: all(() =>
       db
         .selectFrom('chunk_vectors')
@@ -115,7 +115,7 @@ export function vectorQueries({ engine, db, all, value, count, run }: Queries): 
         .groupBy(['model', 'dimension'])
         .orderBy('model'),
     ),
-    /** eletes the vectors of every model, so that all are computed again. */
+    /** Deletes the vectors of every model, so that all are computed again. */
     deleteVectors: run(() => db.deleteFrom('chunk_vectors')),
   };
 }

@@ -149,7 +149,7 @@ describe('tools', () => {
     const whose = fc.constantFrom(...agents);
     await fc.assert(
       fc.asyncProperty(whose, argumentsFor(schema), async (agent, args) => {
-        // he SDK drops this key, so no tool ever sees it.
+        // The SDK drops this key, so no tool ever sees it.
         fc.pre(!Object.hasOwn(args, '__proto__'));
         const call = await agent.call(tool, args);
         expectWellFormed(call);

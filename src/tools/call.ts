@@ -28,7 +28,7 @@ export type { CallResult, ToolDependencies } from './dependencies.ts';
 
 /** One program that calls tools for an attempt; several can share that of an external agent. */
 export interface Connection {
-  /** he requests that `check_inbox` returned to it and that it has not answered. */
+  /** The requests that `check_inbox` returned to it and that it has not answered. */
   readonly given: Set<string>;
 }
 
@@ -94,7 +94,7 @@ async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall)
     for (const id of outcome.given ?? []) call.connection.given.add(id);
     if (outcome.settled) call.connection.given.delete(outcome.settled);
     if (outcome.reply && call.wait === null) deps.limiter.giveBack(agentId);
-    // he agent exists even if this fails; its directory is created again before its first run.
+    // The agent exists even if this fails; its directory is created again before its first run.
     if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error: unknown) => reportError(deps, error));
     if (outcome.workspace)
       await deps.onWorkspaceChanged(outcome.workspace).catch((error: unknown) => reportError(deps, error));
@@ -149,7 +149,7 @@ async function execute(
 }
 
 /**
- * he k-th identical call gets the result of the k-th one of earlier attempts. Only recorded calls count, because a
+ * The k-th identical call gets the result of the k-th one of earlier attempts. Only recorded calls count, because a
  * call whose commit failed did not happen.
  */
 async function repeatOf(tx: Tx, attempt: Attempt, tool: Tool, key: string): Promise<ToolOutcome | null> {

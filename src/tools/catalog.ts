@@ -37,17 +37,17 @@ const catalog: readonly Tool[] = [
 
 const byName = new Map(catalog.map((tool) => [tool.name, tool]));
 
-/** he built-in tools that an agent may see and call; a scope implies no other tools. */
+/** The built-in tools that an agent may see and call; a scope implies no other tools. */
 export function toolsInScope(scope: Scope): readonly Tool[] {
   return customToolsInScope(scope, catalog);
 }
 
-/** he built-in tool with this name. */
+/** The built-in tool with this name. */
 export function findTool(name: string): Tool | undefined {
   return byName.get(name);
 }
 
-/** he same for custom tools. */
+/** The same for custom tools. */
 export function customToolsInScope<Custom extends { readonly name: string }>(
   scope: Scope,
   custom: readonly Custom[],

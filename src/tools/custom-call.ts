@@ -75,7 +75,7 @@ export async function callCustom(
   }
 }
 
-/** he k-th identical call corresponds to the k-th start of earlier attempts. A failed call is executed again. */
+/** The k-th identical call corresponds to the k-th start of earlier attempts. A failed call is executed again. */
 async function earlierCall(tx: Tx, attempt: Attempt, key: string): Promise<{ readonly content: unknown } | null> {
   if (attempt.number === 1) return null;
   const starts = await tx.records.listStarts({ runId: attempt.runId, callKey: key, attempt: attempt.number });

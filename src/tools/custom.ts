@@ -29,7 +29,7 @@ export interface CustomToolUse {
   readonly knowledge?: Knowledge | undefined;
 }
 
-/** he custom tools in their current version. */
+/** The custom tools in their current version. */
 export interface CustomTools {
   list(): readonly CustomTool[];
   /** By its exact name. */

@@ -18,6 +18,6 @@ export interface ToolDependencies {
 export interface CallResult {
   readonly result: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
-  /** he number of messages in the caller's inbox. */
+  /** The number of messages in the caller's inbox. */
   readonly news: number;
 }

@@ -77,7 +77,7 @@ async function textOf(tx: Tx, caller: Agent, inspected: Agent, row: RunRecord): 
       return promptFor(tx, caller, row.runId);
     case 'assistant_message':
       return (await isPosted(tx, caller, row, content)) ? BLANK : String(content);
-    // he full system message contains the agent's memory.
+    // The full system message contains the agent's memory.
     case 'system_message':
       return inspected.instructions;
     default:
@@ -138,7 +138,7 @@ async function toolText(tx: Tx, caller: Agent, inspected: Agent, row: RunRecord,
   });
 }
 
-/** he channel is in the call; a result belongs to its call. */
+/** The channel is in the call; a result belongs to its call. */
 async function inSeenChannel(
   tx: Tx,
   caller: Agent,

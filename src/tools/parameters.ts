@@ -28,7 +28,7 @@ const TYPES: Readonly<Record<Parameter['type'], () => z.ZodType>> = {
   object: () => z.record(z.string(), z.unknown()).refine(...SHALLOW),
 };
 
-/** he schema that validates a tool's arguments; the published schema is derived from it. */
+/** The schema that validates a tool's arguments; the published schema is derived from it. */
 export function inputOf(parameters: readonly Parameter[]): z.ZodObject {
   return z.strictObject(
     Object.fromEntries(

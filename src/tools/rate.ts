@@ -18,7 +18,7 @@ export function createRateLimiter(perMinute: number): RateLimiter {
       const elapsed = Math.max(0, now - bucket.at);
       const tokens = Math.min(perMinute, bucket.tokens + elapsed * perMs);
       const allowed = tokens >= 1;
-      // elete and set keeps the map in order of use: the first entry is the least recently used, and full again.
+      // Delete and set keeps the map in order of use: the first entry is the least recently used, and full again.
       buckets.delete(agentId);
       buckets.set(agentId, { tokens: allowed ? tokens - 1 : tokens, at: now });
       const [oldest] = buckets;

@@ -15,7 +15,7 @@ export interface Call {
   readonly tool: Pick<Tool, 'name' | 'input'>;
   readonly args: unknown;
   readonly id: string;
-  /** he number of seconds to wait if the call exceeds the rate limit. */
+  /** The number of seconds to wait if the call exceeds the rate limit. */
   readonly wait: number | null;
 }
 
@@ -38,7 +38,7 @@ export async function refuse(
   if (code === 'fenced' || lost || (limited && attempt.limited)) return { result, isError: true, news: 0 };
   const recording = deps.store.write(async (tx) => {
     await tx.runs.holdRun(attempt);
-    // alls refused at the same time count as consecutive, too.
+    // Calls refused at the same time count as consecutive, too.
     if (limited && (await wasLimited(tx, attempt))) return { progress: null, news: 0 };
     const ended = returnEntry(call, { result, isError: true, ...(key !== undefined && { key }) });
     const entries = started ? [ended] : [callEntry(call, excerpt(call.args)), ended];
@@ -122,12 +122,12 @@ export function returnEntry(
   };
 }
 
-/** he number of identical calls that this attempt has made so far. */
+/** The number of identical calls that this attempt has made so far. */
 export function callsMade(tx: Tx, { runId, number }: Attempt, callKey: string): Promise<number> {
   return tx.records.countCalls({ runId, callKey, attempt: number });
 }
 
-/** he tool was removed from the scope of the agent or of an ancestor: for the caller it does not exist. */
+/** The tool was removed from the scope of the agent or of an ancestor: for the caller it does not exist. */
 export class NotInScope extends Error {}
 
 export async function checkScope(tx: Tx, attempt: Attempt, tool: string): Promise<void> {

@@ -24,7 +24,7 @@ export interface ServedTool {
   call(args: unknown): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** he served tools, in order. `more` is called each time, so that tools can change. */
+/** The served tools, in order. `more` is called each time, so that tools can change. */
 export function createServedTools(
   knowledge: Knowledge,
   more: () => Promise<Pick<CustomTools, 'list' | 'onChange'>>,

@@ -11,7 +11,7 @@ import { scopeNow } from '../runs/attempt.ts';
 import { makeSubdirectory } from '../workspaces/directories.ts';
 import { defineTool, referenceField, textField } from './tool.ts';
 
-/** he store rejects NUL. */
+/** The store rejects NUL. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is meant.
 const argumentField = z.string().regex(/^[^\x00]*$/, 'must not contain NUL characters');
 
@@ -96,7 +96,7 @@ function inheritance(parent: Agent, defaultProvider: string | null) {
   return { provider: defaultProvider, model: null, program };
 }
 
-/** ells the parent about a child that nothing runs. */
+/** Tells the parent about a child that nothing runs. */
 function noteOn(child: Agent) {
   if (child.provider !== 'external') return {};
   return {

@@ -69,7 +69,7 @@ export const sendMessage = defineTool({
   },
 });
 
-/** he result for a message, with the request that it answered. */
+/** The result for a message, with the request that it answered. */
 function outcomeOf(result: Record<string, unknown>, sent: Answered | Unanswered): ToolOutcome {
   if (sent.answered === null) return { result };
   const { answered, late } = sent;

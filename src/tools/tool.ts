@@ -21,13 +21,13 @@ export interface ToolSettings {
   readonly defaultProvider: string | null;
   readonly workspaces: WorkspaceRules;
   readonly knowledge: Knowledge;
-  /** he script tools of the configuration, in their current version. */
+  /** The script tools of the configuration, in their current version. */
   customTools(): Promise<readonly CustomTool[]>;
-  /** alled after the result of `customTools` has changed, until the returned function is called. */
+  /** Called after the result of `customTools` has changed, until the returned function is called. */
   onCustomToolsChange(listener: () => void): () => void;
-  /** hrows if the persona does not exist or lacks an argument. */
+  /** Throws if the persona does not exist or lacks an argument. */
   findPersona(choice: PersonaChoice): Promise<PersonaInfo>;
-  /** hrows if an agent would have more tools than its provider's program accepts. */
+  /** Throws if an agent would have more tools than its provider's program accepts. */
   checkTools(agent: Pick<Agent, 'provider' | 'workspace' | 'tools'>, custom: readonly CustomTool[]): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export interface Preparation {
 /** Undoes what was prepared. */
 type Undo = () => Promise<void>;
 
-/** he caller, bound by the daemon when the connection was made; never taken from the arguments. */
+/** The caller, bound by the daemon when the connection was made; never taken from the arguments. */
 export interface ToolContext {
   readonly tx: Tx;
   readonly agent: Agent;
@@ -49,7 +49,7 @@ export interface ToolContext {
   readonly attempt: Attempt;
   readonly settings: ToolSettings;
   readonly now: number;
-  /** he requests that `check_inbox` returned to this connection of an external agent and that it has not answered. */
+  /** The requests that `check_inbox` returned to this connection of an external agent and that it has not answered. */
   readonly given: readonly string[];
 }
 
@@ -87,7 +87,7 @@ export interface Tool {
   run(context: ToolContext & { readonly looked: never }, input: never): Promise<ToolOutcome>;
 }
 
-/** he description that an agent sees. */
+/** The description that an agent sees. */
 export function descriptionFor(
   tool: Pick<Tool, 'description' | 'externalDescription'>,
   { external }: Pick<Attempt, 'external'>,
@@ -95,7 +95,7 @@ export function descriptionFor(
   return (external ? tool.externalDescription : undefined) ?? tool.description;
 }
 
-/** inds a tool's functions to the type of its input. */
+/** Binds a tool's functions to the type of its input. */
 export function defineTool<I extends z.ZodObject, L = undefined>(tool: {
   readonly name: string;
   readonly description: string;

@@ -14,7 +14,7 @@ export interface Sentry {
   readonly endpoint: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
   /** Reports an error as logged, without its message, which may contain user text. */
   tell(details: object, message: string): void;
-  /** he same for the error that ends the process; blocks until it is sent or timed out. */
+  /** The same for the error that ends the process; blocks until it is sent or timed out. */
   tellLast(details: object, message: string, ms: number): void;
   close(ms: number): PromiseLike<unknown>;
 }
@@ -69,7 +69,7 @@ export function openSentry({ dsn, version, nodeId }: { dsn: string; version: str
   };
 }
 
-/** he class of an error, from the first line of its stack. */
+/** The class of an error, from the first line of its stack. */
 function typeOf(stack: string): string {
   return /^([A-Z]\w{0,40})(:|\n)/.exec(stack)?.[1] ?? 'Error';
 }

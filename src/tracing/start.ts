@@ -14,7 +14,7 @@ export function startTracing(
   { otlp, sentryDsn, spans }: TracingWish,
   { version, nodeId, log }: TracingOptions,
 ): Tracing {
-  // y far the largest module to load: only the first export waits for it.
+  // By far the largest module to load: only the first export waits for it.
   const sentry = sentryDsn === null ? null : loadSentry(sentryDsn, version, nodeId);
   let ready: Sentry | null = null;
   sentry
@@ -51,7 +51,7 @@ async function loadSentry(dsn: string, version: string, nodeId: string): Promise
 /** Holds spans until the exporter is loaded. */
 function later(sentry: Promise<Sentry>): SpanExporter {
   const exporter = sentry.then(({ endpoint }) => createExporter(endpoint.url, endpoint.headers));
-  // he exporter's caller gets the error; before that, nobody has awaited it.
+  // The exporter's caller gets the error; before that, nobody has awaited it.
   exporter.catch(() => {});
   return {
     export: (spans, done) => {

@@ -1,12 +1,12 @@
 import type { Tracer } from '../core/tracing.ts';
 
-/** he tracing settings in the environment, under the names of OpenTelemetry and Sentry. */
+/** The tracing settings in the environment, under the names of OpenTelemetry and Sentry. */
 export interface TracingWish {
   /** Export spans to a collector. */
   readonly otlp: boolean;
   /** Report spans and errors to Sentry. */
   readonly sentryDsn: string | null;
-  /** reate spans at all. */
+  /** Create spans at all. */
   readonly spans: boolean;
 }
 

@@ -10,7 +10,7 @@ import type { WorkspaceView } from '../store/store.ts';
 import { isInside } from './paths.ts';
 import type { Tx } from './tx.ts';
 
-/** he daemon's rules for all workspaces of its node. */
+/** The daemon's rules for all workspaces of its node. */
 export interface WorkspaceRules {
   readonly nodeId: string;
   /** Substrat's home. */
@@ -23,7 +23,7 @@ export interface WorkspaceRules {
   readonly inForce: boolean;
   /** Per agent and per workspace. */
   readonly limits: { readonly maxWorkspaces: number; readonly maxLinks: number };
-  /** he directory of a workspace that has no path of its own. */
+  /** The directory of a workspace that has no path of its own. */
   directory(id: string): string;
   /** Whether a process of the agent may still run although the agent has ended. */
   isLive(agentId: string): boolean;
@@ -31,7 +31,7 @@ export interface WorkspaceRules {
 
 export type Mode = Workspace['mode'];
 
-/** he caller: a person, who may do everything except open the home, or an agent. */
+/** The caller: a person, who may do everything except open the home, or an agent. */
 export interface Caller {
   readonly id: string;
   readonly agent: Agent | null;
@@ -64,7 +64,7 @@ export async function findOwnWorkspace(tx: Tx, caller: Caller, reference: string
   throw new SubstratError('forbidden', `The workspace ${workspace.name} belongs to ${workspace.owner}, not to you.`);
 }
 
-/** he workspaces that an agent owns, and the directory it works in. */
+/** The workspaces that an agent owns, and the directory it works in. */
 export async function grantsOf(tx: Tx, agent: Agent): Promise<Grant[]> {
   const own = await tx.workspaces.listWorkspacesOf({ ownerId: agent.id });
   const current = agent.workspaceId === null ? null : await tx.workspaces.getWorkspace({ id: agent.workspaceId });
@@ -125,13 +125,13 @@ export async function refuseHome(tx: Tx, rules: WorkspaceRules, path: string): P
   if (!workspaces.some((workspace) => isInside(workspace.path, path))) refuse('is in');
 }
 
-/** he hosts that a workspace can reach. */
+/** The hosts that a workspace can reach. */
 export async function networkOf(tx: Tx, rules: WorkspaceRules, workspaceId: string | null): Promise<readonly string[]> {
   const said = await ownNetwork(tx, workspaceId);
   return said === null ? rules.network : said;
 }
 
-/** he network setting of a workspace, or of the workspaces it is a view of; null if the configuration decides. */
+/** The network setting of a workspace, or of the workspaces it is a view of; null if the configuration decides. */
 export async function ownNetwork(tx: Tx, workspaceId: string | null): Promise<readonly string[] | null> {
   const workspace = workspaceId === null ? null : await tx.workspaces.getWorkspace({ id: workspaceId });
   if (!workspace) return null;

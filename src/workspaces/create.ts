@@ -27,7 +27,7 @@ export interface WorkspaceWish {
   readonly network: readonly string[] | null;
 }
 
-/** he checks on disk before a workspace is stored. */
+/** The checks on disk before a workspace is stored. */
 export async function checkWorkspace(
   tx: Tx,
   rules: WorkspaceRules,
@@ -85,7 +85,7 @@ export async function createWorkspace(
   return (await tx.workspaces.getWorkspace({ id })) as WorkspaceView;
 }
 
-/** he directory that a view shows: within what its creator has of the other workspace, and never with a wider mode. */
+/** The directory that a view shows: within what its creator has of the other workspace, and never with a wider mode. */
 async function shownBy(
   tx: Tx,
   caller: Caller,

@@ -41,7 +41,7 @@ describe('makeSubdirectory()', () => {
 
   test('does not remove a directory that replaced the one it created', async () => {
     const undo = await makeSubdirectory(workspace, 'a');
-    // reated while the first one exists, so that it has another inode.
+    // Created while the first one exists, so that it has another inode.
     mkdirSync(join(workspace, 'b'));
     rmSync(join(workspace, 'a'), { recursive: true });
     renameSync(join(workspace, 'b'), join(workspace, 'a'));

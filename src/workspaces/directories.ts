@@ -8,7 +8,7 @@ import { isInside, makeInside } from './paths.ts';
 type Undo = () => Promise<void>;
 
 /**
- * reates a workspace that a person named, with its missing parents. The existing part may contain symlinks of the
+ * Creates a workspace that a person named, with its missing parents. The existing part may contain symlinks of the
  * person.
  */
 export async function makeWorkspace(path: string): Promise<Undo> {
@@ -21,7 +21,7 @@ export async function makeWorkspace(path: string): Promise<Undo> {
   return make(real, join(real, relative(there, path)), `The workspace ${path}`);
 }
 
-/** reates a directory inside a workspace, never through a symlink. */
+/** Creates a directory inside a workspace, never through a symlink. */
 export async function makeSubdirectory(workspace: string, subdir: string): Promise<Undo> {
   if (subdir.includes('\0') || isAbsolute(subdir) || !isInside(workspace, join(workspace, subdir))) {
     throw new SubstratError('forbidden', 'workspace_subdir must be a directory inside your own workspace.');

@@ -14,7 +14,7 @@ export interface LinkWish {
   readonly mode: Mode;
 }
 
-/** he checks on disk before a link is stored; `placeOf` checks again before every run. */
+/** The checks on disk before a link is stored; `placeOf` checks again before every run. */
 export async function checkLink(tx: Tx, rules: WorkspaceRules, caller: Caller, wish: LinkWish): Promise<void> {
   if (caller.agent && !rules.inForce) {
     const message = 'Links are mounts of the sandbox, and this daemon runs without one ([sandbox] mode = "none").';
@@ -86,7 +86,7 @@ function readTarget(target: string): string {
   return path;
 }
 
-/** he link targets in this workspace, in the workspaces it is a view of, and in the views of it. */
+/** The link targets in this workspace, in the workspaces it is a view of, and in the views of it. */
 async function placesAround(tx: Tx, workspace: Workspace): Promise<string[]> {
   let root: Workspace = workspace;
   while (root.viewOf !== null) root = (await tx.workspaces.getWorkspace({ id: root.viewOf })) as WorkspaceView;

@@ -3,7 +3,7 @@ import type { Agent } from '../core/agent.ts';
 import { networkOf, type WorkspaceRules } from './access.ts';
 import type { Tx } from './tx.ts';
 
-/** he hosts that an agent can reach: those of its workspace that its ancestors can reach now. */
+/** The hosts that an agent can reach: those of its workspace that its ancestors can reach now. */
 export async function hostsOf(tx: Tx, rules: WorkspaceRules, agent: Agent): Promise<readonly string[]> {
   let hosts = await networkOf(tx, rules, agent.workspaceId);
   const others = (await tx.agents.listAncestors({ id: agent.id })).map((ancestor) => ancestor.workspaceId);
@@ -13,7 +13,7 @@ export async function hostsOf(tx: Tx, rules: WorkspaceRules, agent: Agent): Prom
   return hosts;
 }
 
-/** he intersection of two host lists. An entry may be `*`, or a pattern such as `*.example.com`. */
+/** The intersection of two host lists. An entry may be `*`, or a pattern such as `*.example.com`. */
 export function reachedByBoth(a: readonly string[], b: readonly string[]): string[] {
   const common = a.flatMap((one) => b.flatMap((two) => (covers(two, one) ? one : covers(one, two) ? two : [])));
   return [...new Set(common)];

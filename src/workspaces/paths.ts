@@ -11,14 +11,14 @@ export function isInside(outer: string, inner: string): boolean {
   return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
-/** he directories from the first one below `outer` down to `inner`. */
+/** The directories from the first one below `outer` down to `inner`. */
 function between(outer: string, inner: string): string[] {
   const parts = relative(outer, inner).split(sep).filter(Boolean);
   return parts.map((_, i) => join(outer, ...parts.slice(0, i + 1)));
 }
 
 /**
- * hecks that a directory is reached without a symlink anywhere in its path. Anybody who can write a parent directory
+ * Checks that a directory is reached without a symlink anywhere in its path. Anybody who can write a parent directory
  * can replace it by a symlink at any time, so this is checked before every run.
  */
 export function checkDirectory(path: string): void {
@@ -27,7 +27,7 @@ export function checkDirectory(path: string): void {
 }
 
 /**
- * reates the missing part of a path inside a workspace, never through a symlink. Without `mode`, the user's umask
+ * Creates the missing part of a path inside a workspace, never through a symlink. Without `mode`, the user's umask
  * applies.
  */
 export function makeInside(workspace: string, path: string, mode?: number): MadeDirectory[] {

@@ -17,7 +17,7 @@ export interface Place {
 }
 
 /**
- * he place of an agent's next turn. Everything is checked again, because directories can have become symlinks since
+ * The place of an agent's next turn. Everything is checked again, because directories can have become symlinks since
  * the last turn.
  */
 export async function placeOf(tx: Tx, rules: WorkspaceRules, agent: Agent): Promise<Place> {
@@ -47,7 +47,7 @@ function makeWhereItWorks(base: Workspace | undefined, directory: string): void 
   checkDirectory(directory);
 }
 
-/** he workspace, the one that it is a view of, and so on. */
+/** The workspace, the one that it is a view of, and so on. */
 async function chainOf(tx: Tx, id: string | null): Promise<Workspace[]> {
   const workspace = id === null ? null : await tx.workspaces.getWorkspace({ id });
   return workspace ? [workspace, ...(await chainOf(tx, workspace.viewOf))] : [];

@@ -23,7 +23,7 @@ export interface SeatWish {
 }
 
 /**
- * he workspace for an agent that a person creates: an existing one, or a new one without an owner until the agent is
+ * The workspace for an agent that a person creates: an existing one, or a new one without an owner until the agent is
  * created.
  */
 export async function takeSeat(tx: Tx, rules: WorkspaceRules, wish: SeatWish, now: number): Promise<Seat> {
@@ -50,7 +50,7 @@ export async function takeSeat(tx: Tx, rules: WorkspaceRules, wish: SeatWish, no
   return { path: row.path, workspaceId: row.id, own: true };
 }
 
-/** he name of a workspace is never within a directory. */
+/** The name of a workspace is never within a directory. */
 function isWithin(directory: string, wanted: string): boolean {
   return isAbsolute(wanted) && isInside(directory, wanted);
 }

@@ -9,7 +9,7 @@ import type { Tx } from './tx.ts';
 
 type Worktree = Pick<Workspace, 'id' | 'path' | 'repository'>;
 
-/** he common git directory of a repository, shared by all its worktrees. */
+/** The common git directory of a repository, shared by all its worktrees. */
 export async function findRepository(directory: string): Promise<string> {
   const found = await git(directory, ['rev-parse', '--path-format=absolute', '--git-common-dir']);
   return realpathSync(found);
@@ -28,12 +28,12 @@ export async function refuseWritten(tx: Tx, nodeId: string, repository: string):
   );
 }
 
-/** reates the worktree on a new branch `substrat/HANDLE`. Returns how to undo it. */
+/** Creates the worktree on a new branch `substrat/HANDLE`. Returns how to undo it. */
 export async function addWorktree({ id, path, repository }: Worktree, handle: string): Promise<() => Promise<void>> {
   if (repository === null) throw new Error('a worktree is of a repository');
   const branch = await freeBranch(repository, `substrat/${handle}`);
   await inRepository(repository, ['worktree', 'add', '--quiet', '-b', branch, '--', path, 'HEAD']);
-  // reated here, so that the sandbox can mount them: the first for the agent, the second for nobody.
+  // Created here, so that the sandbox can mount them: the first for the agent, the second for nobody.
   for (const kind of ['.', 'logs']) mkdirSync(join(repository, kind, 'refs/heads/substrat'), { recursive: true });
   const config = join(repository, 'worktrees', id, 'config.worktree');
   if (!existsSync(config)) writeFileSync(config, '');
@@ -44,7 +44,7 @@ export async function addWorktree({ id, path, repository }: Worktree, handle: st
 }
 
 /**
- * he changed and new files of a worktree, in git's short format. The agent can write the worktree's `.git` file and
+ * The changed and new files of a worktree, in git's short format. The agent can write the worktree's `.git` file and
  * what it points to; git gets the true paths and reads neither.
  */
 export async function uncommitted({ id, path, repository }: Worktree): Promise<string> {

@@ -8,7 +8,7 @@ import type { Errand } from './person.ts';
 import { type Line, linesOf, rootToken } from './plan.ts';
 import { standing } from './standing.ts';
 
-/** he default of the configuration. */
+/** The default of the configuration. */
 const MAX_CHAIN_DEPTH = 3;
 
 /** A delivery at the maximum chain depth wakes nobody: it waits for the next run, which may never come. */
@@ -20,11 +20,11 @@ export interface Findings {
   readonly requests: number;
   readonly attempts: number;
   readonly runs: number;
-  /** alls whose result a repeated attempt got from the record. */
+  /** Calls whose result a repeated attempt got from the record. */
   readonly repeated: number;
 }
 
-/** hecks everything that the daemon promised in the store that it left. */
+/** Checks everything that the daemon promised in the store that it left. */
 export async function audit(directory: string, errands: readonly Errand[]): Promise<Findings> {
   const path = join(directory, 'home/substrat.db');
   const db = new Database(path, { readonly: true });
@@ -60,7 +60,7 @@ interface Entry {
 }
 
 /**
- * ompares every delivery and every answer to a person with the plan: none is missing or duplicated, each answer has
+ * Compares every delivery and every answer to a person with the plan: none is missing or duplicated, each answer has
  * the right text and recipient, each is acknowledged, and only deliveries that crash their program each time are
  * dead.
  */
@@ -178,7 +178,7 @@ function brokenRules(rows: Rows): string[] {
   return Object.entries(rules).flatMap(([rule, sql]) => rows(sql).map((row) => `${rule}: ${JSON.stringify(row)}`));
 }
 
-/** he team is idle, and every spawned agent has completed. */
+/** The team is idle, and every spawned agent has completed. */
 async function restless(path: string): Promise<string[]> {
   const store = await openStore({ path });
   const agents = await store.read((tx) => tx.agents.listAgentViews({ after: null, limit: 1_000_000, all: true }));
@@ -193,7 +193,7 @@ async function restless(path: string): Promise<string[]> {
   ];
 }
 
-/** he daemon logged no warnings. A line may be cut off by its death. */
+/** The daemon logged no warnings. A line may be cut off by its death. */
 function loggedFaults(directory: string): string[] {
   return readFileSync(join(directory, 'home/daemon.log'), 'utf8')
     .split('\n')

@@ -75,7 +75,7 @@ export function createDaemonProcess() {
     },
     /** Like Ctrl-C. Returns its exit code. */
     stop: () => end('SIGTERM'),
-    /** alled when a test ends; the files of a failed test are kept. */
+    /** Called when a test ends; the files of a failed test are kept. */
     async remove({ keep }: { keep: boolean }): Promise<void> {
       ending = true;
       if (child?.exitCode === null && child.signalCode === null) {
@@ -89,7 +89,7 @@ export function createDaemonProcess() {
   };
 }
 
-/** he directory of one test, with its daemon's home. Short, because socket paths are limited. */
+/** The directory of one test, with its daemon's home. Short, because socket paths are limited. */
 function makeDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'chaos-'));
   for (const name of ['home', 'tmp', 'journal', 'crashed', 'documents'])

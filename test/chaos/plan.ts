@@ -1,5 +1,5 @@
 /**
- * he work of the chaos test's team as pure functions: the agents' program follows them, and the audit derives from
+ * The work of the chaos test's team as pure functions: the agents' program follows them, and the audit derives from
  * them every message that must be in the store at the end. Every text has a unique token; a token is the path of a
  * request, such as `7.lead/ann/dan1`: task 7, asked of lead, who asks ann, who asks dan.
  */
@@ -32,7 +32,7 @@ export interface Reaction {
   readonly broadcast: string | null;
   readonly looksIntoInbox: boolean;
   /**
-   * y its final text, by a message, by a message that names the request, before its own answers have arrived, by
+   * By its final text, by a message, by a message that names the request, before its own answers have arrived, by
    * `complete`, or not at all.
    */
   readonly answer: 'final' | 'told' | 'named' | 'early' | 'completed' | 'never';

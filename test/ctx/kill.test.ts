@@ -29,7 +29,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(work, { recursive: true }));
 
-/** he same files for both, some of them code and a few broken. */
+/** The same files for both, some of them code and a few broken. */
 function write(n: number, edition: number): void {
   const words = Array.from({ length: 120 }, (_, i) => `w${(n * 31 + i * 7 + edition) % 900}`).join(' ');
   const fruit = ['apple', 'banana', 'cherry'][(n + edition) % 3];

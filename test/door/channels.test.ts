@@ -123,7 +123,7 @@ describe('people', () => {
     await reading.catch(() => {});
     expect(JSON.stringify(seen)).not.toContain('SECRET');
     expect(JSON.stringify(seen)).not.toContain('board');
-    // he owner sees everything, but only writes in its own channels.
+    // The owner sees everything, but only writes in its own channels.
     expect((await owner.listChannelMessages('lounge')).items).not.toEqual([]);
     expect(await code(owner.postMessage('dm-anna-bert', { text: 'x' }))).toBe('forbidden');
   });

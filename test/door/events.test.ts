@@ -16,7 +16,7 @@ const open = async (setup: DaemonSetup = {}) => {
 };
 const say = (ref: string, text: string) => world.client.sendMessage(ref, { text });
 
-/** he first events of a stream. */
+/** The first events of a stream. */
 async function take(
   count: number,
   query: Parameters<TestDaemon['client']['followEvents']>[0],
@@ -157,7 +157,7 @@ describe('the stream', () => {
       outgoing.on('response', (response) => {
         response.on('data', (chunk) => (read += chunk.length));
         response.pause();
-        // ata that is already in the kernel still arrives.
+        // Data that is already in the kernel still arrives.
         void cutOff.promise.then(() => response.resume());
         response.on('error', () => {});
         response.on('close', () => resolve(read));

@@ -52,7 +52,7 @@ const askOver =
 type Answer = any;
 type Ask = ReturnType<typeof askOver>;
 
-/** he contract of every endpoint. */
+/** The contract of every endpoint. */
 async function expectSeed004(ask: Ask): Promise<void> {
   const { status, json } = await ask('POST', '/tools/search', { query: 'deploy foo-bar', mode: 'keyword', limit: 1 });
   expect(status).toBe(200);

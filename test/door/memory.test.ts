@@ -5,7 +5,7 @@ import { ENGINE } from '../helpers/engine.ts';
 import { type Ask, ask } from '../helpers/http.ts';
 import { type Operation, readOperations } from '../helpers/openapi.ts';
 
-/** oncurrent writers; the number of failed tries grows with the square. */
+/** Concurrent writers; the number of failed tries grows with the square. */
 const MANY = ENGINE === 'postgres' ? 50 : 200;
 
 let world: TestDaemon;

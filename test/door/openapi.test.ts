@@ -232,7 +232,7 @@ describe('the document', () => {
       [find('DELETE', '/api/workspaces/{id}/links'), await at('DELETE', `${links}?target=docs`)],
       [find('DELETE', '/api/workspaces/{id}'), await at('DELETE', '/api/workspaces/hall')],
     ];
-    // he test's directory contains the home.
+    // The test's directory contains the home.
     expect(answers.map(([, answer]) => answer.status)).toEqual([201, 409, 403, 400, 404, 200, 200, 200]);
     for (const [operation, answer] of answers) expect(operation.fault(answer.status, answer.json)).toBeNull();
     expect(answers[5]?.[1].json.links).toEqual([{ target: 'docs', source: '/etc', mode: 'ro', inForce: false }]);

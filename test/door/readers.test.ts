@@ -23,7 +23,7 @@ test('200 readers that disconnect and reconnect see each of 5,000 events once, i
 
   let written = 0;
   const write = async (n: number): Promise<void> => {
-    // he same key until there is a response: what the killed daemon had stored is not stored again.
+    // The same key until there is a response: what the killed daemon had stored is not stored again.
     while (!(await post(client, n))) await sleep(20);
     written += 1;
   };

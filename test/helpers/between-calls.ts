@@ -26,7 +26,7 @@ export async function betweenCalls(work: () => unknown, before: (call: number) =
   let inside = false;
   for (const [name, original] of originals) {
     functions[name] = (...args) => {
-      // he other program's own calls are not counted.
+      // The other program's own calls are not counted.
       if (!inside) {
         inside = true;
         before(calls);

@@ -21,7 +21,7 @@ export function startCtx(directory: string, ...args: readonly string[]) {
   return { child, said: () => output };
 }
 
-/** he output of `ctx … --json`; a failure is an error with its output. */
+/** The output of `ctx … --json`; a failure is an error with its output. */
 export async function ctxJson<T>(directory: string, ...args: readonly string[]): Promise<T> {
   const { code, stdout, stderr } = await runCtx(directory, ...args, '--json');
   if (code !== 0) throw new Error(`ctx ${args.join(' ')} ended with ${code}: ${stderr}`);

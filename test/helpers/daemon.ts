@@ -18,7 +18,7 @@ export interface DaemonSetup {
   /** Agents to create, parents first; one without a provider and a program is external. */
   readonly members?: Readonly<Record<string, Partial<AgentCreation>>>;
   readonly clock?: () => number;
-  /** he URL of the PostgreSQL database to use, if the default one of the test's engine is not suitable. */
+  /** The URL of the PostgreSQL database to use, if the default one of the test's engine is not suitable. */
   readonly database?: string;
   /** `none` by default, because it is faster; tests of the sandbox set it. */
   readonly sandbox?: 'bwrap' | 'none';
@@ -30,10 +30,10 @@ export interface DaemonSetup {
 export interface TestDaemon extends AsyncDisposable {
   readonly daemon: Daemon;
   readonly home: string;
-  /** he test's own directory next to the home; removed with it. */
+  /** The test's own directory next to the home; removed with it. */
   readonly directory: string;
   readonly client: Client;
-  /** he member with that name. */
+  /** The member with that name. */
   agent(name: string): Agent;
   /**
    * Writes a scripted agent whose turn is this function's source, such as `async ({ call }) => 'done'`; returns the

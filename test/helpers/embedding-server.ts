@@ -12,7 +12,7 @@ const MEANINGS = [
 
 export interface EmbeddingServer {
   readonly url: string;
-  /** he requests, in order. */
+  /** The requests, in order. */
   readonly requests: { readonly path: string; readonly key: string | undefined; readonly body: { input: string[] } }[];
   /** Error responses to send before any vector, in order. */
   readonly refusals: { readonly status: number; readonly body: string; readonly headers?: Record<string, string> }[];

@@ -1,8 +1,8 @@
 import type { Engine } from '../../src/store/store.ts';
 
 /**
- * he engine of the tests' worlds and daemons. The project `postgres` of vitest.config.ts runs the files on PostgreSQL
- * that the others run on SQLite.
+ * The engine of the tests' worlds and daemons. The project `postgres` of vitest.config.ts runs the files on
+ * PostgreSQL that the others run on SQLite.
  */
 export const ENGINE: Engine = process.env.SUBSTRAT_TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client, type ClientOptions, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 
 export interface AgentCall {
-  /** he object that the tool returned, also if it is an error. */
+  /** The object that the tool returned, also if it is an error. */
   readonly value: Record<string, unknown> & { readonly error?: { readonly code: string; readonly message: string } };
   readonly isError: boolean;
   /** The text of every content block. */
@@ -50,7 +50,7 @@ export interface RawConnection {
   readonly socket: Socket;
   /** Resolves when the kernel has accepted it, so that the sender is no faster than the reader. */
   send(bytes: string | Uint8Array): Promise<void>;
-  /** he next line; null if the other side has closed. */
+  /** The next line; null if the other side has closed. */
   line(): Promise<string | null>;
   /** The same as JSON. */
   json(): Promise<Record<string, unknown> | null>;

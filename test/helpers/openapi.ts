@@ -55,7 +55,7 @@ export function schemaOf(document: Json, name: string): { fault(value: unknown):
   };
 }
 
-/** he schema with every reference resolved. */
+/** The schema with every reference resolved. */
 function resolve(document: Json, schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map((one) => resolve(document, one));
   if (schema === null || typeof schema !== 'object') return schema;

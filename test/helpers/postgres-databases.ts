@@ -2,14 +2,14 @@ import pg from 'pg';
 import { openStore } from '../../src/store/open.ts';
 
 export interface Databases {
-  /** he URL of an empty database with the newest schema. */
+  /** The URL of an empty database with the newest schema. */
   take(): Promise<string>;
   /** Makes it available again; closes remaining connections. */
   giveBack(url: string): Promise<void>;
 }
 
 /**
- * atabases that are reused: emptying one takes a hundredth of the time of creating one. `server` is the URL of the
+ * Databases that are reused: emptying one takes a hundredth of the time of creating one. `server` is the URL of the
  * database `postgres`.
  */
 export function createDatabases(server: string): Databases {
@@ -34,7 +34,7 @@ export function createDatabases(server: string): Databases {
   };
 }
 
-/** he rows that migrations insert, and how to restore them, are stored in the database itself. */
+/** The rows that migrations insert, and how to restore them, are stored in the database itself. */
 async function rememberContent(client: pg.Client): Promise<void> {
   const names = async (sql: string) => (await client.query<{ name: string }>(sql)).rows.map(({ name }) => name);
   const tables = await names("select tablename as name from pg_tables where schemaname = 'public'");

@@ -10,20 +10,20 @@ import { join } from 'node:path';
 type Mode = 'open' | 'hole' | 'closed' | 'cut before commit' | 'cut after commit';
 
 export interface PostgresProxy extends AsyncDisposable {
-  /** he URL of the same database, through the proxy. */
+  /** The URL of the same database, through the proxy. */
   readonly url: string;
   mode: Mode;
-  /** he mode after a commit was cut. */
+  /** The mode after a commit was cut. */
   afterCut: Mode;
   /** If not null, only the commit of a transaction that has sent this text is cut. */
   about: string | null;
-  /** he number of commits cut. */
+  /** The number of commits cut. */
   readonly cuts: number;
-  /** he number of connected clients. */
+  /** The number of connected clients. */
   readonly clients: number;
-  /** uts connections, at most this many, chosen at random. Returns how many. */
+  /** Cuts connections, at most this many, chosen at random. Returns how many. */
   cut(most?: number, random?: () => number): number;
-  /** rops all data on current connections; new ones work. */
+  /** Drops all data on current connections; new ones work. */
   hush(): void;
 }
 

@@ -16,7 +16,7 @@ declare module 'vitest' {
   }
 }
 
-/** he response to a test: the URL of a database, why there is no server on this machine, or what failed. */
+/** The response to a test: the URL of a database, why there is no server on this machine, or what failed. */
 export type StarterAnswer = { readonly url: string } | { readonly unavailable: string } | { readonly error: string };
 
 /** Vitest's global setup: a run that needs no PostgreSQL does not start one. */
@@ -50,7 +50,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 export interface PostgresServer {
-  /** he URL of the database `postgres`. */
+  /** The URL of the database `postgres`. */
   readonly url: string;
   readonly stop: () => Promise<void>;
   /** Kills the whole server with SIGKILL and restarts it on the same files; returns before it accepts connections. */
@@ -144,7 +144,7 @@ function findBinaries(): string | null {
 }
 
 /**
- * he package creates its libraries' short names in an install script, which we do not run: they are created here,
+ * The package creates its libraries' short names in an install script, which we do not run: they are created here,
  * outside of it.
  */
 function libraryPath(native: string, directory: string): Record<string, string> {

@@ -12,7 +12,7 @@ class RolledBack extends Error {}
 export function writingTwice(store: Store): Store {
   return {
     ...store,
-    // oth are queued at once, so that nobody else writes or reads in between.
+    // Both are queued at once, so that nobody else writes or reads in between.
     write: async (work) => {
       const [, value] = await Promise.all([rollBack(store, work), store.write(work)]);
       return value;
@@ -40,7 +40,7 @@ export function failingAtCommit(store: Store): Store & { failNext(fails?: () => 
       }
       if (failing === null || (failing !== 'record' && !failing())) return store.write(work);
       const recorded = await rollBack(store, work);
-      // he scheduler's concurrent writes are not affected.
+      // The scheduler's concurrent writes are not affected.
       if (failing === 'record' && !recorded) return store.write(work);
       failing = null;
       throw failed();

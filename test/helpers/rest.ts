@@ -7,7 +7,7 @@ export interface RestCall {
   /** Sent unchanged, however malformed. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** hunks are sent without a content-length; an object is sent as JSON. */
+  /** Chunks are sent without a content-length; an object is sent as JSON. */
   readonly body?: string | Uint8Array | object | Iterable<Uint8Array>;
 }
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** he living processes, in any group, with the run's id in their environment. */
+/** The living processes, in any group, with the run's id in their environment. */
 export function processesOf(runId: string): number[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))

@@ -13,9 +13,9 @@ interface Surroundings {
   readonly home: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** he program to start instead of bin/substrat. */
+  /** The program to start instead of bin/substrat. */
   readonly program?: string;
-  /** he daemon's configuration; without it and with `cwd`, the home's own. */
+  /** The daemon's configuration; without it and with `cwd`, the home's own. */
   readonly config?: string;
   /** Our descriptors that it inherits, from 3. */
   readonly inherit?: readonly number[];

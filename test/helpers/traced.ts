@@ -69,7 +69,7 @@ export function named(spans: readonly SeenSpan[], name: string): SeenSpan[] {
   return spans.filter((span) => span.name === name).sort((a, b) => a.start - b.start);
 }
 
-/** he names from the root span of the trace down to this one. */
+/** The names from the root span of the trace down to this one. */
 export function pathOf(spans: readonly SeenSpan[], span: SeenSpan | undefined): string[] {
   if (!span) return [];
   return [

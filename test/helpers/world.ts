@@ -45,7 +45,7 @@ export interface WorldTurn {
   readonly runId: string;
   readonly attempt: number;
   readonly signal: AbortSignal;
-  /** alls a tool; an error of the tool is thrown, starting with its code. */
+  /** Calls a tool; an error of the tool is thrown, starting with its code. */
   call(tool: string, args?: object): Promise<Record<string, unknown>>;
   callRaw(tool: string, args?: unknown): Promise<CallResult | null>;
   /** Its tools, as a provider in this process gets them. */
@@ -77,7 +77,7 @@ export interface WorldOptions {
   readonly requestDeadlineMs?: number;
   readonly providerSlots?: Record<string, number>;
   readonly customTools?: readonly CustomTool[];
-  /** alled before each turn's program would start; whatever it throws reaches the daemon. */
+  /** Called before each turn's program would start; whatever it throws reaches the daemon. */
   readonly beforeTurn?: () => void;
 }
 
@@ -332,7 +332,7 @@ export async function createWorld(options: WorldOptions = {}) {
           }),
       };
     },
-    /** he same, with its outcome; null asks a new question. */
+    /** The same, with its outcome; null asks a new question. */
     tell: async (name: string, text: string, inReplyTo?: string | null) => {
       const agent = await agentNamed(name);
       return store.write((tx) => sendAsPerson(tx, rules, USER, agent, { text, inReplyTo }, now));
@@ -356,7 +356,7 @@ export async function createWorld(options: WorldOptions = {}) {
         const channel = await resolveChannel(tx, USER, channelId, now);
         return (await speak(tx, rules, { ...USER, run: null }, channel, { text, thread }, now)).messageId;
       }),
-    /** he messages of a channel, in order, as `handle: text`. */
+    /** The messages of a channel, in order, as `handle: text`. */
     said: async (channelId: string) => {
       const rows = await store.read((tx) =>
         tx.messages.listChannelMessages({ channelId, before: 2 ** 50, limit: 100 }),
@@ -424,7 +424,7 @@ export async function createWorld(options: WorldOptions = {}) {
       scheduler = createScheduler();
       scheduler.start();
     },
-    /** he daemon dies without a clean stop: the next one fences its work and takes over. */
+    /** The daemon dies without a clean stop: the next one fences its work and takes over. */
     crash: async ({ reboot = false, died = true } = {}) => {
       const dead = scheduler;
       if (reboot) boot = `${boot} and another`;

@@ -56,7 +56,7 @@ function write(path: string, text: string): void {
 
 type Era = 'legacy' | 'auto';
 
-/** alled when a client has opened its notification stream. */
+/** Called when a client has opened its notification stream. */
 const listening = vi.fn();
 const watched: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
@@ -173,7 +173,7 @@ describe.each([
     await vi.waitFor(() => expect(prompts).toHaveBeenCalled(), { timeout: 10_000 });
     const { messages } = await client.getPrompt({ name: 'greeter', arguments: { who: 'you' } });
     expect(messages[0]?.content).toMatchObject({ text: `${word} you` });
-    // he persona's tools may have changed too, so that is announced as well, maybe slightly later.
+    // The persona's tools may have changed too, so that is announced as well, maybe slightly later.
     await vi.waitFor(() => expect(tools).toHaveBeenCalled(), { timeout: 10_000 });
     tools.mockClear();
     write('shout.lua', shout(word));

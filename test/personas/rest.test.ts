@@ -45,7 +45,7 @@ beforeAll(async () => {
   copyFileSync(SCRIPT, join(world.directory, 'agents/incident-responder.lua'));
   const env = { ...process.env, SUBSTRAT_HOME: world.home };
   await promisify(execFile)(CTX, ['sync', '--config', join(world.directory, 'substrat.toml')], { env });
-  // he files were written after the daemon had read the configuration; it watches them.
+  // The files were written after the daemon had read the configuration; it watches them.
   await (await world.daemon.extensions()).personas.reload();
 });
 afterAll(() => world.stop());

@@ -4,7 +4,7 @@ import type { PostgresProxy } from '../helpers/postgres-proxy.ts';
 
 export interface Faults {
   readonly proxy: PostgresProxy;
-  /** he database, bypassing the proxy. */
+  /** The database, bypassing the proxy. */
   readonly url: string;
   readonly random: () => number;
   readonly cuts: number;
@@ -13,7 +13,7 @@ export interface Faults {
   readonly crash: () => void;
 }
 
-/** uts connections in every possible way. Returns how often each happened. */
+/** Cuts connections in every possible way. Returns how often each happened. */
 export async function cutConnections(faults: Faults): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (let n = 1; n <= faults.cuts; ) {

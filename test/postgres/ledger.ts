@@ -4,7 +4,7 @@ import { type Answer, ask } from '../helpers/http.ts';
 /** What a caller was told: it took effect, it did not, or the outcome is unknown. */
 export type Verdict = 'acknowledged' | 'refused' | 'unknown';
 
-/** he outcome of each written text as its writer was told, and responses that should never occur. */
+/** The outcome of each written text as its writer was told, and responses that should never occur. */
 export interface Ledger {
   readonly told: Map<string, Verdict>;
   readonly faults: string[];
@@ -39,7 +39,7 @@ export async function request(
   }
 }
 
-/** hecks that every text is in the store as often as its writer was told. */
+/** Checks that every text is in the store as often as its writer was told. */
 export async function auditTexts(ledger: Ledger, client: pg.Client, sql: string): Promise<Record<Verdict, number>> {
   const { rows } = await client.query<{ text: string; n: string }>(sql);
   const stored = new Map(rows.map(({ text, n }) => [text, Number(n)]));

@@ -8,9 +8,9 @@ export interface Load {
   readonly blocks: Ledger;
   /** Requests to the agent `echo`, by message id, with the expected answer. */
   readonly requests: Map<string, string>;
-  /** he event numbers that a reader saw. */
+  /** The event numbers that a reader saw. */
   readonly seen: number[];
-  /** he longest duration of a request. */
+  /** The longest duration of a request. */
   readonly slowest: () => number;
   /** Ends the reader once it has seen the event with that number. */
   finish(last: number): Promise<void>;
@@ -100,7 +100,7 @@ async function call(home: string, agentId: string, ledger: Ledger, more: () => b
   await agent?.close();
 }
 
-/** hanges a block, each time with the version that it read. */
+/** Changes a block, each time with the version that it read. */
 async function remember(send: Send, ledger: Ledger, more: () => boolean): Promise<void> {
   const path = '/api/agents/ann/memory/counter';
   for (let n = 0; more(); n += 1) {

@@ -76,7 +76,7 @@ describe("a tree's cap of runs", () => {
     // Her two runs, and nothing that the owner's chain still has to do.
     expect(turns).toEqual(['lead: go', 'lead: go', 'child: for anna']);
     expect((await world.reply(annas)).state).toBe('open');
-    // he next day continues with hers, without any message.
+    // The next day continues with hers, without any message.
     await world.pass(DAY);
     await world.settle();
     expect(turns.slice(3)).toEqual(['lead: done']);

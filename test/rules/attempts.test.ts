@@ -305,7 +305,7 @@ describe('a run that crashes', () => {
     await world.store.write((tx) => tx.agents.setSession({ id: agent.id, session: 'old' }));
     const id = await world.ask('x', 'Again?');
     await world.settle();
-    // he session that the failed attempt started does not know it either.
+    // The session that the failed attempt started does not know it either.
     await world.store.write((tx) => tx.agents.setSession({ id: agent.id, session: 'new, but empty' }));
     await world.pass(1001);
     await world.settle();

@@ -92,7 +92,7 @@ describe('the replies to a broadcast', () => {
       await turn.call('send_message', { recipient: 'bob', text: 'between us', sync: false });
       return '';
     });
-    // oth reach bob before he can run, and cal serves a person's request with it.
+    // Both reach bob before he can run, and cal serves a person's request with it.
     for (const name of ['bob', 'cal']) {
       const { id } = await world.agentNamed(name);
       await world.store.write((tx) => tx.agents.restAgent({ id, until: world.clock() + 1000, rests: 1 }));

@@ -81,7 +81,7 @@ describe('a write whose commit fails changes nothing in memory', () => {
     await world.create('ann');
     world.behave('ann', async (turn) => {
       await turn.call('list_agents');
-      // he call itself is refused in its transaction; the next write records the refusal.
+      // The call itself is refused in its transaction; the next write records the refusal.
       let writes = 0;
       store.failNext(() => ++writes === 2);
       for (let n = 0; n < 3; n += 1) await expect(turn.call('list_agents')).rejects.toThrow('rate_limited');

@@ -39,7 +39,7 @@ async function worldWith(execute: () => unknown) {
   return createWorld({ customTools: custom.list() });
 }
 
-/** he records of the run that does this. */
+/** The records of the run that does this. */
 async function recordTypes(world: Awaited<ReturnType<typeof createWorld>>, act: (turn: WorldTurn) => Promise<void>) {
   await world.create('x');
   let runId = '';

@@ -97,7 +97,7 @@ describe('an external agent', () => {
 });
 
 describe('a message of an external agent without in_reply_to', () => {
-  /** wo clients of one external agent, and the neighbour `a` that asked it these questions. */
+  /** Two clients of one external agent, and the neighbour `a` that asked it these questions. */
   async function createPair(questions: readonly string[]) {
     const world = await createWorld({ requestDeadlineMs: 1_000 });
     const lead = await world.create('lead');

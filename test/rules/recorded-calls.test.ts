@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ProviderEvent } from '../../src/providers/provider.ts';
 import { createWorld, type WorldTurn } from '../helpers/world.ts';
 
-/** he records of a turn, after its prompt. */
+/** The records of a turn, after its prompt. */
 async function recordOf(behave: (turn: WorldTurn, commits: () => number) => Promise<void>) {
   const world = await createWorld();
   const { id } = await world.create('x');

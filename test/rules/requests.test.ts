@@ -265,7 +265,7 @@ describe('what is a request', () => {
     });
     await world.ask('lead', 'go');
     await world.settle();
-    // he message to USER answered the person's request that this run served.
+    // The message to USER answered the person's request that this run served.
     expect(results).toEqual([true, false, false]);
   });
 

@@ -4,7 +4,7 @@ import { createWorld } from '../helpers/world.ts';
 
 type World = Awaited<ReturnType<typeof createWorld>>;
 
-/** he status in the events of a type. */
+/** The status in the events of a type. */
 async function told({ store }: World, type: string) {
   const events = await store.read((tx) => tx.events.listEvents({ after: 0, limit: 1000 }));
   return events

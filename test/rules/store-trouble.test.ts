@@ -31,7 +31,7 @@ describe('a failure of Substrat itself', () => {
       }
       expect(await world.reply(id)).toMatchObject({ text: 'finally', kind: 'reply', count: 1 });
       const events = await world.store.read((tx) => tx.events.listEvents({ after: 0, limit: 1000 }));
-      // he first rests are short, and nobody is notified.
+      // The first rests are short, and nobody is notified.
       expect(events.filter((event) => event.type === 'message_created' && event.data.kind === 'notice')).toHaveLength(
         1,
       );

@@ -6,7 +6,7 @@ import { startDaemon } from '../helpers/daemon.ts';
 const FULL = 2;
 
 test("the daemon's store waits for the disk at every commit: pragma synchronous is FULL", async () => {
-  // he setting is per connection, so the daemon's own ones are checked: it sets a pragma on every one it opens.
+  // The setting is per connection, so the daemon's own ones are checked: it sets a pragma on every one it opens.
   const pragma = vi.spyOn(Database.prototype, 'pragma');
   try {
     await using world = await startDaemon();

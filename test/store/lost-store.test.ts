@@ -68,7 +68,7 @@ describe('a store that is lost under the daemon', () => {
     await noticed(/was deleted while the daemon runs/);
     renameSync(`${path}.away`, path);
     await until('it writes again', async () => (await post()).status === 201);
-    // hree more checks.
+    // Three more checks.
     await new Promise((resolve) => setTimeout(resolve, 3_100));
     const log = readFileSync(join(home, 'daemon.log'), 'utf8');
     expect(log.match(/the store is where it was/g)).toHaveLength(1);
@@ -96,7 +96,7 @@ describe('a store that is lost under the daemon', () => {
   ])('truncated: %s', async (_, end, part) => {
     for (let i = 0; i < 10; i++) await daemon.client.sendMessage('me', { text: 'x'.repeat(10_000) });
     if (end === '') {
-      // ata that is only in the log is not in the file yet.
+      // Data that is only in the log is not in the file yet.
       const beside = new Database(path);
       beside.pragma('wal_checkpoint(passive)');
       beside.close();

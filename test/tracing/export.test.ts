@@ -200,7 +200,7 @@ describe('tracing', () => {
   );
 });
 
-/** he modules that a daemon loads to deliver one message, and what it stored of traces. */
+/** The modules that a daemon loads to deliver one message, and what it stored of traces. */
 async function modulesOf(env: Record<string, string>): Promise<{ loaded: string; traces: unknown[] }> {
   const { home, directory } = makeHome();
   const file = join(directory, 'modules');

@@ -27,7 +27,7 @@ describe('a trace', () => {
     await ask(daemon, 'A secret order.');
     await daemon.stop();
     const spans = collector.spans();
-    // he two requests that created the agents have their own.
+    // The two requests that created the agents have their own.
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(2 + 1);
 
     const [first, second] = named(spans, 'invoke_agent lead');

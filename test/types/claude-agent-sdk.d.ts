@@ -1,5 +1,5 @@
 /**
- * he part of the Claude Agent SDK that examples/agent-sdk.ts uses, so that `tsc` checks the documented example
+ * The part of the Claude Agent SDK that examples/agent-sdk.ts uses, so that `tsc` checks the documented example
  * without the dependency. Its results are MCP results, which accept further keys.
  */
 declare module '@anthropic-ai/claude-agent-sdk' {

@@ -49,7 +49,7 @@ export function initCommand(context: Context): Command {
     });
 }
 
-/** oes not follow a dangling symlink. */
+/** Does not follow a dangling symlink. */
 function writeExample(file: string): void {
   try {
     writeFileSync(file, EXAMPLE, { mode: 0o600, flag: 'wx' });

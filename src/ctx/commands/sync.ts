@@ -81,7 +81,7 @@ function createSync(
   signal: AbortSignal,
 ) {
   const extractor = new Extractor();
-  // oes not wait for documents being read.
+  // Does not wait for documents being read.
   signal.addEventListener('abort', () => void extractor.close(), { once: true });
   const indexer = { extractor, limits: config.chunking, clock: Date.now };
   const dryRun = flags.dryRun ?? false;

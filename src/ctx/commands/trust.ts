@@ -55,7 +55,7 @@ function isKnown({ files }: TrustRecord, last: TrustRecord | null): boolean {
   return last !== null && isDeepStrictEqual(files, last.files);
 }
 
-/** hrows if there is no terminal to ask on. */
+/** Throws if there is no terminal to ask on. */
 function agreed(): Promise<boolean> {
   if (process.stdin.isTTY && process.stdout.isTTY) return consents('Trust it?', process.stdin, process.stderr);
   throw new UsageError('There is no terminal to ask on. Read the file, then add --yes.');

@@ -194,7 +194,7 @@ function etagOf({ version }: { readonly version: number }): string {
   return `"${version}"`;
 }
 
-/** he precondition in the headers. An unknown ETag matches no version. */
+/** The precondition in the headers. An unknown ETag matches no version. */
 function expectedBy(given: { 'if-match'?: string | undefined; 'if-none-match'?: '*' | undefined }): Expected | null {
   if (given['if-none-match'] !== undefined) return 'none';
   const match = given['if-match'];

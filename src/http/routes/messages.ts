@@ -125,7 +125,7 @@ function shownMessage(api: Api, caller: Caller, id: string) {
 
 const RETRY_MS = 500;
 
-/** he state of the request once it is closed or the wait is over; null if it is not a request. */
+/** The state of the request once it is closed or the wait is over; null if it is not a request. */
 async function stateAfter(
   store: Store,
   id: string,

@@ -39,7 +39,7 @@ export function usageRoutes(api: Api): Router {
   return routes;
 }
 
-/** he argument is the number of days since 1970. */
+/** The argument is the number of days since 1970. */
 function dayOf(number: string): string {
   return new Date(Number(number) * DAY).toISOString().slice(0, 10);
 }

@@ -13,7 +13,7 @@ export interface ConfiguredSource {
 interface Surroundings {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** he directory that file sources must not leave; null for no restriction. */
+  /** The directory that file sources must not leave; null for no restriction. */
   readonly within: string | null;
   /** Opens a script connector. Injected, because only the caller can run scripts. */
   readonly openScript: (source: string, settings: Readonly<Record<string, unknown>>) => Promise<Connector>;
@@ -62,7 +62,7 @@ export function configuredSources(
   return sources;
 }
 
-/** he configured credentials, otherwise those of the environment, as other S3 clients read them. */
+/** The configured credentials, otherwise those of the environment, as other S3 clients read them. */
 function credentialsOf(
   own: { accessKeyId: string | null; secretAccessKey: string | null; sessionToken: string | null },
   env: Surroundings['env'],

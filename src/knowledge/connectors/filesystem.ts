@@ -19,7 +19,7 @@ export interface FilesystemOptions extends Selection {
   readonly within?: string | null;
 }
 
-/** hanges within this time become one sync. */
+/** Changes within this time become one sync. */
 const SETTLE_MS = 200;
 /** File times have a limited resolution: a file that changed this recently may change again without a new time. */
 const RACY_MS = 100;
@@ -28,7 +28,7 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
   const { source, root, tags, maxBytes, followSymlinks, within = null } = options;
   const select = createSelect(options);
   let realRoot: string | null = null;
-  /** irectories on the path may have become symlinks since the walk; on Linux, check where the opened file is. */
+  /** Directories on the path may have become symlinks since the walk; on Linux, check where the opened file is. */
   const isListed = (file: number): boolean => {
     if (process.platform !== 'linux') return true;
     realRoot ??= `${realpathSync(root).replace(/\/$/, '')}/`;
@@ -66,7 +66,7 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
     },
 
     async read({ sourceId }): Promise<RawDocument | null> {
-      // o not open a symlink or a FIFO that has replaced the file since it was listed.
+      // Do not open a symlink or a FIFO that has replaced the file since it was listed.
       const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followSymlinks ? 0 : constants.O_NOFOLLOW);
       const path = join(root, sourceId);
       const file = openFile(path, flags);
@@ -114,7 +114,7 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
   };
 }
 
-/** he times of the last content and inode change, and the size: setting one time back does not set back the other. */
+/** The times of the last content and inode change, and the size: setting one time back does not set back the other. */
 function versionOf({ mtimeMs, ctimeMs, size }: Stats): string {
   return `${mtimeMs}-${ctimeMs}-${size}`;
 }

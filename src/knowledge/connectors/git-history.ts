@@ -9,7 +9,7 @@ export interface Authorship {
 
 const COMMIT = '\x01';
 
-/** overs every file changed in this range, in one pass over the log. */
+/** Covers every file changed in this range, in one pass over the log. */
 export async function readHistory(git: Git, range: string, root: string): Promise<Map<string, Authorship>> {
   const found = new Map<string, Authorship>();
   const args = ['log', '-z', '--no-renames', '--name-only', `--format=${COMMIT}%at %an`, range, '--'];

@@ -16,7 +16,7 @@ export interface GitOptions extends Selection {
   readonly shallow: boolean;
   readonly tags: readonly string[];
   readonly maxBytes: number;
-  /** he directory of the clone. */
+  /** The directory of the clone. */
   readonly directory: string;
 }
 
@@ -43,7 +43,7 @@ export function gitConnector(options: GitOptions): Connector {
     recent ??= before === null ? Promise.resolve(new Map()) : readHistory(git, `${before}..${head}`, root);
     const found = (await recent).get(path);
     if (found) return found;
-    // he first sync, or a file that the last sync did not reach.
+    // The first sync, or a file that the last sync did not reach.
     whole ??= readHistory(git, head, root);
     return (await whole).get(path) ?? null;
   };
@@ -115,7 +115,7 @@ export function gitConnector(options: GitOptions): Connector {
     return /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(said)?.[1] ?? null;
   }
 
-  /** he commit of the last sync, if it is an ancestor of the current one. */
+  /** The commit of the last sync, if it is an ancestor of the current one. */
   async function usable(checkpoint: string | null): Promise<string | null> {
     const commit = readCommit(checkpoint);
     if (commit === null) return null;

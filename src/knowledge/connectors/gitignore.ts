@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { readRegularText } from '../../core/regular-file.ts';
 
-/** he rules that apply in a directory: those of its own `.gitignore`, then those of its parents. */
+/** The rules that apply in a directory: those of its own `.gitignore`, then those of its parents. */
 export interface IgnoreRules {
   readonly around: IgnoreRules | null;
   /** Ends with a slash. Relative to the root of the source; may lead out of it (`../`). */
@@ -17,7 +17,7 @@ const MOST_RULES = 10_000;
 /** A rule with more `**` is ignored. */
 const MOST_STARS = 3;
 
-/** he rules of the directories between the root of a source and the root of its repository. */
+/** The rules of the directories between the root of a source and the root of its repository. */
 export function rulesAround(root: string): IgnoreRules | null {
   const above: string[] = [];
   for (let at = root; ; at = dirname(at)) {

@@ -11,7 +11,7 @@ import { type Connector, MAX_SOURCE_ID } from '../connector.ts';
 
 export interface ScriptConnectorOptions {
   readonly scripting: Scripting;
-  /** he table of the configuration: `path`, `timeout`, `env`, `network`, and the script's own keys. */
+  /** The table of the configuration: `path`, `timeout`, `env`, `network`, and the script's own keys. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly env: Environment;
   readonly readScript: ReadScript;
@@ -27,7 +27,7 @@ export interface Scan {
 const RESULT_BYTES = 32 * 1024 * 1024;
 const DEFAULT_TIMEOUT_S = 30;
 
-/** he latest time that a JavaScript date can represent. */
+/** The latest time that a JavaScript date can represent. */
 const LAST_TIME = 8.64e15;
 const NO_NUL = [(text: string) => !text.includes('\0'), 'has a NUL in it'] as const;
 
@@ -158,7 +158,7 @@ function nameOf(value: unknown, index: number): string {
   return typeof id === 'string' && id !== '' ? id.slice(0, 200) : `item ${index + 1}`;
 }
 
-/** hanges with any field of the item. */
+/** Changes with any field of the item. */
 function versionOf(item: ScriptItem): string {
   return hash('sha256', canonicalJson(item), 'hex');
 }

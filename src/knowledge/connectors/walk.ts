@@ -28,7 +28,7 @@ interface Directory {
 /** Yields to the event loop after this many milliseconds. */
 const STRIDE_MS = 20;
 const LOOKS_AT_A_TIME = 32;
-/** eeper paths take too long to match against rules. */
+/** Deeper paths take too long to match against rules. */
 const MAX_DEPTH = 100;
 
 /**

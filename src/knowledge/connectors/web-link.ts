@@ -1,4 +1,4 @@
-/** he file's web page, if it can be derived from the repository's URL; without credentials. */
+/** The file's web page, if it can be derived from the repository's URL; without credentials. */
 export function webLink(url: string, ref: string, path: string): string | null {
   const scp = /^(?:[^@/]+@)?([\w.-]+\.[\w-]+):(?!\/\/)(.+)$/.exec(url);
   const full = scp ? `https://${scp[1]}/${scp[2]}` : url;

@@ -70,7 +70,7 @@ function definedName(node: Node): string | null {
   return text === '' ? null : text.slice(0, 200);
 }
 
-/** he name in `const name = () => …`. */
+/** The name in `const name = () => …`. */
 function functionName(node: Node): string | null {
   const [declarator] = node.namedChildren;
   const value = declarator?.childForFieldName('value');

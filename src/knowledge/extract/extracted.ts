@@ -1,4 +1,4 @@
-/** he text and metadata of a document of any format. */
+/** The text and metadata of a document of any format. */
 export interface Extracted {
   readonly body: string;
   readonly title: string | null;

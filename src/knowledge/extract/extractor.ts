@@ -41,7 +41,7 @@ export class Extractor {
     });
   }
 
-  /** hrows a sentence about this file only. */
+  /** Throws a sentence about this file only. */
   async extract(format: Format, bytes: Buffer): Promise<Extracted> {
     const { kind, grammar } = format;
     if (kind === 'text') return plain(decodeText(bytes));
@@ -61,13 +61,13 @@ export class Extractor {
     return (outcome as { frontMatter: FrontMatter | null }).frontMatter;
   }
 
-  /** erminates every thread; documents being read fail. */
+  /** Terminates every thread; documents being read fail. */
   close(): Promise<void> {
     return this.#pool.close();
   }
 }
 
-/** he thread has no environment, so a malicious file finds no secrets. The parsers' output is discarded. */
+/** The thread has no environment, so a malicious file finds no secrets. The parsers' output is discarded. */
 function startReader(memoryBytes: number): { worker: Worker } {
   const maxOldGenerationSizeMb = Math.ceil(memoryBytes / 1024 / 1024);
   const worker = new Worker(WORKER, {

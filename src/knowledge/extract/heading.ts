@@ -6,7 +6,7 @@ export function headingOf(line: string): { level: number; text: string } | null 
   if (!mark) return null;
   let end = line.trimEnd();
   const open = withoutMarks(end);
-  // losing marks are not part of the text if a space precedes them.
+  // Closing marks are not part of the text if a space precedes them.
   if (open !== end && (open.endsWith(' ') || open.endsWith('\t'))) end = open;
   return { level: mark[1]?.length ?? 1, text: end.slice(mark[0].length).trim().slice(0, LONGEST) };
 }

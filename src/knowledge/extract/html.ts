@@ -10,7 +10,7 @@ const SHARE = 0.3;
 /** No page written by people is nested this deep; deeper ones make tree walks slow or overflow the stack. */
 const DEEPEST = 500;
 
-/** onverts a page to Markdown: its article, or all of it if there is none. */
+/** Converts a page to Markdown: its article, or all of it if there is none. */
 export function extractHtml(bytes: Uint8Array): Extracted {
   const page = decodeText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   checkDepth(page);
@@ -55,7 +55,7 @@ export function htmlToMarkdown(html: string): string {
   const { document } = parseHTML(`<!doctype html><html><body>${html}</body></html>`);
   const service = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' });
   service.remove(['script', 'style']);
-  // he text is read and searched, not rendered; escapes would prevent matches.
+  // The text is read and searched, not rendered; escapes would prevent matches.
   service.escape = (text) => text;
   return service.turndown(document.body as unknown as TurndownService.Node);
 }

@@ -24,7 +24,7 @@ export function extractMarkdown(body: string, front: FrontMatter | null): Extrac
   });
 }
 
-/** he YAML at the beginning of a text, or null. */
+/** The YAML at the beginning of a text, or null. */
 export function frontMatterOf(body: string): string | null {
   if (!body.startsWith('---\n')) return null;
   const end = body.indexOf('\n---', 3);
@@ -41,7 +41,7 @@ export async function parseFrontMatter(source: string, strict: boolean): Promise
   try {
     const value: unknown = parse(source, strict ? { maxAliasCount: 0 } : { maxAliasCount: 10, logLevel: 'silent' });
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return strict ? {} : null;
-    // he round trip through JSON leaves only values that can be stored.
+    // The round trip through JSON leaves only values that can be stored.
     const text = JSON.stringify(value);
     return text.length > MOST_FRONT_MATTER * 4 ? null : (JSON.parse(text) as FrontMatter);
   } catch {

@@ -4,7 +4,7 @@ import { promptFile } from './files.ts';
 /** Linux limits one argument to 128 KiB; a longer prompt continues in a file. */
 const MAX_ARGUMENT = 120_000;
 
-/** he command line of the headless mode, with the prompt last. */
+/** The command line of the headless mode, with the prompt last. */
 export function turnArguments(
   { force }: { readonly force: boolean },
   turn: Pick<Turn, 'model' | 'prompt' | 'workspace'>,

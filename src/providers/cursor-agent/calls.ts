@@ -8,7 +8,7 @@ export interface CursorCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: unknown;
-  /** he name of one of our tools; null for all others. */
+  /** The name of one of our tools; null for all others. */
   readonly ours: string | null;
 }
 

@@ -74,7 +74,7 @@ describe('cursorAgent()', () => {
     (await runAll(...given)).filter((event) => isStored(event) || event.type === 'done' || event.type === 'error');
   const inWorkspace = (...path: string[]) => join(turn.workspace, '.cursor', ...path);
 
-  /** he commands that a turn starts and what they need, without starting the last one. */
+  /** The commands that a turn starts and what they need, without starting the last one. */
   async function commandsOf(changes: Changes = {}, more: Partial<typeof options> = {}) {
     const started: { command: Command; needs: Needs }[] = [];
     const confine: Launch['confine'] = async (command, needs = {}) => {

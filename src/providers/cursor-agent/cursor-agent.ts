@@ -19,7 +19,7 @@ export interface CursorAgentOptions extends CliOptions {
 
 const CHAT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** urns of Cursor's program. In a sandbox, a directory of ours replaces the workspace's `.cursor`. */
+/** Turns of Cursor's program. In a sandbox, a directory of ours replaces the workspace's `.cursor`. */
 export function cursorAgent(options: CursorAgentOptions): Provider {
   return cliProvider(options, {
     about,
@@ -62,7 +62,7 @@ function placeFiles(options: CursorAgentOptions, turn: Turn): () => void {
   return () => {};
 }
 
-/** he files whose rules decide what the program may do: the person's global one, then the workspace's. */
+/** The files whose rules decide what the program may do: the person's global one, then the workspace's. */
 function permissionSources({ env, extraEnv }: CursorAgentOptions, { workspace }: Turn): PermissionSource[] {
   return [personPermissions({ ...env, ...extraEnv }), workspacePermissions(workspace)];
 }

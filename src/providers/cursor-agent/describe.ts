@@ -1,6 +1,6 @@
 import type { Description, Fields } from '../description.ts';
 
-/** he first release of cursor-agent with this command line and these events. */
+/** The first release of cursor-agent with this command line and these events. */
 const OLDEST = '2026.02.13';
 
 export const cursorAgent = {

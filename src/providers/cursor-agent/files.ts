@@ -22,7 +22,7 @@ export const promptFile = 'substrat-prompt.md';
 const rulesFile = 'rules/substrat.mdc';
 const configFile = 'mcp.json';
 const cliFile = 'cli.json';
-/** he content of a workspace's file before a turn without a sandbox; empty if there was none. */
+/** The content of a workspace's file before a turn without a sandbox; empty if there was none. */
 const kept = (file: string) => `${file}.before-substrat`;
 const MAX_CONFIG = 1024 * 1024;
 
@@ -30,7 +30,7 @@ const servers = z.record(z.string(), z.looseObject({}));
 const config = z.looseObject({ mcpServers: servers.default({}) });
 
 /**
- * uilds the directory that replaces the workspace's `.cursor` in a sandbox: the existing files with our servers and
+ * Builds the directory that replaces the workspace's `.cursor` in a sandbox: the existing files with our servers and
  * our rules. The whole directory is replaced, because a single file could be renamed away.
  */
 export function buildCursorDirectory(files: CursorFiles, directory: string): void {
@@ -74,12 +74,12 @@ export function lendCursorFiles(files: CursorFiles): () => void {
   };
 }
 
-/** he workspace's own MCP servers, by name. */
+/** The workspace's own MCP servers, by name. */
 export function serversOf(workspace: string): Record<string, Record<string, unknown>> {
   return parse(readOwn(workspace, configFile), workspace).mcpServers;
 }
 
-/** he workspace's own permissions. */
+/** The workspace's own permissions. */
 export function workspacePermissions(workspace: string): PermissionSource {
   return permissionsOf(join(workspace, '.cursor', cliFile), parseCli(readOwn(workspace, cliFile), workspace));
 }

@@ -9,7 +9,7 @@ const CONFIG = '.cursor/cli-config.json';
 /** Other files in a home that decide what the program may do; an agent could have written them in an earlier turn. */
 const STEERING = ['permissions.json', 'mcp.json', 'hooks.json', 'cli.json', 'hooks'];
 
-/** he permissions that the person has given the program for every workspace. */
+/** The permissions that the person has given the program for every workspace. */
 export function personPermissions(env: Variables): PermissionSource {
   const { path, config } = readOwn(env);
   return permissionsOf(path, config);
@@ -43,7 +43,7 @@ export function trustWorkspace(workspace: string, home: string): void {
 }
 
 /**
- * he person's own configuration with our rule and HTTP/1.1; with HTTP/2 its requests would not use the sandbox's
+ * The person's own configuration with our rule and HTTP/1.1; with HTTP/2 its requests would not use the sandbox's
  * proxy.
  */
 function configFor(env: Variables): string {
@@ -63,14 +63,14 @@ function readOwn(env: Variables): { path: string; config: Record<string, unknown
       if (typeof config === 'object' && config !== null && !Array.isArray(config))
         return { path, config: { ...config } };
     } catch {
-      // ry the next place. Without a configuration, the program creates its own.
+      // Try the next place. Without a configuration, the program creates its own.
     }
   }
   return { path: join(places.at(-1) ?? '/', 'cli-config.json'), config: {} };
 }
 
 /**
- * he file by which the program knows that a workspace is trusted; `--trust` alone is not reliable. Null if the path
+ * The file by which the program knows that a workspace is trusted; `--trust` alone is not reliable. Null if the path
  * is too long for a file name.
  */
 function trustMarker(workspace: string): { path: string; text: string } | null {

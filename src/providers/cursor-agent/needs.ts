@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Bind, Needs } from '../../core/command.ts';
 import type { Turn } from '../provider.ts';
 
-/** ursor's API, through which the program reaches all models. */
+/** Cursor's API, through which the program reaches all models. */
 const hosts = ['api2.cursor.sh', '*.cursor.sh'];
 
 /** What cursor-agent needs in a sandbox: our `.cursor` and the person's login. */

@@ -11,7 +11,7 @@ export interface Permissions {
   readonly deny: readonly string[];
 }
 
-/** he permissions of one file, and its path. */
+/** The permissions of one file, and its path. */
 export interface PermissionSource extends Permissions {
   readonly path: string;
 }
@@ -33,7 +33,7 @@ export function withOurs(sources: readonly Permissions[]): Permissions {
   return { allow: [...new Set([...all('allow'), OUR_RULE])], deny: [...new Set(all('deny'))] };
 }
 
-/** he directories in which cursor-agent looks for the person's `cli-config.json`, in order. */
+/** The directories in which cursor-agent looks for the person's `cli-config.json`, in order. */
 export function cursorConfigPlaces(env: Readonly<Record<string, string | undefined>>): string[] {
   const { CURSOR_CONFIG_DIR: own, XDG_CONFIG_HOME: xdg, HOME: home = '/' } = env;
   return [...(own ? [own] : []), ...(xdg ? [`${xdg}/cursor`] : []), `${home}/.cursor`];
@@ -84,7 +84,7 @@ function denies(rule: string, tool: string | null): boolean {
   return tool === null ? /^\*+$/.test(pattern) : matches(pattern, tool);
 }
 
-/** he part of a rule that is about our tools; null if it is about something else. */
+/** The part of a rule that is about our tools; null if it is about something else. */
 function toolPatternOf(rule: string): string | null {
   const [, inside] = /^\s*mcp\((.*)\)\s*$/is.exec(rule) ?? [];
   if (inside === undefined) return null;

@@ -12,7 +12,7 @@ const startable = z.object({
 });
 
 /**
- * ounts the tools of a workspace's own MCP servers. Only a turn starts them to ask, in the place where the program
+ * Counts the tools of a workspace's own MCP servers. Only a turn starts them to ask, in the place where the program
  * would start them; the count is cached. A server that was not asked or did not answer counts as one tool.
  */
 export function createToolCounts(): NonNullable<CliProgram['otherTools']> {
@@ -32,7 +32,7 @@ export function createToolCounts(): NonNullable<CliProgram['otherTools']> {
       for (const server of servers) {
         const { data } = startable.safeParse(server);
         if (!data || known.has(keyOf(server))) continue;
-        // hrough `env`, so that it is looked up where it runs: a workspace must not decide what a sandbox exposes.
+        // Through `env`, so that it is looked up where it runs: a workspace must not decide what a sandbox exposes.
         const tools = await countTools(
           await confine({ file: 'env', args: [data.command, ...data.args], env: data.env }),
           turn,

@@ -17,7 +17,7 @@ export interface ScriptedOptions {
   /** For agents without a program of their own, with `args`. */
   readonly command?: string;
   readonly args?: readonly string[];
-  /** he daemon's environment; a program gets its harmless part. */
+  /** The daemon's environment; a program gets its harmless part. */
   readonly env: Readonly<Record<string, string>>;
   /** Passed to the program unchanged. */
   readonly extraEnv?: Readonly<Record<string, string>>;
@@ -94,8 +94,8 @@ function toCommand(options: ScriptedOptions, turn: Turn, program: string): Comma
   const env = turnEnvironment(turn, options.env, options.extraEnv);
   const { workspace: cwd } = turn;
   if (!runByNode.test(program)) return { file: program, args: own, cwd, env };
-  // ompiling TypeScript costs more than starting Node. The cache belongs to the agent, so no other agent can put code
-  // into it.
+  // Compiling TypeScript costs more than starting Node. The cache belongs to the agent, so no other agent can put
+  // code into it.
   const NODE_COMPILE_CACHE = join(dirname(turn.launch.mcpConfig), 'home/.cache/node');
   // Otherwise any process of the turn could open the program's debugger with a signal and act in its place.
   const args = ['--disable-sigusr1', program, ...own];

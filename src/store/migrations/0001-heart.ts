@@ -1,5 +1,5 @@
 /**
- * oth engines read this text, SQLite in its dialect (migrate.ts). Times are milliseconds, booleans 0 or 1, JSON is
+ * Both engines read this text, SQLite in its dialect (migrate.ts). Times are milliseconds, booleans 0 or 1, JSON is
  * text.
  */
 export const heart = `

@@ -1,4 +1,4 @@
-/** okens of clients, and stored responses for idempotent posts. */
+/** Tokens of clients, and stored responses for idempotent posts. */
 export const door = `
 create table tokens (
   id text primary key,

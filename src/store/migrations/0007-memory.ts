@@ -1,5 +1,5 @@
 /**
- * locks with their history and readers, passages, and the full-text index of passages. The index table has the same
+ * Blocks with their history and readers, passages, and the full-text index of passages. The index table has the same
  * two columns on both engines: an FTS5 index on SQLite, an indexed `tsvector` on PostgreSQL.
  */
 export const memory = `

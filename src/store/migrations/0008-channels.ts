@@ -1,7 +1,7 @@
 /**
- * hannels where people and agents talk: how each member is woken and what it has read, threads, edits, reactions, and
- * the turns of agents. A delivery's `round` is 0 outside of turns, 1 when it is the agent's turn, 2 while it is held
- * for it.
+ * Channels where people and agents talk: how each member is woken and what it has read, threads, edits, reactions,
+ * and the turns of agents. A delivery's `round` is 0 outside of turns, 1 when it is the agent's turn, 2 while it is
+ * held for it.
  */
 export const channels = `
 alter table channels add column created_by text references participants (id);

@@ -1,5 +1,5 @@
 /**
- * he order in which vectors were stored, so that a cache only reads new ones. The numbers never decrease, even when
+ * The order in which vectors were stored, so that a cache only reads new ones. The numbers never decrease, even when
  * the newest vector is deleted, so they are counted in a separate row.
  */
 export const vectors = `

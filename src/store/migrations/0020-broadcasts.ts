@@ -1,5 +1,5 @@
 /**
- * roadcasts whose replies are collected: the broadcaster gets them together, when all woken agents have ended or the
+ * Broadcasts whose replies are collected: the broadcaster gets them together, when all woken agents have ended or the
  * time is over. `quiet`: at the maximum chain depth, so they wake nobody. A delivery with `round` -1 wakes nobody
  * either: the next run carries it.
  */

@@ -6,7 +6,7 @@ import { queryStore } from '../query-store.ts';
 import type { CreateCompanion } from './companion.ts';
 
 /**
- * ackups under load. Each succeeds, and the last one restores to a valid store with everything that existed when it
+ * Backups under load. Each succeeds, and the last one restores to a valid store with everything that existed when it
  * started.
  */
 export const createBackups: CreateCompanion = (daemon, random) => {

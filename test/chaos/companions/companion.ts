@@ -1,6 +1,6 @@
 import type { DaemonProcess } from '../daemon-process.ts';
 
-/** he prefix of every text that a companion sends, so that the audit of the team's plan ignores it. */
+/** The prefix of every text that a companion sends, so that the audit of the team's plan ignores it. */
 export const SIDE = 'side ';
 
 /** Works next to the team while the daemon is killed, and checks its own promises. */
@@ -9,7 +9,7 @@ export interface Companion {
   work(more: () => boolean): Promise<void>;
   /** Waits for pending work while the daemon is alive. */
   settle?(): Promise<void>;
-  /** ompares what was acknowledged with what the stopped daemon left; one sentence per difference. */
+  /** Compares what was acknowledged with what the stopped daemon left; one sentence per difference. */
   faults(): Promise<string[]>;
 }
 
