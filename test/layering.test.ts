@@ -26,14 +26,14 @@ const SEES: Readonly<Record<string, readonly string[]>> = {
   demo: ['scripted'],
 };
 
-/** What a room may import besides, as long as nothing of it is left when the types are stripped. */
+/** What a room may also import, as long as only types are imported. */
 const SEES_TYPES_OF: typeof SEES = { client: ['http'], cli: ['http'], scripted: ['core'] };
 
-/** Single files that a room may import from a room which it does not see. */
+/** Single files that a room may import from a room that it does not see. */
 const SEES_FILES: typeof SEES = {
-  // What is known of the providers without running them: the keys of their tables, and what help and `doctor` say.
+  // What is known of the providers without running them: their configuration keys, and texts for help and `doctor`.
   config: ['src/providers/described.ts'],
-  // Personas are the configuration's: with a daemon or without, the same commands show them.
+  // Personas belong to the configuration: the same commands show them with or without a daemon.
   cli: [
     'src/daemon/main.ts',
     'src/daemon/backups.ts',
@@ -44,34 +44,34 @@ const SEES_FILES: typeof SEES = {
   ],
 };
 
-/** What a room shows to others, as ARCHITECTURE.md has it. Null for all its files. */
+/** The files that a room exports to others, from ARCHITECTURE.md. Null for all its files. */
 const CONTRACTS = readContracts(readFileSync(new URL('../ARCHITECTURE.md', import.meta.url), 'utf8'));
 
-/** Those that put the others together see their insides. */
+/** Composition roots see the insides of other rooms. */
 const COMPOSITION_ROOTS = ['daemon', 'ctx'];
 
-/** Files that import what a person names, which is not ours. */
+/** Files that import modules named by a person, which are not ours. */
 const IMPORTS_OTHERS = ['src/personas/module-text.ts'];
 
 const SOURCES = readSources('src');
 const NAMELESS = ['utils', 'util', 'helpers', 'helper', 'manager', 'common', 'misc'];
 const MOST_LINES = 500;
 
-test('the house is in order', () => {
+test('the rooms follow the rules', () => {
   expect(SOURCES).not.toEqual([]);
   expect(faults(SOURCES)).toEqual([]);
 });
 
-test('no files need each other, types included', () => {
+test('there are no import cycles, types included', () => {
   expect(cyclesOf(SOURCES)).toEqual([]);
 });
 
-test('ARCHITECTURE.md lists the contract of every room: files that exist and that another room imports', () => {
+test('ARCHITECTURE.md lists the contract of every room: existing files that another room imports', () => {
   expect([...CONTRACTS.keys()].sort()).toEqual(Object.keys(SEES).sort());
   expect(contractFaults(CONTRACTS, SOURCES)).toEqual([]);
 });
 
-test('a domain touches the parts of a transaction that its tx.ts lists, and no others', () => {
+test('a domain only touches the parts of a transaction that its tx.ts lists', () => {
   expect(partFaults(SOURCES)).toEqual([]);
 });
 
@@ -161,7 +161,7 @@ describe('the rules', () => {
     expect(faultsOf(path, text)).toEqual([]);
   });
 
-  test('files that need each other are found, through types and through others', () => {
+  test('finds import cycles, through types and through other files', () => {
     const files = {
       'src/core/a.ts': "import type { B } from './b.ts'",
       'src/core/b.ts': "export * from './c.ts'; import './d.ts'",
@@ -174,7 +174,7 @@ describe('the rules', () => {
     expect(cyclesOf(sources.filter(({ path }) => path !== 'src/core/c.ts'))).toEqual([]);
   });
 
-  test('a contract without its file, and one that no other room imports, are faults', () => {
+  test('reports a contract without its file, and one that no other room imports', () => {
     const contracts = readContracts('| `store` | `store.ts`, `gone.ts`, `inside.ts` |\n| `core` | every file |\n');
     const sources = [
       { path: 'src/store/store.ts', text: "import './inside.ts'" },
@@ -188,7 +188,7 @@ describe('the rules', () => {
     ]);
   });
 
-  test('a part that is not listed, and the whole transaction, are faults in a domain', () => {
+  test('reports an unlisted part and the whole transaction in a domain', () => {
     const tx = {
       path: 'src/memory/tx.ts',
       text: "import type { Part } from '../store/store.ts'; type Tx = Part<'memory'>",
@@ -200,7 +200,7 @@ describe('the rules', () => {
     expect(fault("import type {\n  BlockView,\n  Tx,\n} from '../store/store.ts'")).toHaveLength(1);
   });
 
-  test('a long file and a nameless one are faults', () => {
+  test('reports a long file and a generic file name', () => {
     expect(shapeFaults({ path: 'src/runs/slots.ts', text: '\n'.repeat(MOST_LINES) })).toEqual([]);
     expect(shapeFaults({ path: 'src/runs/slots.ts', text: '\n'.repeat(MOST_LINES + 1) })).toHaveLength(1);
     expect(shapeFaults({ path: 'src/runs/utils.ts', text: '' })).toHaveLength(1);
@@ -208,7 +208,7 @@ describe('the rules', () => {
   });
 });
 
-/** Where a domain touches what the `tx.ts` of its room does not list. */
+/** Where a domain touches parts that its room's `tx.ts` does not list. */
 function partFaults(sources: readonly Source[]): string[] {
   const listed = new Map(
     DOMAINS.map((room) => {
@@ -247,7 +247,7 @@ function faults(sources: readonly Source[]): string[] {
     });
 }
 
-/** Groups of files that reach each other, in the order of their names. */
+/** Groups of files that reach each other, sorted by name. */
 function cyclesOf(sources: readonly Source[]): string[][] {
   const needs = new Map(
     sources

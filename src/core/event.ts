@@ -9,11 +9,11 @@ interface Definition {
   /** What is stored. */
   readonly stored: z.ZodRawShape;
   /**
-   * What readers are shown. `named`: what is stored, with the handles of its agent, its participant and who did it.
-   * `message`: the message as it is now, and the handles of those it reaches.
+   * What readers see. `named`: the stored data, with the handles of its agent, its participant and its author.
+   * `message`: the current message, and the handles of its recipients.
    */
   readonly shown: 'named' | 'message';
-  /** Who may see it besides the owner: those who see its channel, or nobody. */
+  /** Who may see it, apart from the owner: those who see its channel, or nobody. */
   readonly seenIn: 'channel' | null;
 }
 
@@ -152,7 +152,7 @@ export const EVENTS = {
 type Events = typeof EVENTS;
 export type EventType = keyof Events;
 
-/** What is stored of an event. */
+/** The stored data of an event. */
 export type EventData<T extends EventType> = z.infer<z.ZodObject<Events[T]['stored']>>;
 
 /** An event of a channel names it: that decides who sees the event. */
@@ -175,7 +175,7 @@ export type StoredEvent = {
   };
 }[EventType];
 
-/** What readers are shown of an event, given how a message is shown. */
+/** The data of an event as readers see it, given how a message is shown. */
 export type ShownData<T extends EventType, Message> = Events[T]['shown'] extends 'message'
   ? { readonly message: Message; readonly to: readonly string[] }
   : EventData<T> & Handles<EventData<T>>;
@@ -187,7 +187,7 @@ type Handles<Data> = (Data extends { agentId: string }
     : unknown) &
   (Data extends { participantId: string } ? { readonly participant: string } : unknown);
 
-/** Whom an event is about, whatever its type. */
+/** The subjects of an event of any type. */
 export interface EventSubjects {
   readonly agentId?: AgentId | undefined;
   readonly participantId?: string;

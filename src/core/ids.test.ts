@@ -3,7 +3,7 @@ import type { Events, Runs } from '../store/tx.ts';
 import type { NewEvent } from './event.ts';
 import type { AgentId, MessageId, ParticipantId, RunId } from './ids.ts';
 
-test('an id of one kind is not taken for one of another', () => {
+test('an id of one kind is not assignable to another', () => {
   expectTypeOf<AgentId>().not.toExtend<RunId>();
   expectTypeOf<AgentId>().toExtend<ParticipantId>();
   expectTypeOf<ParticipantId>().not.toExtend<AgentId>();

@@ -13,15 +13,15 @@ export type StatusKind = (typeof STATUS_KINDS)[number];
 
 export interface AgentStatus {
   readonly kind: StatusKind;
-  /** What a person would want to read; null if there is nothing to say beyond the kind. */
+  /** For people; null if there is nothing to say beyond the kind. */
   readonly reason: string | null;
-  /** Null where the time was not recorded. */
+  /** Null if the time was not recorded. */
   readonly since: number | null;
-  /** When it ends by itself; null if nobody can say. */
+  /** When it ends automatically; null if unknown. */
   readonly until: number | null;
 }
 
-/** What a status is derived from: the agent, and its run that is created or running. */
+/** What a status is derived from: the agent, and its live run. */
 export interface Standing extends Pick<Agent, 'terminatedAt' | 'pausedAt' | 'pausedReason' | 'restUntil'> {
   readonly runState: RunState | null;
   readonly runCreatedAt: number | null;
@@ -30,7 +30,7 @@ export interface Standing extends Pick<Agent, 'terminatedAt' | 'pausedAt' | 'pau
   readonly runError: string | null;
 }
 
-/** Null: nothing holds the agent back. It takes a turn now, or has nothing to do. */
+/** Returns null if nothing blocks the agent: it takes a turn now, or has nothing to do. */
 export function agentStatus(agent: Standing, now: number): AgentStatus | null {
   if (agent.terminatedAt !== null) return null;
   if (agent.pausedAt !== null) {

@@ -13,7 +13,7 @@ export type End<Result> = { readonly value: Result } | { readonly error: Error }
 export interface Job<S extends Started, Result> {
   readonly message: unknown;
   readonly timeoutMs: number;
-  /** Called with each message from the thread. Returns the job's result, or null while it goes on. */
+  /** Called with each message from the thread. Returns the job's result, or null while it is running. */
   receive(message: unknown, started: S): (End<Result> & { readonly spent?: boolean }) | null;
   toError(failure: Failure, cause: Error | null): Error;
 }

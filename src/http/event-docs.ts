@@ -4,7 +4,7 @@ import { shownShape } from './events.ts';
 const BEGIN = '<!-- events: made by `npm run docs` from src/core/event.ts -->';
 const END = '<!-- end of events -->';
 
-/** A page with its table of events made anew. */
+/** Regenerates the table of events in a page. */
 export function withEventTable(page: string): string {
   const [before, rest = ''] = page.split(BEGIN);
   return `${before}${BEGIN}\n${table()}${END}${rest.split(END)[1] ?? ''}`;

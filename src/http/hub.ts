@@ -207,7 +207,7 @@ async function showEvent(tx: Tx, event: StoredEvent): Promise<Told> {
   };
 }
 
-/** Ids stay, and whoever they mean is named besides. */
+/** Adds the handle next to each id. */
 async function named(tx: Tx, data: EventSubjects): Promise<object> {
   const { agentId, participantId, by } = data;
   return {
@@ -218,7 +218,7 @@ async function named(tx: Tx, data: EventSubjects): Promise<object> {
   };
 }
 
-/** Those to whom it is delivered; for what is delivered to nobody, the others in the channel. */
+/** The recipients of a delivery; for a message without deliveries, the other members of the channel. */
 async function readers(tx: Tx, message: MessageView, recipients: readonly string[]): Promise<string[]> {
   if (recipients.length > 0) return Promise.all(recipients.map((id) => handleOf(tx, id)));
   const members = await tx.channels.listMembers({ channelId: message.channelId });

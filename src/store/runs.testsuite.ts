@@ -257,7 +257,7 @@ export function testRuns(kit: StoreKit): void {
       expect(await waits(other)).toEqual([5000, 6000]);
     });
 
-    test('an open run of an external agent has none and gets none', async () => {
+    test('an open run of an external agent has no lease and gets none', async () => {
       const run = await write(async (tx) => {
         const { id, treeId, nodeId } = await addAgent(tx, { provider: 'external' });
         return tx.runs.insertOpenRun({ agentId: id, treeId, nodeId, now: 5 });

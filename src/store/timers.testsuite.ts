@@ -13,7 +13,7 @@ export function testTimers(kit: StoreKit): void {
   const listDue = (now: number, { except = [] as string[], limit = 100 } = {}) =>
     read((tx) => tx.timers.listDueTimers({ now, except, limit }));
   const next = (except: string[] = []) => read((tx) => tx.timers.getNextTimer({ except }));
-  /** The tests share a database: each begins and ends without timers. */
+  /** The tests share a database: each starts and ends without timers. */
   const clear = () =>
     write(async (tx) => {
       for (const timer of await tx.timers.listDueTimers({ now: Number.MAX_SAFE_INTEGER, except: [], limit: 1000 })) {
@@ -22,7 +22,7 @@ export function testTimers(kit: StoreKit): void {
     });
 
   describe('timers', () => {
-    test('are due from their time on, by time and then by kind and key', async () => {
+    test('are due from their time, ordered by time, kind and key', async () => {
       const a = { kind: 'k', key: 'a', due: 20 };
       const b = { kind: 'k', key: 'b', due: 20 };
       const c = { kind: 'j', key: 'c', due: 20 };
@@ -37,7 +37,7 @@ export function testTimers(kit: StoreKit): void {
       await clear();
     });
 
-    test('of one kind and key are one: setting it again moves it', async () => {
+    test('are unique by kind and key: setting one again moves it', async () => {
       const key = randomUUID();
       await set([{ kind: 'k', key, due: 5 }]);
       await set([{ kind: 'other', key, due: 6 }]);
@@ -50,7 +50,7 @@ export function testTimers(kit: StoreKit): void {
       await clear();
     });
 
-    test('tryCancelTimer() removes one and says whether there was one', async () => {
+    test('tryCancelTimer() removes one and returns whether it existed', async () => {
       await set([
         { kind: 'k', key: 'a', due: 1 },
         { kind: 'k', key: 'b', due: 1 },
@@ -62,7 +62,7 @@ export function testTimers(kit: StoreKit): void {
       await clear();
     });
 
-    test('of kinds that are left out stand before nobody', async () => {
+    test('of excluded kinds do not block others', async () => {
       const strange = { kind: 'a "strange" \\kind', key: 'x', due: 1 };
       const known = { kind: 'k', key: 'x', due: 2 };
       await set([strange, known]);
@@ -73,7 +73,7 @@ export function testTimers(kit: StoreKit): void {
       await clear();
     });
 
-    test('that are set are announced, so that the scheduler looks at them', async () => {
+    test('are announced when set, so that the scheduler checks them', async () => {
       const changes: Change[] = [];
       const stop = kit.store.onChange((change) => void changes.push(change));
       await set([{ kind: 'k', key: 'a', due: 1 }]);

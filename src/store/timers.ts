@@ -29,7 +29,7 @@ export function timerQueries({ engine, db, all, one, put, attempt }: Queries, ba
   return {
     setTimer: async (timer) => {
       await set(timer);
-      // It may be due before whatever the scheduler waits for.
+      // It may be due before what the scheduler waits for.
       batch.runnable = true;
     },
     tryCancelTimer: attempt((p: { kind: string; key: string }) =>

@@ -19,7 +19,7 @@ const PAGE = 4096;
 const FRAME = 24 + PAGE;
 const at = (frame: number) => 32 + (frame - 1) * FRAME;
 
-/** The files of a store that was killed with `count` transactions in its log, copied away from the living one. */
+/** The files of a store that was killed with `count` transactions in its log, copied from the living one. */
 function logOf(count: number): string {
   const database = new Database(path);
   database.pragma('journal_mode = wal');
@@ -36,7 +36,7 @@ function overwrite(file: string, position: number, bytes: Uint8Array): void {
   writeSync(handle, bytes, 0, bytes.length, position);
 }
 
-test('a log that is whole, empty or missing is not damaged', () => {
+test('a complete, empty or missing log is not damaged', () => {
   expect(findWalDamage(join(directory, 'none.db'))).toBeNull();
   const copy = logOf(20);
   expect(findWalDamage(copy)).toBeNull();
@@ -44,7 +44,10 @@ test('a log that is whole, empty or missing is not damaged', () => {
   expect(findWalDamage(copy)).toBeNull();
 });
 
-/** A process wrote a transaction and died before it published it; another one, which was connected all the time, wrote less there. */
+/**
+ * A process wrote a transaction and died before publishing it; another one, connected all the time, then wrote less
+ * there.
+ */
 function logOfTwo(): string {
   const begun = new Database(path);
   begun.pragma('journal_mode = wal');
@@ -65,7 +68,7 @@ function logOfTwo(): string {
   return copy;
 }
 
-test('what a process wrote and did not publish is not damage', () => {
+test('a transaction that was written but not published is not damage', () => {
   const copy = logOfTwo();
   expect(findWalDamage(copy)).toBeNull();
   copyFileSync(join(directory, 'published'), `${copy}-shm`);
@@ -74,7 +77,7 @@ test('what a process wrote and did not publish is not damage', () => {
   expect(findWalDamage(copy)).toMatchObject({ lost: 1 });
 });
 
-test('a broken frame with commits behind it is damage, and SQLite drops what it says', () => {
+test('a broken frame followed by commits is damage, and SQLite drops what the report says', () => {
   const copy = logOf(20);
   const frames = (readFileSync(`${copy}-wal`).length - 32) / FRAME;
   const rows = () => {
@@ -89,7 +92,7 @@ test('a broken frame with commits behind it is damage, and SQLite drops what it 
   expect(rows()).toBe(19 - 5);
 });
 
-test('the end of a log may be torn, as a crash leaves it: half a frame, garbage in the last one, frames of an earlier use', () => {
+test('the end of a log may be torn, as after a crash: half a frame, garbage in the last one, frames of an earlier use', () => {
   const whole = readFileSync(`${logOf(20)}-wal`);
   const torn = join(directory, 'torn.db');
   const with_ = (bytes: Uint8Array) => {
@@ -100,7 +103,7 @@ test('the end of a log may be torn, as a crash leaves it: half a frame, garbage 
   const garbage = Buffer.from(whole);
   garbage.fill(7, whole.length - PAGE);
   expect(with_(garbage)).toBeNull();
-  // The log is used again from its beginning, with other salts.
+  // The log is reused from its beginning, with other salts.
   const database = new Database(path);
   database.pragma('wal_autocheckpoint = 0');
   database.prepare('insert into t values (1)').run();
@@ -114,7 +117,7 @@ test('the end of a log may be torn, as a crash leaves it: half a frame, garbage 
   expect(findWalDamage(reused)).toBeNull();
 });
 
-test('a broken header, behind which everything is dropped, is damage', () => {
+test('a broken header, after which everything is dropped, is damage', () => {
   const copy = logOf(5);
   const before = readFileSync(`${copy}-wal`);
   for (const position of [0, 9, 17, 25]) {
@@ -124,7 +127,7 @@ test('a broken header, behind which everything is dropped, is damage', () => {
   }
 });
 
-test('a writer that is killed again and again never looks like damage', async () => {
+test('a writer that is killed repeatedly never looks like damage', async () => {
   const program = `
     import Database from 'better-sqlite3';
     const database = new Database(process.argv[1]);
@@ -141,7 +144,7 @@ test('a writer that is killed again and again never looks like damage', async ()
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(child.stdout, 'data');
-    // Some transactions later, at whatever it is doing.
+    // Some transactions later, at a random point.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
     child.kill('SIGKILL');
     await once(child, 'exit');

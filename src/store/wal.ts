@@ -1,17 +1,17 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 
-/** What SQLite would drop from a write-ahead log without a word. */
+/** What SQLite would silently drop from a write-ahead log. */
 export interface WalDamage {
-  /** The first frame that is broken, from 1 on. */
+  /** The first broken frame, from 1. */
   readonly frame: number;
-  /** Transactions behind it that were committed. */
+  /** Committed transactions after it. */
   readonly lost: number;
 }
 
 const HEADER = 32;
 const FRAME_HEADER = 24;
-/** Of the `-shm` file, in the byte order of the machine: published frames at 16, the salts of the log at 32. */
+/** Layout of the `-shm` file, in the machine's byte order: published frames at 16, the salts of the log at 32. */
 const INDEX_HEADER = 48;
 const MAGIC_LITTLE = 0x377f0682;
 const MAGIC_BIG = 0x377f0683;
@@ -33,7 +33,7 @@ export function findWalDamage(path: string): WalDamage | null {
       if (readSync(file, header, 0, HEADER, 0) < HEADER) return null;
       const damage = scan(file, header, fstatSync(file).size);
       if (damage === null || isUnpublished(index, header, damage)) return null;
-      // Another process wrote meanwhile: what was read is of two moments.
+      // Another process wrote meanwhile, so the reads are inconsistent.
       if (readIndex(path).equals(index)) return damage;
     }
   } finally {
@@ -41,7 +41,7 @@ export function findWalDamage(path: string): WalDamage | null {
   }
 }
 
-/** The first copy of the header of the log's index, empty without one. */
+/** The first copy of the header of the log's index; empty if there is none. */
 function readIndex(path: string): Buffer {
   const file = tryOpen(`${path}-shm`);
   if (file === null) return Buffer.alloc(0);
@@ -94,7 +94,7 @@ function scan(file: number, header: Buffer, size: number): WalDamage | null {
   return lost > 0 ? { frame: broken, lost } : null;
 }
 
-/** Nothing says how large its frames are or whose they are; that there are some is all that can be said. */
+/** The header would say how large its frames are and whose they are; without it, only their existence is known. */
 function damagedHeader(file: number, size: number): WalDamage | null {
   const rest = Buffer.alloc(Math.min(size - HEADER, 65_536));
   readSync(file, rest, 0, rest.length, HEADER);

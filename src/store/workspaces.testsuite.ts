@@ -27,7 +27,7 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     return row;
   };
 
-  test('a workspace is found by id, by name and by its directory, which a view does not have', async () => {
+  test('a workspace is found by id, by name and by its directory; a view has no directory of its own', async () => {
     const { base, view, agent } = await write(async (tx) => {
       const owner = await addAgent(tx);
       const first = await add(tx);
@@ -46,7 +46,7 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.workspaces.getWorkspace({ id: 'none' }))).toBeNull();
   });
 
-  test('names are unique, and workspaces page by them', async () => {
+  test('names are unique, and workspaces are listed in pages by name', async () => {
     const rows = await write(async (tx) => [await add(tx), await add(tx)]);
     const keys = rows.map(({ nameKey }) => nameKey as string).sort();
     await expect(write((tx) => add(tx, { nameKey: keys[0] as string }))).rejects.toThrow(/unique/i);
@@ -57,7 +57,7 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     expect(await after(keys[0] as string, 1)).toHaveLength(1);
   });
 
-  test('links belong to a workspace, one at each place', async () => {
+  test('links belong to a workspace, with unique targets', async () => {
     const { id, nodeId, name } = await write((tx) => add(tx));
     const link = { workspaceId: id, source: '/data', mode: 'ro', madeBy: 'user', createdAt: 1 } as const;
     await write(async (tx) => {
@@ -78,7 +78,7 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     expect(await targets()).toEqual(['b']);
   });
 
-  test('a deleted workspace is gone for everyone, its name is free, and its row stays until its directory is gone', async () => {
+  test('a deleted workspace is invisible, its name is free, and its row stays until its directory is gone', async () => {
     const { row, agent } = await write(async (tx) => {
       const made = await add(tx);
       await tx.workspaces.insertLink({
@@ -113,7 +113,7 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.agents.getAgent({ id: agent.id }))).toMatchObject({ workspaceId: null });
   });
 
-  test('those who work in it are listed, living and ended', async () => {
+  test('the agents that work in it are listed, living and terminated', async () => {
     const { workspaceId, living, ended } = await write(async (tx) => {
       const { id } = await add(tx);
       const first = await addAgent(tx, { workspaceId: id });

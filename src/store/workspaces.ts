@@ -4,13 +4,13 @@ import type { Link, Workspace } from '../core/workspace.ts';
 import type { Queries } from './query.ts';
 import type { Workspaces } from './tx.ts';
 
-/** Where the directory of a workspace has moved. */
+/** The new location of a workspace's directory. */
 interface Move {
   readonly from: string;
   readonly to: string;
 }
 
-/** Deleted ones are seen by nobody but `listDeletedWorkspaces`, until what is left of them on the disk is gone. */
+/** Only `listDeletedWorkspaces` returns deleted ones, until their directories are gone. */
 export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: Queries): Workspaces {
   const live = () => db.selectFrom('workspaces').selectAll('workspaces').where('deletedAt', 'is', null);
   const views = () =>
@@ -29,7 +29,7 @@ export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: 
   const mark = change('workspace', (p: { id: string; at: number }) =>
     db.updateTable('workspaces').set({ deletedAt: p.at, nameKey: null }).where('id', '=', p.id),
   );
-  /** The directory itself and everything inside of it. */
+  /** The directory itself and everything inside it. */
   const moved = (column: 'path' | 'workspace' | 'source', p: Move) => ({
     value: sql<string>`${p.to} || substr(${sql.ref(column)}, length(${p.from}) + 1)`,
     inside: sql<boolean>`substr(${sql.ref(column)} || '/', 1, length(${p.from}) + 1) = ${p.from} || '/'`,
@@ -62,16 +62,16 @@ export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: 
     insertWorkspace: async (row: Workspace) => void (await fetch(db.insertInto('workspaces').values(row))),
     getWorkspace: one((p: { id: string }) => views().where('workspaces.id', '=', p.id)),
     getWorkspaceNamed: one((p: { nameKey: string }) => views().where('nameKey', '=', p.nameKey)),
-    /** The one whose own directory that is; views show what belongs to another. */
+    /** The workspace that owns this directory; views show another's. */
     getWorkspaceAt: one((p: { nodeId: string; path: string }) =>
       live().where('path', '=', p.path).where('nodeId', '=', p.nodeId).where('viewOf', 'is', null),
     ),
-    /** By name, from the one after `after`. */
+    /** By name, after `after`. */
     listWorkspaces: all((p: { after: string; limit: number }) =>
       views().where('nameKey', '>', p.after).orderBy('nameKey').limit(p.limit),
     ),
     listWorkspacesOf: all((p: { ownerId: string }) => views().where('ownerId', '=', p.ownerId).orderBy('nameKey')),
-    /** Every directory of this node that agents may write in. */
+    /** Every directory of this node that agents may write. */
     listWorkspacePaths: all((p: { nodeId: string }) =>
       db.selectFrom('workspaces').select(['id', 'path']).where('nodeId', '=', p.nodeId).where('deletedAt', 'is', null),
     ),
@@ -88,7 +88,7 @@ export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: 
       await leave(p);
       return remove(p);
     },
-    /** The workspaces of a node whose directories Substrat made in the node's home. */
+    /** The workspaces of a node whose directories Substrat created in the node's home. */
     listMadeWorkspaces: all((p: { nodeId: string }) =>
       db
         .selectFrom('workspaces')
@@ -100,13 +100,13 @@ export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: 
         .orderBy('path')
         .$castTo<Pick<Workspace, 'id' | 'path'>>(),
     ),
-    /** The directory of a workspace of this node is elsewhere now: all that names it, or a path inside of it, follows. */
+    /** The directory of a workspace of this node has moved: updates every path to it or inside it. */
     moveDirectory: async (p: Move & { nodeId: string }): Promise<void> => {
       await moveWorkspaces(p);
       await moveAgents(p);
       await moveLinks(p);
     },
-    /** Agents that work in it, those that have ended too. */
+    /** Agents that work in it, including terminated ones. */
     listInhabitants: all((p: { workspaceId: string }) =>
       db
         .selectFrom('agents')

@@ -1,4 +1,4 @@
-/** Times at which something is due that has no row of its own with a time in it. `kind` says what happens, `key` to what. */
+/** Due times of things that have no row with a time. `kind` says what happens, `key` to what. */
 export const timers = `
 create table timers (
   kind text not null,
