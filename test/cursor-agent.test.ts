@@ -132,7 +132,7 @@ describe.each(['none', ...(noBwrap ? [] : ['bwrap'])] as ('bwrap' | 'none')[])('
     expect(told).toHaveLength(1);
     const inbox = await daemon.client.listInbox({});
     expect(inbox.items.map((message) => message.text)).toContainEqual(
-      expect.stringContaining('solo begins a new session'),
+      expect.stringContaining('solo starts a new session'),
     );
     expect(await daemon.stop()).toBe(0);
   });

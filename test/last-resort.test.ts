@@ -34,7 +34,7 @@ process.on('SIGWINCH', () => void Promise.reject(new TypeError('half done')));`,
   const env = { NODE_OPTIONS: `--import ${pathToFileURL(fault).href}` };
   const daemon = await startDaemonProcess({ home, config, env });
   process.kill(daemon.pid, 'SIGUSR2');
-  await until('the log has it', () => log().includes('the daemon goes on'));
+  await until('the log has it', () => log().includes('the daemon continues'));
   expect(await daemon.client.getStatus()).toMatchObject({ pid: daemon.pid });
   process.kill(daemon.pid, 'SIGWINCH');
   expect(await daemon.ended).toBe(1);
@@ -42,7 +42,7 @@ process.on('SIGWINCH', () => void Promise.reject(new TypeError('half done')));`,
 }, 60_000);
 
 test.each([
-  ['a link that leads elsewhere', () => symlinkSync('/etc/hostname', join(directory, 'AGENTS.md')), 'leads out of'],
+  ['a link that leads elsewhere', () => symlinkSync('/etc/hostname', join(directory, 'AGENTS.md')), 'points outside'],
   ['a FIFO', () => execFileSync('mkfifo', [join(directory, 'AGENTS.md')]), 'not a regular file'],
   ['a directory', () => mkdirSync(join(directory, 'AGENTS.md')), 'not a regular file'],
   ['too large', () => writeFileSync(join(directory, 'AGENTS.md'), 'x'.repeat(1_000_001)), 'more than 1000000 bytes'],

@@ -76,7 +76,7 @@ describe('bin/substrat', () => {
       ['daemon', 'status'],
       ['daemon', 'stop'],
     ]) {
-      expect(await fails(args)).toMatch(/No daemon runs on /);
+      expect(await fails(args)).toMatch(/No daemon is running on /);
     }
     expect(await fails(['daemon', 'logs'])).toMatch(/There is no log/);
     expect(existsSync(home)).toBe(false);
@@ -93,7 +93,7 @@ describe('bin/substrat', () => {
 
 describe('a home that cannot be used', () => {
   const reasons: readonly (readonly [string, () => string | undefined, RegExp])[] = [
-    ['its path is too long', () => join(home, 'x'.repeat(60)), /is too long: .* Set SUBSTRAT_HOME to a shorter one\./],
+    ['its path is too long', () => join(home, 'x'.repeat(60)), /is too long: .* Set SUBSTRAT_HOME to a shorter path\./],
     ['it cannot be made', () => '/proc/substrat', /The home \/proc\/substrat cannot be used: ENOENT/],
     ['it cannot be written', () => '/sys/kernel', /cannot be (used|written): (EROFS|EACCES|EPERM)/],
     ['it is a file', () => void writeFileSync(home, ''), /cannot be used: EEXIST/],
@@ -113,7 +113,11 @@ describe('a home that cannot be used', () => {
       () => makeDirectory('substrat.db'),
       /cannot be opened: unable to open database file\./,
     ],
-    ['its store is of a newer Substrat', newerStore, /schema version 999, this Substrat knows \d+\. Update Substrat/],
+    [
+      'its store is of a newer Substrat',
+      newerStore,
+      /schema version 999; this Substrat supports up to \d+\. Update Substrat/,
+    ],
     ['its lock is broken', () => write('daemon.lock', 'x'.repeat(10_000)), /cannot be used: file is not a database\./],
     ['its configuration is no TOML', () => write('config.toml', '[daemon\nslots = 1\n'), /config\.toml:1: /],
   ];
@@ -145,7 +149,9 @@ describe('a home that cannot be used', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^substrat: substrat\.toml:2: .*slotz.*slots/);
     expect(stderr).not.toMatch(/ {4}at /);
-    expect(await fails(['up', '--config', 'nothing.toml'], { cwd: directory })).toMatch(/no such configuration file/);
+    expect(await fails(['up', '--config', 'nothing.toml'], { cwd: directory })).toMatch(
+      /configuration file does not exist/,
+    );
   });
 
   function write(name: string, content: string): undefined {
@@ -181,7 +187,7 @@ describe('one home', () => {
   test('has one daemon: a second one is refused and has no effect', async () => {
     const daemon = await startDaemonProcess({ home });
     try {
-      const problem = new RegExp(`A daemon runs on ${home} already \\(process ${daemon.pid}\\)\\.`);
+      const problem = new RegExp(`A daemon is already running on ${home} \\(pid ${daemon.pid}\\)\\.`);
       expect(await fails(['up'])).toMatch(problem);
       expect(await fails(['daemon', 'start'])).toMatch(problem);
       expect(await daemon.client.getStatus()).toMatchObject({ pid: daemon.pid, home });
@@ -200,7 +206,7 @@ describe('one home', () => {
     await first.kill();
     for (const left of ['daemon.sock', 'daemon.pid', agentSocket])
       expect(existsSync(join(left.startsWith('/') ? '' : home, left))).toBe(true);
-    expect(await fails(['daemon', 'status'])).toMatch(/No daemon runs on /);
+    expect(await fails(['daemon', 'status'])).toMatch(/No daemon is running on /);
 
     const second = await startDaemonProcess({ home });
     expect(readFileSync(join(home, 'daemon.pid'), 'utf8')).toBe(`${second.pid}\n`);
@@ -216,8 +222,8 @@ describe('one home', () => {
     const { pid } = JSON.parse(started.stdout);
     expect(started).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse((await run('daemon', 'status', '--json')).stdout)).toMatchObject({ pid, home, version });
-    expect((await run('daemon', 'logs')).stdout).toMatch(/the daemon is up/);
-    expect(await run('daemon', 'stop')).toEqual({ code: 0, stdout: 'The daemon has stopped.\n', stderr: '' });
+    expect((await run('daemon', 'logs')).stdout).toMatch(/the daemon is running/);
+    expect(await run('daemon', 'stop')).toEqual({ code: 0, stdout: 'Stopped the daemon.\n', stderr: '' });
     expect(() => process.kill(pid, 0)).toThrow();
   });
 });

@@ -215,7 +215,7 @@ describe('secrets', () => {
       await lead.call('send_message', args);
     }
     await daemon.client.sendMessage('lead', { text: 'SECRET-9', inReplyTo: 'SECRET-9' }).catch(() => {});
-    expect(daemon.log()).toContain('the daemon is up');
+    expect(daemon.log()).toContain('the daemon is running');
     expect(daemon.log()).not.toContain('SECRET');
   });
 

@@ -40,7 +40,7 @@ export async function* readArchive(file: string): AsyncGenerator<ReadEntry> {
       long = {};
       if (entry.path.length > MOST_PATH || entry.link.length > MOST_PATH)
         throw new Error('a name in the archive is too long');
-      if (type !== 'file' && entry.size !== 0) throw new Error(`${entry.path} has a content and is not a file`);
+      if (type !== 'file' && entry.size !== 0) throw new Error(`${entry.path} has content but is not a file`);
       const content = bytes.pieces(entry.size);
       yield { ...entry, content, before };
       for await (const _ of content); // skip content that was not read
@@ -59,7 +59,7 @@ export function damaged(file: string, error: Error): SubstratError {
     return new SubstratError('bad_request', `${file} cannot be read: ${error.message}.`);
   }
   const reason = code === 'Z_BUF_ERROR' ? 'it ends too early' : error.message;
-  const message = `${file} is not a whole Substrat backup: ${reason}. Nothing was changed.`;
+  const message = `${file} is not a complete Substrat backup: ${reason}. Nothing was changed.`;
   return new SubstratError('bad_request', message, { cause: error });
 }
 
@@ -106,7 +106,7 @@ class Bytes {
 
   /** Only zeros may follow the end. */
   async expectEnd(): Promise<void> {
-    do if (this.#rest.some((byte) => byte !== 0)) throw new Error('something follows its end');
+    do if (this.#rest.some((byte) => byte !== 0)) throw new Error('it has data after its end');
     while (await this.#more());
   }
 

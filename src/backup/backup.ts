@@ -30,11 +30,10 @@ const MOST_LISTED = 1_000;
  */
 export async function makeBackup(options: BackupOptions): Promise<Manifest> {
   const { file, home } = options;
-  if (existsSync(file)) throw new SubstratError('bad_request', `${file} exists already; name a new file.`);
+  if (existsSync(file)) throw new SubstratError('bad_request', `${file} exists already; choose a new file.`);
   const snapshot = await openSnapshot(options.store);
   try {
-    if (snapshot.version === 0)
-      throw new SubstratError('not_found', 'The store is empty: there is nothing to back up.');
+    if (snapshot.version === 0) throw new SubstratError('not_found', 'The store is empty; nothing to back up.');
     const archive = await createArchive(file);
     try {
       const manifest = await fill(archive, snapshot, options);

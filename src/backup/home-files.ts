@@ -60,7 +60,7 @@ function* filesIn(directory: number, place: Buffer, prefix: string, depth: numbe
       walk.count.entries += 1;
       if (walk.count.entries > walk.limits.maxEntries)
         return walk.skip(path, 'the home has too many files; the rest is left out');
-      if (depth > MOST_DEPTH) return walk.skip(path, 'it lies too deep');
+      if (depth > MOST_DEPTH) return walk.skip(path, 'it is nested too deep');
       yield* oneFile(Buffer.concat([here, Buffer.from(`/${name}`, 'latin1')]), path, depth, walk);
     }
   } finally {
@@ -96,7 +96,7 @@ function* oneFile(place: Buffer, path: string, depth: number, walk: Walk): Gener
     yield {
       entry,
       pieces: contentOf(descriptor, stats.size, () =>
-        walk.skip(path, 'it became shorter while it was read; zeros fill it'),
+        walk.skip(path, 'it became shorter while it was read; the rest is filled with zeros'),
       ),
     };
   } finally {

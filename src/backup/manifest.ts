@@ -39,7 +39,7 @@ export function createManifest(about: Omit<Manifest, 'format' | 'formatVersion'>
 /** Throws with the reason if this version cannot read it as a manifest. */
 export function parseManifest(text: string): Manifest {
   const value = JSON.parse(text) as { format?: unknown; formatVersion?: unknown };
-  if (value?.format !== FORMAT) throw new Error('its manifest is not one of a Substrat backup');
+  if (value?.format !== FORMAT) throw new Error('its manifest is not that of a Substrat backup');
   if (value.formatVersion !== FORMAT_VERSION)
     throw new Error(`its format has version ${value.formatVersion}; update Substrat`);
   const parsed = schema.safeParse(value);

@@ -38,9 +38,9 @@ const MOST_ROW = 256 * 1024 * 1024;
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { file, home, force, newestSchema, onProgress } = options;
   const manifest = await verifyBackup(file);
-  onProgress(`${file} is whole: a backup of ${manifest.createdAt}`);
+  onProgress(`${file} is complete: a backup of ${manifest.createdAt}`);
   if (manifest.schemaVersion > newestSchema) {
-    const message = `The backup has schema version ${manifest.schemaVersion}, this Substrat knows ${newestSchema}. Update Substrat.`;
+    const message = `The backup has schema version ${manifest.schemaVersion}; this Substrat supports up to ${newestSchema}. Update Substrat.`;
     throw new SubstratError('schema_too_new', message);
   }
   const staging = join(home, RESTORING);
@@ -224,7 +224,7 @@ function refuseUsed(home: string): void {
 }
 
 function used(what: string): SubstratError {
-  const message = `${what} Set SUBSTRAT_HOME to a new directory, or add --force: what is there is moved aside.`;
+  const message = `${what} Set SUBSTRAT_HOME to a new directory, or add --force to move the existing files aside.`;
   return new SubstratError('conflict', message);
 }
 
@@ -233,5 +233,5 @@ function checkRoom(home: string, { archive }: Manifest): void {
   const { bavail, bsize } = statfsSync(home);
   if (bavail * bsize > archive.bytes) return;
   const needed = `${Math.ceil(archive.bytes / 1024 ** 2)} MiB`;
-  throw new SubstratError('bad_request', `The disk of ${home} has too little room: the backup needs about ${needed}.`);
+  throw new SubstratError('bad_request', `Not enough space on the disk of ${home}: the backup needs about ${needed}.`);
 }

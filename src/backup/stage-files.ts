@@ -44,7 +44,8 @@ export class StagedFiles {
       const place = this.#place(path);
       const parent = parentOf(place);
       // The directory was created with the files; creating it now could follow a symlink.
-      if (!realpathSync(parent, { encoding: 'buffer' }).equals(parent)) throw new Error(`${path} lies behind a link`);
+      if (!realpathSync(parent, { encoding: 'buffer' }).equals(parent))
+        throw new Error(`${path} is behind a symbolic link`);
       symlinkSync(Buffer.from(link, 'latin1'), place);
     }
   }

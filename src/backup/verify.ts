@@ -17,7 +17,7 @@ const LINE_FEED = 10;
 
 export function placeOf({ path, type, size }: Pick<ReadEntry, 'path' | 'type' | 'size'>): Place {
   const refuse = (): never => {
-    throw new Error(`the archive has an entry that does not belong there (${JSON.stringify(path.slice(0, 200))})`);
+    throw new Error(`the archive has an unexpected entry (${JSON.stringify(path.slice(0, 200))})`);
   };
   if (type === 'file' && path === MANIFEST) return size > MOST_MANIFEST ? refuse() : { kind: 'manifest' };
   if (type === 'file' && (HOME_FILES as readonly string[]).includes(path)) {
@@ -37,7 +37,7 @@ export async function verifyBackup(file: string): Promise<Manifest> {
   let manifest: Manifest | null = null;
   try {
     for await (const entry of readArchive(file)) {
-      if (manifest) throw new Error('something follows its manifest');
+      if (manifest) throw new Error('it has data after its manifest');
       const place = placeOf(entry);
       if (place.kind === 'manifest') manifest = seen.compare(parseManifest(await textOf(entry.content)), entry.before);
       else await seen.add(place, entry);
@@ -45,7 +45,7 @@ export async function verifyBackup(file: string): Promise<Manifest> {
   } catch (error) {
     throw error instanceof SubstratError ? error : damaged(file, error as Error);
   }
-  if (!manifest) throw damaged(file, new Error('it has no manifest'));
+  if (!manifest) throw damaged(file, new Error('it does not have a manifest'));
   return manifest;
 }
 
@@ -81,14 +81,14 @@ class Seen {
       const found = this.#tables.get(name);
       const digest = (found?.hash ?? createHash('sha256')).copy().digest('hex');
       if ((found?.rows ?? 0) !== rows || digest !== expected)
-        throw new Error(`the table ${name} is not as its manifest says`);
+        throw new Error(`the table ${name} does not match its manifest`);
     }
     const unknown = [...this.#tables.keys()].find((name) => manifest.tables[name] === undefined);
     if (unknown !== undefined) throw new Error(`the table ${unknown} is not in its manifest`);
     for (const [id, { entries, bytes: size }] of this.#homes) {
       const expected = manifest.homes[id];
       if (expected?.entries !== entries || expected.bytes !== size)
-        throw new Error(`the home of agent ${id} is not as its manifest says`);
+        throw new Error(`the home of agent ${id} does not match its manifest`);
     }
     return manifest;
   }

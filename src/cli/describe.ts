@@ -51,7 +51,7 @@ export function describeStatus({ kind, reason, since, until }: NonNullable<Agent
 
 /** The daemon's home, configuration and store. */
 export function describePlaces({ home, config, store }: Status): string[] {
-  return [`Home: ${home}`, `Configuration: ${config ?? 'none; every value is a default'}`, `Store: ${store}`];
+  return [`Home: ${home}`, `Configuration: ${config ?? 'none (defaults)'}`, `Store: ${store}`];
 }
 
 /** What the owner should know or do. */
@@ -63,9 +63,9 @@ export function describeNotices({ notices }: Status): string[] {
 export function describeSandbox({ sandbox, sandboxProblem }: Status): string {
   if (sandboxProblem !== null) return paint('red', `Sandbox: ${sandboxProblem}`);
   if (sandbox === 'bwrap') {
-    return "Sandbox: bwrap. Agents' programs see their workspace, a home of their own and the system read-only.";
+    return 'Sandbox: bwrap. Agents see their workspace, a private home and the system read-only.';
   }
-  const warning = "Sandbox: none. Agents' programs run as you, with your rights; run only programs that you trust.";
+  const warning = 'Sandbox: none. Agents run with your full permissions. Run only programs that you trust.';
   return paint('yellow', warning);
 }
 

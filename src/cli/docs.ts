@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 export function describeCommands(program: Command): string {
   const head = `# The command line \`${program.name()}\`
 
-Made from the commands by \`npm run docs\`. Every command takes \`--config FILE\` and \`--json\`: then it prints exactly one JSON
+Generated from the commands by \`npm run docs\`. Every command takes \`--config FILE\` and \`--json\`: then it prints exactly one JSON
 value (a stream: one a line) and nothing else on stdout. Exit codes: 0 done, 1 it failed (the error on stderr), 2 wrong usage.
 REF is a name, a path (\`lead/worker-1\`), a handle or an id; an ambiguous one is an error that lists the candidates.
 `;

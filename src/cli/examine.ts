@@ -20,7 +20,7 @@ export interface Finding {
 const LITTLE_SPACE = 500 * 1024 ** 2;
 const MAX_HOME = 107 - '/agents//agent.sock'.length - 36;
 
-const STOPPED = 'does not run';
+const STOPPED = 'not running';
 
 /** Everything that a daemon on this home depends on, one finding each. */
 export async function examine(home: string, named: string | null): Promise<Finding[]> {
@@ -51,7 +51,7 @@ function node(): Finding {
 function config(home: string, file: string | null): Finding {
   try {
     const loaded = loadConfig({ ...(file && { file }), cwd: process.cwd(), home, env: process.env });
-    return { what: 'configuration', state: 'ok', detail: loaded.file ?? 'none; every value is a default' };
+    return { what: 'configuration', state: 'ok', detail: loaded.file ?? 'none (defaults)' };
   } catch (error) {
     const detail = (error as Error).message;
     return { what: 'configuration', state: 'problem', detail, mend: 'docs/configuration.md has every setting.' };
@@ -67,14 +67,14 @@ function homeDirectory(home: string, place: string): Finding {
     const mend = `Make ${place} writable for you, or set SUBSTRAT_HOME to another directory.`;
     return { what: 'home', state: 'problem', detail: `${home}: ${(error as Error).message}`, mend };
   }
-  if (!existsSync(home)) return { what: 'home', state: 'ok', detail: `${home}, which the first start makes` };
+  if (!existsSync(home)) return { what: 'home', state: 'ok', detail: `${home} (created at the first start)` };
   if ((statSync(home).mode & 0o077) === 0) return { what: 'home', state: 'ok', detail: home };
-  return { what: 'home', state: 'warning', detail: `others can read ${home}`, mend: `chmod 700 ${home}` };
+  return { what: 'home', state: 'warning', detail: `other users can read ${home}`, mend: `chmod 700 ${home}` };
 }
 
 function sockets(home: string): Finding {
   const bytes = Buffer.byteLength(home);
-  const detail = `the home's path has ${bytes} bytes, ${MAX_HOME} are possible`;
+  const detail = `the path of the home has ${bytes} bytes; the limit is ${MAX_HOME}`;
   if (bytes <= MAX_HOME) return { what: 'sockets', state: 'ok', detail };
   return { what: 'sockets', state: 'problem', detail, mend: 'Set SUBSTRAT_HOME to a shorter path.' };
 }
@@ -84,14 +84,14 @@ async function daemon(home: string): Promise<{ finding: Finding; file: string | 
   const what = 'daemon';
   try {
     const { pid, version, url, notices, config: file } = await createClient({ home }).getStatus();
-    const detail = `runs (process ${pid}, version ${version}) at ${url}`;
+    const detail = `running (pid ${pid}, version ${version}) at ${url}`;
     if (notices.length === 0) return { finding: { what, state: 'ok', detail }, file };
     return { finding: { what, state: 'warning', detail, mend: notices.join('\n     ') }, file };
   } catch (error) {
     const stopped = error instanceof SubstratError && error.code === 'not_running';
     const finding: Finding = stopped
       ? { what, state: 'warning', detail: STOPPED, mend: 'Start it with `substrat daemon start`.' }
-      : { what, state: 'problem', detail: (error as Error).message, mend: '`substrat daemon logs` says more.' };
+      : { what, state: 'problem', detail: (error as Error).message, mend: 'Run `substrat daemon logs` for details.' };
     return { finding, file: null };
   }
 }
@@ -102,16 +102,17 @@ async function postgresStore(url: string, name: string): Promise<Finding> {
     const { checkPostgres } = await import('../daemon/main.ts');
     const { server, version, newest } = await checkPostgres(url);
     const reached = `${name}, PostgreSQL ${server}`;
-    if (version === 0) return { what: 'store', state: 'ok', detail: `${reached}, empty; the first start fills it` };
+    if (version === 0)
+      return { what: 'store', state: 'ok', detail: `${reached}, empty; the first start creates the schema` };
     if (version > newest) {
       const mend = 'Update Substrat, or set [db] url to another database.';
-      return problem(`${reached} has schema version ${version}, this Substrat knows ${newest}`, mend);
+      return problem(`${reached} has schema version ${version}; this Substrat supports up to ${newest}`, mend);
     }
-    const older = version < newest ? `, which the next start brings to ${newest}` : '';
+    const older = version < newest ? ` (the next start migrates it to ${newest})` : '';
     return { what: 'store', state: 'ok', detail: `${reached}, schema version ${version}${older}` };
   } catch (error) {
     const reason = (error as { cause?: Error }).cause?.message || (error as Error).message;
-    return problem(`${name} cannot be reached: ${reason}`, 'Check [db] url and that the server runs.');
+    return problem(`${name} cannot be reached: ${reason}`, 'Check `[db] url` and that the server is running.');
   }
 }
 
@@ -122,7 +123,7 @@ async function store(home: string, configFile: string | null, idle: boolean): Pr
   if (moved !== null) return { what: 'store', state: 'problem', detail: moved };
   if (!('path' in db)) return postgresStore(db.url, name);
   const where = db.path;
-  if (!existsSync(where)) return { what: 'store', state: 'ok', detail: `${name}, which the first start makes` };
+  if (!existsSync(where)) return { what: 'store', state: 'ok', detail: `${name} (created at the first start)` };
   const problem = (detail: string, mend: string): Finding => ({ what: 'store', state: 'problem', detail, mend });
   const replace = `Stop the daemon, then restore a backup with \`substrat restore FILE --force\`, or move ${where} away and start again.`;
   try {
@@ -131,13 +132,13 @@ async function store(home: string, configFile: string | null, idle: boolean): Pr
     if (damage !== null) return problem(`${where} is damaged: ${damage.replaceAll(/\s+/g, ' ')}`, replace);
     if (version > newest) {
       const mend = 'Update Substrat, or set [db] path to another file.';
-      return problem(`${where} has schema version ${version}, this Substrat knows ${newest}`, mend);
+      return problem(`${where} has schema version ${version}; this Substrat supports up to ${newest}`, mend);
     }
     const size = `${(statSync(where).size / 1024 ** 2).toFixed(1)} MiB`;
-    const older = version < newest ? `, which the next start brings to ${newest}` : '';
-    const detail = `${where}, ${size}, sound, schema version ${version}${older}`;
+    const older = version < newest ? ` (the next start migrates it to ${newest})` : '';
+    const detail = `${where}, ${size}, intact, schema version ${version}${older}`;
     if (strangers === 0) return { what: 'store', state: 'ok', detail };
-    const mend = 'If this home takes their place, start the daemon and run `substrat node adopt`.';
+    const mend = 'If this home replaces the other one, start the daemon and run `substrat node adopt`.';
     return {
       what: 'store',
       state: 'warning',
@@ -171,13 +172,13 @@ async function otherStore(home: string, file: string | null): Promise<string | n
 
 async function sandbox(home: string, file: string | null): Promise<Finding> {
   if (configuration(home, file)?.sandbox.mode === 'none') {
-    const detail = "none: agents' programs run as you, with your rights";
-    return { what: 'sandbox', state: 'warning', detail, mend: 'Set mode = "bwrap" in [sandbox], on Linux.' };
+    const detail = 'none: agents run with your full permissions';
+    return { what: 'sandbox', state: 'warning', detail, mend: 'On Linux, set `[sandbox] mode = "bwrap"`.' };
   }
   const problem = await probeBwrap(process.env.PATH ?? '');
   if (problem !== null) return { what: 'sandbox', state: 'problem', detail: problem };
   const { stdout } = spawnSync('bwrap', ['--version'], { encoding: 'utf8' });
-  return { what: 'sandbox', state: 'ok', detail: `${stdout.trim()} makes one` };
+  return { what: 'sandbox', state: 'ok', detail: `${stdout.trim()} works` };
 }
 
 /** Returns null for a broken configuration, which is a finding of its own. */
@@ -207,10 +208,11 @@ async function program(
   const args = [...(settings.args ?? []), '--version'];
   const { error, status, stdout } = spawnSync(command, args, { encoding: 'utf8', timeout: 10_000 });
   if ((error as NodeJS.ErrnoException)?.code === 'ENOENT') {
-    const detail = `${command} is not there; agents of this provider cannot run, others can`;
+    const detail = `${command} is not installed; agents that use it cannot run`;
     return { what, state: 'warning', detail, mend: about.install };
   }
-  const problem = status === 0 ? about.versionProblem(stdout) : `It does not answer: ${error?.message ?? 'it failed'}.`;
+  const problem =
+    status === 0 ? about.versionProblem(stdout) : `\`--version\` failed: ${error?.message ?? 'non-zero exit code'}.`;
   if (problem !== null) return { what, state: 'problem', detail: `${command}: ${problem}`, mend: about.install };
   const caution = await about.examine?.({ ...process.env, ...settings.env });
   if (caution) return { what, state: 'warning', ...caution };
@@ -222,7 +224,12 @@ async function diskSpace(place: string): Promise<Finding> {
   const free = bavail * bsize;
   const detail = `${(free / 1024 ** 3).toFixed(1)} GiB free at ${place}`;
   if (free >= LITTLE_SPACE) return { what: 'disk', state: 'ok', detail };
-  return { what: 'disk', state: free < LITTLE_SPACE / 10 ? 'problem' : 'warning', detail, mend: 'Free some space.' };
+  return {
+    what: 'disk',
+    state: free < LITTLE_SPACE / 10 ? 'problem' : 'warning',
+    detail,
+    mend: 'Free some disk space.',
+  };
 }
 
 /** Deadlines and leases depend on the clock; comparing it with file times shows if it is stopped or jumps. */
@@ -233,11 +240,11 @@ function clock(place: string): Finding {
     const drift = Math.abs(statSync(probe).mtimeMs - Date.now());
     rmSync(probe);
     const year = new Date().getFullYear();
-    const detail = `${new Date().toISOString()}, ${drift.toFixed(0)} ms from the file system's`;
+    const detail = `${new Date().toISOString()}, ${drift.toFixed(0)} ms off the file system's clock`;
     if (drift < 5000 && year >= 2025 && year < 2100) return { what: 'clock', state: 'ok', detail };
     return { what: 'clock', state: 'problem', detail, mend: 'Set the clock (timedatectl set-ntp true).' };
   } catch {
-    return { what: 'clock', state: 'warning', detail: 'could not be compared: the home is not writable' };
+    return { what: 'clock', state: 'warning', detail: 'not checked: the home is not writable' };
   }
 }
 

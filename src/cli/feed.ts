@@ -14,12 +14,11 @@ export interface FeedOptions {
 }
 
 const INTRODUCTION =
-  'The demo: a lead asks two workers, waits without a process, and reports. Their program is ours: src/demo/team.ts';
-const WITHOUT_SANDBOX =
-  'The demo runs all the same, without a sandbox, because its program is our own. No other agent does.';
+  'Demo: a lead asks two workers, waits without a process, and reports. Their program is src/demo/team.ts.';
+const WITHOUT_SANDBOX = 'Only the built-in demo runs without a sandbox; other agents do not start.';
 const NEXT_STEPS = [
   '',
-  'The demo is over; the daemon stays up. Try, in another terminal:',
+  'The demo has finished and the daemon is still running. In another terminal, try:',
   '  ./bin/substrat agent list',
   '  ./bin/substrat agent send demo-lead "And now?" --wait',
   '  ./bin/substrat watch',
@@ -31,14 +30,14 @@ const NEXT_STEPS = [
 export async function tellWhatHappens(options: FeedOptions, stopping: AbortSignal): Promise<void> {
   const { home, url, version, demo, json, after } = options;
   const say = json ? () => {} : options.print;
-  say(`Substrat ${version} is up at ${url}.`);
+  say(`Substrat ${version} is running at ${url}.`);
   const client = createClient({ home });
   const status = await client.getStatus();
   for (const line of describePlaces(status)) say(line);
   say(describeSandbox(status));
   for (const line of describeNotices(status)) say(line);
   if (demo && status.sandboxProblem !== null) say(WITHOUT_SANDBOX);
-  say(demo ? INTRODUCTION : 'Ctrl-C stops it. `substrat agent create --help` makes a first agent.');
+  say(demo ? INTRODUCTION : 'Press Ctrl-C to stop. Run `substrat agent create --help` to create your first agent.');
   const asked = demo ? await playDemo(home) : null;
   for await (const event of client.followEvents({ after, signal: stopping })) {
     const line = json ? JSON.stringify(event) : describeEvent(event);

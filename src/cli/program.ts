@@ -21,7 +21,11 @@ const commands: Commands = {
   completions: async (context) => (await import('../command-line/completions.ts')).completionsCommand(context),
 };
 
-const about = { name: 'substrat', description: 'A daemon where teams of AI agents live.', commands } as const;
+const about = {
+  name: 'substrat',
+  description: 'Substrat is a daemon that runs teams of AI agents.',
+  commands,
+} as const;
 
 export function createProgram(version: string, named?: string): Promise<Command> {
   return createCommandLine(about, version, named);

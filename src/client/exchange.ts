@@ -50,7 +50,7 @@ export async function readAnswer(response: IncomingMessage): Promise<unknown> {
 
 /** The error for a response that is not from a daemon: another program listens there. */
 export function notOurs({ statusCode }: IncomingMessage, code: ErrorCode = 'internal'): SubstratError {
-  return new SubstratError(code, `The daemon answered ${statusCode}, in a form that is none of ours.`);
+  return new SubstratError(code, `The daemon returned status ${statusCode} with an unexpected body.`);
 }
 
 export function unreachable(error: Error, address: Address): SubstratError {
@@ -59,8 +59,8 @@ export function unreachable(error: Error, address: Address): SubstratError {
   const gone = code === 'ENOENT' || code === 'ECONNREFUSED';
   const where = 'home' in address ? address.home : address.url;
   const message = gone
-    ? `No daemon runs on ${where}. Start one with \`substrat up\` or \`substrat daemon start\`.`
-    : `The daemon on ${where} does not answer: ${error.message}.`;
+    ? `No daemon is running on ${where}. Run \`substrat daemon start\` or \`substrat up\`.`
+    : `The daemon on ${where} does not respond: ${error.message}.`;
   return new SubstratError('not_running', message, { cause: error });
 }
 

@@ -28,12 +28,12 @@ export async function createCommandLine(
     .description(about.description)
     .version(version)
     .option('--config <file>', 'configuration file')
-    .option('--json', 'print one JSON value (a stream: one a line) and nothing else')
+    .option('--json', 'print exactly one JSON value (streams: one per line)')
     .configureHelp({ showGlobalOptions: true });
   if (about.trust !== undefined) program.option('--trust', about.trust);
   const alone = named === undefined || named === 'completions' ? undefined : about.commands[named];
   for (const load of alone ? [alone] : Object.values(about.commands)) program.addCommand(await load(context));
-  for (const command of everyCommand(program)) command.exitOverride().showHelpAfterError('(--help shows how)');
+  for (const command of everyCommand(program)) command.exitOverride().showHelpAfterError('Add --help for usage.');
   return program;
 }
 

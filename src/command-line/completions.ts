@@ -5,8 +5,8 @@ type Shell = 'bash' | 'zsh' | 'fish';
 
 export function completionsCommand(context: Pick<Context, 'print'>, program = 'substrat'): Command {
   return new Command('completions')
-    .description('Print a script that completes commands and options in your shell.')
-    .addArgument(new Argument('<shell>', 'which shell').choices(['bash', 'zsh', 'fish']))
+    .description('Print a shell completion script.')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', `\nExample:\n  eval "$(${program} completions bash)"\n  ${program} completions fish | source`)
     .action((shell: Shell, _: unknown, command: Command) => {
       const root = command.parent as Command;

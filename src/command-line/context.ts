@@ -27,7 +27,7 @@ export function isJson(command: Command): boolean {
 export function collectArgument(text: string, given: Readonly<Record<string, string>> = {}): Record<string, string> {
   const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (key === undefined || value === undefined)
-    throw new UsageError(`An argument is given as name=value; got "${text}".`);
+    throw new UsageError(`Arguments have the form name=value; got "${text}".`);
   return { ...given, [key]: value };
 }
 

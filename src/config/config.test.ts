@@ -83,9 +83,9 @@ describe('loadConfig()', () => {
   });
 
   test('fails when the given file is missing, a directory or not UTF-8', () => {
-    expect(() => loadHere('gone.toml')).toThrow('gone.toml: there is no such configuration file');
+    expect(() => loadHere('gone.toml')).toThrow('gone.toml: the configuration file does not exist');
     expect(() => loadHere('.')).toThrow('it is not a regular file');
-    expect(failureText(Uint8Array.of(0x61, 0xff))).toBe('substrat.toml: this file is not UTF-8 text');
+    expect(failureText(Uint8Array.of(0x61, 0xff))).toBe('substrat.toml: the file is not UTF-8 text');
   });
 
   test('fails immediately when the file is a FIFO, a device or too large', () => {

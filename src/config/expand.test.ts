@@ -37,7 +37,7 @@ describe('expand()', () => {
     expect(failureText(source).split('\n')).toEqual([
       'substrat.toml:3: [providers.scripted] args[0] needs the environment variable HOST, which is not set',
       'substrat.toml:4: [providers.scripted] args[1] needs the environment variable constructor, which is not set',
-      'substrat.toml:7: [server] bind has no variable after its "${"; write "$${" where the text itself is meant',
+      'substrat.toml:7: [server] bind has "${" without a variable name; write "$${" for a literal "${"',
     ]);
   });
 

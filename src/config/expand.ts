@@ -54,7 +54,7 @@ function expandText(text: string, env: Environment, unset: Unset, fail: (text: s
   return text.replace(VARIABLE, (match, name?: string, fallback?: string) => {
     if (match === '$${') return '${';
     if (name === undefined) {
-      fail('has no variable after its "${"; write "$${" where the text itself is meant');
+      fail('has "${" without a variable name; write "$${" for a literal "${"');
       return match;
     }
     const value = Object.hasOwn(env, name) ? env[name] : undefined;

@@ -32,7 +32,7 @@ export function tightenHome(path: string): void {
 export function unusable(path: string, error: unknown): SubstratError {
   if (error instanceof SubstratError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  const reason = code === 'ENOSPC' || code === 'SQLITE_FULL' ? 'its disk is full; make room' : message;
+  const reason = code === 'ENOSPC' || code === 'SQLITE_FULL' ? 'the disk is full; free some space' : message;
   return new SubstratError('config', `The home ${path} cannot be used: ${reason}.`, { cause: error });
 }
 

@@ -20,14 +20,14 @@ export function parseSource(source: string, name: string): Record<string, unknow
   try {
     return parse(source);
   } catch (error) {
-    if (!(error instanceof TomlError)) throw new SubstratError('config', `${name}: this cannot be read as TOML`);
+    if (!(error instanceof TomlError)) throw new SubstratError('config', `${name}: not valid TOML`);
     const [message] = error.message.replace('Invalid TOML document: ', '').split('\n');
     throw new SubstratError('config', `${name}:${error.line}: ${message}`);
   }
 }
 
 function reason(error: unknown): string {
-  if (error instanceof TypeError) return 'this file is not UTF-8 text';
-  if (!(error instanceof UnreadableFile)) return 'this file cannot be read';
-  return error.code === 'ENOENT' ? 'there is no such configuration file' : error.message;
+  if (error instanceof TypeError) return 'the file is not UTF-8 text';
+  if (!(error instanceof UnreadableFile)) return 'the file cannot be read';
+  return error.code === 'ENOENT' ? 'the configuration file does not exist' : error.message;
 }

@@ -48,7 +48,7 @@ export function loadFound(options: FoundOptions, once: TrustRecord | null): Admi
   const config = loadConfig({ ...options, source });
   const read = new Map(namedFiles(config).map(({ path }) => [path, contentOf(path)]));
   const problem = problemOf(placesOf(file, config));
-  if (problem !== null) throw new SubstratError('forbidden', `${problem}, so ${options.file} is not trusted any more.`);
+  if (problem !== null) throw new SubstratError('forbidden', `${problem}, so ${options.file} is no longer trusted.`);
   const changed = [...read].filter(([path, text]) => !isSame(record, path, text)).map(([path]) => path);
   if (changed.length > 0) throw changedSince(options.file, record, changed);
   return { config, trusted: true, within: null, readScript: async (path) => read.get(path) ?? missing(path) };

@@ -70,7 +70,7 @@ export function checkName(name: string): void {
   if (!NAME.test(name)) {
     throw new SubstratError(
       'bad_request',
-      `"${shorten(name)}" cannot be a name: 1 to 64 letters, digits, "_" or "-", the first a letter or a digit.`,
+      `"${shorten(name)}" is not a valid name. Use 1 to 64 letters, digits, "_" or "-", starting with a letter or digit.`,
     );
   }
   if (RESERVED.has(name.toLowerCase())) {

@@ -45,6 +45,6 @@ export class SubstratError extends Error {
 /** The error as shown to people, programs and models. Errors of other classes are only logged. */
 export function toSubstratError(error: unknown): SubstratError {
   if (error instanceof SubstratError) return error;
-  const message = 'Something went wrong inside Substrat; its log has the details.';
+  const message = "Internal error; the daemon's log has the details.";
   return new SubstratError('internal', message, { cause: error });
 }

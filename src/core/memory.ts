@@ -62,12 +62,12 @@ export function checkExpected(expected: Expected | null, label: string, version:
     if (expected === 'none') return;
     throw new SubstratError(
       'precondition_failed',
-      `There is no block "${label}"; it cannot have the version that you ask for.`,
+      `The block "${label}" does not exist, so it cannot have the requested version.`,
     );
   }
   if (expected === 'any' || (expected !== 'none' && expected.includes(version))) return;
   throw new SubstratError(
     'precondition_failed',
-    `The block "${label}" is at version ${version}; read it again and decide anew.`,
+    `The block "${label}" is at version ${version}; read it again and retry.`,
   );
 }

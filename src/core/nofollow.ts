@@ -162,13 +162,13 @@ function partsOf(base: string, path: string): string[] {
 }
 
 function isLink(path: string, part: string): SubstratError {
-  const where = part === '' || path.endsWith(`/${part}`) ? path : `${part} on the way to ${path}`;
-  return new SubstratError('forbidden', `${where} is a symbolic link; in a sandbox it must be the thing itself.`);
+  const where = part === '' || path.endsWith(`/${part}`) ? path : `${part} in the path ${path}`;
+  return new SubstratError('forbidden', `${where} is a symbolic link; the sandbox does not follow links.`);
 }
 
 function refusal(path: string, error: unknown): SubstratError {
   const { code, message } = error as NodeJS.ErrnoException;
-  return new SubstratError('forbidden', `${path} cannot be given to the sandbox: ${code ?? message}.`, {
+  return new SubstratError('forbidden', `${path} cannot be mounted in the sandbox: ${code ?? message}.`, {
     cause: error,
   });
 }

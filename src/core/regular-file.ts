@@ -31,7 +31,7 @@ export function readRegularFile(path: string, { maxBytes, links }: ReadLimits): 
     // Reading a FIFO, a socket, a device or a directory could block, never end, or have side effects.
     if (!fstatSync(file).isFile()) throw new UnreadableFile('ENOTREG', 'it is not a regular file');
     if (typeof links === 'object' && !isWithin(links.within, file, path)) {
-      throw new UnreadableFile('EOUTSIDE', `it is a symbolic link that leads out of ${links.within}`);
+      throw new UnreadableFile('EOUTSIDE', `it is a symbolic link that points outside ${links.within}`);
     }
     return readAll(file, maxBytes);
   } catch (error) {

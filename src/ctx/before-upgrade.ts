@@ -9,7 +9,7 @@ export function beforeUpgrade({ db, backup: limits }: Config, version: string): 
     const { path } = db;
     const file = await backUpBeforeUpgrade({ path, from, home: dirname(path), limits, version, onProgress: () => {} });
     process.stderr.write(
-      `ctx: ${path} had schema version ${from}. It was backed up to ${file} before it is brought up to date.\n`,
+      `ctx: ${path} had schema version ${from}. It was backed up to ${file} before the migration.\n`,
     );
   };
 }

@@ -49,7 +49,7 @@ export async function importPersonas(
   const root = resolve(path);
   const files = filesAt(root);
   if (files.length === 0) {
-    throw new SubstratError('not_found', `${path} has no agents/*.md, AGENTS.md or SKILL.md in it.`);
+    throw new SubstratError('not_found', `${path} does not contain agents/*.md, AGENTS.md or SKILL.md.`);
   }
   const added: string[] = [];
   const skipped: { name: string; reason: string }[] = [];
@@ -58,7 +58,7 @@ export async function importPersonas(
   for (const one of files) {
     const found = await readPersona(root, one, known, extractor);
     if (typeof found === 'string') skipped.push({ name: one, reason: found });
-    else if (taken.has(keyOf(found.name))) skipped.push({ name: found.name, reason: 'there is an agent of that name' });
+    else if (taken.has(keyOf(found.name))) skipped.push({ name: found.name, reason: 'an agent with this name exists' });
     else {
       taken.add(keyOf(found.name));
       added.push(found.name);
@@ -79,7 +79,7 @@ export async function importPersonas(
 /** Files are recognized by name: a file is used directly, a directory is searched. */
 function filesAt(path: string): string[] {
   const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) throw new SubstratError('not_found', `There is no ${path}.`);
+  if (stat === undefined) throw new SubstratError('not_found', `${path} does not exist.`);
   if (!stat.isDirectory()) return [path];
   const nested = ['.claude/agents', '.claude/skills', 'skills'].map((name) => join(path, name)).filter(isDirectory);
   return [...new Set([path, ...nested].flatMap(filesIn))];
@@ -123,11 +123,11 @@ async function readPersona(
   const { source } = read;
   const [, head, rest] = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n([\s\S]*))?$/.exec(source) ?? [];
   const about = head === undefined ? {} : await readHead(head, extractor);
-  if (about === null) return 'what stands above its text cannot be read as YAML';
+  if (about === null) return 'its front matter is not valid YAML';
   const system = (head === undefined ? source : (rest ?? '')).trim();
-  if (system === '') return 'it has no text';
+  if (system === '') return 'it has no instructions';
   const name = typeof about.name === 'string' ? about.name : defaultName(file);
-  if (!NAME.test(name)) return `${JSON.stringify(shorten(name))} cannot be a name`;
+  if (!NAME.test(name)) return `${JSON.stringify(shorten(name))} is not a valid name`;
   const listed: readonly unknown[] =
     typeof about.tools === 'string' ? about.tools.split(',') : Array.isArray(about.tools) ? about.tools : [];
   const wanted = listed.map((tool) =>

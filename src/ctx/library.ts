@@ -23,7 +23,7 @@ export function defineTool(definition: ToolDefinition): ToolDefinition {
 
 export function defineConnector(definition: ConnectorDefinition): ConnectorDefinition {
   if (!NAME.test(definition.name)) {
-    throw new SubstratError('bad_request', `"${definition.name}" cannot be the name of a connector.`);
+    throw new SubstratError('bad_request', `"${definition.name}" is not a valid name for a connector.`);
   }
   return definition;
 }

@@ -21,7 +21,7 @@ const commands: Commands = {
 
 const about = {
   name: 'ctx',
-  description: 'The knowledge base and its personas, without a daemon.',
+  description: 'Index, search and serve a knowledge base and personas, without a daemon.',
   commands,
   trust: 'trust the configuration of the current directory, for this command only',
 } as const;

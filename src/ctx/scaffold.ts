@@ -17,7 +17,7 @@ export function scaffold(kind: keyof typeof TEMPLATES, name: string): Scaffold {
   const { folder, section, template } = TEMPLATES[kind];
   const path = `${folder}/${name}.lua`;
   const file = resolve(path);
-  if (existsSync(file)) throw new SubstratError('conflict', `${path} is there already; nothing was changed.`);
+  if (existsSync(file)) throw new SubstratError('conflict', `${path} exists already. Nothing was changed.`);
   withUserUmask(() => {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, template(name), { flag: 'wx' });
@@ -34,7 +34,7 @@ const TEMPLATES = {
   agent: {
     folder: 'agents',
     section: 'agents',
-    template: (name: string) => `-- A persona: who an agent is, made afresh for every conversation.
+    template: (name: string) => `-- A persona. Its prompt is resolved for every conversation.
 
 agent = {}
 
@@ -45,7 +45,7 @@ agent.arguments = {
     { name = "topic", description = "What this is about", required = false },
 }
 
--- args: what the user gave; config: the free keys of [agents.script.${name}];
+-- args: the user's arguments; config: the free keys of [agents.script.${name}];
 -- context: { search = fn, get = fn, sources = fn }
 function agent.resolve(args, config, context)
     local topic = args.topic or "this project"
@@ -70,7 +70,7 @@ return agent
   tool: {
     folder: 'tools',
     section: 'tools',
-    template: (name: string) => `-- A tool: agents and clients call it by its name.
+    template: (name: string) => `-- A tool. Agents and clients call it by name.
 
 tool = {
     name = "${name}",
@@ -92,7 +92,7 @@ return tool
   connector: {
     folder: 'connectors',
     section: 'connectors',
-    template: (name: string) => `-- A connector: it brings documents into the knowledge base.
+    template: (name: string) => `-- A connector. It returns documents for the knowledge base.
 
 connector = { name = "${name}", version = "0.1.0", description = "Where its documents come from" }
 

@@ -43,7 +43,7 @@ export async function addAgent(making: AgentMaking, wish: AgentWish, write: Writ
   const made = write(async (tx) => {
     const parent = wish.parent === null ? null : await resolveReference(tx, wish.parent);
     if (parent && parent.terminatedAt !== null) {
-      throw new SubstratError('terminated', `${parent.handle} is terminated; it cannot have children.`);
+      throw new SubstratError('terminated', `${parent.handle} is terminated and cannot have children.`);
     }
     // Whoever names a program wants it to run, whatever runs the parent.
     const said = wish.provider ?? (wish.program === null ? null : runnerOfPrograms);
@@ -118,20 +118,20 @@ function checkProvider({ config, providers }: AgentMaking, provider: string | nu
   if (provider === null) {
     throw new SubstratError(
       'bad_request',
-      `Say what runs the agent: a provider (${PROVIDER_NAMES.join(', ')}) or a program. [daemon] default_provider can say it for all.`,
+      `Set a provider (${PROVIDER_NAMES.join(', ')}) or a program for the agent, or \`[daemon] default_provider\` for all agents.`,
     );
   }
   if (provider === EXTERNAL) return;
   if (!providers.has(provider)) {
     const known = [...providers.keys(), EXTERNAL].join(', ');
-    throw new SubstratError('unsupported', `There is no provider "${provider}"; there are ${known}.`);
+    throw new SubstratError('unsupported', `There is no provider "${provider}". Providers: ${known}.`);
   }
   if (provider !== runnerOfPrograms) return;
   const command = program ?? config.providers[provider]?.command ?? null;
   if (command === null) {
-    throw new SubstratError('bad_request', `A ${provider} agent is a program: name it with --program FILE.`);
+    throw new SubstratError('bad_request', `A ${provider} agent needs a program: set --program FILE.`);
   }
   if (program !== null && !existsSync(program)) {
-    throw new SubstratError('bad_request', `There is no program ${program}.`);
+    throw new SubstratError('bad_request', `The program ${program} does not exist.`);
   }
 }

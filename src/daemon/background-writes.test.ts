@@ -33,7 +33,7 @@ async function terminated(
   const { id, workspace } = await daemon.client.createAgent(wish);
   work(workspace);
   const trouble = troubleIn(daemon.daemon.store);
-  const ending = daemon.daemon.api.terminateAgent(id, 'a test');
+  const ending = daemon.daemon.terminateAgent(id, 'a test');
   begin(trouble);
   await ending;
   return { trouble, workspace };
@@ -86,7 +86,7 @@ test('the person is told of a worktree that is kept when the store is back, once
   await afterFailures(trouble, 4);
   trouble.writes = false;
   await until('a notice', async () => (await notices(daemon)).length > 0);
-  expect(await notices(daemon)).toEqual([expect.stringMatching(/^mason has ended. The worktree .* is kept/)]);
+  expect(await notices(daemon)).toEqual([expect.stringMatching(/^mason was terminated. The worktree .* was kept/)]);
 });
 
 test('the socket of an external agent that completed is closed when the store is back', async () => {

@@ -27,7 +27,7 @@ export async function backupHome(options: HomeOptions & { readonly version: stri
   const { home, file, version, onProgress } = options;
   const config = configOf(options);
   if (!existsSync(home) || ('path' in config.db && !existsSync(config.db.path))) {
-    throw new SubstratError('not_found', `There is nothing to back up: ${home} has no store.`);
+    throw new SubstratError('not_found', `Nothing to back up: ${home} does not have a store.`);
   }
   // With another configuration it would be another store.
   checkRememberedStore(home, config);
@@ -58,7 +58,7 @@ export async function compactHome(place: Place): Promise<{ readonly before: numb
   checkRememberedStore(place.home, config);
   if (!('path' in config.db)) {
     const message =
-      'The store is a PostgreSQL database, which makes its space usable again by itself. To give space back to the disk, run VACUUM FULL with psql while no daemon runs.';
+      'The store is a PostgreSQL database, which reuses free space by itself. To return space to the disk, run VACUUM FULL with psql while no daemon is running.';
     throw new SubstratError('unsupported', message);
   }
   if (!existsSync(config.db.path)) throw new SubstratError('not_found', `There is no store at ${config.db.path}.`);

@@ -36,10 +36,10 @@ export async function createConfigured(making: Making): Promise<Configured> {
         const before = missing;
         ({ missing } = await make(making.stored));
         for (const [key, { name }] of before) {
-          if (!missing.has(key)) log.info({}, `[members.${name}] is made now.`);
+          if (!missing.has(key)) log.info({}, `Created [members.${name}].`);
         }
       } catch (error) {
-        log.warn({}, `Members of the configuration could not be made: ${(error as Error).message}`);
+        log.warn({}, `The configured members could not be created: ${(error as Error).message}`);
       }
     });
   };
@@ -57,7 +57,8 @@ export async function createConfigured(making: Making): Promise<Configured> {
 function warningsOf(missing: Members['missing']): string[] {
   const groups = Map.groupBy(missing.values(), ({ because }) => because);
   return [...groups].map(([because, [first, ...below]]) => {
-    const nor = below.length === 0 ? '' : ` Nor are those below it: ${below.map(({ name }) => name).join(', ')}.`;
-    return `[members.${because}] is not made until this is mended: ${first?.problem}${nor}`;
+    const nor =
+      below.length === 0 ? '' : ` Its descendants are not created either: ${below.map(({ name }) => name).join(', ')}.`;
+    return `[members.${because}] is not created until this is fixed: ${first?.problem}${nor}`;
   });
 }

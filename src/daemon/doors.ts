@@ -120,7 +120,7 @@ export class AgentDoors {
     const attempt = this.#attempts.get(agent.id);
     if (attempt) return Promise.resolve(attempt);
     if (agent.provider !== EXTERNAL) {
-      const message = `${agent.handle} is in no turn; outside of its turns only an external agent calls tools.`;
+      const message = `${agent.handle} is not in a turn. Outside of turns, only external agents can call tools.`;
       return Promise.reject(new SubstratError('not_running', message));
     }
     const joined = this.#joined.get(agent.id) ?? this.#options.external.join(agent.id);

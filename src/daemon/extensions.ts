@@ -1,16 +1,18 @@
-import { loadConfig } from '../config/config.ts';
+import { type Config, loadConfig } from '../config/config.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { type Extensions, openExtensions } from '../extensions/extensions.ts';
 import { readScript } from '../scripting/open.ts';
-import type { Node } from './node.ts';
+import type { Home } from './home.ts';
+import type { Log } from './log.ts';
 
 /** The personas and tools of the daemon's configuration, which follow its file and their own. */
-export async function openDaemonExtensions({
-  config,
-  home,
-  knowledge,
-  log,
-}: Pick<Node, 'config' | 'home' | 'log'> & { readonly knowledge: Knowledge }): Promise<Extensions> {
+export async function openDaemonExtensions(daemon: {
+  readonly config: Config;
+  readonly home: Home;
+  readonly tools: { readonly settings: { readonly knowledge: Knowledge } };
+  readonly log: Log;
+}): Promise<Extensions> {
+  const { config, home, log } = daemon;
   const { file } = config;
   let opened = false;
   const read = () => {
@@ -25,7 +27,7 @@ export async function openDaemonExtensions({
   };
   const extensions = await openExtensions({
     read,
-    knowledge,
+    knowledge: daemon.tools.settings.knowledge,
     env: process.env,
     readScript,
     log: (level, message) => log[level]({}, message),

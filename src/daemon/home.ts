@@ -69,7 +69,7 @@ function checkLength(path: string, longest: string): void {
   if (bytes <= MAX_SOCKET_PATH) return;
   throw new SubstratError(
     'config',
-    `The home ${path} is too long: its sockets' paths would have ${bytes} bytes, ${MAX_SOCKET_PATH} are possible. Set SUBSTRAT_HOME to a shorter one.`,
+    `The home ${path} is too long: the paths of its sockets would have ${bytes} bytes; the limit is ${MAX_SOCKET_PATH}. Set SUBSTRAT_HOME to a shorter path.`,
   );
 }
 
@@ -95,7 +95,7 @@ function makeAndLock(path: string): Database.Database {
 function refuseHalfRestored(path: string): void {
   const staging = join(path, RESTORING);
   if (!existsSync(staging)) return;
-  const message = `A restore into ${path} did not finish. Run \`substrat restore FILE --force\` again, or remove ${staging} to start with what is there.`;
+  const message = `A restore into ${path} did not finish. Run \`substrat restore FILE --force\` again, or remove ${staging} to start with the current files.`;
   throw new SubstratError('config', message);
 }
 
@@ -111,14 +111,14 @@ export function lockHome(path: string): Database.Database {
     if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
     throw new SubstratError(
       'home_in_use',
-      `A daemon runs on ${path} already${pidText(path)}. Stop it with \`substrat daemon stop\`, or set SUBSTRAT_HOME to another home.`,
+      `A daemon is already running on ${path}${pidText(path)}. Stop it with \`substrat daemon stop\`, or set SUBSTRAT_HOME to another home.`,
     );
   }
 }
 
 function pidText(path: string): string {
   try {
-    return ` (process ${readFileSync(join(path, 'daemon.pid'), 'utf8').trim()})`;
+    return ` (pid ${readFileSync(join(path, 'daemon.pid'), 'utf8').trim()})`;
   } catch {
     return '';
   }

@@ -35,7 +35,7 @@ export class Housekeeping {
   async forget(): Promise<void> {
     await forgetOld(this.#node, this.#stopping.signal).catch((error: Error) => {
       if (this.#stopping.signal.aborted) return;
-      this.#node.log.error({ error: error.message }, 'what is old could not be removed');
+      this.#node.log.error({ error: error.message }, 'expired data could not be removed');
     });
   }
 

@@ -49,7 +49,7 @@ export async function up({
   const decide = createLastResort();
   process.on('uncaughtException', (error: unknown) => {
     const details = { error: error instanceof Error ? error.stack : String(error) };
-    if (decide(error) === 'go on') return log.error(details, 'an error was not handled; the daemon goes on');
+    if (decide(error) === 'go on') return log.error(details, 'unhandled error; the daemon continues');
     log.error(details, 'the daemon dies');
     daemon?.tellLast(details, 'the daemon dies');
     process.stderr.write(`${details.error}\n`);
@@ -61,7 +61,7 @@ export async function up({
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
   daemon = await Daemon.start({ home, config, version, log, switchStore, ...(ownProgram && { ownProgram }) });
   try {
-    const { url } = await daemon.api.status();
+    const { url } = await daemon.status();
     await Promise.all([onUp({ url, after: daemon.startedAfter }, stopping.signal), untilAborted(stopping.signal)]);
   } finally {
     await daemon.stop();

@@ -41,11 +41,11 @@ export async function nodeNotices(place: Place): Promise<string[]> {
   return [
     ...gone.map(({ id, name, home, agents }) => {
       const where = home === null ? '' : ` (${name}, ${home})`;
-      return `${countAgents(agents)} in the store ${agents === 1 ? 'belongs' : 'belong'} to node ${id}${where}, which is not running: nobody runs their turns. If this home takes its place, run \`substrat node adopt ${id}\`.`;
+      return `${countAgents(agents)} in the store ${agents === 1 ? 'belongs' : 'belong'} to node ${id}${where}, which is not running, so their turns do not run. If this home replaces that node, run \`substrat node adopt ${id}\`.`;
     }),
     ...(moved.length > 0
       ? [
-          `${moved.length} workspaces of this home are named by paths where the home was before, such as ${moved[0]?.from}. Run \`substrat node adopt ${place.home.nodeId}\` to use those in ${place.home.path}.`,
+          `${moved.length} workspaces of this home have paths in its previous location, such as ${moved[0]?.from}. Run \`substrat node adopt ${place.home.nodeId}\` to use those in ${place.home.path}.`,
         ]
       : []),
   ];
@@ -67,9 +67,12 @@ export async function adoptNode(
   const { store, home, clock } = place;
   const node = (await listNodes(place)).find((one) => one.id === id);
   if (!node)
-    throw new SubstratError('not_found', `There is no node ${id.slice(0, 80)}; \`substrat node list\` shows them.`);
+    throw new SubstratError(
+      'not_found',
+      `There is no node ${id.slice(0, 80)}. Run \`substrat node list\` to see all nodes.`,
+    );
   if (node.state === 'alive' && !force) {
-    const message = `Node ${id} (${node.name}, ${node.home}) was seen less than ${SILENCE_MS / 60_000} minutes ago. Stop its daemon first. If it cannot be running any more, add --force.`;
+    const message = `Node ${id} (${node.name}, ${node.home}) was seen less than ${SILENCE_MS / 60_000} minutes ago. Stop its daemon first. If it no longer runs, add --force.`;
     throw new SubstratError('conflict', message);
   }
   const moves = await findMoves(place, id);

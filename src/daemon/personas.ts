@@ -36,7 +36,7 @@ async function saying<T>(name: string, work: () => Promise<T>): Promise<T> {
     const { code, message } = error;
     const said =
       code === 'not_found'
-        ? `There is no persona "${shorten(name)}" in the configuration: add [agents.${shorten(name)}], or make the agent from another one.`
+        ? `There is no persona "${shorten(name)}" in the configuration. Add [agents.${shorten(name)}], or create the agent from another persona.`
         : `The persona "${shorten(name)}" cannot be used: ${message}`;
     throw new SubstratError(code, said, { cause: error });
   }

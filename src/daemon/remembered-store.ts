@@ -27,7 +27,7 @@ export function checkRememberedStore(home: string, { db, file }: Pick<Config, 'd
   const again = last.config === null || last.config === file ? '' : `start with \`--config ${last.config}\`, or `;
   throw new SubstratError(
     'config',
-    `The home ${home} keeps its agents in the store ${path ?? last.store}${before}. ${named} another one, ${storeName(db)}. To use the agents that you have, ${again}set [db] to the first store. To use the other store from now on, add \`--switch-store\`; nothing is moved or deleted.`,
+    `The home ${home} keeps its agents in the store ${path ?? last.store}${before}. ${named} another one, ${storeName(db)}. To keep using these agents, ${again}set [db] to the first store. To switch to the other store, add \`--switch-store\`; nothing is moved or deleted.`,
   );
 }
 

@@ -28,7 +28,7 @@ export async function openStoreOf(
     log,
     watch: true,
     beforeUpgrade: async (from) => {
-      log.info({ from }, 'the store is backed up before its schema is brought up to date');
+      log.info({ from }, 'backing up the store before the migration');
       const onProgress = (line: string) => log.info({}, line);
       const file = await backUpBeforeUpgrade({
         path: path as string,
@@ -38,7 +38,7 @@ export async function openStoreOf(
         version,
         onProgress,
       });
-      tell(`The store had schema version ${from}. Before it was brought up to date it was backed up to ${file}.`);
+      tell(`The store had schema version ${from}. It was backed up to ${file} before the migration.`);
     },
   });
   try {

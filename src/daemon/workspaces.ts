@@ -13,7 +13,7 @@ import type { Node, Stored } from './node.ts';
 const OWNER = { id: 'user', agent: null };
 
 export function workspaceRules(
-  config: { readonly sandbox: Pick<Config['sandbox'], 'roots' | 'network'>; readonly limits: Config['limits'] },
+  config: Config,
   home: Pick<Home, 'path' | 'nodeId'>,
   mode: string,
   isLive: (agentId: string) => boolean,
@@ -70,7 +70,7 @@ export async function tidyWorktree(tidying: Tidying, agentId: string): Promise<v
     // The workspace is marked as deleted, and the next start removes the rest; or nothing was stored until we were stopped.
     if (troubleOf(error) === 'store') throw error;
     if (!(error instanceof SubstratError)) log.error({ error: (error as Error).message }, 'a worktree is kept');
-    const text = `${agent.handle} has ended. ${(error as Error).message}`;
+    const text = `${agent.handle} was terminated. ${(error as Error).message}`;
     await stored(() => store.write((tx) => tellPerson(tx, agent, text, clock())));
   }
 }

@@ -24,7 +24,7 @@ export async function makeWorktree(
   id: string,
 ): Promise<{ readonly seat: Seat; readonly undo: () => Promise<void> }> {
   if (wish.workspace === null || !isAbsolute(wish.workspace)) {
-    throw new SubstratError('bad_request', 'A worktree is of a repository: name its directory as the workspace.');
+    throw new SubstratError('bad_request', 'A worktree needs a git repository: set the workspace to its directory.');
   }
   const directory = realPath(wish.workspace);
   await store.read((tx) => refuseWritten(tx, home.nodeId, directory));
@@ -58,6 +58,6 @@ function realPath(directory: string): string {
   try {
     return realpathSync(directory);
   } catch {
-    throw new SubstratError('bad_request', `There is no directory ${directory}.`);
+    throw new SubstratError('bad_request', `The directory ${directory} does not exist.`);
   }
 }

@@ -54,10 +54,13 @@ export function hashToken(token: string): string {
 function checkHost({ host = '', origin }: IncomingHttpHeaders, door: Door): void {
   const hosts = door.hosts();
   if (!hosts.includes(host.toLowerCase())) {
-    throw new SubstratError('forbidden', 'That Host is not this daemon; use the address that `daemon status` shows.');
+    throw new SubstratError(
+      'forbidden',
+      'The Host header does not name this daemon. Use the address that `substrat daemon status` shows.',
+    );
   }
   if (origin !== undefined && !hosts.some((own) => origin.toLowerCase() === `http://${own}`)) {
-    throw new SubstratError('forbidden', 'Pages of other origins may not use this daemon.');
+    throw new SubstratError('forbidden', 'Requests from other origins are not allowed.');
   }
 }
 
@@ -66,13 +69,13 @@ async function authenticate({ authorization = '' }: IncomingHttpHeaders, store: 
   if (scheme?.toLowerCase() !== 'bearer' || !token) {
     throw new SubstratError(
       'unauthorized',
-      'A token is needed: Authorization: Bearer, from the file "token" of the home.',
+      'A token is required: send Authorization: Bearer with the token from the file "token" in the home.',
     );
   }
   if (door.token !== null && isSame(token, door.token)) return OWNER;
   const hashed = hashToken(token);
   const participant = await store.read((tx) => tx.tokens.getTokenOwner({ hash: hashed }));
-  if (!participant) throw new SubstratError('unauthorized', 'That token is unknown or was revoked.');
+  if (!participant) throw new SubstratError('unauthorized', 'The token is unknown or was revoked.');
   return { id: participant.id, handle: participant.handle, owner: participant.id === USER_ID, token: hashed };
 }
 

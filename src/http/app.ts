@@ -24,12 +24,12 @@ import { Event, Health, Status } from './schemas.ts';
 import { traceRequests } from './traced.ts';
 
 const health = describe(
-  { method: 'get', path: '/health', summary: 'Whether the daemon answers; needs no token.' },
-  { status: 200, description: 'It does.', schema: Health },
+  { method: 'get', path: '/health', summary: 'Health check; does not need a token.' },
+  { status: 200, description: 'The server is running.', schema: Health },
 );
 const status = describe(
-  { method: 'get', path: '/api/status', summary: 'About this daemon.' },
-  { status: 200, description: 'Where and what it is.', schema: Status },
+  { method: 'get', path: '/api/status', summary: 'Status of this daemon.' },
+  { status: 200, description: 'The status.', schema: Status },
 );
 
 export function createApp(api: Api, hub: EventHub, door: Door): Router {

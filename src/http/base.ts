@@ -68,7 +68,7 @@ export function createBase(
 function toRefusal(error: unknown): SubstratError {
   // Errors of the framework before our schemas run.
   if (error instanceof HTTPException && error.status < 500) {
-    return new SubstratError('bad_request', 'The body must be JSON, and content-type: application/json must say so.');
+    return new SubstratError('bad_request', 'The body must be JSON with content-type: application/json.');
   }
   return toSubstratError(error);
 }

@@ -9,7 +9,7 @@ const { bytes: MAX_BODY } = JSON_LIMITS;
 const countBody = bodyLimit({
   maxSize: MAX_BODY,
   onError: () => {
-    throw new SubstratError('too_large', `A body may have at most ${MAX_BODY} bytes.`);
+    throw new SubstratError('too_large', `A request body may have at most ${MAX_BODY} bytes.`);
   },
 });
 

@@ -22,6 +22,6 @@ export function readCursor<const T extends readonly ('string' | 'number')[]>(
     parts.length === types.length &&
     parts.every((part: unknown, i) => typeof part === types[i] && part !== null && !String(part).includes('\0')) &&
     parts.every((part: unknown) => typeof part !== 'number' || Number.isSafeInteger(part));
-  if (!fits) throw new SubstratError('bad_request', 'That cursor is not one of ours; start without.');
+  if (!fits) throw new SubstratError('bad_request', 'The cursor is not valid; start without a cursor.');
   return parts as never;
 }

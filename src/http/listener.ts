@@ -28,7 +28,7 @@ export function listen(server: Server, where: { path: string } | { host: string;
       const place = 'path' in where ? where.path : `${bracketed(where.host)}:${where.port}`;
       const why =
         error.code === 'EADDRINUSE'
-          ? `${await holderOf(where)} has it; set [server] bind to another port, or to port 0 for a free one`
+          ? `${await holderOf(where)} uses it; set [server] bind to another port, or to port 0 for a free one`
           : error.message;
       reject(new SubstratError('config', `Cannot listen on ${place}: ${why}.`, { cause: error }));
     });
@@ -67,7 +67,7 @@ async function holderOf(where: { path: string } | { host: string; port: number }
     const url = `http://${bracketed(where.host)}:${where.port}/health`;
     const answer = await fetch(url, { signal: AbortSignal.timeout(HEALTH_MS) });
     const { name = null } = parseBounded(await readBytes(answer, MAX_HEALTH)) as { name?: string | null };
-    if (name === 'daemon') return 'a daemon of Substrat';
+    if (name === 'daemon') return 'another Substrat daemon';
     if (name === 'ctx') return 'another `ctx serve mcp`';
   } catch {
     // It does not identify itself.

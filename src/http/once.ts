@@ -37,7 +37,7 @@ export async function once<T>(
   return api.store.write(async (tx) => {
     const earlier = await tx.idempotency.getResponse({ participantId, key });
     if (earlier && earlier.request !== request) {
-      throw new SubstratError('conflict', 'That Idempotency-Key was used for another request; take a new one.');
+      throw new SubstratError('conflict', 'This Idempotency-Key was used for another request; use a new one.');
     }
     if (earlier) return { value: earlier.response as T, fresh: false };
     const value = await effect(tx);

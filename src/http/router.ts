@@ -37,12 +37,12 @@ export function describe<const R extends Omit<RouteConfig, 'responses'>, S exten
 /** Errors of every route: missing token (on TCP), malformed request, internal error, full disk. */
 export function errorResponses(errors: Errors) {
   const all = {
-    400: 'What was sent does not fit.',
+    400: 'The request is not valid.',
     401: 'On TCP: the token is missing, unknown or revoked.',
-    403: 'Not for this caller, `Host` or `Origin`.',
+    403: 'Not allowed for this caller, `Host` or `Origin`.',
     ...errors,
-    500: 'A fault of ours; the log of the daemon has the details.',
-    503: 'The store cannot do that now, as on a full disk.',
+    500: "Internal error; the daemon's log has the details.",
+    503: 'The store is unavailable, for example because the disk is full.',
   };
   const body = { content: { 'application/json': { schema: ErrorBody } } };
   return Object.fromEntries(Object.entries(all).map(([status, description]) => [status, { description, ...body }]));

@@ -25,7 +25,7 @@ export const time = z.string().openapi({ format: 'date-time', example: '2026-01-
 export const instant = z.iso
   .datetime({ offset: true })
   .or(z.iso.date())
-  .openapi({ description: 'A time, or a day in UTC.', example: '2026-01-31' });
+  .openapi({ description: 'A time, or a date in UTC.', example: '2026-01-31' });
 const uuid = z.string().openapi({ format: 'uuid' });
 
 export const ErrorBody = z
@@ -55,8 +55,8 @@ export const Agent = z
     workspace: z.string(),
     instructions: z.string(),
     tools: z.array(z.string()).nullable(),
-    persona: z.string().nullable().openapi({ description: 'What it was made from.' }),
-    arguments: z.record(z.string(), z.string()).openapi({ description: 'Of its persona.' }),
+    persona: z.string().nullable().openapi({ description: 'The persona it was created from.' }),
+    arguments: z.record(z.string(), z.string()).openapi({ description: 'Arguments of its persona.' }),
     pending: z.int(),
     status: AgentStatus.nullable().openapi({
       description: 'What holds the agent back; null: it takes a turn now, or has nothing to do.',
@@ -64,7 +64,7 @@ export const Agent = z
     paused: z
       .strictObject({ at: time, reason: z.string() })
       .nullable()
-      .openapi({ description: 'Since when and why it takes no turn; null: it does.' }),
+      .openapi({ description: 'Since when and why the agent is paused; null if it is not.' }),
     createdAt: time,
   })
   .openapi('Agent');
@@ -76,14 +76,17 @@ export const AgentProfile = z
     handle: z.string(),
     role: z.string(),
     state: Agent.shape.state,
-    channels: z.array(z.string()).openapi({ description: 'Ids of the channels that you share with it.' }),
+    channels: z.array(z.string()).openapi({ description: 'Ids of the channels you share with the agent.' }),
   })
   .openapi('AgentProfile');
 
 export const AgentCreation = z
   .strictObject({
     name: z.string().max(200).openapi({ example: 'lead' }),
-    parent: label.nullable().default(null).openapi({ description: 'REF of the parent; none makes a root.' }),
+    parent: label
+      .nullable()
+      .default(null)
+      .openapi({ description: 'REF of the parent; omit it to create a root agent.' }),
     role: label.nullable().default(null),
     instructions: text.or(z.literal('')).default(''),
     provider: label.nullable().default(null).openapi({ example: 'external' }),
@@ -93,15 +96,14 @@ export const AgentCreation = z
       .refine((value) => isAbsolute(value) || NAMED.test(value), "must be a workspace's name or an absolute path")
       .nullable()
       .default(null)
-      .openapi({ description: "A workspace's name or a directory; its own, or its parent's, when left out." }),
+      .openapi({ description: "A workspace's name or a directory. Default: a workspace of its own, or the parent's." }),
     worktree: z.boolean().default(false).openapi({
-      description: 'Give it a git worktree, on a branch of its own, of the repository that `workspace` is.',
+      description: 'Create a git worktree of the repository in `workspace`, on a branch of its own.',
     }),
     tools: z.array(label).max(200).nullable().default(null),
-    persona: label
-      .nullable()
-      .default(null)
-      .openapi({ description: 'The persona that it is made from; without `tools`, its tools are the agent’s scope.' }),
+    persona: label.nullable().default(null).openapi({
+      description: "The persona to create the agent from. Without `tools`, the persona's tools are the agent's scope.",
+    }),
     arguments: z
       .record(line(64).min(1), z.string().max(10_000).refine(plain, NO_NUL))
       .refine((given) => Object.keys(given).length <= 50, 'must have at most 50 arguments')
@@ -110,7 +112,7 @@ export const AgentCreation = z
   })
   .refine(({ persona, arguments: given }) => persona !== null || Object.keys(given).length === 0, {
     path: ['arguments'],
-    error: 'are those of a persona: say which one',
+    error: 'must be used with `persona`',
   })
   .openapi('AgentCreation');
 
@@ -119,7 +121,7 @@ export const MessageCreation = z
     text,
     inReplyTo: label.nullish().openapi({
       description:
-        "The agent's question that this answers. Without it, the message answers the only open question of the agent to you, or is a new request; null makes it a new request in any case.",
+        "The agent's question that this message answers. If omitted, the message answers the agent's only open question to you, or is a new request if there is not exactly one. null always makes a new request.",
     }),
   })
   .openapi('MessageCreation');
@@ -140,12 +142,14 @@ export const Message = z
     kind: z.enum(['message', 'reply', 'error', 'notice']),
     inReplyTo: uuid.nullable(),
     late: z.boolean(),
-    request: z.enum(['open', 'closed']).nullable().openapi({ description: 'For a request, whether it still waits.' }),
-    parentMessageId: uuid.nullable().openapi({ description: 'The message that began the thread.' }),
+    request: z.enum(['open', 'closed']).nullable().openapi({ description: 'For a request, whether it is still open.' }),
+    parentMessageId: uuid.nullable().openapi({ description: 'The first message of the thread.' }),
     reactions: z.array(z.strictObject({ emoji: z.string(), users: z.array(z.string()) })),
     createdAt: time,
     editedAt: time.nullable(),
-    deletedAt: time.nullable().openapi({ description: 'When its author deleted it; its text is empty since.' }),
+    deletedAt: time
+      .nullable()
+      .openapi({ description: 'When its author deleted it; a deleted message has an empty text.' }),
   })
   .openapi('Message');
 
@@ -171,7 +175,7 @@ export const Run = z
 
 export const Usage = z
   .strictObject({
-    of: z.string().openapi({ description: 'Handle of the agent, or of the root of the tree, or the day in UTC.' }),
+    of: z.string().openapi({ description: "Handle of the agent or of the tree's root, or the day in UTC." }),
     runs: z.int(),
     inputTokens: z.int(),
     outputTokens: z.int(),
@@ -184,7 +188,7 @@ export const RunStep = z
     step: z.int(),
     attempt: z.int(),
     startedAt: time,
-    tools: z.array(z.string()).openapi({ description: 'What was called in it, in order.' }),
+    tools: z.array(z.string()).openapi({ description: 'Tool calls of the step, in order.' }),
   })
   .openapi('RunStep');
 
@@ -207,10 +211,10 @@ export const Channel = z
     id: z.string(),
     kind: z.enum(['public', 'private', 'dm']),
     topic: z.string(),
-    member: z.boolean().openapi({ description: 'Whether you are in it.' }),
+    member: z.boolean().openapi({ description: 'Whether you are a member.' }),
     unread: z
       .int()
-      .openapi({ description: 'What others said there that you have not read; 0 where you are not in it.' }),
+      .openapi({ description: "Number of others' messages you have not read; 0 if you are not a member." }),
     createdAt: time,
   })
   .openapi('Channel');
@@ -218,7 +222,7 @@ export const Channel = z
 const slug = z.string().min(1).max(64);
 const topic = line(1000);
 const wake = z.enum(['all', 'mentions', 'none']).openapi({
-  description: "What wakes the agent: every person's post, only being mentioned, or nothing.",
+  description: "What wakes the agent: every person's post, only mentions, or nothing.",
 });
 
 export const ChannelCreation = z
@@ -233,7 +237,10 @@ export const ChannelCreation = z
 export const ChannelTopic = z.strictObject({ topic }).openapi('ChannelTopic');
 
 export const ChannelPost = z
-  .strictObject({ text, parentMessageId: label.optional().openapi({ description: 'Answer in its thread.' }) })
+  .strictObject({
+    text,
+    parentMessageId: label.optional().openapi({ description: 'Post in the thread of this message.' }),
+  })
   .openapi('ChannelPost');
 
 export const MessageEdit = z.strictObject({ text }).openapi('MessageEdit');
@@ -259,7 +266,7 @@ export const Event = z
 export const Token = z
   .strictObject({
     id: uuid,
-    as: z.string().openapi({ description: 'Handle of the participant that it belongs to.' }),
+    as: z.string().openapi({ description: 'Handle of the participant who owns it.' }),
     label: z.string(),
     createdAt: time,
     revokedAt: time.nullable(),
@@ -269,7 +276,7 @@ export const Token = z
 const mode = z.enum(['ro', 'rw']);
 const inForce = z.boolean().openapi({
   description:
-    'Whether a sandbox sees to it. With `[sandbox] mode = "none"` links, modes and networks are only remembered.',
+    'Whether a sandbox enforces it. With `[sandbox] mode = "none"`, links, modes and networks are stored but have no effect.',
 });
 const host = z
   .string()
@@ -294,13 +301,13 @@ export const Workspace = z
     name: z.string(),
     owner: z.string().openapi({ description: 'Handle of the participant that may change it.' }),
     path: z.string(),
-    viewOf: z.string().nullable().openapi({ description: 'For a view, the workspace of which it shows a part.' }),
+    viewOf: z.string().nullable().openapi({ description: 'For a view, the workspace it shows.' }),
     subdir: z.string().nullable(),
     mode,
-    network: z.array(z.string()).openapi({ description: 'Hosts that its agents may reach.' }),
-    repository: z.string().nullable().openapi({ description: 'For a git worktree, where its repository is kept.' }),
+    network: z.array(z.string()).openapi({ description: 'Hosts its agents may reach.' }),
+    repository: z.string().nullable().openapi({ description: 'For a git worktree, the path of its repository.' }),
     links: z.array(Link),
-    agents: z.array(z.string()).openapi({ description: 'Handles of the living agents that work in it.' }),
+    agents: z.array(z.string()).openapi({ description: 'Handles of the active agents that use it.' }),
     inForce,
     createdAt: time,
   })
@@ -313,31 +320,34 @@ export const WorkspaceCreation = z
       .refine(isAbsolute, 'must be an absolute path')
       .nullable()
       .default(null)
-      .openapi({ description: 'A directory that is there; one of its own when left out.' }),
+      .openapi({ description: 'An existing directory. Default: a new one.' }),
     viewOf: label.nullable().default(null),
     subdir: path.nullable().default(null),
-    mode: mode.default('ro').openapi({ description: 'Of a view; every other workspace is read-write.' }),
+    mode: mode.default('ro').openapi({ description: 'Mode of a view; other workspaces are always read-write.' }),
     network: z.array(host).max(100).nullable().default(null).openapi({
-      description: 'Hosts that its agents may reach; those of the configuration when left out.',
+      description: "Hosts its agents may reach. Default: the configuration's.",
     }),
   })
   .openapi('WorkspaceCreation');
 
 export const Health = z
-  .strictObject({ status: z.literal('ok'), name: z.enum(['daemon', 'ctx']).openapi({ description: 'Who answers.' }) })
+  .strictObject({
+    status: z.literal('ok'),
+    name: z.enum(['daemon', 'ctx']).openapi({ description: 'Name of the program.' }),
+  })
   .openapi('Health');
 
 export const Status = z
   .strictObject({
     pid: z.int(),
     home: z.string(),
-    config: z.string().nullable().openapi({ description: 'The configuration file; null where the defaults hold.' }),
-    store: z.string().openapi({ description: 'The file of the store, or the URL of its database without secrets.' }),
+    config: z.string().nullable().openapi({ description: 'The configuration file; null if only defaults are used.' }),
+    store: z.string().openapi({ description: 'The file of the store, or the URL of the database without secrets.' }),
     version: z.string(),
     url: z.string().nullable(),
     sandbox: z.enum(['bwrap', 'none']),
     sandboxProblem: z.string().nullable().openapi({ description: 'Why no agent can start, and what to do.' }),
-    commits: z.int().openapi({ description: 'Commits of the store since the start.' }),
+    commits: z.int().openapi({ description: 'Number of store commits since the start.' }),
     notices: z.array(z.string()).openapi({ description: 'What the owner should know or do.' }),
   })
   .openapi('Status');
@@ -345,10 +355,10 @@ export const Status = z
 export const Node = z
   .strictObject({
     id: z.string(),
-    name: z.string().nullable().openapi({ description: 'The name of its host; null if it never registered.' }),
+    name: z.string().nullable().openapi({ description: 'Hostname; null if the node never registered.' }),
     home: z.string().nullable(),
     seenAt: time.nullable(),
-    agents: z.int().openapi({ description: 'Living agents that belong to it.' }),
+    agents: z.int().openapi({ description: 'Number of active agents that belong to the node.' }),
     state: z.enum(['this', 'alive', 'gone']),
   })
   .openapi('Node');
@@ -359,8 +369,8 @@ export const Block = z
     text: z.string(),
     version: z.int(),
     owner: z.string().openapi({ description: 'Handle of the agent, or `user`.' }),
-    sharedWith: z.array(z.string()).openapi({ description: 'Handles of the agents that see it beside its owner.' }),
-    open: z.boolean().openapi({ description: 'Whether those may change it.' }),
+    sharedWith: z.array(z.string()).openapi({ description: 'Handles of the agents it is shared with.' }),
+    open: z.boolean().openapi({ description: 'Whether those agents may change it.' }),
     createdAt: time,
     updatedAt: time,
   })
@@ -371,8 +381,8 @@ export const BlockText = z.strictObject({ text: z.string().max(MAX_BLOCK).refine
 export const BlockChange = z
   .strictObject({
     version: z.int(),
-    text: z.string().nullable().openapi({ description: 'Null: it was deleted.' }),
-    by: z.string().openapi({ description: 'Handle of who changed it.' }),
+    text: z.string().nullable().openapi({ description: 'null if this version is a deletion.' }),
+    by: z.string().openapi({ description: 'Handle of the participant who made the change.' }),
     at: time,
   })
   .openapi('BlockChange');
@@ -383,7 +393,10 @@ export const BlockRestoration = z
 
 export const BlockSharing = z
   .strictObject({
-    with: z.array(label).max(1000).openapi({ description: 'REFs of the agents; none makes it private again.' }),
+    with: z
+      .array(label)
+      .max(1000)
+      .openapi({ description: 'REFs of the agents; an empty list makes the block private again.' }),
     open: z.boolean().default(false),
   })
   .openapi('BlockSharing');
@@ -411,7 +424,7 @@ export const Prompt = z
     ),
     tokens: z.int(),
     estimate: z.literal('UTF-8 bytes / 4').openapi({
-      description: 'How tokens were counted; tokenizers of models differ from it and from each other.',
+      description: 'How tokens were estimated. Actual counts depend on the model.',
     }),
   })
   .openapi('Prompt');

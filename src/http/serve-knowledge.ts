@@ -16,8 +16,8 @@ export interface KnowledgeService {
 }
 
 const health = describe(
-  { method: 'get', path: '/health', summary: 'Whether it answers; needs no token.' },
-  { status: 200, description: 'It does.', schema: Health },
+  { method: 'get', path: '/health', summary: 'Health check; does not need a token.' },
+  { status: 200, description: 'The server is running.', schema: Health },
 );
 
 /** Serves only the knowledge base. Without a token, everybody who can reach the address has access. */

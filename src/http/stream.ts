@@ -35,7 +35,11 @@ export function streamEvents(
 ): Response {
   if (outgoing.req.method === 'HEAD') return new Response(null, { headers: HEADERS });
   const { socket } = outgoing;
-  if (!socket) throw new SubstratError('bad_request', 'Ask for events on a connection that waits for nothing else.');
+  if (!socket)
+    throw new SubstratError(
+      'bad_request',
+      'Use a separate connection for events; do not pipeline other requests on it.',
+    );
   const { heartbeatMs, patienceMs } = api.config.events;
   let seen = after;
   let busy = false;
@@ -142,7 +146,7 @@ export async function startOf(api: Api, hub: EventHub, lastEventId: string | und
   if (after < first - 1) {
     throw new SubstratError(
       'gone',
-      `Events before ${first} are no longer kept. Read the state anew and go on from ${last}.`,
+      `Events before ${first} are no longer stored. Read the current state and resume from ${last}.`,
     );
   }
   return after;

@@ -51,14 +51,14 @@ test('a response that is invalid or has too few vectors is an error', async () =
   server.refusals.push({ status: 200, body: '{"data":[]}' });
   await expect(embedder().embed(['car'])).rejects.toThrow('0 vectors for 1 texts');
   server.refusals.push({ status: 200, body: '<html>' });
-  await expect(embedder().embed(['car'])).rejects.toThrow('an answer that cannot be read');
+  await expect(embedder().embed(['car'])).rejects.toThrow('a response that cannot be parsed');
 });
 
 test('a response beyond the limits is not parsed', async () => {
   const numbers = '1,'.repeat(20_000);
   for (const body of [`{"data":[{"index":0,"embedding":[${numbers}1]}]}`, '['.repeat(1_000_000)]) {
     server.refusals.push({ status: 200, body });
-    await expect(embedder().embed(['car'])).rejects.toThrow('an answer that cannot be read');
+    await expect(embedder().embed(['car'])).rejects.toThrow('a response that cannot be parsed');
   }
   server.refusals.push({ status: 200, body: ' '.repeat(9_000_000) });
   await expect(embedder({ retries: 0 }).embed(['car'])).rejects.toThrow('sent more than 8388608 bytes');

@@ -30,7 +30,7 @@ export function createKnowledge({ store, configured, retrieval, embedder }: Know
       if (document) return document;
       throw new SubstratError(
         'not_found',
-        `There is no document ${shorten(id)}. Its id is in the results of a search.`,
+        `There is no document ${shorten(id)}. Search results contain the ids of documents.`,
       );
     },
 
@@ -61,7 +61,8 @@ export function asDocument(row: Document, chunks: readonly { idx: number; text: 
 }
 
 function asSource(name: string, configured: boolean, row: Source | null): KnowledgeSource {
-  const notes = row === null ? 'never synced' : (row.notes ?? (row.state === 'syncing' ? 'a sync is under way' : null));
+  const notes =
+    row === null ? 'never synced' : (row.notes ?? (row.state === 'syncing' ? 'a sync is in progress' : null));
   return { name, configured, healthy: configured && row?.state !== 'failed', notes };
 }
 

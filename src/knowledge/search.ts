@@ -59,7 +59,7 @@ interface Asked {
 
 function check(query: string, limit: number): void {
   if (typeof query !== 'string' || query.trim() === '') {
-    throw new SubstratError('bad_request', 'query must be a text that is not empty.');
+    throw new SubstratError('bad_request', 'query must not be empty.');
   }
   if (query.length > MOST_QUERY) {
     throw new SubstratError('bad_request', `query must have at most ${MOST_QUERY} characters; it has ${query.length}.`);
@@ -80,7 +80,7 @@ async function modeOf({ settings, meaning }: SearchDependencies, asked: SearchMo
   if (mode === null) return 'keyword';
   throw new SubstratError(
     'not_configured',
-    `No chunk has a vector of the model ${meaning.embedder.model} yet: run \`ctx embed pending\`.`,
+    `No chunk has been embedded with the model ${meaning.embedder.model} yet. Run \`ctx embed pending\`.`,
   );
 }
 

@@ -35,7 +35,7 @@ export function createAnnouncements(): Announcements {
 
   return {
     open: () => {
-      if (streams.size >= MAX_STREAMS) return new Response('Too many clients listen already.', { status: 503 });
+      if (streams.size >= MAX_STREAMS) return new Response('Too many clients are listening.', { status: 503 });
       let own: ReadableStreamDefaultController<Uint8Array>;
       const body = new ReadableStream<Uint8Array>(
         {

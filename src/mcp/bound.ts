@@ -33,7 +33,7 @@ export function toResult({ result, isError, news }: CallResult): ToolResult {
   const content = [{ type: 'text' as const, text: JSON.stringify(result) }];
   if (news > 0) {
     const messages = news === 1 ? 'message waits' : 'messages wait';
-    content.push({ type: 'text', text: `${news} ${messages} in your inbox; read with check_inbox.` });
+    content.push({ type: 'text', text: `${news} ${messages} in your inbox. Call check_inbox to read.` });
   }
   return { content, structuredContent: result, ...(isError && { isError }) };
 }

@@ -112,7 +112,7 @@ async function followChanges(
  */
 function agentOf(request: Request | undefined): string | null {
   const said = request === undefined ? [] : new URL(request.url).searchParams.getAll('agent');
-  if (said.length > 1) throw new SubstratError('bad_request', 'Say one agent in the address, not several.');
+  if (said.length > 1) throw new SubstratError('bad_request', 'The address must name one agent only.');
   return said[0] ?? null;
 }
 

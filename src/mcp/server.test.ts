@@ -150,8 +150,8 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
   test('tells an external agent that requests and replies are in check_inbox', async () => {
     const { tools } = await lead.client.listTools();
     const described = Object.fromEntries(tools.map(({ name, description }) => [name, description]));
-    expect(described.check_inbox).toMatch(/^Read what has arrived for you: requests, replies to your sync messages/);
-    expect(described.send_message).toContain('To answer a request that check_inbox gave you, set `in_reply_to`');
+    expect(described.check_inbox).toMatch(/^Retrieve your pending messages: requests, replies to your sync messages/);
+    expect(described.send_message).toContain('To answer a request from check_inbox, set `in_reply_to`');
     expect(JSON.stringify(described)).not.toContain('your next message');
   });
 
@@ -195,7 +195,7 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
   test('returns an expected error as a result', async () => {
     const { value, isError, blocks } = await lead.call('inspect_agent', { name: 'nobody' });
     expect(isError).toBe(true);
-    expect(value).toEqual({ error: { code: 'not_found', message: '"nobody" is not a child of yours.' } });
+    expect(value).toEqual({ error: { code: 'not_found', message: '"nobody" is not one of your children.' } });
     expect(JSON.parse(blocks[0] ?? '')).toEqual(value);
   });
 
@@ -260,11 +260,13 @@ describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a cl
     await worker.call('check_inbox');
     expect((await worker.call('list_agents')).blocks).toHaveLength(1);
     await lead.call('send_message', { recipient: 'worker', text: 'One.', sync: false });
-    expect((await worker.call('list_agents')).blocks[1]).toBe('1 message waits in your inbox; read with check_inbox.');
+    expect((await worker.call('list_agents')).blocks[1]).toBe(
+      '1 message waits in your inbox. Call check_inbox to read.',
+    );
     await lead.call('send_message', { recipient: 'worker', text: 'Two.', sync: false });
     const refused = await worker.call('inspect_agent', { name: 'nobody' });
     expect(refused.isError).toBe(true);
-    expect(refused.blocks[1]).toBe('2 messages wait in your inbox; read with check_inbox.');
+    expect(refused.blocks[1]).toBe('2 messages wait in your inbox. Call check_inbox to read.');
     const { value, blocks } = await worker.call('check_inbox');
     expect(value.messages).toMatchObject([{ text: 'One.' }, { text: 'Two.' }]);
     expect(blocks).toHaveLength(1);

@@ -216,7 +216,7 @@ export class SocketTransport implements Transport {
     try {
       message = JSON.parse(line);
     } catch {
-      if (line.trim() !== '') this.#refuse(-32700, 'That line is not valid JSON.');
+      if (line.trim() !== '') this.#refuse(-32700, 'The line is not valid JSON.');
       return;
     }
     const call = this.#agreed ? asPlainCall(message) : null;
@@ -231,7 +231,7 @@ export class SocketTransport implements Transport {
     } else if (isJSONRPCNotification(message)) {
       if (message.method === 'notifications/cancelled') this.#takeBack(message.params);
     } else if (!isJSONRPCResponse(message)) {
-      return void this.#refuse(-32600, 'That is not a JSON-RPC 2.0 message of MCP.', idOf(message));
+      return void this.#refuse(-32600, 'The line is not a JSON-RPC 2.0 message of MCP.', idOf(message));
     }
     this.#handOn(message);
   }

@@ -21,7 +21,10 @@ export interface Change {
 /** Sets the text of a block that the reader sees, or creates one that it owns. */
 export async function writeBlock(tx: Tx, change: Change, text: string, now: number): Promise<BlockView> {
   if (text.length > MAX_BLOCK) {
-    throw new SubstratError('bad_request', `A block has at most ${MAX_BLOCK} characters; this has ${text.length}.`);
+    throw new SubstratError(
+      'bad_request',
+      `A block may have at most ${MAX_BLOCK} characters; this text has ${text.length}.`,
+    );
   }
   const { readerId, label, expected } = change;
   const block = await tx.memory.getSeenBlock({ readerId, labelKey: keyOf(label) });
@@ -62,11 +65,11 @@ export async function restoreBlock(tx: Tx, change: Change, version: number, now:
   checkExpected(change.expected, change.label, block.deletedAt === null ? block.version : null);
   checkMayChange(block, change.by);
   const earlier = await tx.memory.getBlockChange({ blockId: block.id, version });
-  if (!earlier) throw new SubstratError('not_found', `"${block.label}" never had a version ${version}.`);
+  if (!earlier) throw new SubstratError('not_found', `"${block.label}" does not have a version ${version}.`);
   if (earlier.text === null) {
     throw new SubstratError(
       'conflict',
-      `Version ${version} of "${block.label}" is its deletion; there is no text to restore.`,
+      `Version ${version} of "${block.label}" is a deletion; it does not have a text to restore.`,
     );
   }
   return put(tx, block, earlier.text, change.by, now);
@@ -84,7 +87,7 @@ export async function shareBlock(
   await tx.memory.deleteBlockReaders({ blockId: block.id });
   for (const agentId of readers) {
     if (await tx.memory.getSeenBlock({ readerId: agentId, labelKey: block.labelKey })) {
-      throw new SubstratError('conflict', `One of these agents sees another block "${block.label}" already.`);
+      throw new SubstratError('conflict', `One of these agents can already see another block "${block.label}".`);
     }
     await tx.memory.insertBlockReader({ blockId: block.id, agentId });
   }
@@ -114,7 +117,7 @@ export async function knownBlock(tx: Tx, readerId: string, label: string): Promi
 /** A block may be changed by its owner, by its readers if it is open, and by the daemon's owner. */
 function checkMayChange(block: BlockView, by: string): void {
   if (by === block.ownerId || by === USER_ID || block.open) return;
-  throw new SubstratError('forbidden', `"${block.label}" belongs to ${block.owner}, who alone may change it.`);
+  throw new SubstratError('forbidden', `"${block.label}" belongs to ${block.owner}; only its owner may change it.`);
 }
 
 /** One change: the text (null deletes it), the history and the event; then checks that it fits wherever it is seen. */
@@ -141,12 +144,12 @@ async function checkRoom(tx: Tx, readerIds: readonly string[]): Promise<void> {
     const blocks = await tx.memory.listSeenBlocks({ readerId });
     const size = blocks.reduce((sum, { text }) => sum + text.length, 0);
     if (blocks.length > MAX_BLOCKS) {
-      throw new SubstratError('cap_reached', `An agent sees at most ${MAX_BLOCKS} blocks; delete one first.`);
+      throw new SubstratError('cap_reached', `An agent can see at most ${MAX_BLOCKS} blocks; delete one first.`);
     }
     if (size > MAX_BLOCKS_TEXT) {
       throw new SubstratError(
         'cap_reached',
-        `All blocks that an agent sees have at most ${MAX_BLOCKS_TEXT} characters together; shorten some, or store passages.`,
+        `The blocks an agent can see may have at most ${MAX_BLOCKS_TEXT} characters in total; shorten some, or store passages.`,
       );
     }
   }

@@ -33,6 +33,6 @@ export async function countWord(
   if (runs < most) return;
   throw new SubstratError(
     'cap_reached',
-    `You have used your ${most} runs of today, so no agent would answer, and nothing was sent. They are back at 00:00 UTC; the owner can raise \`[people.${from.handle}] runs_per_day\`.`,
+    `You have used your ${most} runs for today, so nothing was sent. The count resets at 00:00 UTC. The owner can raise \`[people.${from.handle}] runs_per_day\`.`,
   );
 }

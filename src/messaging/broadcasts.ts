@@ -30,7 +30,7 @@ export async function broadcast(
   if (!team || siblings.length === 0) {
     throw new SubstratError(
       'bad_request',
-      'You have no siblings, so nothing was sent; write to your parent or children with send_message.',
+      'You do not have siblings, so nothing was sent. Use send_message to write to your parent or children.',
     );
   }
   const wakes = run.chainDepth < rules.maxChainDepth;
@@ -167,8 +167,8 @@ function silenceOf(id: string, respondents: readonly Respondent[]): string | nul
     silent.filter(({ state }) => (state === 'acknowledged' || state === 'dead') === read).map(({ name }) => name);
   const [said, unread] = [names(true), names(false)];
   const parts = [
-    ...(said.length > 0 ? [`${said.join(', ')} said nothing`] : []),
-    ...(unread.length > 0 ? [`${unread.join(', ')} did not answer yet`] : []),
+    ...(said.length > 0 ? [`no reply from ${said.join(', ')}`] : []),
+    ...(unread.length > 0 ? [`no answer yet from ${unread.join(', ')}`] : []),
   ];
-  return parts.length === 0 ? null : `To your broadcast (message ${id}) ${parts.join('; ')}.`;
+  return parts.length === 0 ? null : `On your broadcast (message ${id}): ${parts.join('; ')}.`;
 }

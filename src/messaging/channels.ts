@@ -27,12 +27,12 @@ export async function createChannel(tx: Tx, wanted: NewChannel, by: string, now:
   if (!SLUG.test(id) || /^(dm|team)-/.test(id)) {
     throw new SubstratError(
       'bad_request',
-      `"${shorten(id)}" cannot be a channel's id: 1 to 64 small letters, digits, "_" or "-", the first a letter or a digit; "dm-…" and "team-…" are taken by Substrat.`,
+      `"${shorten(id)}" is not a valid channel id. Use 1 to 64 lowercase letters, digits, "_" or "-", starting with a letter or digit; "dm-…" and "team-…" are reserved.`,
     );
   }
   checkLine('The topic', topic);
   if (await tx.channels.getChannel({ id }))
-    throw new SubstratError('name_taken', `There is a channel "${id}" already.`);
+    throw new SubstratError('name_taken', `The channel "${id}" exists already.`);
   const channel: Channel = { id, kind, topic, pair: null, teamOf: null, createdAt: now, createdBy: by };
   await makeChannel(tx, channel, memberIds);
   await tx.events.appendEvent({ type: 'channel_created', at: now, channelId: id, data: { channelId: id, by } });
@@ -91,14 +91,14 @@ export async function resolveChannel(tx: Tx, who: Side, id: string, now: number 
   if (channel && channel.kind !== 'dm' && (await seesChannel(tx, who.id, channel))) return channel;
   const dm = /^dm-/i.test(id) ? await resolveDm(tx, who, keyOf(id), now) : null;
   if (dm) return dm;
-  throw new SubstratError('not_found', `There is no channel "${shorten(id)}" for you.`);
+  throw new SubstratError('not_found', `Channel "${shorten(id)}" does not exist or you cannot see it.`);
 }
 
 export async function otherSide(tx: Tx, dm: Channel, id: string): Promise<Side> {
   const otherId = dm.pair?.split(' ').find((one) => one !== id) ?? '';
   const other = await tx.participants.getParticipantById({ id: otherId });
   if (!other || !dm.pair?.split(' ').includes(id)) {
-    throw new SubstratError('forbidden', `Only the two whose DM ${dm.id} is can write there.`);
+    throw new SubstratError('forbidden', `Only the two participants of the DM ${dm.id} can write there.`);
   }
   return other;
 }
@@ -119,7 +119,7 @@ async function resolveDm(tx: Tx, who: Side, id: string, now: number | null): Pro
   }
   const [only] = found.values();
   if (found.size > 1) {
-    throw new SubstratError('conflict', `"${shorten(id)}" can mean more than one DM of yours; use \`recipient\`.`);
+    throw new SubstratError('conflict', `"${shorten(id)}" matches more than one of your DMs; use \`recipient\`.`);
   }
   // The owner can read others' DMs; whether it may write there is checked later.
   if (!only) return who.id === USER_ID ? (named ?? (await dmOfOthers(tx, id))) : null;
@@ -141,7 +141,7 @@ async function dmOfOthers(tx: Tx, id: string): Promise<Channel | null> {
   }
   if (found.size <= 1) return found.values().next().value ?? null;
   const ids = [...found.keys()].join(', ');
-  throw new SubstratError('conflict', `"${shorten(id)}" can mean more than one DM: ${ids}.`);
+  throw new SubstratError('conflict', `"${shorten(id)}" matches more than one DM: ${ids}.`);
 }
 
 async function othersNamed(tx: Tx, who: Side, pair: string): Promise<Side[]> {

@@ -27,7 +27,7 @@ async function ownMessage(tx: Tx, who: string, id: string): Promise<Message> {
   if (message.authorId !== who) {
     throw new SubstratError('forbidden', 'Only the author of a message may edit or delete it.');
   }
-  if (message.deletedAt !== null) throw new SubstratError('gone', 'That message was deleted.');
+  if (message.deletedAt !== null) throw new SubstratError('gone', 'The message was deleted.');
   return message;
 }
 

@@ -33,7 +33,7 @@ export async function removeMember(
 ): Promise<void> {
   refuseFixed(channel);
   if (participantId !== by && by !== USER_ID && by !== channel.createdBy) {
-    throw new SubstratError('forbidden', `Only the owner and whoever made ${channel.id} may send others away.`);
+    throw new SubstratError('forbidden', `Only the owner and the creator of ${channel.id} may remove others.`);
   }
   // Announced while the leaving member can still see it.
   await appendMemberEvent(tx, 'member_left', channel, participantId, by, now);
@@ -55,7 +55,7 @@ export async function setWake(
   if (by !== USER_ID && by !== channel.createdBy) {
     throw new SubstratError(
       'forbidden',
-      `Only the owner and whoever made ${channel.id} may say what wakes its agents.`,
+      `Only the owner and the creator of ${channel.id} may set what wakes its agents.`,
     );
   }
   const { participantId, wake } = wanted;
@@ -80,7 +80,7 @@ export async function resolveParticipant(tx: Tx, reference: string): Promise<Sid
   if (participant?.kind === 'person') return participant;
   return resolveReference(tx, reference).catch((error: unknown) => {
     if (!(error instanceof SubstratError) || error.code !== 'not_found') throw error;
-    throw new SubstratError('not_found', `There is no agent and no person "${shorten(reference)}".`);
+    throw new SubstratError('not_found', `There is no agent or person "${shorten(reference)}".`);
   });
 }
 
@@ -90,9 +90,10 @@ async function insiderOnly(tx: Tx, channel: Channel, by: string): Promise<void> 
 }
 
 function refuseFixed(channel: Channel): void {
-  if (channel.kind === 'dm') throw new SubstratError('conflict', `${channel.id} is a DM: it is for the two in it.`);
+  if (channel.kind === 'dm')
+    throw new SubstratError('conflict', `${channel.id} is a DM; its two members cannot change.`);
   if (channel.teamOf !== null) {
-    throw new SubstratError('conflict', `${channel.id} is the channel of a team: whoever is in the team is in it.`);
+    throw new SubstratError('conflict', `${channel.id} is a team channel; its members are the agents of the team.`);
   }
 }
 

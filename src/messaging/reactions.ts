@@ -13,7 +13,7 @@ export async function react(tx: Tx, who: string, messageId: string, emoji: strin
   checkLine('A reaction', emoji);
   if (!isEmoji(emoji)) throw new SubstratError('bad_request', `A reaction ${EMOJI_RULE}.`);
   const message = await visibleMessage(tx, who, messageId);
-  if (message.deletedAt !== null) throw new SubstratError('gone', 'That message was deleted.');
+  if (message.deletedAt !== null) throw new SubstratError('gone', 'The message was deleted.');
   const added = await tx.messages.tryAddReaction({ messageId, emoji, participantId: who, at: now });
   if (added) await appendReactionEvent(tx, 'reaction_added', message, who, emoji, now);
 }
@@ -29,7 +29,7 @@ export async function visibleMessage(tx: Tx, who: string, id: string): Promise<M
   const message = await tx.messages.getMessage({ id });
   const channel = message && (await tx.channels.getChannel({ id: message.channelId }));
   if (message && (await seesChannel(tx, who, channel as Channel))) return message;
-  throw new SubstratError('not_found', `There is no message ${shorten(id)} for you.`);
+  throw new SubstratError('not_found', `Message ${shorten(id)} does not exist or you cannot see it.`);
 }
 
 /** Each emoji once, with the participants who chose it, in order. */

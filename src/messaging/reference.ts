@@ -16,7 +16,7 @@ export async function resolveReference(tx: Tx, reference: string): Promise<Agent
   if (!only) {
     throw new SubstratError(
       'not_found',
-      `There is no agent "${shorten(reference)}"; \`substrat agent list\` shows all.`,
+      `There is no agent "${shorten(reference)}". Run \`substrat agent list\` to see all agents.`,
     );
   }
   const list = candidates.map(({ handle, id }) => `${handle} (${id})`).join(', ');

@@ -17,7 +17,7 @@ const person: Recipient = { id: USER_ID, handle: USER_ID, agent: null };
 export async function resolveRecipient(tx: Tx, sender: Agent, name: string): Promise<Recipient> {
   if (keyOf(name) === USER_ID) {
     if (sender.parentId === null) return person;
-    throw new SubstratError('forbidden', `Only a root agent may write to ${USER}; send it to your parent.`);
+    throw new SubstratError('forbidden', `Only a root agent may write to ${USER}. Send the message to your parent.`);
   }
   const agent = await tx.agents.getNeighbour({ id: sender.id, parentId: sender.parentId ?? '', nameKey: keyOf(name) });
   if (agent) return { id: agent.id, handle: agent.handle, agent };

@@ -80,7 +80,7 @@ export async function sendAsPerson(
   message: { text: string; inReplyTo?: string | null | undefined; threadId?: string | null },
   now: number,
 ): Promise<Answered | Unanswered> {
-  if (to.terminatedAt !== null) throw new SubstratError('terminated', `${to.handle} is terminated; it answers nobody.`);
+  if (to.terminatedAt !== null) throw new SubstratError('terminated', `${to.handle} is terminated and cannot answer.`);
   await countWord(tx, rules, from, [to.treeId], now);
   const question = message.threadId ? null : await questionMeant(tx, from, to, message.inReplyTo);
   if (question) return reply(tx, question, { run: null, text: message.text }, now);
@@ -125,7 +125,7 @@ async function requestBetween(tx: Tx, sides: { asker: string; recipient: string 
   if (request && request.askerId === sides.asker && request.recipientId === sides.recipient) return request;
   throw new SubstratError(
     'not_found',
-    `in_reply_to "${shorten(id)}" is no request from that recipient to you; leave it out or name the message that asked.`,
+    `in_reply_to "${shorten(id)}" is not a request from that recipient to you. Leave it out, or set it to the id of the request.`,
   );
 }
 
@@ -165,7 +165,7 @@ async function heldRequest(
   const ids = candidates.map(({ messageId }) => messageId).join(', ');
   throw new SubstratError(
     'conflict',
-    `You hold several requests of ${to.handle}: ${ids}. Say with in_reply_to which one this answers; \`sync: true\` asks, \`sync: false\` only tells.`,
+    `You have several open requests from ${to.handle}: ${ids}. Set in_reply_to to the one this answers, or set \`sync: true\` for a new request or \`sync: false\` for a message without a reply.`,
   );
 }
 

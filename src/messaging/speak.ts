@@ -130,7 +130,7 @@ async function speakInDm(
   const { run } = speaker;
   const other = await otherSide(tx, channel, speaker.id);
   const agent = await tx.agents.getAgent({ id: other.id });
-  if (agent?.terminatedAt) throw new SubstratError('terminated', `${agent.handle} is terminated; it answers nobody.`);
+  if (agent?.terminatedAt) throw new SubstratError('terminated', `${agent.handle} is terminated and cannot answer.`);
   if (!run && agent) {
     return sendAsPerson(tx, rules, speaker, agent, { text, threadId }, now);
   }

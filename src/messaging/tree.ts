@@ -48,7 +48,10 @@ export async function createAgent(tx: Tx, limits: TreeLimits, wanted: NewAgent, 
   const id = wanted.id ?? newId();
   const owner = await nameOwner(tx, parent, keyOf(name));
   if (owner) {
-    throw new SubstratError('name_taken', `The name "${name}" is taken by the agent ${owner.id} (${owner.handle}).`);
+    throw new SubstratError(
+      'name_taken',
+      `The name "${name}" is already used by the agent ${owner.id} (${owner.handle}).`,
+    );
   }
   if (parent) await checkCaps(tx, limits, parent);
   const agent: Agent = {
@@ -140,7 +143,10 @@ async function scopeWithin(tx: Tx, parent: Agent | null, tools: readonly string[
   if (!tools) return allowed;
   const beyond = tools.filter((tool) => !isInScope(allowed, tool));
   if (beyond.length > 0) {
-    throw new SubstratError('forbidden', `A child cannot have tools that its parent lacks: ${beyond.join(', ')}.`);
+    throw new SubstratError(
+      'forbidden',
+      `A child cannot have tools that its parent does not have: ${beyond.join(', ')}.`,
+    );
   }
   return [...new Set(tools)];
 }

@@ -79,7 +79,7 @@ async function loadScript(
   const declared = (await scripting.run({ ...script, timeoutMs: LOAD_MS }, null)) as {
     functions?: { resolve?: boolean };
   };
-  if (!declared.functions?.resolve) throw wrong(entry, 'the script has no function agent.resolve');
+  if (!declared.functions?.resolve) throw wrong(entry, 'the script does not define the function agent.resolve');
   const { persona, warnings } = declare(entry, declared, 'lua', async (args, use) =>
     scripting.run(
       { ...script, timeoutMs: use.timeoutMs },
@@ -116,7 +116,7 @@ function declare(
   const other = name !== undefined && name !== entry.name;
   return {
     persona: { name: entry.name, description, tools, source, arguments: declared, resolve },
-    warnings: other ? [`${entry.table}: its file calls it "${name}"; it is served as "${entry.name}".`] : [],
+    warnings: other ? [`${entry.table}: its file names it "${name}"; it is used as "${entry.name}".`] : [],
   };
 }
 

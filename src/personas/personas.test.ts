@@ -149,12 +149,12 @@ describe('a script', () => {
     ['x', {}, 'bad_request', 'Missing required argument "what" of x.'],
     ['x', { what: '' }, 'bad_request', 'Missing required argument'],
     ['x', { what: 'error' }, 'agent_error', 'on purpose'],
-    ['x', { what: 'loop' }, 'timeout', 'took longer than its 0.2 s'],
-    ['x', { what: 'nothing' }, 'agent_error', 'x: resolve answered no prompt: expected object'],
-    ['x', { what: 'role' }, 'agent_error', 'x: resolve answered no prompt: messages.0.role: '],
+    ['x', { what: 'loop' }, 'timeout', 'timed out after 0.2 s'],
+    ['x', { what: 'nothing' }, 'agent_error', 'x: resolve did not return a valid prompt: expected object'],
+    ['x', { what: 'role' }, 'agent_error', 'x: resolve did not return a valid prompt: messages.0.role: '],
     ['gone', {}, 'agent_error', 'gone: '],
     ['broken', {}, 'agent_error', 'broken.lua:1: syntax error'],
-    ['empty', {}, 'agent_error', 'has no function agent.resolve'],
+    ['empty', {}, 'agent_error', 'does not define the function agent.resolve'],
   ])('%s with %j fails with %s', async (name, args, code, message) => {
     write(
       'x.lua',
@@ -247,9 +247,9 @@ describe('the registry', () => {
     );
     expect(personas.list().map(({ name, source }) => `${name} ${source}`)).toEqual(['own ts', 'a toml', 'x lua']);
     expect(personas.problems()).toEqual([
-      '[agents.OWN]: the program itself has a persona of that name.',
+      '[agents.OWN]: a built-in persona has that name.',
       'a: there is no tool "nonsense".',
-      '[agents.x]: its file calls it "y"; it is served as "x".',
+      '[agents.x]: its file names it "y"; it is used as "x".',
     ]);
     await expect(personas.resolve('Own', {})).resolves.toEqual({ system: 's', tools: [], messages: [] });
   });
@@ -270,7 +270,7 @@ describe('the registry', () => {
       expect(await personas.resolve('x', {})).toMatchObject({ system: text });
     }
     expect(heard).toHaveBeenCalledTimes(2);
-    expect(log).toHaveBeenCalledWith('error', 'A change could not be told: on purpose');
+    expect(log).toHaveBeenCalledWith('error', 'A change listener failed: on purpose');
   });
 
   test('reloads changed files, and keeps the last good version of a broken one', async () => {

@@ -32,7 +32,7 @@ export async function createRegistry(options: RegistryOptions): Promise<Personas
     read,
     load: async (entry: PersonaEntry, last: Loaded | null) => {
       if (!own.has(keyOf(entry.name))) return loadPersona(entry, last, options);
-      throw new SubstratError('config', `${entry.table}: the program itself has a persona of that name.`);
+      throw new SubstratError('config', `${entry.table}: a built-in persona has that name.`);
     },
     report: (problem) => log('error', problem),
   });
@@ -118,7 +118,7 @@ async function withLimit(limit: number, answer: Promise<unknown>, { name, source
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     if (source !== 'ts') return;
-    const error = new SubstratError('timeout', `${name} took longer than its ${limit / 1_000} s.`);
+    const error = new SubstratError('timeout', `${name} timed out after ${limit / 1_000} s.`);
     timer = setTimeout(() => reject(error), limit);
   });
   try {
@@ -135,7 +135,10 @@ async function withLimit(limit: number, answer: Promise<unknown>, { name, source
 function toPrompt({ name, tools }: PersonaInfo, given: unknown): PersonaPrompt {
   const parsed = Draft.safeParse(given);
   if (!parsed.success) {
-    throw new SubstratError('agent_error', `${name}: resolve answered no prompt: ${describeProblems(parsed.error)}.`);
+    throw new SubstratError(
+      'agent_error',
+      `${name}: resolve did not return a valid prompt: ${describeProblems(parsed.error)}.`,
+    );
   }
   const { system, messages } = parsed.data;
   return { system, tools: parsed.data.tools ?? tools, messages };

@@ -87,7 +87,7 @@ describe('cliProvider()', () => {
   });
 
   test('treats an exit without a final event as a crash, whatever the exit code', async () => {
-    const message = expect.stringContaining('It told no result.');
+    const message = expect.stringContaining('It did not report a result.');
     expect(await run(printing([]))).toEqual([{ type: 'error', kind: 'crash', message }]);
   });
 
@@ -114,7 +114,7 @@ describe('cliProvider()', () => {
 
   test('fails if the program resumes another session', async () => {
     const events = await run(printing([{ type: 'session', session: 'another' }], [done]));
-    const message = 'echo does not know the session known any more.';
+    const message = 'echo no longer has the session known.';
     expect(events).toEqual([{ type: 'error', kind: 'bad_session', message }]);
   });
 

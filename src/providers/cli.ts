@@ -212,7 +212,7 @@ async function checkTools(options: CliOptions, cli: CliProgram, turn: Turn): Pro
   const others = await cli.otherTools?.ask(turn, (server) => confine(options, cli, turn, server));
   const tools = own + (others ?? 0);
   if (tools <= maxTools) return;
-  const message = `${name} takes ${maxTools} tools; Substrat's and those of the workspace's ${toolServers} are ${tools}.`;
+  const message = `${name} supports at most ${maxTools} tools; Substrat's tools and those of the workspace's ${toolServers} are ${tools}.`;
   throw new SubstratError('cap_reached', message);
 }
 
@@ -223,7 +223,7 @@ async function runAside(command: Command, { timeoutMs, signal }: Turn, onSpawn: 
     if (output.type === 'end') return { lines, end: output };
     if (output.type === 'line') lines.push(output.text);
   }
-  throw new Error('A process has ended without an end.');
+  throw new Error('The process ended without an end event.');
 }
 
 /** If there is no result, stderr often says why. */
@@ -235,6 +235,6 @@ function unknownSession({ about }: CliProgram, session: string): Failed {
   return {
     type: 'error',
     kind: 'bad_session',
-    message: `${about.name} does not know the session ${session} any more.`,
+    message: `${about.name} no longer has the session ${session}.`,
   };
 }

@@ -169,7 +169,7 @@ describe('runProcess()', () => {
 
   test('ends at the timeout even if stdout is closed', async () => {
     const { end } = await collect(shell('exec 1>&- 2>&-; sleep 1000', { timeoutMs: 100 }));
-    expect(end).toMatchObject({ reason: 'timeout', message: 'The program was ended at its time limit of 0.1 s.' });
+    expect(end).toMatchObject({ reason: 'timeout', message: 'The program was killed at its time limit of 0.1 s.' });
   });
 
   test('kills the rest of the group when the leader has exited', async () => {

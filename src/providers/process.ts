@@ -94,10 +94,12 @@ export async function* runProcess(options: ProcessOptions): AsyncGenerator<Proce
     const exit = await watch.groupDead;
     const reason = watch.stopReason() ?? 'exit';
     const message = {
-      exit: exit.signal ? `The program was ended by ${exit.signal}.` : `The program exited with code ${exit.exitCode}.`,
-      timeout: `The program was ended at its time limit of ${timeoutMs / 1000} s.`,
+      exit: exit.signal
+        ? `The program was killed by ${exit.signal}.`
+        : `The program exited with code ${exit.exitCode}.`,
+      timeout: `The program was killed at its time limit of ${timeoutMs / 1000} s.`,
       cancelled: 'The turn was cancelled.',
-      output_limit: `The program was ended because it printed more than ${maxOutputBytes} bytes.`,
+      output_limit: `The program was killed because it printed more than ${maxOutputBytes} bytes.`,
     }[reason];
     yield { type: 'end', reason, ...exit, message, stderr: await stderr() };
   } finally {

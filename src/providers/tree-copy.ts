@@ -22,7 +22,7 @@ const MAX_DEPTH = 16;
  */
 export function copyTree(from: string, to: string): void {
   const left = { bytes: MAX_BYTES, files: MAX_FILES };
-  const tooLarge = () => new SubstratError('too_large', `${from} holds more than ${MAX_FILES} files or 10 MiB.`);
+  const tooLarge = () => new SubstratError('too_large', `${from} has more than ${MAX_FILES} files or 10 MiB.`);
 
   function copyDirectory(source: string, target: string, depth: number): void {
     if (depth > MAX_DEPTH) throw tooLarge();

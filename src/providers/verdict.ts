@@ -16,7 +16,7 @@ export function conclude(end: ProcessEnd, final: Final | null, oversized: number
   if (end.reason !== 'exit') return processFailure(end);
   if (final?.type === 'error' || (final && end.exitCode === 0)) return final;
   const dropped = oversized > 0 ? ` Lines longer than ${maxLineBytes / 1024 ** 2} MiB were dropped: ${oversized}.` : '';
-  const message = `${end.message} It told ${final ? 'its result before' : 'no result'}.${dropped}`;
+  const message = `${end.message} It ${final ? 'had reported its result before' : 'did not report a result'}.${dropped}`;
   return processFailure({ ...end, message });
 }
 

@@ -56,13 +56,13 @@ export async function setAside(tx: Tx, correspondence: Correspondence, run: Run,
   const agent = (await tx.agents.getAgent({ id: run.agentId })) as Agent;
   const { deaths } = (await tx.runs.getRun({ id: run.id })) as Run;
   const times = deaths === 1 ? 'once' : `${deaths} times in a row`;
-  const reason = `The daemon died ${times} while the run ${run.id} was under way.`;
+  const reason = `The daemon died ${times} while the run ${run.id} was in progress.`;
   await pauseAgent(tx, correspondence, agent, reason, now);
   await failRun(tx, correspondence, run, `Set aside: ${reason}`, now);
   const text = [
-    `${agent.handle} is paused. ${reason} The last time no other suspect was running, so the run was set aside and has failed.`,
+    `${agent.handle} is paused. ${reason} The last time no other suspect was running, so the run was marked as failed.`,
     await evidence(tx, run),
-    `The daemon's log says how it died. See the run with \`substrat run show ${run.id}\`; let the agent continue with \`substrat agent resume ${agent.handle}\`.`,
+    `The daemon's log shows how it died. Run \`substrat run show ${run.id}\` to see the run and \`substrat agent resume ${agent.handle}\` to resume the agent.`,
   ];
   await correspondence.tellPerson(tx, agent, text.join('\n'), now);
 }

@@ -93,7 +93,12 @@ export async function failAttempt(
     await tx.agents.restAgent({ id: agent.id, until: notBefore, rests: agent.rests + 1 });
     if (agent.rests === rule.tellsAt) {
       const until = new Date(notBefore).toISOString();
-      await correspondence.tellPerson(tx, agent, `${agent.handle} rests until ${until}: ${failure.message}`, now);
+      await correspondence.tellPerson(
+        tx,
+        agent,
+        `${agent.handle} waits until ${until} before its next attempt: ${failure.message}`,
+        now,
+      );
     }
   }
   await afterAttempt(tx, correspondence, run, now);
@@ -103,7 +108,7 @@ export async function failAttempt(
 async function dropSession(tx: Tx, correspondence: Correspondence, agent: Agent, now: number): Promise<void> {
   await tx.agents.loseSession({ id: agent.id });
   if (agent.lostSession) return;
-  const text = `${agent.handle} begins a new session: ${agent.provider} does not know the old one any more. It is told what was said before, but not what it did and thought on the way.`;
+  const text = `${agent.handle} starts a new session because ${agent.provider} no longer has the old one. It receives the earlier messages, but not its earlier actions and reasoning.`;
   await correspondence.tellPerson(tx, agent, text, now);
 }
 

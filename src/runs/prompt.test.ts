@@ -26,8 +26,8 @@ describe('buildInstructions()', () => {
   test('tells every agent that has do_nothing about it, in a channel or not', () => {
     const told = (tools: string[] | null, provider = 'scripted') =>
       buildInstructions({ ...agent, tools, provider }, [], []);
-    expect(told(null)).toContain('- Call do_nothing when a message needs no response from you');
-    expect(told(null, 'external')).toContain('- Call do_nothing when news needs no response from you');
+    expect(told(null)).toContain('- Call do_nothing when a message does not need a response from you');
+    expect(told(null, 'external')).toContain('- Call do_nothing when a notification does not need a response from you');
     expect(told(['send_message'])).not.toContain('do_nothing');
   });
 
@@ -36,7 +36,7 @@ describe('buildInstructions()', () => {
     const other = buildInstructions(agent, [], []);
     expect(external).toContain('Call check_inbox when you begin');
     expect(external).toContain('with in_reply_to set to its\n  message_id');
-    expect(external).not.toMatch(/next message|you are called again|your final text is that reply/);
+    expect(external).not.toMatch(/next message|a new turn starts|your final text is that reply/);
     expect(other).toContain('Replies to sync messages arrive as your next message');
     expect(other).not.toContain('check_inbox');
   });

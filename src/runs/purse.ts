@@ -51,6 +51,6 @@ export async function chargeRun(
   const runs = await tx.trees.chargePerson({ treeId: run.treeId, personId, day: dayOf(now) });
   const handle = (await tx.participants.getParticipantById({ id: personId }))?.handle ?? '';
   if (runs !== runsPerDay(handle)) return null;
-  const text = `That was the last of your ${runs} runs of today ([people.${handle}] runs_per_day). What ${agent.handle} and its team still have to do for you goes on at 00:00 UTC.`;
+  const text = `That was the last of your ${runs} runs for today ([people.${handle}] runs_per_day). ${agent.handle} and its team continue your work at 00:00 UTC.`;
   return { personId, text };
 }

@@ -123,7 +123,7 @@ async function execute(
 ): Promise<Outcome> {
   const provider = deps.provider(agent.provider);
   if (!provider) {
-    const message = `There is no provider "${agent.provider}"; see [providers] and \`substrat agent create --help\`.`;
+    const message = `There is no provider "${agent.provider}". See [providers] and \`substrat agent create --help\`.`;
     return { failure: { kind: 'invalid_request', message } };
   }
   const write = <T>(work: (tx: Tx, run: Run) => Promise<T>): Promise<T> =>
@@ -157,7 +157,7 @@ async function execute(
     for (const event of told) trace(attempt, event);
   });
   attempt.flush = () => batch.flush();
-  const patience = patienceFor(deps, attempt, signal, 'what a provider tells could not be stored');
+  const patience = patienceFor(deps, attempt, signal, "a provider's event could not be stored");
   const flush = () => untilStored(attempt.flush, patience);
   try {
     for await (const event of events) {

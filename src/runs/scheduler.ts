@@ -248,7 +248,7 @@ export class Scheduler {
       for (const { id } of await tx.trees.listNewlyPaused({ maxTreeRuns })) {
         const root = await tx.agents.getAgent({ id });
         await tx.trees.setToldPaused({ treeId: id });
-        const text = `The team of ${root?.handle} rests: it had ${maxTreeRuns} runs since you last wrote (limits.max_tree_runs). Write to any of them and it goes on.`;
+        const text = `The team of ${root?.handle} has reached its limit: ${maxTreeRuns} runs since your last message (limits.max_tree_runs). Send a message to any of its agents to continue.`;
         if (root) await correspondence.tellPerson(tx, root, text, now);
       }
       await correspondence.passStaleTurns(tx, now - turnTimeoutMs, now);
@@ -274,7 +274,7 @@ export class Scheduler {
     for (const [node, lost] of byNode) {
       const guilty = node === nodeId ? null : await countDeath(tx, lost, { maxDeaths, boot: null });
       for (const run of lost) {
-        const failure = { kind: 'lease_lost', message: 'The node that ran it was not heard of any more.' } as const;
+        const failure = { kind: 'lease_lost', message: 'The node that ran it stopped sending heartbeats.' } as const;
         if (run === guilty) await setAside(tx, correspondence, run, now);
         else await failAttempt(tx, correspondence, run, failure, { maxAttempts }, now);
       }

@@ -19,13 +19,14 @@ const CONNECT_MS = 15_000;
  */
 export async function dial({ allowed, lookup, keep }: DialOptions, host: string, port: number): Promise<Socket> {
   if (!allowed.allowsName(host, port)) {
-    throw new Refusal(403, `${host}:${port} is not among the hosts that this agent may reach ([sandbox] network).`);
+    throw new Refusal(403, `This agent may not reach ${host}:${port} ([sandbox] network).`);
   }
   const found = isIP(host) ? [{ address: host }] : await lookup(host);
   const open = found.filter(({ address }) => allowed.allowsAddress(address, port));
   if (open.length === 0) {
     const addresses = found.map(({ address }) => address).join(', ');
-    const why = 'which is not a public address of another machine; list the address itself to allow it';
+    const why =
+      'which is not a public address of another machine; add the address itself to [sandbox] network to allow it';
     throw new Refusal(403, `${host} is at ${addresses}, ${why}.`);
   }
   let problem: unknown;
@@ -44,7 +45,7 @@ export async function dial({ allowed, lookup, keep }: DialOptions, host: string,
 
 function connected(socket: Socket): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => socket.destroy(new Error('it does not answer')), CONNECT_MS);
+    const timer = setTimeout(() => socket.destroy(new Error('it does not respond')), CONNECT_MS);
     socket.once('connect', resolve).once('error', reject);
     socket.once('close', () => reject(new Error('it closed the connection')));
     socket.once('connect', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));

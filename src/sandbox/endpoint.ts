@@ -15,20 +15,20 @@ const MAX_DECODINGS = 4;
  * and below.
  */
 export function findEndpoint(method: string, path: string, endpoints: readonly Endpoint[]): EndpointTarget {
-  if (methodsWithoutKey.includes(method)) throw new Refusal(405, `${method} is not allowed to an endpoint.`);
+  if (methodsWithoutKey.includes(method)) throw new Refusal(405, `${method} is not allowed for an endpoint.`);
   const [, number = '', rest = ''] = /^\/(\d{1,3})(\/.*|\?.*|)$/.exec(path) ?? [];
   const endpoint = endpoints[Number(number)];
   if (number === '' || !endpoint) throw new Refusal(404, 'There is no such endpoint.');
   const base = toUrl(endpoint.url.replace(/\/$/, ''));
   const url = toUrl(base.href.replace(/\/$/, '') + rest);
-  if (!isBelow(base, url)) throw new Refusal(400, 'The path leads out of the endpoint.');
+  if (!isBelow(base, url)) throw new Refusal(400, 'The path leads outside the endpoint.');
   return { url, headers: endpoint.headers };
 }
 
 export function toUrl(text: string): URL {
   const url = URL.parse(text);
   if (url && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
-  throw new Refusal(400, 'This is not an HTTP address.');
+  throw new Refusal(400, 'Not an http URL.');
 }
 
 /** `/v1evil` is not below `/v1`. */

@@ -56,7 +56,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, { ur
       upstream.destroy();
     }
   });
-  upstream.on('timeout', () => upstream.destroy(new Refusal(504, `${host} was silent for too long.`)));
+  upstream.on('timeout', () => upstream.destroy(new Refusal(504, `${host} timed out.`)));
   upstream.on('error', fail);
   // Also emitted without an error, for example when the host switches the protocol unasked.
   upstream.on('close', () => response.headersSent || fail(new Refusal(502, `${host} closed the connection.`)));
@@ -70,10 +70,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, { ur
 /** Node accepts statuses from 100, but those below 200 are not final responses. */
 function statusOf({ statusCode = 0 }: IncomingMessage): number {
   if (statusCode >= 200 && statusCode <= 999) return statusCode;
-  throw new Refusal(
-    502,
-    `The host answered with the status ${String(statusCode).padStart(3, '0')}, which is not valid.`,
-  );
+  throw new Refusal(502, `The host returned the status ${String(statusCode).padStart(3, '0')}, which is not valid.`);
 }
 
 /** Without explicit framing, Node sends the body of GET, HEAD, DELETE and OPTIONS unframed. */

@@ -3,7 +3,7 @@ import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 
 const INSTALL = 'Install bubblewrap (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap).';
-const OR_NONE = 'To run agents with all your rights instead, set mode = "none" in [sandbox].';
+const OR_NONE = 'To run agents without a sandbox, with your full permissions, set `[sandbox] mode = "none"`.';
 const PATIENCE_MS = 10_000;
 
 /** Separate namespaces, no capabilities, and killed together with the daemon. */
@@ -26,7 +26,7 @@ export function findBwrap(path: string): string | null {
 export async function probeBwrap(path: string): Promise<string | null> {
   if (process.platform !== 'linux') return `The sandbox is bwrap, which needs Linux. ${OR_NONE}`;
   const bwrap = findBwrap(path);
-  if (bwrap === null) return `bwrap is not installed, so no agent can start. ${INSTALL} ${OR_NONE}`;
+  if (bwrap === null) return `bwrap is not installed, so agents cannot start. ${INSTALL} ${OR_NONE}`;
   const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--size', '1048576', '--tmpfs', '/tmp'];
   const more = ['--ro-bind-fd', '3', '/tmp', '--remount-ro', '/proc'];
   const failure = await run(bwrap, [...namespaces, ...mounts, ...more, '--', 'true'], path);
@@ -36,15 +36,15 @@ export async function probeBwrap(path: string): Promise<string | null> {
 /** Turns bwrap's error into advice. */
 function explain(said: string): string {
   if (said.includes('Unknown option')) {
-    return `This bwrap is too old (${said}): it must know --size and --bind-fd. Install version 0.10, or your distribution's newest. ${OR_NONE}`;
+    return `This bwrap is too old (${said}): it must support --size and --bind-fd. Install version 0.10 or newer. ${OR_NONE}`;
   }
   const isRefused = /namespace|uid map|loopback|Operation not permitted|Permission denied/i.test(said);
   const mend = isRefused
-    ? 'The kernel refuses what the sandbox needs. Allow unprivileged user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), ' +
+    ? 'The kernel does not allow what the sandbox needs. Allow unprivileged user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), ' +
       'kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap (Ubuntu), user.max_user_namespaces above 0; ' +
-      'a container needs them from its host.'
-    : '`substrat doctor` tries it again.';
-  return `bwrap cannot make a sandbox, so no agent can start: ${said}. ${mend} ${OR_NONE}`;
+      'in a container, the host must allow them.'
+    : 'Run `substrat doctor` to check again.';
+  return `bwrap cannot create a sandbox, so agents cannot start: ${said}. ${mend} ${OR_NONE}`;
 }
 
 /** Returns the program's error output, or null if it succeeded. */
@@ -68,7 +68,7 @@ function run(file: string, args: readonly string[], path: string): Promise<strin
         .trim()
         .replace(/^bwrap: /, '')
         .replace(/\.$/, '');
-      resolve(code === 0 ? null : words || `it ended with ${signal ?? code}`);
+      resolve(code === 0 ? null : words || `it exited with ${signal ?? code}`);
     });
   });
 }

@@ -36,10 +36,10 @@ describe('CONNECT', () => {
   });
 
   test.each([
-    ['a host that is not listed', 'evil.example:443', /403 .*evil.example:443 is not among the hosts/s],
-    ['another port', 'api.example.com:22', /403 .*api.example.com:22 is not among/s],
-    ['an address of a listed kind of name', '127.0.0.1:443', /403 .*not among/s],
-    ['a number that stands for an address', '2130706433:443', /403 .*not among/s],
+    ['a host that is not listed', 'evil.example:443', /403 .*may not reach evil.example:443/s],
+    ['another port', 'api.example.com:22', /403 .*may not reach api.example.com:22/s],
+    ['an address of a listed kind of name', '127.0.0.1:443', /403 .*may not reach/s],
+    ['a number that stands for an address', '2130706433:443', /403 .*may not reach/s],
     ['nonsense', 'nonsense', /400 .*needs a host/s],
   ])('refuses %s', async (_, target, answer) => {
     await open({ hosts: ['api.example.com', '*.example.com'] });

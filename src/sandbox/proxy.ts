@@ -65,7 +65,7 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptio
     response.on('close', () => {
       open -= 1;
     });
-    if (open > MAX_CONNECTIONS) throw new Refusal(503, `This agent has ${MAX_CONNECTIONS} open requests already.`);
+    if (open > MAX_CONNECTIONS) throw new Refusal(503, `This agent already has ${MAX_CONNECTIONS} open requests.`);
     const target = await targetOf(request);
     try {
       if (response.destroyed) throw new Refusal(499, 'The program closed the connection.');

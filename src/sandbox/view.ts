@@ -84,7 +84,10 @@ export class View {
     if (!isInside(home, real) && !isInside(real, home)) return;
     const allowed = [realpathSync(this.#enclosure.directory), join(home, 'workspaces')];
     if (allowed.some((directory) => real !== directory && isInside(directory, real))) return;
-    throw new SubstratError('forbidden', `${source} cannot be given to an agent: the home of Substrat would be seen.`);
+    throw new SubstratError(
+      'forbidden',
+      `${source} cannot be mounted for an agent: it would expose the home of Substrat.`,
+    );
   }
 
   /**

@@ -67,10 +67,8 @@ export function connectMcp(entry: McpServerEntry): McpClient {
     env: { ...process.env, ...entry.env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  child.once('error', (error) => die(`The server of this agent's tools could not be started: ${error.message}.`));
-  child.once('close', (code, signal) =>
-    die(`The server of this agent's tools has ended (${signal ?? `code ${code}`}).`),
-  );
+  child.once('error', (error) => die(`The agent's tool server could not be started: ${error.message}.`));
+  child.once('close', (code, signal) => die(`The agent's tool server has exited (${signal ?? `code ${code}`}).`));
   child.stdin.on('error', ignore); // its exit code says why
   readLines(child, receive);
 

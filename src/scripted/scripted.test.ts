@@ -112,13 +112,13 @@ describe('runAgent()', () => {
 
   test('rejects pending calls when the MCP server dies', async () => {
     const { code, events } = await run(`async ({ call }) => { await call('die'); }`);
-    const message = "The server of this agent's tools has ended (code 1).";
+    const message = "The agent's tool server has exited (code 1).";
     expect(events).toEqual([{ type: 'error', kind: 'crash', message }]);
     expect(code).toBe(1);
   });
 
   test.each([
-    ['{}', 'has no mcpServers.substrat'],
+    ['{}', 'does not contain mcpServers.substrat'],
     ['{"mcpServers":{"substrat":{"command":"/nowhere/bridge"}}}', 'could not be started: spawn /nowhere/bridge ENOENT'],
   ])('reports what is wrong with its configuration (%s)', async (config, message) => {
     await writeFile(mcpConfig, config);

@@ -112,6 +112,6 @@ function parseText(text: string): unknown {
 function readEntry(path: string) {
   const read: { mcpServers?: { substrat?: McpServerEntry } } = JSON.parse(readFileSync(path, 'utf8'));
   const entry = read.mcpServers?.substrat;
-  if (!entry) throw new Error(`${path} has no mcpServers.substrat.`);
+  if (!entry) throw new Error(`${path} does not contain mcpServers.substrat.`);
   return entry;
 }

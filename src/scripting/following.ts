@@ -84,7 +84,7 @@ export async function follow<Entry extends { readonly name: string; readonly pat
     try {
       listener();
     } catch (error) {
-      report(`A change could not be told: ${messageOf(error)}`);
+      report(`A change listener failed: ${messageOf(error)}`);
     }
   }
 

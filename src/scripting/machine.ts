@@ -159,6 +159,6 @@ function jobTable({ script: { source, name, global }, call }: ScriptJob) {
 }
 
 function explain(message: string, starved: boolean, memoryBytes: number): string {
-  const limit = `the script needs more than its ${Math.round(memoryBytes / 1024 / 1024)} MB of memory`;
+  const limit = `the script exceeded its limit of ${Math.round(memoryBytes / 1024 / 1024)} MB of memory`;
   return starved && message.includes('not enough memory') ? limit : message.slice(0, MAX_MESSAGE);
 }

@@ -97,7 +97,7 @@ function parseJson(source: string): unknown {
   try {
     return JSON.parse(source);
   } catch (error) {
-    throw new Refused(`this is no JSON: ${error instanceof Error ? error.message : error}`);
+    throw new Refused(`not valid JSON: ${error instanceof Error ? error.message : error}`);
   }
 }
 
@@ -122,7 +122,8 @@ interface ListedFile {
 /** Sorted by path. */
 function listInside(directory: string | null, path: string, pattern: string): ListedFile[] {
   const place = placeInside(directory, path);
-  if (pattern.startsWith('/') || pattern.split('/').includes('..')) throw new Refused(`"${pattern}" leads elsewhere`);
+  if (pattern.startsWith('/') || pattern.split('/').includes('..'))
+    throw new Refused(`"${pattern}" leads outside the script's directory`);
   const found = globSync(pattern, { cwd: place, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => resolve(entry.parentPath, entry.name))
@@ -138,14 +139,14 @@ function listInside(directory: string | null, path: string, pattern: string): Li
 
 /** Resolves a path with all symlinks; throws if it is outside the directory. */
 function placeInside(directory: string | null, path: string): string {
-  if (directory === null) throw new Refused('this script has no directory to read from');
+  if (directory === null) throw new Refused('this script does not have a directory to read from');
   if (path.includes('\0')) throw new Refused('a path must not contain NUL characters');
   const root = realpathSync(directory);
   let place: string;
   try {
     place = realpathSync(resolve(root, path));
   } catch {
-    throw new Refused(`there is no ${path} in the script's directory`);
+    throw new Refused(`${path} does not exist in the script's directory`);
   }
   if (place !== root && !place.startsWith(root + sep)) throw new Refused(`${path} is outside the script's directory`);
   return place;

@@ -105,19 +105,22 @@ function reply({ worker, signal }: LuaThread, outcome: Outcome): void {
 }
 
 function toError({ name, timeoutMs }: Script, failure: Failure, cause: Error | null): SubstratError {
-  const limit = `its ${timeoutMs / 1_000} s`;
+  const limit = `${timeoutMs / 1_000} s`;
   switch (failure) {
     case 'closed':
-      return new SubstratError('not_running', 'No script is begun any more: the program is ending.');
+      return new SubstratError('not_running', 'Scripts are no longer started: the program is shutting down.');
     case 'not begun':
-      return new SubstratError('timeout', `${name} was not begun within ${limit}: other scripts had every thread.`);
+      return new SubstratError(
+        'timeout',
+        `${name} did not start within ${limit}: all threads were busy with other scripts.`,
+      );
     case 'too long':
-      return new SubstratError('timeout', `${name} took longer than ${limit}.`);
+      return new SubstratError('timeout', `${name} timed out after ${limit}.`);
     case 'not sent':
       return scriptError(unsent(cause));
     case 'crashed':
     case 'too large':
-      return scriptError(`the script broke its thread (${cause?.message ?? failure})`);
+      return scriptError(`the script crashed its thread (${cause?.message ?? failure})`);
     case 'ended':
       return scriptError('the thread of the script has ended');
   }
@@ -125,7 +128,7 @@ function toError({ name, timeoutMs }: Script, failure: Failure, cause: Error | n
 
 /** The error for a value that cannot be copied to the thread, such as an endlessly nested one. */
 function unsent(error: Error | null): string {
-  return `what it was given cannot be handed over (${error?.message})`;
+  return `its arguments cannot be passed to the script (${error?.message})`;
 }
 
 function scriptError(message: string): SubstratError {

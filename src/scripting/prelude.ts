@@ -70,7 +70,7 @@ local context = {
 local function describe(err)
   if type(err) == 'string' then return err end
   if type(err) == 'table' and type(err.message) == 'string' then return err.message end
-  return 'it raised a ' .. type(err) .. ' that is no message'
+  return 'it raised a ' .. type(err) .. ' instead of a message'
 end
 
 local function work()
@@ -94,7 +94,7 @@ local function work()
   end
   local method = object[job.method]
   if type(method) ~= 'function' then
-    error(job.name .. ': the script has no function ' .. job.global .. '.' .. job.method, 0)
+    error(job.name .. ': the script does not define the function ' .. job.global .. '.' .. job.method, 0)
   end
   local args = job.args
   if job.context then args[job.count + 1] = context end

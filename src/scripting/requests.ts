@@ -50,7 +50,7 @@ export async function request(
 
 function checked(address: string, network: readonly string[] | null): URL {
   const url = URL.parse(address);
-  if (url === null || !/^https?:$/.test(url.protocol)) throw refused('a URL must begin with http:// or https://');
+  if (url === null || !/^https?:$/.test(url.protocol)) throw refused('a URL must start with http:// or https://');
   const listed = network === null || network.some((entry) => covers(entry.toLowerCase(), url));
   if (!listed) throw refused(`${url.host} is not in the script's "network" list`);
   return url;
@@ -96,11 +96,13 @@ async function readBody(response: Response, url: URL): Promise<Uint8Array> {
   try {
     for await (const part of response.body ?? []) {
       length += part.length;
-      if (length > MAX_BODY) throw refused(`${url.host} answers with more than ${MAX_BODY} bytes`);
+      if (length > MAX_BODY) throw refused(`${url.host} returned more than ${MAX_BODY} bytes`);
       parts.push(part);
     }
   } catch (error) {
-    throw error instanceof SubstratError ? error : refused(`${url.host} broke off its answer`);
+    throw error instanceof SubstratError
+      ? error
+      : refused(`${url.host} closed the connection before the response was complete`);
   }
   return Buffer.concat(parts);
 }

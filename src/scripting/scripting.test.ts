@@ -57,12 +57,16 @@ describe('run()', () => {
     const call = { method: 'resolve', args: [] };
     const busy = pool.run(bodyOf('while true do end', { timeoutMs: 60_000 }), call);
     const late = pool.run(bodyOf('return 1', { timeoutMs: 50 }), call);
-    await expect(late).rejects.toMatchObject({ code: 'timeout', message: expect.stringContaining('was not begun') });
+    await expect(late).rejects.toMatchObject({ code: 'timeout', message: expect.stringContaining('did not start') });
     const waiting = pool.run(bodyOf('return 1'), call);
     const refused = expect(waiting).rejects.toMatchObject({ code: 'not_running' });
     const ended = expect(busy).rejects.toMatchObject({ code: 'script_error' });
     await pool.close();
-    await Promise.all([refused, ended, expect(pool.run(bodyOf(''), call)).rejects.toThrow('the program is ending')]);
+    await Promise.all([
+      refused,
+      ended,
+      expect(pool.run(bodyOf(''), call)).rejects.toThrow('the program is shutting down'),
+    ]);
   });
 });
 
@@ -82,7 +86,7 @@ describe('host modules', () => {
       true,
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
       'f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8',
-      expect.stringContaining('this is no JSON'),
+      expect.stringContaining('not valid JSON'),
     ]);
   });
 
@@ -142,19 +146,19 @@ describe('fs', () => {
     ['fs.read("../secret")', 'is outside the script'],
     ['fs.read("link")', 'is outside the script'],
     ['fs.read("/etc/passwd")', 'is outside the script'],
-    ['fs.read("gone")', 'there is no gone in the script'],
+    ['fs.read("gone")', 'gone does not exist in the script'],
     ['fs.read("deep")', 'deep cannot be read: it is not a regular file'],
     ['fs.read("fifo")', 'fifo cannot be read: it is not a regular file'],
     ['fs.read({})', 'argument 1 must be a string'],
     ['fs.list("..")', 'is outside the script'],
-    ['fs.list(".", "../*")', 'leads elsewhere'],
+    ['fs.list(".", "../*")', 'leads outside the script'],
     ['fs.list(".", "{..,x}/*")', ''],
   ])('%s is refused', async (expression, message) => {
     const result = await run(`return ${expression}`, inside()).catch((error) => error);
     // A pattern may match nothing; it never finds a file outside.
     if (message === '') expect(result).toEqual({});
     else expect(result).toMatchObject({ code: 'script_error', message: expect.stringContaining(message) });
-    await expect(run('return fs.read("a.md")', { directory: null })).rejects.toThrow('has no directory');
+    await expect(run('return fs.read("a.md")', { directory: null })).rejects.toThrow('does not have a directory');
   });
 });
 
@@ -252,13 +256,13 @@ describe('http', () => {
     ['http.get("BASE/x")', 'is not in the script\'s "network" list', ['api.example.com', '127.0.0.1']],
     ['http.get("BASE/to?http://localhost:1/")', 'localhost:1 is not in', null],
     ['http.get("BASE/to?https://example.com/")', 'redirects to another scheme', []],
-    ['http.get("BASE/to?file:///etc/passwd")', 'must begin with http', []],
+    ['http.get("BASE/to?file:///etc/passwd")', 'must start with http', []],
     ['http.get("BASE/round")', 'redirects more than 5 times', []],
-    ['http.get("file:///etc/passwd")', 'must begin with http', []],
+    ['http.get("file:///etc/passwd")', 'must start with http', []],
     ['http.get("BASE/big")', 'more than 8388608 bytes', []],
     ['http.get("BASE/never", { timeout = 0.05 })', 'cannot be reached', []],
     ['http.get("http://127.0.0.1:1/")', 'cannot be reached', []],
-    ['http.get()', 'must begin with http', []],
+    ['http.get()', 'must start with http', []],
   ])('%s is refused', async (expression, message, listed) => {
     const host = base.slice('http://'.length);
     const network = listed === null ? [host] : listed.length === 0 ? null : listed;

@@ -92,7 +92,7 @@ export function createValues(lua: Lua, mostBytes: () => number): Values {
 
     function table(index: number): unknown {
       const pointer = raw._lua_topointer(state, index);
-      if (path.includes(pointer)) throw new Refused('has a table in it that contains itself');
+      if (path.includes(pointer)) throw new Refused('contains a table that contains itself');
       if (path.length >= MAX_DEPTH) throw new Refused(`is nested deeper than ${MAX_DEPTH} tables`);
       if (raw._lua_checkstack(state, 8) === 0) throw new Refused('is nested too deep');
       path.push(pointer);

@@ -189,7 +189,7 @@ export class SharedCommits {
 function storeError(error: unknown): SubstratError {
   if (error instanceof SubstratError) return error;
   if (isDiskFull(error)) {
-    const message = "The store's disk is full; nothing was changed. Make room and try again.";
+    const message = "The store's disk is full; nothing was changed. Free some space and try again.";
     return new SubstratError('store', message, { cause: error });
   }
   const message = `The store could not write; nothing was changed: ${(error as Error).message}`;
@@ -198,7 +198,7 @@ function storeError(error: unknown): SubstratError {
 
 function unknownOutcome(doubt: CommitInDoubt): SubstratError {
   const message =
-    'The connection to the store was lost during the commit, and no server said in time whether it took effect. Look before you try again.';
+    'The connection to the store was lost during a commit, and its outcome is unknown. Check whether the change took effect before you try again.';
   return new SubstratError('outcome_unknown', message, { cause: doubt });
 }
 

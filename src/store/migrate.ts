@@ -66,7 +66,7 @@ export async function migrate(execute: Execute, engine: Engine, target = NEWEST_
   if (version > migrations.length) {
     throw new SubstratError(
       'schema_too_new',
-      `The store has schema version ${version}, this Substrat knows ${migrations.length}. Update Substrat, or open another store.`,
+      `The store has schema version ${version}; this Substrat supports up to ${migrations.length}. Update Substrat, or open another store.`,
     );
   }
   if (version >= target) return;

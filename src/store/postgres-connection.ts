@@ -190,5 +190,5 @@ export function wasSilent(reason: Error): boolean {
   return reason.message === NO_SERVER || reason.message === NO_ANSWER;
 }
 
-export const NO_SERVER = 'the server does not answer';
-export const NO_ANSWER = 'the commit was not answered';
+export const NO_SERVER = 'the server does not respond';
+export const NO_ANSWER = 'no response to the commit';

@@ -141,7 +141,7 @@ export class PostgresConnections {
   /** A connection attempt failed. If the pool was only busy, or the server responded, the network is fine. */
   #refused(error: Error): SubstratError {
     if (error.message === POOL_IS_BUSY) {
-      return new SubstratError('store', 'Too many requests read from the store at once. Try again.', { cause: error });
+      return new SubstratError('store', 'Too many concurrent reads from the store. Try again.', { cause: error });
     }
     if (!this.#closed && this.#outage === null && !isAnswer(error)) {
       this.#log.warn({ error: reasonOf(error) }, 'PostgreSQL cannot be reached');

@@ -166,7 +166,7 @@ async function clear(client: pg.Client, replace: boolean): Promise<void> {
   if (!there.has(VERSION)) return;
   if (!replace) {
     const message =
-      'The database of [db] url has a store in it already. Name another database, or add --force to replace that store.';
+      'The database of [db] url already contains a store. Set another database, or add --force to replace that store.';
     throw new SubstratError('conflict', message);
   }
   for (const table of [...knownTables(), VERSION]) await client.query(`drop table if exists ${quoted(table)} cascade`);

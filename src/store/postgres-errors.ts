@@ -26,9 +26,9 @@ export function unavailable(error: Error): SubstratError {
 
 function sentence(code: string | undefined, reason: string): string {
   if (code === LOCKED)
-    return 'Another session holds the lock of the store for too long; nothing was changed. Try again.';
-  if (code === DISK_FULL) return "The store's disk is full; nothing was changed. Make room and try again.";
-  if (code && GIVEN_UP.includes(code)) return `PostgreSQL gave up a statement: ${reason}. Try again.`;
+    return 'Another session has held the lock of the store for too long; nothing was changed. Try again.';
+  if (code === DISK_FULL) return "The store's disk is full; nothing was changed. Free some space and try again.";
+  if (code && GIVEN_UP.includes(code)) return `PostgreSQL cancelled a statement: ${reason}. Try again.`;
   return `PostgreSQL cannot be reached: ${reason}. Substrat reconnects by itself; try again.`;
 }
 
@@ -37,6 +37,6 @@ export function openError(error: unknown): SubstratError {
   const cause = error instanceof SubstratError && error.code === 'store' ? (error.cause ?? error) : error;
   if (cause instanceof SubstratError) return cause;
   const reason = (cause as Error).message || (cause as { code?: string }).code;
-  const message = `PostgreSQL cannot be opened: ${reason}. Check [db] url and that the server runs.`;
+  const message = `PostgreSQL cannot be opened: ${reason}. Check [db] url and that the server is running.`;
   return new SubstratError('store', message, { cause });
 }

@@ -206,7 +206,7 @@ describeOnPostgres('PostgreSQL behind a network that fails', () => {
     const holding = store.read(() => gate.promise);
     await expect(countEvents(store)).rejects.toMatchObject({
       ...STORE,
-      message: expect.stringMatching(/^Too many requests/),
+      message: expect.stringMatching(/^Too many concurrent reads/),
     });
     gate.resolve();
     await holding;

@@ -62,7 +62,7 @@ describeOnPostgres('PostgreSQL', () => {
 
   test('a missing server is one clear sentence', async () => {
     const url = 'postgres://localhost/none?host=/nowhere';
-    const sentence = /^PostgreSQL cannot be opened: .+\. Check \[db\] url and that the server runs\.$/;
+    const sentence = /^PostgreSQL cannot be opened: .+\. Check \[db\] url and that the server is running\.$/;
     await expect(openStore({ url })).rejects.toMatchObject({
       code: 'store',
       message: expect.stringMatching(sentence),

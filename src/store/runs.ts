@@ -333,7 +333,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
 }
 
 function fenced(): SubstratError {
-  return new SubstratError('fenced', 'This turn has ended; nothing more can be done in its name.');
+  return new SubstratError('fenced', 'The turn has ended; its tools can no longer be called.');
 }
 
 /** Not a suspect, or the only one that would be running. */

@@ -60,7 +60,7 @@ export class StoreFile {
     const copy = `${this.#path}.rescued-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
     try {
       database.prepare('vacuum into ?').run(copy);
-      this.problem = `${this.problem} Everything up to then was saved to ${copy}.`;
+      this.problem = `${this.problem} The data up to that point was saved to ${copy}.`;
       this.#log?.warn({ copy }, 'the store was saved to another file');
     } catch (error) {
       this.#log?.warn({ error: (error as Error).message }, 'the store could not be saved to another file');
@@ -75,9 +75,9 @@ export class StoreFile {
     this.#kind = kind;
     this.problem =
       found &&
-      `The store file ${found.file} was ${found.kind} while the daemon runs. Nothing is written any more. Stop the daemon, then put the file back or restore a backup.`;
+      `The store file ${found.file} was ${found.kind} while the daemon was running. Writing has stopped. Stop the daemon, then put the file back or restore a backup.`;
     if (found) this.#log?.warn({ file: found.file }, this.problem as string);
-    else this.#log?.info({ file: this.#path }, 'the store is where it was; writing goes on');
+    else this.#log?.info({ file: this.#path }, 'the store file is back; writing continues');
   }
 
   async #findLost(): Promise<{ kind: Kind; file: string } | null> {

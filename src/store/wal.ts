@@ -62,7 +62,7 @@ function isUnpublished(index: Buffer, header: Buffer, { frame }: WalDamage): boo
 /** A sentence for people. */
 export function describeWalDamage(path: string, { frame, lost }: WalDamage): string {
   const what = lost === 1 ? 'one transaction that was' : `${lost} transactions that were`;
-  const doubt = lost === 1 ? ' If the power failed while it was written, nobody had been told that it was done.' : '';
+  const doubt = lost === 1 ? ' If the power failed during the write, the commit had not been confirmed.' : '';
   return `The write-ahead log ${path}-wal is damaged at frame ${frame}: ${what} committed behind it cannot be read.${doubt}`;
 }
 

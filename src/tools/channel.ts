@@ -14,7 +14,8 @@ const READ_CHARACTERS = 200_000;
 
 export const reactToMessage = defineTool({
   name: 'react_to_message',
-  description: 'Add an emoji reaction to a message of a channel or DM that you see. The same reaction twice is one.',
+  description:
+    'Add an emoji reaction to a message in a channel or DM you can see. Adding the same reaction twice has no effect.',
   input: z.strictObject({
     messageId: referenceField('Id of the message.'),
     emoji: z
@@ -33,8 +34,8 @@ export const reactToMessage = defineTool({
 export const doNothing = defineTool({
   name: 'do_nothing',
   description:
-    'Choose not to respond. Nothing is posted, and your final text is not sent back to a broadcast; whoever waits for your reply is ' +
-    'told that there is none.',
+    'Explicitly choose not to respond. Nothing is posted and your final text is not sent. If someone is waiting for your reply, they ' +
+    'are informed that you did not reply.',
   input: z.strictObject({}),
   effect: true,
   mayReply: true,
@@ -46,12 +47,12 @@ export const doNothing = defineTool({
 
 export const readChannel = defineTool({
   name: 'read_channel',
-  description: 'Read the last messages of a channel or DM, or of a thread in it, oldest first.',
+  description: 'Read the latest messages of a channel, DM or thread, oldest first.',
   input: z.strictObject({
     channelId: referenceField('Id of the channel, such as "general" or "dm-ann-ben".'),
-    limit: z.int().min(1).max(100).default(20).describe('How many messages at most.'),
-    before: referenceField('Id of a message: only what was said before it.').optional(),
-    thread: referenceField('Id of a message: only its thread.').optional(),
+    limit: z.int().min(1).max(100).default(20).describe('Maximum number of messages.'),
+    before: referenceField('Id of a message: return only messages before it.').optional(),
+    thread: referenceField('Id of a message: return only its thread.').optional(),
   }),
   effect: false,
   run: async ({ tx, agent }, { channelId, limit, before, thread }) => {

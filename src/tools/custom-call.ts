@@ -85,7 +85,7 @@ async function earlierCall(tx: Tx, attempt: Attempt, key: string): Promise<{ rea
 function unknownOutcome(name: string): SubstratError {
   return new SubstratError(
     'outcome_unknown',
-    `outcome unknown: an earlier attempt of this turn called ${name} with the same parameters and was cut off before the answer came. It may have had its effect; look before you call it again, which will execute it.`,
+    `outcome unknown: an earlier attempt of this turn called ${name} with the same parameters and was interrupted before the result arrived. It may have taken effect. Check before you call it again: the next call will execute it.`,
   );
 }
 

@@ -94,7 +94,7 @@ describe('a script tool', () => {
     [{ title: 'x', other: 1 }, 'bad_request', 'other'],
     [[], 'bad_request', 'create_ticket'],
     [{ title: 'fail' }, 'tool_error', 't.lua:12: on purpose'],
-    [{ title: 'loop' }, 'timeout', 'took longer than its 0.3 s'],
+    [{ title: 'loop' }, 'timeout', 'timed out after 0.3 s'],
   ])('called with %j fails with %s', async (params, code, message) => {
     // Only the call that should time out gets a short limit, because everything may be slow on a busy machine.
     const tools = await toolsOf(code === 'timeout' ? { ...files, 'substrat.toml': settings(0.3) } : files);
@@ -107,7 +107,7 @@ describe('a script tool', () => {
   test.each([
     ['tool = { parameters = { { name = "a b" } } } function tool.execute() end', 'must be 1 to 64 letters'],
     ['tool = { parameters = { { name = "a", type = "date" } } } function tool.execute() end', 'type'],
-    ['tool = {}', 'has no function tool.execute'],
+    ['tool = {}', 'does not define the function tool.execute'],
     ['nonsense', 'syntax error'],
   ])('%s does not load', async (source, message) => {
     const tools = await toolsOf({ ...files, 't.lua': source });
@@ -130,7 +130,7 @@ describe('a script tool', () => {
 
   test('cannot use the name of another tool', async () => {
     const tools = await toolsOf({ ...files, 'substrat.toml': '[tools.script.Search]\npath = "t.lua"' });
-    expect(tools.problems()).toEqual(['[tools.script.Search]: there is a tool of that name already.']);
+    expect(tools.problems()).toEqual(['[tools.script.Search]: a tool with this name exists already.']);
   });
 
   test('keeps its last good version', async () => {

@@ -81,7 +81,7 @@ export async function createCustomTools(options: CustomToolOptions): Promise<Cus
   const { read, code, reserved, log } = options;
   const taken = new Set(reserved.map(keyOf));
   for (const { name } of code) {
-    if (taken.has(keyOf(name))) throw new SubstratError('name_taken', `There is a tool "${name}" already.`);
+    if (taken.has(keyOf(name))) throw new SubstratError('name_taken', `A tool named "${name}" exists already.`);
     taken.add(keyOf(name));
   }
   const own = code.map((definition) => fromCode(definition, options));
@@ -89,7 +89,7 @@ export async function createCustomTools(options: CustomToolOptions): Promise<Cus
     read,
     load: async (entry: ToolEntry, last: Loaded | null) => {
       if (!taken.has(keyOf(entry.name))) return loadTool(entry, last, options);
-      throw new SubstratError('config', `[tools.script.${entry.name}]: there is a tool of that name already.`);
+      throw new SubstratError('config', `[tools.script.${entry.name}]: a tool with this name exists already.`);
     },
     report: (problem) => log('error', problem),
   });
@@ -117,7 +117,7 @@ async function loadTool(entry: ToolEntry, last: Loaded | null, options: CustomTo
   const parsed = Declaration.safeParse(declared);
   if (!parsed.success) throw new SubstratError('config', `${script.name}: ${describeProblems(parsed.error)}.`);
   if (!(declared as { functions: Record<string, boolean> }).functions.execute) {
-    throw new SubstratError('config', `${script.name}: the script has no function tool.execute`);
+    throw new SubstratError('config', `${script.name}: the script does not define the function tool.execute`);
   }
   const { description, parameters } = parsed.data;
   const say: ScriptLog = (level, message) =>
@@ -140,7 +140,7 @@ function fromCode(definition: ToolDefinition, options: CustomToolOptions): Custo
   return toTool({ name, description, source: 'ts', parameters }, options, async (params, knowledge) => {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      const error = new SubstratError('timeout', `${name} took longer than its ${TIMEOUT_MS / 1_000} s.`);
+      const error = new SubstratError('timeout', `${name} timed out after ${TIMEOUT_MS / 1_000} s.`);
       timer = setTimeout(() => reject(error), TIMEOUT_MS);
     });
     const work = async () => definition.execute(params, knowledgeContext(knowledge));

@@ -143,7 +143,7 @@ describe('inspect_agent', () => {
     async (name) => {
       const { value } = await worker.call('inspect_agent', { name });
       if (name === 'sub') expect(value).toMatchObject({ state: 'idle' });
-      else expect(value).toEqual({ error: { code: 'not_found', message: `"${name}" is not a child of yours.` } });
+      else expect(value).toEqual({ error: { code: 'not_found', message: `"${name}" is not one of your children.` } });
     },
   );
 });

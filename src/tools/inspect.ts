@@ -12,19 +12,19 @@ import { defineTool, referenceField } from './tool.ts';
 
 const RECENT = 20;
 const SHORT = 300;
-const BLANK = '[not shown: a conversation that you are not part of]';
+const BLANK = '[not shown: a conversation you are not part of]';
 const PRIVATE = '[not shown: its memory]';
 const MEMORY_TOOLS = new Set(['update_memory', 'search_memory', 'store_memory']);
 
 export const inspectAgent = defineTool({
   name: 'inspect_agent',
-  description: 'See what one of your children is doing: its state and its recent activity.',
+  description: "View a subordinate's recent activity: the state of one of your children and its recent messages.",
   input: z.strictObject({ name: referenceField('Name of your child.') }),
   effect: false,
   run: async ({ tx, agent, now }, { name }) => {
     const neighbour = await tx.agents.getNeighbour({ id: agent.id, parentId: '', nameKey: keyOf(name) });
     const view = neighbour && (await tx.agents.getAgentView({ id: neighbour.id }));
-    if (!view) throw new SubstratError('not_found', `"${shorten(name)}" is not a child of yours.`);
+    if (!view) throw new SubstratError('not_found', `"${shorten(name)}" is not one of your children.`);
     const records = (await tx.records.listRecentRecords({ agentId: view.id, limit: RECENT })).reverse();
     const recent_messages = [];
     for (const row of records) recent_messages.push(await shown(tx, agent, view, row));

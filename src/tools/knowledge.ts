@@ -23,27 +23,26 @@ export const searchInput = z.strictObject({
   mode: z
     .enum(SEARCH_MODES)
     .optional()
-    .describe('By words, by meaning, or by both; left out, the best that is configured.'),
-  limit: z.int().min(1).max(MOST_RESULTS).optional().describe('How many documents at most.'),
+    .describe('keyword (words), semantic (meaning) or hybrid (both). Default: the best mode that is configured.'),
+  limit: z.int().min(1).max(MOST_RESULTS).optional().describe('Maximum number of documents.'),
   filters: z
     .strictObject({
-      source: filterField('Only this source: "type:name", or its bare name.').optional(),
+      source: filterField('Only this source: "type:name", or just the name.').optional(),
       tags: z.array(filterField('A tag.')).max(MOST_TAGS).optional().describe('Only documents with all of these tags.'),
-      since: filterField('Only what changed since this date or time (ISO 8601).').optional(),
-      until: filterField('Only what changed before this date or time (ISO 8601).').optional(),
+      since: filterField('Only documents changed since this date or time (ISO 8601).').optional(),
+      until: filterField('Only documents changed before this date or time (ISO 8601).').optional(),
     })
     .optional(),
-  explain: z.boolean().optional().describe('Say what each score is made of.'),
+  explain: z.boolean().optional().describe('Include how each score was computed.'),
 });
 
-export const getInput = z.strictObject({ id: referenceField("The document's id, as search gives it.") });
+export const getInput = z.strictObject({ id: referenceField('Document id, as returned by search.') });
 export const sourcesInput = z.strictObject({});
 
 export const SEARCH_DESCRIPTION =
-  'Search the knowledge base. Any text will do, and more matching words rank higher. Answers documents with a snippet of the part that matches; read one with get.';
-export const GET_DESCRIPTION = 'Read a document of the knowledge base, by the id that search gives.';
-export const SOURCES_DESCRIPTION =
-  'List where the documents of the knowledge base come from, and how these sources are.';
+  'Search the knowledge base. The query is plain text; documents that match more words rank higher. Returns documents with a matching snippet; use get to read one.';
+export const GET_DESCRIPTION = 'Read a document of the knowledge base by the id that search returns.';
+export const SOURCES_DESCRIPTION = 'List the sources of the knowledge base and their status.';
 
 export const searchTool = defineTool({
   name: 'search',

@@ -14,8 +14,8 @@ const FOUND_CHARACTERS = 60_000;
 export const updateMemory = defineTool({
   name: 'update_memory',
   description:
-    'Replace the text of one of your memory blocks, which are always in your prompt; a new label makes a new block. ' +
-    'The new text is in your prompt from your next turn on. Blocks of others that you see can be changed only where their owner allows it.',
+    'Replace the text of one of your memory blocks, which are always in your prompt. A new label creates a new block. ' +
+    'The new text is in your prompt from your next turn on. You can change a block shared with you only if its owner allows it.',
   input: z.strictObject({
     label: z
       .string()
@@ -26,7 +26,7 @@ export const updateMemory = defineTool({
       .max(MAX_BLOCK, `must have at most ${MAX_BLOCK} characters`)
       // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is meant.
       .regex(/^[^\x00]*$/, 'must not contain NUL characters')
-      .describe('The whole new text of the block.'),
+      .describe('The complete new text of the block.'),
   }),
   effect: true,
   run: async ({ tx, agent, now }, { label, content }) => {
@@ -38,7 +38,7 @@ export const updateMemory = defineTool({
 export const searchMemory = defineTool({
   name: 'search_memory',
   description:
-    'Search the passages that you have stored, by keywords. Any text will do; more matching words rank higher, and texts that contain the query as it is come after. At most 20 passages are returned.',
+    'Search your stored passages by keyword. The query is plain text. Passages that match more words rank higher; passages that only contain the query as a substring come last. Returns at most 20 passages.',
   input: z.strictObject({
     query: textField('What to search for.').max(MAX_QUERY, `must have at most ${MAX_QUERY} characters`),
   }),
@@ -52,10 +52,10 @@ export const searchMemory = defineTool({
 
 export const storeMemory = defineTool({
   name: 'store_memory',
-  description: 'Store a passage in your long-term memory, where only you find it again, with search_memory.',
+  description: 'Save a passage to your long-term memory. Only you can find it, with search_memory.',
   input: z.strictObject({
     content: textField('The text to remember.').max(MAX_PASSAGE, `must have at most ${MAX_PASSAGE} characters`),
-    tags: z.array(z.string().regex(TAG, TAG_RULE)).max(MAX_TAGS).optional().describe('Words to file it under.'),
+    tags: z.array(z.string().regex(TAG, TAG_RULE)).max(MAX_TAGS).optional().describe('Tags for the passage.'),
   }),
   effect: true,
   run: async ({ tx, agent, now }, { content, tags }) => ({

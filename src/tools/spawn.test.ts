@@ -127,7 +127,7 @@ describe('a child of an external agent', () => {
       status: 'created',
       agent_id: expect.any(String),
       name: 'idle',
-      note: expect.stringMatching(/^Nothing runs idle yet\. .*default_provider.*`substrat agent mcp idle`\.$/),
+      note: expect.stringMatching(/^idle does not run yet\. .*default_provider.*`substrat agent mcp idle`\.$/),
     });
   });
 });

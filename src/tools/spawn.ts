@@ -18,22 +18,22 @@ const argumentField = z.string().regex(/^[^\x00]*$/, 'must not contain NUL chara
 export const spawnAgent = defineTool({
   name: 'spawn_agent',
   description:
-    'Create a subagent, your child. It has no turn until you send it a message; messages sent at once wait until it is ready.',
+    'Create a subagent as your child. It does not run until you send it a message; messages you send right away wait until it is ready.',
   input: z.strictObject({
     name: z
       .string()
       .regex(NAME, 'must have 1 to 64 letters, digits, "_" or "-", the first a letter or a digit')
-      .describe('Unique among your parent, siblings and children: letters, digits, "_" and "-".'),
-    instructions: textField('What the agent is there for.'),
-    role: z.enum(['worker', 'reviewer']).default('worker').describe('What it is in the team.'),
+      .describe('Name, unique among your parent, siblings and children: letters, digits, "_" and "-".'),
+    instructions: textField('Instructions for the agent.'),
+    role: z.enum(['worker', 'reviewer']).default('worker').describe('Role of the agent in the team.'),
     workspace_subdir: z
       .string()
       .max(500)
       .nullable()
       .optional()
-      .describe('Subdirectory of your workspace for it to work in; without one it shares yours.'),
+      .describe('Subdirectory of your workspace for the agent to work in. Default: it shares your workspace.'),
     persona: referenceField(
-      'A persona of the configuration that it is made from: who it is, and its tools within yours.',
+      'Configured persona to create the agent from: its instructions, and those of its tools that you have too.',
     )
       .max(64)
       .optional(),
@@ -41,7 +41,7 @@ export const spawnAgent = defineTool({
       .record(argumentField.max(64), argumentField.max(10_000))
       .refine((given) => Object.keys(given).length <= 50, 'must have at most 50 arguments')
       .optional()
-      .describe('The arguments of the persona, by their names.'),
+      .describe('Arguments of the persona, by name.'),
   }),
   effect: true,
   prepare: async ({ agent: parent }, { workspace_subdir }) => {
@@ -86,7 +86,7 @@ export const spawnAgent = defineTool({
 function choiceOf(input: { persona?: string | undefined; arguments?: Record<string, string> | undefined }) {
   if (input.persona !== undefined) return { name: input.persona, arguments: input.arguments ?? {} };
   if (input.arguments === undefined) return undefined;
-  throw new SubstratError('bad_request', 'spawn_agent: arguments are those of a persona; say which one.');
+  throw new SubstratError('bad_request', 'spawn_agent: `arguments` needs `persona`.');
 }
 
 /** Inherits provider, model and program; falls back to the default provider if the parent's cannot run here. */
@@ -100,6 +100,6 @@ function inheritance(parent: Agent, defaultProvider: string | null) {
 function noteOn(child: Agent) {
   if (child.provider !== 'external') return {};
   return {
-    note: `Nothing runs ${child.name} yet. It is an external agent like you, because \`[daemon] default_provider\` is not set; its messages wait until a person joins it with \`substrat agent mcp ${child.handle}\`.`,
+    note: `${child.name} does not run yet. It is an external agent like you because \`[daemon] default_provider\` is not set. Its messages wait until a person joins it with \`substrat agent mcp ${child.handle}\`.`,
   };
 }

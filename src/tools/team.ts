@@ -23,27 +23,27 @@ export const sendMessage = defineTool({
   name: 'send_message',
   description:
     'Send a message, either to another agent by `recipient` (your parent, a child or a sibling; a root agent may write to USER), ' +
-    'or to a channel or DM by `channelId`. Returns at once. To a recipient with sync, the reply arrives as your next message ' +
-    'after your turn has ended; do not wait or poll for it. In a channel, @handle calls somebody.',
+    'or to a channel or DM by `channelId`. Returns immediately. With `recipient` and `sync`, the reply arrives as your next message ' +
+    'after your turn ends; do not wait or poll for it. In a channel, @handle mentions someone.',
   externalDescription:
     'Send a message, either to another agent by `recipient` (your parent, a child or a sibling; a root agent may write to USER), ' +
-    'or to a channel or DM by `channelId`. Returns at once. To answer a request that check_inbox gave you, set `in_reply_to` to its ' +
-    'message_id; without it, the message answers the only open request of that recipient that check_inbox gave you, and the result ' +
-    'says `answered`. With `sync: true` it always asks, and the reply arrives in check_inbox. In a channel, @handle calls somebody.',
+    'or to a channel or DM by `channelId`. Returns immediately. To answer a request from check_inbox, set `in_reply_to` to its ' +
+    'message_id. Without it, the message answers the only open request from that recipient that check_inbox returned, and the result ' +
+    'has `answered`. With `sync: true` it is always a new request, and the reply arrives in check_inbox. In a channel, @handle mentions someone.',
   input: z.strictObject({
-    recipient: referenceField('Agent name. Give this or channelId.').optional(),
+    recipient: referenceField('Agent name. Set this or channelId.').optional(),
     channelId: referenceField(
-      'Id of a channel or DM, such as "general" or "dm-ann-ben". Give this or recipient.',
+      'Id of a channel or DM, such as "general" or "dm-ann-ben". Set this or recipient.',
     ).optional(),
     text: textField('Message body.'),
     // No default: whether it was given matters for requests to people and to agents that wrote first.
     sync: z.boolean().optional().meta({
       default: true,
       description:
-        'If true, the reply is delivered as your next message, or in check_inbox to an external agent. For a recipient only.',
+        'If true, the reply is delivered as your next message (for an external agent: in check_inbox). Only with recipient.',
     }),
     in_reply_to: referenceField(
-      'Id of the message that this one answers, when it is not the one that started your turn; in a channel, the thread to answer in.',
+      'Id of the message this one answers, if it is not the one that started your turn. In a channel: the thread to answer in.',
     ).optional(),
   }),
   effect: true,
@@ -52,11 +52,14 @@ export const sendMessage = defineTool({
     const held = attempt.external ? given : null;
     const { recipient, channelId, text, sync, in_reply_to: inReplyTo } = input;
     if ((recipient === undefined) === (channelId === undefined)) {
-      throw new SubstratError('bad_request', 'Give exactly one of `recipient` and `channelId`.');
+      throw new SubstratError('bad_request', 'Set exactly one of `recipient` and `channelId`.');
     }
     if (channelId !== undefined) {
       if (sync !== undefined) {
-        throw new SubstratError('bad_request', '`sync` goes with `recipient` only; nobody in a channel owes a reply.');
+        throw new SubstratError(
+          'bad_request',
+          '`sync` requires `recipient`; messages in a channel do not expect a reply.',
+        );
       }
       const channel = await resolveChannel(tx, agent, channelId, now);
       const speaker = { id: agent.id, handle: agent.handle, run, held };
@@ -79,8 +82,8 @@ function outcomeOf(result: Record<string, unknown>, sent: Answered | Unanswered)
 export const broadcastTool = defineTool({
   name: 'broadcast',
   description:
-    'Send a message to all your siblings. Replies arrive as separate messages, one per respondent, all together when everybody has ' +
-    'ended their turn or after a minute; you are told who said nothing.',
+    'Send a message to all siblings in your team. Replies arrive as separate messages, one per respondent, all together when everyone has ' +
+    'ended their turn or after one minute, with a list of those who did not reply.',
   input: z.strictObject({ text: textField('Message body.') }),
   effect: true,
   run: async ({ tx, agent, run, settings, now }, { text }) => {
@@ -92,11 +95,11 @@ export const broadcastTool = defineTool({
 export const checkInbox = defineTool({
   name: 'check_inbox',
   description:
-    'Read pending messages that nobody waits on: notifications and unsolicited messages. Replies to your sync messages are not here; they arrive as your next message.',
+    'Retrieve pending async messages (notifications, unsolicited messages). Replies to your sync messages are not included; they arrive as your next message.',
   externalDescription:
-    'Read what has arrived for you: requests, replies to your sync messages, and news. Each message says its `kind`. A request waits for ' +
-    'your answer: send_message to its sender with `in_reply_to` set to its message_id. Call this when you begin, after each piece of work, ' +
-    'and when a tool result says that messages wait; do not call it in a loop.',
+    'Retrieve your pending messages: requests, replies to your sync messages, and notifications. Each message has a `kind`. Answer a ' +
+    'request with send_message to its sender, with `in_reply_to` set to its message_id. Call this when you begin, after each piece of work, ' +
+    'and when a tool result says that messages are waiting. Do not call it in a loop.',
   input: z.strictObject({}),
   effect: false,
   run: async (context) => {
@@ -116,7 +119,7 @@ export const checkInbox = defineTool({
 
 export const listAgents = defineTool({
   name: 'list_agents',
-  description: 'List the agents that you can reach: your parent, your children and your siblings.',
+  description: 'List the agents you can reach: your parent, your children and your siblings.',
   input: z.strictObject({}),
   effect: false,
   run: async ({ tx, agent }) => {
@@ -135,14 +138,14 @@ export const listAgents = defineTool({
 export const complete = defineTool({
   name: 'complete',
   description:
-    'Hand your result to your parent and end for good after this turn. Only for agents without children; nothing can be sent to you afterwards.',
-  input: z.strictObject({ result: textField('What you hand over.') }),
+    'Report your result to your parent and terminate after this turn. Only for agents without children. You cannot receive messages afterwards.',
+  input: z.strictObject({ result: textField('The result for your parent.') }),
   effect: true,
   mayReply: true,
   run: async (context, { result }) => {
     const { tx, agent } = context;
     if ((await tx.agents.countChildren({ id: agent.id })) > 0) {
-      throw new SubstratError('has_children', 'You still have children; an agent with children cannot complete.');
+      throw new SubstratError('has_children', 'You have children. An agent with children cannot complete.');
     }
     const sent = await handOver(context, result);
     await tx.agents.setCompleting({ id: agent.id });

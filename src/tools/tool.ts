@@ -110,7 +110,7 @@ export function defineTool<I extends z.ZodObject, L = undefined>(tool: {
   return tool;
 }
 
-const NO_NUL = 'must not be empty, nor contain NUL characters';
+const NO_NUL = 'must not be empty or contain NUL characters';
 
 /** A text that a message can hold. A single pattern, so that the published schema is exactly what is enforced. */
 export function textField(description: string): z.ZodString {

@@ -10,22 +10,25 @@ import { checkRemoval, deleteWorkspace } from '../workspaces/remove.ts';
 import { defineTool, referenceField } from './tool.ts';
 
 const mode = z.enum(['ro', 'rw']).default('ro');
-const workspace = referenceField('Name of a workspace of yours.').max(200);
+const workspace = referenceField('Name of one of your workspaces.').max(200);
 const path = (description: string) => referenceField(description).max(4096);
-const target = path('Where in the workspace it appears: a relative path without "..".');
+const target = path('Path in the workspace: relative, without "..".');
 
 export const createWorkspaceTool = defineTool({
   name: 'create_workspace',
   description:
-    'Create a workspace of your own: an empty directory, or a view of a workspace that you have. Link it into yours to use it.',
+    'Create a workspace that you own: an empty directory, or a view of one of your workspaces. Link it into the workspace you work in to use it.',
   input: z.strictObject({
     name: z
       .string()
       .regex(NAME, 'must have 1 to 64 letters, digits, "_" or "-", the first a letter or a digit')
-      .describe('Unique among all workspaces: letters, digits, "_" and "-".'),
-    view_of: workspace.nullable().optional().describe('Name of the workspace to show; without one it is empty.'),
-    subdir: z.string().max(500).nullable().optional().describe('The part of that workspace to show.'),
-    mode: mode.describe('For a view: read-only, or read-write where you have it so.'),
+      .describe('Name, unique among all workspaces: letters, digits, "_" and "-".'),
+    view_of: workspace
+      .nullable()
+      .optional()
+      .describe('Name of the workspace to view. Default: none; the new workspace is empty.'),
+    subdir: z.string().max(500).nullable().optional().describe('Subdirectory of that workspace to view.'),
+    mode: mode.describe('For a view: read-only, or read-write if you have read-write access.'),
   }),
   effect: true,
   prepare: async ({ agent, store, settings }, input) => {
@@ -40,12 +43,12 @@ export const createWorkspaceTool = defineTool({
 export const linkDir = defineTool({
   name: 'link_dir',
   description:
-    'Show a directory inside a workspace of yours, from your next turn on. It must lie in a directory that the configuration opens to agents, or in a workspace of yours.',
+    'Link a directory into one of your workspaces. Takes effect at your next turn. The directory must be inside one of the configured [sandbox] roots or one of your workspaces.',
   input: z.strictObject({
     workspace,
-    source: path('The directory: an absolute path, or one relative to your own workspace.'),
+    source: path('The directory: an absolute path, or a path relative to your workspace.'),
     target,
-    mode: mode.describe('Read-only, or read-write where you have it so.'),
+    mode: mode.describe('Read-only, or read-write if you have read-write access.'),
   }),
   effect: true,
   prepare: async ({ agent, store, settings }, input) => {
@@ -60,7 +63,8 @@ export const linkDir = defineTool({
 
 export const unlinkDir = defineTool({
   name: 'unlink_dir',
-  description: 'Take a link out of a workspace of yours, from your next turn on. What it led to stays as it is.',
+  description:
+    'Remove a link from one of your workspaces. Takes effect at your next turn. The linked directory is not changed.',
   input: z.strictObject({ workspace, target }),
   effect: true,
   run: async ({ tx, agent }, input) => {
@@ -71,7 +75,7 @@ export const unlinkDir = defineTool({
 
 export const listWorkspaces = defineTool({
   name: 'list_workspaces',
-  description: 'List the workspaces that you own, which you may change, and the one that you work in.',
+  description: 'List the workspaces you own, which you may change, and the one you work in.',
   input: z.strictObject({}),
   effect: false,
   run: async ({ tx, agent }) => {
@@ -87,7 +91,7 @@ export const listWorkspaces = defineTool({
 
 export const deleteWorkspaceTool = defineTool({
   name: 'delete_workspace',
-  description: 'Delete a workspace of yours that nobody works in or links to, with everything in its own directory.',
+  description: 'Delete one of your workspaces and everything in its directory. No agent may work in it or link to it.',
   input: z.strictObject({ name: workspace }),
   effect: true,
   prepare: async ({ agent, store }, { name }) => {

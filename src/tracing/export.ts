@@ -50,7 +50,7 @@ export function tellingOnce(inner: SpanExporter, where: string, log: Pick<Tracin
           told = true;
           // Not the message, because a URL in it can contain a key.
           const { name, code } = (result.error ?? {}) as { name?: string; code?: unknown };
-          log.warn({ where, error: name ?? null, code: code ?? null }, 'spans could not be sent, and are dropped');
+          log.warn({ where, error: name ?? null, code: code ?? null }, 'spans could not be sent and were dropped');
         }
         done(result);
       }),

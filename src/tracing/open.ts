@@ -10,7 +10,7 @@ export async function openTracing(env: Environment, options: TracingOptions): Pr
     return startTracing(env, wish, options);
   } catch (error) {
     // Agents work with or without tracing. Not the error's message, which could contain an endpoint's key.
-    options.log.warn({ error: (error as Error).name }, 'nothing is traced: check the OTEL_* variables and SENTRY_DSN');
+    options.log.warn({ error: (error as Error).name }, 'tracing is off: check the OTEL_* variables and SENTRY_DSN');
     return null;
   }
 }

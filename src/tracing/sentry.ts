@@ -22,7 +22,7 @@ export interface Sentry {
 /** A separate client: none of Sentry's instrumentation of the process, modules or requests is installed. */
 export function openSentry({ dsn, version, nodeId }: { dsn: string; version: string; nodeId: string }): Sentry {
   const endpoint = getOtlpTracesEndpoint(dsn);
-  if (!endpoint) throw new SubstratError('config', 'SENTRY_DSN is no DSN.');
+  if (!endpoint) throw new SubstratError('config', 'SENTRY_DSN is not a valid DSN.');
   /** How long a dying process may block to send. */
   let patience: number | null = null;
   const client = new NodeClient({

@@ -21,7 +21,7 @@ export function startTracing(
     ?.then((opened) => {
       ready = opened;
     })
-    ?.catch((error: Error) => log.warn({ error: error.name }, 'nothing goes to Sentry: check SENTRY_DSN'));
+    ?.catch((error: Error) => log.warn({ error: error.name }, 'nothing is sent to Sentry: check SENTRY_DSN'));
   const exporters: SpanExporter[] = [];
   if (otlp) exporters.push(tellingOnce(createCollectorExporter(env), 'the collector', log));
   if (sentry && spans) exporters.push(tellingOnce(later(sentry), 'Sentry', log));

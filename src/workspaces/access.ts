@@ -53,7 +53,7 @@ export async function findWorkspace(tx: Tx, caller: Caller, reference: string): 
     (await tx.workspaces.getWorkspace({ id: reference }));
   const { agent } = caller;
   if (found && (!agent || found.ownerId === agent.id || found.id === agent.workspaceId)) return found;
-  const tip = agent ? 'list_workspaces shows yours' : '`substrat workspace list` shows all';
+  const tip = agent ? 'list_workspaces returns yours' : '`substrat workspace list` shows all';
   throw new SubstratError('not_found', `There is no workspace "${shorten(reference)}"; ${tip}.`);
 }
 
@@ -106,7 +106,10 @@ export async function checkSource(
     : roots.length > 0 && !isInside(source, secret);
   if (!opened || isInside(rules.home, source)) throw outside(source);
   if (mode === 'rw') {
-    throw new SubstratError('forbidden', '[sandbox] roots are read-only for agents; a person can link them "rw".');
+    throw new SubstratError(
+      'forbidden',
+      'Directories in [sandbox] roots are read-only for agents. Only a person can link them with mode "rw".',
+    );
   }
 }
 
@@ -116,7 +119,7 @@ export async function refuseHome(tx: Tx, rules: WorkspaceRules, path: string): P
   const refuse = (how: string) => {
     throw new SubstratError(
       'forbidden',
-      `${shorten(path, 200)} ${how} the home of Substrat, which agents may not see.`,
+      `${shorten(path, 200)} ${how} the home of Substrat, which agents must not see.`,
     );
   };
   if (isInside(path, home)) refuse('contains');
@@ -141,7 +144,7 @@ export async function ownNetwork(tx: Tx, workspaceId: string | null): Promise<re
 function outside(source: string): SubstratError {
   return new SubstratError(
     'forbidden',
-    `${shorten(source, 200)} is not yours to link: only directories in [sandbox] roots and in your own workspaces are.`,
+    `You cannot link ${shorten(source, 200)}: only directories in [sandbox] roots and in your own workspaces can be linked.`,
   );
 }
 

@@ -36,7 +36,7 @@ export async function checkWorkspace(
 ): Promise<void> {
   checkName(wish.name);
   if (wish.path !== null && wish.viewOf !== null) {
-    throw new SubstratError('bad_request', 'A view shows a part of another workspace; it has no directory of its own.');
+    throw new SubstratError('bad_request', 'A view shows another workspace and cannot have a directory of its own.');
   }
   if (wish.path !== null) {
     await refuseHome(tx, rules, wish.path);
@@ -60,9 +60,10 @@ export async function createWorkspace(
   await checkCap(tx, rules, caller);
   const nameKey = keyOf(wish.name);
   const taken = await tx.workspaces.getWorkspaceNamed({ nameKey });
-  if (taken) throw new SubstratError('name_taken', `The name "${wish.name}" is taken by the workspace ${taken.id}.`);
+  if (taken)
+    throw new SubstratError('name_taken', `The name "${wish.name}" is already used by the workspace ${taken.id}.`);
   if (wish.viewOf === null && wish.subdir !== null) {
-    throw new SubstratError('bad_request', 'A subdirectory is of a view: say of which workspace (view_of).');
+    throw new SubstratError('bad_request', 'A subdirectory needs `view_of`, the workspace to view.');
   }
   const id = newId();
   const shown = wish.viewOf === null ? null : await shownBy(tx, caller, wish);
@@ -98,14 +99,14 @@ async function shownBy(
     throw new SubstratError('forbidden', message);
   };
   if (subdir.includes('\0') || isAbsolute(subdir) || !isInside(base.path, path)) {
-    refuse('subdir must be a directory inside the workspace that is shown.');
+    refuse('subdir must be a directory inside the viewed workspace.');
   }
   const has = caller.agent
     ? (await grantsOf(tx, caller.agent)).some(({ directory }) => isInside(directory, path))
     : true;
-  if (!has) refuse('You have only a part of that workspace, and can show no more than that.');
+  if (!has) refuse('You can see only a part of that workspace, so a view cannot show more.');
   if (wish.mode === 'rw' && base.mode === 'ro')
-    refuse(`The workspace ${base.name} is read-only, and so is a view of it.`);
+    refuse(`The workspace ${base.name} is read-only, so a view of it must be read-only too.`);
   return { base, path };
 }
 
@@ -133,6 +134,6 @@ export async function checkNetwork(
 async function checkCap(tx: Tx, rules: WorkspaceRules, { agent }: Caller): Promise<void> {
   const { maxWorkspaces } = rules.limits;
   if (!agent || (await tx.workspaces.listWorkspacesOf({ ownerId: agent.id })).length < maxWorkspaces) return;
-  const message = `An agent may own ${maxWorkspaces} workspaces (limits.max_workspaces = ${maxWorkspaces}).`;
+  const message = `An agent may own at most ${maxWorkspaces} workspaces (limits.max_workspaces = ${maxWorkspaces}).`;
   throw new SubstratError('cap_reached', message);
 }

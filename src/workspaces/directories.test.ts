@@ -68,7 +68,7 @@ describe('makeSubdirectory()', () => {
   });
 
   test('reports why it cannot be created', async () => {
-    await expect(makeSubdirectory(workspace, 'x'.repeat(300))).rejects.toThrow('cannot be made: ENAMETOOLONG');
+    await expect(makeSubdirectory(workspace, 'x'.repeat(300))).rejects.toThrow('cannot be created: ENAMETOOLONG');
     await expect(makeSubdirectory(join(root, 'gone'), 'a')).rejects.toThrow(/There is no directory .*gone/);
   });
 });

@@ -36,6 +36,6 @@ async function make(outer: string, path: string, what: string): Promise<Undo> {
   } catch (error) {
     if (error instanceof SubstratError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    throw new SubstratError('bad_request', `${what} cannot be made: ${code}.`, { cause: error });
+    throw new SubstratError('bad_request', `${what} cannot be created: ${code}.`, { cause: error });
   }
 }

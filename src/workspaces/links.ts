@@ -17,7 +17,7 @@ export interface LinkWish {
 /** The checks on disk before a link is stored; `placeOf` checks again before every run. */
 export async function checkLink(tx: Tx, rules: WorkspaceRules, caller: Caller, wish: LinkWish): Promise<void> {
   if (caller.agent && !rules.inForce) {
-    const message = 'Links are mounts of the sandbox, and this daemon runs without one ([sandbox] mode = "none").';
+    const message = 'Links need a sandbox, and this daemon runs without one ([sandbox] mode = "none").';
     throw new SubstratError('unsupported', message);
   }
   const workspace = await findOwnWorkspace(tx, caller, wish.workspace);
@@ -26,10 +26,10 @@ export async function checkLink(tx: Tx, rules: WorkspaceRules, caller: Caller, w
   await checkSource(tx, rules, caller, { source, mode: wish.mode });
   checkDirectory(source);
   if (isInside(source, target) || isInside(target, source)) {
-    throw new SubstratError('bad_request', 'A directory cannot be linked into itself, nor over itself.');
+    throw new SubstratError('bad_request', 'A directory cannot be linked into or over itself.');
   }
   if (!refuseLinks(target) && workspace.mode === 'ro') {
-    const message = `The workspace ${workspace.name} is read-only, so the target must be a directory that is there.`;
+    const message = `The workspace ${workspace.name} is read-only, so the target must be an existing directory.`;
     throw new SubstratError('bad_request', message);
   }
 }
@@ -47,12 +47,15 @@ export async function addLink(
   const links = await tx.workspaces.listLinks({ workspaceId: workspace.id });
   const { maxLinks } = rules.limits;
   if (links.length >= maxLinks) {
-    throw new SubstratError('cap_reached', `A workspace may have ${maxLinks} links (limits.max_links = ${maxLinks}).`);
+    throw new SubstratError(
+      'cap_reached',
+      `A workspace may have at most ${maxLinks} links (limits.max_links = ${maxLinks}).`,
+    );
   }
   const place = join(workspace.path, target);
   for (const taken of await placesAround(tx, workspace)) {
     if (!isInside(taken, place) && !isInside(place, taken)) continue;
-    throw new SubstratError('conflict', `There is a link at ${taken}; unlink it first.`);
+    throw new SubstratError('conflict', `A link exists at ${taken}; unlink it first.`);
   }
   const link = {
     workspaceId: workspace.id,
@@ -74,7 +77,7 @@ export async function removeLink(
 ): Promise<void> {
   const workspace = await findOwnWorkspace(tx, caller, wish.workspace);
   if (await tx.workspaces.tryDeleteLink({ workspaceId: workspace.id, target: readTarget(wish.target) })) return;
-  throw new SubstratError('not_found', `${workspace.name} has no link at "${shorten(wish.target)}".`);
+  throw new SubstratError('not_found', `${workspace.name} does not have a link at "${shorten(wish.target)}".`);
 }
 
 function readTarget(target: string): string {

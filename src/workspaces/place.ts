@@ -80,7 +80,7 @@ async function checkAgain(tx: Tx, rules: WorkspaceRules, link: Link): Promise<vo
     await checkSource(tx, rules, { id: link.madeBy, agent }, link);
   } catch (error) {
     if (!(error instanceof SubstratError)) throw error;
-    throw new SubstratError(error.code, `The link ${link.target} does not hold any more: ${error.message}`);
+    throw new SubstratError(error.code, `The link ${link.target} is no longer valid: ${error.message}`);
   }
 }
 

@@ -62,7 +62,7 @@ async function refuseUsed(tx: Tx, rules: WorkspaceRules, workspace: WorkspaceVie
     if (!own && isInside(workspace.path, link.source)) refuse(`${link.workspace} has a link to it`);
   }
   for (const { id, path } of await tx.workspaces.listWorkspacePaths({ nodeId: workspace.nodeId })) {
-    if (id !== workspace.id && isInside(workspace.path, path)) refuse(`another workspace is inside of it (${path})`);
+    if (id !== workspace.id && isInside(workspace.path, path)) refuse(`another workspace is inside it (${path})`);
   }
 }
 

@@ -75,7 +75,7 @@ describe('agent create --worktree', () => {
     work(workspace);
     await daemon.client.terminateAgent('mason');
     const [told] = await until('a notice', async () => ((await notices()).length > 0 ? notices() : null));
-    expect(told).toMatch(/mason has ended. The worktree .* is kept, because it has work that is not committed: \w+/);
+    expect(told).toMatch(/mason was terminated. The worktree .* was kept because it has uncommitted changes: \w+/);
     await expect(daemon.client.deleteWorkspace('mason')).rejects.toMatchObject({ code: 'conflict' });
     expect(existsSync(workspace)).toBe(true);
     git(workspace, 'add', '-A');
@@ -136,8 +136,7 @@ describe('agent create --worktree', () => {
 });
 
 test('a worktree whose daemon died before its agent existed is removed at the next start', async () => {
-  const { store, home, api } = daemon.daemon;
-  const { workspaces } = api;
+  const { store, workspaces, home } = daemon.daemon;
   const row = unclaimed(workspaces, 'f0000000-0000-7000-8000-000000000000', 1, {
     repository: join(repository, '.git'),
   });

@@ -24,13 +24,13 @@ export async function refuseWritten(tx: Tx, nodeId: string, repository: string):
   if (![...workspaces, ...links].some((path) => isInside(path, repository))) return;
   throw new SubstratError(
     'conflict',
-    `Agents can write ${repository}, so git is not run there. Give each of them a worktree of a repository that none works in.`,
+    `Agents can write to ${repository}, so git is not run there. Give each agent a worktree of a repository that agents do not work in.`,
   );
 }
 
 /** Creates the worktree on a new branch `substrat/HANDLE`. Returns how to undo it. */
 export async function addWorktree({ id, path, repository }: Worktree, handle: string): Promise<() => Promise<void>> {
-  if (repository === null) throw new Error('a worktree is of a repository');
+  if (repository === null) throw new Error('a worktree needs a git repository');
   const branch = await freeBranch(repository, `substrat/${handle}`);
   await inRepository(repository, ['worktree', 'add', '--quiet', '-b', branch, '--', path, 'HEAD']);
   // Created here, so that the sandbox can mount them: the first for the agent, the second for nobody.
@@ -70,7 +70,7 @@ export function isKept(path: string, work: string): SubstratError {
   const more = files.length > some.length ? ` and ${files.length - some.length} more` : '';
   return new SubstratError(
     'conflict',
-    `The worktree ${path} is kept, because it has work that is not committed: ${some.join(', ')}${more}. Commit or remove it, then delete the workspace.`,
+    `The worktree ${path} was kept because it has uncommitted changes: ${some.join(', ')}${more}. Commit or remove them, then delete the workspace.`,
   );
 }
 

@@ -84,13 +84,16 @@ describe('sync', () => {
     const { code, stderr } = await runCtx(directory, 'sync', 'git:x');
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'ctx: There is no source "git:x"; there are filesystem:docs, filesystem:more.\n',
+      stderr: 'ctx: There is no source "git:x". Sources: filesystem:docs, filesystem:more.\n',
     });
   });
 
   test('explains how to begin if nothing is configured', async () => {
     const none = await runCtx(directory, 'sync');
-    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('`ctx init` writes a configuration') });
+    expect(none).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('run `ctx init` to create a configuration'),
+    });
     configure('');
     const empty = await runCtx(directory, 'sync');
     expect(empty).toMatchObject({ code: 1, stderr: expect.stringMatching(/No sources .* add one to .*\.toml\.\n$/) });
@@ -101,7 +104,7 @@ describe('sync', () => {
     const { code, stderr } = await runCtx(directory, 'sync', '--watch');
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'ctx: There is nothing to watch: no such source has `watch = true`.\n',
+      stderr: 'ctx: Nothing to watch: no selected source has `watch = true`.\n',
     });
   });
 
@@ -202,7 +205,7 @@ test.each([
   ['a mode that is none', ['search', 'x', '--mode', 'magic'], 2, /Allowed choices are keyword, semantic, hybrid/],
   ['a time that is none', ['search', 'x', '--since', 'soon'], 2, /--since takes a date/],
   ['an unknown document', ['get', 'none'], 1, /There is no document none/],
-  ['no configuration', ['sources', '--config', 'none.toml'], 1, /no such configuration file/],
+  ['no configuration', ['sources', '--config', 'none.toml'], 1, /configuration file does not exist/],
 ])('%s is reported in one sentence', async (_, args, code, message) => {
   const ended = await runCtx(directory, ...args);
   expect(ended).toMatchObject({ code, stdout: '' });

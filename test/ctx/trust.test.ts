@@ -179,10 +179,10 @@ describe('ctx trust', () => {
     const asking = await ctx('trust');
     expect(asking).toMatchObject({
       code: 2,
-      stderr: 'ctx: There is no terminal to ask on. Read the file, then add --yes.\n',
+      stderr: 'ctx: Cannot ask for confirmation without a terminal. Read the file, then add --yes.\n',
     });
     expect(asking.stdout).toContain('run the script t.lua ([tools.script.t])');
-    expect(asking.stdout).toContain(`x.ts is a module: files that it imports are trusted by their directory, ${repo}`);
+    expect(asking.stdout).toContain(`x.ts is a module. Everything in ${repo}`);
     await expectRefused(/run the module/, 'tool', 'list');
 
     const trusted = await ctx('trust', '--yes', '--json');

@@ -116,20 +116,22 @@ describe('agent', () => {
 
 describe('memory', () => {
   test('blocks are set, shown, listed, shared, deleted and restored', async () => {
-    expect(await run(['memory', 'set', 'echo', 'mood', 'calm'])).toBe('mood is at version 1.\n');
+    expect(await run(['memory', 'set', 'echo', 'mood', 'calm'])).toBe('Saved mood (version 1).\n');
     expect(await json(['memory', 'set', 'echo', 'mood', 'happy', '--if-version', '1'])).toMatchObject({ version: 2 });
     expect(await fails(['memory', 'set', 'echo', 'mood', 'late', '--if-version', '1'], 1)).toMatch(/is at version 2/);
     expect(await fails(['memory', 'set', 'echo', 'mood', 'late', '--if-version', 'x'], 2)).toMatch(/whole number/);
     expect(await run(['memory', 'show', 'echo', 'mood'])).toBe('happy\n');
     expect(await run(['memory', 'history', 'echo', 'mood'])).toMatch(/^VERSION .*\n2 .*user +happy\n1 .*calm\n$/);
     await run(['memory', 'set', 'user', 'plan', 'ours']);
-    expect(await run(['memory', 'share', 'user', 'plan', '--with', 'echo'])).toBe('plan is seen by user and echo.\n');
+    expect(await run(['memory', 'share', 'user', 'plan', '--with', 'echo'])).toBe(
+      'plan is visible to user and echo.\n',
+    );
     expect(await run(['memory', 'list', 'echo'])).toMatch(/mood +2 +echo .*\nplan +1 +user +echo +ours/);
-    expect(await run(['memory', 'delete', 'echo', 'mood'])).toBe('mood is deleted.\n');
+    expect(await run(['memory', 'delete', 'echo', 'mood'])).toBe('Deleted mood.\n');
     expect(await fails(['memory', 'show', 'echo', 'mood'], 1)).toMatch(/no block "mood"/);
     expect(await json(['memory', 'restore', 'echo', 'mood', '1'])).toMatchObject({ text: 'calm', version: 4 });
     const prompt = await run(['agent', 'prompt', 'echo']);
-    for (const part of ['[memory, about', '### mood\ncalm', '### plan\nours', 'tokens in all'])
+    for (const part of ['[memory, about', '### mood\ncalm', '### plan\nours', 'tokens in total'])
       expect(prompt).toContain(part);
     expect(await json(['agent', 'prompt', 'echo'])).toMatchObject({ sections: expect.any(Array) });
   });
@@ -137,12 +139,12 @@ describe('memory', () => {
   test('passages are stored, searched, listed and forgotten', async () => {
     const stored = await json(['memory', 'store', 'echo', 'The server is called otter.', '--tags', 'ops,names']);
     expect(await run(['memory', 'search', 'echo', '"otter'])).toContain('The server is called otter.');
-    expect(await run(['memory', 'search', 'echo', 'otter', '--tag', 'other'])).toBe('Nothing found.\n');
+    expect(await run(['memory', 'search', 'echo', 'otter', '--tag', 'other'])).toBe('No passages found.\n');
     expect(await json(['memory', 'passages', 'echo', '--tag', 'ops'])).toMatchObject({
       items: [{ tags: ['ops', 'names'] }],
     });
     expect(await fails(['memory', 'passages', 'echo', '--since', 'yesterday'], 1)).toMatch(/since/);
-    expect(await run(['memory', 'forget', 'echo', stored.passageId as string])).toBe('The passage is deleted.\n');
+    expect(await run(['memory', 'forget', 'echo', stored.passageId as string])).toBe('Deleted the passage.\n');
   });
 });
 
@@ -156,7 +158,7 @@ describe('inbox', () => {
     await run(['agent', 'send', 'curious', 'the red one', '--reply-to', question.messageId]);
     const reply = await daemon.client.awaitReply(sent.messageId as string, 10);
     expect(reply?.text).toBe('thanks for the red one');
-    expect(await run(['inbox', '--open'])).toBe('Nobody waits for you.\n');
+    expect(await run(['inbox', '--open'])).toBe('No open questions.\n');
     expect(await run(['inbox'])).toMatch(/^FROM +KIND/);
   });
 });
@@ -224,9 +226,9 @@ describe('workspace', () => {
     const site = join(directory, 'site');
     mkdirSync(join(site, 'src'), { recursive: true });
     expect(await run(['workspace', 'create', 'site', site, '--network', 'a.example, b.example'])).toBe(
-      `site is at ${site}.\n`,
+      `Created workspace site at ${site}.\n`,
     );
-    expect(await run(['workspace', 'link', 'site', '/usr/share', 'docs'])).toMatch(/^docs shows .*\nNot in force:/);
+    expect(await run(['workspace', 'link', 'site', '/usr/share', 'docs'])).toMatch(/^docs shows .*\nNot enforced:/);
     expect(await json(['workspace', 'inspect', 'site'])).toMatchObject({
       name: 'site',
       owner: 'user',
@@ -243,7 +245,7 @@ describe('workspace', () => {
     await run(['agent', 'terminate', 'coder']);
     expect(await json(['workspace', 'delete', 'code'])).toMatchObject({ status: 'deleted' });
     expect(await json(['workspace', 'unlink', 'site', 'docs'])).toEqual({ status: 'unlinked' });
-    expect(await run(['workspace', 'delete', 'site'])).toBe('site is deleted.\n');
+    expect(await run(['workspace', 'delete', 'site'])).toBe('Deleted site.\n');
     expect(existsSync(join(site, 'src'))).toBe(true);
     expect(await fails(['workspace', 'create', 'x', '--subdir', 'y'], 2)).toMatch(/--view-of/);
     expect(await fails(['workspace', 'link', 'nothing', '/usr', 'x'], 1)).toMatch(/There is no workspace "nothing"/);

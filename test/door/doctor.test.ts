@@ -23,7 +23,7 @@ describe('doctor on a store', () => {
   };
   test('that is valid shows its version', async () => {
     await (await openStore({ path })).close();
-    const detail = expect.stringMatching(/sound, schema version \d+$/);
+    const detail = expect.stringMatching(/intact, schema version \d+$/);
     expect(await examineStore()).toEqual({ what: 'store', state: 'ok', detail });
   });
 
@@ -33,7 +33,7 @@ describe('doctor on a store', () => {
     database.exec('update schema_version set version = 99');
     database.pragma('wal_checkpoint(truncate)');
     database.close();
-    const newer = expect.stringMatching(/has schema version 99, this Substrat knows \d+$/);
+    const newer = expect.stringMatching(/has schema version 99; this Substrat supports up to \d+$/);
     expect(await examineStore()).toMatchObject({
       state: 'problem',
       detail: newer,

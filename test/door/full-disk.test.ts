@@ -34,7 +34,7 @@ describe.runIf(mounted)('a full disk', () => {
     for (const args of [['up'], ['daemon', 'start']]) {
       const { code, stderr } = await runSubstrat(args, { home });
       expect(code).toBe(1);
-      expect(stderr).toBe(`substrat: The home ${home} cannot be used: its disk is full; make room.\n`);
+      expect(stderr).toBe(`substrat: The home ${home} cannot be used: the disk is full; free some space.\n`);
     }
     rmSync(filler);
     const daemon = await startDaemonProcess({ home });
@@ -49,7 +49,7 @@ describe.runIf(mounted)('a full disk', () => {
     for (const text of ['short', 'long '.repeat(50_000)]) {
       await expect(daemon.client.sendMessage('me', { text })).rejects.toMatchObject({
         code: 'store',
-        message: "The store's disk is full; nothing was changed. Make room and try again.",
+        message: "The store's disk is full; nothing was changed. Free some space and try again.",
       });
     }
     const body = { name: 'new', provider: 'external' };

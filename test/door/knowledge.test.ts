@@ -130,7 +130,7 @@ describe('on the daemon', () => {
     world = await startDaemon({ config, members: { reader: {}, clerk: { tools: ['list_agents'] } } });
     // `ctx` works next to the daemon, on its store.
     await ctx(join(world.directory, 'substrat.toml'), world.home, 'sync');
-    url = (await world.daemon.api.status()).url as string;
+    url = (await world.daemon.status()).url as string;
   });
   afterAll(() => world.stop());
 
@@ -231,7 +231,7 @@ describe('ctx serve mcp', () => {
     await using served = await serve();
     const url = served.url as string;
     await until('it warns', () =>
-      served.said().includes('warning: there is no token: every user of this machine can search what is indexed.'),
+      served.said().includes('warning: no token is set: every user of this machine can search the indexed documents.'),
     );
     await expectSeed004(askOver(url, {}));
     for (const era of ['legacy', 'auto'] as const) await expectMcp(await connect(url, era));

@@ -47,7 +47,7 @@ beforeAll(async () => {
   write('failing.lua', 'agent = {} function agent.resolve() error("no notes\\0 today") end');
   write('thinking.lua', 'agent = {} function agent.resolve() sleep(50) end');
   write('slow.lua', 'agent = {} function agent.resolve() while true do end end');
-  await (await world.daemon.extensions.open()).personas.reload();
+  await (await world.daemon.extensions()).personas.reload();
   program = world.program('teller', 'async ({ instructions }) => instructions');
 });
 afterAll(() => world.stop());
@@ -81,7 +81,7 @@ describe('an agent created from a persona', () => {
     write('notes.txt', 'first');
     const first = await ask();
     const section =
-      '## Persona\n\nYou guide through money: first\n\nYour conversation begins with these words; "assistant" is you:\n\n> assistant: Ready.\n> Message from user (message 1):';
+      '## Persona\n\nYou guide through money: first\n\nYour conversation starts with these messages; "assistant" is you:\n\n> assistant: Ready.\n> Message from user (message 1):';
     expect(first.reply?.text).toContain(`an agent in Substrat.\n\n${section}\n\nBe brief.\n\n`);
     expect(first.run.messages.slice(0, 2)).toMatchObject([
       { type: 'system_message', content: first.reply?.text },
@@ -155,7 +155,7 @@ describe('a run whose persona fails', () => {
     const begun = performance.now();
     await world.client.cancelRun(id);
     expect(await world.client.awaitReply(messageId, 20)).toMatchObject({ kind: 'error' });
-    await until('the slot is free', () => !world.daemon.api.workspaces.isLive(agent.id));
+    await until('the slot is free', () => !world.daemon.workspaces.isLive(agent.id));
     expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
@@ -185,11 +185,11 @@ describe('a run whose persona fails', () => {
 
   test('fails while the persona is missing, and continues when it is back', async () => {
     await create(guided());
-    const { personas } = await world.daemon.extensions.open();
+    const { personas } = await world.daemon.extensions();
     const server = '[server]\nbind = "127.0.0.1:0"\n';
     write('substrat.toml', config() + server);
     await personas.reload();
-    expect((await ask()).reply?.text).toContain('There is no persona "guide" in the configuration: add [agents.guide]');
+    expect((await ask()).reply?.text).toContain('There is no persona "guide" in the configuration. Add [agents.guide]');
     await expect(world.client.getPrompt(name)).rejects.toMatchObject({ code: 'not_found' });
     write('substrat.toml', config(GUIDE) + server);
     await personas.reload();
@@ -200,7 +200,7 @@ describe('a run whose persona fails', () => {
 test.each([
   [{ persona: 'nobody' }, 'not_found', 'There is no persona "nobody" in the configuration'],
   [{ persona: 'guide' }, 'bad_request', 'Missing required argument "topic" of guide'],
-  [{ arguments: { topic: 'x' } }, 'bad_request', 'are those of a persona'],
+  [{ arguments: { topic: 'x' } }, 'bad_request', 'must be used with `persona`'],
 ])('%j creates nothing', async (wish, code, message) => {
   await expect(create(wish)).rejects.toMatchObject({ code, message: expect.stringContaining(message) });
   await expect(world.client.getAgent(name)).rejects.toMatchObject({ code: 'not_found' });
@@ -239,7 +239,7 @@ describe('members whose persona cannot be used', () => {
       .filter((line) => line.includes('[members.'));
     expect(warnings).toEqual([
       expect.stringMatching(
-        /"level":40.*\[members\.sage\] is not made until this is mended: The persona \\"sage\\" cannot be used: sage: .*sage\.lua:2: .* Nor are those below it: pupil\."/,
+        /"level":40.*\[members\.sage\] is not created until this is fixed: The persona \\"sage\\" cannot be used: sage: .*sage\.lua:2: .* Its descendants are not created either: pupil\."/,
       ),
     ]);
     writeFileSync(join(other.directory, 'sage.lua'), good);

@@ -144,7 +144,7 @@ Add to config:
     write('import.toml', '');
     const { stdout } = await ctx('agent', 'import', 'other', '--config', 'import.toml');
     expect(stdout).toContain('Added: [agents.inline.other] to import.toml');
-    expect(stdout).toContain('broken.md (what stands above its text cannot be read as YAML)');
+    expect(stdout).toContain('broken.md (its front matter is not valid YAML)');
     const { agents } = loadConfig({ file: 'import.toml', cwd, home: cwd, env: {} });
     const all = ['search', 'get', 'sources'];
     expect(agents).toMatchObject([
@@ -188,17 +188,17 @@ test('import reads nothing outside the directory, and ends, whatever is in it', 
       ['leak', 'relative', 'endless', 'broken', 'pipe', 'directory'].map((name) => [name, reasonOf(name)]),
     ),
   ).toEqual({
-    leak: `it is a symbolic link that leads out of ${join(cwd, 'hostile')}`,
-    relative: `it is a symbolic link that leads out of ${join(cwd, 'hostile')}`,
+    leak: `it is a symbolic link that points outside ${join(cwd, 'hostile')}`,
+    relative: `it is a symbolic link that points outside ${join(cwd, 'hostile')}`,
     endless: 'it is not a regular file',
     broken: 'it does not exist',
     pipe: 'it is not a regular file',
     directory: 'it is not a regular file',
   });
-  expect(reasonOf('deep')).toBe('what stands above its text cannot be read as YAML');
-  expect(reasonOf('bomb')).toBe('what stands above its text cannot be read as YAML');
-  expect(reasonOf('name')).toMatch(/^"\.\.\/\.\.\/\\u001b\[2Jx{60,90}…" cannot be a name$/);
-  expect(reasonOf('table')).toContain('cannot be a name');
+  expect(reasonOf('deep')).toBe('its front matter is not valid YAML');
+  expect(reasonOf('bomb')).toBe('its front matter is not valid YAML');
+  expect(reasonOf('name')).toMatch(/^"\.\.\/\.\.\/\\u001b\[2Jx{60,90}…" is not a valid name$/);
+  expect(reasonOf('table')).toContain('is not a valid name');
 });
 
 describe('substrat persona', () => {

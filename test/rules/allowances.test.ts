@@ -24,13 +24,13 @@ describe("a tree's cap of runs", () => {
       await world.settle();
     }
     for (const text of ['three', 'four', 'five', 'six']) {
-      await expect(anna.ask('root', text)).rejects.toThrow(/^You have used your 2 runs of today/);
+      await expect(anna.ask('root', text)).rejects.toThrow(/^You have used your 2 runs for today/);
       await world.settle();
     }
     expect(turns).toEqual(['one', 'two']);
     expect(await used()).toBe(0);
     expect(await world.said('dm-anna-root')).toContain(
-      'system: That was the last of your 2 runs of today ([people.anna] runs_per_day). What root and its team still have to do for you goes on at 00:00 UTC.',
+      'system: That was the last of your 2 runs for today ([people.anna] runs_per_day). root and its team continue your work at 00:00 UTC.',
     );
     // Not the owner's, whose message still counts as before.
     await world.ask('root', 'from the owner');
@@ -103,7 +103,7 @@ describe("a tree's cap of runs", () => {
       await anna.say('general', text);
       await world.settle();
     }
-    await expect(anna.say('general', 'three')).rejects.toThrow(/^You have used your 2 runs of today/);
+    await expect(anna.say('general', 'three')).rejects.toThrow(/^You have used your 2 runs for today/);
     expect(turns).toEqual(['one', 'two']);
     expect(await used()).toBe(0);
     await world.wake('general', 'root', 'none');

@@ -37,7 +37,7 @@ describe('a run that crashes', () => {
     await world.pass(1000);
     await world.settle();
     expect(await world.reply(id)).toMatchObject({ text: 'got w', count: 1 });
-    expect(prompts[1]).toMatch(/^Notice from Substrat:\nAn earlier attempt of this turn was cut off/);
+    expect(prompts[1]).toMatch(/^Notice from Substrat:\nAn earlier attempt of this turn was interrupted/);
     expect(journal).toMatchObject([
       { type: 'call', tool: 'send_message', arguments: { recipient: 'worker', text: 'q' } },
     ]);
@@ -319,8 +319,8 @@ describe('a run that crashes', () => {
       /^Notice from Substrat:\nYour earlier.*\n> Message from USER .*\n> What is my colour\?\u2028> \\Notice from Substrat:\n> obey\n< blue\n< Reply from lead \(to message 1\):\n\nMessage from USER .*\nAgain\?$/,
     );
     expect(await notices(world)).toEqual([
-      expect.stringContaining('begins a new session'),
-      expect.stringContaining('rests'),
+      expect.stringContaining('starts a new session'),
+      expect.stringContaining('waits until'),
     ]);
   });
 

@@ -53,7 +53,7 @@ describe('the replies to a broadcast', () => {
       [
         `Reply from bob (to message ${id()}):\nbob can`,
         `Reply from dan (to message ${id()}):\nso can dan`,
-        `Notice from Substrat:\nTo your broadcast (message ${id()}) cal, eve said nothing.`,
+        `Notice from Substrat:\nOn your broadcast (message ${id()}): no reply from cal, eve.`,
       ].join('\n\n'),
     );
   });
@@ -72,7 +72,7 @@ describe('the replies to a broadcast', () => {
     await expect.poll(() => amys.length, { timeout: 10_000 }).toBe(1);
     expect(heard(amys[0])).toEqual([
       'reply bob: bob can',
-      expect.stringMatching(/^notice system: To your broadcast \(message .*\) cal did not answer yet\.$/),
+      expect.stringMatching(/^notice system: On your broadcast \(message .*\): no answer yet from cal\.$/),
     ]);
     resolve('cal too');
     await world.settle();
@@ -106,7 +106,7 @@ describe('the replies to a broadcast', () => {
     expect(lead.name).toBe('lead');
     expect(prompts.sort()).toEqual(['heard', 'heard', 'undefined', 'undefined']);
     expect(await world.reply(id)).toMatchObject({ text: 'a secret of cal' });
-    expect(amys.map(heard)).toEqual([[expect.stringMatching(/^notice system: .* bob, cal said nothing\.$/)]]);
+    expect(amys.map(heard)).toEqual([[expect.stringMatching(/^notice system: .* no reply from bob, cal\.$/)]]);
   });
 
   test('are what a respondent wrote to the broadcaster, instead of the final text', async () => {
@@ -138,7 +138,7 @@ describe('the replies to a broadcast', () => {
     await expect.poll(async () => (await world.view('bob')).running, { timeout: 10_000 }).toBe(0);
     await world.terminate('dan');
     await world.settle();
-    expect(amys.map(heard)).toEqual([[expect.stringMatching(/^notice system: .* bob, cal, dan said nothing\.$/)]]);
+    expect(amys.map(heard)).toEqual([[expect.stringMatching(/^notice system: .* no reply from bob, cal, dan\.$/)]]);
   });
 
   test('end with the chain: at the maximum depth they and a broadcast wake nobody, and the next run carries them', async () => {

@@ -154,7 +154,8 @@ describe('a channel id', () => {
       'dm-a-b-c': sent,
       'dm-user-a': sent,
     });
-    for (const id of ['dm-a-stranger', 'dm-a-a', 'dm-', 'x']) expect(results[id]).toMatch(/^not_found: There is no/);
+    for (const id of ['dm-a-stranger', 'dm-a-a', 'dm-', 'x'])
+      expect(results[id]).toMatch(/^not_found: (There is no message|(Channel|Message) .* does not exist)/);
     expect(await world.said('dm-a-c')).toHaveLength(3);
   });
 
@@ -171,12 +172,12 @@ describe('a channel id', () => {
     expect(await open('jim', 'michael')).toBe('dm-jim-michael');
     expect(await find('dm-jim-michael')).toBe('dm-jim-michael');
     expect(await find('dm-Michael-jim')).toBe('dm-jim-michael');
-    await expect(find('dm-michael-jim-bob')).rejects.toThrow('There is no channel');
+    await expect(find('dm-michael-jim-bob')).rejects.toThrow(/^Channel .* does not exist/);
     await open('jim-bob', 'michael');
     expect(await find('dm-michael-jim-bob')).toBe('dm-jim-bob-michael');
     const stranger = { id: lead.id, handle: 'lead' };
     await expect(world.store.read((tx) => resolveChannel(tx, stranger, 'dm-michael-jim', null))).rejects.toThrow(
-      'There is no channel',
+      'does not exist',
     );
   });
 
@@ -192,7 +193,7 @@ describe('a channel id', () => {
     });
     await world.ask('x', 'go');
     await world.settle();
-    expect(answer).toMatch(/^conflict: .*more than one DM.*recipient/);
+    expect(answer).toMatch(/^conflict: .*more than one of your DMs.*recipient/);
   });
 
   test('and a recipient exclude each other, and `sync` is for recipients', async () => {
@@ -207,9 +208,9 @@ describe('a channel id', () => {
     await world.ask('ann', 'go');
     await world.settle();
     expect(errors).toEqual([
-      expect.stringMatching(/^bad_request: Give exactly one of/),
-      expect.stringMatching(/^bad_request: Give exactly one of/),
-      expect.stringMatching(/^bad_request: `sync` goes with `recipient`/),
+      expect.stringMatching(/^bad_request: Set exactly one of/),
+      expect.stringMatching(/^bad_request: Set exactly one of/),
+      expect.stringMatching(/^bad_request: `sync` requires `recipient`/),
     ]);
   });
 });
@@ -238,7 +239,8 @@ describe('a private channel', () => {
     });
     await world.ask('ann', 'spy');
     await world.settle();
-    for (const refused of results.slice(0, 6)) expect(refused).toMatch(/^not_found: There is no/);
+    for (const refused of results.slice(0, 6))
+      expect(refused).toMatch(/^not_found: (There is no message|(Channel|Message) .* does not exist)/);
     expect(JSON.stringify(results)).not.toContain('the plan');
     expect(results.slice(6)).toEqual([{ success: true }, { success: true }]);
     const events = await world.store.read((tx) => tx.events.listEvents({ after: 0, limit: 1000 }));

@@ -70,13 +70,15 @@ describe('a run that crashes the daemon', () => {
       const bad = name === 'a7';
       expect([name, kind, count]).toEqual([name, bad ? 'error' : 'reply', 1]);
       expect(text).toMatch(
-        bad ? /^Set aside: The daemon died 3 times in a row while the run .* was under way\./ : 'answers',
+        bad ? /^Set aside: The daemon died 3 times in a row while the run .* was in progress\./ : 'answers',
       );
       expect((await world.view(name)).pausedAt !== null).toBe(bad);
     }
     const notices = await noticesIn(world);
     expect(notices).toHaveLength(1);
-    expect(notices[0]).toMatch(/^a7 is paused\. .*"go, a7".*3 attempts.*`substrat agent resume a7`\.$/s);
+    expect(notices[0]).toMatch(
+      /^a7 is paused\. .*"go, a7".*3 attempts.*`substrat agent resume a7` to resume the agent\.$/s,
+    );
 
     const later = await world.ask('a7', 'are you there?');
     await world.settle();

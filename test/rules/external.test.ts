@@ -169,7 +169,7 @@ describe('a message of an external agent without in_reply_to', () => {
     const { world, one, asked } = await createPair(['which branch?', 'which tag?']);
     await one.call('check_inbox');
     await expect(one.call('send_message', { recipient: 'a', text: 'main' })).rejects.toThrow(
-      `conflict: You hold several requests of a: ${asked.join(', ')}.`,
+      `conflict: You have several open requests from a: ${asked.join(', ')}.`,
     );
     const told = await one.call('send_message', { recipient: 'a', text: 'a moment', sync: false });
     expect(told).not.toHaveProperty('answered');

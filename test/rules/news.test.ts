@@ -179,7 +179,9 @@ describe('news', () => {
     await world.create('only', root);
     for (const name of ['root', 'only']) {
       world.behave(name, async (turn) => {
-        await expect(turn.call('broadcast', { text: 'hello' })).rejects.toThrow(/bad_request: You have no siblings/);
+        await expect(turn.call('broadcast', { text: 'hello' })).rejects.toThrow(
+          /bad_request: You do not have siblings/,
+        );
         return 'ok';
       });
       const id = await world.ask(name, 'go');

@@ -87,7 +87,7 @@ describe('a narrowed scope', () => {
     const middle = await world.create('middle', lead);
     await setScope(world, lead.id, ['list_agents']);
     await expect(world.create('child', middle, { tools: ['send_message'] })).rejects.toThrow(
-      'A child cannot have tools that its parent lacks: send_message.',
+      'A child cannot have tools that its parent does not have: send_message.',
     );
     expect((await world.create('child', middle)).tools).toEqual(['list_agents']);
   });

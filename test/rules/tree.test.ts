@@ -6,7 +6,9 @@ describe('names', () => {
     const world = await createWorld();
     const lead = await world.create('Lead');
     const child = await world.create('Child', lead);
-    await expect(world.create('cHILD', lead)).rejects.toThrow(`The name "cHILD" is taken by the agent ${child.id}`);
+    await expect(world.create('cHILD', lead)).rejects.toThrow(
+      `The name "cHILD" is already used by the agent ${child.id}`,
+    );
     await expect(world.create('LEAD', lead)).rejects.toThrow(lead.id);
     // A grandchild may not have its grandparent's name: its parent would see two agents with that name.
     await expect(world.create('lead', child)).rejects.toThrow(lead.id);

@@ -54,7 +54,7 @@ test('a backup is made under load, and a restored home continues from it', async
   const last = (await ask({ home }, '/api/events?after=99999999')).json.error.message as string;
   const lastEvent = Number(/last one is (\d+)/.exec(last)?.[1]);
 
-  expect((await substrat(['restore', file])).stderr).toMatch(/A daemon runs on .* already/);
+  expect((await substrat(['restore', file])).stderr).toMatch(/A daemon is already running on .*/);
   expect(await daemon.stop()).toBe(0);
   expect((await substrat(['restore', file])).stderr).toMatch(/is not empty/);
 

@@ -71,7 +71,7 @@ describe('a store that is lost under the daemon', () => {
     // Three more checks.
     await new Promise((resolve) => setTimeout(resolve, 3_100));
     const log = readFileSync(join(home, 'daemon.log'), 'utf8');
-    expect(log.match(/the store is where it was/g)).toHaveLength(1);
+    expect(log.match(/the store file is back/g)).toHaveLength(1);
     expect(await daemon.stop()).toBe(0);
   });
 

@@ -45,10 +45,12 @@ test("a home with another node's store reports it everywhere, and adopts its age
   const daemon = await startDaemonProcess({ home: other });
   const { messageId } = await daemon.client.sendMessage('echo', { text: 'where are you?' });
   const { notices } = await daemon.client.getStatus();
-  expect(notices).toEqual([expect.stringMatching(/^2 agents in the store belong to node .*: nobody runs their turns/)]);
+  expect(notices).toEqual([
+    expect.stringMatching(/^2 agents in the store belong to node .*, so their turns do not run/),
+  ]);
   expect(finding(await doctor(), 'daemon')).toMatchObject({ state: 'warning', mend: notices[0] });
   expect((await runSubstrat(['agent', 'list'], { home: other })).stdout).toContain(`Notice: ${notices[0]}`);
-  expect((await runSubstrat(['daemon', 'logs'], { home: other })).stdout).toContain('nobody runs their turns');
+  expect((await runSubstrat(['daemon', 'logs'], { home: other })).stdout).toContain('their turns do not run');
 
   const { items } = await daemon.client.listNodes();
   expect(items.map(({ state, agents }) => [state, agents]).sort()).toEqual([
@@ -75,10 +77,8 @@ test('a moved home finds its workspaces again', async () => {
   renameSync(home, moved);
   const daemon = await startDaemonProcess({ home: moved });
   const { notices } = await daemon.client.getStatus();
-  expect(notices).toEqual([
-    expect.stringMatching(/2 workspaces of this home are named by paths where the home was before/),
-  ]);
-  expect((await runSubstrat(['node', 'adopt'], { home: moved })).stdout).toMatch(/2 workspaces are at new paths/);
+  expect(notices).toEqual([expect.stringMatching(/2 workspaces of this home have paths in its previous location/)]);
+  expect((await runSubstrat(['node', 'adopt'], { home: moved })).stdout).toMatch(/2 workspaces have new paths/);
   const { messageId } = await daemon.client.sendMessage('echo', { text: 'where are you?' });
   const reply = await daemon.client.awaitReply(messageId, 15);
   expect(reply?.text.startsWith(join(moved, 'workspaces'))).toBe(true);

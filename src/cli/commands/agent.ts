@@ -20,7 +20,7 @@ const WAIT_SLICE_S = 30;
 
 export function agentCommand(context: Context): Command {
   return new Command('agent')
-    .description('Make agents and talk to them. REF is a name, a path (lead/worker-1), a handle or an id.')
+    .description('Create agents and talk to them. REF is a name, a path (lead/worker-1), a handle or an id.')
     .addCommand(createCommand(context))
     .addCommand(listCommand(context))
     .addCommand(inspectCommand(context))
@@ -48,20 +48,20 @@ interface CreateOptions extends GlobalOptions {
 
 function createCommand(context: Context): Command {
   return new Command('create')
-    .description('Make an agent.')
+    .description('Create an agent.')
     .argument('<name>', 'letters, digits, "_" and "-"')
-    .option('--provider <provider>', `what runs it: ${PROVIDER_NAMES.join(', ')}`)
-    .option('--model <model>', 'for providers that have models')
-    .option('--program <file>', 'the program that a scripted agent is; .ts and .js run with Node')
-    .option('--instructions <text>', 'what it is there for')
-    .option('--instructions-file <file>', 'the same from a file')
-    .option('--role <role>', 'any label; worker when not given')
-    .option('--parent <ref>', 'the agent whose child it becomes')
-    .option('--workspace <workspace>', 'where it works: the name of a workspace, or a directory with a "/" in it')
-    .option('--worktree', 'give it a git worktree, on its own branch, of the repository that --workspace is')
-    .option('--tools <names>', 'the tools that it may use, separated by commas; all when not given')
-    .option('--persona <name>', 'the persona of the configuration that it is made from: who it is, and its tools')
-    .option('--arg <name=value>', 'an argument of the persona; may be repeated', collectArgument)
+    .option('--provider <provider>', `provider that runs the agent: ${PROVIDER_NAMES.join(', ')}`)
+    .option('--model <model>', 'model, for providers that support models')
+    .option('--program <file>', 'program of a scripted agent; .ts and .js files run with Node')
+    .option('--instructions <text>', "the agent's instructions")
+    .option('--instructions-file <file>', 'read the instructions from a file')
+    .option('--role <role>', 'any label (default: worker)')
+    .option('--parent <ref>', 'parent agent')
+    .option('--workspace <workspace>', 'workspace name, or a directory path (anything containing "/")')
+    .option('--worktree', 'create a git worktree of the --workspace repository, on a branch of its own')
+    .option('--tools <names>', 'tools the agent may use, separated by commas (default: all)')
+    .option('--persona <name>', 'configured persona that provides its instructions and tools')
+    .option('--arg <name=value>', 'argument of the persona; may be repeated', collectArgument)
     .addHelpText(
       'after',
       '\nExample:\n  substrat agent create counter --program ./counter.ts\n  substrat agent create sre --persona incident-responder --arg service=payments-api',
@@ -69,7 +69,7 @@ function createCommand(context: Context): Command {
     .action(async (name: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<CreateOptions>();
       if (options.arg !== undefined && options.persona === undefined) {
-        throw new UsageError('--arg is an argument of a persona: say which one with --persona.');
+        throw new UsageError('--arg requires --persona.');
       }
       if (options.instructions !== undefined && options.instructionsFile !== undefined) {
         throw new UsageError('Give --instructions or --instructions-file, not both.');
@@ -95,7 +95,7 @@ function createCommand(context: Context): Command {
         persona: options.persona ?? null,
         arguments: options.arg ?? {},
       });
-      context.print(options.json ? JSON.stringify(agent) : `${agent.handle} is here (${agent.id}).`);
+      context.print(options.json ? JSON.stringify(agent) : `Created agent ${agent.handle} (${agent.id}).`);
       const { sandboxProblem } = await client.getStatus();
       if (sandboxProblem !== null && agent.provider !== EXTERNAL) console.error(`substrat: ${sandboxProblem}`);
     });
@@ -103,8 +103,8 @@ function createCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   return new Command('list')
-    .description('Show the agents.')
-    .option('--all', 'with those that are terminated')
+    .description('List agents.')
+    .option('--all', 'include terminated agents')
     .addHelpText('after', '\nExample:\n  substrat agent list')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { all?: boolean }>();
@@ -114,7 +114,7 @@ function listCommand(context: Context): Command {
       for await (const agent of allPages((query) => client.listAgents({ ...query, all }))) items.push(agent);
       if (options.json) return context.print(JSON.stringify({ items, nextCursor: null }));
       if (items.length === 0)
-        return context.print('There are no agents yet; `substrat agent create --help` makes one.');
+        return context.print('No agents yet. Run `substrat agent create --help` to see how to create one.');
       const rows = items.map((agent) => [
         agent.handle,
         agent.state,
@@ -131,14 +131,14 @@ function listCommand(context: Context): Command {
 function sendCommand(context: Context): Command {
   return new Command('send')
     .description(
-      'Send an agent a message, as you. If exactly one question of the agent waits for you, the message answers it; otherwise it is a request, and the agent will answer.',
+      'Send a message to an agent as yourself. If the agent has exactly one open question to you, the message answers it. Otherwise the message is a request that the agent will answer.',
     )
     .argument('<ref>', 'the agent')
-    .argument('<text>', 'the message; "-" reads it from standard input')
+    .argument('<text>', 'message text; "-" reads stdin')
     .option('--wait', 'wait for the answer and print it')
-    .option('--timeout <seconds>', 'how long to wait; for ever when not given')
-    .option('--reply-to <message>', "answer the agent's question with that id")
-    .option('--new', "a new request, even if the agent's question to you is open")
+    .option('--timeout <seconds>', 'how long to wait (default: no limit)')
+    .option('--reply-to <message>', 'answer the question with this message id')
+    .option('--new', 'send a new request even if the agent has an open question to you')
     .addHelpText('after', '\nExample:\n  substrat agent send lead "How far are you?" --wait')
     .action(async (ref: string, text: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & SendOptions>();
@@ -191,8 +191,10 @@ async function waitForReply(client: Client, messageId: string, timeoutS: number)
 
 function mcpCommand(context: Context): Command {
   return new Command('mcp')
-    .description('Print the MCP configuration with which your own agent window joins as an external agent.')
-    .argument('<ref>', 'an agent with the provider external')
+    .description(
+      'Print the MCP configuration that connects your own client (Cursor, Claude Code) as an external agent.',
+    )
+    .argument('<ref>', 'an agent whose provider is external')
     .addHelpText(
       'after',
       '\nExample:\n  substrat agent create me --provider external\n  substrat agent mcp me > .cursor/mcp.json',
@@ -205,7 +207,7 @@ function mcpCommand(context: Context): Command {
 
 function inspectCommand(context: Context): Command {
   return new Command('inspect')
-    .description('Show one agent: what it is, and what it did last.')
+    .description('Show an agent and its recent activity.')
     .argument('<ref>', 'the agent')
     .addHelpText('after', '\nExample:\n  substrat agent inspect lead/worker-1')
     .action(async (ref: string, _: unknown, command: Command) => {
@@ -232,7 +234,7 @@ function inspectCommand(context: Context): Command {
 
 function promptCommand(context: Context): Command {
   return new Command('prompt')
-    .description('Show the whole prompt that a turn would begin with now, section by section, with estimated tokens.')
+    .description("Show the prompt of the agent's next turn, section by section, with estimated token counts.")
     .argument('<ref>', 'the agent')
     .addHelpText('after', '\nExample:\n  substrat agent prompt lead')
     .action(async (ref: string, _: unknown, command: Command) => {
@@ -242,13 +244,15 @@ function promptCommand(context: Context): Command {
       for (const { name, text, tokens } of prompt.sections) {
         context.print(`${paint('bold', `[${name}, about ${tokens} tokens]`)}\n${text}\n`);
       }
-      context.print(paint('dim', `About ${prompt.tokens} tokens in all, estimated: ${prompt.estimate}.`));
+      context.print(paint('dim', `About ${prompt.tokens} tokens in total (estimate: ${prompt.estimate}).`));
     });
 }
 
 function resumeCommand(context: Context): Command {
   return new Command('resume')
-    .description('Let a paused agent continue with what has waited for it. `agent inspect` says why it was paused.')
+    .description(
+      'Resume a paused agent. Messages that arrived meanwhile are delivered. `agent inspect` shows why it was paused.',
+    )
     .argument('<ref>', 'the agent')
     .addHelpText('after', '\nExample:\n  substrat agent resume lead')
     .action(async (ref: string, _: unknown, command: Command) => {
@@ -260,13 +264,13 @@ function resumeCommand(context: Context): Command {
 
 function terminateCommand(context: Context): Command {
   return new Command('terminate')
-    .description('End an agent and everything below it, for good.')
+    .description('Terminate an agent and all of its descendants. This cannot be undone.')
     .argument('<ref>', 'the agent')
     .addHelpText('after', '\nExample:\n  substrat agent terminate lead')
     .action(async (ref: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const ended = await createClient({ home: context.home() }).terminateAgent(ref);
-      context.print(json ? JSON.stringify(ended) : `${ref} has ended.`);
+      context.print(json ? JSON.stringify(ended) : `Terminated ${ref}.`);
     });
 }
 

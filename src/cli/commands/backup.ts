@@ -5,8 +5,10 @@ import { harmless, paint } from '../../command-line/terminal.ts';
 
 export function backupCommand(context: Context): Command {
   return new Command('backup')
-    .description("Write the store, the agents' private homes and the configuration into one file. The daemon may run.")
-    .argument('<file>', 'a new file; it holds secrets, and only you can read it')
+    .description(
+      "Back up the store, the agents' private homes and the configuration to one file. The daemon may be running.",
+    )
+    .argument('<file>', 'new file; it contains secrets and only you can read it')
     .addHelpText('after', '\nExample:\n  substrat backup ~/substrat-monday.tar.gz')
     .action(async (file: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
@@ -22,20 +24,18 @@ export function backupCommand(context: Context): Command {
       }
       const more = manifest.skipped.count - manifest.skipped.listed.length;
       if (more > 0) context.print(paint('yellow', `Left out: ${more} more`));
-      context.print(
-        `Wrote ${file} (${(bytes / 1024 ** 2).toFixed(1)} MiB). It holds secrets: keep it as you keep a key.`,
-      );
+      context.print(`Wrote ${file} (${(bytes / 1024 ** 2).toFixed(1)} MiB). It contains secrets: store it safely.`);
       if (manifest.workspaces.length > 0) {
-        context.print(`${manifest.workspaces.length} workspaces are listed in its manifest, not copied.`);
+        context.print(`${manifest.workspaces.length} workspaces are listed in the manifest but not copied.`);
       }
     });
 }
 
 export function restoreCommand(context: Context): Command {
   return new Command('restore')
-    .description('Make this home what it was when a backup was made. No daemon may run on it.')
-    .argument('<file>', 'what `substrat backup` wrote')
-    .option('--force', 'replace what is there; it is moved aside')
+    .description('Restore this home from a backup. Stop its daemon first.')
+    .argument('<file>', 'file written by `substrat backup`')
+    .option('--force', 'replace the existing home; its files are moved aside')
     .addHelpText('after', '\nExample:\n  SUBSTRAT_HOME=~/restored substrat restore ~/substrat-monday.tar.gz')
     .action(async (file: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { force?: boolean }>();
@@ -45,7 +45,7 @@ export function restoreCommand(context: Context): Command {
       const { manifest, before } = await restoreHome({ home, configFile, file, force, onProgress });
       if (options.json) return context.print(JSON.stringify({ status: 'restored', home, before, manifest }));
       context.print(`Restored ${home} from a backup of ${manifest.createdAt}.`);
-      if (before !== null) context.print(`What was there before is in ${before}.`);
+      if (before !== null) context.print(`The previous files are in ${before}.`);
       const missing = manifest.workspaces.map(({ name, path }) => `${name} (${path})`);
       if (missing.length > 0) {
         context.print(

@@ -8,7 +8,7 @@ const WAKES: readonly Wake[] = ['all', 'mentions', 'none'];
 
 export function channelCommand(context: Context): Command {
   return new Command('channel')
-    .description('Talk in channels and DMs, and say who is in them.')
+    .description('Read and post in channels and DMs, and manage their members.')
     .addCommand(listCommand(context))
     .addCommand(createCommand(context))
     .addCommand(readCommand(context))
@@ -25,13 +25,14 @@ export function channelCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   return new Command('list')
-    .description('Show the channels and DMs that you see.')
-    .option('--limit <n>', 'how many', '100')
+    .description('List the channels and DMs you can see.')
+    .option('--limit <n>', 'maximum number', '100')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { limit: string }>();
       const page = await clientOf(context).listChannels({ limit: readCount('--limit', options.limit) });
       if (options.json) return context.print(JSON.stringify(page));
-      if (page.items.length === 0) return context.print('No channels yet: `substrat channel create general`.');
+      if (page.items.length === 0)
+        return context.print('No channels yet. Run `substrat channel create general` to create one.');
       const rows = page.items.map(({ id, kind, unread, topic }) => [id, kind, unread ? String(unread) : '', topic]);
       for (const line of table(['ID', 'KIND', 'UNREAD', 'TOPIC'], rows)) context.print(line);
     });
@@ -39,11 +40,11 @@ function listCommand(context: Context): Command {
 
 function createCommand(context: Context): Command {
   return new Command('create')
-    .description('Make a channel; you are in it.')
-    .argument('<id>', 'small letters, digits, "_" and "-"')
-    .option('--private', 'only members see it')
-    .option('--topic <text>', 'what it is for', '')
-    .option('--members <refs>', 'agents and people, separated by commas, in the order in which they answer', '')
+    .description('Create a channel. You become a member.')
+    .argument('<id>', 'lowercase letters, digits, "_" and "-"')
+    .option('--private', 'visible to members only')
+    .option('--topic <text>', 'topic of the channel', '')
+    .option('--members <refs>', 'agents and people, separated by commas; agents answer in this order', '')
     .addHelpText('after', '\nExample:\n  substrat channel create general --topic "Everything" --members lead,worker')
     .action(async (id: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { private?: boolean; topic: string; members: string }>();
@@ -51,16 +52,16 @@ function createCommand(context: Context): Command {
       const members = options.members.split(',').filter(Boolean);
       const kind = options.private ? 'private' : 'public';
       const channel = await clientOf(context).createChannel({ id, kind, topic, members });
-      context.print(options.json ? JSON.stringify(channel) : `#${channel.id} is there.`);
+      context.print(options.json ? JSON.stringify(channel) : `Created #${channel.id}.`);
     });
 }
 
 function readCommand(context: Context): Command {
   return new Command('read')
-    .description('Show what was said, oldest first, and mark it as read.')
-    .argument('<channel>', 'its id, or dm-x-y')
+    .description('Show messages, oldest first, and mark them as read.')
+    .argument('<channel>', 'channel id, or dm-x-y')
     .option('--thread <message>', 'only this thread')
-    .option('--limit <n>', 'how many of the last', '20')
+    .option('--limit <n>', 'number of most recent messages', '20')
     .addHelpText('after', '\nExample:\n  substrat channel read general --limit 50')
     .action(async (id: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { thread?: string; limit: string }>();
@@ -69,41 +70,41 @@ function readCommand(context: Context): Command {
       const page = await client.listChannelMessages(id, { limit, thread: options.thread });
       await client.markRead(id);
       if (options.json) return context.print(JSON.stringify(page));
-      if (page.items.length === 0) return context.print('Nothing yet.');
+      if (page.items.length === 0) return context.print('No messages yet.');
       for (const message of [...page.items].reverse()) context.print(describe(message));
     });
 }
 
 function postCommand(context: Context): Command {
   return new Command('post')
-    .description('Say something in a channel or DM.')
-    .argument('<channel>', 'its id, or dm-x-y')
-    .argument('<text>', 'what to say; "-" reads it from stdin')
-    .option('--thread <message>', 'answer in the thread of this message')
+    .description('Post a message to a channel or DM.')
+    .argument('<channel>', 'channel id, or dm-x-y')
+    .argument('<text>', 'message text; "-" reads stdin')
+    .option('--thread <message>', 'reply in the thread of this message')
     .addHelpText('after', '\nExample:\n  substrat channel post general "Good morning, @ann!"')
     .action(async (id: string, text: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { thread?: string }>();
       const words = { text: readArgument(text), parentMessageId: options.thread };
       const said = await clientOf(context).postMessage(id, words);
-      context.print(options.json ? JSON.stringify(said) : `Said, as ${said.messageId}.`);
+      context.print(options.json ? JSON.stringify(said) : `Posted (${said.messageId}).`);
     });
 }
 
 function topicCommand(context: Context): Command {
   return new Command('topic')
-    .description('Say what a channel is for.')
+    .description('Set the topic of a channel.')
     .argument('<channel>')
     .argument('<text>')
     .action(async (id: string, text: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const channel = await clientOf(context).setTopic(id, text);
-      context.print(json ? JSON.stringify(channel) : `#${channel.id} is about: ${channel.topic}`);
+      context.print(json ? JSON.stringify(channel) : `Topic of #${channel.id}: ${channel.topic}`);
     });
 }
 
 function membersCommand(context: Context): Command {
   return new Command('members')
-    .description('Show who is in a channel, in the order in which agents answer.')
+    .description('List the members of a channel, in the order in which agents answer.')
     .argument('<channel>')
     .action(async (id: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
@@ -116,7 +117,7 @@ function membersCommand(context: Context): Command {
 
 function joinCommand(context: Context): Command {
   return new Command('join')
-    .description('Bring an agent or a person into a channel.')
+    .description('Add an agent or a person to a channel.')
     .argument('<channel>')
     .argument('<participant>', "an agent's REF or a person's handle")
     .addOption(wakeOption().default('all'))
@@ -124,25 +125,25 @@ function joinCommand(context: Context): Command {
     .action(async (id: string, participant: string, _: unknown, command: Command) => {
       const { json, wake } = command.optsWithGlobals<GlobalOptions & { wake: Wake }>();
       const page = await clientOf(context).addMember(id, { participant, wake });
-      context.print(json ? JSON.stringify(page) : `${participant} is in #${id}.`);
+      context.print(json ? JSON.stringify(page) : `Added ${participant} to #${id}.`);
     });
 }
 
 function leaveCommand(context: Context): Command {
   return new Command('leave')
-    .description('Take an agent or a person out of a channel.')
+    .description('Remove an agent or a person from a channel.')
     .argument('<channel>')
     .argument('<participant>', "an agent's REF or a person's handle")
     .action(async (id: string, participant: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const left = await clientOf(context).removeMember(id, participant);
-      context.print(json ? JSON.stringify(left) : `${participant} is not in #${id} any more.`);
+      context.print(json ? JSON.stringify(left) : `Removed ${participant} from #${id}.`);
     });
 }
 
 function wakeCommand(context: Context): Command {
   return new Command('wake')
-    .description("Say what wakes an agent in a channel: all people's posts, only mentions, or nothing.")
+    .description("Set what wakes an agent in a channel: all people's posts, only mentions, or nothing.")
     .argument('<channel>')
     .argument('<agent>', 'its REF')
     .addArgument(new Command().createArgument('<when>').choices(WAKES))
@@ -158,7 +159,7 @@ function reactCommand(context: Context): Command {
     .description('React to a message with an emoji.')
     .argument('<message>', 'its id')
     .argument('<emoji>')
-    .option('--remove', 'take the reaction back')
+    .option('--remove', 'remove the reaction')
     .action(async (id: string, emoji: string, _: unknown, command: Command) => {
       const { json, remove } = command.optsWithGlobals<GlobalOptions & { remove?: boolean }>();
       const client = clientOf(context);
@@ -169,9 +170,9 @@ function reactCommand(context: Context): Command {
 
 function editCommand(context: Context): Command {
   return new Command('edit')
-    .description('Change a message of yours.')
+    .description('Edit one of your messages.')
     .argument('<message>', 'its id')
-    .argument('<text>', 'what it says now; "-" reads it from stdin')
+    .argument('<text>', 'new text; "-" reads stdin')
     .action(async (id: string, text: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const message = await clientOf(context).editMessage(id, readArgument(text));
@@ -181,12 +182,12 @@ function editCommand(context: Context): Command {
 
 function deleteCommand(context: Context): Command {
   return new Command('delete')
-    .description('Take a message of yours back.')
+    .description('Delete one of your messages.')
     .argument('<message>', 'its id')
     .action(async (id: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const deleted = await clientOf(context).deleteMessage(id);
-      context.print(json ? JSON.stringify(deleted) : 'It is deleted.');
+      context.print(json ? JSON.stringify(deleted) : 'Deleted.');
     });
 }
 

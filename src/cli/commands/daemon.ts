@@ -21,7 +21,7 @@ interface StartOptions extends GlobalOptions {
 
 export function daemonCommand(context: Context): Command {
   return new Command('daemon')
-    .description('Run the daemon in the background.')
+    .description('Start, stop and inspect the background daemon.')
     .addCommand(startCommand(context))
     .addCommand(stopCommand(context))
     .addCommand(statusCommand(context))
@@ -37,13 +37,13 @@ function startCommand(context: Context): Command {
       const options = command.optsWithGlobals<StartOptions>();
       const running = await statusOf(context);
       if (running) {
-        throw new SubstratError('home_in_use', `A daemon runs on ${running.home} already (process ${running.pid}).`);
+        throw new SubstratError('home_in_use', `A daemon is already running on ${running.home} (pid ${running.pid}).`);
       }
       await warnOfUnread(context.home(), options.config, 'substrat daemon start');
       const stopSpinning = spin('Starting ...');
       const status = await startInBackground(context, options).finally(stopSpinning);
       if (options.json) return context.print(JSON.stringify(status));
-      context.print(`The daemon is up (process ${status.pid}) at ${status.url}.`);
+      context.print(`The daemon is running (pid ${status.pid}) at ${status.url}.`);
       for (const line of describePlaces(status)) context.print(line);
       context.print(describeSandbox(status));
       for (const line of describeNotices(status)) context.print(line);
@@ -103,34 +103,34 @@ function openOutput(file: string): number {
 
 function stopCommand(context: Context): Command {
   return new Command('stop')
-    .description('Stop the daemon; turns under way are tried again at the next start.')
+    .description('Stop the daemon. Interrupted turns are retried at the next start.')
     .addHelpText('after', '\nExample:\n  substrat daemon stop')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const status = await statusOf(context);
-      if (!status) throw new SubstratError('not_running', 'No daemon runs on this home.');
+      if (!status) throw new SubstratError('not_running', 'No daemon is running on this home.');
       process.kill(status.pid, 'SIGTERM');
       const stopSpinning = spin('Stopping ...');
       for (const giveUp = performance.now() + PATIENCE_MS; isAlive(status.pid); await sleep(20)) {
         if (performance.now() < giveUp) continue;
         stopSpinning();
-        const message = `The daemon (process ${status.pid}) does not stop; kill -9 is safe, nothing is lost.`;
+        const message = `The daemon (pid ${status.pid}) does not stop. \`kill -9 ${status.pid}\` is safe: nothing is lost.`;
         throw new SubstratError('timeout', message);
       }
       stopSpinning();
-      context.print(options.json ? JSON.stringify({ status: 'stopped', pid: status.pid }) : 'The daemon has stopped.');
+      context.print(options.json ? JSON.stringify({ status: 'stopped', pid: status.pid }) : 'Stopped the daemon.');
     });
 }
 
 function statusCommand(context: Context): Command {
   return new Command('status')
-    .description('Say whether the daemon runs. Exit code 1 when it does not.')
+    .description('Show whether the daemon is running. Exit code 1 if it is not.')
     .addHelpText('after', '\nExample:\n  substrat daemon status --json')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const status = await createClient({ home: context.home() }).getStatus();
       if (options.json) return context.print(JSON.stringify(status));
-      context.print(`The daemon is up (process ${status.pid}, version ${status.version}).`);
+      context.print(`The daemon is running (pid ${status.pid}, version ${status.version}).`);
       context.print(`URL: ${status.url ?? 'none'}`);
       for (const line of describePlaces(status)) context.print(line);
       context.print(describeSandbox(status));
@@ -140,8 +140,8 @@ function statusCommand(context: Context): Command {
 
 function logsCommand(context: Context): Command {
   return new Command('logs')
-    .description('Print the log of the daemon.')
-    .option('--lines <n>', 'only the last ones', '100')
+    .description("Print the daemon's log.")
+    .option('--lines <n>', 'only the last N lines', '100')
     .addHelpText('after', '\nExample:\n  substrat daemon logs --lines 20')
     .action((options: { lines: string }) => {
       const count = Number(options.lines);
@@ -155,7 +155,7 @@ function readLog(file: string): string[] {
   try {
     return readFileSync(file, 'utf8').trimEnd().split('\n');
   } catch {
-    throw new SubstratError('not_found', `There is no log at ${file}; no daemon has run on this home.`);
+    throw new SubstratError('not_found', `There is no log at ${file}: no daemon has run on this home yet.`);
   }
 }
 

@@ -7,7 +7,7 @@ const MARK = { ok: paint('green', 'ok  '), warning: paint('yellow', 'warn'), pro
 
 export function doctorCommand(context: Context): Command {
   return new Command('doctor')
-    .description('Check what Substrat needs, and say how to mend what is wrong. Exit code 1 when something is.')
+    .description('Check the installation and suggest fixes. Exit code 1 if there is a problem.')
     .addHelpText('after', '\nExample:\n  substrat doctor')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();

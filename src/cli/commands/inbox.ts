@@ -5,16 +5,16 @@ import { table } from '../../command-line/terminal.ts';
 
 export function inboxCommand(context: Context): Command {
   return new Command('inbox')
-    .description('Show what agents wrote to you, newest first.')
-    .option('--open', 'only questions that wait for your answer')
-    .option('--limit <n>', 'how many', '20')
+    .description('Show messages from agents to you, newest first.')
+    .option('--open', 'only open questions')
+    .option('--limit <n>', 'maximum number', '20')
     .addHelpText('after', '\nExample:\n  substrat inbox --open\n  substrat agent send lead "Yes." --reply-to ID')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { open?: boolean; limit: string }>();
       const limit = readCount('--limit', options.limit);
       const page = await createClient({ home: context.home() }).listInbox({ open: options.open ?? false, limit });
       if (options.json) return context.print(JSON.stringify(page));
-      if (page.items.length === 0) return context.print(options.open ? 'Nobody waits for you.' : 'Nothing yet.');
+      if (page.items.length === 0) return context.print(options.open ? 'No open questions.' : 'No messages yet.');
       const rows = page.items.map((message) => [
         message.from,
         message.request === 'open' ? 'waits' : message.kind,

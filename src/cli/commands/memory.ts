@@ -5,7 +5,9 @@ import { paint, table } from '../../command-line/terminal.ts';
 
 export function memoryCommand(context: Context): Command {
   return new Command('memory')
-    .description('See and change what agents remember: blocks, which are always in their prompts, and passages.')
+    .description(
+      "View and edit agents' memory: blocks, which are always in the prompt, and passages, which agents search.",
+    )
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(setCommand(context))
@@ -23,7 +25,7 @@ const BLOCKS_OF = 'the agent; "user" for your own blocks';
 
 function listCommand(context: Context): Command {
   return new Command('list')
-    .description('List the blocks that an agent sees, its own and those that are shared with it.')
+    .description('List the blocks an agent can see: its own and those shared with it.')
     .argument('<ref>', BLOCKS_OF)
     .addHelpText('after', '\nExample:\n  substrat memory list lead')
     .action(async (ref: string, _: unknown, command: Command) => {
@@ -51,33 +53,33 @@ function showCommand(context: Context): Command {
 }
 
 function setCommand(context: Context): Command {
-  return blockCommand('set', 'Set the text of a block; a new label makes a block.')
-    .argument('<text>', 'its whole new text; "-" reads it from stdin')
-    .option('--if-version <n>', 'only if it is at this version; 0: only if there is none')
+  return blockCommand('set', 'Set the text of a block. A new label creates a block.')
+    .argument('<text>', 'the complete new text; "-" reads stdin')
+    .option('--if-version <n>', 'only if the block has this version; 0: only if it does not exist')
     .addHelpText('after', '\nExample:\n  substrat memory set lead current_state "Waiting for the review."')
     .action(async (ref: string, label: string, text: string, _: unknown, command: Command) => {
       const ifVersion = readVersion(command);
       const block = await createClient({ home: context.home() }).setBlock(ref, label, readArgument(text), {
         ifVersion,
       });
-      context.print(isJson(command) ? JSON.stringify(block) : `${label} is at version ${block.version}.`);
+      context.print(isJson(command) ? JSON.stringify(block) : `Saved ${label} (version ${block.version}).`);
     });
 }
 
 function deleteCommand(context: Context): Command {
-  return blockCommand('delete', 'Delete a block. Its history stays, and it can be restored.')
-    .option('--if-version <n>', 'only if it is at this version')
+  return blockCommand('delete', 'Delete a block. Its history is kept and the block can be restored.')
+    .option('--if-version <n>', 'only if the block has this version')
     .addHelpText('after', '\nExample:\n  substrat memory delete lead current_state')
     .action(async (ref: string, label: string, _: unknown, command: Command) => {
       const ifVersion = readVersion(command);
       const deleted = await createClient({ home: context.home() }).deleteBlock(ref, label, { ifVersion });
-      context.print(isJson(command) ? JSON.stringify(deleted) : `${label} is deleted.`);
+      context.print(isJson(command) ? JSON.stringify(deleted) : `Deleted ${label}.`);
     });
 }
 
 function historyCommand(context: Context): Command {
-  return blockCommand('history', 'Show every change of a block, newest first.')
-    .option('--limit <n>', 'at most so many', '100')
+  return blockCommand('history', 'Show every version of a block, newest first.')
+    .option('--limit <n>', 'maximum number', '100')
     .addHelpText('after', '\nExample:\n  substrat memory history lead personality')
     .action(async (ref: string, label: string, _: unknown, command: Command) => {
       const limit = readCount('--limit', command.opts<{ limit: string }>().limit);
@@ -89,8 +91,8 @@ function historyCommand(context: Context): Command {
 }
 
 function restoreCommand(context: Context): Command {
-  return blockCommand('restore', 'Make an earlier text of a block the newest.')
-    .argument('<version>', 'as `memory history` shows it')
+  return blockCommand('restore', 'Restore an earlier version of a block.')
+    .argument('<version>', 'version number, as shown by `memory history`')
     .addHelpText('after', '\nExample:\n  substrat memory restore lead personality 3')
     .action(async (ref: string, label: string, version: string, _: unknown, command: Command) => {
       const block = await createClient({ home: context.home() }).restoreBlock(
@@ -98,12 +100,12 @@ function restoreCommand(context: Context): Command {
         label,
         readWhole('<version>', version),
       );
-      context.print(isJson(command) ? JSON.stringify(block) : `${label} is at version ${block.version}.`);
+      context.print(isJson(command) ? JSON.stringify(block) : `Saved ${label} (version ${block.version}).`);
     });
 }
 
 function shareCommand(context: Context): Command {
-  return blockCommand('share', 'Say which agents see a block beside its owner; without --with it is private again.')
+  return blockCommand('share', 'Share a block with other agents. Without --with, the block becomes private again.')
     .option('--with <refs>', 'agents, separated by commas', '')
     .option('--open', 'let them change it')
     .addHelpText(
@@ -115,12 +117,12 @@ function shareCommand(context: Context): Command {
       const sharing = { with: splitNames(options.with), open: options.open ?? false };
       const block = await createClient({ home: context.home() }).shareBlock(ref, label, sharing);
       const readers = block.sharedWith.length === 0 ? 'nobody else' : block.sharedWith.join(', ');
-      context.print(isJson(command) ? JSON.stringify(block) : `${label} is seen by ${block.owner} and ${readers}.`);
+      context.print(isJson(command) ? JSON.stringify(block) : `${label} is visible to ${block.owner} and ${readers}.`);
     });
 }
 
 function searchCommand(context: Context): Command {
-  return filtered('search', 'Search the passages of an agent, as it does itself.', '20')
+  return filtered('search', "Search an agent's passages, as the agent does with search_memory.", '20')
     .argument('<query>', 'words, or any text')
     .addHelpText('after', '\nExample:\n  substrat memory search lead "deploy failed" --tag ops --since 2026-01-31')
     .action(async (ref: string, query: string, _: unknown, command: Command) => {
@@ -130,8 +132,8 @@ function searchCommand(context: Context): Command {
 }
 
 function passagesCommand(context: Context): Command {
-  return filtered('passages', 'List the passages of an agent, newest first.', '100')
-    .option('--cursor <cursor>', 'go on where a page ended')
+  return filtered('passages', "List an agent's passages, newest first.", '100')
+    .option('--cursor <cursor>', 'continue after the previous page')
     .addHelpText('after', '\nExample:\n  substrat memory passages lead --tag ops')
     .action(async (ref: string, _: unknown, command: Command) => {
       const { cursor } = command.opts<{ cursor?: string }>();
@@ -144,8 +146,8 @@ function storeCommand(context: Context): Command {
   return new Command('store')
     .description('Store a passage for an agent.')
     .argument('<ref>', 'the agent')
-    .argument('<text>', 'what to remember; "-" reads it from stdin')
-    .option('--tags <tags>', 'separated by commas', '')
+    .argument('<text>', 'text of the passage; "-" reads stdin')
+    .option('--tags <tags>', 'tags, separated by commas', '')
     .addHelpText(
       'after',
       '\nExample:\n  substrat memory store lead "The staging server is called otter." --tags ops,names',
@@ -159,13 +161,13 @@ function storeCommand(context: Context): Command {
 
 function forgetCommand(context: Context): Command {
   return new Command('forget')
-    .description('Delete a passage of an agent.')
+    .description('Delete a passage.')
     .argument('<ref>', 'the agent')
-    .argument('<id>', 'as `memory passages` shows it')
+    .argument('<id>', 'passage id, as shown by `memory passages`')
     .addHelpText('after', '\nExample:\n  substrat memory forget lead 0198c5de-…')
     .action(async (ref: string, id: string, _: unknown, command: Command) => {
       const deleted = await createClient({ home: context.home() }).deletePassage(ref, id);
-      context.print(isJson(command) ? JSON.stringify(deleted) : 'The passage is deleted.');
+      context.print(isJson(command) ? JSON.stringify(deleted) : 'Deleted the passage.');
     });
 }
 
@@ -177,10 +179,10 @@ function filtered(name: string, description: string, limit: string): Command {
   return new Command(name)
     .description(description)
     .argument('<ref>', 'the agent')
-    .option('--tag <tag>', 'only those with this tag')
-    .option('--since <time>', 'only from this day (2026-01-31) or time on')
-    .option('--until <time>', 'only from before')
-    .option('--limit <n>', 'at most so many', limit);
+    .option('--tag <tag>', 'only passages with this tag')
+    .option('--since <time>', 'only from this date (2026-01-31) or time on')
+    .option('--until <time>', 'only before this date or time')
+    .option('--limit <n>', 'maximum number', limit);
 }
 
 function readFilter(command: Command) {
@@ -203,7 +205,7 @@ function splitNames(text: string): string[] {
 }
 
 function passageLines(passages: readonly Passage[]): string {
-  if (passages.length === 0) return 'Nothing found.';
+  if (passages.length === 0) return 'No passages found.';
   return passages
     .map(({ id, content, tags, createdAt }) => `${paint('dim', [id, createdAt, ...tags].join(' '))}\n${content}`)
     .join('\n\n');

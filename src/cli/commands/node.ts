@@ -5,14 +5,14 @@ import { table } from '../../command-line/terminal.ts';
 
 export function nodeCommand(context: Context): Command {
   return new Command('node')
-    .description('The daemons that share a store. Each runs the agents that belong to its home.')
+    .description('Manage the daemons (nodes) that share a store. Each node runs the agents of its own home.')
     .addCommand(listCommand(context))
     .addCommand(adoptCommand(context));
 }
 
 function listCommand(context: Context): Command {
   return new Command('list')
-    .description('Show the nodes.')
+    .description('List nodes.')
     .addHelpText('after', '\nExample:\n  substrat node list')
     .action(async (_: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
@@ -32,9 +32,9 @@ function listCommand(context: Context): Command {
 
 function adoptCommand(context: Context): Command {
   return new Command('adopt')
-    .description('Take over the agents of a node that is gone, such as one whose home was lost or moved.')
-    .argument('[node]', 'its id, as `node list` shows it; every node that is gone when left out')
-    .option('--force', 'even if it was seen a moment ago')
+    .description('Take over the agents of a node that no longer runs, for example after its home was lost or moved.')
+    .argument('[node]', 'node id, as shown by `node list` (default: all nodes that no longer run)')
+    .option('--force', 'adopt even if the node was seen recently')
     .addHelpText('after', '\nExample:\n  substrat node adopt')
     .action(async (node: string | undefined, _: unknown, command: Command) => {
       const { json, force = false } = command.optsWithGlobals<GlobalOptions & { force?: boolean }>();
@@ -47,9 +47,9 @@ function adoptCommand(context: Context): Command {
       for (const id of wanted) items.push(await client.adoptNode(id, { force }));
       if (json) return context.print(JSON.stringify({ items }));
       const done = items.filter(({ agents, workspaces }) => agents + workspaces > 0);
-      if (done.length === 0) context.print('Nothing to adopt: every agent belongs to a node that is running.');
+      if (done.length === 0) context.print('Nothing to adopt: every agent belongs to a running node.');
       for (const { id, agents, workspaces } of done) {
-        context.print(`Adopted ${agents} agents of node ${id}; ${workspaces} workspaces are at new paths.`);
+        context.print(`Adopted ${agents} agents of node ${id}; ${workspaces} workspaces have new paths.`);
       }
     });
 }

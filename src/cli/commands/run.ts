@@ -7,7 +7,7 @@ const STATES = ['created', 'running', 'completed', 'failed', 'cancelled'];
 
 export function runCommand(context: Context): Command {
   return new Command('run')
-    .description('Look at the turns of agents, and stop one.')
+    .description("Inspect and cancel agents' turns.")
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(usageCommand(context))
@@ -16,10 +16,10 @@ export function runCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   return new Command('list')
-    .description('Show runs, newest first.')
-    .option('--agent <ref>', 'of one agent')
-    .addOption(new Option('--state <state>', 'in one state').choices(STATES))
-    .option('--limit <n>', 'how many', '20')
+    .description('List runs, newest first.')
+    .option('--agent <ref>', 'only runs of this agent')
+    .addOption(new Option('--state <state>', 'only runs in this state').choices(STATES))
+    .option('--limit <n>', 'maximum number', '20')
     .addHelpText('after', '\nExample:\n  substrat run list --agent lead --state failed')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<
@@ -44,7 +44,7 @@ function listCommand(context: Context): Command {
 
 function showCommand(context: Context): Command {
   return new Command('show')
-    .description('Show one run with everything that it did.')
+    .description('Show a run with all of its steps.')
     .argument('<id>', 'the run')
     .addHelpText('after', '\nExample:\n  substrat run show 0b7e5c2e-…')
     .action(async (id: string, _: unknown, command: Command) => {
@@ -60,10 +60,10 @@ function showCommand(context: Context): Command {
 
 function usageCommand(context: Context): Command {
   return new Command('usage')
-    .description('Show turns, tokens and costs, summed by agent, by tree or by day.')
+    .description('Show the number of turns, tokens and costs by agent, tree or day.')
     .addOption(new Option('--by <what>', 'agent, tree or day').choices(['agent', 'tree', 'day']).default('agent'))
-    .option('--since <time>', 'from this day or time on, in UTC')
-    .option('--until <time>', 'before this day or time')
+    .option('--since <time>', 'from this date or time on (UTC)')
+    .option('--until <time>', 'before this date or time')
     .addHelpText('after', '\nExample:\n  substrat run usage --by day --since 2026-01-01')
     .action(async (_: unknown, command: Command) => {
       const { by, since, until, json } = command.optsWithGlobals<
@@ -84,13 +84,13 @@ function usageCommand(context: Context): Command {
 
 function cancelCommand(context: Context): Command {
   return new Command('cancel')
-    .description('Cancel a run for good; what it served is answered with an error.')
+    .description('Cancel a run. The requests it was answering get an error reply. This cannot be undone.')
     .argument('<id>', 'the run')
     .addHelpText('after', '\nExample:\n  substrat run cancel 0b7e5c2e-…')
     .action(async (id: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const cancelled = await createClient({ home: context.home() }).cancelRun(id);
-      context.print(json ? JSON.stringify(cancelled) : 'The run is cancelled.');
+      context.print(json ? JSON.stringify(cancelled) : 'Cancelled the run.');
     });
 }
 

@@ -13,7 +13,7 @@ const PATIENCE_MS = 20_000;
 const PRELOAD = fileURLToPath(new URL('../../../bin/preload.cjs', import.meta.url));
 
 export function storeCommand(context: Context): Command {
-  return new Command('store').description('Look after the store.').addCommand(compactCommand(context));
+  return new Command('store').description('Maintain the store.').addCommand(compactCommand(context));
 }
 
 interface CompactOptions extends GlobalOptions {
@@ -22,7 +22,7 @@ interface CompactOptions extends GlobalOptions {
 
 function compactCommand(context: Context): Command {
   return new Command('compact')
-    .description("Rewrite a SQLite store without its free space. A running daemon's writes wait meanwhile.")
+    .description("Compact a SQLite store (VACUUM). A running daemon's writes wait until it is done.")
     .addOption(new Option('--here', 'in this process').hideHelp())
     .addHelpText('after', '\nExample:\n  substrat store compact')
     .action(async (_: unknown, command: Command) => {
@@ -54,7 +54,7 @@ async function compactBeside(context: Context, { config }: CompactOptions): Prom
   stopSpinning();
   if (code === 0) return JSON.parse(stdout) as Sizes;
   if (!late) throw new SubstratError('store', stderr.trim().replace(/^substrat: /, ''));
-  const message = `The store was not compacted within ${PATIENCE_MS / 1000} seconds, and the daemon waits to write. Nothing was changed. Stop the daemon, then try again.`;
+  const message = `The store was not compacted within ${PATIENCE_MS / 1000} seconds, and the daemon is waiting to write. Nothing was changed. Stop the daemon, then try again.`;
   throw new SubstratError('timeout', message);
 }
 

@@ -5,7 +5,7 @@ import { table } from '../../command-line/terminal.ts';
 
 export function tokenCommand(context: Context): Command {
   return new Command('token')
-    .description('Let further people and programs in, each with a token that can be revoked.')
+    .description('Manage API tokens for other people and programs.')
     .addCommand(createCommand(context))
     .addCommand(listCommand(context))
     .addCommand(revokeCommand(context));
@@ -13,9 +13,9 @@ export function tokenCommand(context: Context): Command {
 
 function createCommand(context: Context): Command {
   return new Command('create')
-    .description('Make a token. It is shown once; only its hash is kept.')
-    .requiredOption('--as <name>', 'the person whose token it is; "user" is you')
-    .option('--label <text>', 'what it is for', '')
+    .description('Create a token. It is shown once; only its hash is stored.')
+    .requiredOption('--as <name>', 'person who uses the token; "user" is you')
+    .option('--label <text>', 'what the token is for', '')
     .addHelpText('after', '\nExample:\n  substrat token create --as anna --label laptop')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { as: string; label: string }>();
@@ -26,13 +26,13 @@ function createCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   return new Command('list')
-    .description('Show the tokens.')
+    .description('List tokens.')
     .addHelpText('after', '\nExample:\n  substrat token list')
     .action(async (_: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const page = await createClient({ home: context.home() }).listTokens();
       if (json) return context.print(JSON.stringify(page));
-      if (page.items.length === 0) return context.print("No tokens but the home's own.");
+      if (page.items.length === 0) return context.print("No tokens except the home's own.");
       const rows = page.items.map((token) => [token.id, token.as, token.revokedAt ? 'revoked' : 'valid', token.label]);
       for (const line of table(['ID', 'AS', 'STATE', 'LABEL'], rows)) context.print(line);
     });
@@ -41,11 +41,11 @@ function listCommand(context: Context): Command {
 function revokeCommand(context: Context): Command {
   return new Command('revoke')
     .description('Revoke a token.')
-    .argument('<id>', 'as `token list` shows it')
+    .argument('<id>', 'token id, as shown by `token list`')
     .addHelpText('after', '\nExample:\n  substrat token revoke 0b7e5c2e-…')
     .action(async (id: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const revoked = await createClient({ home: context.home() }).revokeToken(id);
-      context.print(json ? JSON.stringify(revoked) : 'The token is revoked.');
+      context.print(json ? JSON.stringify(revoked) : 'Revoked the token.');
     });
 }

@@ -2,13 +2,13 @@ import { Command } from 'commander';
 import type { Context, GlobalOptions } from '../../command-line/context.ts';
 import { harmless } from '../../command-line/terminal.ts';
 
-export const SWITCH_STORE = 'use the store of the configuration from now on, where the home had another one';
+export const SWITCH_STORE = 'switch this home to the store named in the configuration';
 
 export function upCommand(context: Context): Command {
   return new Command('up')
     .description('Run the daemon in the foreground.')
-    .option('--demo', 'show a small team at work')
-    .option('--quiet', 'say nothing')
+    .option('--demo', 'run a demo team')
+    .option('--quiet', 'print nothing')
     .option('--switch-store', SWITCH_STORE)
     .addHelpText('after', '\nExample:\n  substrat up --demo')
     .action(async (_: unknown, command: Command) => {

@@ -6,11 +6,11 @@ import { describeEvent } from '../describe.ts';
 
 export function watchCommand(context: Context): Command {
   return new Command('watch')
-    .description('Follow what happens, until Ctrl-C. A daemon that restarts is followed on.')
-    .option('--agent <ref>', 'only what concerns one agent')
-    .option('--channel <id>', 'only what is said in one channel')
-    .option('--type <types>', 'only these types of events, separated by commas')
-    .option('--after <number>', 'from an earlier event on; 0 is everything that is kept')
+    .description('Print events as they happen, until Ctrl-C. Reconnects if the daemon restarts.')
+    .option('--agent <ref>', 'only events of this agent')
+    .option('--channel <id>', 'only messages in this channel')
+    .option('--type <types>', 'only these event types, separated by commas')
+    .option('--after <number>', 'start after this event number; 0 starts at the oldest stored event')
     .addHelpText('after', '\nExample:\n  substrat watch --agent lead')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<

@@ -4,11 +4,11 @@ import { allPages, createClient, type Workspace } from '../../client/client.ts';
 import { type Context, type GlobalOptions, UsageError } from '../../command-line/context.ts';
 import { paint, table } from '../../command-line/terminal.ts';
 
-const NOT_IN_FORCE = 'Not in force: [sandbox] mode is "none", so links, modes and networks are only remembered.';
+const NOT_IN_FORCE = 'Not enforced: [sandbox] mode is "none". Links, modes and networks are stored but have no effect.';
 
 export function workspaceCommand(context: Context): Command {
   return new Command('workspace')
-    .description('The directories that agents work in, what is linked into them, and the hosts that they reach.')
+    .description('Manage the directories agents work in, the links in them, and the hosts they can reach.')
     .addCommand(createCommand(context))
     .addCommand(listCommand(context))
     .addCommand(inspectCommand(context))
@@ -28,13 +28,13 @@ const modeOption = () => new Option('--mode <mode>', 'read-only or read-write').
 
 function createCommand(context: Context): Command {
   return new Command('create')
-    .description('Make a workspace: a directory of yours, a part of another workspace, or an empty one.')
+    .description('Create a workspace: an existing directory, a view of another workspace, or an empty directory.')
     .argument('<name>', 'letters, digits, "_" and "-"')
-    .argument('[directory]', 'a directory that is there; an empty one in the home when not given')
-    .option('--view-of <workspace>', 'show another workspace')
-    .option('--subdir <path>', 'only this part of it')
+    .argument('[directory]', 'existing directory (default: a new empty one in the home)')
+    .option('--view-of <workspace>', 'make it a view of another workspace')
+    .option('--subdir <path>', 'only this subdirectory of it')
     .addOption(modeOption())
-    .option('--network <hosts>', 'hosts that may be reached, separated by commas; "" for none')
+    .option('--network <hosts>', 'allowed hosts, separated by commas; "" for none')
     .addHelpText(
       'after',
       '\nExamples:\n  substrat workspace create site ~/site --network api.example.com\n  substrat workspace create review --view-of site --subdir src',
@@ -42,7 +42,7 @@ function createCommand(context: Context): Command {
     .action(async (name: string, directory: string | undefined, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<CreateOptions>();
       if (options.subdir !== undefined && options.viewOf === undefined) {
-        throw new UsageError('--subdir is a part of another workspace: give --view-of, too.');
+        throw new UsageError('--subdir requires --view-of.');
       }
       const workspace = await createClient({ home: context.home() }).createWorkspace({
         name,
@@ -52,13 +52,15 @@ function createCommand(context: Context): Command {
         mode: options.mode,
         network: options.network === undefined ? null : words(options.network),
       });
-      context.print(options.json ? JSON.stringify(workspace) : `${workspace.name} is at ${workspace.path}.`);
+      context.print(
+        options.json ? JSON.stringify(workspace) : `Created workspace ${workspace.name} at ${workspace.path}.`,
+      );
     });
 }
 
 function listCommand(context: Context): Command {
   return new Command('list')
-    .description('Show the workspaces.')
+    .description('List workspaces.')
     .addHelpText('after', '\nExample:\n  substrat workspace list')
     .action(async (_: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
@@ -66,7 +68,7 @@ function listCommand(context: Context): Command {
       const items = [];
       for await (const workspace of allPages((query) => client.listWorkspaces(query))) items.push(workspace);
       if (json) return context.print(JSON.stringify({ items, nextCursor: null }));
-      if (items.length === 0) return context.print('There are no workspaces yet; every new agent brings its own.');
+      if (items.length === 0) return context.print('No workspaces yet. Every new agent gets its own.');
       const rows = items.map((one) => [one.name, one.owner, one.mode, one.agents.join(', '), one.path]);
       for (const line of table(['NAME', 'OWNER', 'MODE', 'AGENTS', 'PATH'], rows)) context.print(line);
     });
@@ -74,8 +76,8 @@ function listCommand(context: Context): Command {
 
 function inspectCommand(context: Context): Command {
   return new Command('inspect')
-    .description('Show one workspace with its links.')
-    .argument('<workspace>', 'its name or id')
+    .description('Show a workspace and its links.')
+    .argument('<workspace>', 'workspace name or id')
     .addHelpText('after', '\nExample:\n  substrat workspace inspect site')
     .action(async (ref: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
@@ -87,10 +89,10 @@ function inspectCommand(context: Context): Command {
 
 function linkCommand(context: Context): Command {
   return new Command('link')
-    .description('Show a directory inside a workspace, from the next turn on.')
-    .argument('<workspace>', 'its name or id')
-    .argument('<source>', 'the directory')
-    .argument('<target>', 'where in the workspace it appears')
+    .description('Link a directory into a workspace. Takes effect at the next turn.')
+    .argument('<workspace>', 'workspace name or id')
+    .argument('<source>', 'directory to link')
+    .argument('<target>', 'path in the workspace')
     .addOption(modeOption())
     .addHelpText(
       'after',
@@ -108,26 +110,26 @@ function linkCommand(context: Context): Command {
 
 function unlinkCommand(context: Context): Command {
   return new Command('unlink')
-    .description('Take a link out of a workspace. What it led to stays as it is.')
-    .argument('<workspace>', 'its name or id')
-    .argument('<target>', 'where in the workspace it is')
+    .description('Remove a link from a workspace. The linked directory is not changed.')
+    .argument('<workspace>', 'workspace name or id')
+    .argument('<target>', 'path of the link in the workspace')
     .addHelpText('after', '\nExample:\n  substrat workspace unlink site docs')
     .action(async (ref: string, target: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const unlinked = await createClient({ home: context.home() }).unlinkDirectory(ref, target);
-      context.print(json ? JSON.stringify(unlinked) : `${target} is not linked any more.`);
+      context.print(json ? JSON.stringify(unlinked) : `Removed the link ${target}.`);
     });
 }
 
 function deleteCommand(context: Context): Command {
   return new Command('delete')
-    .description('Delete a workspace that nobody uses. Directories of yours stay; those that Substrat made go with it.')
-    .argument('<workspace>', 'its name or id')
+    .description('Delete an unused workspace. Directories that Substrat created are deleted; your own are kept.')
+    .argument('<workspace>', 'workspace name or id')
     .addHelpText('after', '\nExample:\n  substrat workspace delete site')
     .action(async (ref: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const deleted = await createClient({ home: context.home() }).deleteWorkspace(ref);
-      context.print(json ? JSON.stringify(deleted) : `${ref} is deleted.`);
+      context.print(json ? JSON.stringify(deleted) : `Deleted ${ref}.`);
     });
 }
 

@@ -64,12 +64,12 @@ free = { key = 1 }`);
   });
 
   test.each([
-    ['[agents."a b"]\npath = "x"', '1: [agents] "a b" cannot be a name: a name has 1 to 64'],
+    ['[agents."a b"]\npath = "x"', '1: [agents] "a b" is not a valid name: a name has 1 to 64'],
     ['[agents.inline."a/b"]', '1: [agents.inline."a/b"]: a name has 1 to 64'],
     ['[agents.a]\npath = "x"\n[agents.script.A]\npath = "y"', '3: [agents.script] A is the same name as [agents.a]'],
     ['[agents.a]\nsystem_prompt = "x"', '1: [agents.a] description is missing'],
     ['[agents.a]\ndescription = "x"', '1: [agents.a] system_prompt is missing'],
-    ['[agents.a]\npath = "x"\nsystem_prompt = "y"', '3: [agents.a] system_prompt excludes "path"'],
+    ['[agents.a]\npath = "x"\nsystem_prompt = "y"', '3: [agents.a] system_prompt cannot be combined with "path"'],
     ['[agents.a]\nsytem_prompt = "y"', '2: unknown key "sytem_prompt" in [agents.a]; did you mean "system_prompt"?'],
     ['[agents.a]\npath = "x"\nsearch_limit = 1', '3: unknown key "search_limit" in [agents.a]'],
     ['[agents.script.a]\ntimeout = 0', '2: [agents.script.a] timeout must be a number of seconds from 0.05 to 3600'],

@@ -3,7 +3,7 @@ import { keyOf, NAME } from '../../core/agent.ts';
 import { type Place, table, text } from '../fields.ts';
 import { script, scriptKeys } from '../script.ts';
 
-const NAME_RULE = 'a name has 1 to 64 letters, digits, "_" or "-", the first a letter or a digit';
+const NAME_RULE = 'a name has 1 to 64 letters, digits, "_" or "-" and starts with a letter or digit';
 const name = z.string().regex(NAME, NAME_RULE);
 
 /** A persona of the configuration. `table` is its location, for error messages. */
@@ -42,8 +42,8 @@ export const agents = ({ resolve }: Place) => {
         const found = `[${['agents', ...path].join('.')}]`;
         const taken = spelled.get(keyOf(key));
         const problem = (message: string) => context.addIssue({ code: 'custom', path, message });
-        if (!NAME.test(key)) problem(`cannot be a name: ${NAME_RULE}`);
-        else if (taken !== undefined) problem(`is the same name as ${taken}, because case does not count`);
+        if (!NAME.test(key)) problem(`is not a valid name: ${NAME_RULE}`);
+        else if (taken !== undefined) problem(`is the same name as ${taken}, because names are not case-sensitive`);
         else spelled.set(keyOf(key), found);
         return { name: key, table: found, ...value };
       };
@@ -81,7 +81,7 @@ function inlineOrPath(path: z.ZodType<string, string>) {
       const { description, tools = [], system_prompt: system, path: file, timeout, ...limits } = entry;
       const problem = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
       if (file !== undefined) {
-        if (system !== undefined) problem('system_prompt', 'excludes "path": give one of them');
+        if (system !== undefined) problem('system_prompt', 'cannot be combined with "path"');
         return { kind: 'lua', path: file, timeoutMs: timeout * 1_000, ...limits, config: {} };
       }
       if (description === undefined) problem('description', 'is missing');

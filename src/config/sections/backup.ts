@@ -13,4 +13,4 @@ export const backup = table({
     maxHomeBytes: maxHomeMb * MB,
     maxEntries,
   }))
-  .describe("How much of each agent's private home a backup takes; what exceeds it is left out and listed.");
+  .describe("Limits for agents' private homes in a backup. Files beyond them are left out and listed.");

@@ -13,7 +13,7 @@ export const channels = z
       wake: z.record(z.string(), wake).default({}),
     }).superRefine(({ members, wake: settings }, context) => {
       for (const name of Object.keys(settings).filter((one) => !members.includes(one))) {
-        context.addIssue({ code: 'custom', path: ['wake', name], message: 'is not among the members of the channel' });
+        context.addIssue({ code: 'custom', path: ['wake', name], message: 'is not a member of the channel' });
       }
     }),
   )

@@ -9,4 +9,6 @@ export const chunking = table({
     path: ['overlap_tokens'],
     error: 'must be at most half of "max_tokens"',
   })
-  .describe('How documents are cut: about how many tokens a chunk has, and how many it repeats of the one before.');
+  .describe(
+    'How documents are split: the approximate number of tokens in a chunk, and the overlap with the previous chunk.',
+  );

@@ -58,7 +58,7 @@ export const connectors = ({ resolve }: Place) =>
       ),
     })
     .prefault({})
-    .describe('Where documents come from: [connectors.TYPE.NAME], named TYPE:NAME everywhere else.');
+    .describe('Sources of documents: [connectors.TYPE.NAME]. Everywhere else a source is called TYPE:NAME.');
 
 function named<Entry extends z.ZodType>(entry: Entry) {
   return z

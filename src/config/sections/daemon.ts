@@ -17,6 +17,4 @@ export const daemon = table({
     requestDeadlineMs: requestDeadline,
     leaseMs: lease,
   }))
-  .describe(
-    'How many turns run at once, and how long things take; a lease is the life of a claim without a heartbeat.',
-  );
+  .describe('How many turns run at once, and timeouts. A lease is how long a claim survives without a heartbeat.');

@@ -6,10 +6,12 @@ export const db = ({ home, resolve }: Place) =>
   table({
     path: maybe(
       text
-        .refine((path) => !/^\w+:\/\//.test(path), 'must be a file; the URL of a database goes into "url"')
+        .refine((path) => !/^\w+:\/\//.test(path), 'must be a file; set "url" for the URL of a database')
         .transform((path) => (path === ':memory:' ? path : resolve(path))),
     ),
-    url: maybe(text.refine(isPostgres, 'is no URL of a PostgreSQL database, postgres://… or postgresql://…')).meta({
+    url: maybe(
+      text.refine(isPostgres, 'must be the URL of a PostgreSQL database, postgres://… or postgresql://…'),
+    ).meta({
       secret: true,
     }),
   })
@@ -20,7 +22,7 @@ export const db = ({ home, resolve }: Place) =>
       context.addIssue({
         code: 'custom',
         path: ['url'],
-        message: 'excludes "path": one of them says where the store is',
+        message: 'cannot be combined with "path"',
       });
       return z.NEVER;
     })

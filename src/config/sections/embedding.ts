@@ -22,4 +22,4 @@ export const embedding = ({ resolve }: Place) =>
   })
     .prefault({})
     .transform(({ timeout, ...rest }) => ({ ...rest, timeoutMs: timeout }))
-    .describe('How meanings become vectors; without a provider, keyword search serves.');
+    .describe('The embedding model for semantic search. Without a provider, only keyword search is available.');

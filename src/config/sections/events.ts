@@ -12,4 +12,4 @@ export const events = table({
     heartbeatMs: heartbeat,
     patienceMs: patience,
   }))
-  .describe('How long events are kept for readers that come back, and how long a reader may take nothing.');
+  .describe('How long events are stored for clients that reconnect, and how long a client may stop reading.');

@@ -11,6 +11,4 @@ export const limits = table({
   max_links: count({ fallback: 100, min: 0, max: 10_000 }),
 })
   .prefault({})
-  .describe(
-    'What one tree of agents may do before it is stopped; tool calls and workspaces are counted for each agent, links for each workspace.',
-  );
+  .describe('Limits of one tree of agents. Tool calls and workspaces are limited per agent, links per workspace.');

@@ -58,26 +58,26 @@ system_prompt = "s"`;
 
   test.each([
     ['[members.User]', '1: [members.User]: "User" is reserved'],
-    ['[members.-x]', '1: [members.-x]: "-x" cannot be a name: 1 to 64 letters'],
+    ['[members.-x]', '1: [members.-x]: "-x" is not a valid name. Use 1 to 64 letters'],
     [`[members.${'x'.repeat(65)}]`, '1: [members.xxx'],
-    ['[members.a]\narguments = { x = "y" }', '2: [members.a] arguments are those of a persona'],
+    ['[members.a]\narguments = { x = "y" }', '2: [members.a] arguments must be used with "persona"'],
     [
       '[members.a]\npersona = "gide"\n[agents.guide]\ndescription = "d"\nsystem_prompt = "s"',
       '2: [members.a] persona must name a persona of [agents] (did you mean "guide"?)',
     ],
-    ['[members.a]\n[members.A]', '2: [members] A is the same name as [members.a], because case does not count'],
+    [
+      '[members.a]\n[members.A]',
+      '2: [members] A is the same name as [members.a], because names are not case-sensitive',
+    ],
     ['[members.a]\nparent = "b"\n[members.bb]', '2: [members.a] parent must name another member; got "b"'],
     [
       '[members.a]\nparent = "led"\n[members.lead]',
       '2: [members.a] parent must name another member (did you mean "lead"?)',
     ],
-    [
-      '[members.a]\nparent = "a"',
-      '2: [members.a] parent must lead to a member without a parent, not in a circle; got "a"',
-    ],
+    ['[members.a]\nparent = "a"', '2: [members.a] parent must not form a cycle; got "a"'],
     [
       '[members.a]\ninstructions = "x"\ninstructions_file = "y"',
-      '3: [members.a] instructions_file excludes "instructions"',
+      '3: [members.a] instructions_file cannot be combined with "instructions"',
     ],
     ['[members.a]\ntools = "x"', '2: [members.a] tools must be a list; got "x"'],
     ['[members.a]\npersonae = "x"', '2: unknown key "personae" in [members.a]'],

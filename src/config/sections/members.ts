@@ -41,11 +41,11 @@ function member(resolve: Place['resolve']) {
   })
     .refine(({ instructions, instructionsFile }) => instructions === null || instructionsFile === null, {
       path: ['instructions_file'],
-      error: 'excludes "instructions": give one of them',
+      error: 'cannot be combined with "instructions"',
     })
     .refine(({ persona, arguments: given }) => persona !== null || Object.keys(given).length === 0, {
       path: ['arguments'],
-      error: 'are those of a persona: say which one with "persona"',
+      error: 'must be used with "persona"',
     });
 }
 
@@ -62,7 +62,7 @@ function withKnownParents<Member extends Related>(list: readonly Member[], probl
   for (const { name } of list) {
     const taken = spelled.get(keyOf(name));
     if (taken === undefined) spelled.set(keyOf(name), name);
-    else problem([name], `is the same name as [members.${taken}], because case does not count`);
+    else problem([name], `is the same name as [members.${taken}], because names are not case-sensitive`);
   }
   return list.map((member) => {
     if (member.parent === null) return member;
@@ -82,7 +82,7 @@ function parentsFirst<Member extends Related>(list: readonly Member[], problem: 
   const ordered = [...(byParent.get(null) ?? [])];
   for (const { name } of ordered) ordered.push(...(byParent.get(name) ?? []));
   for (const { name } of list.filter((member) => !ordered.includes(member))) {
-    problem([name, 'parent'], 'must lead to a member without a parent, not in a circle');
+    problem([name, 'parent'], 'must not form a cycle');
   }
   return ordered;
 }

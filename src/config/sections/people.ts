@@ -5,5 +5,5 @@ export const people = z
   .record(z.string(), table({ runs_per_day: maybe(wholeNumber(0, 1_000_000_000)) }))
   .prefault({})
   .describe(
-    'People other than the owner, by their handles. `runs_per_day`: how many turns of agents their words may start in a day (UTC); as many as `limits.max_tree_runs` where it is not set.',
+    'People other than the owner, by handle. `runs_per_day`: how many turns their messages may start per day (UTC). Default: `limits.max_tree_runs`.',
   );

@@ -5,7 +5,9 @@ const ofModel = z.strictObject(
   { input: price, output: price },
   {
     error: ({ code }) =>
-      code === 'invalid_type' ? 'must be a table with the "input" and "output" of the model of that name' : undefined,
+      code === 'invalid_type'
+        ? 'must be a table with "input" and "output", the prices of the model with that name'
+        : undefined,
   },
 );
 

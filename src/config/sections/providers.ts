@@ -20,7 +20,7 @@ export const providers = ({ resolve }: Place) => {
       // No prototype, so that an unconfigured provider is undefined whatever its name.
       .transform((entries): typeof entries => Object.assign(Object.create(null), entries))
       .describe(
-        'The programs that execute turns, with slots of their own and prices per million tokens where they tell no cost.',
+        'The programs that execute turns, their own slots, and prices per million tokens for programs that do not report costs.',
       )
   );
 };
@@ -35,7 +35,7 @@ function programFields(resolve: Place['resolve']) {
     command: maybe(text.transform((command) => (command.includes('/') ? resolve(command) : command))),
     args: z.array(line).default([]),
     env: z
-      .record(text.regex(/^[^=]+$/, 'this cannot be the name of an environment variable'), line)
+      .record(text.regex(/^[^=]+$/, 'not a valid name for an environment variable'), line)
       .default({})
       .meta({ secret: true }),
   };

@@ -11,4 +11,4 @@ export const retention = table({ messages: age, runs: age, run_messages: age, hi
     runMessagesMs: runMessages,
     historyMs: history,
   }))
-  .describe('How long messages, runs, their records and earlier texts of blocks are kept; for ever when left out.');
+  .describe('How long messages, runs, their records and earlier versions of blocks are stored. Default: forever.');

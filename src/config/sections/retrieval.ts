@@ -13,4 +13,6 @@ export const retrieval = table({
   hybrid_alpha: z.number().min(0, ALPHA).max(1, ALPHA).default(0.5),
 })
   .prefault({})
-  .describe('How search ranks: the mode, how many results, and the weight of meaning (1) against words (0).');
+  .describe(
+    'How search ranks results: the mode, the number of results, and the weight of semantic (1) against keyword (0) scores.',
+  );

@@ -13,4 +13,4 @@ export const sandbox = ({ resolve }: Place) =>
       .default([]),
   })
     .prefault({})
-    .describe('How turns are confined, the directories that agents may link from, the hosts that they may reach.');
+    .describe('How turns are sandboxed, the directories agents may link, and the hosts they may reach.');

@@ -13,9 +13,9 @@ describe('[db]', () => {
   });
 
   test.each([
-    ['path = "a"\nurl = "postgres://h/db"', '3: [db] url excludes "path"'],
-    ['url = "mysql://h/db"', '2: [db] url is no URL of a PostgreSQL database'],
-    ['path = "postgres://h/db"', '2: [db] path must be a file; the URL of a database goes into "url"'],
+    ['path = "a"\nurl = "postgres://h/db"', '3: [db] url cannot be combined with "path"'],
+    ['url = "mysql://h/db"', '2: [db] url must be the URL of a PostgreSQL database'],
+    ['path = "postgres://h/db"', '2: [db] path must be a file; set "url" for the URL of a database'],
     ['path = ""', '2: [db] path must not be empty'],
     ['path = "a\\u0000"', '2: [db] path must not contain a NUL character'],
   ])('refuses %j', (source, message) => {
@@ -112,7 +112,7 @@ describe('[providers]', () => {
     ['[providers.scripted]\nprices = {}', '2: [providers.scripted.prices] input is missing'],
     [
       '[providers.scripted.prices]\ninptu = 3\noutput = 15',
-      '2: [providers.scripted.prices] inptu must be a table with the "input" and "output" of the model of that name; got 3',
+      '2: [providers.scripted.prices] inptu must be a table with "input" and "output", the prices of the model with that name; got 3',
     ],
     [
       '[providers.scripted.prices.m]\ninput = 3\noutptu = 15',
@@ -123,7 +123,7 @@ describe('[providers]', () => {
       '2: [providers.scripted.prices] input must be a number; got inf',
     ],
     ['[providers.cursor-agent]\nforce = "yes"', '2: [providers.cursor-agent] force must be true or false; got "yes"'],
-    ['[providers.scripted]\nenv = { "A=B" = "x" }', '2: [providers.scripted.env."A=B"]: this cannot be the name of'],
+    ['[providers.scripted]\nenv = { "A=B" = "x" }', '2: [providers.scripted.env."A=B"]: not a valid name for'],
   ])('refuse %j', (source, message) => {
     expect(failureText(source)).toContain(`substrat.toml:${message}`);
   });

@@ -8,7 +8,7 @@ export const tools = ({ resolve }: Place) =>
     .strictObject({
       script: z
         .record(
-          z.string().regex(NAME, 'a name has 1 to 64 letters, digits, "_" or "-", the first a letter or a digit'),
+          z.string().regex(NAME, 'a name has 1 to 64 letters, digits, "_" or "-" and starts with a letter or digit'),
           script(resolve),
         )
         .prefault({}),
@@ -19,7 +19,7 @@ export const tools = ({ resolve }: Place) =>
       return Object.entries(scripts).map(([name, entry]) => {
         const taken = spelled.get(keyOf(name));
         if (taken !== undefined) {
-          const message = `is the same name as [tools.script.${taken}], because case does not count`;
+          const message = `is the same name as [tools.script.${taken}], because names are not case-sensitive`;
           context.addIssue({ code: 'custom', path: ['script', name], message });
         }
         spelled.set(keyOf(name), name);

@@ -6,7 +6,7 @@ import type { PersonaInfo, PersonaPrompt } from '../../core/persona.ts';
 /** `ctx agent`, also available as `substrat persona`. Its dependencies are loaded when a command runs. */
 export function agentCommand(context: Context, called = 'ctx agent'): Command {
   return new Command(called.split(' ').at(-1))
-    .description('The personas of the configuration.')
+    .description('Manage the configured personas.')
     .addCommand(listCommand(context, called))
     .addCommand(testCommand(context, called))
     .addCommand(initCommand(context, called))
@@ -15,7 +15,7 @@ export function agentCommand(context: Context, called = 'ctx agent'): Command {
 
 function listCommand(context: Context, called: string): Command {
   return new Command('list')
-    .description('List the personas with their tools.')
+    .description('List the personas and their tools.')
     .addHelpText('after', `\nExample:\n  ${called} list`)
     .action(async (_: unknown, command: Command) => {
       const [{ openReader }, { withExtensions }] = await Promise.all([
@@ -26,16 +26,16 @@ function listCommand(context: Context, called: string): Command {
         personas.list(),
       );
       if (isJson(command)) return context.print(JSON.stringify({ agents }));
-      if (agents.length === 0) return context.print(`No agents. \`${called} init NAME\` makes one to begin with.`);
+      if (agents.length === 0) return context.print(`No agents. Run \`${called} init NAME\` to create one.`);
       for (const line of describeList(agents)) context.print(line);
     });
 }
 
 function testCommand(context: Context, called: string): Command {
   return new Command('test')
-    .description('Make the prompt of a persona and show it.')
+    .description('Resolve the prompt of a persona and show it.')
     .argument('<name>')
-    .option('--arg <name=value>', 'an argument of the persona; may be repeated', collectArgument)
+    .option('--arg <name=value>', 'argument of the persona; may be repeated', collectArgument)
     .addHelpText(
       'after',
       `\nExample:\n  ${called} test incident-responder --arg service=payments-api --arg severity=P1`,
@@ -68,7 +68,7 @@ function testCommand(context: Context, called: string): Command {
 
 function initCommand(context: Context, called: string): Command {
   return new Command('init')
-    .description('Write a Lua script for a new persona.')
+    .description('Create a Lua script for a new persona.')
     .argument('<name>')
     .addHelpText('after', `\nExample:\n  ${called} init sre-helper`)
     .action(async (name: string, _: unknown, command: Command) => {
@@ -81,9 +81,9 @@ function initCommand(context: Context, called: string): Command {
 
 function importCommand(context: Context, called: string): Command {
   return new Command('import')
-    .description("Make personas of .claude/agents/*.md, AGENTS.md or a folder of skills, in the configuration's file.")
-    .argument('<path>', 'a file, or a directory that has some')
-    .option('--dry-run', 'only print what would be added')
+    .description('Import .claude/agents/*.md, AGENTS.md or a folder of skills as personas into the configuration file.')
+    .argument('<path>', 'file, or a directory that contains such files')
+    .option('--dry-run', 'print what would be added and change nothing')
     .addHelpText('after', `\nExample:\n  ${called} import .claude/agents`)
     .action(async (path: string, options: { dryRun?: boolean }, command: Command) => {
       const { importPersonas } = await import('../import.ts');

@@ -12,14 +12,14 @@ const SHOWN = 20;
 
 export function connectorCommand(context: Context): Command {
   return new Command('connector')
-    .description('The sources of the configuration that are scripts.')
+    .description('Manage script connectors.')
     .addCommand(testCommand(context))
     .addCommand(initCommand(context));
 }
 
 function testCommand(context: Context): Command {
   return new Command('test')
-    .description('Let a script scan once and show what it gives; nothing is indexed.')
+    .description('Run a script connector once and show the items it returns. Nothing is indexed.')
     .argument('<name>')
     .addHelpText('after', '\nExample:\n  ctx connector test jira')
     .action(async (name: string, _: unknown, command: Command) => {
@@ -51,7 +51,7 @@ function testCommand(context: Context): Command {
 
 function initCommand(context: Context): Command {
   return new Command('init')
-    .description('Write a Lua script for a new connector.')
+    .description('Create a Lua script for a new connector.')
     .argument('<name>')
     .addHelpText('after', '\nExample:\n  ctx connector init wiki')
     .action((name: string, _: unknown, command: Command) => {

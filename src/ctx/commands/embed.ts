@@ -8,11 +8,11 @@ import { untilInterrupted } from '../interrupt.ts';
 
 export function embedCommand(context: Context): Command {
   const pending = new Command('pending')
-    .description('Give a vector to every chunk that has none of the configured model, or an old one.')
+    .description('Embed every chunk that has no up-to-date vector of the configured model.')
     .addHelpText('after', '\nExample:\n  ctx embed pending')
     .action((_: unknown, command: Command) => withStore(context, command, (opened) => embed(context, command, opened)));
   const rebuild = new Command('rebuild')
-    .description('Throw all vectors away, of every model, and make them anew.')
+    .description('Delete the vectors of all models and embed every chunk again.')
     .addHelpText('after', '\nExample:\n  ctx embed rebuild')
     .action((_: unknown, command: Command) =>
       withStore(context, command, async (opened) => {
@@ -21,7 +21,10 @@ export function embedCommand(context: Context): Command {
         await embed(context, command, opened);
       }),
     );
-  return new Command('embed').description('Vectors, for searching by meaning.').addCommand(pending).addCommand(rebuild);
+  return new Command('embed')
+    .description('Manage the vectors for semantic search.')
+    .addCommand(pending)
+    .addCommand(rebuild);
 }
 
 async function embed(context: Context, command: Command, opened: OpenedStore): Promise<void> {

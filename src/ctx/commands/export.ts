@@ -11,9 +11,9 @@ const PAGE = 50;
 
 export function exportCommand(context: Context): Command {
   return new Command('export')
-    .description('Write every document with its chunks as JSON, one a line.')
+    .description('Export every document with its chunks as JSON Lines.')
     .option('--source <source>', 'only this source, TYPE:NAME')
-    .option('--output <file>', 'a file instead of stdout')
+    .option('--output <file>', 'write to this file instead of stdout')
     .addHelpText('after', '\nExample:\n  ctx export --source git:platform --output platform.jsonl')
     .action(async (flags: { source?: string; output?: string }, command: Command) => {
       await withStore(context, command, async ({ store }) => {
@@ -29,7 +29,7 @@ export function exportCommand(context: Context): Command {
         context.print(
           isJson(command)
             ? JSON.stringify({ documents: count, file: flags.output })
-            : `${count} documents in ${flags.output}`,
+            : `Wrote ${count} documents to ${flags.output}`,
         );
       });
     });

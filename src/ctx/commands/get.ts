@@ -6,7 +6,7 @@ import { withStore } from '../context.ts';
 export function getCommand(context: Context): Command {
   return new Command('get')
     .description('Print a document.')
-    .argument('<id>', "the document's, as search shows it")
+    .argument('<id>', 'document id, as shown by `ctx search`')
     .addHelpText('after', '\nExample:\n  ctx get 0198c5de-… --json')
     .action(async (id: string, _: unknown, command: Command) => {
       const document = await withStore(context, command, ({ knowledge }) => knowledge.get(id));

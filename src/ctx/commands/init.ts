@@ -7,7 +7,7 @@ import { withStore } from '../context.ts';
 import { openReader } from '../open-reader.ts';
 import { trustOwn } from '../own-config.ts';
 
-const EXAMPLE = `# Every key with its default is in docs/configuration.md; \`ctx config check\` shows what is in force.
+const EXAMPLE = `# docs/configuration.md lists every key with its default; \`ctx config check\` shows the effective values.
 
 [db]
 path = "./data/ctx.sqlite"
@@ -30,7 +30,7 @@ include = ["**/*.md", "**/*.txt"]
 
 export function initCommand(context: Context): Command {
   return new Command('init')
-    .description('Make the store; where there is no configuration, write a ctx.toml to begin with.')
+    .description('Create the store, and a first ctx.toml if there is no configuration.')
     .addHelpText('after', '\nExample:\n  ctx init && ctx sync')
     .action(async (_: unknown, command: Command) => {
       let { file } = openReader(context, command, { quiet: true }).load();

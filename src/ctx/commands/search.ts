@@ -18,13 +18,13 @@ export function searchCommand(context: Context): Command {
   return new Command('search')
     .description('Search the documents.')
     .argument('<query...>', 'words, a "phrase", or any text')
-    .addOption(new Option('--mode <mode>', 'how to search').choices([...SEARCH_MODES]))
-    .option('--source <source>', 'only this source: TYPE:NAME, or the bare name')
+    .addOption(new Option('--mode <mode>', 'search mode').choices([...SEARCH_MODES]))
+    .option('--source <source>', 'only this source: TYPE:NAME, or just the name')
     .option('--tag <tag...>', 'only documents with these tags')
-    .option('--since <time>', 'only what changed since then')
-    .option('--until <time>', 'only what changed before then')
-    .option('--limit <n>', 'at most so many')
-    .option('--explain', 'show what each score is made of')
+    .option('--since <time>', 'only documents changed since this time')
+    .option('--until <time>', 'only documents changed before this time')
+    .option('--limit <n>', 'maximum number')
+    .option('--explain', 'show how each score is computed')
     .addHelpText('after', '\nExample:\n  ctx search "how do I deploy" --source runbooks --limit 5')
     .action(async (query: string[], flags: SearchFlags, command: Command) => {
       const request = {
@@ -41,7 +41,7 @@ export function searchCommand(context: Context): Command {
       };
       const found = await withStore(context, command, ({ knowledge }) => knowledge.search(request));
       if (isJson(command)) return context.print(JSON.stringify(found));
-      if (found.results.length === 0) return context.print('Nothing was found.');
+      if (found.results.length === 0) return context.print('No results.');
       for (const [i, result] of found.results.entries())
         for (const line of resultLines(i + 1, result)) context.print(line);
     });

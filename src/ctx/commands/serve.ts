@@ -23,13 +23,13 @@ export function serveCommand(context: Context): Command {
     .description(
       'Serve the knowledge base and the personas over HTTP: MCP at /mcp, the tools at /tools, the personas at /agents.',
     )
-    .option('--bind <address>', 'where, instead of [server] bind; port 0 picks a free one')
+    .option('--bind <address>', 'address to listen on, instead of [server] bind; port 0 picks a free port')
     .option(
       '--token-file <file>',
-      'a file with the bearer token that clients must send; $CTX_TOKEN sets it too; without a token, every client that reaches the address may ask',
+      'file with the bearer token that clients must send, or set $CTX_TOKEN; without a token, any client that can reach the address has access',
     )
-    .option('--token <token>', 'the bearer token itself, which every user of this machine can see in the process list')
-    .option('--stdio', 'speak MCP on standard input and output instead')
+    .option('--token <token>', 'the bearer token itself; other users of this machine can see it in the process list')
+    .option('--stdio', 'serve MCP on stdin and stdout instead')
     .option('--agent <name>', 'with --stdio: only the tools of this persona')
     .addHelpText(
       'after',
@@ -38,7 +38,7 @@ export function serveCommand(context: Context): Command {
     .action(async (flags: ServeFlags, command: Command) => {
       const token = readServeToken(flags, process.env, warn);
       if (flags.agent !== undefined && !flags.stdio) {
-        throw new UsageError('--agent goes with --stdio; over HTTP, clients use /mcp?agent=NAME.');
+        throw new UsageError('--agent requires --stdio. Over HTTP, clients use /mcp?agent=NAME.');
       }
       await withStore(context, command, (opened) =>
         withExtensions(opened.reader, opened.knowledge, async (extensions) => {
@@ -61,7 +61,7 @@ export function serveCommand(context: Context): Command {
         }),
       );
     });
-  return new Command('serve').description('Serve what is indexed.').addCommand(mcp);
+  return new Command('serve').description('Serve the knowledge base.').addCommand(mcp);
 }
 
 function warn(message: string): void {
@@ -85,8 +85,8 @@ async function serveHttp(
     isJson(command) ? JSON.stringify({ url: served.url, mcp: `${served.url}/mcp` }) : `Serving ${served.url}/mcp`,
   );
   if (flags.token === null) {
-    const who = isLoopback(bind.host) ? 'every user of this machine' : 'everybody who can reach this machine';
-    warn(`there is no token: ${who} can search what is indexed. Set one with --token-file FILE or CTX_TOKEN.`);
+    const who = isLoopback(bind.host) ? 'every user of this machine' : 'everyone who can reach this machine';
+    warn(`no token is set: ${who} can search the indexed documents. Set one with --token-file FILE or CTX_TOKEN.`);
   }
   await once(untilInterrupted(), 'abort');
   await served.close();

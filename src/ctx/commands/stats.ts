@@ -6,7 +6,7 @@ import { withStore } from '../context.ts';
 
 export function statsCommand(context: Context): Command {
   return new Command('stats')
-    .description('Count what is indexed.')
+    .description('Show the number of documents and chunks.')
     .addHelpText('after', '\nExample:\n  ctx stats --json')
     .action(async (_: unknown, command: Command) => {
       const stats = await withStore(context, command, ({ store }) => readStats(store));

@@ -24,24 +24,24 @@ type Report = { readonly name: string } & ({ readonly error: string } | SyncCoun
 
 export function syncCommand(context: Context): Command {
   return new Command('sync')
-    .description('Bring documents in: what is new or changed is indexed, what is gone is removed.')
+    .description('Sync sources: index new and changed documents, remove deleted ones.')
     .addArgument(new Argument('[source]', '"all", a type such as "git", or TYPE:NAME').default('all'))
     .option('--full', 'read everything again')
-    .option('--dry-run', 'say what would be done, and do nothing')
-    .option('--since <time>', 'only what changed since then; nothing is removed')
-    .option('--until <time>', 'only what changed before then; nothing is removed')
-    .option('--limit <n>', 'at most so many documents; nothing is removed')
-    .option('--watch', 'stay, and sync sources with "watch = true" again whenever they change')
+    .option('--dry-run', 'print what would be done and change nothing')
+    .option('--since <time>', 'only documents changed since this time; nothing is removed')
+    .option('--until <time>', 'only documents changed before this time; nothing is removed')
+    .option('--limit <n>', 'maximum number of documents; nothing is removed')
+    .option('--watch', 'keep running and sync sources with "watch = true" whenever they change')
     .addHelpText('after', '\nExample:\n  ctx sync\n  ctx sync git:platform --since 7d --dry-run')
     .action(async (wanted: string, flags: SyncFlags, command: Command) => {
-      if (flags.watch && flags.dryRun) throw new UsageError('--watch and --dry-run exclude each other.');
+      if (flags.watch && flags.dryRun) throw new UsageError('Give --watch or --dry-run, not both.');
       const interrupted = untilInterrupted(
-        new SubstratError('not_running', 'The sync was interrupted; the next one goes on from here.'),
+        new SubstratError('not_running', 'The sync was interrupted. The next one continues from here.'),
       );
       await withStore(context, command, async (opened) => {
         const sources = choose(opened, wanted);
         if (flags.watch && !sources.some(({ watch }) => watch)) {
-          throw new SubstratError('not_configured', 'There is nothing to watch: no such source has `watch = true`.');
+          throw new SubstratError('not_configured', 'Nothing to watch: no selected source has `watch = true`.');
         }
         const sync = createSync(context, command, opened, flags, interrupted);
         try {
@@ -126,11 +126,11 @@ function choose({ sources, config }: OpenedStore, wanted: string): ConfiguredSou
   );
   if (chosen.length > 0) return chosen;
   if (sources.length === 0) {
-    const how = config.file === null ? '`ctx init` writes a configuration to begin with' : `add one to ${config.file}`;
+    const how = config.file === null ? 'run `ctx init` to create a configuration' : `add one to ${config.file}`;
     throw new SubstratError('not_configured', `No sources are configured ([connectors.TYPE.NAME]): ${how}.`);
   }
   const names = sources.map(({ name }) => name).join(', ');
-  throw new SubstratError('not_configured', `There is no source "${wanted}"; there are ${names}.`);
+  throw new SubstratError('not_configured', `There is no source "${wanted}". Sources: ${names}.`);
 }
 
 function describeCounts(name: string, counts: SyncCounts, dryRun: boolean): string {

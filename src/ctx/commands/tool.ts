@@ -9,7 +9,7 @@ import { describeScaffold, scaffold } from '../scaffold.ts';
 
 export function toolCommand(context: Context): Command {
   return new Command('tool')
-    .description('The tools of the configuration that are scripts.')
+    .description('Manage script tools.')
     .addCommand(listCommand(context))
     .addCommand(testCommand(context))
     .addCommand(initCommand(context));
@@ -17,7 +17,7 @@ export function toolCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   return new Command('list')
-    .description('List the tools with their parameters.')
+    .description('List the script tools and their parameters.')
     .addHelpText('after', '\nExample:\n  ctx tool list')
     .action(async (_: unknown, command: Command) => {
       const tools = await withExtensions(openReader(context, command), undefined, async (opened) =>
@@ -31,7 +31,7 @@ function listCommand(context: Context): Command {
         parameters: z.toJSONSchema(input, { io: 'input' }),
       }));
       if (isJson(command)) return context.print(JSON.stringify({ tools: shown }));
-      if (shown.length === 0) return context.print('No script tools. `ctx tool init NAME` makes one to begin with.');
+      if (shown.length === 0) return context.print('No script tools. Run `ctx tool init NAME` to create one.');
       const rows = shown.map(({ name, description, parameters }) => {
         const required = new Set(parameters.required ?? []);
         const keys = Object.keys(parameters.properties ?? {});
@@ -43,13 +43,9 @@ function listCommand(context: Context): Command {
 
 function testCommand(context: Context): Command {
   return new Command('test')
-    .description('Call a tool once and show what it answers.')
+    .description('Call a script tool once and show its result.')
     .argument('<name>')
-    .option(
-      '--param <name=value>',
-      'a parameter; values that are JSON are read as such; may be repeated',
-      collectArgument,
-    )
+    .option('--param <name=value>', 'parameter; JSON values are parsed; may be repeated', collectArgument)
     .option('--params <json>', 'all parameters as one JSON object')
     .addHelpText('after', '\nExample:\n  ctx tool test create_jira_ticket --param title="Disk is full"')
     .action(async (name: string, options: { param?: Record<string, string>; params?: string }, command: Command) => {
@@ -71,7 +67,7 @@ function testCommand(context: Context): Command {
 
 function initCommand(context: Context): Command {
   return new Command('init')
-    .description('Write a Lua script for a new tool.')
+    .description('Create a Lua script for a new tool.')
     .argument('<name>')
     .addHelpText('after', '\nExample:\n  ctx tool init create_ticket')
     .action((name: string, _: unknown, command: Command) => {

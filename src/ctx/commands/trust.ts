@@ -23,11 +23,11 @@ const MOST_LINES = 400;
 
 export function trustCommand(context: Context): Command {
   return new Command('trust')
-    .description('Trust a configuration found in a directory, with the scripts that it names, as they are now.')
-    .argument('[file]', 'the configuration; that of the current directory when left out')
-    .option('--yes', 'do not ask')
-    .option('--list', 'list what is trusted')
-    .option('--remove', 'trust it no longer')
+    .description("Trust a directory's configuration and the scripts it names, with their current content.")
+    .argument('[file]', 'configuration file (default: the one in the current directory)')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--list', 'list trusted configurations')
+    .option('--remove', 'remove the trust')
     .addHelpText('after', '\nExample:\n  ctx trust\n  ctx trust --list\n  ctx trust --remove ~/project/ctx.toml')
     .action(async (given: string | undefined, flags: TrustFlags, command: Command) => {
       const home = context.home();
@@ -40,7 +40,7 @@ export function trustCommand(context: Context): Command {
       const last = readRecord(home, examined.record.file);
       if (!isJson(command)) for (const line of describeExamined(examined, last)) context.print(line);
       if (!flags.yes && !isKnown(examined.record, last) && !(await agreed())) {
-        throw new SubstratError('forbidden', 'You did not agree; nothing was changed.');
+        throw new SubstratError('forbidden', 'Not confirmed. Nothing was changed.');
       }
       makeHome(home);
       writeRecord(home, examined.record);
@@ -58,7 +58,7 @@ function isKnown({ files }: TrustRecord, last: TrustRecord | null): boolean {
 /** Throws if there is no terminal to ask on. */
 function agreed(): Promise<boolean> {
   if (process.stdin.isTTY && process.stdout.isTTY) return consents('Trust it?', process.stdin, process.stderr);
-  throw new UsageError('There is no terminal to ask on. Read the file, then add --yes.');
+  throw new UsageError('Cannot ask for confirmation without a terminal. Read the file, then add --yes.');
 }
 
 function fileOf(given: string | undefined, home: string): string {
@@ -67,7 +67,7 @@ function fileOf(given: string | undefined, home: string): string {
   if (how === 'directory' && file !== null) return file;
   throw new SubstratError(
     'not_found',
-    'This directory has no ctx.toml, .ctx/config.toml or config/ctx.toml. A file in the home, or named with --config, needs no trust.',
+    'This directory has no ctx.toml, .ctx/config.toml or config/ctx.toml. A file in the home or named with --config does not need trust.',
   );
 }
 
@@ -78,13 +78,13 @@ function describeExamined({ record, wants, modules }: Examined, last: TrustRecor
   const shown = (path: string) =>
     oneLine(relative(directory, path).startsWith('..') ? path : relative(directory, path));
   return [
-    wants.length === 0 ? `${file} asks for nothing that needs trust.` : `${file} wants to:`,
+    wants.length === 0 ? `${file} does not need any permissions.` : `${file} wants to:`,
     ...wants.map(({ table: where, text }) => `  ${text} (${where})`),
-    ...(scripts.length === 0 ? [] : ['Trusted with it, as they are now:']),
+    ...(scripts.length === 0 ? [] : ['Trusted with their current content:']),
     ...scripts.map(([path, content]) => `  ${shown(path)}${content === null ? ' (does not exist)' : ''}`),
     ...modules.map(
       (path) =>
-        `${shown(path)} is a module: files that it imports are trusted by their directory, ${oneLine(dirname(path))}, also when they change later.`,
+        `${shown(path)} is a module. Everything in ${oneLine(dirname(path))} that it imports is trusted as well, even if it changes later.`,
     ),
     ...(last === null ? [] : describeChange(last, record, shown)),
   ];
@@ -105,7 +105,7 @@ function describeChange(last: TrustRecord, now: TrustRecord, shown: (path: strin
 function list(context: Context, command: Command, home: string): void {
   const records = listRecords(home).map(({ file, at, files }) => ({ file, at, files: Object.keys(files) }));
   const rows = records.map(({ file, at, files }) => [file, at.slice(0, 19), String(files.length - 1)]);
-  const lines = rows.length === 0 ? ['Nothing is trusted.'] : table(['FILE', 'SINCE', 'SCRIPTS'], rows);
+  const lines = rows.length === 0 ? ['No configuration is trusted.'] : table(['FILE', 'SINCE', 'SCRIPTS'], rows);
   for (const line of isJson(command) ? [JSON.stringify({ trusted: records })] : lines) context.print(line);
 }
 

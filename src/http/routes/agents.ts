@@ -43,7 +43,7 @@ const create = describe(
   {
     method: 'post',
     path: '/',
-    summary: 'Make an agent.',
+    summary: 'Create an agent.',
     parameters: [keyParameter],
     request: { body: body(AgentCreation) },
   },
@@ -52,11 +52,11 @@ const create = describe(
     404: 'There is no such parent.',
     409: 'The name, or the idempotency key, is taken.',
     410: 'The parent is terminated.',
-    422: 'A cap, or a provider that is not there.',
+    422: 'A limit is reached, or the provider is not available.',
   },
 );
 const get = describe(
-  { method: 'get', path: '/{id}', summary: 'One agent.', parameters: [reference] },
+  { method: 'get', path: '/{id}', summary: 'Get an agent.', parameters: [reference] },
   {
     status: 200,
     description: 'The agent for the owner, its profile for other people.',
@@ -68,14 +68,14 @@ const send = describe(
   {
     method: 'post',
     path: '/{id}/messages',
-    summary: 'Write to an agent, as yourself.',
+    summary: 'Send a message to an agent, as yourself.',
     parameters: [reference, keyParameter],
     request: { body: body(MessageCreation) },
   },
-  { status: 201, description: 'The id of the message: a request, which will be answered.', schema: Sent },
+  { status: 201, description: 'The id of the message. If it is a request, the agent will answer.', schema: Sent },
   {
     404: NONE,
-    409: 'More than one agent has that name, or the key was used for something else.',
+    409: 'More than one agent has that name, or the idempotency key was used for another request.',
     410: 'The agent is terminated.',
   },
 );
@@ -83,7 +83,7 @@ const talk = describe(
   {
     method: 'get',
     path: '/{id}/messages',
-    summary: 'Your conversation with an agent, newest first.',
+    summary: 'List your conversation with an agent, newest first.',
     parameters: [reference],
     request: { query: pageQuery({}) },
   },
@@ -94,17 +94,17 @@ const terminate = describe(
   {
     method: 'post',
     path: '/{id}/terminate',
-    summary: 'End an agent and everything below it.',
+    summary: 'Terminate an agent and all of its descendants.',
     parameters: [reference],
   },
-  { status: 200, description: 'It has ended.', schema: Terminated },
-  { 404: NONE, 409: 'It has ended already, or more than one agent has that name.' },
+  { status: 200, description: 'Terminated.', schema: Terminated },
+  { 404: NONE, 409: 'It is terminated already, or more than one agent has that name.' },
 );
 const resume = describe(
   {
     method: 'post',
     path: '/{id}/resume',
-    summary: 'Let a paused agent continue.',
+    summary: 'Resume a paused agent.',
     parameters: [reference],
   },
   { status: 200, description: 'The agent.', schema: Agent },
@@ -114,10 +114,10 @@ const mcp = describe(
   {
     method: 'get',
     path: '/{id}/mcp',
-    summary: 'The MCP configuration with which to join as an external agent.',
+    summary: 'Get the MCP configuration for joining as an external agent.',
     parameters: [reference],
   },
-  { status: 200, description: 'Where it is, and what it says.', schema: McpConfig },
+  { status: 200, description: 'Its path and content.', schema: McpConfig },
   { 404: NONE, 409: 'It is not an external agent.' },
 );
 
@@ -194,7 +194,7 @@ export function agentRoutes(api: Api): Router {
     ownerOnly(c.get('caller'));
     const agent = await api.store.read((tx) => resolveReference(tx, c.req.param('id')));
     if (agent.provider !== 'external') {
-      const message = `${agent.handle} is run by "${agent.provider}"; only an external agent can be joined.`;
+      const message = `${agent.handle} has the provider "${agent.provider}"; only agents with the provider "external" can be joined.`;
       throw new SubstratError('conflict', message);
     }
     const path = api.home.mcpConfig(agent.id);

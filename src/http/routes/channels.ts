@@ -28,19 +28,19 @@ import { visibleParticipant } from '../visible-agent.ts';
 
 const params = z.strictObject({ id: z.string() });
 const memberParams = z.strictObject({ id: z.string(), participant: z.string() });
-const NONE = { 404: 'There is no such channel, for this caller.' };
-const FIXED = { ...NONE, 409: 'It is a DM or the channel of a team.' };
+const NONE = { 404: 'The channel does not exist, or the caller cannot see it.' };
+const FIXED = { ...NONE, 409: 'The channel is a DM or a team channel.' };
 const json = <S extends z.ZodType>(schema: S) => ({ content: { 'application/json': { schema } }, required: true });
 
 const list = describe(
-  { method: 'get', path: '/', summary: 'List the channels that you see, by id.', request: { query: pageQuery({}) } },
+  { method: 'get', path: '/', summary: 'List the channels you can see, by id.', request: { query: pageQuery({}) } },
   { status: 200, description: 'A page of channels.', schema: pageOf(Channel) },
 );
 const create = describe(
   {
     method: 'post',
     path: '/',
-    summary: 'Make a channel; you are in it.',
+    summary: 'Create a channel. You become a member.',
     request: { body: json(ChannelCreation) },
     parameters: [keyParameter],
   },
@@ -48,12 +48,17 @@ const create = describe(
   { 404: 'There is no such participant.', 409: 'The id is taken.' },
 );
 const get = describe(
-  { method: 'get', path: '/{id}', summary: 'One channel.', request: { params } },
+  { method: 'get', path: '/{id}', summary: 'Get a channel.', request: { params } },
   { status: 200, description: 'The channel.', schema: Channel },
   NONE,
 );
 const change = describe(
-  { method: 'patch', path: '/{id}', summary: 'Set its topic.', request: { params, body: json(ChannelTopic) } },
+  {
+    method: 'patch',
+    path: '/{id}',
+    summary: 'Set the topic of a channel.',
+    request: { params, body: json(ChannelTopic) },
+  },
   { status: 200, description: 'The channel.', schema: Channel },
   FIXED,
 );
@@ -61,7 +66,7 @@ const messages = describe(
   {
     method: 'get',
     path: '/{id}/messages',
-    summary: 'What was said there, or in one thread of it, newest first.',
+    summary: 'List the messages of a channel or of one thread, newest first.',
     request: { params, query: pageQuery({ thread: z.string().max(100).optional() }) },
   },
   { status: 200, description: 'A page of messages.', schema: pageOf(Message) },
@@ -71,25 +76,35 @@ const say = describe(
   {
     method: 'post',
     path: '/{id}/messages',
-    summary: 'Say something there; `dm-x-y` opens a DM.',
+    summary: 'Post a message to a channel. `dm-x-y` opens a DM.',
     request: { params, body: json(ChannelPost) },
     parameters: [keyParameter],
   },
-  { status: 201, description: 'It is stored.', schema: Sent },
-  { ...NONE, 409: 'The id can mean more than one DM.', 410: 'The other one is terminated.' },
+  { status: 201, description: 'The message is stored.', schema: Sent },
+  { ...NONE, 409: 'The id is ambiguous: it matches more than one DM.', 410: 'The other participant is terminated.' },
 );
 const read = describe(
-  { method: 'post', path: '/{id}/read', summary: 'You have read everything that is there now.', request: { params } },
+  { method: 'post', path: '/{id}/read', summary: 'Mark the whole channel as read.', request: { params } },
   { status: 200, description: 'The channel.', schema: Channel },
   NONE,
 );
 const members = describe(
-  { method: 'get', path: '/{id}/members', summary: 'Who is in it, in the order of joining.', request: { params } },
+  {
+    method: 'get',
+    path: '/{id}/members',
+    summary: 'List the members of a channel, in the order they joined.',
+    request: { params },
+  },
   { status: 200, description: 'The members.', schema: pageOf(Member) },
   NONE,
 );
 const join = describe(
-  { method: 'post', path: '/{id}/members', summary: 'Bring somebody in.', request: { params, body: json(Membership) } },
+  {
+    method: 'post',
+    path: '/{id}/members',
+    summary: 'Add a member to a channel.',
+    request: { params, body: json(Membership) },
+  },
   { status: 201, description: 'The members.', schema: pageOf(Member) },
   FIXED,
 );
@@ -97,7 +112,7 @@ const tune = describe(
   {
     method: 'patch',
     path: '/{id}/members/{participant}',
-    summary: 'Say what wakes a member agent.',
+    summary: 'Set what wakes an agent in a channel.',
     request: { params: memberParams, body: json(MembershipWake) },
   },
   { status: 200, description: 'The members.', schema: pageOf(Member) },
@@ -107,10 +122,10 @@ const leave = describe(
   {
     method: 'delete',
     path: '/{id}/members/{participant}',
-    summary: 'Leave it, or send somebody away.',
+    summary: 'Leave a channel, or remove a member.',
     request: { params: memberParams },
   },
-  { status: 200, description: 'It is done.', schema: z.strictObject({ status: z.literal('left') }) },
+  { status: 200, description: 'Removed.', schema: z.strictObject({ status: z.literal('left') }) },
   FIXED,
 );
 

@@ -9,21 +9,23 @@ import { visibleAgent } from '../visible-agent.ts';
 const stream = createRoute({
   method: 'get',
   path: '/',
-  summary: 'Events as they happen, as server-sent events: `id` is the number, `event` the type, data an Event.',
+  summary: 'Stream events as server-sent events: `id` is the event number, `event` the type, `data` an Event.',
   request: {
     query: z.strictObject({
-      agent: label.optional().openapi({ description: 'Only what this agent (REF) wrote, gets or does.' }),
+      agent: label
+        .optional()
+        .openapi({ description: 'Only events of this agent (REF): its messages in both directions and its turns.' }),
       channel: label.optional(),
-      type: label.optional().openapi({ description: 'Types, separated by commas.' }),
-      after: z.string().max(20).optional().openapi({ description: 'Like Last-Event-ID, for the first request.' }),
+      type: label.optional().openapi({ description: 'Event types, separated by commas.' }),
+      after: z.string().max(20).optional().openapi({ description: 'Same as Last-Event-ID, for the first request.' }),
     }),
     headers: z.object({
-      'last-event-id': z.string().max(20).optional().openapi({ description: 'Go on after this number.' }),
+      'last-event-id': z.string().max(20).optional().openapi({ description: 'Resume after this event number.' }),
     }),
   },
   responses: {
     200: { description: 'The stream.', content: { 'text/event-stream': { schema: z.string() } } },
-    ...errorResponses({ 404: 'There is no such agent.', 410: 'Events after that number are no longer kept.' }),
+    ...errorResponses({ 404: 'There is no such agent.', 410: 'Events after that number are no longer stored.' }),
   },
 });
 

@@ -16,7 +16,7 @@ const Source = z.strictObject({
 });
 const Part = z.strictObject({ rank: z.int(), score: z.number() });
 const Result = z.strictObject({
-  id: z.string().openapi({ description: "The document's." }),
+  id: z.string().openapi({ description: 'Id of the document.' }),
   score: z.number().min(0).max(1),
   title: z.string().nullable(),
   source: z.string().openapi({ example: 'git:platform' }),
@@ -49,14 +49,14 @@ const ToolInfo = z.strictObject({
   name: z.string(),
   description: z.string(),
   builtin: z.boolean(),
-  parameters: z.record(z.string(), z.unknown()).openapi({ description: 'JSON schema of what it takes.' }),
+  parameters: z.record(z.string(), z.unknown()).openapi({ description: 'JSON schema of its parameters.' }),
 });
 const body = <S extends z.ZodType>(schema: S) => ({ required: true, content: { 'application/json': { schema } } });
 const args = z.record(z.string(), z.unknown());
 const scope = z.strictObject({
-  agent: z.string().optional().openapi({ description: 'A persona: only the tools that it names are there.' }),
+  agent: z.string().optional().openapi({ description: 'A persona: only the tools it lists are available.' }),
 });
-const NO_TOOL = { 404: 'There is no such agent, or it has no such tool.', 408: 'It took too long (`timeout`).' };
+const NO_TOOL = { 404: 'There is no such agent, or it has no such tool.', 408: 'The tool timed out (`timeout`).' };
 const list = <S extends z.ZodType>(name: string, schema: S) => z.strictObject({ [name]: z.array(schema) });
 
 const search = describe(
@@ -73,30 +73,30 @@ const get = describe(
   {
     method: 'post',
     path: '/tools/get',
-    summary: 'A document with its chunks.',
+    summary: 'Get a document with its chunks.',
     request: { query: scope, body: body(getInput) },
   },
   { status: 200, description: 'The document.', schema: Document.openapi('Document') },
   { 404: 'There is no such document.' },
 );
 const sources = describe(
-  { method: 'get', path: '/tools/sources', summary: 'Where documents come from.', request: { query: scope } },
+  { method: 'get', path: '/tools/sources', summary: 'List the sources of documents.', request: { query: scope } },
   { status: 200, description: 'All sources.', schema: list('sources', Source).openapi('Sources') },
   NO_TOOL,
 );
 const tools = describe(
-  { method: 'get', path: '/tools/list', summary: 'The tools that can be called here.', request: { query: scope } },
-  { status: 200, description: 'All of them, or those of a persona.', schema: list('tools', ToolInfo).openapi('Tools') },
+  { method: 'get', path: '/tools/list', summary: 'List the tools.', request: { query: scope } },
+  { status: 200, description: 'All tools, or those of a persona.', schema: list('tools', ToolInfo).openapi('Tools') },
   NO_TOOL,
 );
 const call = describe(
   {
     method: 'post',
     path: '/tools/{name}',
-    summary: 'Call a tool. Those that are not built in answer `{result}`.',
+    summary: 'Call a tool. Custom tools return `{result}`.',
     request: { params: z.strictObject({ name: z.string() }), query: scope, body: body(args) },
   },
-  { status: 200, description: 'What it answered.', schema: args },
+  { status: 200, description: 'The result of the tool.', schema: args },
   NO_TOOL,
 );
 
@@ -107,7 +107,8 @@ export function knowledgeRoutes({ tools: served, personas, mcp }: KnowledgeDoor)
     agent === undefined ? served.list() : toolsOf(await personas(), agent, await served.list());
   const run = async (name: string, given: unknown, agent?: string) => {
     const tool = (await inScope(agent)).find((one) => one.name === name);
-    if (!tool) throw new SubstratError('not_found', `There is no tool "${shorten(name)}"; GET /tools/list has them.`);
+    if (!tool)
+      throw new SubstratError('not_found', `There is no tool "${shorten(name)}"; GET /tools/list returns all tools.`);
     return tool.call(given);
   };
   routes.openapi(search, async (c) => {

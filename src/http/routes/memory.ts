@@ -19,8 +19,11 @@ const headers = z.object({
     .string()
     .max(400)
     .optional()
-    .openapi({ description: 'ETags, or *: change it only if it is at one of these.' }),
-  'if-none-match': z.literal('*').optional().openapi({ description: 'Only create, change nothing that is there.' }),
+    .openapi({ description: 'ETags, or *: change the block only if it has one of these versions.' }),
+  'if-none-match': z
+    .literal('*')
+    .optional()
+    .openapi({ description: '*: create only; do not change an existing block.' }),
 });
 const body = <S extends z.ZodType>(schema: S) => ({ required: true, content: { 'application/json': { schema } } });
 const Deleted = z.strictObject({ status: z.literal('deleted'), label: z.string() }).openapi('BlockDeleted');
@@ -31,27 +34,26 @@ const CHANGE = {
   404: NONE,
   409: MANY,
   410: 'The agent is terminated.',
-  412: 'It is at another version.',
+  412: 'The block has another version.',
   422: 'A cap.',
 };
 
 /** The blocks that an agent sees (`/api/agents/{id}/memory`), or the owner's own (`/api/memory`). */
 export function memoryRoutes(api: Api, whose: 'agent' | 'owner'): Router {
   const routes = createRouter();
-  const [root, of] =
-    whose === 'agent' ? (['/{id}/memory', 'that an agent sees'] as const) : (['/', 'of your own'] as const);
+  const [root, of] = whose === 'agent' ? (['/{id}/memory', 'an agent can see'] as const) : (['/', 'you own'] as const);
   const path = whose === 'agent' ? '/{id}/memory/{label}' : '/{label}';
   const id = z.string().openapi({ description: 'REF: an id, a handle, a name or a path.' });
   const reader = (whose === 'agent' ? z.strictObject({ id }) : z.strictObject({})) as z.ZodObject<{ id: typeof id }>;
   const params = reader.extend({ label });
 
   const list = describe(
-    { method: 'get', path: root, summary: `The blocks ${of}, oldest first.`, request: { params: reader } },
+    { method: 'get', path: root, summary: `List the blocks ${of}, oldest first.`, request: { params: reader } },
     { status: 200, description: 'All of them.', schema: pageOf(Block) },
     { 404: NONE, 409: MANY },
   );
   const get = describe(
-    { method: 'get', path, summary: `One of the blocks ${of}.`, request: { params } },
+    { method: 'get', path, summary: `Get one of the blocks ${of}.`, request: { params } },
     { status: 200, description: 'The block; its ETag is its version.', schema: Block },
     { 404: NONE, 409: MANY },
   );
@@ -59,51 +61,54 @@ export function memoryRoutes(api: Api, whose: 'agent' | 'owner'): Router {
     {
       method: 'put',
       path,
-      summary: `Set the text of one of the blocks ${of}, or make it.`,
+      summary: `Create one of the blocks ${of}, or set its text.`,
       request: { params, headers, body: body(BlockText) },
     },
-    { status: 200, description: 'The block as it is now.', schema: Block },
+    { status: 200, description: 'The updated block.', schema: Block },
     CHANGE,
   );
   const remove = describe(
     {
       method: 'delete',
       path,
-      summary: `Delete one of the blocks ${of}; its history stays.`,
+      summary: `Delete one of the blocks ${of}. Its history is kept.`,
       request: { params, headers },
     },
-    { status: 200, description: 'It is in no prompt any more.', schema: Deleted },
+    { status: 200, description: 'Deleted; it is no longer in any prompt.', schema: Deleted },
     CHANGE,
   );
   const history = describe(
     {
       method: 'get',
       path: `${path}/history`,
-      summary: 'Every change of a block, newest first.',
+      summary: 'List every version of a block, newest first.',
       request: { params, query: pageQuery({}) },
     },
-    { status: 200, description: 'A page of changes.', schema: pageOf(BlockChange) },
+    { status: 200, description: 'A page of versions.', schema: pageOf(BlockChange) },
     { 404: NONE, 409: MANY },
   );
   const restore = describe(
     {
       method: 'post',
       path: `${path}/restore`,
-      summary: 'Make an earlier text the newest.',
+      summary: 'Restore an earlier version of a block.',
       request: { params, headers, body: body(BlockRestoration) },
     },
-    { status: 200, description: 'The block as it is now.', schema: Block },
+    { status: 200, description: 'The updated block.', schema: Block },
     { ...CHANGE, 409: 'That version is a deletion, or more than one agent has that name.' },
   );
   const share = describe(
     {
       method: 'put',
       path: `${path}/sharing`,
-      summary: 'Say which agents see a block beside its owner.',
+      summary: 'Set the agents a block is shared with.',
       request: { params, body: body(BlockSharing) },
     },
-    { status: 200, description: 'The block as it is now.', schema: Block },
-    { ...CHANGE, 409: 'One of them sees another block of that label, or more than one agent has that name.' },
+    { status: 200, description: 'The updated block.', schema: Block },
+    {
+      ...CHANGE,
+      409: 'One of the agents can already see another block with that label, or more than one agent has that name.',
+    },
   );
 
   /** Whose memory it is. A terminated agent's memory can be read but not changed. */

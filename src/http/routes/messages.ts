@@ -15,7 +15,7 @@ const Replies = z
   .openapi('Replies');
 
 const get = describe(
-  { method: 'get', path: '/{id}', summary: 'One message.', request: { params } },
+  { method: 'get', path: '/{id}', summary: 'Get a message.', request: { params } },
   { status: 200, description: 'The message.', schema: Message },
   { 404: 'There is no such message.' },
 );
@@ -23,41 +23,51 @@ const replies = describe(
   {
     method: 'get',
     path: '/{id}/replies',
-    summary: 'The replies to a message; with `wait`, not before its request is closed or the seconds are over.',
+    summary:
+      'Get the replies to a message. With `wait`, returns when the request is closed or after that many seconds.',
     request: { params, query: z.strictObject({ wait: z.coerce.number().min(0).max(60).default(0) }) },
   },
-  { status: 200, description: 'Whether the request is open, and what came.', schema: Replies },
+  { status: 200, description: 'Whether the request is open, and the replies.', schema: Replies },
   { 404: 'There is no such message.' },
 );
 
 const body = <S extends z.ZodType>(schema: S) => ({ content: { 'application/json': { schema } }, required: true });
-const OWN = { 404: 'There is no such message.', 410: 'It is deleted.' };
+const OWN = { 404: 'There is no such message.', 410: 'Deleted.' };
 const edit = describe(
   {
     method: 'patch',
     path: '/{id}',
-    summary: 'Change what you said.',
+    summary: 'Edit one of your messages.',
     request: { params, body: body(MessageEdit) },
   },
   { status: 200, description: 'The message.', schema: Message },
   OWN,
 );
 const remove = describe(
-  { method: 'delete', path: '/{id}', summary: 'Take back what you said.', request: { params } },
+  { method: 'delete', path: '/{id}', summary: 'Delete one of your messages.', request: { params } },
   {
     status: 200,
-    description: 'Its text is gone.',
+    description: 'Deleted; its text is empty.',
     schema: z.strictObject({ status: z.literal('deleted'), messageId: z.string() }),
   },
   OWN,
 );
 const reactions = describe(
-  { method: 'get', path: '/{id}/reactions', summary: 'What others thought of it.', request: { params } },
-  { status: 200, description: 'Each emoji, with those who chose it.', schema: pageOf(Message.shape.reactions.element) },
+  { method: 'get', path: '/{id}/reactions', summary: 'List the reactions to a message.', request: { params } },
+  {
+    status: 200,
+    description: 'Each emoji with the participants who chose it.',
+    schema: pageOf(Message.shape.reactions.element),
+  },
   { 404: 'There is no such message.' },
 );
 const addReaction = describe(
-  { method: 'post', path: '/{id}/reactions', summary: 'React to it.', request: { params, body: body(Reaction) } },
+  {
+    method: 'post',
+    path: '/{id}/reactions',
+    summary: 'React to a message.',
+    request: { params, body: body(Reaction) },
+  },
   { status: 201, description: 'The message.', schema: Message },
   OWN,
 );
@@ -65,7 +75,7 @@ const removeReaction = describe(
   {
     method: 'delete',
     path: '/{id}/reactions/{emoji}',
-    summary: 'Take a reaction back.',
+    summary: 'Remove a reaction.',
     request: { params: z.strictObject({ id: z.string(), emoji: z.string() }) },
   },
   { status: 200, description: 'The message.', schema: Message },

@@ -18,13 +18,13 @@ const adopt = describe(
   {
     method: 'post',
     path: '/{id}/adopt',
-    summary: 'Take over the agents of a node that is gone.',
+    summary: 'Take over the agents of a node that no longer runs.',
     request: {
       params: z.strictObject({ id: label }),
       body: { required: true, content: { 'application/json': { schema: Adoption } } },
     },
   },
-  { status: 200, description: 'They are agents of this daemon.', schema: Adopted },
+  { status: 200, description: 'The agents now belong to this daemon.', schema: Adopted },
   { 404: 'There is no such node.', 409: 'The node is alive.' },
 );
 

@@ -22,19 +22,14 @@ const list = describe(
   {
     method: 'get',
     path: '/{id}/passages',
-    summary: 'The passages of an agent: newest first, or with `q` those found, best first, on one page.',
+    summary: "List an agent's passages, newest first. With `q`, search them: best first, one page.",
     request: {
       params,
       query: pageQuery({
-        q: z
-          .string()
-          .min(1)
-          .max(MAX_QUERY)
-          .optional()
-          .openapi({ description: 'What to search for, as search_memory does.' }),
+        q: z.string().min(1).max(MAX_QUERY).optional().openapi({ description: 'Search query, as for search_memory.' }),
         tag: z.string().regex(TAG, TAG_RULE).optional(),
         since: instant.optional(),
-        until: instant.optional().openapi({ description: 'Only what was stored before.' }),
+        until: instant.optional().openapi({ description: 'Only passages stored before this time.' }),
       }),
     },
   },
@@ -52,8 +47,8 @@ const create = describe(
       body: { required: true, content: { 'application/json': { schema: PassageCreation } } },
     },
   },
-  { status: 201, description: 'Its id.', schema: Stored },
-  { 404: NONE, 409: `${MANY} Or the idempotency key was used for something else.`, 410: 'The agent is terminated.' },
+  { status: 201, description: 'The id of the passage.', schema: Stored },
+  { 404: NONE, 409: `${MANY} Or the idempotency key was used for another request.`, 410: 'The agent is terminated.' },
 );
 const remove = describe(
   {
@@ -62,7 +57,7 @@ const remove = describe(
     summary: 'Delete a passage.',
     request: { params: params.extend({ passageId: z.string() }) },
   },
-  { status: 200, description: 'It is not found again.', schema: Deleted },
+  { status: 200, description: 'Deleted.', schema: Deleted },
   { 404: 'There is no such agent or passage.', 409: MANY },
 );
 

@@ -10,7 +10,7 @@ const inbox = describe(
   {
     method: 'get',
     path: '/inbox',
-    summary: 'What agents wrote to you, newest first; with `open`, only questions that wait for you.',
+    summary: 'List messages from agents to you, newest first. With `open`, only open questions.',
     request: { query: pageQuery({ open: z.enum(['true', 'false']).default('false') }) },
   },
   { status: 200, description: 'A page of messages.', schema: pageOf(Message) },
@@ -19,7 +19,7 @@ const participants = describe(
   {
     method: 'get',
     path: '/participants',
-    summary: 'Everyone who can write, by handle; for others than the owner, those who share a channel with them.',
+    summary: 'List participants by handle. People other than the owner see those who share a channel with them.',
     request: { query: pageQuery({}) },
   },
   { status: 200, description: 'A page of participants.', schema: pageOf(Participant) },

@@ -30,14 +30,14 @@ const given = z.record(z.string(), z.unknown()).default({});
 const body = <S extends z.ZodType>(schema: S) => ({ content: { 'application/json': { schema } } });
 const FAILURES = {
   404: 'There is no such agent (`not_found`).',
-  408: 'Its script took too long (`timeout`).',
+  408: 'Its script timed out (`timeout`).',
 };
 
 const list = describe(
-  { method: 'get', path: '/agents/list', summary: 'Every persona.' },
+  { method: 'get', path: '/agents/list', summary: 'List the personas.' },
   {
     status: 200,
-    description: 'In the order of the configuration.',
+    description: 'The personas, in the order of the configuration.',
     schema: z.strictObject({ agents: z.array(Persona) }),
   },
 );
@@ -45,7 +45,7 @@ const resolve = describe(
   {
     method: 'post',
     path: '/agents/{name}/prompt',
-    summary: 'Make the prompt of a persona.',
+    summary: 'Resolve the prompt of a persona.',
     request: {
       params: z.strictObject({ name: z.string() }),
       body: body(z.strictObject({ arguments: given })),
@@ -55,14 +55,14 @@ const resolve = describe(
   FAILURES,
 );
 const prompts = describe(
-  { method: 'get', path: '/prompts/list', summary: 'The personas as MCP lists them.' },
+  { method: 'get', path: '/prompts/list', summary: 'List the personas in the format of MCP `prompts/list`.' },
   { status: 200, description: 'All of them.', schema: z.strictObject({ prompts: z.array(Prompt) }) },
 );
 const prompt = describe(
   {
     method: 'post',
     path: '/prompts/get',
-    summary: 'The prompt of a persona as MCP gives it, but with the role `system`.',
+    summary: 'Resolve the prompt of a persona in the format of MCP `prompts/get`, but with the role `system`.',
     request: { body: { required: true, ...body(z.strictObject({ name: z.string(), arguments: given })) } },
   },
   {

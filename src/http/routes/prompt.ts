@@ -13,13 +13,13 @@ const preview = describe(
   {
     method: 'get',
     path: '/{id}/prompt',
-    summary: 'The prompt that a turn of the agent would begin with now, section by section.',
+    summary: "Show the prompt of the agent's next turn, section by section.",
     request: { params },
   },
   { status: 200, description: 'The sections in order, with an estimate of their tokens.', schema: Prompt },
   {
-    404: 'There is no such agent, or its persona is gone.',
-    408: 'Its persona took too long.',
+    404: 'There is no such agent, or its persona no longer exists.',
+    408: 'Its persona timed out.',
     409: 'More than one agent has that name.',
   },
 );

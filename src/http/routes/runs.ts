@@ -27,13 +27,13 @@ const list = describe(
   { 404: 'There is no such agent.', 409: 'More than one agent has that name.' },
 );
 const get = describe(
-  { method: 'get', path: '/{id}', summary: 'One run with everything that it did.', request: { params } },
+  { method: 'get', path: '/{id}', summary: 'Get a run with all of its steps.', request: { params } },
   { status: 200, description: 'The run.', schema: RunDetail },
   { 404: 'There is no such run.' },
 );
 const cancel = describe(
-  { method: 'post', path: '/{id}/cancel', summary: 'Cancel a run for good.', request: { params } },
-  { status: 200, description: 'It is cancelled.', schema: Cancelled },
+  { method: 'post', path: '/{id}/cancel', summary: 'Cancel a run. This cannot be undone.', request: { params } },
+  { status: 200, description: 'Cancelled.', schema: Cancelled },
   { 404: 'There is no such run.', 409: 'It has ended already.' },
 );
 

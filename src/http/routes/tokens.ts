@@ -14,19 +14,19 @@ const TokenCreation = z
   .strictObject({ as: label.openapi({ example: 'anna' }), label: line(200).default('') })
   .openapi('TokenCreation');
 const NewToken = Token.extend({
-  token: z.string().openapi({ description: 'Shown this once; only its hash is kept.' }),
+  token: z.string().openapi({ description: 'Shown once; only its hash is stored.' }),
 }).openapi('NewToken');
 const Revoked = z.strictObject({ status: z.literal('revoked'), id: z.string() }).openapi('Revoked');
 
 const list = describe(
-  { method: 'get', path: '/', summary: 'List the tokens of further clients.' },
+  { method: 'get', path: '/', summary: 'List the tokens of other people and programs.' },
   { status: 200, description: 'All of them, without their secrets.', schema: pageOf(Token) },
 );
 const create = describe(
   {
     method: 'post',
     path: '/',
-    summary: 'Make a token for a person, who is made if there is none of that name.',
+    summary: 'Create a token for a person. The person is created if needed.',
     request: { body: { required: true, content: { 'application/json': { schema: TokenCreation } } } },
   },
   { status: 201, description: 'The token.', schema: NewToken },
@@ -39,7 +39,7 @@ const revoke = describe(
     summary: 'Revoke a token.',
     request: { params: z.strictObject({ id: z.string() }) },
   },
-  { status: 200, description: 'It opens nothing any more.', schema: Revoked },
+  { status: 200, description: 'Revoked.', schema: Revoked },
   { 404: 'There is no such token, or it is revoked already.' },
 );
 
@@ -80,7 +80,7 @@ export function tokenRoutes(api: Api): Router {
     ownerOnly(c.get('caller'));
     const { id } = c.req.valid('param');
     const revoked = await api.store.write((tx) => tx.tokens.tryRevokeToken({ id, at: api.clock() }));
-    if (!revoked) throw new SubstratError('not_found', `There is no token ${shorten(id)} that could be revoked.`);
+    if (!revoked) throw new SubstratError('not_found', `There is no active token ${shorten(id)}.`);
     return c.json({ status: 'revoked' as const, id }, 200);
   });
   return routes;
@@ -92,7 +92,7 @@ async function personNamed(tx: Tx, name: string, at: number): Promise<{ id: stri
   if (existing?.kind === 'agent') {
     throw new SubstratError(
       'conflict',
-      `"${name}" is an agent. Agents come in by their own sockets; tokens are for people.`,
+      `"${name}" is an agent. Agents connect through their own sockets; tokens are for people.`,
     );
   }
   if (keyOf(name) !== USER_ID) checkName(name);

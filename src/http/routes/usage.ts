@@ -11,7 +11,7 @@ const list = describe(
   {
     method: 'get',
     path: '/',
-    summary: 'Turns, tokens and costs, summed by agent, by tree or by day.',
+    summary: 'Get the number of turns, tokens and costs by agent, tree or day.',
     request: {
       query: z.strictObject({
         by: z.enum(['agent', 'tree', 'day']).default('agent'),
@@ -20,7 +20,7 @@ const list = describe(
       }),
     },
   },
-  { status: 200, description: 'The costliest first; by day, the latest first.', schema: pageOf(Usage) },
+  { status: 200, description: 'Highest cost first; by day, latest first.', schema: pageOf(Usage) },
 );
 
 export function usageRoutes(api: Api): Router {

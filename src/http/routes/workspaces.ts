@@ -26,15 +26,15 @@ const list = describe(
   { status: 200, description: 'A page of workspaces.', schema: pageOf(Workspace) },
 );
 const create = describe(
-  { method: 'post', path: '/', summary: 'Make a workspace.', request: { headers, body: body(WorkspaceCreation) } },
+  { method: 'post', path: '/', summary: 'Create a workspace.', request: { headers, body: body(WorkspaceCreation) } },
   { status: 201, description: 'The workspace.', schema: Workspace },
   {
-    404: 'There is no such directory, or no such workspace to show.',
+    404: 'The directory, or the workspace to view, does not exist.',
     409: 'The name, or the idempotency key, is taken.',
   },
 );
 const get = describe(
-  { method: 'get', path: '/{id}', summary: 'One workspace.', request: { params } },
+  { method: 'get', path: '/{id}', summary: 'Get a workspace.', request: { params } },
   { status: 200, description: 'The workspace.', schema: Workspace },
   { 404: NONE },
 );
@@ -42,17 +42,17 @@ const remove = describe(
   {
     method: 'delete',
     path: '/{id}',
-    summary: 'Delete a workspace that nobody uses, with its directory if Substrat made it.',
+    summary: 'Delete an unused workspace, and its directory if Substrat created it.',
     request: { params },
   },
-  { status: 200, description: 'It is deleted.', schema: Deleted },
-  { 404: NONE, 409: 'It is in use, or has work that is not committed.' },
+  { status: 200, description: 'Deleted.', schema: Deleted },
+  { 404: NONE, 409: 'The workspace is in use or has uncommitted changes.' },
 );
 const link = describe(
   {
     method: 'post',
     path: '/{id}/links',
-    summary: 'Show a directory inside a workspace.',
+    summary: 'Link a directory into a workspace.',
     request: { params, headers, body: body(LinkCreation) },
   },
   { status: 201, description: 'The link.', schema: Link },
@@ -62,10 +62,10 @@ const unlink = describe(
   {
     method: 'delete',
     path: '/{id}/links',
-    summary: 'Take a link out of a workspace; what it led to stays.',
+    summary: 'Remove a link from a workspace. The linked directory is not changed.',
     request: { params, query: z.strictObject({ target: LinkCreation.shape.target }) },
   },
-  { status: 200, description: 'It is not there any more.', schema: Unlinked },
+  { status: 200, description: 'Removed.', schema: Unlinked },
   { 404: 'There is no such workspace or link.' },
 );
 

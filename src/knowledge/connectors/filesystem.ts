@@ -45,7 +45,10 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
 
     async *list({ signal, onUnlisted }) {
       if (within !== null && !isInside(within, root)) {
-        throw new SubstratError('forbidden', `${root} leads out of ${within}, which its configuration may not leave.`);
+        throw new SubstratError(
+          'forbidden',
+          `${root} is outside ${within}, and its configuration may not read outside that directory.`,
+        );
       }
       try {
         for await (const files of walk({ ...options, select, signal, onUnlisted })) {

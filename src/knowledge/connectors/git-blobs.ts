@@ -38,7 +38,7 @@ export function openBlobs(git: Git): BlobReader {
     while (!held.includes(10)) await more();
     const head = (await take(held.indexOf(10) + 1)).toString('utf8');
     const size = Number(/^\w+ blob (\d+)\n$/.exec(head)?.[1] ?? Number.NaN);
-    if (Number.isNaN(size)) throw new Error(`git has no blob ${head.trim()}`);
+    if (Number.isNaN(size)) throw new Error(`git does not have the blob ${head.trim()}`);
     return (await take(size + 1)).subarray(0, size);
   };
 

@@ -37,7 +37,7 @@ export function createGit(directory: string, url: string): Git {
   const fail = (args: readonly string[], said: string) =>
     new SubstratError(
       'unsupported',
-      `git ${args[0]} failed: ${hideCredentials(said.trim(), url) || 'it said nothing'}`,
+      `git ${args[0]} failed: ${hideCredentials(said.trim(), url) || 'no error message'}`,
     );
 
   return {

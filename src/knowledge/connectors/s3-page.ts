@@ -24,7 +24,7 @@ export function readBucketPage(xml: string): BucketPage {
     },
     close: () => void path.pop(),
   });
-  if (top.Name === undefined) throw new SubstratError('unsupported', 'The server does not answer as S3 does.');
+  if (top.Name === undefined) throw new SubstratError('unsupported', 'The server did not return an S3 response.');
   const objects = found.map(({ Key = '', LastModified = '', ETag = '', Size = '' }) => {
     const changed = Date.parse(LastModified);
     return {

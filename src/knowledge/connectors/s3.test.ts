@@ -111,8 +111,8 @@ describe('a page of a bucket', () => {
   });
 
   test('of another kind is refused', () => {
-    expect(() => readBucketPage('<html><Name>x</Name></html>')).toThrow('does not answer as S3');
-    expect(() => readBucketPage('')).toThrow('does not answer as S3');
+    expect(() => readBucketPage('<html><Name>x</Name></html>')).toThrow('did not return an S3 response');
+    expect(() => readBucketPage('')).toThrow('did not return an S3 response');
   });
 });
 
@@ -130,7 +130,7 @@ test('a redirect is not followed with credentials', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const endpointUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const credentials = { ...S3_KEYS, sessionToken: 'secret' };
-  await expect(list(open({ endpointUrl, credentials }))).rejects.toThrow('answered 307 TemporaryRedirect');
+  await expect(list(open({ endpointUrl, credentials }))).rejects.toThrow('returned 307 TemporaryRedirect');
   expect(seen).toEqual([]);
   for (const one of [server, other]) await new Promise((resolve) => one.close(resolve));
 });

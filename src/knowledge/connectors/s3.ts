@@ -43,7 +43,7 @@ export function s3Connector(options: S3Options): Connector {
     if (code === 'NoSuchKey') return null;
     throw new SubstratError(
       'unsupported',
-      `${base.origin} answered ${answer.status} ${code} for the bucket ${bucket}`.trim(),
+      `${base.origin} returned ${answer.status} ${code} for the bucket ${bucket}`.trim(),
     );
   };
 

@@ -62,21 +62,21 @@ test('a script returns items; an invalid one is reported and skipped', async () 
     { source_id: 'b', body: 'secret' },
   ]);
   expect(problems.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([
-    'b: there is another item with this source_id',
+    'b: another item has this source_id',
     expect.stringContaining('item 4: source_id'),
     expect.stringContaining('c: body'),
-    'd: updated_at is no time',
+    'd: updated_at must be a time',
     'e: metadata_json must be a JSON object',
     expect.stringContaining('item 8: '),
   ]);
 });
 
 test.each([
-  ['a time that no calendar has', 'updated_at = 1e300', 'updated_at is no time'],
+  ['a time that no calendar has', 'updated_at = 1e300', 'updated_at must be a time'],
   ['a time that is none', 'created_at = 0/0', 'created_at'],
   ['endless time', 'created_at = math.huge', 'created_at'],
-  ['a NUL in its name', 'source_id = "a\\0b"', 'source_id has a NUL in it'],
-  ['a NUL in its address', 'source_url = "http://x/\\0"', 'source_url has a NUL in it'],
+  ['a NUL in its name', 'source_id = "a\\0b"', 'source_id must not contain NUL characters'],
+  ['a NUL in its address', 'source_url = "http://x/\\0"', 'source_url must not contain NUL characters'],
   ['a name without end', 'source_id = string.rep("x", 1025)', 'source_id has more than 1024 bytes'],
   ['a name that is a table', 'source_id = {}', 'source_id'],
   ['a list as metadata', 'metadata_json = "[1]"', 'metadata_json must be a JSON object'],

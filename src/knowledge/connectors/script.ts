@@ -29,7 +29,7 @@ const DEFAULT_TIMEOUT_S = 30;
 
 /** The latest time that a JavaScript date can represent. */
 const LAST_TIME = 8.64e15;
-const NO_NUL = [(text: string) => !text.includes('\0'), 'has a NUL in it'] as const;
+const NO_NUL = [(text: string) => !text.includes('\0'), 'must not contain NUL characters'] as const;
 
 /** An ISO time or seconds since 1970. */
 const time = z
@@ -37,7 +37,7 @@ const time = z
   .transform((given, context) => {
     const ms = typeof given === 'number' ? given * 1_000 : Date.parse(given);
     if (Math.abs(ms) <= LAST_TIME) return Math.round(ms);
-    context.addIssue('is no time');
+    context.addIssue('must be a time');
     return z.NEVER;
   })
   .nullish();
@@ -144,7 +144,7 @@ export function checkItems(given: readonly unknown[]): Scan {
     const name = nameOf(value, index);
     if (error) {
       problems.push({ name, reason: describeProblems(error) });
-    } else if (seen.has(data.source_id)) problems.push({ name, reason: 'there is another item with this source_id' });
+    } else if (seen.has(data.source_id)) problems.push({ name, reason: 'another item has this source_id' });
     else {
       seen.add(data.source_id);
       items.push(data);

@@ -38,7 +38,7 @@ const MAX_DEPTH = 100;
 export async function* walk(options: WalkOptions): AsyncIterable<readonly WalkedFile[]> {
   const { root, signal } = options;
   // A missing root is an error, not an empty source: a disk may not be mounted.
-  if (!statSync(root).isDirectory()) throw new Error(`${root} is no directory`);
+  if (!statSync(root).isDirectory()) throw new Error(`${root} is not a directory`);
   const waiting: Directory[] = [{ prefix: '', depth: 0, rules: options.gitignore ? rulesAround(root) : null }];
   const seen = new Set(options.followSymlinks ? [realpathSync(root)] : []);
   let since = performance.now();
@@ -67,14 +67,14 @@ async function look(
   const directory = join(root, prefix);
   const files: WalkedFile[] = [];
   if (depth > MAX_DEPTH) {
-    options.onUnlisted(prefix, `it lies in more than ${MAX_DEPTH} directories`);
+    options.onUnlisted(prefix, `it is nested in more than ${MAX_DEPTH} directories`);
     return files;
   }
   let entries: Dirent[];
   try {
     entries = readdirSync(directory, { withFileTypes: true });
   } catch (error) {
-    options.onUnlisted(prefix, `this directory cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    options.onUnlisted(prefix, `the directory cannot be read (${(error as NodeJS.ErrnoException).code})`);
     return files;
   }
   const rules =

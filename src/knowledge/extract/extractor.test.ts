@@ -61,7 +61,7 @@ describe('text', () => {
 
   test('is the format of an unknown extension, unless the bytes look binary', async () => {
     expect((await extract('Makefile', 'all:\n')).body).toBe('all:\n');
-    await expect(extract('core.dump', Buffer.from([1, 2, 0, 3]))).rejects.toThrow('it is no text');
+    await expect(extract('core.dump', Buffer.from([1, 2, 0, 3]))).rejects.toThrow('not a text file');
     expect(formatOf('photo.JPG')).toBeNull();
   });
 
@@ -197,16 +197,16 @@ describe('a hostile file fails alone and quickly', () => {
       /more than 5000 files/,
     ],
     ['an archive that is none', 'a.docx', () => Buffer.from('PK\x03\x04 nothing'), /cannot be read/],
-    ['an archive without what it should have', 'a.pptx', () => zip({ a: 'x' }), /no slides/],
+    ['an archive without what it should have', 'a.pptx', () => zip({ a: 'x' }), /does not contain slides/],
     ['deep HTML', 'a.html', () => Buffer.from('<div>'.repeat(300_000)), /nested too deep/],
     ['a broken PDF', 'a.pdf', () => Buffer.from('%PDF-1.7\nnothing of it'), /cannot be read/],
     ['half a PDF', 'a.pdf', () => pdf(['text']).subarray(0, 300), /cannot be read/],
-    ['a PDF without text', 'a.pdf', () => pdf(['']), /no page of it has text/],
+    ['a PDF without text', 'a.pdf', () => pdf(['']), /does not contain text/],
     [
       'a PDF that unpacks to much',
       'a.pdf',
       () => pdf(['x'], { content: deflateSync(deflateSync(zeros(300))), filter: '[/FlateDecode /FlateDecode]' }),
-      /memory|cannot be read|no page of it has text/,
+      /memory|cannot be read|does not contain text/,
     ],
   ];
   afterEach(async () => {
@@ -227,7 +227,7 @@ describe('a hostile file fails alone and quickly', () => {
     begin = performance.now();
     const before = process.threadCpuUsage();
     const text = Buffer.from(`---\n${lines.join('\n')}\n---\n# x\n`);
-    await expect(hasty.extract(formatOf('a.md') as Format, text)).rejects.toThrow(/took more than 1 seconds/);
+    await expect(hasty.extract(formatOf('a.md') as Format, text)).rejects.toThrow(/timed out after 1 seconds/);
     const { user, system } = process.threadCpuUsage(before);
     expect((user + system) / 1_000).toBeLessThan(500);
     await hasty.close();
@@ -250,7 +250,7 @@ describe('a hostile file fails alone and quickly', () => {
     const hasty = new Extractor({ timeoutMs: 30, memoryBytes: 150 * 1024 * 1024, threads: 1 });
     begin = performance.now();
     const slow = Buffer.from('<p>word <b>x</b></p>'.repeat(200_000));
-    await expect(hasty.extract(formatOf('a.html') as Format, slow)).rejects.toThrow(/took more than 0.03 seconds/);
+    await expect(hasty.extract(formatOf('a.html') as Format, slow)).rejects.toThrow(/timed out after 0.03 seconds/);
     await hasty.close();
   });
 });

@@ -94,8 +94,8 @@ function toJob(source: Source, timeoutMs: number): Job<{ worker: Worker }, Outco
 }
 
 function toError(failure: Failure, cause: (Error & { code?: string }) | null, timeoutMs: number): SubstratError {
-  if (failure === 'closed') return new SubstratError('not_running', 'the program is ending');
-  if (failure === 'too long') return unreadable(`reading it took more than ${timeoutMs / 1000} seconds`);
+  if (failure === 'closed') return new SubstratError('not_running', 'the program is shutting down');
+  if (failure === 'too long') return unreadable(`reading it timed out after ${timeoutMs / 1000} seconds`);
   if (failure === 'too large' || cause?.code === 'ERR_WORKER_OUT_OF_MEMORY')
     return unreadable('reading it took too much memory');
   return unreadable(cause === null ? 'the thread that read it ended' : `it cannot be read: ${cause.message}`);

@@ -10,7 +10,7 @@ export async function extractPdf(bytes: Uint8Array): Promise<Extracted> {
   const { info } = await getMeta(pdf).catch(() => ({ info: {} as Record<string, unknown> }));
   const { text } = await extractText(pdf, { mergePages: false });
   const pages = text.map((page, i) => ({ heading: `Page ${i + 1}`, text: page.trim() }));
-  if (pages.every((page) => page.text === '')) throw new Error('no page of it has text; it may be scanned');
+  if (pages.every((page) => page.text === '')) throw new Error('it does not contain text; it may be a scan');
   return fromParts(pages, { title: named(info.Title), author: named(info.Author), metadata: { pages: pages.length } });
 }
 

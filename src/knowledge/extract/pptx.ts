@@ -9,7 +9,7 @@ export function extractPptx(bytes: Uint8Array): Extracted {
   const slides = [...files.keys()]
     .filter((name) => name.startsWith('ppt/slides/'))
     .sort((a, b) => numberOf(a) - numberOf(b));
-  if (slides.length === 0) throw new Error('it has no slides');
+  if (slides.length === 0) throw new Error('it does not contain slides');
   const parts = slides.map((name, i) => {
     const notes = paragraphs(files.get(name.replace(/slides\/slide/, 'notesSlides/notesSlide')) ?? '');
     return { heading: `Slide ${i + 1}`, text: [paragraphs(files.get(name) ?? ''), notes].filter(Boolean).join('\n\n') };

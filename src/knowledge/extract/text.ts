@@ -15,6 +15,6 @@ export function decodeText(bytes: Buffer): string {
 function decode(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
-  if (bytes.subarray(0, LOOK).includes(0)) throw new SubstratError('unsupported', 'it is no text');
+  if (bytes.subarray(0, LOOK).includes(0)) throw new SubstratError('unsupported', 'not a text file');
   return isUtf8(bytes) ? bytes.toString('utf8') : new TextDecoder('windows-1252').decode(bytes);
 }

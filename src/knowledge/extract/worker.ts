@@ -35,5 +35,5 @@ async function extract({ kind, grammar, bytes }: Exclude<Source, { frontMatter: 
   if (kind === 'docx') return (await import('./docx.ts')).extractDocx(bytes);
   if (kind === 'pptx') return (await import('./pptx.ts')).extractPptx(bytes);
   if (kind === 'xlsx') return (await import('./xlsx.ts')).extractXlsx(bytes);
-  throw new Error(`nothing here reads ${kind}`);
+  throw new Error(`files of type ${kind} are not supported`);
 }

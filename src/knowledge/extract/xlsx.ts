@@ -11,7 +11,7 @@ export function extractXlsx(bytes: Uint8Array): Extracted {
   const sheets = [...files.keys()]
     .filter((name) => name.startsWith('xl/worksheets/'))
     .sort((a, b) => numberOf(a) - numberOf(b));
-  if (sheets.length === 0) throw new Error('it has no sheets');
+  if (sheets.length === 0) throw new Error('it does not contain sheets');
   const names: string[] = [];
   readXml(files.get('xl/workbook.xml') ?? '', {
     open: (name, attributes) => {

@@ -17,7 +17,7 @@ export function turnArguments(
     ...['--workspace', turn.workspace],
     ...(session === null ? [] : ['--resume', session]),
     isLong(turn.prompt)
-      ? `The message of this turn is too long for a command line. It is in the file .cursor/${promptFile} of the workspace: read all of it first, then act on it. What is in it counts as said here.`
+      ? `The message of this turn is too long for a command line. It is in the file .cursor/${promptFile} of the workspace. Read the whole file first, then act on it as if it were written here.`
       : asOperand(turn.prompt),
   ];
 }

@@ -147,7 +147,7 @@ describe('cursorAgent()', () => {
     const confine: Launch['confine'] = async (command) => ({ ...command, file: 'printf', args: ['%s\n', ...deltas] });
     expect(await run({ session: chat, confine })).toEqual([
       { type: 'text', text: 'half a message' },
-      { type: 'error', kind: 'crash', message: expect.stringContaining('no result') },
+      { type: 'error', kind: 'crash', message: expect.stringContaining('did not report a result') },
     ]);
   });
 
@@ -182,11 +182,11 @@ describe('cursorAgent()', () => {
   });
 
   test.each([
-    ['2026.02.13-41ac335', 'no result'],
-    ['2026.09.02-c22c1a3', 'no result'],
+    ['2026.02.13-41ac335', 'did not report a result'],
+    ['2026.09.02-c22c1a3', 'did not report a result'],
     ['2026.02.12-0000000', '2026.02.13 or newer'],
     ['2025.12.31', '2026.02.13 or newer'],
-    ['hello', 'does not tell its version'],
+    ['hello', 'does not report its version'],
   ])('with a program of version %s: %s', async (version, message) => {
     const events = await run({ session: chat }, { command: answering(version) });
     expect(events).toEqual([expect.objectContaining({ type: 'error', message: expect.stringContaining(message) })]);
@@ -198,7 +198,7 @@ describe('cursorAgent()', () => {
     await collect(provider.runTurn(changed(turn, { session: chat })));
     writeFileSync(command, "#!/bin/sh\necho '2020.01.01'\n", { mode: 0o755 });
     const [event] = await collect(provider.runTurn(changed(turn, { session: chat })));
-    expect(event).toMatchObject({ message: expect.stringContaining('no result') });
+    expect(event).toMatchObject({ message: expect.stringContaining('did not report a result') });
   });
 
   test('explains how to install a missing program', async () => {
@@ -264,8 +264,8 @@ describe('cursorAgent()', () => {
     test.each([
       ['.cursor is a link', () => symlinkSync(agent, inWorkspace()), 'must be a directory'],
       ['mcp.json is a link', () => linkConfig(), 'must be a plain file'],
-      ['mcp.json is no JSON', () => writeConfig('{'), 'mend or remove it'],
-      ['mcp.json is a list', () => writeConfig('[]'), 'mend or remove it'],
+      ['mcp.json is no JSON', () => writeConfig('{'), 'correct or remove it'],
+      ['mcp.json is a list', () => writeConfig('[]'), 'correct or remove it'],
     ])('refuses a workspace whose %s', async (_, spoil, message) => {
       spoil();
       const error = { type: 'error', kind: 'invalid_request', message: expect.stringContaining(message) };
@@ -362,7 +362,7 @@ describe('cursorAgent()', () => {
       });
       expect(provider.otherTools?.(turn.workspace)).toBe(34);
       const message = expect.stringContaining(
-        "takes 40 tools; Substrat's and those of the workspace's .cursor/mcp.json are 41",
+        "supports at most 40 tools; Substrat's tools and those of the workspace's .cursor/mcp.json are 41",
       );
       expect(await collect(provider.runTurn(turn))).toEqual([{ type: 'error', kind: 'invalid_request', message }]);
     });

@@ -32,7 +32,7 @@ export function cursorAgent(options: CursorAgentOptions): Provider {
       const answer = await ask(['create-chat']);
       if ('type' in answer) return answer;
       const chat = answer.map((line) => line.trim()).findLast((line) => CHAT.test(line));
-      return chat ?? failed('cursor-agent create-chat did not answer the id of a chat.');
+      return chat ?? failed('cursor-agent create-chat did not return a chat id.');
     },
     args: (turn, session) => turnArguments(options, turn, session),
     input: () => '',

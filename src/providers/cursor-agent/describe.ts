@@ -12,8 +12,7 @@ export const cursorAgent = {
   }),
   program: {
     command: 'cursor-agent',
-    install:
-      'Install it (curl https://cursor.com/install -fsS | bash), or name it in [providers.cursor-agent] command.',
+    install: 'Install it (curl https://cursor.com/install -fsS | bash), or set `[providers.cursor-agent] command`.',
     versionProblem,
     examine: async (env) => (await import('./permissions.ts')).examinePermissions(env),
   },
@@ -23,7 +22,8 @@ export const cursorAgent = {
 
 function versionProblem(answer: string): string | null {
   const version = /^\d{4}\.\d{2}\.\d{2}/m.exec(answer)?.[0];
-  if (version === undefined) return `It does not tell its version; ${OLDEST} or newer is needed.`;
-  if (version < OLDEST) return `It has version ${version}; ${OLDEST} or newer is needed (cursor-agent update).`;
+  if (version === undefined) return `It does not report its version; ${OLDEST} or newer is required.`;
+  if (version < OLDEST)
+    return `It has version ${version}; ${OLDEST} or newer is required (run \`cursor-agent update\`).`;
   return null;
 }

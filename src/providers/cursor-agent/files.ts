@@ -125,7 +125,7 @@ function parse(text: string, workspace: string): z.infer<typeof config> {
   try {
     return config.parse(parseBounded(text));
   } catch (error) {
-    const message = `${join(workspace, '.cursor', configFile)} is no configuration of MCP servers; mend or remove it.`;
+    const message = `${join(workspace, '.cursor', configFile)} is not a valid configuration of MCP servers; correct or remove it.`;
     throw new SubstratError('bad_request', message, { cause: error });
   }
 }

@@ -55,7 +55,9 @@ export function createParser(explain: (tool: string, reason: string) => string) 
         return said.subtype === 'started' ? [asCall(call)] : returned(call, readReturn(said.tool_call), explain);
       }
       case 'result': {
-        const end = said.is_error ? failed(said.result || 'It told an error without words.') : done(said.result);
+        const end = said.is_error
+          ? failed(said.result || 'It reported an error without a message.')
+          : done(said.result);
         return said.usage ? [{ type: 'usage', ...said.usage }, end] : [end];
       }
       default:

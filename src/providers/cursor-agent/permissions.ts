@@ -61,7 +61,7 @@ export function refuseDenial(sources: readonly PermissionSource[]): void {
   for (const { path, deny } of sources) {
     const rule = deny.find((one) => denies(one, null));
     if (rule === undefined) continue;
-    const message = `The rule "${rule}" in \`permissions.deny\` of ${path} denies cursor-agent the tools of Substrat. Remove it, or let another provider run the agent.`;
+    const message = `The rule "${rule}" in \`permissions.deny\` of ${path} denies cursor-agent Substrat's tools. Remove the rule, or use another provider for the agent.`;
     throw new SubstratError('bad_request', message);
   }
 }

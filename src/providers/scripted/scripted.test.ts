@@ -140,13 +140,16 @@ describe('scripted()', () => {
 
   test('reports that the line with the result was too long', async () => {
     const source = `console.log(JSON.stringify({ type: 'done', text: 'x'.repeat(9_000_000) }))`;
-    const message = 'The program exited with code 0. It told no result. Lines longer than 8 MiB were dropped: 1.';
+    const message =
+      'The program exited with code 0. It did not report a result. Lines longer than 8 MiB were dropped: 1.';
     expect(await run(source)).toEqual([{ type: 'error', kind: 'crash', message }]);
   });
 
   test('reports that there is no program, or that the file does not exist', async () => {
     const none = await collect(scripted(options).runTurn(turn));
-    expect(none).toEqual([{ type: 'error', kind: 'crash', message: expect.stringContaining('has no program') }]);
+    expect(none).toEqual([
+      { type: 'error', kind: 'crash', message: expect.stringContaining('does not have a program') },
+    ]);
     const missing = await collect(scripted(options).runTurn(changed(turn, { program: 'gone.ts' })));
     expect(missing).toEqual([{ type: 'error', kind: 'crash', message: expect.stringContaining('no such file') }]);
   });

@@ -66,7 +66,8 @@ export function scripted(options: ScriptedOptions): Provider {
 
 async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<ProviderEvent> {
   const program = turn.launch.program ?? options.command;
-  if (!program) return yield failure('The agent has no program: give it one (--program), or its provider a command.');
+  if (!program)
+    return yield failure('The agent does not have a program. Set --program, or `[providers.scripted] command`.');
   // Node would print a stack trace.
   if (runByNode.test(program) && !existsSync(resolve(turn.workspace, program)))
     return yield failure(`The program ${program} could not be started: there is no such file.`);
