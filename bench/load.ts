@@ -28,7 +28,7 @@ export interface LoadAnswer {
   readonly cpu: number;
 }
 
-/** Starts a program of `programs/` that reports when it is ready and ends when this process closes its stdin. */
+/** Starts a program of `programs/` that reports when it is ready and ends when this process disconnects from it. */
 export async function startProgram(name: string, args: readonly string[]): Promise<ChildProcess> {
   const child = fork(fileURLToPath(new URL(`programs/${name}`, import.meta.url)), args);
   const failed = once(child, 'exit').then(() => {

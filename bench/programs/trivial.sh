@@ -1,4 +1,4 @@
 #!/bin/sh
-# The least that is an agent: it reads its turn and answers.
+# A minimal agent: reads its turn and answers.
 cat >/dev/null
 echo '{"type":"done","text":"ok"}'

@@ -26,7 +26,7 @@ const NEXT_STEPS = [
   'docs/scripted.md shows how to write an agent in ten lines. Ctrl-C stops the daemon.',
 ];
 
-/** The output of `up`: the address and home, then all events until the daemon stops. */
+/** The output of `up`: version, address, home and sandbox, then all events until the daemon stops. */
 export async function tellWhatHappens(options: FeedOptions, stopping: AbortSignal): Promise<void> {
   const { home, url, version, demo, json, after } = options;
   const say = json ? () => {} : options.print;

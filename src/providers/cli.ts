@@ -97,7 +97,7 @@ export function cliProvider(options: CliOptions, cli: CliProgram): Provider {
       await checkTools(options, cli, turn);
       yield* converse(options, cli, turn);
     } catch (error) {
-      // An error in the person's workspace is explained; other errors are rethrown.
+      // An invalid file of the workspace is reported to the person; other errors are rethrown.
       if (!(error instanceof SubstratError && ['bad_request', 'cap_reached', 'too_large'].includes(error.code)))
         throw error;
       yield { type: 'error', kind: 'invalid_request', message: error.message };

@@ -32,7 +32,7 @@ export interface TurnDependencies {
   readonly log: { warn(details: object, message: string): void };
 }
 
-/** Synchronous for agents without a persona. */
+/** Resolves immediately for agents without a persona. */
 export type AskPersona = (agent: Agent, limits: { readonly timeoutMs: number }) => Promise<PersonaPrompt | null>;
 
 export interface Prices {

@@ -29,7 +29,10 @@ exec "$@"`;
 
 const none: WayOut = { binds: [], env: {}, files: [], wrap: (command) => command, close: async () => {} };
 
-/** Starts a proxy in the daemon with a port in the turn's network namespace. Returns null if no host is allowed. */
+/**
+ * Starts a proxy in the daemon with a port in the turn's network namespace. Does nothing if no host and no endpoint
+ * may be reached.
+ */
 export async function openWayOut(needs: Needs, enclosure: Enclosure): Promise<WayOut> {
   const hosts = [...enclosure.hosts, ...(needs.hosts ?? [])];
   const { endpoints = [] } = needs;

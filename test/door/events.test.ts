@@ -126,7 +126,7 @@ describe('the stream', () => {
     expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.message)).toEqual(messages);
   });
 
-  test('answers HEAD with headers only, and refuses pipelining', async () => {
+  test('answers HEAD with headers only, and refuses to be pipelined after another request', async () => {
     await open();
     const { status, headers, text } = await ask(world, '/api/events?after=0', { method: 'HEAD' });
     expect([status, headers['content-type'], text]).toEqual([200, 'text/event-stream', '']);

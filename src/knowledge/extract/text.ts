@@ -4,7 +4,7 @@ import { SubstratError } from '../../core/errors.ts';
 /** How many bytes are checked to detect a binary file. */
 const LOOK = 8192;
 
-/** Decodes bytes and normalizes line ends: UTF-8, UTF-16 if there is a byte order mark, otherwise Latin-1. */
+/** Decodes bytes and normalizes line ends: UTF-8, UTF-16 if there is a byte order mark, otherwise Windows-1252. */
 export function decodeText(bytes: Buffer): string {
   const text = decode(bytes).replace(/^\ufeff/, '');
   // Most texts have none, and searching for a character is much faster than for a pattern.
