@@ -71,16 +71,16 @@ describe('a bucket', () => {
 
 describe('errors', () => {
   test.each<[string, Partial<S3Options>, RegExp]>([
-    ['no such bucket', { bucket: 'none' }, /answered 404 NoSuchBucket for the bucket none/],
+    ['no such bucket', { bucket: 'none' }, /returned 404 NoSuchBucket for the bucket none/],
     [
       'a wrong secret',
       { credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'hunter2' } },
-      /answered 403 SignatureDoesNotMatch/,
+      /returned 403 SignatureDoesNotMatch/,
     ],
     [
       'a wrong key',
       { credentials: { accessKeyId: 'hunter2', secretAccessKey: 'x' } },
-      /answered 403 InvalidAccessKeyId/,
+      /returned 403 InvalidAccessKeyId/,
     ],
     ['nobody there', { endpointUrl: 'http://127.0.0.1:11' }, /127\.0\.0\.1:11 cannot be reached \(/],
   ])('%s is reported without secrets', async (_, change, message) => {
