@@ -57,6 +57,10 @@ async function roundTrip(from: Where, to: Where, directory: string, oldHome: str
       ...row,
       workspace: String(row.workspace).replace(oldHome, home),
     })),
+    sessions: (before.sessions ?? []).map((row) => ({
+      ...row,
+      inside_path: String(row.inside_path).replace(oldHome, home),
+    })),
   };
   expect(Object.keys(after)).toEqual(Object.keys(expected));
   for (const [table, rows] of Object.entries(expected)) expect(after[table], table).toEqual(sorted(rows));

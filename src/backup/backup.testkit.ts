@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { sessionKeyOf } from '../core/session.ts';
 import { storePassage } from '../memory/passages.ts';
 import { chunkWords } from '../search/search.ts';
 import { NEWEST_SCHEMA } from '../store/migrate.ts';
@@ -38,7 +39,7 @@ export function makeHome(directory: string, name = 'home'): string {
   return home;
 }
 
-/** Fills every table: messages, runs, timers, memory, documents with words and vectors. Returns the owner of the passages. */
+/** Fills every table: messages, runs, sessions, timers, memory, documents with words and vectors. Returns the owner of the passages. */
 export async function fillStore(store: Store, home: string): Promise<{ agentId: string }> {
   return store.write(async (tx) => {
     const agent = await addAgent(tx, { nodeId: NODE, workspace: join(home, 'workspaces/w/inside') });
@@ -61,6 +62,7 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
     await endRun(tx, await startRun(tx, agent));
     const running = await startRun(tx, child);
     await tx.runs.setRunProcess({ id: running.id, pid: 4711, startedAt: 'then' });
+    await tx.sessions.nameSession({ ...sessionKeyOf(agent), handle: 's' });
     await tx.timers.setTimer({ kind: 'k', key: child.id, due: 2 ** 41 });
     await send(tx, { to: child, from: agent.id, text: 'Ünï “quotes”\n\\ and 🙂' });
     await storePassage(tx, agent.id, { content: 'The deployment failed on Tuesday', tags: ['ops'] }, 5);

@@ -25,10 +25,6 @@ export interface Agent {
   /** The persona it was created from; null if it only has instructions. */
   readonly persona: string | null;
   readonly personaArgs: Readonly<Record<string, string>> | null;
-  /** The provider's session id of the conversation. */
-  readonly session: string | null;
-  /** The provider lost the session, and no turn has succeeded since. */
-  readonly lostSession: boolean;
   readonly nodeId: NodeId;
   /** The run that spawned it. */
   readonly spawnedBy: RunId | null;

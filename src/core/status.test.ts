@@ -20,7 +20,7 @@ const paused = { pausedAt: 700, pausedReason: 'why' };
 describe('agentStatus()', () => {
   test.each([
     ['an agent with nothing to do', {}],
-    ['an agent that takes a turn', { runState: 'running', runCreatedAt: 400, runNotBefore: 0, runError: 'once' }],
+    ['an agent that takes a turn', { ...refused, runState: 'running' }],
     ['a terminated agent', { ...paused, ...refused, terminatedAt: 900 }],
     ['an agent that has rested', { restUntil: NOW }],
   ] as const)('is null for %s', (_, agent) => {

@@ -2,6 +2,7 @@ import type { Agent } from '../core/agent.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { Run, RunMessageType } from '../core/run.ts';
 import { narrow, type Scope } from '../core/scope.ts';
+import { type SessionKey, sessionKeyOf } from '../core/session.ts';
 import type { RunSpans } from './spans.ts';
 import type { Tx } from './tx.ts';
 
@@ -22,6 +23,8 @@ export interface Attempt {
   readonly agentId: string;
   readonly fence: number;
   readonly number: number;
+  /** The session of the provider that executes it, even if the agent's provider changes meanwhile. */
+  readonly session: SessionKey;
   /** Joined by an external program: open-ended, without a slot, never retried. */
   readonly external: boolean;
   /** The widest scope it may ever use: the agent's when it started, or the persona's within that. */
@@ -54,6 +57,7 @@ export function createAttempt(
     agentId: agent.id,
     fence: run.fence,
     number: run.attempt,
+    session: sessionKeyOf(agent),
     external: agent.provider === 'external',
     widest: scope,
     persona: null,

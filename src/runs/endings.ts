@@ -53,6 +53,7 @@ export async function completeRun(
   for (const [channelId, seq] of attempt.shown)
     await tx.channels.tryRaiseRead({ channelId, participantId: run.agentId, seq });
   await tx.agents.settleAgent({ id: run.agentId });
+  await tx.sessions.seeRun({ ...attempt.session, runId: run.id, runSeq: run.seq });
   await tellEnded(tx, run, 'completed', null, now);
   await afterAttempt(tx, correspondence, run, now);
 }
@@ -75,7 +76,6 @@ export async function failAttempt(
   now: number,
 ): Promise<void> {
   const agent = (await tx.agents.getAgent({ id: run.agentId })) as Agent;
-  if (failure.kind === 'bad_session') await dropSession(tx, correspondence, agent, now);
   const rule = retryRules[failure.kind];
   const failures = run.failures + (rule.counts ? 1 : 0);
   if (failures >= limits.maxAttempts) {
@@ -105,10 +105,17 @@ export async function failAttempt(
 }
 
 /** The provider does not know the session: the next attempt starts a new one with the journal of the conversation. */
-async function dropSession(tx: Tx, correspondence: Correspondence, agent: Agent, now: number): Promise<void> {
-  await tx.agents.loseSession({ id: agent.id });
-  if (agent.lostSession) return;
-  const text = `${agent.handle} starts a new session because ${agent.provider} no longer has the old one. It receives the earlier messages, but not its earlier actions and reasoning.`;
+export async function dropSession(
+  tx: Tx,
+  correspondence: Correspondence,
+  { session: key }: Attempt,
+  now: number,
+): Promise<void> {
+  const session = await tx.sessions.getSession(key);
+  await tx.sessions.loseSession(key);
+  if (session?.lost) return;
+  const agent = (await tx.agents.getAgent({ id: key.agentId })) as Agent;
+  const text = `${agent.handle} starts a new session because ${key.provider} no longer has the old one. It receives the earlier messages, but not its earlier actions and reasoning.`;
   await correspondence.tellPerson(tx, agent, text, now);
 }
 

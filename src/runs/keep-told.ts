@@ -66,7 +66,7 @@ function hasChanged(before: Run, now: Run): boolean {
 
 /** The parts that are stored on the agent or the run instead of in the record. */
 async function keepBeside(tx: Tx, attempt: Attempt, event: Told): Promise<void> {
-  if (event.type === 'session') await tx.agents.setSession({ id: attempt.agentId, session: event.session });
+  if (event.type === 'session') await tx.sessions.nameSession({ ...attempt.session, handle: event.session });
   if (event.type === 'usage') {
     const { inputTokens, outputTokens, costUsd = 0 } = event;
     await tx.runs.addUsage({ id: attempt.runId, inputTokens, outputTokens, costUsd });

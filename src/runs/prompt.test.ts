@@ -68,7 +68,7 @@ describe('buildPrompt()', () => {
           { type: 'text', text } as const,
           { type: 'call', tool, arguments: { text }, result: text } as const,
         ];
-        const lines = linesOf(buildPrompt({ conversation: [], messages: [], journal }));
+        const lines = linesOf(buildPrompt({ conversation: [], resumed: false, messages: [], journal }));
         expect(lines).toHaveLength(4);
         expect(lines.slice(2).every((line) => line.startsWith('- you '))).toBe(true);
       }),

@@ -123,22 +123,27 @@ function renderChannels(channels: readonly Pick<Channel, 'id' | 'topic'>[]): str
  * order.
  */
 export function buildPrompt(turn: {
-  /** From `renderPastTurn`, if the provider has lost it. */
+  /** From `renderPastTurn`: turns that the provider's session has not seen. */
   readonly conversation: readonly string[];
+  /** The session knows the turns before these. */
+  readonly resumed: boolean;
   readonly messages: readonly CarriedMessage[];
   readonly journal: readonly JournalEntry[];
 }): string {
   const parts = turn.messages.map(renderMessage);
   if (turn.journal.length > 0) parts.unshift(renderJournal(turn.journal));
-  if (turn.conversation.length > 0) parts.unshift(renderConversation(turn.conversation));
+  if (turn.conversation.length > 0) parts.unshift(renderConversation(turn));
   return parts.join('\n\n');
 }
 
-function renderConversation(pastTurns: readonly string[]): string {
+function renderConversation({ conversation, resumed }: { conversation: readonly string[]; resumed: boolean }): string {
+  const why = resumed
+    ? 'You have worked in another conversation since this one. Its messages'
+    : 'Your earlier conversation could not be resumed; this is a new one. The earlier messages';
   return [
     'Notice from Substrat:',
-    'Your earlier conversation could not be resumed; this is a new one. The earlier messages follow, oldest first: lines with ">" were sent to you, lines with "<" by you. All of them have been handled; do not answer them again.',
-    pastTurns.join('\n\n'),
+    `${why} follow, oldest first: lines with ">" were sent to you, lines with "<" by you. All of them have been handled; do not answer them again.`,
+    conversation.join('\n\n'),
   ].join('\n');
 }
 

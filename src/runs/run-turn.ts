@@ -8,7 +8,7 @@ import { errorCode, inSpan, under } from '../core/tracing.ts';
 import type { Launch, Provider, ProviderEvent, Turn } from '../providers/provider.ts';
 import type { Store } from '../store/store.ts';
 import { type Attempt, advance, takePersona } from './attempt.ts';
-import { type Correspondence, completeRun, type Failure, failAttempt } from './endings.ts';
+import { type Correspondence, completeRun, dropSession, type Failure, failAttempt } from './endings.ts';
 import { EventBatch } from './event-batch.ts';
 import { createKeeper } from './keep-told.ts';
 import { type Started, writePrompt } from './start.ts';
@@ -117,7 +117,7 @@ async function instruct(deps: TurnDependencies, started: Started, signal: AbortS
 
 async function execute(
   deps: TurnDependencies,
-  { attempt, agent, messages, journal, instructions, prompt }: Started & { readonly instructions: string },
+  { attempt, agent, session, messages, journal, instructions, prompt }: Started & { readonly instructions: string },
   { tools, launch }: Door,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -134,7 +134,7 @@ async function execute(
     name: agent.name,
     model: agent.model,
     workspace: agent.workspace,
-    session: agent.session,
+    session,
     instructions,
     prompt,
     messages,
@@ -163,7 +163,7 @@ async function execute(
     for await (const event of events) {
       if (event.type === 'done' || event.type === 'error') await flush();
       if (event.type === 'done') return { finalText: cleanText(event.text), stopReason: event.stopReason };
-      if (event.type === 'error') return failureOf(event, agent.session);
+      if (event.type === 'error') return failureOf(event, session);
       if (isStored(event) && batch.add(withCost(event, (model) => deps.prices(agent.provider, model ?? agent.model))))
         await flush();
     }
@@ -222,6 +222,7 @@ async function end(tx: Tx, deps: TurnDependencies, attempt: Attempt, outcome: Ou
   // Cancelled, but the run is still ours: the daemon is stopping, which is not a failure.
   const failure: Failure =
     outcome === 'cancelled' ? { kind: 'daemon_stopped', message: 'The daemon was stopped.' } : outcome.failure;
+  if (failure.kind === 'bad_session') await dropSession(tx, deps.correspondence, attempt, now);
   await failAttempt(tx, deps.correspondence, run, failure, { maxAttempts: deps.maxAttempts }, now);
 }
 

@@ -4,6 +4,7 @@ import type { Channel } from '../core/channel.ts';
 import { answersBroadcasts, type Carried, chooseCarried } from '../core/delivery.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry, Run, RunRecord } from '../core/run.ts';
+import { sessionKeyOf } from '../core/session.ts';
 import { shorten } from '../core/text.ts';
 import type { BlockView, DeliveryView } from '../store/store.ts';
 import { type Attempt, advance, createAttempt, type Progress, record, scopeNow } from './attempt.ts';
@@ -37,6 +38,8 @@ export interface Started {
   readonly agent: Agent;
   readonly messages: readonly CarriedMessage[];
   readonly journal: readonly JournalEntry[];
+  /** The provider's session id of the conversation that the turn resumes; null: it starts a new one. */
+  readonly session: string | null;
   /** Null until its persona has been resolved. */
   readonly instructions: string | null;
   readonly prompt: string;
@@ -61,7 +64,7 @@ export async function startRun(
   const records = run.attempt === 1 ? [] : await tx.records.listRecords({ runId: run.id });
   const journal = journalOf(records);
   const from = Date.now();
-  const { messages, shown, prompt } = await build(tx, agent, carried, journal);
+  const { session, messages, shown, prompt } = await build(tx, agent, carried, journal);
   const trace = traced ? await traceOf(tx, carried, { from, to: Date.now() }) : null;
   const called = records.some(({ type }) => type === 'tool_call_message');
   const scope = await tx.agents.getScope({ id: agent.id });
@@ -88,7 +91,8 @@ export async function startRun(
     const data = { agentId: agent.id, runId: run.id, channelId };
     await tx.events.appendEvent({ type: 'agent_typing', at: now, agentId: agent.id, channelId, data });
   }
-  return { attempt, run, agent, messages, journal, instructions: written?.instructions ?? null, prompt, trace };
+  const instructions = written?.instructions ?? null;
+  return { attempt, run, agent, session, messages, journal, instructions, prompt, trace };
 }
 
 /** Records the start of the turn and returns the system prompt. */
@@ -122,10 +126,11 @@ async function build(
   agent: Agent,
   carried: readonly DeliveryView[],
   journal: readonly JournalEntry[],
-): Promise<Pick<Started, 'messages' | 'prompt'> & { shown: Map<string, number> }> {
+): Promise<Pick<Started, 'session' | 'messages' | 'prompt'> & { shown: Map<string, number> }> {
   const { messages, shown } = await withContext(tx, agent, carried);
-  const conversation = agent.lostSession ? await conversationOf(tx, agent.id) : [];
-  return { messages, shown, prompt: buildPrompt({ conversation, messages, journal }) };
+  const { session, resumed, conversation } = await unseen(tx, agent);
+  const prompt = buildPrompt({ conversation, resumed, messages, journal });
+  return { session, messages, shown, prompt };
 }
 
 /** What the system prompt contains in addition to the instructions: memory and channels. */
@@ -145,8 +150,8 @@ export async function previewPrompt(tx: Tx, agent: Agent, persona: PersonaPrompt
     size: delivery.text.length,
   }));
   const { messages } = await withContext(tx, agent, cutCarried(chooseCarried(pending)).deliveries);
-  const conversation = agent.lostSession ? await conversationOf(tx, agent.id) : [];
-  const text = buildPrompt({ conversation, messages, journal: [] });
+  const { resumed, conversation } = await unseen(tx, agent);
+  const text = buildPrompt({ conversation, resumed, messages, journal: [] });
   return text === '' ? sections : [...sections, { name: 'messages', text }];
 }
 
@@ -264,11 +269,19 @@ function kindOf(delivery: DeliveryView): CarriedKind {
   return delivery.deliveryKind === 'request' ? 'request' : 'news';
 }
 
+/** The session that the agent's next turn resumes, and the completed turns that it has not seen. */
+async function unseen(tx: Tx, agent: Agent) {
+  const found = await tx.sessions.getSession(sessionKeyOf(agent));
+  const session = found?.handle ?? null;
+  const conversation = await conversationAfter(tx, agent.id, found?.lastRunSeq ?? 0);
+  return { session, resumed: session !== null && found?.lastRunId !== null, conversation };
+}
+
 /** Earlier turns, oldest first, as many of the newest as fit. */
-async function conversationOf(tx: Tx, agentId: string): Promise<string[]> {
+async function conversationAfter(tx: Tx, agentId: string, after: number): Promise<string[]> {
   const turns: string[] = [];
   let room = MAX_CONVERSATION;
-  for (const run of await tx.runs.listRuns({ agentId, state: 'completed', before: null, limit: MAX_PAST_TURNS })) {
+  for (const run of await tx.runs.listCompleted({ agentId, after, limit: MAX_PAST_TURNS })) {
     const carried = await tx.deliveries.listDeliveriesOfRun({ runId: run.id });
     const turn = renderPastTurn(carried.map(toCarriedMessage), run.finalText ?? '');
     room -= turn.length;

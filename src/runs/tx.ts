@@ -14,5 +14,6 @@ export type Tx = Part<
   | 'requests'
   | 'rounds'
   | 'runs'
+  | 'sessions'
   | 'trees'
 >;

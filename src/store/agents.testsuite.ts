@@ -169,20 +169,17 @@ export function testAgents({ read, write }: StoreKit): void {
       expect(await read((tx) => tx.agents.getAgentView({ id: 'nobody' }))).toBeNull();
     });
 
-    test('session, completing, rest and end are stored', async () => {
+    test('completing, rest and end are stored', async () => {
       const { id } = await write((tx) => addAgent(tx));
       const now = () => read((tx) => tx.agents.getAgent({ id }));
       await write(async (tx) => {
-        await tx.agents.setSession({ id, session: 's' });
         await tx.agents.setCompleting({ id });
         await tx.agents.restAgent({ id, until: 4_000_000_000_000, rests: 2 });
       });
-      const rested = { session: 's', completing: true, restUntil: 4_000_000_000_000, rests: 2, terminatedAt: null };
+      const rested = { completing: true, restUntil: 4_000_000_000_000, rests: 2, terminatedAt: null };
       expect(await now()).toMatchObject(rested);
-      await write((tx) => tx.agents.loseSession({ id }));
-      expect(await now()).toMatchObject({ session: null, lostSession: true, rests: 2 });
       await write((tx) => tx.agents.settleAgent({ id }));
-      expect(await now()).toMatchObject({ lostSession: false, rests: 0, restUntil: 0 });
+      expect(await now()).toMatchObject({ rests: 0, restUntil: 0 });
       await write((tx) => tx.agents.setTerminated({ id, at: 7 }));
       expect(await now()).toMatchObject({ completing: false, terminatedAt: 7 });
       const nobody = write((tx) => tx.agents.restAgent({ id: 'nobody', until: 1, rests: 1 }));

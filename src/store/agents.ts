@@ -250,13 +250,6 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
     setCompleting: change('agent', (p: { id: string }) =>
       db.updateTable('agents').set({ completing: true }).where('id', '=', p.id),
     ),
-    setSession: change('agent', (p: { id: string; session: string | null }) =>
-      db.updateTable('agents').set({ session: p.session }).where('id', '=', p.id),
-    ),
-    /** The provider does not know the session: the next one starts with the journal of the conversation. */
-    loseSession: change('agent', (p: { id: string }) =>
-      db.updateTable('agents').set({ session: null, lostSession: true }).where('id', '=', p.id),
-    ),
     /** The children that waited for the end of the attempt that spawned them. */
     readySpawned: all((p: { runId: string }) =>
       db
@@ -266,9 +259,9 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
         .where('ready', '=', false)
         .returning('id'),
     ),
-    /** A turn succeeded: clears rests and the lost session. */
+    /** A turn succeeded: clears rests. */
     settleAgent: change('agent', (p: { id: string }) =>
-      db.updateTable('agents').set({ restUntil: 0, rests: 0, lostSession: false }).where('id', '=', p.id),
+      db.updateTable('agents').set({ restUntil: 0, rests: 0 }).where('id', '=', p.id),
     ),
   };
 }

@@ -9,7 +9,7 @@ const BOOLEANS = new Set([
   'effect',
   'isError',
   'late',
-  'lostSession',
+  'lost',
   'made',
   'open',
   'quiet',

@@ -21,6 +21,7 @@ import { requestQueries } from './requests.ts';
 import { retentionQueries } from './retention.ts';
 import { roundQueries } from './rounds.ts';
 import { runQueries } from './runs.ts';
+import { sessionQueries } from './sessions.ts';
 import { timerQueries } from './timers.ts';
 import { tokenQueries } from './tokens.ts';
 import { treeQueries } from './trees.ts';
@@ -53,6 +54,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     retention: retentionQueries(queries),
     rounds: roundQueries(queries),
     runs: { ...runQueries(queries, batch), ...leaseQueries(queries, batch) },
+    sessions: sessionQueries(queries),
     timers: timerQueries(queries, batch),
     tokens: tokenQueries(queries),
     trees: treeQueries(queries, batch),

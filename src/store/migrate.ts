@@ -20,6 +20,7 @@ import { payers } from './migrations/0018-payers.ts';
 import { retention } from './migrations/0019-retention.ts';
 import { broadcasts } from './migrations/0020-broadcasts.ts';
 import { timers } from './migrations/0021-timers.ts';
+import { sessionRows } from './migrations/0022-sessions.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -45,6 +46,7 @@ const migrations: readonly string[] = [
   retention,
   broadcasts,
   timers,
+  sessionRows,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { Agent } from '../core/agent.ts';
+import { sessionKeyOf } from '../core/session.ts';
 import type { Workspace } from '../core/workspace.ts';
 import { addAgent, queueRun, type StoreKit } from './store.testkit.ts';
 
@@ -65,7 +67,8 @@ export function testNodes({ read, write }: StoreKit): void {
     await write(async (tx) => {
       await tx.workspaces.insertWorkspace(workspace(a, { nodeId, path: '/old/w' }));
       await tx.workspaces.insertWorkspace(workspace(b, { nodeId, path: '/old/w2' }));
-      await addAgent(tx, { nodeId, workspace: '/old/w/inside', workspaceId: a });
+      const agent = await addAgent(tx, { nodeId, workspace: '/old/w/inside', workspaceId: a });
+      await tx.sessions.nameSession({ ...sessionKeyOf(agent), handle: 's' });
       await tx.workspaces.insertLink({
         workspaceId: b,
         target: 'x',
@@ -78,7 +81,9 @@ export function testNodes({ read, write }: StoreKit): void {
     });
     const paths = await read((tx) => tx.workspaces.listMadeWorkspaces({ nodeId }));
     expect(paths.map(({ path }) => path)).toEqual(['/new/place', '/old/w2']);
-    expect((await read((tx) => tx.agents.listAgentsOn({ nodeId })))[0]?.workspace).toBe('/new/place/inside');
+    const [agent] = await read((tx) => tx.agents.listAgentsOn({ nodeId }));
+    expect(agent?.workspace).toBe('/new/place/inside');
+    expect(await read((tx) => tx.sessions.getSession(sessionKeyOf(agent as Agent)))).toMatchObject({ handle: 's' });
     expect((await read((tx) => tx.workspaces.listLinks({ workspaceId: b })))[0]?.source).toBe('/new/place/docs');
   });
 }

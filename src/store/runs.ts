@@ -305,6 +305,16 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       if (!(await retry(p))) throw fenced();
       batch.runnable = true;
     },
+    listCompleted: all((p: { agentId: string; after: number; limit: number }) =>
+      db
+        .selectFrom('runs')
+        .selectAll()
+        .where('agentId', '=', p.agentId)
+        .where('seq', '>', p.after)
+        .where('state', '=', 'completed')
+        .orderBy('seq', 'desc')
+        .limit(p.limit),
+    ),
     listRunning: all((p: { nodeId: string }) =>
       db.selectFrom('runs').selectAll().where('state', '=', 'running').where('nodeId', '=', p.nodeId),
     ),

@@ -8,6 +8,7 @@ import type { AgentId, BlockId, ChannelId, ChunkId, MessageId, ParticipantId } f
 import type { Block, BlockChange, Passage } from '../core/memory.ts';
 import type { Broadcast, Message, Request } from '../core/message.ts';
 import type { Run, RunRecord } from '../core/run.ts';
+import type { Session } from '../core/session.ts';
 import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
 import type { KeptResponse, NewToken, Place, StoredVector, StoreNode } from './views.ts';
@@ -53,6 +54,7 @@ export interface Schema {
   readonly vector_state: { id: number; seq: number };
   readonly nodes: StoreNode;
   readonly timers: Timer;
+  readonly sessions: Session;
 }
 
 export interface EventRow {

@@ -90,8 +90,6 @@ export async function addAgent(tx: Tx, change: Partial<Agent> & { parent?: Agent
     workspace: '/nowhere',
     workspaceId: null,
     tools: null,
-    session: null,
-    lostSession: false,
     persona: null,
     personaArgs: null,
     nodeId: parent?.nodeId ?? `node-${id}`,

@@ -14,6 +14,7 @@ import { testRecords } from './records.testsuite.ts';
 import { testRequests } from './requests.testsuite.ts';
 import { testRetention } from './retention.testsuite.ts';
 import { testRuns } from './runs.testsuite.ts';
+import { testSessions } from './sessions.testsuite.ts';
 import { type StoreSubject, useStore } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 import { testTimers } from './timers.testsuite.ts';
@@ -34,6 +35,7 @@ export function testStore(subject: StoreSubject): void {
     testWorkspaces(kit);
     testNodes(kit);
     testTimers(kit);
+    testSessions(kit);
     testRetention(kit);
     testMemory(kit);
     testKnowledge(kit);

@@ -21,6 +21,7 @@ import type { Block, BlockChange, Passage } from '../core/memory.ts';
 import type { Broadcast, Message, Request } from '../core/message.ts';
 import type { Run, RunRecord, Usage } from '../core/run.ts';
 import type { Scope } from '../core/scope.ts';
+import type { Session, SessionKey } from '../core/session.ts';
 import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
 import type * as view from './views.ts';
@@ -46,6 +47,7 @@ export interface Tx {
   readonly retention: Retention;
   readonly rounds: Rounds;
   readonly runs: Runs;
+  readonly sessions: Sessions;
   readonly timers: Timers;
   readonly tokens: Tokens;
   readonly trees: Trees;
@@ -87,10 +89,7 @@ export interface Agents {
   setTerminated(p: { id: AgentId; at: number }): Promise<void>;
   setPaused(p: { id: AgentId; at: number | null; reason: string | null }): Promise<void>;
   setCompleting(p: { id: AgentId }): Promise<void>;
-  setSession(p: { id: AgentId; session: string | null }): Promise<void>;
-  /** The provider does not know the session: the next turn begins with the journal. */
-  loseSession(p: { id: AgentId }): Promise<void>;
-  /** A turn ended well: clears rests and the lost session. */
+  /** A turn ended well: clears rests. */
   settleAgent(p: { id: AgentId }): Promise<void>;
   restAgent(p: { id: AgentId; until: number; rests: number }): Promise<void>;
   /** Children that waited for the end of the attempt that spawned them. */
@@ -264,6 +263,8 @@ export interface Runs {
   listRuns(
     p: view.RunFilter & { before: view.RunCursor | null; limit: number },
   ): Promise<(Run & { readonly handle: string })[]>;
+  /** Completed runs of an agent after a number, newest first. */
+  listCompleted(p: { agentId: AgentId; after: number; limit: number }): Promise<Run[]>;
   listRunning(p: { nodeId: NodeId }): Promise<Run[]>;
   /** Running with a lease, on any node. */
   listLeased(): Promise<Run[]>;
@@ -284,6 +285,15 @@ export interface Runs {
   renewLeases(p: { nodeId: NodeId; leaseUntil: number }): Promise<number>;
   /** The clock was set back: what waits on the node waits as long as before. */
   shiftWaits(p: { nodeId: NodeId; by: number; now: number }): Promise<void>;
+}
+
+/** Conversations with providers. */
+export interface Sessions {
+  getSession(key: SessionKey): Promise<Session | null>;
+  nameSession(p: SessionKey & { handle: string }): Promise<void>;
+  /** The provider does not know it: it has no handle and has seen no run. */
+  loseSession(key: SessionKey): Promise<void>;
+  seeRun(p: view.SeenRun): Promise<void>;
 }
 
 /** What runs did, entry by entry. */

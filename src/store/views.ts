@@ -16,6 +16,7 @@ import type {
 import type { Block, Passage } from '../core/memory.ts';
 import type { Message, MessageKind } from '../core/message.ts';
 import type { Run, RunState, StopReason } from '../core/run.ts';
+import type { SessionKey } from '../core/session.ts';
 import type { Standing } from '../core/status.ts';
 import type { Workspace } from '../core/workspace.ts';
 
@@ -26,6 +27,12 @@ export interface AgentView extends Agent, Standing {
   readonly running: number;
   readonly asking: number;
   readonly pending: number;
+}
+
+/** A run that a session has seen. */
+export interface SeenRun extends SessionKey {
+  readonly runId: RunId;
+  readonly runSeq: number;
 }
 
 export interface AgentCursor {

@@ -30,7 +30,7 @@ export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: 
     db.updateTable('workspaces').set({ deletedAt: p.at, nameKey: null }).where('id', '=', p.id),
   );
   /** The directory itself and everything inside it. */
-  const moved = (column: 'path' | 'workspace' | 'source', p: Move) => ({
+  const moved = (column: 'insidePath' | 'path' | 'source' | 'workspace', p: Move) => ({
     value: sql<string>`${p.to} || substr(${sql.ref(column)}, length(${p.from}) + 1)`,
     inside: sql<boolean>`substr(${sql.ref(column)} || '/', 1, length(${p.from}) + 1) = ${p.from} || '/'`,
   });
@@ -47,6 +47,14 @@ export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: 
       .set({ workspace: moved('workspace', p).value })
       .where('nodeId', '=', p.nodeId)
       .where(moved('workspace', p).inside),
+  );
+  /** A path is the same outside and inside, so a session follows its workspace. */
+  const moveSessions = run((p: Move & { nodeId: string }) =>
+    db
+      .updateTable('sessions')
+      .set({ insidePath: moved('insidePath', p).value })
+      .where('agentId', 'in', (eb) => eb.selectFrom('agents').select('agents.id').where('nodeId', '=', p.nodeId))
+      .where(moved('insidePath', p).inside),
   );
   const moveLinks = run((p: Move & { nodeId: string }) =>
     db
@@ -104,6 +112,7 @@ export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: 
     moveDirectory: async (p: Move & { nodeId: string }): Promise<void> => {
       await moveWorkspaces(p);
       await moveAgents(p);
+      await moveSessions(p);
       await moveLinks(p);
     },
     /** Agents that work in it, including terminated ones. */

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { sessionKeyOf } from '../../src/core/session.ts';
 import { createWorld } from '../helpers/world.ts';
 
 test('provider events are not stored after another process ended the run', async () => {
   const world = await createWorld();
-  const { id: agentId } = await world.create('x');
+  const agent = await world.create('x');
   let runId = '';
   world.behave('x', async (turn) => {
     runId = turn.runId;
@@ -22,7 +23,7 @@ test('provider events are not stored after another process ended the run', async
       'system_message',
       'user_message',
     ]);
-    expect(await tx.agents.getAgent({ id: agentId })).toMatchObject({ session: null });
+    expect(await tx.sessions.getSession(sessionKeyOf(agent))).toBeNull();
     expect(await tx.runs.getRun({ id: runId })).toMatchObject({ inputTokens: 0, outputTokens: 0 });
   });
 });

@@ -29,6 +29,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0019-retention.ts': 'a4c3099e0c04581c',
   '0020-broadcasts.ts': 'ef9ab76c49d69746',
   '0021-timers.ts': '4e43932a089631df',
+  '0022-sessions.ts': '9e59a17618959310',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
