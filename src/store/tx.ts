@@ -359,11 +359,7 @@ export interface Memory {
   insertBlockChange(change: BlockChange): Promise<void>;
   getBlockChange(p: { blockId: BlockId; version: number }): Promise<BlockChange | null>;
   /** Newest first, with the handle of the author. */
-  listBlockChanges(p: {
-    blockId: BlockId;
-    before: number;
-    limit: number;
-  }): Promise<(BlockChange & { readonly by: string })[]>;
+  listBlockChanges(p: view.BlockChangePage): Promise<(BlockChange & { readonly by: string })[]>;
   insertPassage(passage: view.NewPassage): Promise<void>;
   getPassage(p: { agentId: AgentId; id: PassageId }): Promise<Passage | null>;
   tryDeletePassage(p: { agentId: AgentId; id: PassageId }): Promise<boolean>;

@@ -29,6 +29,12 @@ export interface AgentView extends Agent, Standing {
   readonly pending: number;
 }
 
+export interface BlockChangePage {
+  readonly blockId: BlockId;
+  readonly before: number;
+  readonly limit: number;
+}
+
 /** A run that a session has seen. */
 export interface SeenRun extends SessionKey {
   readonly runId: RunId;
