@@ -1,5 +1,5 @@
-import { answerBroadcasts, closeDueBroadcasts, settleBroadcasts } from '../messaging/broadcasts.ts';
-import { answerServed, expireRequests, failServed, tellPayer, tellPerson } from '../messaging/replies.ts';
+import { answerBroadcasts, settleBroadcasts } from '../messaging/broadcasts.ts';
+import { answerServed, failServed, tellPayer, tellPerson } from '../messaging/replies.ts';
 import { endTurns, passStaleTurns, passTurns } from '../messaging/rounds.ts';
 import { terminateAgent } from '../messaging/tree.ts';
 import type { Correspondence } from '../runs/endings.ts';
@@ -9,11 +9,9 @@ export const messagesOfRuns: Correspondence = {
   answerServed,
   answerBroadcasts,
   settleBroadcasts,
-  closeDueBroadcasts,
   failServed,
   tellPerson,
   tellPayer,
-  expireRequests,
   endTurns,
   passTurns,
   passStaleTurns,

@@ -12,11 +12,13 @@ import type { Workspace } from '../core/workspace.ts';
 import type { Extensions } from '../extensions/extensions.ts';
 import type { AgentWish, KnowledgeDoor, ShownNode, WriteOnce } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
+import { dueMessages } from '../messaging/due.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import { terminateAgent } from '../messaging/tree.ts';
 import { endProcessGroup } from '../providers/process.ts';
 import type { Provider } from '../providers/provider.ts';
 import { clearSuspects } from '../runs/deaths.ts';
+import { dueTimers } from '../runs/due-timers.ts';
 import { cancelRun } from '../runs/endings.ts';
 import { ExternalRuns } from '../runs/external.ts';
 import { resumeAgent } from '../runs/pause.ts';
@@ -51,6 +53,7 @@ import { adoptNode, leaveNode, listNodes, nodeNotices, seeNode } from './nodes.t
 import { askPersona, findPersona } from './personas.ts';
 import { checkTools, createProviders, pricesOf, providerSlots } from './providers.ts';
 import { openStoreOf, type StoreStart } from './store-start.ts';
+import { timers } from './timers.ts';
 import { sweepWorkspaces, tidyWorktree, workspaceRules } from './workspaces.ts';
 
 export interface DaemonOptions extends StoreStart {
@@ -207,9 +210,9 @@ export class Daemon {
       maxAttempts,
       maxDeaths,
       boot: this.#boot,
-      turnTimeoutMs,
       pollMs: store.engine === 'postgres' ? 2000 : null,
       correspondence,
+      due: [...dueMessages({ turnTimeoutMs }), dueTimers({ handlers: timers, log })],
       runTurn: async (started, signal) => {
         await runTurn(turn, started, signal);
         // With its run the agent may have ended.

@@ -16,11 +16,9 @@ export interface Correspondence {
   answerBroadcasts(tx: Tx, run: Run, finalText: string, now: number): Promise<boolean>;
   /** Closes broadcasts that only waited for this agent. */
   settleBroadcasts(tx: Tx, agentId: string, now: number): Promise<void>;
-  closeDueBroadcasts(tx: Tx, now: number): Promise<void>;
   failServed(tx: Tx, run: Run, reason: string, now: number): Promise<void>;
   tellPerson(tx: Tx, agent: Agent, text: string, now: number): Promise<void>;
   tellPayer(tx: Tx, agent: Agent, personId: string, text: string, now: number): Promise<void>;
-  expireRequests(tx: Tx, now: number): Promise<number>;
   terminateAgent(tx: Tx, agent: Agent, reason: string, now: number): Promise<string[]>;
   /** Ends its turn in the channels whose posts it carried. */
   endTurns(tx: Tx, agentId: string, now: number): Promise<void>;

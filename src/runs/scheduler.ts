@@ -1,12 +1,10 @@
-import type { Run } from '../core/run.ts';
-import { dayOf } from '../core/run.ts';
+import type { Due } from '../core/due.ts';
 import type { Tracer } from '../core/tracing.ts';
 import type { Store } from '../store/store.ts';
 import { watchClock } from './clock-steps.ts';
-import { countDeath, setAside, suspectFrom } from './deaths.ts';
+import { suspectFrom } from './deaths.ts';
+import { dueRuns } from './due-runs.ts';
 import type { Correspondence } from './endings.ts';
-import { failAttempt } from './endings.ts';
-import { LeaseWatch } from './leases.ts';
 import { chargeRun, spentPeople } from './purse.ts';
 import type { Slots } from './slots.ts';
 import { openRunSpans } from './spans.ts';
@@ -28,11 +26,11 @@ export interface SchedulerOptions {
   /** 0: no run is ever set aside for the deaths of its daemon. */
   readonly maxDeaths: number;
   readonly boot: string;
-  /** How long the agents of a channel wait for one of them. */
-  readonly turnTimeoutMs: number;
   /** How often to look without a hint; null where no other process can make a run. */
   readonly pollMs: number | null;
   readonly correspondence: Correspondence;
+  /** What time alone brings beside runs. */
+  readonly due: readonly Due<Tx>[];
   readonly runTurn: (started: Started, signal: AbortSignal) => Promise<void>;
   /** Null where nothing is traced. */
   readonly tracer: Tracer | null;
@@ -62,14 +60,14 @@ export class Scheduler {
   #pumping: Promise<void> | null = null;
   #again = false;
   #stopping = false;
-  readonly #leases: LeaseWatch;
+  readonly #due: readonly Due<Tx>[];
   readonly #stepBack: () => number;
   /** How far the clock was set back, until what waits is told. */
   #behind = 0;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    this.#leases = new LeaseWatch(options);
+    this.#due = [...dueRuns({ ...options, isLive: (runId) => this.#live.has(runId) }), ...options.due];
     this.#stepBack = watchClock(options.clock, options.monotonic);
   }
 
@@ -128,7 +126,7 @@ export class Scheduler {
       this.#again = false;
       try {
         await this.#followClock();
-        await this.#expire();
+        await this.#fire();
         while (!this.#stopping && this.#options.slots.hasFree() && (await this.#startNext()));
         await this.#arm();
       } catch (error) {
@@ -224,36 +222,21 @@ export class Scheduler {
     }
   }
 
-  async #expire(): Promise<void> {
-    const { store, clock, correspondence, maxTreeRuns, turnTimeoutMs } = this.#options;
+  /** If anything is due, all kinds fire in one transaction; if there may be more, the pump comes by again. */
+  async #fire(): Promise<void> {
+    const { store, clock } = this.#options;
     const now = clock();
-    // After a long sleep of the machine our own leases have passed, too. Their turns continue, and the next renewal extends them.
-    const leased = await store.read((tx) => tx.runs.listLeased());
-    const elsewhere = leased.filter((run) => !this.#live.has(run.id));
-    const lost = new Map(this.#leases.look(elsewhere, now).map((run) => [run.id, run.leaseUntil]));
     const due = await store.read(async (tx) => {
-      const [overdue] = await tx.requests.listOverdueRequests({ now, limit: 1 });
-      const [expired] = lost.keys();
-      const [paused] = await tx.trees.listNewlyPaused({ maxTreeRuns });
-      const [stale] = await tx.rounds.listStalePlaces({ before: now - turnTimeoutMs });
-      const [stalled] = await tx.rounds.listStalledRounds({ now });
-      const [collected] = await tx.broadcasts.listDueBroadcasts({ now });
-      return overdue ?? expired ?? paused ?? stale ?? stalled ?? collected;
+      let any = false;
+      // Every kind is asked: some remember what they saw.
+      for (const kind of this.#due) if (kind.fire && (await isDue(kind, tx, now))) any = true;
+      return any;
     });
     if (!due) return;
     const more = await store.write(async (tx) => {
-      // Renewed or taken meanwhile, it is not lost.
-      const runs = (await tx.runs.listLeased()).filter(({ id, leaseUntil }) => lost.get(id) === leaseUntil);
-      await this.#giveBack(tx, runs, now);
-      for (const { id } of await tx.trees.listNewlyPaused({ maxTreeRuns })) {
-        const root = await tx.agents.getAgent({ id });
-        await tx.trees.setToldPaused({ treeId: id });
-        const text = `The team of ${root?.handle} has reached its limit: ${maxTreeRuns} runs since your last message (limits.max_tree_runs). Send a message to any of its agents to continue.`;
-        if (root) await correspondence.tellPerson(tx, root, text, now);
-      }
-      await correspondence.passStaleTurns(tx, now - turnTimeoutMs, now);
-      await correspondence.closeDueBroadcasts(tx, now);
-      return (await correspondence.expireRequests(tx, now)) > 0;
+      let any = false;
+      for (const kind of this.#due) if (await kind.fire?.(tx, now)) any = true;
+      return any;
     });
     if (more) this.#again = true;
   }
@@ -267,35 +250,16 @@ export class Scheduler {
     this.#behind = 0;
   }
 
-  /** Runs of a node that is not heard of are tried again. For another node's runs that counts like its death. */
-  async #giveBack(tx: Tx, runs: readonly Run[], now: number): Promise<void> {
-    const { nodeId, correspondence, maxAttempts, maxDeaths } = this.#options;
-    const byNode = Map.groupBy(runs, (run) => run.nodeId);
-    for (const [node, lost] of byNode) {
-      const guilty = node === nodeId ? null : await countDeath(tx, lost, { maxDeaths, boot: null });
-      for (const run of lost) {
-        const failure = { kind: 'lease_lost', message: 'The node that ran it stopped sending heartbeats.' } as const;
-        if (run === guilty) await setAside(tx, correspondence, run, now);
-        else await failAttempt(tx, correspondence, run, failure, { maxAttempts }, now);
-      }
-    }
-  }
-
   /** One timer for the earliest thing that only time will bring. */
   async #arm(): Promise<void> {
-    const { store, clock, nodeId, pollMs, leaseMs, turnTimeoutMs, runsPerDay } = this.#options;
+    const { store, clock } = this.#options;
     const now = clock();
-    const times = await store.read(async (tx) => [
-      await tx.requests.getNextDeadline(),
-      await tx.runs.getNextStart({ nodeId, now }),
-      after(await tx.rounds.getOldestRelease(), turnTimeoutMs),
-      await tx.rounds.getNextRested({ now }),
-      await tx.broadcasts.getNextBroadcastEnd(),
-      (await spentPeople(tx, runsPerDay, now)).length > 0 ? (dayOf(now) + 1) * 86_400_000 : null,
-    ]);
-    if (pollMs !== null) times.push(now + pollMs);
-    else if (this.#leases.watches()) times.push(now + leaseMs / 2);
-    const next = Math.min(...times.filter((at) => at !== null));
+    const times = await store.read(async (tx) => {
+      const next: number[] = [];
+      for (const kind of this.#due) next.push((await kind.next(tx, now)) ?? Number.POSITIVE_INFINITY);
+      return next;
+    });
+    const next = Math.min(...times);
     if (Number.isFinite(next)) this.#wakeAt(next);
   }
 
@@ -315,6 +279,8 @@ function traced(tracer: Tracer, started: Started, since: number): Started {
   return { ...started, attempt };
 }
 
-function after(at: number | null | undefined, ms: number): number | null {
-  return at === null || at === undefined ? null : at + ms;
+async function isDue(kind: Due<Tx>, tx: Tx, now: number): Promise<boolean> {
+  if (kind.isDue) return kind.isDue(tx, now);
+  const next = await kind.next(tx, now);
+  return next !== null && next <= now;
 }

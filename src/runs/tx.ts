@@ -1,6 +1,6 @@
 import type { Part } from '../store/store.ts';
 
-/** What runs may touch in a transaction: themselves, and what they carry, record and announce. */
+/** What runs may touch in a transaction: themselves, what they carry, record and announce, and timers. */
 export type Tx = Part<
   | 'agents'
   | 'broadcasts'
@@ -15,5 +15,6 @@ export type Tx = Part<
   | 'rounds'
   | 'runs'
   | 'sessions'
+  | 'timers'
   | 'trees'
 >;

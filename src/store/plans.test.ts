@@ -64,7 +64,6 @@ describe.each([false, true])('with 100,000 old messages, statistics: %s', (stati
     ['listNewlyPaused', ['runs_queue'], (q) => q.trees.listNewlyPaused({ maxTreeRuns: 0 })],
     ['listOverdueRequests', ['requests_deadline'], (q) => q.requests.listOverdueRequests({ now: 1, limit: 10 })],
     ['listCompleted', ['runs_agent'], (q) => q.runs.listCompleted({ agentId: ids.agent, after: 1, limit: 50 })],
-    ['listDueTimers', ['timers_due'], (q) => q.timers.listDueTimers({ now: 1, except: [], limit: 10 })],
     ['getNextTimer', ['timers_due'], (q) => q.timers.getNextTimer({ except: [] })],
     ['getNextDeadline', ['requests_deadline'], (q) => q.requests.getNextDeadline()],
     ['listOpenRequestsFrom', ['requests_asker'], (q) => q.requests.listOpenRequestsFrom({ askerId: ids.agent })],

@@ -4,7 +4,7 @@ import { isOneOf, listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
 import type { Timers } from './tx.ts';
 
-export function timerQueries({ engine, db, all, one, put, attempt }: Queries, batch: BatchState): Timers {
+export function timerQueries({ engine, db, one, put, attempt }: Queries, batch: BatchState): Timers {
   const set = put((p: Timer) =>
     db
       .insertInto('timers')
@@ -13,18 +13,16 @@ export function timerQueries({ engine, db, all, one, put, attempt }: Queries, ba
         conflict.columns(['kind', 'key']).doUpdateSet((eb) => ({ due: eb.ref('excluded.due') })),
       ),
   );
-  const inOrder = (except: unknown) =>
+  const next = one((p: { except: string }) =>
     db
       .selectFrom('timers')
       .selectAll()
-      .where((eb) => eb.not(isOneOf(engine, 'kind', except, 'text')))
+      .where((eb) => eb.not(isOneOf(engine, 'kind', p.except, 'text')))
       .orderBy('due')
       .orderBy('kind')
-      .orderBy('key');
-  const due = all((p: { now: number; except: string; limit: number }) =>
-    inOrder(p.except).where('due', '<=', p.now).limit(p.limit),
+      .orderBy('key')
+      .limit(1),
   );
-  const next = one((p: { except: string }) => inOrder(p.except).limit(1));
 
   return {
     setTimer: async (timer) => {
@@ -35,7 +33,6 @@ export function timerQueries({ engine, db, all, one, put, attempt }: Queries, ba
     tryCancelTimer: attempt((p: { kind: string; key: string }) =>
       db.deleteFrom('timers').where('kind', '=', p.kind).where('key', '=', p.key),
     ),
-    listDueTimers: ({ now, except, limit }) => due({ now, except: listOf(engine, except), limit }),
     getNextTimer: ({ except }) => next({ except: listOf(engine, except) }),
   };
 }

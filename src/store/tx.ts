@@ -453,8 +453,7 @@ export interface Timers {
   /** In place of the one of that kind and key, if there is one. */
   setTimer(timer: Timer): Promise<void>;
   tryCancelTimer(p: Pick<Timer, 'kind' | 'key'>): Promise<boolean>;
-  /** Those of other kinds than `except`, by time. */
-  listDueTimers(p: { now: number; except: readonly string[]; limit: number }): Promise<Timer[]>;
+  /** The first to be due, of other kinds than `except`. */
   getNextTimer(p: { except: readonly string[] }): Promise<Timer | null>;
 }
 

@@ -7,18 +7,21 @@ import type { Wake } from '../../src/core/channel.ts';
 import type { FailureKind } from '../../src/core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
 import type { Workspace } from '../../src/core/workspace.ts';
+import { timers } from '../../src/daemon/timers.ts';
 import { createKnowledge } from '../../src/knowledge/knowledge.ts';
 import { bindTools } from '../../src/mcp/bound.ts';
-import { answerBroadcasts, closeDueBroadcasts, settleBroadcasts } from '../../src/messaging/broadcasts.ts';
+import { answerBroadcasts, settleBroadcasts } from '../../src/messaging/broadcasts.ts';
 import { createChannel, resolveChannel } from '../../src/messaging/channels.ts';
+import { dueMessages } from '../../src/messaging/due.ts';
 import { resolveParticipant, setWake } from '../../src/messaging/members.ts';
-import { answerServed, expireRequests, failServed, tellPayer, tellPerson } from '../../src/messaging/replies.ts';
+import { answerServed, failServed, tellPayer, tellPerson } from '../../src/messaging/replies.ts';
 import { endTurns, passStaleTurns, passTurns } from '../../src/messaging/rounds.ts';
 import { sendAsPerson } from '../../src/messaging/send.ts';
 import { speak } from '../../src/messaging/speak.ts';
 import { createAgent, terminateAgent } from '../../src/messaging/tree.ts';
 import type { Provider, ProviderEvent, Turn } from '../../src/providers/provider.ts';
 import type { Attempt } from '../../src/runs/attempt.ts';
+import { dueTimers, type FireTimer } from '../../src/runs/due-timers.ts';
 import { cancelRun } from '../../src/runs/endings.ts';
 import { ExternalRuns } from '../../src/runs/external.ts';
 import { resumeAgent } from '../../src/runs/pause.ts';
@@ -77,6 +80,8 @@ export interface WorldOptions {
   readonly requestDeadlineMs?: number;
   readonly providerSlots?: Record<string, number>;
   readonly customTools?: readonly CustomTool[];
+  /** What the timers of further kinds do. */
+  readonly timers?: Readonly<Record<string, FireTimer>>;
   /** Called before each turn's program would start; whatever it throws reaches the daemon. */
   readonly beforeTurn?: () => void;
 }
@@ -88,11 +93,9 @@ const correspondence = {
   answerServed,
   answerBroadcasts,
   settleBroadcasts,
-  closeDueBroadcasts,
   failServed,
   tellPerson,
   tellPayer,
-  expireRequests,
   terminateAgent,
   endTurns,
   passTurns,
@@ -221,9 +224,12 @@ export async function createWorld(options: WorldOptions = {}) {
       maxAttempts: options.maxAttempts ?? 3,
       maxDeaths: options.maxDeaths ?? 3,
       boot,
-      turnTimeoutMs: 60_000,
       pollMs: null,
       correspondence,
+      due: [
+        ...dueMessages({ turnTimeoutMs: 60_000 }),
+        dueTimers({ handlers: new Map([...timers, ...Object.entries(options.timers ?? {})]), log }),
+      ],
       tracer: null,
       log,
       runTurn: (started, signal) => {

@@ -1,0 +1,42 @@
+import type { Due } from '../core/due.ts';
+import { dayOf } from '../core/run.ts';
+import { type LeaseOptions, lostLeases } from './lost-leases.ts';
+import { spentPeople } from './purse.ts';
+import type { Tx } from './tx.ts';
+
+export interface DueRunsOptions extends LeaseOptions {
+  readonly maxTreeRuns: number;
+  readonly runsPerDay: (handle: string) => number;
+  readonly pollMs: number | null;
+}
+
+/** What time alone brings to runs, in the order in which it happens. */
+export function dueRuns(options: DueRunsOptions): Due<Tx>[] {
+  const { nodeId, runsPerDay, pollMs } = options;
+  /** A run that was put off may start. */
+  const start: Due<Tx> = { next: (tx, now) => tx.runs.getNextStart({ nodeId, now }) };
+  /** People get new runs at midnight, UTC. */
+  const allowances: Due<Tx> = {
+    next: async (tx, now) =>
+      (await spentPeople(tx, runsPerDay, now)).length > 0 ? (dayOf(now) + 1) * 86_400_000 : null,
+  };
+  const poll: Due<Tx> = { next: async (_, now) => (pollMs === null ? null : now + pollMs) };
+  return [lostLeases(options), spentTrees(options), start, allowances, poll];
+}
+
+/** The person is told once that a team has used up its runs. This comes with a run and not at a time. */
+function spentTrees({ maxTreeRuns, correspondence }: DueRunsOptions): Due<Tx> {
+  return {
+    next: async () => null,
+    isDue: async (tx) => (await tx.trees.listNewlyPaused({ maxTreeRuns })).length > 0,
+    fire: async (tx, now) => {
+      for (const { id } of await tx.trees.listNewlyPaused({ maxTreeRuns })) {
+        const root = await tx.agents.getAgent({ id });
+        await tx.trees.setToldPaused({ treeId: id });
+        const text = `The team of ${root?.handle} has reached its limit: ${maxTreeRuns} runs since your last message (limits.max_tree_runs). Send a message to any of its agents to continue.`;
+        if (root) await correspondence.tellPerson(tx, root, text, now);
+      }
+      return false;
+    },
+  };
+}
