@@ -181,7 +181,7 @@ test('an agent with more tools than the program accepts is neither created nor s
   writeFileSync(join(directory, '.cursor/mcp.json'), JSON.stringify({ mcpServers: Object.fromEntries(servers) }));
   const config = '[daemon]\ndefault_provider = "cursor-agent"\n';
   await using daemon = await startDaemon({ config, members: { me: { workspace: directory } } });
-  const refused = { code: 'cap_reached', message: expect.stringContaining('cursor-agent takes 40 tools') };
+  const refused = { code: 'cap_reached', message: expect.stringContaining('cursor-agent supports at most 40 tools') };
   const creation = { name: 'x', provider: 'cursor-agent', workspace: directory };
   await expect(daemon.client.createAgent(creation)).rejects.toMatchObject(refused);
   await using me = await connectAgent({ home: daemon.home, agentId: daemon.agent('me').id });
