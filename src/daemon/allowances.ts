@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { keyOf } from '../core/agent.ts';
 
 /** How many runs a day each person other than the owner may start, by their handle. */
-export function runsPerDayOf({ people, limits }: Config): (handle: string) => number {
+export function runsPerDayOf({ people, limits }: Pick<Config, 'people' | 'limits'>): (handle: string) => number {
   const said = new Map(Object.entries(people).map(([name, { runsPerDay }]) => [keyOf(name), runsPerDay]));
   return (handle) => said.get(keyOf(handle)) ?? limits.maxTreeRuns;
 }

@@ -33,7 +33,7 @@ async function terminated(
   const { id, workspace } = await daemon.client.createAgent(wish);
   work(workspace);
   const trouble = troubleIn(daemon.daemon.store);
-  const ending = daemon.daemon.terminateAgent(id, 'a test');
+  const ending = daemon.daemon.api.terminateAgent(id, 'a test');
   begin(trouble);
   await ending;
   return { trouble, workspace };

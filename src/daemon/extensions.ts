@@ -1,18 +1,16 @@
-import { type Config, loadConfig } from '../config/config.ts';
+import { loadConfig } from '../config/config.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { type Extensions, openExtensions } from '../extensions/extensions.ts';
 import { readScript } from '../scripting/open.ts';
-import type { Home } from './home.ts';
-import type { Log } from './log.ts';
+import type { Node } from './node.ts';
 
 /** The personas and tools of the daemon's configuration, which follow its file and their own. */
-export async function openDaemonExtensions(daemon: {
-  readonly config: Config;
-  readonly home: Home;
-  readonly tools: { readonly settings: { readonly knowledge: Knowledge } };
-  readonly log: Log;
-}): Promise<Extensions> {
-  const { config, home, log } = daemon;
+export async function openDaemonExtensions({
+  config,
+  home,
+  knowledge,
+  log,
+}: Pick<Node, 'config' | 'home' | 'log'> & { readonly knowledge: Knowledge }): Promise<Extensions> {
   const { file } = config;
   let opened = false;
   const read = () => {
@@ -27,7 +25,7 @@ export async function openDaemonExtensions(daemon: {
   };
   const extensions = await openExtensions({
     read,
-    knowledge: daemon.tools.settings.knowledge,
+    knowledge,
     env: process.env,
     readScript,
     log: (level, message) => log[level]({}, message),

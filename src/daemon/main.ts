@@ -61,7 +61,7 @@ export async function up({
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
   daemon = await Daemon.start({ home, config, version, log, switchStore, ...(ownProgram && { ownProgram }) });
   try {
-    const { url } = await daemon.status();
+    const { url } = await daemon.api.status();
     await Promise.all([onUp({ url, after: daemon.startedAfter }, stopping.signal), untilAborted(stopping.signal)]);
   } finally {
     await daemon.stop();

@@ -9,6 +9,11 @@ import type { Prices } from '../runs/run-turn.ts';
 
 type Settings = Config['providers'];
 
+/** What holds for turns of each provider, whatever executes them. */
+export type ProviderLimits = Readonly<
+  Record<string, Pick<NonNullable<Settings[ProviderName]>, 'slots' | 'prices'> | undefined>
+>;
+
 /** What every provider is given. */
 interface Place {
   readonly env: Readonly<Record<string, string>>;
@@ -48,15 +53,18 @@ function started({ command }: InstalledProgram, settings: Started | undefined) {
 }
 
 /** The slots of the providers that have some of their own. */
-export function providerSlots({ providers }: Config): Record<string, number> {
+export function providerSlots({ providers }: { readonly providers: ProviderLimits }): Record<string, number> {
   const limited = Object.entries(providers).map(([name, settings]) => [name, settings?.slots ?? null] as const);
   return Object.fromEntries(limited.filter((entry): entry is [string, number] => entry[1] !== null));
 }
 
 /** Per million tokens: those of the model, or those that the provider has for every model. */
-export function pricesOf(config: Config, provider: string, model: string | null): Prices | null {
-  const settings: Readonly<Record<string, Settings[ProviderName]>> = config.providers;
-  const prices = settings[provider]?.prices;
+export function pricesOf(
+  { providers }: { readonly providers: ProviderLimits },
+  provider: string,
+  model: string | null,
+): Prices | null {
+  const prices = providers[provider]?.prices;
   if (!prices) return null;
   return model !== null && Object.hasOwn(prices.models, model) ? (prices.models[model] ?? null) : prices.every;
 }

@@ -13,7 +13,7 @@ import type { Node, Stored } from './node.ts';
 const OWNER = { id: 'user', agent: null };
 
 export function workspaceRules(
-  config: Config,
+  config: { readonly sandbox: Pick<Config['sandbox'], 'roots' | 'network'>; readonly limits: Config['limits'] },
   home: Pick<Home, 'path' | 'nodeId'>,
   mode: string,
   isLive: (agentId: string) => boolean,

@@ -66,13 +66,13 @@ afterAll(async () => {
 });
 
 /** Pretends that a sandbox enforces links; `placeOf` returns what would be mounted. */
-function enforce({ daemon: { workspaces } }: TestDaemon): void {
-  Object.assign(workspaces, { inForce: true });
+function enforce({ daemon: { api } }: TestDaemon): void {
+  Object.assign(api.workspaces, { inForce: true });
 }
 
 const place = (agentId: string) =>
   daemon.daemon.store.read(async (tx) =>
-    placeOf(tx, daemon.daemon.workspaces, (await tx.agents.getAgent({ id: agentId })) as Agent),
+    placeOf(tx, daemon.daemon.api.workspaces, (await tx.agents.getAgent({ id: agentId })) as Agent),
   );
 const code = async (call: Promise<{ value: { error?: { code: string } } }>) => (await call).value.error?.code;
 const link = (change: Record<string, unknown>, agent = lead) =>
@@ -194,7 +194,7 @@ describe('link_dir', () => {
     await lead.call('unlink_dir', { workspace: 'lead', target: 'shown' });
 
     await link({});
-    const { workspaces } = daemon.daemon;
+    const { workspaces } = daemon.daemon.api;
     const { roots } = workspaces;
     Object.assign(workspaces, { roots: [] });
     await expect(place(daemon.agent('worker').id)).rejects.toThrow(/The link docs is no longer valid/);
@@ -204,7 +204,7 @@ describe('link_dir', () => {
   });
 
   test('keys can only be linked if they are a root themselves', async () => {
-    const { workspaces } = daemon.daemon;
+    const { workspaces } = daemon.daemon.api;
     const { roots } = workspaces;
     Object.assign(workspaces, { roots: [join(person, '.ssh')] });
     expect((await link({ source: join(person, '.ssh'), target: 'keys' })).value).toEqual({ status: 'linked' });
@@ -219,7 +219,7 @@ describe('link_dir', () => {
   });
 
   test('reports that no sandbox enforces it', async () => {
-    Object.assign(daemon.daemon.workspaces, { inForce: false });
+    Object.assign(daemon.daemon.api.workspaces, { inForce: false });
     await refused(() => link({}), 'unsupported');
     expect(await place(daemon.agent('lead').id)).toEqual({ binds: [], hosts: [] });
     enforce(daemon);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => daemon.stop());
 
 test('a directory that a crashed daemon did not remove is removed at the next start', async () => {
-  const { store, workspaces } = daemon.daemon;
+  const { store, workspaces } = daemon.daemon.api;
   const outside = join(daemon.directory, 'outside');
   mkdirSync(outside);
   writeFileSync(join(outside, 'file'), 'precious');
@@ -32,7 +32,7 @@ test('a directory that a crashed daemon did not remove is removed at the next st
 });
 
 test('a directory that a crashed daemon did not create is created by the first turn', async () => {
-  const { store, workspaces } = daemon.daemon;
+  const { store, workspaces } = daemon.daemon.api;
   const wish = { ...plain, name: 'bare' };
   const { path } = await store.write((tx) => createWorkspace(tx, workspaces, OWNER, wish, 1));
   expect(existsSync(path)).toBe(false);
@@ -61,7 +61,7 @@ test('does not remove the directory of an ended agent while one of its processes
   await daemon.client.createWorkspace({ name: 'late' });
   const { id } = await daemon.client.createAgent({ name: 'dying', provider: 'external', workspace: 'late' });
   await daemon.client.terminateAgent('dying');
-  const { workspaces } = daemon.daemon;
+  const { workspaces } = daemon.daemon.api;
   const { isLive } = workspaces;
   Object.assign(workspaces, { isLive: (agentId: string) => agentId === id });
   const early = daemon.client.deleteWorkspace('late');

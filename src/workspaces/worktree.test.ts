@@ -136,7 +136,8 @@ describe('agent create --worktree', () => {
 });
 
 test('a worktree whose daemon died before its agent existed is removed at the next start', async () => {
-  const { store, workspaces, home } = daemon.daemon;
+  const { store, home, api } = daemon.daemon;
+  const { workspaces } = api;
   const row = unclaimed(workspaces, 'f0000000-0000-7000-8000-000000000000', 1, {
     repository: join(repository, '.git'),
   });

@@ -130,7 +130,7 @@ describe('on the daemon', () => {
     world = await startDaemon({ config, members: { reader: {}, clerk: { tools: ['list_agents'] } } });
     // `ctx` works next to the daemon, on its store.
     await ctx(join(world.directory, 'substrat.toml'), world.home, 'sync');
-    url = (await world.daemon.status()).url as string;
+    url = (await world.daemon.api.status()).url as string;
   });
   afterAll(() => world.stop());
 

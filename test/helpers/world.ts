@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -6,35 +6,24 @@ import type { Agent } from '../../src/core/agent.ts';
 import type { Wake } from '../../src/core/channel.ts';
 import type { FailureKind } from '../../src/core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
-import type { Workspace } from '../../src/core/workspace.ts';
+import { messagesOfRuns } from '../../src/daemon/correspondence.ts';
+import { createTeamwork, type Teamwork } from '../../src/daemon/teamwork.ts';
 import { timers } from '../../src/daemon/timers.ts';
 import { createKnowledge } from '../../src/knowledge/knowledge.ts';
 import { bindTools } from '../../src/mcp/bound.ts';
-import { answerBroadcasts, settleBroadcasts } from '../../src/messaging/broadcasts.ts';
 import { createChannel, resolveChannel } from '../../src/messaging/channels.ts';
-import { dueMessages } from '../../src/messaging/due.ts';
 import { resolveParticipant, setWake } from '../../src/messaging/members.ts';
-import { answerServed, failServed, tellPayer, tellPerson } from '../../src/messaging/replies.ts';
-import { endTurns, passStaleTurns, passTurns } from '../../src/messaging/rounds.ts';
 import { sendAsPerson } from '../../src/messaging/send.ts';
 import { speak } from '../../src/messaging/speak.ts';
-import { createAgent, terminateAgent } from '../../src/messaging/tree.ts';
+import { createAgent } from '../../src/messaging/tree.ts';
 import type { Provider, ProviderEvent, Turn } from '../../src/providers/provider.ts';
 import type { Attempt } from '../../src/runs/attempt.ts';
-import { dueTimers, type FireTimer } from '../../src/runs/due-timers.ts';
+import type { FireTimer } from '../../src/runs/due-timers.ts';
 import { cancelRun } from '../../src/runs/endings.ts';
-import { ExternalRuns } from '../../src/runs/external.ts';
-import { resumeAgent } from '../../src/runs/pause.ts';
-import { recoverRuns } from '../../src/runs/recovery.ts';
-import { runTurn } from '../../src/runs/run-turn.ts';
-import { Scheduler } from '../../src/runs/scheduler.ts';
-import { createSlots } from '../../src/runs/slots.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type CallResult, callTool } from '../../src/tools/call.ts';
 import type { CustomTool } from '../../src/tools/custom.ts';
-import { createRateLimiter } from '../../src/tools/rate.ts';
-import { settleWorkspace } from '../../src/workspaces/remove.ts';
 import { takeSharedDatabase } from './engine.ts';
 import { writingTwice } from './repeating-store.ts';
 
@@ -78,7 +67,7 @@ export interface WorldOptions {
   readonly maxDeaths?: number;
   readonly toolCallsPerMinute?: number;
   readonly requestDeadlineMs?: number;
-  readonly providerSlots?: Record<string, number>;
+  readonly providerSlots?: { readonly test: number };
   readonly customTools?: readonly CustomTool[];
   /** What the timers of further kinds do. */
   readonly timers?: Readonly<Record<string, FireTimer>>;
@@ -89,21 +78,8 @@ export interface WorldOptions {
 const NODE = 'node-1';
 const RETRIEVAL = { mode: null, finalLimit: 12, candidates: 80, fusion: 'weighted', hybridAlpha: 0.5 } as const;
 const USER = { id: 'user', handle: 'user' };
-const correspondence = {
-  answerServed,
-  answerBroadcasts,
-  settleBroadcasts,
-  failServed,
-  tellPerson,
-  tellPayer,
-  terminateAgent,
-  endTurns,
-  passTurns,
-  passStaleTurns,
-};
-
 /**
- * Everything between a post and the end of a run, wired as in the daemon, on a real store. The provider runs
+ * Everything between a post and the end of a run, wired by `createTeamwork` as in the daemon, on a real store. The provider runs
  * functions of the test instead of programs, and time only passes when the test says so.
  */
 export async function createWorld(options: WorldOptions = {}) {
@@ -121,54 +97,41 @@ export async function createWorld(options: WorldOptions = {}) {
     maxChildren: options.maxChildren ?? 100,
     maxDepth: options.maxDepth ?? 100,
     maxAgents: options.maxAgents ?? 1000,
+    maxTreeRuns: options.maxTreeRuns ?? 1_000_000,
+    maxChainDepth: 3,
+    maxWorkspaces: 3,
+    maxLinks: 3,
+    toolCallsPerMinute: options.toolCallsPerMinute ?? 1_000_000,
   };
-  const runsPerDay = (handle: string) => options.runsPerDay?.[handle] ?? options.maxTreeRuns ?? 1_000_000;
-  const rules = { requestDeadlineMs: options.requestDeadlineMs ?? 86_400_000, maxChainDepth: 3, runsPerDay };
-  const home = mkdtempSync(join(tmpdir(), 'world-'));
-  const tools = {
-    store,
-    clock,
-    log,
-    limiter: createRateLimiter(options.toolCallsPerMinute ?? 1_000_000),
-    settings: {
-      rules,
-      limits,
-      nodeId: NODE,
+  const config = {
+    limits,
+    daemon: {
+      slots: options.slots ?? 4,
       defaultProvider: null,
-      checkTools: async () => {},
-      findPersona: async () => Promise.reject(new Error('no personas here')),
-      customTools: async () => options.customTools ?? [],
-      onCustomToolsChange: () => () => {},
-      knowledge: createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null }),
-      workspaces: {
-        nodeId: NODE,
-        home,
-        roots: [],
-        network: [],
-        inForce: true,
-        limits: { maxWorkspaces: 3, maxLinks: 3 },
-        directory: (id: string) => join(home, id),
-        isLive: () => false,
+      turnTimeoutMs: 60_000,
+      requestDeadlineMs: options.requestDeadlineMs ?? 86_400_000,
+      maxAttempts: options.maxAttempts ?? 3,
+      maxDeaths: options.maxDeaths ?? 3,
+      leaseMs: 30_000,
+    },
+    people: Object.fromEntries(
+      Object.entries(options.runsPerDay ?? {}).map(([handle, runsPerDay]) => [handle, { runsPerDay }]),
+    ),
+    sandbox: { roots: [], network: [] },
+    providers: {
+      test: {
+        slots: options.providerSlots?.test ?? null,
+        prices: { every: { input: 1, output: 2 }, models: { dear: { input: 10, output: 20 } } },
       },
     },
-    onAgentCreated: async () => {},
-    onWorkspaceChanged: (workspace: Workspace) => settleWorkspace(store, workspace),
   };
-  const external = new ExternalRuns({
-    store,
-    clock,
-    nodeId: NODE,
-    correspondence,
-    askPersona: async () => null,
-    turnTimeoutMs: 60_000,
-    tracer: null,
-    log,
-  });
+  const home = mkdtempSync(join(tmpdir(), 'world-'));
+  mkdirSync(join(home, 'workspaces'));
 
   const callFor = (attempt: Attempt, connection = { given: new Set<string>() }) => ({
-    callRaw: (tool: string, args: unknown = {}) => callTool(tools, attempt, tool, args, connection),
+    callRaw: (tool: string, args: unknown = {}) => callTool(teamwork.tools, attempt, tool, args, connection),
     call: async (tool: string, args: object = {}) => {
-      const result = await callTool(tools, attempt, tool, args, connection);
+      const result = await callTool(teamwork.tools, attempt, tool, args, connection);
       if (!result) throw new Error(`unknown tool ${tool}`);
       if (!result.isError) return { ...result.result };
       const { code, message } = result.result.error as { code: string; message: string };
@@ -211,58 +174,46 @@ export async function createWorld(options: WorldOptions = {}) {
   }
   const provider: Provider = { about: { name: 'test', settings: () => ({}) }, runTurn: play };
 
-  const createScheduler = () =>
-    new Scheduler({
+  const createTeam = (): Teamwork => {
+    const created = createTeamwork({
       store,
       clock,
       monotonic: () => passed,
-      nodeId: NODE,
-      slots: createSlots(options.slots ?? 4, options.providerSlots ?? {}),
-      leaseMs: 30_000,
-      maxTreeRuns: options.maxTreeRuns ?? 1_000_000,
-      runsPerDay,
-      maxAttempts: options.maxAttempts ?? 3,
-      maxDeaths: options.maxDeaths ?? 3,
+      config,
+      home: { path: home, nodeId: NODE },
+      providers: { get: () => provider },
+      sandbox: { mode: 'bwrap' },
+      knowledge: createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null }),
+      extensions: {
+        personas: async () => Promise.reject(new Error('no personas here')),
+        customTools: async () => options.customTools ?? [],
+        onCustomToolsChange: () => () => {},
+      },
       boot,
       pollMs: null,
-      correspondence,
-      due: [
-        ...dueMessages({ turnTimeoutMs: 60_000 }),
-        dueTimers({ handlers: new Map([...timers, ...Object.entries(options.timers ?? {})]), log }),
-      ],
+      timers: new Map([...timers, ...Object.entries(options.timers ?? {})]),
+      openDoor: async (attempt) => {
+        attempts.set(attempt.runId, attempt);
+        options.beforeTurn?.();
+        const agent = () => store.read((tx) => tx.agents.getAgent({ id: attempt.agentId }));
+        return {
+          tools: async () => bindTools(created.tools, (await agent()) as Agent, async () => attempt),
+          launch: { mcpConfig: '', countTools: async () => 0, home: '', confine: async (command) => command },
+          close: async () => {},
+        };
+      },
+      onAgentCreated: async () => {},
+      onTurnEnded: () => {},
       tracer: null,
       log,
-      runTurn: (started, signal) => {
-        attempts.set(started.attempt.runId, started.attempt);
-        return runTurn(
-          {
-            store,
-            clock,
-            correspondence,
-            provider: () => provider,
-            askPersona: async () => null,
-            prices: (_, model) => (model === 'dear' ? { input: 10, output: 20 } : { input: 1, output: 2 }),
-            openDoor: async (attempt) => {
-              options.beforeTurn?.();
-              return {
-                tools: () => bindTools(tools, started.agent, async () => attempt),
-                launch: { mcpConfig: '', countTools: async () => 0, home: '', confine: async (command) => command },
-                close: async () => {},
-              };
-            },
-            maxAttempts: options.maxAttempts ?? 3,
-            turnTimeoutMs: 60_000,
-            log,
-          },
-          started,
-          signal,
-        );
-      },
     });
-  let scheduler = createScheduler();
-  scheduler.start();
+    return created;
+  };
+  let teamwork = createTeam();
+  const { rules, workspaces } = teamwork.tools.settings;
+  teamwork.scheduler.start();
   onTestFinished(async () => {
-    await scheduler.stop();
+    await teamwork.scheduler.stop();
     if (!options.store) await store.close();
     await database?.giveBack();
     rmSync(home, { recursive: true });
@@ -277,8 +228,8 @@ export async function createWorld(options: WorldOptions = {}) {
   return {
     store,
     clock,
-    workspaces: tools.settings.workspaces,
-    scheduler: () => scheduler,
+    workspaces,
+    scheduler: () => teamwork.scheduler,
     agentNamed,
     behave: (name: string, behaviour: Behaviour) => void behaviours.set(name, behaviour),
     create: (
@@ -375,21 +326,21 @@ export async function createWorld(options: WorldOptions = {}) {
       let before: number;
       do {
         before = await lastEvent();
-        await scheduler.tick();
-        while (scheduler.liveRuns().length > 0) await new Promise((resolve) => setImmediate(resolve));
+        await teamwork.scheduler.tick();
+        while (teamwork.scheduler.liveRuns().length > 0) await new Promise((resolve) => setImmediate(resolve));
         // A run can start and end within a tick: only a round without events is the last one.
       } while ((await lastEvent()) !== before);
     },
-    tick: () => scheduler.tick(),
+    tick: () => teamwork.scheduler.tick(),
     pass: async (ms: number) => {
       now += ms;
       passed += ms;
-      await scheduler.tick();
+      await teamwork.scheduler.tick();
     },
     /** Sets the clock; no time passes. */
     setClock: async (ms: number) => {
       now += ms;
-      await scheduler.tick();
+      await teamwork.scheduler.tick();
     },
     reply: async (id: string) => {
       const replies = await store.read((tx) => tx.messages.listReplies({ id }));
@@ -403,50 +354,33 @@ export async function createWorld(options: WorldOptions = {}) {
       if (!view) throw new Error(`no view of ${name}`);
       return view;
     },
-    cancel: (runId: string) =>
-      store
-        .write((tx) => cancelRun(tx, correspondence, runId, 'A person cancelled the run.', now))
-        .then(() => scheduler.abort(runId)),
+    cancel: (runId: string) => teamwork.cancelRun(runId, 'A person cancelled the run.'),
     /** Ends a run in the store only, like another process: its turn continues without knowing. */
     fence: (runId: string) =>
-      store.write((tx) => cancelRun(tx, correspondence, runId, 'Another process ended it.', now)),
-    terminate: async (name: string) => {
-      const agent = await agentNamed(name);
-      const fenced = await store.write((tx) => terminateAgent(tx, agent, 'a person terminated it', now));
-      for (const id of fenced) scheduler.abort(id);
-    },
+      store.write((tx) => cancelRun(tx, messagesOfRuns, runId, 'Another process ended it.', now)),
+    terminate: async (name: string) => teamwork.terminateAgent((await agentNamed(name)).id, 'a person terminated it'),
     join: async (name: string) => {
       const agent = await agentNamed(name);
+      const { external } = teamwork;
       const attempt = await external.join(agent.id);
       return { ...callFor(attempt), attempt, leave: () => external.leave(agent.id) };
     },
     /** A person resumes a paused agent. */
-    resume: async (name: string) => {
-      const agent = await agentNamed(name);
-      await store.write((tx) => resumeAgent(tx, correspondence, agent, { turnTimeoutMs: 60_000 }, now));
-    },
+    resume: async (name: string) => teamwork.resumeAgent((await agentNamed(name)).id),
     /** A new scheduler without the state of the last one. */
     restart: () => {
-      scheduler = createScheduler();
-      scheduler.start();
+      teamwork = createTeam();
+      teamwork.scheduler.start();
     },
     /** The daemon dies without a clean stop: the next one fences its work and takes over. */
     crash: async ({ reboot = false, died = true } = {}) => {
-      const dead = scheduler;
+      const dead = teamwork.scheduler;
       if (reboot) boot = `${boot} and another`;
-      await recoverRuns({
-        store,
-        clock,
-        nodeId: NODE,
-        maxAttempts: 3,
-        deaths: { maxDeaths: options.maxDeaths ?? 3, boot },
-        died,
-        correspondence,
-        endProcessGroup: async () => {},
-      });
-      scheduler = createScheduler();
+      const next = createTeam();
+      await next.recover(NODE, died);
+      teamwork = next;
       await dead.stop();
-      scheduler.start();
+      next.scheduler.start();
     },
   };
 }

@@ -16,7 +16,7 @@ beforeAll(async () => {
   world = await startDaemon({ config });
   write('tools/shout.lua', shout('!'));
   write('tools/whisper.lua', 'this is no Lua');
-  await (await world.daemon.extensions()).tools.reload();
+  await (await world.daemon.extensions.open()).tools.reload();
 });
 afterAll(() => world.stop());
 
@@ -91,7 +91,7 @@ test('endlessly nested arguments are refused and affect nobody else', async () =
     'tools/whisper.lua',
     'tool = { parameters = { { name = "list", type = "array" } } } function tool.execute() return "ok" end',
   );
-  await (await world.daemon.extensions()).tools.reload();
+  await (await world.daemon.extensions.open()).tools.reload();
   await using agent = await joinAs('nester', null);
   for (const depth of [65, 2_000]) {
     const list = JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown[];

@@ -47,7 +47,7 @@ beforeAll(async () => {
   write('failing.lua', 'agent = {} function agent.resolve() error("no notes\\0 today") end');
   write('thinking.lua', 'agent = {} function agent.resolve() sleep(50) end');
   write('slow.lua', 'agent = {} function agent.resolve() while true do end end');
-  await (await world.daemon.extensions()).personas.reload();
+  await (await world.daemon.extensions.open()).personas.reload();
   program = world.program('teller', 'async ({ instructions }) => instructions');
 });
 afterAll(() => world.stop());
@@ -155,7 +155,7 @@ describe('a run whose persona fails', () => {
     const begun = performance.now();
     await world.client.cancelRun(id);
     expect(await world.client.awaitReply(messageId, 20)).toMatchObject({ kind: 'error' });
-    await until('the slot is free', () => !world.daemon.workspaces.isLive(agent.id));
+    await until('the slot is free', () => !world.daemon.api.workspaces.isLive(agent.id));
     expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
@@ -185,7 +185,7 @@ describe('a run whose persona fails', () => {
 
   test('fails while the persona is missing, and continues when it is back', async () => {
     await create(guided());
-    const { personas } = await world.daemon.extensions();
+    const { personas } = await world.daemon.extensions.open();
     const server = '[server]\nbind = "127.0.0.1:0"\n';
     write('substrat.toml', config() + server);
     await personas.reload();

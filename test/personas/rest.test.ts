@@ -46,7 +46,7 @@ beforeAll(async () => {
   const env = { ...process.env, SUBSTRAT_HOME: world.home };
   await promisify(execFile)(CTX, ['sync', '--config', join(world.directory, 'substrat.toml')], { env });
   // The files were written after the daemon had read the configuration; it watches them.
-  await (await world.daemon.extensions()).personas.reload();
+  await (await world.daemon.extensions.open()).personas.reload();
 });
 afterAll(() => world.stop());
 

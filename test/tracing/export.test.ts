@@ -92,8 +92,8 @@ describe('tracing', () => {
     await using collector = await startCollector();
     tracedTo(collector);
     await using daemon = await startTeam();
-    const { log, store, tracer } = daemon.daemon;
-    const span = tracer?.start('look', {}, { parent: null }) as Span;
+    const { log, store, api } = daemon.daemon;
+    const span = api.tracer?.start('look', {}, { parent: null }) as Span;
     // Writers that share a commit, which the first of them starts.
     await Promise.all([
       within(span, () => store.write(async () => log.warn({}, 'inside'))),

@@ -107,7 +107,7 @@ describe('a trace', () => {
     tracedTo(collector);
     await using daemon = await startTeam();
     const [traceId, spanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'];
-    const { url } = await daemon.daemon.status();
+    const { url } = await daemon.daemon.api.status();
     const token = readFileSync(join(daemon.home, 'token'), 'utf8').trim();
     const post = (traceparent: string) =>
       fetch(`${url}/api/agents/lead/messages`, {

@@ -1,0 +1,190 @@
+import type { Config } from '../config/config.ts';
+import type { Agent } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import type { Knowledge } from '../core/knowledge.ts';
+import type { Tracer } from '../core/tracing.ts';
+import { dueMessages } from '../messaging/due.ts';
+import { terminateAgent } from '../messaging/tree.ts';
+import { endProcessGroup } from '../providers/process.ts';
+import type { Provider } from '../providers/provider.ts';
+import { dueTimers, type FireTimer } from '../runs/due-timers.ts';
+import { cancelRun } from '../runs/endings.ts';
+import { ExternalRuns } from '../runs/external.ts';
+import { resumeAgent } from '../runs/pause.ts';
+import { recoverRuns } from '../runs/recovery.ts';
+import { type AskPersona, runTurn, type TurnDependencies } from '../runs/run-turn.ts';
+import { Scheduler } from '../runs/scheduler.ts';
+import { createSlots } from '../runs/slots.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { AgentView, Store } from '../store/store.ts';
+import type { ToolDependencies } from '../tools/call.ts';
+import { createRateLimiter } from '../tools/rate.ts';
+import { settleWorkspace } from '../workspaces/remove.ts';
+import { runsPerDayOf } from './allowances.ts';
+import { messagesOfRuns as correspondence } from './correspondence.ts';
+import type { Home } from './home.ts';
+import type { LazyExtensions } from './lazy-extensions.ts';
+import type { Log } from './log.ts';
+import { askPersona, findPersona } from './personas.ts';
+import { checkTools, type ProviderLimits, pricesOf, providerSlots } from './providers.ts';
+import { workspaceRules } from './workspaces.ts';
+
+export interface TeamworkOptions {
+  readonly store: Store;
+  readonly clock: () => number;
+  /** Milliseconds by a clock that nobody sets. */
+  readonly monotonic: () => number;
+  readonly config: Pick<Config, 'daemon' | 'limits' | 'people'> & {
+    readonly sandbox: Pick<Config['sandbox'], 'roots' | 'network'>;
+    readonly providers: ProviderLimits;
+  };
+  readonly home: Pick<Home, 'path' | 'nodeId'>;
+  readonly providers: Pick<ReadonlyMap<string, Provider>, 'get'>;
+  readonly sandbox: Pick<Sandbox, 'mode'>;
+  readonly knowledge: Knowledge;
+  readonly extensions: Pick<LazyExtensions, 'personas' | 'customTools' | 'onCustomToolsChange'>;
+  readonly boot: string;
+  /** How often the scheduler looks without a hint; null where no other process can make a run. */
+  readonly pollMs: number | null;
+  /** What the timers of each kind do. */
+  readonly timers: ReadonlyMap<string, FireTimer>;
+  readonly openDoor: TurnDependencies['openDoor'];
+  readonly onAgentCreated: ToolDependencies['onAgentCreated'];
+  /** With its run the agent may have ended. */
+  readonly onTurnEnded: (agentId: string) => void;
+  /** Null where nothing is traced. */
+  readonly tracer: Tracer | null;
+  readonly log: Log;
+}
+
+/** Messaging, runs and tools, wired together. */
+export interface Teamwork {
+  readonly tools: ToolDependencies;
+  readonly external: ExternalRuns;
+  readonly scheduler: Scheduler;
+  /** Ends what a daemon left running on the node. Returns the ids of the agents. */
+  recover(nodeId: string, died: boolean): Promise<readonly string[]>;
+  /** Returns the agent of the run. */
+  cancelRun(runId: string, reason: string): Promise<Agent | null>;
+  /** Returns everybody who ended. */
+  terminateAgent(agentId: string, reason: string): Promise<readonly Agent[]>;
+  /** A person has looked at why it was paused. */
+  resumeAgent(agentId: string): Promise<AgentView>;
+}
+
+/** The only place where these rooms learn of each other: the daemon uses it, and so do the tests that drive the time. */
+export function createTeamwork(options: TeamworkOptions): Teamwork {
+  const { store, clock, config, home, providers, extensions, boot, tracer, log } = options;
+  const { nodeId } = home;
+  const { maxAttempts, maxDeaths, turnTimeoutMs, leaseMs, requestDeadlineMs } = config.daemon;
+  const { maxChainDepth, maxTreeRuns, toolCallsPerMinute } = config.limits;
+  const runsPerDay = runsPerDayOf(config);
+  const ask: AskPersona = (agent, limits) => askPersona(extensions.personas, agent, limits);
+  const scheduler: Scheduler = new Scheduler({
+    store,
+    clock,
+    monotonic: options.monotonic,
+    nodeId,
+    slots: createSlots(config.daemon.slots, providerSlots(config)),
+    leaseMs,
+    maxTreeRuns,
+    runsPerDay,
+    maxAttempts,
+    maxDeaths,
+    boot,
+    pollMs: options.pollMs,
+    correspondence,
+    due: [...dueMessages({ turnTimeoutMs }), dueTimers({ handlers: options.timers, log })],
+    runTurn: async (started, signal) => {
+      await runTurn(turn, started, signal);
+      options.onTurnEnded(started.agent.id);
+    },
+    tracer,
+    log,
+  });
+  const tools: ToolDependencies = {
+    store,
+    clock,
+    log,
+    limiter: createRateLimiter(toolCallsPerMinute),
+    settings: {
+      rules: { requestDeadlineMs, maxChainDepth, runsPerDay },
+      limits: config.limits,
+      nodeId,
+      defaultProvider: config.daemon.defaultProvider,
+      workspaces: workspaceRules(config, home, options.sandbox.mode, (agentId) => scheduler.isLive(agentId)),
+      knowledge: options.knowledge,
+      customTools: () => extensions.customTools(),
+      onCustomToolsChange: (listener) => extensions.onCustomToolsChange(listener),
+      findPersona: (choice) => findPersona(extensions.personas, choice),
+      checkTools: (agent, custom) => checkTools(providers.get(agent.provider), agent, custom),
+    },
+    onAgentCreated: options.onAgentCreated,
+    onWorkspaceChanged: (workspace) => settleWorkspace(store, workspace),
+  };
+  const external = new ExternalRuns({
+    store,
+    clock,
+    nodeId,
+    correspondence,
+    askPersona: ask,
+    turnTimeoutMs,
+    tracer,
+    log,
+  });
+  const turn: TurnDependencies = {
+    store,
+    clock,
+    correspondence,
+    provider: (name) => providers.get(name) ?? null,
+    prices: (name, model) => pricesOf(config, name, model),
+    openDoor: options.openDoor,
+    askPersona: ask,
+    maxAttempts,
+    turnTimeoutMs,
+    log,
+  };
+  return {
+    tools,
+    external,
+    scheduler,
+    recover: (of, died) =>
+      recoverRuns({
+        store,
+        clock,
+        nodeId: of,
+        maxAttempts,
+        deaths: { maxDeaths, boot: of === nodeId ? boot : null },
+        died,
+        correspondence,
+        endProcessGroup,
+      }),
+    cancelRun: async (runId, reason) => {
+      const agent = await store.write(async (tx) => {
+        await cancelRun(tx, correspondence, runId, reason, clock());
+        return tx.agents.getAgent({ id: (await tx.runs.getRun({ id: runId }))?.agentId ?? '' });
+      });
+      scheduler.abort(runId);
+      return agent;
+    },
+    terminateAgent: async (agentId, reason) => {
+      const { fenced, ended } = await store.write(async (tx) => {
+        const agent = await tx.agents.getAgent({ id: agentId });
+        if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
+        if (agent.terminatedAt !== null) throw new SubstratError('conflict', `${agent.handle} is terminated already.`);
+        const ended = await tx.agents.listSubtree({ id: agentId });
+        return { ended, fenced: await terminateAgent(tx, agent, reason, clock()) };
+      });
+      for (const runId of fenced) scheduler.abort(runId);
+      return ended;
+    },
+    resumeAgent: (agentId) =>
+      store.write(async (tx) => {
+        const agent = await tx.agents.getAgent({ id: agentId });
+        if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
+        if (agent.pausedAt === null) throw new SubstratError('conflict', `${agent.handle} is not paused.`);
+        await resumeAgent(tx, correspondence, agent, { turnTimeoutMs }, clock());
+        return (await tx.agents.getAgentView({ id: agentId })) as AgentView;
+      }),
+  };
+}
