@@ -239,7 +239,7 @@ describe('ctx serve mcp', () => {
     expect((await askOver(url, {})('GET', '/api/agents')).status).toBe(404);
     await using second = await serve('--bind', new URL(url).host);
     expect(second.url).toBeNull();
-    expect(second.said()).toContain('another `ctx serve mcp` has it');
+    expect(second.said()).toContain('another `ctx serve mcp` uses it');
   });
 
   test('requires the token given with --token', async () => {
