@@ -21,7 +21,7 @@ export function dueTimers({ handlers, log }: DueTimersOptions): Due<Tx> {
     next: async (tx) => {
       for (;;) {
         const timer = await tx.timers.getNextTimer({ except: [...unknown] });
-        if (!timer || handlers.has(timer.kind) || unknown.clear()) return timer?.due ?? null;
+        if (!timer || handlers.has(timer.kind)) return timer?.due ?? null;
         unknown.add(timer.kind);
         log.warn({ kind: timer.kind }, 'nothing here handles timers of this kind; they stay in the store');
       }
