@@ -228,18 +228,18 @@ export class Daemon {
       // Where there are none, some may come to be in the file, which is then followed; that is in no hurry.
       const wait = config.agents.length + config.tools.length > 0 ? 0 : UNHURRIED_MS;
       this.#opening = setTimeout(() => {
-        this.extensions.open().catch((error) => log.error({ error: error.message }, 'no persona can be used'));
+        this.extensions.open().catch((error) => log.error({ error: error.message }, 'personas are not available'));
       }, wait);
     }
     this.#housekeeping.start();
     for (const notice of await nodeNotices({ ...this.#node, workspaces: this.api.workspaces })) log.warn({}, notice);
     this.#begun = true;
-    log.info({ home: home.path, engine: store.engine, url: this.#url }, 'the daemon is up');
+    log.info({ home: home.path, engine: store.engine, url: this.#url }, 'the daemon is running');
   }
 
   async #clearSuspects(): Promise<void> {
     await this.#stored(() => clearSuspects(this.store, this.home.nodeId)).catch((error) => {
-      this.log.warn({ error: error.message }, 'runs that were under way at deaths of the daemon stay suspects');
+      this.log.warn({ error: error.message }, 'runs in progress when the daemon died stay suspects');
     });
   }
 

@@ -160,6 +160,24 @@ export function testRuns(kit: StoreKit): void {
     });
   });
 
+  test('listCompleted() gives the completed runs of an agent after a number, newest first', async () => {
+    const agent = await write((tx) => addAgent(tx));
+    const runs: Run[] = [];
+    for (let i = 0; i < 3; i++) {
+      runs.push(await write((tx) => startRun(tx, agent)));
+      await write((tx) => endRun(tx, runs[i] as Run));
+    }
+    const failed = await write((tx) => startRun(tx, agent));
+    const end = { state: 'failed', stopReason: 'error', error: 'x', finalText: null, now: 1 } as const;
+    await write((tx) => tx.runs.endRun({ ...failed, ...end }));
+    const list = async (after: number, limit: number) =>
+      (await read((tx) => tx.runs.listCompleted({ agentId: agent.id, after, limit }))).map(({ id }) => id);
+    const ids = runs.map(({ id }) => id);
+    expect(await list(0, 9)).toEqual(ids.toReversed());
+    expect(await list(runs[0]?.seq ?? 0, 9)).toEqual([ids[2], ids[1]]);
+    expect(await list(0, 1)).toEqual([ids[2]]);
+  });
+
   describe('deaths of the daemon', () => {
     const deaths = { deaths: 2, deathsEver: 5, records: 7 };
 

@@ -33,11 +33,13 @@ export function useStore(subject: StoreSubject): StoreKit {
   let database: Awaited<ReturnType<StoreSubject['create']>>;
   let store: Store;
   const others: Store[] = [];
-  const called = new Set<PropertyKey>();
+  const called = new Set<string>();
+  const notingPart = (part: string, methods: object) =>
+    new Proxy(methods, { get: (target, name) => called.add(`${part}.${String(name)}`) && Reflect.get(target, name) });
   const noting =
     <T>(work: Work<T>): Work<T> =>
     (tx) =>
-      work(new Proxy(tx, { get: (target, name) => called.add(name) && Reflect.get(target, name) }));
+      work(Object.fromEntries(Object.entries(tx).map(([part, methods]) => [part, notingPart(part, methods)])) as never);
 
   beforeAll(async () => {
     database = await subject.create();
@@ -62,7 +64,12 @@ export function useStore(subject: StoreSubject): StoreKit {
       others.push(other);
       return other;
     },
-    uncalled: () => store.read(async (tx) => Object.keys(tx).filter((name) => !called.has(name))),
+    uncalled: () =>
+      store.read(async (tx) =>
+        Object.entries(tx)
+          .flatMap(([part, methods]) => Object.keys(methods).map((name) => `${part}.${name}`))
+          .filter((method) => !called.has(method)),
+      ),
   };
 }
 
