@@ -53,7 +53,9 @@ function readIndex(path: string): Buffer {
   }
 }
 
-function isUnpublished(index: Buffer, header: Buffer, { frame }: WalDamage): boolean {
+function isUnpublished(index: Buffer, header: Buffer, { frame, lost }: WalDamage): boolean {
+  // Only the last transaction can be unpublished. More of them are lost, even if SQLite has recovered meanwhile and reset the index.
+  if (lost > 1) return false;
   if (index.length < INDEX_HEADER || !index.subarray(32, 40).equals(header.subarray(16, 24))) return false;
   const published = endianness() === 'LE' ? index.readUInt32LE(16) : index.readUInt32BE(16);
   return published < frame;

@@ -55,7 +55,7 @@ const rescued = () => readdirSync(home).filter((name) => name.includes('.rescued
 describe('a store that is lost under the daemon', () => {
   test('deleted: it stops writing, and saves its data when it stops', async () => {
     for (const end of ['', '-wal', '-shm']) rmSync(path + end);
-    await noticed(/substrat\.db was deleted while the daemon runs\. Nothing is written any more\. Stop the daemon/);
+    await noticed(/substrat\.db was deleted while the daemon was running\. Writing has stopped\. Stop the daemon/);
     expect(await daemon.stop()).toBe(1);
     const [copy] = rescued();
     const database = new Database(join(home, copy as string), { readonly: true });
@@ -65,7 +65,7 @@ describe('a store that is lost under the daemon', () => {
 
   test('moved away and back: it continues, and reports it once', async () => {
     renameSync(path, `${path}.away`);
-    await noticed(/was deleted while the daemon runs/);
+    await noticed(/was deleted while the daemon was running/);
     renameSync(`${path}.away`, path);
     await until('it writes again', async () => (await post()).status === 201);
     // Three more checks.
@@ -81,7 +81,7 @@ describe('a store that is lost under the daemon', () => {
     await store.write((tx) => tx.participants.insertPerson({ id: 'p', handle: 'Ann', handleKey: 'ann', at: 1 }));
     for (const end of ['', '-wal', '-shm']) copyFileSync(other + end, `${path}${end}.new`);
     for (const end of ['', '-wal', '-shm']) renameSync(`${path}${end}.new`, path + end);
-    await noticed(/was replaced while the daemon runs/);
+    await noticed(/was replaced while the daemon was running/);
     expect(await daemon.stop()).toBe(1);
     await store.close();
     const database = new Database(path);
@@ -102,7 +102,7 @@ describe('a store that is lost under the daemon', () => {
       beside.close();
     }
     truncateSync(path + end, Math.floor(statSync(path + end).size * part));
-    await noticed(/was truncated while the daemon runs/);
+    await noticed(/was truncated while the daemon was running/);
     expect(await daemon.stop()).toBe(1);
   });
 

@@ -45,7 +45,7 @@ test('a SQLite store is backed up before its schema is migrated, once, and the d
   const { code, stdout } = await runSubstrat(['daemon', 'start'], { home });
   const [name] = backups();
   expect(code).toBe(0);
-  expect(stdout).toContain(`backed up to ${join(home, name as string)}.`);
+  expect(stdout).toContain(`backed up to ${join(home, name as string)} before`);
   expect((await runSubstrat(['daemon', 'logs'], { home })).stdout).toContain(
     `backed up to ${join(home, name as string)}`,
   );
