@@ -126,9 +126,11 @@ export class Scheduler {
       this.#again = false;
       try {
         await this.#followClock();
+        // The timer is armed for what comes after this moment: a run may become due between the last claim and the arming.
+        const looked = this.#options.clock();
         await this.#fire();
         while (!this.#stopping && this.#options.slots.hasFree() && (await this.#startNext()));
-        await this.#arm();
+        await this.#arm(looked);
       } catch (error) {
         this.#options.log.error({ error: (error as Error).message }, 'the scheduler could not use the store');
         this.#wakeAt(this.#options.clock() + 1000);
@@ -251,12 +253,11 @@ export class Scheduler {
   }
 
   /** One timer for the earliest thing that only time will bring. */
-  async #arm(): Promise<void> {
-    const { store, clock } = this.#options;
-    const now = clock();
+  async #arm(looked: number): Promise<void> {
+    const { store } = this.#options;
     const times = await store.read(async (tx) => {
       const next: number[] = [];
-      for (const kind of this.#due) next.push((await kind.next(tx, now)) ?? Number.POSITIVE_INFINITY);
+      for (const kind of this.#due) next.push((await kind.next(tx, looked)) ?? Number.POSITIVE_INFINITY);
       return next;
     });
     const next = Math.min(...times);
