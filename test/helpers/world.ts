@@ -58,6 +58,8 @@ export interface Failing {
 export interface WorldOptions {
   readonly slots?: number;
   readonly store?: Store;
+  /** In place of the clock that the test drives by `pass`. */
+  readonly clock?: () => number;
   readonly maxTreeRuns?: number;
   readonly runsPerDay?: Record<string, number>;
   readonly maxChildren?: number;
@@ -88,7 +90,7 @@ export async function createWorld(options: WorldOptions = {}) {
   const store = process.env.SUBSTRAT_TEST_WRITES === 'twice' ? writingTwice(opened) : opened;
   let now = 1_800_000_000_000;
   let passed = 0;
-  const clock = () => now;
+  const clock = options.clock ?? (() => now);
   let boot = 'a boot';
   const log = { warn: () => {}, error: (details: object) => console.error(details), info: () => {} };
   const behaviours = new Map<string, Behaviour>();
