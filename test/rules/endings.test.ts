@@ -126,9 +126,10 @@ describe('termination', () => {
     });
     await world.ask('peer', 'work');
     await world.ask('boss', 'go');
-    while ((await world.view('peer')).pending === 0 || (await world.view('boss')).running > 0) await world.tick();
-    await world.terminate('boss');
     const open = (tx: Tx) => tx.requests.listOpenRequestsFrom({ askerId: boss.id });
+    const asked = async () => (await world.store.read(open)).length > 0 && (await world.view('boss')).running === 0;
+    while (!(await asked()) || (await world.view('peer')).running === 0) await world.tick();
+    await world.terminate('boss');
     expect(await world.store.read(open)).toEqual([]);
     expect(await world.store.read((tx) => tx.deliveries.listPending({ agentId: peer.id, limit: 9 }))).toEqual([]);
     resolve('done');
