@@ -18,31 +18,13 @@ export function sessionQueries({ db, one, put }: Queries): Sessions {
     nameSession: put((p: SessionKey & { handle: string }) =>
       db
         .insertInto('sessions')
-        .values({
-          agentId: p.agentId,
-          provider: p.provider,
-          account: p.account,
-          insidePath: p.insidePath,
-          handle: p.handle,
-          lastRunId: null,
-          lastRunSeq: 0,
-          lost: false,
-        })
+        .values({ ...fresh(p), handle: p.handle })
         .onConflict((conflict) => conflict.columns(key).doUpdateSet((eb) => ({ handle: eb.ref('excluded.handle') }))),
     ),
     loseSession: put((p: SessionKey) =>
       db
         .insertInto('sessions')
-        .values({
-          agentId: p.agentId,
-          provider: p.provider,
-          account: p.account,
-          insidePath: p.insidePath,
-          handle: null,
-          lastRunId: null,
-          lastRunSeq: 0,
-          lost: true,
-        })
+        .values({ ...fresh(p), lost: true })
         .onConflict((conflict) =>
           conflict.columns(key).doUpdateSet({ handle: null, lastRunId: null, lastRunSeq: 0, lost: true }),
         ),
@@ -50,16 +32,7 @@ export function sessionQueries({ db, one, put }: Queries): Sessions {
     seeRun: put((p: SeenRun) =>
       db
         .insertInto('sessions')
-        .values({
-          agentId: p.agentId,
-          provider: p.provider,
-          account: p.account,
-          insidePath: p.insidePath,
-          handle: null,
-          lastRunId: p.runId,
-          lastRunSeq: p.runSeq,
-          lost: false,
-        })
+        .values({ ...fresh(p), lastRunId: p.runId, lastRunSeq: p.runSeq })
         .onConflict((conflict) =>
           conflict.columns(key).doUpdateSet((eb) => ({
             lastRunId: eb.ref('excluded.lastRunId'),
@@ -69,4 +42,9 @@ export function sessionQueries({ db, one, put }: Queries): Sessions {
         ),
     ),
   };
+}
+
+/** A session of which nothing is known yet. */
+function fresh({ agentId, provider, account, insidePath }: SessionKey) {
+  return { agentId, provider, account, insidePath, handle: null, lastRunId: null, lastRunSeq: 0, lost: false };
 }
