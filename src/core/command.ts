@@ -8,12 +8,16 @@ export interface Command {
   readonly env: Readonly<Record<string, string>>;
   /**
    * Files that the program inherits, starting at descriptor 3: a path opened for reading, a descriptor that is
-   * already open, or, at most once, a channel over which a Node process sends us a listening socket.
+   * already open, or, at most once, a channel over which a Node process sends us listening sockets.
    */
   readonly files?: readonly (string | number | SocketReceiver)[];
 }
 
-export type SocketReceiver = (listening: Server) => void;
+/** Takes the sockets in the order in which they are sent. The channel is closed after the last one. */
+export interface SocketReceiver {
+  readonly count: number;
+  receive(listening: Server, index: number): void;
+}
 
 /** A file or directory as mounted for a sandboxed program. */
 export interface Bind {
@@ -40,11 +44,33 @@ export interface Needs {
   readonly endpoints?: readonly Endpoint[];
 }
 
-/** A service whose key the daemon adds to each request: the program gets an address instead of the key. */
+/**
+ * A service whose key the daemon adds to each request: the program gets an address instead of the key. With a
+ * `dialect`, only model requests are admitted (`sandbox/dialect.ts`); without one, everything below the URL.
+ */
 export interface Endpoint {
   /** The environment variable that holds the address. */
   readonly variable: string;
   readonly url: string;
-  /** Headers that the daemon adds to each request, such as `authorization`. */
+  /** Headers that the daemon adds to each request, such as `authorization`. They replace the program's. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly dialect?: Dialect;
+  /** The models that may be requested; undefined: any. Needs a `dialect`. */
+  readonly models?: readonly string[];
+  /** Called at the end of each response of a `dialect`, also of a failed one. Must not throw. */
+  readonly onAnswer?: (answer: ModelAnswer) => void;
+}
+
+/** How a model service is asked. `openai` is both the Responses and the Chat Completions API. */
+export type Dialect = 'anthropic' | 'openai' | 'gemini';
+
+/** One response of a model service as the proxy saw it: the sandbox cannot forge these numbers. */
+export interface ModelAnswer {
+  readonly status: number;
+  readonly model: string | null;
+  /** With what was read from or written to a cache. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** How long the service asked to wait; null if it did not. */
+  readonly retryAfterMs: number | null;
 }

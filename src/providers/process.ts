@@ -1,4 +1,4 @@
-import { type ChildProcess, type ChildProcessWithoutNullStreams, type SendHandle, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { Server } from 'node:net';
@@ -131,7 +131,7 @@ async function start(command: Command) {
   try {
     const given = files.map((file) => {
       if (typeof file === 'number') return file;
-      if (typeof file === 'function') return 'ipc' as const;
+      if (typeof file === 'object') return 'ipc' as const;
       opened.push(openSync(file, 'r'));
       return opened.at(-1) as number;
     });
@@ -151,8 +151,8 @@ async function start(command: Command) {
   // A program that does not read its input breaks the pipe, which is not an error.
   for (const stream of child.stdio) stream?.on('error', ignore);
   child.on('error', ignore);
-  const receive = files.find((file) => typeof file === 'function');
-  if (receive) child.once('message', (_, listening) => takeSocket(child, listening, receive));
+  const receiver = files.find((file) => typeof file === 'object');
+  if (receiver) takeSockets(child, receiver);
   const group: ProcessGroup = { pid: child.pid, startedAt: processStartTime(child.pid) ?? '' };
   const exited = new Promise<Exit>((resolve) =>
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal })),
@@ -160,10 +160,13 @@ async function start(command: Command) {
   return { child, group, exited };
 }
 
-/** The channel is closed after its first message. */
-function takeSocket(child: ChildProcess, listening: SendHandle | undefined, receive: SocketReceiver): void {
-  child.disconnect();
-  if (listening instanceof Server) receive(listening);
+function takeSockets(child: ChildProcess, receiver: SocketReceiver): void {
+  let taken = 0;
+  child.on('message', (_, listening) => {
+    const index = taken++;
+    if (taken === receiver.count) child.disconnect();
+    if (index < receiver.count && listening instanceof Server) receiver.receive(listening, index);
+  });
 }
 
 function whyNotStarted({ file, cwd }: Command, { code, message, syscall }: NodeJS.ErrnoException): string {

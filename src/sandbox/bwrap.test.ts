@@ -22,7 +22,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { noBwrap } from '../../test/helpers/bwrap.ts';
-import type { Bind, Needs } from '../core/command.ts';
+import type { Bind, Endpoint, ModelAnswer, Needs } from '../core/command.ts';
 import { createBwrap } from './bwrap.ts';
 import type { Enclosure } from './sandbox.ts';
 
@@ -224,6 +224,56 @@ describe.skipIf(noBwrap !== null)('an endpoint', () => {
     expect(seen).toMatchObject([{ 'x-api-key': 'KEY' }]);
   });
 
+  test('with a dialect takes model requests only, and its key is nowhere inside', async () => {
+    const seen: string[] = [];
+    const server = createServer(async (request, response) => {
+      seen.push(`${request.url} ${request.headers['x-api-key']} ${await text(request)}`);
+      response.setHeader('set-cookie', 'account=1').setHeader('content-type', 'application/json');
+      response.end('{"usage":{"input_tokens":3,"output_tokens":4}}');
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const answers: ModelAnswer[] = [];
+    const endpoint: Endpoint = {
+      variable: 'ANTHROPIC_BASE_URL',
+      url,
+      headers: { 'x-api-key': 'SECRET-KEY' },
+      dialect: 'anthropic',
+      models: ['small'],
+      onAnswer: (answer) => answers.push(answer),
+    };
+    const ask = (path: string, body: string) => `curl -s -i -d '${body}' $ANTHROPIC_BASE_URL${path};`;
+    const said = await run(
+      `${ask('/v1/messages', '{"model":"small"}')} ${ask('/v1/messages', '{"model":"large"}')} ${ask('/v1/files', '{}')}
+      cat /proc/*/environ /proc/*/cmdline; grep -rs SECRET.KEY ~ /tmp /etc /run . ; true`,
+      { needs: { endpoints: [endpoint] } },
+    );
+    server.close();
+    expect(said.stdout).toContain('"output_tokens":4');
+    expect(said.stdout).toContain('This agent may not use the model large. It may use: small.');
+    expect(said.stdout).toContain('POST /v1/files is not a model request of this endpoint.');
+    expect(said.stdout).not.toMatch(/SECRET-KEY|set-cookie/);
+    expect(seen).toEqual(['/v1/messages SECRET-KEY {"model":"small"}']);
+    expect(answers).toEqual([{ status: 200, model: 'small', inputTokens: 3, outputTokens: 4, retryAfterMs: null }]);
+  });
+
+  test.each(['127.0.0.1', 'localhost'])(
+    'of this machine is at its own address inside if it is listed (%s)',
+    async (host) => {
+      const server = createServer((request, response) => response.end(`outside ${request.url}`));
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const script = `curl -s http://${host}:${port}/api/tags; curl -s http://127.0.0.1:${port - 1}/ || echo " nothing else"`;
+      const said = await run(script, { needs: { hosts: [`${host}:${port}`] } });
+      server.close();
+      expect(said).toMatchObject({ stdout: 'outside /api/tags nothing else\n', status: 0 });
+      const closed = await run(`curl -s http://127.0.0.1:${port}/; echo $?`, { needs: { hosts: ['example.com'] } });
+      expect(closed.stdout).toBe('7\n');
+    },
+  );
+
   test('and the launcher report how the program exited, or that it cannot be started', async () => {
     const needs = { hosts: ['example.com'] };
     expect((await run('kill -TERM $$', { needs })).status).toBe(128 + 15);
@@ -316,9 +366,9 @@ async function start(
   const confined = await sandbox.confine(command, needs, { ...enclosure, binds });
   meanwhile?.();
   const given = confined.command.files ?? [];
-  const receive = given.find((one) => typeof one === 'function');
+  const receiver = given.find((one) => typeof one === 'object');
   const files = given.map((one) => {
-    if (typeof one === 'function') return 'ipc';
+    if (typeof one === 'object') return 'ipc';
     return typeof one === 'number' ? one : openSync(one, 'r');
   });
   try {
@@ -327,9 +377,10 @@ async function start(
       env: confined.command.env,
       stdio: ['ignore', 'pipe', 'pipe', ...files],
     });
-    child.once('message', (_, listening) => {
-      child.disconnect();
-      receive?.(listening as Server);
+    let taken = 0;
+    child.on('message', (_, listening) => {
+      receiver?.receive(listening as Server, taken++);
+      if (taken === receiver?.count) child.disconnect();
     });
     const [stdout, stderr, [status]] = await Promise.all([
       text(child.stdout as Readable),

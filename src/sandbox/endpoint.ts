@@ -3,7 +3,7 @@ import { Refusal } from './refusal.ts';
 
 export interface EndpointTarget {
   readonly url: URL;
-  readonly headers: Endpoint['headers'];
+  readonly endpoint: Endpoint;
 }
 
 /** A host that supports TRACE or TRACK would echo the request with its key; CONNECT would open a tunnel with it. */
@@ -22,7 +22,7 @@ export function findEndpoint(method: string, path: string, endpoints: readonly E
   const base = toUrl(endpoint.url.replace(/\/$/, ''));
   const url = toUrl(base.href.replace(/\/$/, '') + rest);
   if (!isBelow(base, url)) throw new Refusal(400, 'The path leads outside the endpoint.');
-  return { url, headers: endpoint.headers };
+  return { url, endpoint };
 }
 
 export function toUrl(text: string): URL {

@@ -2,6 +2,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp,
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Endpoint } from '../core/command.ts';
+import { shownHeaders } from './dialect.ts';
 import { normalName } from './hosts.ts';
 import { Refusal, refuse } from './refusal.ts';
 
@@ -11,6 +12,8 @@ export interface Target {
   readonly headers: Endpoint['headers'];
   /** The only connection to use. Null: the address is trusted. */
   readonly socket: Socket | null;
+  /** Set for a model request, whose body has been read and whose response is filtered and counted. */
+  readonly model?: { readonly body: Buffer | null; onResponse(answer: IncomingMessage): void };
 }
 
 /** A model may be silent for a long time before it responds. */
@@ -32,7 +35,8 @@ const hopByHop = [
  * Forwards one request and its response. Throws only before anything is sent; later failures end this response,
  * because an exception in an event handler would end the daemon.
  */
-export function forward(request: IncomingMessage, response: ServerResponse, { url, headers, socket }: Target): void {
+export function forward(request: IncomingMessage, response: ServerResponse, target: Target): void {
+  const { url, headers, socket, model } = target;
   const host = normalName(url.hostname);
   if (socket?.destroyed) throw new Refusal(502, `${host} closed the connection.`);
   const upstream = (url.protocol === 'https:' ? requestHttps : requestHttp)({
@@ -40,7 +44,12 @@ export function forward(request: IncomingMessage, response: ServerResponse, { ur
     ...(url.port && { port: url.port }),
     method: request.method ?? 'GET',
     path: `${url.pathname}${url.search}`,
-    headers: { ...endToEnd(request.headers, headers), ...framing(request), host: url.host, ...headers },
+    headers: {
+      ...endToEnd(request.headers, headers),
+      ...(model ? framed(model.body) : framing(request)),
+      host: url.host,
+      ...headers,
+    },
     timeout: IDLE_MS,
     // With `agent: false`, Node would ignore createConnection, resolve the name again and open its own connection.
     ...(socket ? { createConnection: () => socket } : { agent: false }),
@@ -49,7 +58,9 @@ export function forward(request: IncomingMessage, response: ServerResponse, { ur
   upstream.on('response', (answer) => {
     answer.on('error', () => response.destroy());
     try {
-      response.writeHead(statusOf(answer), endToEnd(answer.headers, {}));
+      const shown = endToEnd(answer.headers, {});
+      response.writeHead(statusOf(answer), model ? shownHeaders(shown) : shown);
+      model?.onResponse(answer);
       answer.pipe(response);
     } catch (error) {
       fail(error instanceof Refusal ? error : new Refusal(502, `${host} sent a response that is not valid HTTP.`));
@@ -64,7 +75,8 @@ export function forward(request: IncomingMessage, response: ServerResponse, { ur
   response.on('error', () => upstream.destroy());
   response.on('close', () => upstream.destroy());
   request.on('error', () => upstream.destroy());
-  request.pipe(upstream);
+  if (model) upstream.end(model.body ?? undefined);
+  else request.pipe(upstream);
 }
 
 /** Node accepts statuses from 100, but those below 200 are not final responses. */
@@ -79,6 +91,11 @@ function framing({ headers }: IncomingMessage): IncomingHttpHeaders {
   if (encoding === undefined) return {};
   if (encoding.toLowerCase() !== 'chunked') throw new Refusal(501, `Transfer-Encoding ${encoding} is not supported.`);
   return { 'transfer-encoding': 'chunked' };
+}
+
+/** A compressed response could not be counted. */
+function framed(body: Buffer | null): IncomingHttpHeaders {
+  return { 'accept-encoding': 'identity', ...(body && { 'content-length': String(body.length) }) };
 }
 
 /** Removes hop-by-hop headers and those that are set here. */

@@ -4,9 +4,11 @@ import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Endpoint } from '../core/command.ts';
 import { dial, type Lookup } from './dial.ts';
-import { findEndpoint, toUrl } from './endpoint.ts';
+import { admit } from './dialect.ts';
+import { type EndpointTarget, findEndpoint, toUrl } from './endpoint.ts';
 import { forward, IDLE_MS, type Target } from './forward.ts';
 import { createAllowList, normalName } from './hosts.ts';
+import { meter } from './meter.ts';
 import { asRefusal, Refusal, refuse } from './refusal.ts';
 
 export interface ProxyOptions {
@@ -18,18 +20,28 @@ export interface ProxyOptions {
 export interface RunProxy {
   /** Takes over a listening socket. */
   serve(listening: Server): void;
+  /** Takes over a listening socket whose connections lead to one service of this machine. */
+  relay(listening: Server, service: Service): void;
   /** Closes every connection and the listening socket. */
   close(): Promise<void>;
 }
 
+/** A listed port of this machine. */
+export interface Service {
+  readonly host: string;
+  readonly port: number;
+}
+
 const MAX_HEADERS = 32 * 1024;
 const MAX_CONNECTIONS = 256;
+/** The largest request that the services accept. */
+const MAX_BODY = 32 * 1024 ** 2;
 const HEADERS_MS = 10_000;
 const lookupAll: Lookup = (host) => lookupAddress(host, { all: true });
 
 /**
  * The outgoing proxy of one run: CONNECT and plain HTTP to the allowed hosts, and `/0/…`, `/1/…` to the endpoints,
- * whose keys are added here.
+ * whose keys are added here. An endpoint with a dialect takes model requests only.
  */
 export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptions): RunProxy {
   const sockets = new Set<Duplex>();
@@ -42,17 +54,15 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptio
     const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(request.url ?? '') ?? [];
     if (!host) throw new Refusal(400, 'CONNECT needs a host and a port.');
     const upstream = await dial(dialing, normalName(host), Number(port));
-    if (client.destroyed) return void upstream.destroy();
-    client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    if (!client.destroyed) client.write('HTTP/1.1 200 Connection established\r\n\r\n');
     if (head.length > 0) upstream.write(head);
-    upstream.pipe(client).pipe(upstream);
-    upstream.on('close', () => client.destroy());
-    client.on('close', () => upstream.destroy());
+    join(upstream, client);
   };
 
-  const targetOf = async ({ url: asked = '', method = '' }: IncomingMessage): Promise<Target> => {
+  const targetOf = async (request: IncomingMessage): Promise<Target> => {
+    const { url: asked = '', method = '' } = request;
     // The person configured the endpoint's address with its key, so it is not checked against the list.
-    if (asked.startsWith('/')) return { ...findEndpoint(method, asked, endpoints), socket: null };
+    if (asked.startsWith('/')) return endpointTarget(request, findEndpoint(method, asked, endpoints));
     const url = toUrl(asked);
     if (url.protocol !== 'http:') throw new Refusal(400, 'Use CONNECT for HTTPS.');
     return { url, headers: {}, socket: await dial(dialing, normalName(url.hostname), Number(url.port || 80)) };
@@ -96,17 +106,58 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptio
   });
   // A connection that cannot be accepted, for example for lack of descriptors, is dropped; the server continues.
   server.on('error', () => {});
+  const relays: Server[] = [];
   let closed = false;
   return {
     serve: (listening) => {
       if (closed) listening.close();
       else server.listen(listening);
     },
+    relay: (listening, service) => {
+      if (closed) return void listening.close();
+      relays.push(listening);
+      listening.maxConnections = MAX_CONNECTIONS;
+      listening.on('error', () => {});
+      listening.on('connection', (client) => {
+        keep(client);
+        dial(dialing, service.host, service.port).then(
+          (upstream) => join(upstream, client),
+          () => client.destroy(),
+        );
+      });
+    },
     close: async () => {
       closed = true;
       const ended = new Promise((resolve) => server.close(resolve));
+      for (const listening of relays) listening.close();
       for (const socket of sockets) socket.destroy();
       await ended;
     },
   };
+}
+
+function join(upstream: Duplex, client: Duplex): void {
+  if (client.destroyed) return void upstream.destroy();
+  upstream.pipe(client).pipe(upstream);
+  upstream.on('close', () => client.destroy());
+  client.on('close', () => upstream.destroy());
+}
+
+async function endpointTarget(request: IncomingMessage, { url, endpoint }: EndpointTarget): Promise<Target> {
+  const { headers, dialect, onAnswer } = endpoint;
+  if (dialect === undefined) return { url, headers, socket: null };
+  const asked = admit({ ...endpoint, dialect }, request.method ?? '', url, await readBody(request));
+  const onResponse = (answer: IncomingMessage) => onAnswer && meter(answer, asked.model, onAnswer);
+  return { url: asked.url, headers, socket: null, model: { body: asked.body, onResponse } };
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY) throw new Refusal(413, `A model request may have ${MAX_BODY / 1024 ** 2} MiB at most.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }

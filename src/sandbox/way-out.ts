@@ -1,5 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Bind, Needs, SocketReceiver } from '../core/command.ts';
+import { normalName } from './hosts.ts';
+import type { Service } from './proxy.ts';
 import type { Enclosure } from './sandbox.ts';
 
 /** How a turn reaches hosts from its network namespace, which has no network. */
@@ -15,6 +17,7 @@ interface WayOut {
 const OPEN_PORT = fileURLToPath(new URL('./port.cjs', import.meta.url));
 /** Always free, because the turn has its own namespace. */
 const PORT = 18731;
+const MOST_SERVICES = 16;
 
 /**
  * Opens the port, then execs the program in the shell's place, so that exit code and signals are the program's own.
@@ -40,6 +43,8 @@ export async function openWayOut(needs: Needs, enclosure: Enclosure): Promise<Wa
   // Loaded on first use, because it loads all of Node's HTTP modules.
   const { createProxy } = await import('./proxy.ts');
   const proxy = createProxy({ hosts, endpoints });
+  const local = localServices(hosts);
+  const ports = [PORT, ...local.map(({ port }) => port)];
   const address = `http://127.0.0.1:${PORT}`;
   return {
     binds: [
@@ -50,13 +55,36 @@ export async function openWayOut(needs: Needs, enclosure: Enclosure): Promise<Wa
       ...(hosts.length > 0 && proxyVariables(address)),
       ...Object.fromEntries(endpoints.map(({ variable }, index) => [variable, `${address}/${index}`])),
     },
-    files: [proxy.serve],
+    files: [
+      {
+        count: ports.length,
+        receive: (listening, index) => {
+          const service = local[index - 1];
+          if (service) proxy.relay(listening, service);
+          else proxy.serve(listening);
+        },
+      },
+    ],
     wrap: (command, descriptor) => {
       const closing = `${SCRIPT} ${descriptor}>&-`; // the channel
-      return ['/bin/sh', '-c', closing, 'sh', process.execPath, OPEN_PORT, String(PORT), ...command];
+      return ['/bin/sh', '-c', closing, 'sh', process.execPath, OPEN_PORT, ports.join(','), ...command];
     },
     close: proxy.close,
   };
+}
+
+/**
+ * The listed services of this machine. Programs do not use a proxy for loopback addresses (`NO_PROXY`), and their own
+ * servers are there, too: so each listed port is opened inside and leads to the service. Ports below 1024 cannot be
+ * opened inside.
+ */
+function localServices(hosts: readonly string[]): Service[] {
+  const listed = hosts.map((entry) => /^(127\.[\d.]+|localhost|\[::1\]):(\d+)$/.exec(entry.toLowerCase()));
+  const services = listed.flatMap((found) =>
+    found ? [{ host: normalName(found[1] ?? ''), port: Number(found[2]) }] : [],
+  );
+  const open = services.filter(({ port }) => port >= 1024 && port <= 65_535 && port !== PORT);
+  return [...new Map(open.map((service) => [service.port, service])).values()].slice(0, MOST_SERVICES);
 }
 
 /** Programs disagree on the case of these variables; Node only reads them when told to. */

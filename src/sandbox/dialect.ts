@@ -1,0 +1,95 @@
+import type { Dialect, Endpoint } from '../core/command.ts';
+import { Refusal } from './refusal.ts';
+
+/** A model request that may be sent, with its body as it is sent. */
+export interface Admitted {
+  readonly url: URL;
+  readonly body: Buffer | null;
+  readonly model: string | null;
+}
+
+interface Route {
+  readonly method: 'GET' | 'POST';
+  /** The path below the endpoint's URL. Its group `model`, if it has one, is the model. */
+  readonly path: RegExp;
+}
+
+/** Everything else of a service is closed: files, batches, stored responses, administration, `pull` and `delete`. */
+const routes: Readonly<Record<Dialect, readonly Route[]>> = {
+  anthropic: [
+    { method: 'POST', path: /^(\/v1)?\/messages(\/count_tokens)?$/ },
+    { method: 'GET', path: /^(\/v1)?\/models(\/[\w.:-]+)?$/ },
+  ],
+  openai: [
+    { method: 'POST', path: /^(\/v1)?\/(responses(\/compact)?|chat\/completions)$/ },
+    { method: 'GET', path: /^(\/v1)?\/models(\/[\w.:/-]+)?$/ },
+  ],
+  gemini: [
+    {
+      method: 'POST',
+      path: /^\/v1(alpha|beta)?\/models\/(?<model>[\w.-]+):(generateContent|streamGenerateContent|countTokens)$/,
+    },
+    { method: 'GET', path: /^\/v1(alpha|beta)?\/models(\/[\w.-]+)?$/ },
+  ],
+};
+
+/** Fields that refer to what is stored at the service, by whomever. */
+const references = ['previous_response_id', 'conversation', 'container', 'background'];
+
+/** Headers of a response that a program may see. */
+const shown =
+  /^(content-type|content-length|cache-control|date|retry-after(-ms)?|(x-)?request-id|x-should-retry|openai-(model|processing-ms)|(anthropic|x)-ratelimit-[\w-]+)$/;
+
+/** What a dialect lets through of a request. The body is read in full, because it names the model. */
+export function admit(
+  { dialect, models, url: base }: Endpoint & { readonly dialect: Dialect },
+  method: string,
+  url: URL,
+  body: Buffer,
+): Admitted {
+  const path = url.pathname.slice(new URL(base).pathname.replace(/\/$/, '').length);
+  const route = routes[dialect].find((one) => one.method === method && one.path.test(path));
+  if (!route) throw new Refusal(403, `${method} ${path} is not a model request of this endpoint.`);
+  url.searchParams.delete('key');
+  if (method === 'GET') return { url, body: null, model: null };
+  const fields = parse(body);
+  const named = route.path.exec(path)?.groups?.model ?? fields.model;
+  if (typeof named !== 'string') throw new Refusal(400, 'The request does not name a model.');
+  if (models && !models.includes(named)) {
+    throw new Refusal(
+      403,
+      `This agent may not use the model ${named.slice(0, 200)}. It may use: ${models.join(', ')}.`,
+    );
+  }
+  const stored = references.find(
+    (name) => fields[name] !== undefined && fields[name] !== null && fields[name] !== false,
+  );
+  if (stored) throw new Refusal(403, `"${stored}" refers to data that is stored at the service, which is not allowed.`);
+  return {
+    url,
+    body: Buffer.from(JSON.stringify({ ...fields, ...unstored(dialect, path, url, fields) })),
+    model: named,
+  };
+}
+
+/** Of the response headers, those that a program needs: no cookies, no account, no redirect. */
+export function shownHeaders<T>(headers: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => shown.test(name)));
+}
+
+/** Compatible services may refuse a field that they do not know, so it is only added where it has a meaning. */
+function unstored(dialect: Dialect, path: string, url: URL, fields: Readonly<Record<string, unknown>>) {
+  if (dialect !== 'openai') return {};
+  const known = path.endsWith('/responses') || url.hostname === 'api.openai.com' || fields.store !== undefined;
+  return known && !path.endsWith('/compact') ? { store: false } : {};
+}
+
+function parse(body: Buffer): Record<string, unknown> {
+  try {
+    const fields: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) return { ...fields };
+  } catch {
+    // Reported below.
+  }
+  throw new Refusal(400, 'The body of a model request must be a JSON object, without compression.');
+}
