@@ -7,7 +7,7 @@ import { EXTERNAL } from '../core/provider-names.ts';
 import { under } from '../core/tracing.ts';
 import { type AgentSocket, type AgentSocketOptions, listenForAgent } from '../mcp/socket.ts';
 import { endRun } from '../providers/process.ts';
-import { type Attempt, scopeNow } from '../runs/attempt.ts';
+import { type ActiveAttempt, scopeNow } from '../runs/attempt.ts';
 import type { ExternalRuns } from '../runs/external.ts';
 import type { Door } from '../runs/run-turn.ts';
 import { instructionsOf } from '../runs/start.ts';
@@ -43,9 +43,9 @@ export class AgentDoors {
   readonly #options: DoorOptions;
   readonly #external = new Map<string, AgentSocket>();
   /** Of the turns under way. */
-  readonly #attempts = new Map<string, Attempt>();
+  readonly #attempts = new Map<string, ActiveAttempt>();
   /** External agents that are run in this process. */
-  readonly #joined = new Map<string, Promise<Attempt>>();
+  readonly #joined = new Map<string, Promise<ActiveAttempt>>();
   readonly #leaving = new Set<Promise<void>>();
   /** Agents whose socket is ours. */
   readonly #open = new Set<string>();
@@ -60,7 +60,7 @@ export class AgentDoors {
     if (agent.provider === EXTERNAL) await this.openExternal([agent]);
   }
 
-  readonly open = async (attempt: Attempt): Promise<Door> => {
+  readonly open = async (attempt: ActiveAttempt): Promise<Door> => {
     const { tools, home, sandbox } = this.#options;
     const { agent, place } = await tools.store.read(async (tx) => {
       const row = (await tx.agents.getAgent({ id: attempt.agentId })) as Agent;
@@ -108,7 +108,8 @@ export class AgentDoors {
       const seat = {
         join: () => external.join(agent.id),
         leave: () => this.#left(agent.id),
-        instructions: (attempt: Attempt) => this.#options.tools.store.read((tx) => instructionsOf(tx, agent, attempt)),
+        instructions: (attempt: ActiveAttempt) =>
+          this.#options.tools.store.read((tx) => instructionsOf(tx, agent, attempt)),
       };
       // Whoever joins later is no part of the request that made the agent.
       this.#external.set(agent.id, await under(undefined, () => this.#listen(agent, seat)));
@@ -116,7 +117,7 @@ export class AgentDoors {
   }
 
   /** For whoever runs an agent in this process: an external agent is joined until we stop, another has to be in a turn. */
-  attemptOf(agent: Agent): Promise<Attempt> {
+  attemptOf(agent: Agent): Promise<ActiveAttempt> {
     const attempt = this.#attempts.get(agent.id);
     if (attempt) return Promise.resolve(attempt);
     if (agent.provider !== EXTERNAL) {

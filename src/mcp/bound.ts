@@ -3,7 +3,7 @@ import { SubstratError } from '../core/errors.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import type { Scope } from '../core/scope.ts';
 import { shorten } from '../core/text.ts';
-import type { Attempt } from '../runs/attempt.ts';
+import type { ActiveAttempt } from '../runs/attempt.ts';
 import { type CallResult, callTool, type ToolDependencies } from '../tools/call.ts';
 import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
 import { descriptionFor } from '../tools/tool.ts';
@@ -12,7 +12,7 @@ import { descriptionFor } from '../tools/tool.ts';
 export async function bindTools(
   deps: ToolDependencies,
   agent: { readonly handle: string; readonly tools: Scope; readonly provider: string },
-  attempt: () => Promise<Attempt>,
+  attempt: () => Promise<ActiveAttempt>,
 ): Promise<BoundTool[]> {
   const custom = customToolsInScope(agent.tools, await deps.settings.customTools());
   const external = agent.provider === EXTERNAL;

@@ -1,8 +1,9 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { Agent } from '../core/agent.ts';
+import type { Attempt } from '../core/attempt.ts';
 import { shorten } from '../core/text.ts';
-import { type Attempt, scopeNow } from '../runs/attempt.ts';
+import { type ActiveAttempt, scopeNow } from '../runs/attempt.ts';
 
 import { callTool, type ToolDependencies } from '../tools/call.ts';
 import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
@@ -13,7 +14,7 @@ import type { CallTool } from './transport.ts';
 /** The MCP server of one agent in one attempt. It lists and accepts only what is in the attempt's current scope. */
 export function createAgentServer(
   deps: ToolDependencies,
-  attempt: Attempt,
+  attempt: ActiveAttempt,
   agent: Agent,
   {
     version,
@@ -42,7 +43,7 @@ export function createAgentServer(
   return server;
 }
 
-export function createToolCaller(deps: ToolDependencies, attempt: Attempt): CallTool {
+export function createToolCaller(deps: ToolDependencies, attempt: ActiveAttempt): CallTool {
   const connection = { given: new Set<string>() };
   return async (name, args) => {
     const called = await callTool(deps, attempt, name, args, connection);

@@ -10,7 +10,7 @@ import { startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daem
 import { connectAgent, connectRaw, helloOf, type RawConnection } from '../../test/helpers/mcp.ts';
 import { until } from '../../test/helpers/until.ts';
 import type { Agent } from '../core/agent.ts';
-import type { Attempt } from '../runs/attempt.ts';
+import type { ActiveAttempt } from '../runs/attempt.ts';
 
 import type { ToolDependencies } from '../tools/call.ts';
 import { listenForAgent } from './socket.ts';
@@ -95,7 +95,7 @@ describe("an agent's socket", () => {
         store: daemon.daemon.store,
         settings: { onCustomToolsChange: () => () => {} },
       } as unknown as ToolDependencies,
-      join: async () => ({ external: true }) as Attempt,
+      join: async () => ({ external: true }) as ActiveAttempt,
       leave: async () => {
         left += 1;
       },
@@ -122,7 +122,7 @@ describe("an agent's socket", () => {
         store: daemon.daemon.store,
         settings: { onCustomToolsChange: () => () => {} },
       } as unknown as ToolDependencies,
-      join: async () => ({ external: true }) as Attempt,
+      join: async () => ({ external: true }) as ActiveAttempt,
       leave: async () => left?.resolve(),
       instructions: async () => {
         joined?.resolve();

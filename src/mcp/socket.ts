@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import type { Server } from '@modelcontextprotocol/server';
 import type { Agent } from '../core/agent.ts';
-import type { Attempt } from '../runs/attempt.ts';
+import type { ActiveAttempt } from '../runs/attempt.ts';
 
 import type { ToolDependencies } from '../tools/call.ts';
 import { sayFarewell } from './farewell.ts';
@@ -20,10 +20,10 @@ export interface AgentSocketOptions {
   readonly tools: ToolDependencies;
   readonly version: string;
   /** The attempt that a new connection acts for. */
-  readonly join: () => Promise<Attempt>;
+  readonly join: () => Promise<ActiveAttempt>;
   readonly leave: () => Promise<void>;
   /** Instructions for clients that join. Agents run by a provider have them in their prompt. */
-  readonly instructions?: (attempt: Attempt) => Promise<string>;
+  readonly instructions?: (attempt: ActiveAttempt) => Promise<string>;
 }
 
 export interface AgentSocket {
@@ -88,7 +88,7 @@ async function greet(socket: Socket, options: AgentSocketOptions): Promise<strin
   if (hello.agentId !== options.agent.id) {
     return 'This socket belongs to another agent; check --agent-id and SUBSTRAT_SOCKET.';
   }
-  let attempt: Attempt;
+  let attempt: ActiveAttempt;
   try {
     attempt = await options.join();
   } catch (error) {
@@ -105,7 +105,7 @@ async function greet(socket: Socket, options: AgentSocketOptions): Promise<strin
 }
 
 /** The protocol's modules are the largest ones, so they are not loaded at startup. */
-async function serve(socket: Socket, attempt: Attempt, options: AgentSocketOptions): Promise<void> {
+async function serve(socket: Socket, attempt: ActiveAttempt, options: AgentSocketOptions): Promise<void> {
   const { tools, agent, version, leave } = options;
   const connected = new Set<Server>();
   const unfollow = tools.settings.onCustomToolsChange(() => {

@@ -1,5 +1,5 @@
 import { sameScope } from '../core/scope.ts';
-import { type Attempt, scopeNow } from '../runs/attempt.ts';
+import { type ActiveAttempt, scopeNow } from '../runs/attempt.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 
 /** Scopes rarely change and every call is checked anyway, so checking once a second is enough. */
@@ -8,7 +8,7 @@ const LOOK_MS = 1000;
 /** Calls `onChange` when what an attempt may list and call has changed, until the returned function is called. */
 export function watchScope(
   { store }: Pick<ToolDependencies, 'store'>,
-  attempt: Attempt,
+  attempt: ActiveAttempt,
   onChange: () => void,
 ): () => void {
   let timer: NodeJS.Timeout | null = null;

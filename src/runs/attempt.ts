@@ -1,8 +1,9 @@
 import type { Agent } from '../core/agent.ts';
+import type { Attempt } from '../core/attempt.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { Run, RunMessageType } from '../core/run.ts';
 import { narrow, type Scope } from '../core/scope.ts';
-import { type SessionKey, sessionKeyOf } from '../core/session.ts';
+import { sessionKeyOf } from '../core/session.ts';
 import type { RunSpans } from './spans.ts';
 import type { Tx } from './tx.ts';
 
@@ -15,18 +16,10 @@ export interface Progress {
 }
 
 /**
- * One attempt of a run while it is active. Each of its writes checks its fence. This state is lost with the process
- * and only changes after the commit that it describes: a transaction may fail, or be executed more than once.
+ * An attempt while it is active. What is added to the record is lost with the process and only changes after the commit
+ * that it describes: a transaction may fail, or be executed more than once.
  */
-export interface Attempt {
-  readonly runId: string;
-  readonly agentId: string;
-  readonly fence: number;
-  readonly number: number;
-  /** The session of the provider that executes it, even if the agent's provider changes meanwhile. */
-  readonly session: SessionKey;
-  /** Joined by an external program: open-ended, without a slot, never retried. */
-  readonly external: boolean;
+export interface ActiveAttempt extends Attempt {
   /** The widest scope it may ever use: the agent's when it started, or the persona's within that. */
   widest: Scope;
   /** The persona's prompt for this run, once it has been resolved. */
@@ -51,7 +44,7 @@ export function createAttempt(
     spans = null,
     scope = agent.tools,
   }: { step?: number; called?: boolean; spans?: RunSpans | null; scope?: Scope } = {},
-): Attempt {
+): ActiveAttempt {
   return {
     runId: run.id,
     agentId: agent.id,
@@ -70,7 +63,7 @@ export function createAttempt(
 }
 
 /** Applies the persona to the attempt, always within the agent's scope. */
-export function takePersona(attempt: Attempt, persona: PersonaPrompt | null): void {
+export function takePersona(attempt: ActiveAttempt, persona: PersonaPrompt | null): void {
   if (persona === null) return;
   attempt.persona = persona;
   attempt.widest = withinScope(persona.tools, attempt.widest);
@@ -80,7 +73,7 @@ export function takePersona(attempt: Attempt, persona: PersonaPrompt | null): vo
  * What the attempt may list and call now. A narrowed scope, of the agent or an ancestor, applies from the next call;
  * a widened one from the next turn.
  */
-export async function scopeNow(tx: Tx, attempt: Pick<Attempt, 'agentId' | 'widest'>): Promise<Scope> {
+export async function scopeNow(tx: Tx, attempt: Pick<ActiveAttempt, 'agentId' | 'widest'>): Promise<Scope> {
   return narrow(attempt.widest, await tx.agents.getScope({ id: attempt.agentId }));
 }
 
@@ -101,7 +94,12 @@ export function stepOf({ step, lastType }: Progress, type: RunMessageType): numb
 }
 
 /** Appends to the run's record and returns the new progress. Call `advance` with it after the commit. */
-export async function record(tx: Tx, attempt: Attempt, entries: readonly Entry[], now: number): Promise<Progress> {
+export async function record(
+  tx: Tx,
+  attempt: ActiveAttempt,
+  entries: readonly Entry[],
+  now: number,
+): Promise<Progress> {
   let { progress } = attempt;
   for (const entry of entries) {
     progress = {
@@ -127,7 +125,7 @@ export async function record(tx: Tx, attempt: Attempt, entries: readonly Entry[]
 }
 
 /** The recorded entries are committed. Concurrent calls may have advanced further. */
-export function advance(attempt: Attempt, recorded: Progress | null): void {
+export function advance(attempt: ActiveAttempt, recorded: Progress | null): void {
   if (!recorded) return;
   const { step, lastType, called } = recorded;
   const { progress, spans } = attempt;

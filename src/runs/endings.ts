@@ -1,11 +1,12 @@
 import type { Agent } from '../core/agent.ts';
+import type { Attempt } from '../core/attempt.ts';
 import { SubstratError } from '../core/errors.ts';
 import { delayBefore, type FailureKind, retryRules } from '../core/failure.ts';
 import type { Run, StopReason } from '../core/run.ts';
 import { agentStatus, showStatus } from '../core/status.ts';
 import { shorten } from '../core/text.ts';
 import type { RunEnd } from '../store/store.ts';
-import type { Attempt } from './attempt.ts';
+import type { ActiveAttempt } from './attempt.ts';
 import { inject } from './start.ts';
 import type { Tx } from './tx.ts';
 
@@ -37,7 +38,7 @@ export interface Failure {
 export async function completeRun(
   tx: Tx,
   correspondence: Correspondence,
-  attempt: Attempt,
+  attempt: ActiveAttempt,
   { finalText, stopReason }: { readonly finalText: string; readonly stopReason?: StopReason | undefined },
   now: number,
 ): Promise<void> {
@@ -57,7 +58,7 @@ export async function completeRun(
 }
 
 /** A run in a channel that called no tool and owed no reply: nobody has seen it. */
-async function wasIdle(tx: Tx, run: Run, attempt: Attempt): Promise<boolean> {
+async function wasIdle(tx: Tx, run: Run, attempt: ActiveAttempt): Promise<boolean> {
   if (attempt.progress.called || run.serves !== null || run.triggerId === null) return false;
   const trigger = await tx.messages.getMessage({ id: run.triggerId });
   const channel = trigger && (await tx.channels.getChannel({ id: trigger.channelId }));

@@ -2,7 +2,7 @@ import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { type Tracer, under } from '../core/tracing.ts';
 import type { Store } from '../store/store.ts';
-import { type Attempt, createAttempt, takePersona } from './attempt.ts';
+import { type ActiveAttempt, createAttempt, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun } from './endings.ts';
 import type { AskPersona } from './run-turn.ts';
 import { RunSpans, startRunSpan } from './spans.ts';
@@ -22,7 +22,7 @@ export interface ExternalOptions {
 }
 
 interface Joined {
-  readonly attempt: Promise<Attempt>;
+  readonly attempt: Promise<ActiveAttempt>;
   connections: number;
   /** The pending write that everybody has left; resolves to whether it was stored. */
   closing: Promise<boolean> | null;
@@ -43,7 +43,7 @@ export class ExternalRuns {
     this.#options = options;
   }
 
-  async join(agentId: string): Promise<Attempt> {
+  async join(agentId: string): Promise<ActiveAttempt> {
     await this.#joined.get(agentId)?.closing;
     let joined = this.#joined.get(agentId);
     if (!joined) {
@@ -107,7 +107,7 @@ export class ExternalRuns {
     return this.#joined.get(agentId) === joined && this.#joined.delete(agentId);
   }
 
-  async #close(attempt: Attempt): Promise<void> {
+  async #close(attempt: ActiveAttempt): Promise<void> {
     const { store, correspondence, clock } = this.#options;
     const { spans } = attempt;
     try {
@@ -122,7 +122,7 @@ export class ExternalRuns {
     }
   }
 
-  async #open(agentId: string): Promise<Attempt> {
+  async #open(agentId: string): Promise<ActiveAttempt> {
     const { store, clock, nodeId, tracer, askPersona, turnTimeoutMs, correspondence } = this.#options;
     const joining = (await store.read((tx) => tx.agents.getAgent({ id: agentId }))) as Agent;
     const persona = await askPersona(joining, { timeoutMs: turnTimeoutMs });

@@ -1,5 +1,5 @@
 import type { Run } from '../core/run.ts';
-import { type Attempt, type Entry, type Progress, record } from './attempt.ts';
+import { type ActiveAttempt, type Entry, type Progress, record } from './attempt.ts';
 import type { Told } from './told.ts';
 import type { Tx } from './tx.ts';
 
@@ -16,7 +16,7 @@ interface Tried {
  * Stores provider events, each list exactly once. A list given again may have been stored (`outcome_unknown`); the
  * record shows it, because its numbers continue where the first try found them.
  */
-export function createKeeper(attempt: Attempt) {
+export function createKeeper(attempt: ActiveAttempt) {
   let tried: Tried | null = null;
   return async (tx: Tx, run: Run, events: readonly Told[], now: number): Promise<Progress | null> => {
     const entries = events.flatMap(entriesOf);
@@ -37,7 +37,7 @@ export function createKeeper(attempt: Attempt) {
 /** The progress after the entries, if they follow the last record that the previous try found. */
 async function findStored(
   tx: Tx,
-  { runId, number, progress }: Attempt,
+  { runId, number, progress }: ActiveAttempt,
   { last, at }: Tried,
   entries: readonly Entry[],
 ): Promise<Progress | null> {
@@ -65,7 +65,7 @@ function hasChanged(before: Run, now: Run): boolean {
 }
 
 /** The parts that are stored on the agent or the run instead of in the record. */
-async function keepBeside(tx: Tx, attempt: Attempt, event: Told): Promise<void> {
+async function keepBeside(tx: Tx, attempt: ActiveAttempt, event: Told): Promise<void> {
   if (event.type === 'session') await tx.sessions.nameSession({ ...attempt.session, handle: event.session });
   if (event.type === 'usage') {
     const { inputTokens, outputTokens, costUsd = 0 } = event;

@@ -7,7 +7,7 @@ import { cleanText } from '../core/text.ts';
 import { errorCode, inSpan, under } from '../core/tracing.ts';
 import type { Launch, Provider, ProviderEvent, Turn } from '../providers/provider.ts';
 import type { Store } from '../store/store.ts';
-import { type Attempt, advance, takePersona } from './attempt.ts';
+import { type ActiveAttempt, advance, takePersona } from './attempt.ts';
 import { type Correspondence, completeRun, dropSession, type Failure, failAttempt } from './endings.ts';
 import { EventBatch } from './event-batch.ts';
 import { createKeeper } from './keep-told.ts';
@@ -22,7 +22,7 @@ export interface TurnDependencies {
   readonly correspondence: Correspondence;
   readonly provider: (name: string) => Provider | null;
   /** Opens the run's own socket; its calls act for this attempt only. */
-  readonly openDoor: (attempt: Attempt) => Promise<Door>;
+  readonly openDoor: (attempt: ActiveAttempt) => Promise<Door>;
   /** The current prompt of the agent's persona; null if it has none. Throws if it cannot be resolved. */
   readonly askPersona: AskPersona;
   /** Prices per million tokens, for providers that report no cost. */
@@ -174,7 +174,7 @@ async function execute(
   return { failure: { kind: 'crash', message: `The provider "${agent.provider}" ended without a result.` } };
 }
 
-function patienceFor({ log }: TurnDependencies, { runId }: Attempt, signal: AbortSignal, what: string): Patience {
+function patienceFor({ log }: TurnDependencies, { runId }: ActiveAttempt, signal: AbortSignal, what: string): Patience {
   return { signal, onFailure: ({ message }) => log.warn({ runId, error: message }, what) };
 }
 
@@ -187,7 +187,7 @@ function withCost<E extends ProviderEvent>(event: E, pricesOf: (model: string | 
   return { ...event, costUsd };
 }
 
-function trace({ spans, progress }: Attempt, event: Told): void {
+function trace({ spans, progress }: ActiveAttempt, event: Told): void {
   if (event.type === 'tool_call') spans?.called(progress.step, event.name, event.id);
   if (event.type === 'tool_result') spans?.returned(event.id, event.isError);
   if (event.type === 'usage') spans?.used(event.inputTokens, event.outputTokens);
@@ -202,7 +202,12 @@ function failureOf(event: Extract<ProviderEvent, { type: 'error' }>, resumed: st
 }
 
 /** Stores the end, with as many retries as needed: a full disk must not leave an agent busy forever. */
-async function settle(deps: TurnDependencies, attempt: Attempt, outcome: Outcome, signal: AbortSignal): Promise<void> {
+async function settle(
+  deps: TurnDependencies,
+  attempt: ActiveAttempt,
+  outcome: Outcome,
+  signal: AbortSignal,
+): Promise<void> {
   const patience = patienceFor(deps, attempt, signal, 'the end of a turn could not be stored');
   try {
     await untilStored(() => deps.store.write((tx) => end(tx, deps, attempt, outcome)), patience);
@@ -213,7 +218,7 @@ async function settle(deps: TurnDependencies, attempt: Attempt, outcome: Outcome
   }
 }
 
-async function end(tx: Tx, deps: TurnDependencies, attempt: Attempt, outcome: Outcome): Promise<void> {
+async function end(tx: Tx, deps: TurnDependencies, attempt: ActiveAttempt, outcome: Outcome): Promise<void> {
   const now = deps.clock();
   if (outcome !== 'cancelled' && 'finalText' in outcome) {
     return completeRun(tx, deps.correspondence, attempt, outcome, now);

@@ -7,7 +7,7 @@ import type { CarriedKind, CarriedMessage, JournalEntry, Run, RunRecord } from '
 import { sessionKeyOf } from '../core/session.ts';
 import { shorten } from '../core/text.ts';
 import type { BlockView, DeliveryView } from '../store/store.ts';
-import { type Attempt, advance, createAttempt, type Progress, record, scopeNow } from './attempt.ts';
+import { type ActiveAttempt, advance, createAttempt, type Progress, record, scopeNow } from './attempt.ts';
 import {
   buildInstructions,
   buildPrompt,
@@ -33,7 +33,7 @@ const MAX_PAST_TURNS = 50;
 
 /** A claimed attempt with its prompt. */
 export interface Started {
-  readonly attempt: Attempt;
+  readonly attempt: ActiveAttempt;
   readonly run: Run;
   readonly agent: Agent;
   readonly messages: readonly CarriedMessage[];
@@ -98,7 +98,7 @@ export async function startRun(
 /** Records the start of the turn and returns the system prompt. */
 export async function writePrompt(
   tx: Tx,
-  attempt: Attempt,
+  attempt: ActiveAttempt,
   agent: Agent,
   prompt: string,
   now: number,
@@ -115,7 +115,7 @@ export async function writePrompt(
 export async function instructionsOf(
   tx: Tx,
   agent: Agent,
-  attempt: Pick<Attempt, 'agentId' | 'widest' | 'persona'>,
+  attempt: Pick<ActiveAttempt, 'agentId' | 'widest' | 'persona'>,
 ): Promise<string> {
   const tools = await scopeNow(tx, attempt);
   return buildInstructions({ ...agent, tools }, ...(await known(tx, agent)), attempt.persona);

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Agent } from '../core/agent.ts';
+import type { Attempt } from '../core/attempt.ts';
 import { isInScope } from '../core/scope.ts';
 import { within } from '../core/tracing.ts';
-import { type Attempt, advance, record, stepOf } from '../runs/attempt.ts';
+import { type ActiveAttempt, advance, record, stepOf } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import { findTool } from './catalog.ts';
 import { callCustom } from './custom-call.ts';
@@ -39,7 +40,7 @@ export interface Connection {
  */
 export async function callTool(
   deps: ToolDependencies,
-  attempt: Attempt,
+  attempt: ActiveAttempt,
   name: string,
   args: unknown,
   connection: Connection = { given: new Set() },
@@ -63,7 +64,7 @@ export async function callTool(
   }
 }
 
-async function carryOut(deps: ToolDependencies, attempt: Attempt, call: OwnCall): Promise<CallResult> {
+async function carryOut(deps: ToolDependencies, attempt: ActiveAttempt, call: OwnCall): Promise<CallResult> {
   const { agentId } = attempt;
   const { tool } = call;
   let undo = async (): Promise<void> => {};
@@ -109,7 +110,7 @@ type OwnCall = Call & { readonly tool: Tool; readonly connection: Connection };
 
 async function execute(
   deps: ToolDependencies,
-  attempt: Attempt,
+  attempt: ActiveAttempt,
   call: OwnCall,
   { input, looked }: { readonly input: unknown; readonly looked: unknown },
 ): Promise<{ outcome: ToolOutcome; news: number }> {

@@ -1,5 +1,6 @@
+import type { Attempt } from '../core/attempt.ts';
 import { SubstratError } from '../core/errors.ts';
-import { type Attempt, advance, record } from '../runs/attempt.ts';
+import { type ActiveAttempt, advance, record } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import type { CustomTool } from './custom.ts';
 import type { CallResult, ToolDependencies } from './dependencies.ts';
@@ -27,7 +28,7 @@ const MOST_CHARACTERS = 200_000;
  */
 export async function callCustom(
   deps: ToolDependencies,
-  attempt: Attempt,
+  attempt: ActiveAttempt,
   call: Call & { readonly tool: CustomTool },
 ): Promise<CallResult> {
   const { tool } = call;

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
+import type { Attempt } from '../core/attempt.ts';
 import { chooseNews } from '../core/delivery.ts';
 import { SubstratError, toSubstratError } from '../core/errors.ts';
 import { isInScope } from '../core/scope.ts';
 import { canonicalJson, shorten } from '../core/text.ts';
 import { activeSpan } from '../core/tracing.ts';
 import { describeProblems } from '../core/validation.ts';
-import { type Attempt, advance, type Entry, record, scopeNow } from '../runs/attempt.ts';
+import { type ActiveAttempt, advance, type Entry, record, scopeNow } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import type { CallResult, ToolDependencies } from './dependencies.ts';
 import type { Tool } from './tool.ts';
@@ -22,7 +23,7 @@ export interface Call {
 /** An expected error is recorded like any other result; only a call of an ended turn leaves no record. */
 export async function refuse(
   deps: ToolDependencies,
-  attempt: Attempt,
+  attempt: ActiveAttempt,
   call: Call,
   error: unknown,
   /** Whether its start is already recorded; with a key, it counts among the identical calls. */
@@ -77,7 +78,7 @@ export function parseInput({ tool, args, wait }: Call): unknown {
  */
 export function refuseEarly(
   { wait }: Call,
-  attempt: Attempt,
+  attempt: ActiveAttempt,
   { mayReply, effect }: { readonly mayReply?: boolean; readonly effect: boolean },
 ): void {
   const mayBeRepeated = effect && attempt.number > 1;
@@ -130,11 +131,11 @@ export function callsMade(tx: Tx, { runId, number }: Attempt, callKey: string): 
 /** The tool was removed from the scope of the agent or of an ancestor: for the caller it does not exist. */
 export class NotInScope extends Error {}
 
-export async function checkScope(tx: Tx, attempt: Attempt, tool: string): Promise<void> {
+export async function checkScope(tx: Tx, attempt: ActiveAttempt, tool: string): Promise<void> {
   if (!isInScope(await scopeNow(tx, attempt), tool)) throw new NotInScope(tool);
 }
 
-export async function countNews(tx: Tx, attempt: Attempt): Promise<number> {
+export async function countNews(tx: Tx, attempt: ActiveAttempt): Promise<number> {
   const { agentId } = attempt;
   if ((await tx.deliveries.countPendingNews({ agentId })) === 0 || !isInScope(attempt.widest, 'check_inbox')) return 0;
   return chooseNews(await tx.deliveries.listPendingHeads({ agentId, limit: 1000 })).length;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Agent } from '../core/agent.ts';
+import type { Attempt } from '../core/attempt.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { PersonaChoice, PersonaInfo } from '../core/persona.ts';
 import type { Run } from '../core/run.ts';
@@ -7,7 +8,7 @@ import { MAX_TEXT } from '../core/text.ts';
 import type { Workspace } from '../core/workspace.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import type { TreeLimits } from '../messaging/tree.ts';
-import type { Attempt } from '../runs/attempt.ts';
+import type { ActiveAttempt } from '../runs/attempt.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import type { CustomTool } from './custom.ts';
@@ -46,7 +47,7 @@ export interface ToolContext {
   readonly tx: Tx;
   readonly agent: Agent;
   readonly run: Run;
-  readonly attempt: Attempt;
+  readonly attempt: ActiveAttempt;
   readonly settings: ToolSettings;
   readonly now: number;
   /** The requests that `check_inbox` returned to this connection of an external agent and that it has not answered. */

@@ -17,7 +17,7 @@ import { sendAsPerson } from '../../src/messaging/send.ts';
 import { speak } from '../../src/messaging/speak.ts';
 import { createAgent } from '../../src/messaging/tree.ts';
 import type { Provider, ProviderEvent, Turn } from '../../src/providers/provider.ts';
-import type { Attempt } from '../../src/runs/attempt.ts';
+import type { ActiveAttempt } from '../../src/runs/attempt.ts';
 import type { FireTimer } from '../../src/runs/due-timers.ts';
 import { cancelRun } from '../../src/runs/endings.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -94,7 +94,7 @@ export async function createWorld(options: WorldOptions = {}) {
   let boot = 'a boot';
   const log = { warn: () => {}, error: (details: object) => console.error(details), info: () => {} };
   const behaviours = new Map<string, Behaviour>();
-  const attempts = new Map<string, Attempt>();
+  const attempts = new Map<string, ActiveAttempt>();
   const limits = {
     maxChildren: options.maxChildren ?? 100,
     maxDepth: options.maxDepth ?? 100,
@@ -130,7 +130,7 @@ export async function createWorld(options: WorldOptions = {}) {
   const home = mkdtempSync(join(tmpdir(), 'world-'));
   mkdirSync(join(home, 'workspaces'));
 
-  const callFor = (attempt: Attempt, connection = { given: new Set<string>() }) => ({
+  const callFor = (attempt: ActiveAttempt, connection = { given: new Set<string>() }) => ({
     callRaw: (tool: string, args: unknown = {}) => callTool(teamwork.tools, attempt, tool, args, connection),
     call: async (tool: string, args: object = {}) => {
       const result = await callTool(teamwork.tools, attempt, tool, args, connection);
@@ -142,7 +142,7 @@ export async function createWorld(options: WorldOptions = {}) {
   });
 
   async function* play(turn: Turn): AsyncGenerator<ProviderEvent> {
-    const attempt = attempts.get(turn.runId) as Attempt;
+    const attempt = attempts.get(turn.runId) as ActiveAttempt;
     const behave = behaviours.get(turn.name) ?? (() => `${turn.name} has nothing to say`);
     const { name, prompt, messages, journal, session, runId, signal, tools } = turn;
     const view = { name, prompt, messages, journal, session, runId, signal, tools, attempt: attempt.number };
