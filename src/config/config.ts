@@ -5,7 +5,7 @@ import { keyOf } from '../core/agent.ts';
 import type { Environment } from '../core/environment.ts';
 import { SubstratError } from '../core/errors.ts';
 import { expand, type Unset } from './expand.ts';
-import type { Place } from './fields.ts';
+import type { PathBase } from './fields.ts';
 import { userHome } from './home.ts';
 import { locate } from './locate.ts';
 import { nearest } from './nearest.ts';
@@ -31,7 +31,7 @@ import { server } from './sections/server.ts';
 import { tools } from './sections/tools.ts';
 
 /** Every section of the file. To add one, create a file in `sections/` and add a line here. */
-export const sections = (place: Place) => ({
+export const sections = (place: PathBase) => ({
   db: db(place),
   server,
   daemon,
@@ -84,7 +84,7 @@ export function loadConfig(options: LoadOptions): Config {
 export function openConfig({ file, cwd, home, env, source }: LoadOptions) {
   const found = file === undefined ? homeConfig(resolve(cwd, home)) : resolve(cwd, file);
   const base = found === null ? cwd : dirname(found);
-  const place: Place = {
+  const place: PathBase = {
     home: resolve(cwd, home),
     resolve: (path) =>
       resolve(
@@ -105,7 +105,7 @@ export function homeConfig(home: string): string | null {
 function parseSections(
   source: string,
   name: string,
-  place: Place,
+  place: PathBase,
   { env, unset }: Pick<LoadOptions, 'env' | 'unset'>,
 ): Sections {
   const shape = sections(place);

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { asLine } from '../core/line.ts';
 
 /** What relative paths are resolved against, and where defaults are stored. */
-export interface Place {
+export interface PathBase {
   readonly home: string;
   readonly resolve: (path: string) => string;
 }

@@ -9,7 +9,7 @@ export interface FoundConfig {
   readonly how: 'named' | 'directory' | 'home' | 'none';
 }
 
-interface Surroundings {
+interface ConfigSearch {
   /** The value of `--config`. */
   readonly named: string | undefined;
   readonly cwd: string;
@@ -21,7 +21,7 @@ interface Surroundings {
 const IN_DIRECTORY = ['ctx.toml', '.ctx/config.toml', 'config/ctx.toml'];
 
 /** The configuration of `ctx`: the named one, otherwise that of the current directory, otherwise that of the home. */
-export function findConfig({ named, cwd, home, env }: Surroundings): FoundConfig {
+export function findConfig({ named, cwd, home, env }: ConfigSearch): FoundConfig {
   const given = named ?? (env.CTX_CONFIG || undefined);
   if (given !== undefined) return { file: resolve(cwd, given), how: 'named' };
   const found = IN_DIRECTORY.map((path) => resolve(cwd, path)).find((path) => existsSync(path));

@@ -12,12 +12,12 @@ import { lockHome } from './home.ts';
 import { checkRememberedStore, rememberStore } from './remembered-store.ts';
 
 /** What the command line does to a home without its daemon, or beside it. */
-interface Place {
+interface HomeFiles {
   readonly home: string;
   readonly configFile: string | null;
 }
 
-interface HomeOptions extends Place {
+interface HomeOptions extends HomeFiles {
   readonly file: string;
   readonly onProgress: (line: string) => void;
 }
@@ -53,7 +53,7 @@ export async function restoreHome(options: HomeOptions & { readonly force: boole
 }
 
 /** Beside a daemon or without one. */
-export async function compactHome(place: Place): Promise<{ readonly before: number; readonly after: number }> {
+export async function compactHome(place: HomeFiles): Promise<{ readonly before: number; readonly after: number }> {
   const config = configOf(place);
   checkRememberedStore(place.home, config);
   if (!('path' in config.db)) {
@@ -70,6 +70,6 @@ export async function compactHome(place: Place): Promise<{ readonly before: numb
   }
 }
 
-function configOf({ home, configFile }: Place): Config {
+function configOf({ home, configFile }: HomeFiles): Config {
   return loadConfig({ ...(configFile && { file: configFile }), cwd: process.cwd(), home, env: process.env });
 }

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import { createServedTools } from '../tools/served.ts';
 import type { Log } from './log.ts';
 
-interface Surroundings {
+interface ServedKnowledge {
   readonly config: Config;
   readonly home: string;
   readonly store: Store;
@@ -16,7 +16,7 @@ interface Surroundings {
 }
 
 /** The knowledge base of the daemon's store. It is loaded when it is first asked: a start does not wait for it. */
-export function openKnowledge({ config, home, store, log }: Omit<Surroundings, 'version'>): Knowledge {
+export function openKnowledge({ config, home, store, log }: Omit<ServedKnowledge, 'version'>): Knowledge {
   const load = async (): Promise<Knowledge> => {
     const { createKnowledge } = await import('../knowledge/knowledge.ts');
     const { createEmbedder } = await import('../knowledge/embedding.ts');
@@ -44,7 +44,7 @@ export function openKnowledge({ config, home, store, log }: Omit<Surroundings, '
 export function knowledgeDoor(
   knowledge: Knowledge,
   extensions: () => Promise<Extensions>,
-  { version, log }: Pick<Surroundings, 'version' | 'log'>,
+  { version, log }: Pick<ServedKnowledge, 'version' | 'log'>,
 ): KnowledgeDoor {
   const tools = createServedTools(knowledge, async () => (await extensions()).tools);
   const personas = async () => (await extensions()).personas;

@@ -15,13 +15,13 @@ export type ProviderLimits = Readonly<
 >;
 
 /** What every provider is given. */
-interface Place {
+interface ProviderHost {
   readonly env: Readonly<Record<string, string>>;
   readonly confined: boolean;
 }
 
 type Makers = {
-  readonly [Name in ProviderName]: (place: Place, settings: Settings[Name], about: Describes<Name>) => Provider;
+  readonly [Name in ProviderName]: (place: ProviderHost, settings: Settings[Name], about: Describes<Name>) => Provider;
 };
 
 /** A provider that is described and not made here does not compile. */

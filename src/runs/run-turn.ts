@@ -47,7 +47,7 @@ export interface Door {
   close(): Promise<void>;
 }
 
-type Outcome =
+type TurnEnd =
   | { readonly finalText: string; readonly stopReason?: 'max_steps' | undefined }
   | { readonly failure: Failure }
   | 'cancelled';
@@ -67,9 +67,9 @@ export async function runTurn(deps: TurnDependencies, started: Started, signal: 
   }
 }
 
-async function attemptTurn(deps: TurnDependencies, started: Started, signal: AbortSignal): Promise<Outcome> {
+async function attemptTurn(deps: TurnDependencies, started: Started, signal: AbortSignal): Promise<TurnEnd> {
   const { attempt } = started;
-  let outcome: Outcome;
+  let outcome: TurnEnd;
   try {
     const instructions = started.instructions ?? (await instruct(deps, started, signal));
     if (instructions === null) outcome = 'cancelled';
@@ -120,7 +120,7 @@ async function execute(
   { attempt, agent, session, messages, journal, instructions, prompt }: Started & { readonly instructions: string },
   { tools, launch }: Door,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<TurnEnd> {
   const provider = deps.provider(agent.provider);
   if (!provider) {
     const message = `There is no provider "${agent.provider}". See [providers] and \`substrat agent create --help\`.`;
@@ -193,7 +193,7 @@ function trace({ spans, progress }: ActiveAttempt, event: Told): void {
   if (event.type === 'usage') spans?.used(event.inputTokens, event.outputTokens);
 }
 
-function failureOf(event: Extract<ProviderEvent, { type: 'error' }>, resumed: string | null): Outcome {
+function failureOf(event: Extract<ProviderEvent, { type: 'error' }>, resumed: string | null): TurnEnd {
   if (event.kind === 'cancelled') return 'cancelled';
   const { message, retryAfterMs } = event;
   // If no session was resumed, none can be unknown: the provider is broken, and that counts as a failure.
@@ -205,7 +205,7 @@ function failureOf(event: Extract<ProviderEvent, { type: 'error' }>, resumed: st
 async function settle(
   deps: TurnDependencies,
   attempt: ActiveAttempt,
-  outcome: Outcome,
+  outcome: TurnEnd,
   signal: AbortSignal,
 ): Promise<void> {
   const patience = patienceFor(deps, attempt, signal, 'the end of a turn could not be stored');
@@ -218,7 +218,7 @@ async function settle(
   }
 }
 
-async function end(tx: Tx, deps: TurnDependencies, attempt: ActiveAttempt, outcome: Outcome): Promise<void> {
+async function end(tx: Tx, deps: TurnDependencies, attempt: ActiveAttempt, outcome: TurnEnd): Promise<void> {
   const now = deps.clock();
   if (outcome !== 'cancelled' && 'finalText' in outcome) {
     return completeRun(tx, deps.correspondence, attempt, outcome, now);

@@ -12,7 +12,7 @@ export interface Installation {
   readonly shown: readonly string[];
 }
 
-interface Surroundings {
+interface ProgramSearch {
   readonly cwd: string;
   readonly path: string;
   /** Substrat's home; nothing that contains it is shown. */
@@ -24,13 +24,13 @@ interface Surroundings {
  * its shebang may expose anything else: its interpreter must be visible anyway. Returns null if the file does not
  * exist.
  */
-export function findOwnProgram(program: string, where: Surroundings): Installation | null {
+export function findOwnProgram(program: string, where: ProgramSearch): Installation | null {
   const file = locate(program, where);
   return file === null ? null : { file, real: file, shown: [rootOf(file, where.home)] };
 }
 
 /** Finds a program that a person named, as the shell does, and its interpreter. Empty if the file does not exist. */
-export function findInstallations(program: string, where: Surroundings): Installation[] {
+export function findInstallations(program: string, where: ProgramSearch): Installation[] {
   const file = locate(program, where);
   if (file === null) return [];
   const real = realpathSync(file);
@@ -41,7 +41,7 @@ export function findInstallations(program: string, where: Surroundings): Install
   return [{ file, real, shown }, ...(interpreter === null ? [] : findInstallations(interpreter, where))];
 }
 
-function locate(program: string, { cwd, path }: Surroundings): string | null {
+function locate(program: string, { cwd, path }: ProgramSearch): string | null {
   if (isAbsolute(program)) return isFile(program) ? program : null;
   if (program.includes(sep)) return isFile(resolve(cwd, program)) ? resolve(cwd, program) : null;
   const found = path.split(':').find((directory) => isAbsolute(directory) && isFile(join(directory, program)));

@@ -2,7 +2,7 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { LuaWasm } from 'wasmoon';
 import { createOperations } from './operations.ts';
 import { prelude } from './prelude.ts';
-import type { FromThread, Outcome, ScriptJob, ThreadData } from './protocol.ts';
+import type { FromThread, ScriptJob, ScriptOutcome, ThreadData } from './protocol.ts';
 import { createValues, Refused } from './values.ts';
 
 const LIBRARIES = ['string', 'table', 'math', 'utf8', 'coroutine'] as const;
@@ -12,7 +12,7 @@ const MAX_MESSAGE = 4_000;
 
 interface Machine {
   /** `spent` requests a fresh thread. */
-  run(job: ScriptJob): { readonly outcome: Outcome; readonly spent: boolean };
+  run(job: ScriptJob): { readonly outcome: ScriptOutcome; readonly spent: boolean };
 }
 
 /**
@@ -79,7 +79,7 @@ export function createMachine(
     used = 0;
     starved = false;
     mostBytes = job.script.resultBytes ?? resultBytes;
-    let outcome: Outcome | null = null;
+    let outcome: ScriptOutcome | null = null;
     const operations = createOperations(job.script, ask, (level, message) => say({ type: 'log', level, message }));
     perform = (operation, state) => {
       if (operation === 'job') return jobTable(job);
@@ -103,8 +103,11 @@ export function createMachine(
       broken = true;
       problem = error instanceof Error ? error.message : 'Lua gave up';
     }
-    const failure = (message: string): Outcome => ({ ok: false, message: explain(message, starved, memoryBytes) });
-    const given = outcome as Outcome | null;
+    const failure = (message: string): ScriptOutcome => ({
+      ok: false,
+      message: explain(message, starved, memoryBytes),
+    });
+    const given = outcome as ScriptOutcome | null;
     return {
       outcome: broken || given === null ? failure(problem) : given.ok ? given : failure(given.message),
       spent: broken || raw.HEAPU8.length > SPENT_BYTES,
@@ -134,7 +137,7 @@ export function createMachine(
     Atomics.store(signal, 0, 0);
     say({ type: 'ask', operation, args });
     Atomics.wait(signal, 0, 0);
-    const reply = receiveMessageOnPort(port)?.message as Outcome;
+    const reply = receiveMessageOnPort(port)?.message as ScriptOutcome;
     if (!reply.ok) throw new Refused(reply.message);
     return reply.value;
   }

@@ -3,7 +3,7 @@ import { SubstratError } from '../core/errors.ts';
 import type { Failure, Job } from '../core/thread.ts';
 import { createThreadPool } from '../core/thread-pool.ts';
 import { consult } from './context.ts';
-import type { FromThread, Outcome, ScriptJob, ThreadData } from './protocol.ts';
+import type { FromThread, ScriptJob, ScriptOutcome, ThreadData } from './protocol.ts';
 import { request } from './requests.ts';
 import type { Script, ScriptCall, Scripting } from './script.ts';
 
@@ -94,11 +94,11 @@ function toMessage(script: Script, call: ScriptCall | null): ScriptJob {
   return { script, call: { method, args, context: context !== undefined, config: context?.config ?? null } };
 }
 
-function reply({ worker, signal }: LuaThread, outcome: Outcome): void {
+function reply({ worker, signal }: LuaThread, outcome: ScriptOutcome): void {
   try {
     worker.postMessage(outcome);
   } catch (error) {
-    worker.postMessage({ ok: false, message: unsent(error as Error) } satisfies Outcome);
+    worker.postMessage({ ok: false, message: unsent(error as Error) } satisfies ScriptOutcome);
   }
   Atomics.store(signal, 0, 1);
   Atomics.notify(signal, 0);

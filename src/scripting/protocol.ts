@@ -23,6 +23,8 @@ export type FromThread =
   | { readonly type: 'ready' }
   | { readonly type: 'ask'; readonly operation: string; readonly args: readonly unknown[] }
   | { readonly type: 'log'; readonly level: LogLevel; readonly message: string }
-  | { readonly type: 'done'; readonly outcome: Outcome; readonly spent: boolean };
+  | { readonly type: 'done'; readonly outcome: ScriptOutcome; readonly spent: boolean };
 
-export type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };
+export type ScriptOutcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string };

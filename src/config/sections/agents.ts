@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { keyOf, NAME } from '../../core/agent.ts';
-import { type Place, table, text } from '../fields.ts';
+import { type PathBase, table, text } from '../fields.ts';
 import { script, scriptKeys } from '../script.ts';
 
 const NAME_RULE = 'a name has 1 to 64 letters, digits, "_" or "-" and starts with a letter or digit';
@@ -24,7 +24,7 @@ export interface ModulePersona {
 }
 
 /** Personas from texts, Lua scripts and modules. Names are unique across all of them. */
-export const agents = ({ resolve }: Place) => {
+export const agents = ({ resolve }: PathBase) => {
   const path = text.transform(resolve);
   return z
     .object({

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { TAG, TAG_RULE } from '../../core/memory.ts';
-import { count, flag, line, maybe, type Place, table, text } from '../fields.ts';
+import { count, flag, line, maybe, type PathBase, table, text } from '../fields.ts';
 
 const globs = (fallback: string[]) => z.array(text).default(fallback);
 
@@ -12,7 +12,7 @@ const selection = {
   max_file_mb: count({ fallback: 20, min: 1, max: 1_000 }),
 };
 
-export const connectors = ({ resolve }: Place) =>
+export const connectors = ({ resolve }: PathBase) =>
   z
     .strictObject({
       filesystem: named(

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import * as z from 'zod';
-import { maybe, type Place, table, text } from '../fields.ts';
+import { maybe, type PathBase, table, text } from '../fields.ts';
 
-export const db = ({ home, resolve }: Place) =>
+export const db = ({ home, resolve }: PathBase) =>
   table({
     path: maybe(
       text

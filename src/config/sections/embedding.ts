@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { duration } from '../duration.ts';
-import { count, maybe, type Place, table, text, wholeNumber } from '../fields.ts';
+import { count, maybe, type PathBase, table, text, wholeNumber } from '../fields.ts';
 
-export const embedding = ({ resolve }: Place) =>
+export const embedding = ({ resolve }: PathBase) =>
   table({
     provider: z
       .enum(['disabled', 'local', 'ollama', 'openai'], {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { checkName, keyOf } from '../../core/agent.ts';
 import { LABEL, LABEL_RULE, MAX_BLOCK } from '../../core/memory.ts';
-import { line, maybe, oneLine, type Place, table, text } from '../fields.ts';
+import { line, maybe, oneLine, type PathBase, table, text } from '../fields.ts';
 import { nearest } from '../nearest.ts';
 
 const agentName = z.string().superRefine((name, context) => {
@@ -12,7 +12,7 @@ const agentName = z.string().superRefine((name, context) => {
   }
 });
 
-export const members = ({ resolve }: Place) =>
+export const members = ({ resolve }: PathBase) =>
   z
     .record(agentName, member(resolve))
     .prefault({})
@@ -23,7 +23,7 @@ export const members = ({ resolve }: Place) =>
     })
     .describe('Agents that exist from the start, parents before their children.');
 
-function member(resolve: Place['resolve']) {
+function member(resolve: PathBase['resolve']) {
   const path = text.transform(resolve);
   return table({
     provider: maybe(text),

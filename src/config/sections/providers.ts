@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Description, described, type Fields } from '../../providers/described.ts';
-import { line, maybe, type Place, table, text, wholeNumber } from '../fields.ts';
+import { line, maybe, type PathBase, table, text, wholeNumber } from '../fields.ts';
 import { prices } from './prices.ts';
 
 const every = { slots: maybe(wholeNumber(1, 1_000)), prices: maybe(prices) };
@@ -10,7 +10,7 @@ type Tables = {
 };
 
 /** One table per provider, with the keys that its description declares. */
-export const providers = ({ resolve }: Place) => {
+export const providers = ({ resolve }: PathBase) => {
   const fields: Fields = { z, program: programFields(resolve) };
   const tables = Object.fromEntries(described.map((about) => [about.name, tableOf(about, fields)])) as Tables;
   return (
@@ -29,7 +29,7 @@ function tableOf<Shape extends z.ZodRawShape>({ settings }: Description<Shape>, 
   return table({ ...every, ...settings(fields) }).optional();
 }
 
-function programFields(resolve: Place['resolve']) {
+function programFields(resolve: PathBase['resolve']) {
   return {
     // A bare name is looked up in PATH.
     command: maybe(text.transform((command) => (command.includes('/') ? resolve(command) : command))),

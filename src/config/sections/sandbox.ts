@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { type Place, table, text } from '../fields.ts';
+import { type PathBase, table, text } from '../fields.ts';
 
-export const sandbox = ({ resolve }: Place) =>
+export const sandbox = ({ resolve }: PathBase) =>
   table({
     // Other platforms have no sandbox, which every status output shows.
     mode: z

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { keyOf, NAME } from '../../core/agent.ts';
-import type { Place } from '../fields.ts';
+import type { PathBase } from '../fields.ts';
 import { script } from '../script.ts';
 
-export const tools = ({ resolve }: Place) =>
+export const tools = ({ resolve }: PathBase) =>
   z
     .strictObject({
       script: z

@@ -6,7 +6,7 @@ import { type Extracted, plain } from './extracted.ts';
 import type { Format } from './format.ts';
 import { extractMarkdown, type FrontMatter, frontMatterOf } from './markdown.ts';
 import { decodeText } from './text.ts';
-import type { Outcome, Source } from './worker.ts';
+import type { Extraction, Source } from './worker.ts';
 
 export interface ExtractorLimits {
   readonly timeoutMs: number;
@@ -81,12 +81,12 @@ function startReader(memoryBytes: number): { worker: Worker } {
   return { worker };
 }
 
-function toJob(source: Source, timeoutMs: number): Job<{ worker: Worker }, Outcome> {
+function toJob(source: Source, timeoutMs: number): Job<{ worker: Worker }, Extraction> {
   return {
     message: source,
     timeoutMs,
     receive(message) {
-      const outcome = message as Outcome;
+      const outcome = message as Extraction;
       return 'error' in outcome ? { error: unreadable(`it cannot be read: ${outcome.error}`) } : { value: outcome };
     },
     toError: (failure, cause) => toError(failure, cause, timeoutMs),

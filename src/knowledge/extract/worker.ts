@@ -9,7 +9,7 @@ export type Source =
   | { readonly kind: Format['kind']; readonly grammar: string | null; readonly bytes: Uint8Array }
   | { readonly frontMatter: string; readonly strict: boolean };
 
-export type Outcome =
+export type Extraction =
   | { readonly extracted: Extracted }
   | { readonly frontMatter: FrontMatter | null }
   | { readonly error: string };
@@ -18,7 +18,7 @@ parentPort?.on('message', async (source: Source) => {
   parentPort?.postMessage(await attempt(source));
 });
 
-async function attempt(source: Source): Promise<Outcome> {
+async function attempt(source: Source): Promise<Extraction> {
   try {
     if ('frontMatter' in source) return { frontMatter: await parseFrontMatter(source.frontMatter, source.strict) };
     return { extracted: await extract(source) };
