@@ -246,6 +246,7 @@ export class Daemon {
   /** Repeats what nobody waits for until it is stored; after a stop for a few seconds only. */
   readonly #stored: Stored = (work) =>
     untilStored(work, {
+      store: this.store,
       signal: this.#stopping.signal,
       onFailure: ({ message }) => this.log.warn({ error: message }, 'a write failed and is retried'),
     });

@@ -95,7 +95,7 @@ export class ExternalRuns {
     };
     const onFailure = (error: Error) => log.warn({ agentId, error: error.message }, 'leaving could not be stored');
     try {
-      await untilStored(close, { signal: this.#stopping.signal, onFailure });
+      await untilStored(close, { store: this.#options.store, signal: this.#stopping.signal, onFailure });
     } catch (error) {
       log.error({ agentId, error: (error as Error).message }, 'leaving failed; the next to join ends the run');
       if (joined.connections === 0) this.#forget(agentId, joined);

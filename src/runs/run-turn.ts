@@ -174,8 +174,13 @@ async function execute(
   return { failure: { kind: 'crash', message: `The provider "${agent.provider}" ended without a result.` } };
 }
 
-function patienceFor({ log }: TurnDependencies, { runId }: ActiveAttempt, signal: AbortSignal, what: string): Patience {
-  return { signal, onFailure: ({ message }) => log.warn({ runId, error: message }, what) };
+function patienceFor(
+  { store, log }: TurnDependencies,
+  { runId }: ActiveAttempt,
+  signal: AbortSignal,
+  what: string,
+): Patience {
+  return { store, signal, onFailure: ({ message }) => log.warn({ runId, error: message }, what) };
 }
 
 /** Computes the cost from prices per million tokens if the provider does not report it. */

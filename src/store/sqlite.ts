@@ -24,11 +24,20 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
   const database = openDatabase(path);
   const execute = executor(database);
   const batch: BatchState = { seq: 0, runnable: false };
+  let file: StoreFile | null = null;
   const connection: WriteConnection = {
     tx: createTx('sqlite', execute, batch),
     batch,
     execute,
-    begin: () => retryBusy(() => execute('begin immediate', [])),
+    begin: async () => {
+      await retryBusy(() => execute('begin immediate', []));
+      try {
+        file?.checkLog();
+      } catch (error) {
+        await execute('rollback', []);
+        throw error;
+      }
+    },
     commit: async () => void execute('commit', []),
     rollback: async () => void execute('rollback', []),
     inTransaction: () => database.inTransaction,
@@ -49,7 +58,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
   reader?.pragma('temp_store = memory');
   reader?.pragma('cache_size = -4096');
   const readTx = reader && createTx('sqlite', committedReader(database, reader), { seq: 0, runnable: false });
-  const file = options.watch && reader ? new StoreFile(path, options.log) : null;
+  if (options.watch && reader) file = new StoreFile(path, options.log);
   const write: Store['write'] = (work) => {
     const problem = file?.problem ?? null;
     return problem === null ? commits.write(work) : Promise.reject(new SubstratError('store', problem));

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type Database from 'better-sqlite3';
+import { SubstratError } from '../core/errors.ts';
 import type { StoreLog } from './store.ts';
 
 const LOOK_MS = 1_000;
@@ -22,7 +23,8 @@ export class StoreFile {
   readonly #log: StoreLog | undefined;
   readonly #timer: NodeJS.Timeout;
   readonly #database: number;
-  readonly #index: number | null;
+  /** The log and its index. */
+  readonly #journal: { readonly log: number; readonly index: number } | null;
   readonly #opened: ReadonlyMap<string, Stats>;
   /** What was too short at the last check: a checkpoint of another process may be running. */
   #suspect = '';
@@ -36,7 +38,8 @@ export class StoreFile {
     const files = ['', '-wal', '-shm'].map((end) => path + end).filter((file) => existsSync(file));
     this.#opened = new Map(files.map((file) => [file, statSync(file)]));
     this.#database = openSync(path, 'r');
-    this.#index = files.length === 3 ? openSync(`${path}-shm`, 'r') : null;
+    this.#journal =
+      files.length === 3 ? { log: openSync(`${path}-wal`, 'r'), index: openSync(`${path}-shm`, 'r') } : null;
     this.#timer = setInterval(() => {
       this.#looking ??= this.#look().finally(() => {
         this.#looking = null;
@@ -51,7 +54,9 @@ export class StoreFile {
   /** Call it after SQLite has closed its files. */
   close(): void {
     closeSync(this.#database);
-    if (this.#index !== null) closeSync(this.#index);
+    if (this.#journal === null) return;
+    closeSync(this.#journal.log);
+    closeSync(this.#journal.index);
   }
 
   /** Copies what was written to unlinked files to a new file. The connection stays open, because the process ends. */
@@ -67,8 +72,21 @@ export class StoreFile {
     }
   }
 
+  /**
+   * Throws if the log was truncated. Called with the write lock held, when nobody else changes the log: a checkpoint
+   * that follows would copy what is missing as zeros into the file and hide the loss.
+   */
+  checkLog(): void {
+    if (this.#journal === null || !this.#isLogShort(this.#journal)) return;
+    this.#conclude({ kind: 'truncated', file: `${this.#path}-wal` });
+    throw new SubstratError('store', this.problem as string);
+  }
+
   async #look(): Promise<void> {
-    const found = (await this.#findLost()) ?? (await this.#findShort().catch(() => null));
+    this.#conclude((await this.#findLost()) ?? (await this.#findShort().catch(() => null)));
+  }
+
+  #conclude(found: { readonly kind: Kind; readonly file: string } | null): void {
     if (found === null && this.#kind === 'truncated') return; // a truncated file stays truncated
     const kind = found?.kind ?? null;
     if (kind === this.#kind) return;
@@ -89,20 +107,17 @@ export class StoreFile {
     return null;
   }
 
-  /** Shorter than its header says, or without the header that it had, twice in a row, so nobody is writing it. */
+  /** Shorter than its header says, twice in a row, so nobody is writing it. The log without its own header counts too. */
   async #findShort(): Promise<{ kind: Kind; file: string } | null> {
     const wal = `${this.#path}-wal`;
     const [main, log] = await Promise.all([stat(this.#path), stat(wal)]).catch(() => [null, null]);
     if (!main || !log) return null;
-    const index = this.#readIndex();
     const short =
       main.size < this.#expectedSize()
         ? { file: this.#path, mark: `${main.size} ${main.mtimeMs}` }
-        : log.size < index.logSize
-          ? { file: wal, mark: `${log.size} ${log.mtimeMs}` }
-          : index.logSize > 0 && !headerSalts(wal).equals(index.salts)
-            ? { file: wal, mark: `header ${headerSalts(wal).toString('hex')}` }
-            : null;
+        : this.#journal !== null && this.#isLogShort(this.#journal)
+          ? { file: wal, mark: `${log.size} ${saltsOf(this.#journal.log).toString('hex')}` }
+          : null;
     const mark = short && `${short.file} ${short.mark}`;
     const again = mark === this.#suspect;
     this.#suspect = mark ?? '';
@@ -116,28 +131,27 @@ export class StoreFile {
     return pageSizeOf(header) * header.readUInt32BE(PAGE_COUNT_AT);
   }
 
-  /** The WAL index, in the machine's byte order: the last committed frame and the salts of the log. */
-  #readIndex(): { readonly logSize: number; readonly salts: Buffer } {
-    const header = Buffer.alloc(40);
-    const salts = header.subarray(32);
-    if (this.#index === null || readSync(this.#index, header, 0, header.length, 0) < header.length)
-      return { logSize: 0, salts };
-    const frames = new Uint32Array(header.buffer, header.byteOffset, 10)[4] ?? 0;
-    const pageSize = new Uint16Array(header.buffer, header.byteOffset, 20)[7] ?? 0;
-    const size = pageSize === 1 ? 65_536 : pageSize;
-    return { logSize: frames === 0 ? 0 : WAL_HEADER + frames * (size + FRAME_HEADER), salts };
+  #isLogShort({ log, index }: { readonly log: number; readonly index: number }): boolean {
+    const { logSize, salts } = readIndex(index);
+    return logSize > 0 && (fstatSync(log).size < logSize || !saltsOf(log).equals(salts));
   }
 }
 
-/** SQLite has no locks on the log itself, so it may be opened and closed here. */
-function headerSalts(wal: string): Buffer {
+/** The index of the log, in the machine's byte order: the last committed frame and the salts of the log. */
+function readIndex(index: number): { readonly logSize: number; readonly salts: Buffer } {
+  const header = Buffer.alloc(40);
+  const salts = header.subarray(32);
+  if (readSync(index, header, 0, header.length, 0) < header.length) return { logSize: 0, salts };
+  const frames = new Uint32Array(header.buffer, header.byteOffset, 10)[4] ?? 0;
+  const pageSize = new Uint16Array(header.buffer, header.byteOffset, 20)[7] ?? 0;
+  const size = pageSize === 1 ? 65_536 : pageSize;
+  return { logSize: frames === 0 ? 0 : WAL_HEADER + frames * (size + FRAME_HEADER), salts };
+}
+
+/** What the header of the log says; zeros where it has none. */
+function saltsOf(log: number): Buffer {
   const header = Buffer.alloc(WAL_HEADER);
-  const file = openSync(wal, 'r');
-  try {
-    readSync(file, header, 0, WAL_HEADER, 0);
-  } finally {
-    closeSync(file);
-  }
+  readSync(log, header, 0, WAL_HEADER, 0);
   return header.subarray(16, 24);
 }
 

@@ -50,13 +50,20 @@ async function noticed(what: RegExp): Promise<void> {
   expect((await daemon.client.getStatus()).notices[0]).toMatch(what);
 }
 
+/** It does not wait for a store that is lost. */
+async function stopsAtOnce(): Promise<void> {
+  const begun = performance.now();
+  expect(await daemon.stop()).toBe(1);
+  expect(performance.now() - begun).toBeLessThan(5_000);
+}
+
 const rescued = () => readdirSync(home).filter((name) => name.includes('.rescued-'));
 
 describe('a store that is lost under the daemon', () => {
   test('deleted: it stops writing, and saves its data when it stops', async () => {
     for (const end of ['', '-wal', '-shm']) rmSync(path + end);
     await noticed(/substrat\.db was deleted while the daemon was running\. Writing has stopped\. Stop the daemon/);
-    expect(await daemon.stop()).toBe(1);
+    await stopsAtOnce();
     const [copy] = rescued();
     const database = new Database(join(home, copy as string), { readonly: true });
     expect(database.prepare("select count(*) from messages where text = 'before'").pluck().get()).toBe(1);
@@ -83,7 +90,7 @@ describe('a store that is lost under the daemon', () => {
     for (const end of ['', '-wal', '-shm']) copyFileSync(other + end, `${path}${end}.new`);
     for (const end of ['', '-wal', '-shm']) renameSync(`${path}${end}.new`, path + end);
     await noticed(/was replaced while the daemon was running/);
-    expect(await daemon.stop()).toBe(1);
+    await stopsAtOnce();
     await store.close();
     const database = new Database(path);
     expect(database.prepare("select handle from participants where id = 'p'").pluck().get()).toBe('Ann');
@@ -103,8 +110,10 @@ describe('a store that is lost under the daemon', () => {
       beside.close();
     }
     truncateSync(path + end, Math.floor(statSync(path + end).size * part));
+    // The next write already notices it: a checkpoint after it would hide that the log was short.
+    if (end === '-wal') expect((await post()).status).toBe(503);
     await noticed(/was truncated while the daemon was running/);
-    expect(await daemon.stop()).toBe(1);
+    await stopsAtOnce();
   });
 });
 
