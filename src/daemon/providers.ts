@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { claude } from '../providers/claude/claude.ts';
 import { cursorAgent } from '../providers/cursor-agent/cursor-agent.ts';
 import { type Describes, described, type InstalledProgram, type ProviderName } from '../providers/described.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -33,6 +34,8 @@ const makers: Makers = {
       extraEnv: settings?.env ?? {},
       ...(settings?.command && { command: settings.command, args: settings.args }),
     }),
+  claude: (place, settings, { program }) =>
+    claude({ ...place, ...started(program, settings), ownTools: settings?.ownTools ?? true }),
   'cursor-agent': (place, settings, { program }) =>
     cursorAgent({ ...place, ...started(program, settings), force: settings?.force ?? false }),
 };

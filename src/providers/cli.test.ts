@@ -41,8 +41,7 @@ describe('cliProvider()', () => {
         env: () => ({ MODE: 'quiet' }),
         needs: () => ({}),
         args: (_, session) => ['turn', `${session}`],
-        input: ({ prompt }) => prompt,
-        parser: () => (line) => JSON.parse(line) as Said[],
+        dialogue: ({ prompt }) => ({ input: prompt, parse: (line) => JSON.parse(line) as Said[] }),
         ...more,
       },
     );

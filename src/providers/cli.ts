@@ -37,6 +37,13 @@ export interface CliOptions {
   readonly confined: boolean;
 }
 
+/** One turn with a program that is running. Created for each turn, because a line may depend on earlier lines. */
+export interface Dialogue {
+  /** Its stdin, which is closed afterwards. A program that must be answered gets a stream, which `parse` ends. */
+  readonly input: string | AsyncIterable<string>;
+  parse(line: string): readonly Said[];
+}
+
 /** The differences between programs. A method may throw a `SubstratError` for problems that a person has to fix. */
 export interface CliProgram {
   readonly about: Description & { readonly program: InstalledProgram };
@@ -55,10 +62,8 @@ export interface CliProgram {
   newSession?(ask: Ask): Promise<string | Failed>;
   /** The command line of a turn. A session that is not the turn's own is new. */
   args(turn: Turn, session: string | null): readonly string[];
-  /** Its stdin, which is closed afterwards. */
-  input(turn: Turn): string;
-  /** Created for each turn, because a line may depend on earlier lines. */
-  parser(turn: Turn): (line: string) => readonly Said[];
+  /** What is said to it and what it says, for one turn. */
+  dialogue(turn: Turn, session: string | null): Dialogue;
   /**
    * The tools that it has in addition to ours, if their number is limited: as far as known, and by asking their
    * servers.
@@ -121,8 +126,7 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
   const command = await confine(options, cli, turn, ours(options, cli.args(turn, session)));
   const { timeoutMs, signal, launch } = turn;
   const { onSpawn } = launch;
-  const input = cli.input(turn);
-  const parse = cli.parser(turn);
+  const { input, parse } = cli.dialogue(turn, session);
   let final: Final | null = null;
   let unfinished = '';
   let oversized = 0;

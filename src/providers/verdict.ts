@@ -20,7 +20,17 @@ export function conclude(end: ProcessEnd, final: Final | null, oversized: number
   return processFailure({ ...end, message });
 }
 
-/** A failure classified by the program's message. */
-export function failed(message: string): Failed {
-  return { type: 'error', message, ...classify(message) };
+/** What a program reports of a failure besides its message. */
+export interface Reported {
+  /** The HTTP status of the model's answer. */
+  readonly status?: number | null | undefined;
+  readonly retryAfterMs?: number | null | undefined;
+}
+
+/** A failure classified by the program's message, and by what else it reports. */
+export function failed(message: string, { status, retryAfterMs }: Reported = {}): Failed {
+  const classified = classify(status ? `${status} ${message}` : message);
+  const told = retryAfterMs ?? undefined;
+  const mayWait = classified.kind === 'rate_limit' || classified.kind === 'overloaded';
+  return { type: 'error', message, ...classified, ...(mayWait && told !== undefined && { retryAfterMs: told }) };
 }

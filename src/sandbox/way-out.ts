@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Bind, Needs, SocketReceiver } from '../core/command.ts';
+import { endpointAddress, PROXY_PORT } from '../core/endpoint-address.ts';
 import { normalName } from './hosts.ts';
 import type { Service } from './proxy.ts';
 import type { Enclosure } from './sandbox.ts';
@@ -15,8 +16,6 @@ interface WayOut {
 }
 
 const OPEN_PORT = fileURLToPath(new URL('./port.cjs', import.meta.url));
-/** Always free, because the turn has its own namespace. */
-const PORT = 18731;
 const MOST_SERVICES = 16;
 
 /**
@@ -44,8 +43,8 @@ export async function openWayOut(needs: Needs, enclosure: Enclosure): Promise<Wa
   const { createProxy } = await import('./proxy.ts');
   const proxy = createProxy({ hosts, endpoints });
   const local = localServices(hosts);
-  const ports = [PORT, ...local.map(({ port }) => port)];
-  const address = `http://127.0.0.1:${PORT}`;
+  const ports = [PROXY_PORT, ...local.map(({ port }) => port)];
+  const address = `http://127.0.0.1:${PROXY_PORT}`;
   return {
     binds: [
       { source: OPEN_PORT, target: OPEN_PORT, mode: 'ro' },
@@ -53,7 +52,7 @@ export async function openWayOut(needs: Needs, enclosure: Enclosure): Promise<Wa
     ],
     env: {
       ...(hosts.length > 0 && proxyVariables(address)),
-      ...Object.fromEntries(endpoints.map(({ variable }, index) => [variable, `${address}/${index}`])),
+      ...Object.fromEntries(endpoints.map(({ variable }, index) => [variable, endpointAddress(index)])),
     },
     files: [
       {

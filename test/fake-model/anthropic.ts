@@ -57,6 +57,8 @@ const types: Readonly<Record<number, string>> = {
 };
 
 function read(message: unknown): ModelMessage[] {
+  // Programs put notes of their own between the messages.
+  if (at(message, 'role') === 'system') return [];
   const role = word(at(message, 'role')) === 'assistant' ? ('assistant' as const) : ('user' as const);
   const content = at(message, 'content');
   if (typeof content === 'string') return [{ role, text: content }];

@@ -35,8 +35,10 @@ export function cursorAgent(options: CursorAgentOptions): Provider {
       return chat ?? failed('cursor-agent create-chat did not return a chat id.');
     },
     args: (turn, session) => turnArguments(options, turn, session),
-    input: () => '',
-    parser: (turn) => createParser((tool, reason) => explainRejection(tool, reason, permissionSources(options, turn))),
+    dialogue: (turn) => ({
+      input: '',
+      parse: createParser((tool, reason) => explainRejection(tool, reason, permissionSources(options, turn))),
+    }),
     otherTools: createToolCounts(),
   });
 }

@@ -1,0 +1,113 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Command, Needs } from '../../core/command.ts';
+import { type Changes, changed, collect, makeTurn, testProvider } from '../provider.testsuite.ts';
+import type { Turn } from '../provider.ts';
+import { claude } from './claude.ts';
+
+const program = join(import.meta.dirname, '../../../test/fixtures/claude.mjs');
+const person = mkdtempSync(join(tmpdir(), 'claude-home-'));
+const options = {
+  command: program,
+  args: [] as string[],
+  ownTools: true,
+  env: { ...process.env, HOME: person } as Record<string, string>,
+  extraEnv: {} as Record<string, string>,
+  confined: false,
+};
+const session = '11111111-2222-4333-8444-555555555555';
+
+afterAll(() => rmSync(person, { recursive: true, maxRetries: 3 }));
+
+testProvider({
+  name: 'claude',
+  playing: (scenario) => claude({ ...options, extraEnv: { STAND_IN_SCENARIO: scenario } }),
+  running: (file) => claude({ ...options, command: file }),
+  settings: (scenario) =>
+    `command = ${JSON.stringify(program)}\nenv = { STAND_IN_SCENARIO = "${scenario}", HOME = ${JSON.stringify(person)} }`,
+});
+
+describe('claude()', () => {
+  let turn: Turn;
+
+  beforeEach(() => {
+    const directory = mkdtempSync(join(tmpdir(), 'claude-'));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    turn = makeTurn(directory);
+    writeFileSync(turn.launch.mcpConfig, '{"mcpServers":{}}');
+  });
+
+  /** The command of a turn and what it needs, without starting it. */
+  async function started(changes: Changes = {}, more: Partial<typeof options> = {}) {
+    const seen: { command: Command; needs: Needs }[] = [];
+    const confine = async (command: Command, needs: Needs = {}) => {
+      seen.push({ command, needs });
+      return { ...command, file: 'true', args: [] };
+    };
+    await collect(claude({ ...options, ...more }).runTurn(changed(turn, { confine, ...changes })));
+    const [first = expect.fail('nothing was started')] = seen;
+    const value = (flag: string) => first.command.args[first.command.args.indexOf(flag) + 1];
+    return { ...first, value };
+  }
+
+  test('names its tools, so that it gets no others, and answers every question itself', async () => {
+    const { command, value } = await started({ model: 'opus' });
+    expect(value('--tools')).toBe('Bash,Read,Edit,Write,Glob,Grep,NotebookEdit');
+    expect(value('--allowedTools')).toBe(`${value('--tools')},mcp__substrat`);
+    expect(value('--permission-mode')).toBe('dontAsk');
+    expect(value('--model')).toBe('opus');
+    expect(value('--setting-sources')).toBe('');
+    expect(command.args).toContain('--strict-mcp-config');
+    expect(command.args).not.toContain('--resume');
+    expect((await started({}, { confined: true })).value('--permission-mode')).toBe('bypassPermissions');
+  });
+
+  test('gets only our tools if its own are off', async () => {
+    const { value } = await started({}, { ownTools: false, confined: true });
+    expect(value('--tools')).toBe('');
+    expect(value('--allowedTools')).toBe('mcp__substrat');
+    expect(value('--permission-mode')).toBe('dontAsk');
+  });
+
+  test('resumes a session, and gets the instructions as a file', async () => {
+    const { value } = await started({ session });
+    expect(value('--resume')).toBe(session);
+    expect(readFileSync(`${value('--append-system-prompt-file')}`, 'utf8')).toBe('Be brief.');
+  });
+
+  test('knows an unknown session', async () => {
+    const events = await collect(claude(options).runTurn(changed(turn, { session })));
+    expect(events).toEqual([{ type: 'error', kind: 'bad_session', message: expect.stringContaining(session) }]);
+  });
+
+  test.each([
+    ['ANTHROPIC_API_KEY', { 'x-api-key': 'sk-secret' }],
+    ['CLAUDE_CODE_OAUTH_TOKEN', { authorization: 'Bearer sk-secret' }],
+  ])('in a sandbox, %s stays outside', async (variable, headers) => {
+    const { command, needs } = await started({}, { confined: true, extraEnv: { [variable]: 'sk-secret' } });
+    expect(JSON.stringify(command)).not.toContain('sk-secret');
+    expect(command.env[variable]).toMatch(/./);
+    expect(needs).toMatchObject({ endpoints: [{ url: 'https://api.anthropic.com', headers }] });
+    expect(needs.hosts).toBeUndefined();
+  });
+
+  test('in a sandbox, it gets the login of the person without the token that renews it', async () => {
+    mkdirSync(join(person, '.claude'), { recursive: true });
+    const login = { accessToken: 'for now', refreshToken: 'for ever', expiresAt: 1 };
+    writeFileSync(join(person, '.claude/.credentials.json'), JSON.stringify({ claudeAiOauth: login }));
+    const { needs } = await started({}, { confined: true });
+    const lent = readFileSync(join(turn.launch.home, '.claude/.credentials.json'), 'utf8');
+    expect(JSON.parse(lent)).toEqual({ claudeAiOauth: { accessToken: 'for now', expiresAt: 1 } });
+    expect(needs.hosts).toEqual(['api.anthropic.com']);
+  });
+
+  test('inherits no variables of other programs', async () => {
+    const env = { ...options.env, CLAUDE_CODE_ENTRYPOINT: 'cli', OPENCODE: '1', ANTHROPIC_API_KEY: 'x' };
+    const { command } = await started({}, { env });
+    expect(Object.keys(command.env)).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/^(CLAUDE_CODE_ENTRYPOINT|OPENCODE|ANTHROPIC_API_KEY)$/)]),
+    );
+  });
+});

@@ -1,0 +1,163 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { obedient } from '../fake-model/mind.ts';
+import { type FakeModel, startFakeModel } from '../fake-model/server.ts';
+import { startDaemon, storeRows, type TestDaemon } from '../helpers/daemon.ts';
+import { processesOf } from '../helpers/run-processes.ts';
+import { until } from '../helpers/until.ts';
+import { install, type Pinned } from './installed.ts';
+
+export interface RealProgram {
+  /** The provider. */
+  readonly name: string;
+  readonly pinned: Pinned;
+  /** What its table in the configuration has besides the command. */
+  settings(model: { readonly url: string; readonly key: string }): string;
+  /** Its own tool that runs a shell command, and the argument that has it. */
+  readonly shell: { readonly tool: string; readonly argument: string; readonly more?: object };
+  /** How a limit of the account is refused, and when it ends. */
+  limit(resetsAt: Date): {
+    readonly headers?: Record<string, string>;
+    readonly error?: object;
+    readonly message: string;
+  };
+  /** Whether the reset time of a limit is known from the program's events. */
+  readonly knowsReset: boolean;
+  readonly reportsUsage: boolean;
+}
+
+/** What every program must do in the real sandbox, with a model that obeys its prompt. */
+export function testRealProgram({ name, pinned, settings, shell, limit, knowsReset, reportsUsage }: RealProgram): void {
+  const key = `sk-secret-${crypto.randomUUID()}`;
+  let command: string;
+  let model: FakeModel;
+  let daemon: TestDaemon;
+
+  beforeAll(async () => {
+    command = await install(pinned);
+  });
+
+  afterEach(async () => {
+    await daemon?.stop();
+    await model?.close();
+  });
+
+  async function start(more = ''): Promise<void> {
+    model = await startFakeModel({ key, mind: obedient });
+    const config = `[daemon]\nmax_attempts = 1\n${more}\n[providers.${name}]\ncommand = ${JSON.stringify(command)}\n${settings({ url: model.url, key })}`;
+    const members = { bob: {}, asked: { provider: name, model: 'mock-model' } };
+    daemon = await startDaemon({ config, members, sandbox: 'bwrap' });
+  }
+
+  async function ask(text: string, seconds = 60) {
+    const { messageId } = await daemon.client.sendMessage('asked', { text });
+    return daemon.client.awaitReply(messageId, seconds);
+  }
+
+  const inShell = (script: string) =>
+    `[[call ${shell.tool} ${JSON.stringify({ [shell.argument]: script, ...shell.more })}]]`;
+  const latest = async () => (await daemon.client.listRuns({ agent: daemon.agent('asked').id })).items[0];
+
+  describe(`the real program of ${name}`, () => {
+    test('calls send_message, which arrives in the store, and remembers it in its second turn', async () => {
+      await start();
+      const first = await ask('[[call send_message {"recipient":"bob","text":"hi from the program"}]]');
+      expect(first?.kind).toBe('reply');
+      const { messages = [] } = await storeRows(daemon.home);
+      expect(JSON.stringify(messages)).toContain('hi from the program');
+      const second = await ask('What did you do?');
+      expect(second?.text).toMatch(/^I heard \d+: What did you do\?/);
+      const last = JSON.stringify(model.requests.at(-1)?.messages);
+      expect(last).toContain('hi from the program');
+      expect(last).toContain('What did you do?');
+      expect(model.requests.every(({ model }) => model === 'mock-model')).toBe(true);
+      expect(JSON.stringify(model.requests[0]?.body)).toContain('You are asked');
+      const run = await daemon.client.getRun((await latest())?.id ?? '');
+      if (reportsUsage) expect(run.usage).toMatchObject({ inputTokens: expect.any(Number), outputTokens: 10 });
+    });
+
+    test('runs its own shell in the sandbox, recorded as a step, and the key is nowhere in it', async () => {
+      await start();
+      const looks = ['env', 'cat /proc/[0-9]*/environ', 'cat /proc/[0-9]*/cmdline', 'grep -ra sk-secret ~ . /tmp /etc'];
+      const reply = await ask(inShell(`echo found > made.txt; (${looks.join('; ')}) 2>&1 | tr "\\0" "\\n"`));
+      expect(readFileSync(join(daemon.agent('asked').workspace, 'made.txt'), 'utf8')).toBe('found\n');
+      expect(reply?.text).toMatch(/HOME=/);
+      expect(reply?.text).not.toContain(key);
+      const run = await daemon.client.getRun((await latest())?.id ?? '');
+      const called = run.messages.filter(({ type }) => type === 'tool_call_message').map(({ tool }) => tool);
+      expect(called).toHaveLength(1);
+      expect(grep(key, join(daemon.home, 'agents'))).toEqual([]);
+    });
+
+    test('is killed in the middle of a turn and resumes its session', async () => {
+      await start();
+      await ask('My colour is blue.');
+      const { messageId } = await daemon.client.sendMessage('asked', { text: '[[hang]]' });
+      await until('the model hangs', () => model.hanging() > 0);
+      model.become(() => ({ text: 'back again' }));
+      const run = await latest();
+      for (const pid of processesOf(run?.id ?? '')) kill(pid);
+      const reply = await daemon.client.awaitReply(messageId, 60);
+      expect(reply?.text).toContain('given up after 1 attempts');
+      expect((await ask('Are you there?'))?.text).toBe('back again');
+      expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('My colour is blue.');
+    });
+
+    test('reports an HTTP 400 of the model', async () => {
+      await start();
+      const reply = await ask('[[http 400 {"message":"No such thing as this request."}]]');
+      expect(reply).toMatchObject({ kind: 'error', text: expect.stringContaining('No such thing as this request') });
+    });
+
+    test('rests at a limit, until it resets if the program tells when', async () => {
+      await start();
+      const resetsAt = new Date(Math.ceil((Date.now() + 3_600_000) / 1_000) * 1_000);
+      const order = JSON.stringify(limit(resetsAt));
+      await daemon.client.sendMessage('asked', { text: `[[http 429 ${order}]]` });
+      const notice = await until(
+        'the person is told',
+        async () => {
+          const { items } = await daemon.client.listInbox({});
+          return items.find(({ text }) => /limit/i.test(text));
+        },
+        60_000,
+      );
+      expect(notice.text).toContain('asked');
+      const { runs = [] } = await storeRows(daemon.home);
+      expect(runs).toMatchObject([{ state: 'created' }]);
+      if (knowsReset) expect(runs).toMatchObject([{ not_before: expect.closeTo(resetsAt.getTime(), -4) }]);
+    });
+
+    test('goes on after a stream that was dropped', async () => {
+      await start();
+      const { messageId } = await daemon.client.sendMessage('asked', { text: '[[drop]]' });
+      await until('the stream was dropped', () => model.requests.length > 0);
+      model.become(() => ({ text: 'whole at last' }));
+      expect((await daemon.client.awaitReply(messageId, 60))?.text).toBe('whole at last');
+    });
+
+    test('is ended at its time limit while the model hangs', async () => {
+      await start('turn_timeout = "12s"');
+      const reply = await ask('[[hang]]');
+      expect(reply).toMatchObject({ kind: 'error', text: expect.stringContaining('time limit of 12 s') });
+    });
+  });
+}
+
+function grep(words: string, directory: string): string[] {
+  try {
+    return execFileSync('grep', ['-rl', words, directory], { encoding: 'utf8' }).split('\n').filter(Boolean);
+  } catch {
+    return [];
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has already exited.
+  }
+}
