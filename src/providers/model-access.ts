@@ -1,9 +1,10 @@
-import type { Endpoint } from '../core/command.ts';
+import type { Dialect, Endpoint } from '../core/command.ts';
 import { endpointAddress } from '../core/endpoint-address.ts';
 import type { CliOptions } from './cli.ts';
 
 /** How a program is given its model's address and the key for it. */
 export interface ModelAccess {
+  readonly dialect: Dialect;
   /** Its variable for the address; made up for a program that reads the address from a file. */
   readonly variable: string;
   /** The address if the configuration names no other; null if there is none without a key of this kind. */
@@ -41,7 +42,7 @@ export function keepKeys<Options extends CliOptions>(options: Options, access: M
   return {
     options: { ...options, extraEnv: { ...Object.fromEntries(others), [used]: PLACEHOLDER } },
     address: endpointAddress(0),
-    endpoints: [{ variable: access.variable, url, headers }],
+    endpoints: [{ variable: access.variable, url, headers, dialect: access.dialect }],
   };
 }
 

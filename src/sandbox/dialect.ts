@@ -38,7 +38,7 @@ const references = ['previous_response_id', 'conversation', 'container', 'backgr
 
 /** Headers of a response that a program may see. */
 const shown =
-  /^(content-type|content-length|cache-control|date|retry-after(-ms)?|(x-)?request-id|x-should-retry|openai-(model|processing-ms)|(anthropic|x)-ratelimit-[\w-]+)$/;
+  /^(content-type|content-length|cache-control|date|retry-after(-ms)?|(x-)?request-id|x-should-retry|openai-(model|processing-ms)|((anthropic|x)-ratelimit|x-codex)-[\w-]+)$/;
 
 /** What a dialect lets through of a request. The body is read in full, because it names the model. */
 export function admit(

@@ -82,7 +82,7 @@ function localServices(hosts: readonly string[]): Service[] {
   const services = listed.flatMap((found) =>
     found ? [{ host: normalName(found[1] ?? ''), port: Number(found[2]) }] : [],
   );
-  const open = services.filter(({ port }) => port >= 1024 && port <= 65_535 && port !== PORT);
+  const open = services.filter(({ port }) => port >= 1024 && port <= 65_535 && port !== PROXY_PORT);
   return [...new Map(open.map((service) => [service.port, service])).values()].slice(0, MOST_SERVICES);
 }
 

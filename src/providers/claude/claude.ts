@@ -16,6 +16,7 @@ const INSTRUCTIONS = '.substrat/instructions.md';
 const HOSTS = ['api.anthropic.com'];
 
 const access: ModelAccess = {
+  dialect: 'anthropic',
   variable: 'ANTHROPIC_BASE_URL',
   url: 'https://api.anthropic.com',
   keys: {
