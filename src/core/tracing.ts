@@ -38,6 +38,8 @@ export interface Tracer {
 
 /** The current span. Undefined when nothing is traced; reading it is then nearly free. */
 const current = new AsyncLocalStorage<Span | undefined>();
+/** Where spans wait that must not be exported yet. */
+const holding = new AsyncLocalStorage<(() => void)[]>();
 
 export function activeSpan(): Span | undefined {
   return current.getStore();
@@ -57,7 +59,10 @@ export async function within<T>(span: Span, work: (span: Span) => Promise<T>): P
     span.fail(errorCode(error));
     throw error;
   } finally {
-    span.end();
+    const ends = holding.getStore();
+    const at = Date.now();
+    if (ends) ends.push(() => span.end(at));
+    else span.end();
   }
 }
 
@@ -66,10 +71,23 @@ export function under<T>(span: Span | undefined, work: () => T): T {
   return span === current.getStore() ? work() : current.run(span, work);
 }
 
-/** Binds the work to the current span, for work that is started elsewhere later. */
-export function bound<A extends unknown[], T>(work: (...args: A) => T): (...args: A) => T {
+/**
+ * Binds work that may be executed again, or undone, to the current span. The spans it makes with `inSpan` are exported
+ * by `release`: those of the last execution, and none if it is not called.
+ */
+export function held<A extends unknown[], T>(work: (...args: A) => T): { run: (...args: A) => T; release(): void } {
   const span = current.getStore();
-  return span ? (...args) => current.run(span, () => work(...args)) : work;
+  if (!span) return { run: work, release: () => {} };
+  let ends: (() => void)[] = [];
+  return {
+    run: (...args) => {
+      ends = [];
+      return current.run(span, () => holding.run(ends, () => work(...args)));
+    },
+    release: () => {
+      for (const end of ends) end();
+    },
+  };
 }
 
 export function errorCode(error: unknown): string {

@@ -1,5 +1,5 @@
 import { SubstratError } from '../core/errors.ts';
-import { bound, under } from '../core/tracing.ts';
+import { held, under } from '../core/tracing.ts';
 import type { BatchState } from './batch.ts';
 import type { Execute } from './query.ts';
 import type { Change, Tx } from './store.ts';
@@ -65,7 +65,12 @@ export class SharedCommits {
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new SubstratError('store', 'The store is closed.'));
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work: bound(work), resolve: resolve as (value: unknown) => void, reject });
+      const { run, release } = held(work);
+      const succeed = (value: unknown) => {
+        release();
+        resolve(value as T);
+      };
+      this.#waiting.push({ work: run, resolve: succeed, reject });
       // The batch belongs to no span; each writer keeps its own.
       this.#running ??= under(undefined, () => this.#drain());
     });

@@ -6,6 +6,7 @@ import { loadConfig } from '../../src/config/config.ts';
 import { Daemon } from '../../src/daemon/daemon.ts';
 import { openLog } from '../../src/daemon/log.ts';
 import { takeSharedDatabase } from './engine.ts';
+import { writeTwice } from './repeating-store.ts';
 import { noteStore, storeRows } from './store-rows.ts';
 
 export { storeRows } from './store-rows.ts';
@@ -65,6 +66,7 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> 
     const config = loadConfig({ file, cwd: directory, home, env: {} });
     const log = openLog(join(home, 'daemon.log'));
     daemon = await Daemon.start({ home, config, version: '0.0.0', log, ...(setup.clock && { clock: setup.clock }) });
+    writeTwice(daemon.store);
   } catch (error) {
     rmSync(directory, { recursive: true });
     await database?.giveBack();

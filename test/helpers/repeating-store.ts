@@ -6,18 +6,19 @@ type Work<T> = (tx: Tx) => Promise<T>;
 class RolledBack extends Error {}
 
 /**
- * Executes every write twice; the first execution is rolled back, like a commit that meets a conflict and is retried.
- * Anything a write changes outside its transaction is then changed twice, and tests notice.
+ * Makes an open store execute every write twice; the first execution is rolled back, like a commit that meets a conflict
+ * and is retried. Anything a write changes outside its transaction is then changed twice, and tests notice.
  */
-export function writingTwice(store: Store): Store {
-  return {
-    ...store,
+export function writeTwice(store: Store): void {
+  const { write } = store;
+  const once = { ...store };
+  Object.assign(store, {
     // Both are queued at once, so that nobody else writes or reads in between.
-    write: async (work) => {
-      const [, value] = await Promise.all([rollBack(store, work), store.write(work)]);
+    write: async <T>(work: Work<T>): Promise<T> => {
+      const [, value] = await Promise.all([rollBack(once, work), write(work)]);
       return value;
     },
-  };
+  });
 }
 
 /**

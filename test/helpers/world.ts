@@ -25,7 +25,7 @@ import type { Store } from '../../src/store/store.ts';
 import { type CallResult, callTool } from '../../src/tools/call.ts';
 import type { CustomTool } from '../../src/tools/custom.ts';
 import { takeSharedDatabase } from './engine.ts';
-import { writingTwice } from './repeating-store.ts';
+import { writeTwice } from './repeating-store.ts';
 
 /** One turn as a behaviour sees it. */
 export interface WorldTurn {
@@ -86,8 +86,8 @@ const USER = { id: 'user', handle: 'user' };
  */
 export async function createWorld(options: WorldOptions = {}) {
   const database = options.store ? null : await takeSharedDatabase();
-  const opened = options.store ?? (await openStore(database ?? { path: ':memory:' }));
-  const store = process.env.SUBSTRAT_TEST_WRITES === 'twice' ? writingTwice(opened) : opened;
+  const store = options.store ?? (await openStore(database ?? { path: ':memory:' }));
+  if (!options.store) writeTwice(store);
   let now = 1_800_000_000_000;
   let passed = 0;
   const clock = options.clock ?? (() => now);

@@ -104,7 +104,9 @@ describe('tracing', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { msg: string; trace_id?: string });
-    const traceOf = (said: string) => lines.filter(({ msg }) => msg === said).map(({ trace_id }) => trace_id);
+    const traceOf = (said: string) => [
+      ...new Set(lines.filter(({ msg }) => msg === said).map(({ trace_id }) => trace_id)),
+    ];
     expect([traceOf('inside'), traceOf('outside')]).toEqual([[span.traceId], [undefined]]);
   });
 
