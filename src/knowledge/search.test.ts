@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type EmbeddingServer, embeddingSettings, startEmbeddingServer } from '../../test/helpers/embedding-server.ts';
+import { writeTwice } from '../../test/helpers/repeating-store.ts';
 import { newId } from '../core/id.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { chunkWords } from '../search/search.ts';
@@ -24,6 +25,7 @@ let knowledge: Knowledge;
 beforeAll(async () => {
   server = await startEmbeddingServer();
   store = await openStore({ path: join(directory, 'knowledge.db') });
+  writeTwice(store);
   embedder = createEmbedder(embeddingSettings({ url: server.url }), { models: directory }) as Embedder;
   keyword = createKnowledge({ store, configured: [], retrieval, embedder: null });
   knowledge = createKnowledge({ store, configured: [], retrieval, embedder });

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { writeTwice } from '../../test/helpers/repeating-store.ts';
 import { chunkQuery } from '../search/search.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
@@ -19,6 +20,7 @@ let skips: string[];
 beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), 'substrat-sync-'));
   store = await openStore({ path: ':memory:' });
+  writeTwice(store);
   skips = [];
 });
 afterEach(async () => {

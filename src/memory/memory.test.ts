@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, describeOnPostgres } from '../../test/helpers/postgres.ts';
+import { writeTwice } from '../../test/helpers/repeating-store.ts';
 import type { Agent } from '../core/agent.ts';
 import { openStore } from '../store/open.ts';
 import { addAgent } from '../store/store.testkit.ts';
@@ -173,6 +174,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
 describe('on SQLite', () => {
   testMemory(async () => {
     const store = await openStore({ path: ':memory:' });
+    writeTwice(store);
     return { store, end: () => store.close() };
   });
 });

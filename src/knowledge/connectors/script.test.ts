@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { writeTwice } from '../../../test/helpers/repeating-store.ts';
 import { readScript } from '../../scripting/open.ts';
 import { openScripting } from '../../scripting/scripting.testkit.ts';
 import { openStore } from '../../store/open.ts';
@@ -139,6 +140,7 @@ test('content_type decides how an item is read, in a sync', async () => {
     }
   end`);
   const store = await openStore({ path: ':memory:' });
+  writeTwice(store);
   const extractor = new Extractor();
   onTestFinished(async () => {
     await extractor.close();
