@@ -18,7 +18,10 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     projects: [
-      { extends: true, test: { ...common('sqlite'), include: ['src/**/*.test.ts', 'test/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: { ...common('sqlite'), include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'web/src/**/*.test.ts'] },
+      },
       ...(hasPostgres()
         ? [
             {

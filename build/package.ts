@@ -10,6 +10,7 @@ const dist = join(root, 'dist');
 rmSync(dist, { recursive: true, force: true });
 execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' });
 for (const name of ['bin', 'LICENSE', 'README.md']) cpSync(join(root, name), join(dist, name), { recursive: true });
+cpSync(join(root, 'web/dist'), join(dist, 'web/dist'), { recursive: true });
 // Files that tsc does not emit and the program reads at run time, such as a page or a script.
 cpSync(join(root, 'src'), join(dist, 'src'), { recursive: true, filter: (path) => !/\.[cm]?tsx?$/.test(path) });
 

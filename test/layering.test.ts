@@ -54,6 +54,9 @@ const COMPOSITION_ROOTS = ['daemon', 'ctx'];
 const IMPORTS_OTHERS = ['src/personas/module-text.ts'];
 
 const SOURCES = readSources('src');
+const PAGE = readSources('web/src');
+/** What the page may import of ours: the client, which needs neither Node nor zod, and pure rules about characters. */
+const PAGE_SEES = ['src/client/browser.ts', 'src/core/hidden.ts'];
 const NAMELESS = ['utils', 'util', 'helpers', 'helper', 'manager', 'common', 'misc'];
 const MOST_LINES = 500;
 
@@ -62,13 +65,20 @@ test('the rooms follow the rules', () => {
   expect(faults(SOURCES)).toEqual([]);
 });
 
+test('the page sees the client only', () => {
+  expect(PAGE).not.toEqual([]);
+  expect(pageFaults(PAGE)).toEqual([]);
+  const leak = { path: 'web/src/app.tsx', text: "import type { Store } from '../../src/store/store.ts'" };
+  expect(pageFaults([leak])).toEqual(['web/src/app.tsx imports src/store/store.ts']);
+});
+
 test('there are no import cycles, types included', () => {
   expect(cyclesOf(SOURCES)).toEqual([]);
 });
 
 test('ARCHITECTURE.md lists the contract of every room: existing files that another room imports', () => {
   expect([...CONTRACTS.keys()].sort()).toEqual(Object.keys(SEES).sort());
-  expect(contractFaults(CONTRACTS, SOURCES)).toEqual([]);
+  expect(contractFaults(CONTRACTS, [...SOURCES, ...PAGE])).toEqual([]);
 });
 
 test('a domain only touches the parts of a transaction that its tx.ts lists', () => {
@@ -76,7 +86,7 @@ test('a domain only touches the parts of a transaction that its tx.ts lists', ()
 });
 
 test('files are small and named for a thing', () => {
-  expect(readSources('src', 'test', 'bench').flatMap(shapeFaults)).toEqual([]);
+  expect(readSources('src', 'test', 'bench', 'web/src').flatMap(shapeFaults)).toEqual([]);
 });
 
 describe('the rules', () => {
@@ -226,6 +236,16 @@ function partFaults(sources: readonly Source[]): string[] {
       ...(whole ? [`${path} takes the whole transaction`] : []),
     ];
   });
+}
+
+function pageFaults(sources: readonly Source[]): string[] {
+  return sources
+    .filter(({ path }) => !isTest(path))
+    .flatMap((source) =>
+      parseSource(source)
+        .imports.filter(({ path }) => !path.startsWith('web/src/') && !PAGE_SEES.includes(path))
+        .map(({ path }) => `${source.path} imports ${path}`),
+    );
 }
 
 function faults(sources: readonly Source[]): string[] {

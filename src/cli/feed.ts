@@ -37,6 +37,10 @@ export async function tellWhatHappens(options: FeedOptions, stopping: AbortSigna
   say(describeSandbox(status));
   for (const line of describeNotices(status)) say(line);
   if (demo && status.sandboxProblem !== null) say(WITHOUT_SANDBOX);
+  if (url !== null && !json)
+    say(
+      `Open the page: ${(await client.createLink()).url} (valid once, for 2 minutes; \`substrat page\` prints another)`,
+    );
   say(demo ? INTRODUCTION : 'Press Ctrl-C to stop. Run `substrat agent create --help` to create your first agent.');
   const asked = demo ? await playDemo(home) : null;
   for await (const event of client.followEvents({ after, signal: stopping })) {

@@ -13,6 +13,7 @@ const commands: Commands = {
   workspace: async (context) => (await import('./commands/workspace.ts')).workspaceCommand(context),
   node: async (context) => (await import('./commands/node.ts')).nodeCommand(context),
   watch: async (context) => (await import('./commands/watch.ts')).watchCommand(context),
+  page: async (context) => (await import('./commands/page.ts')).pageCommand(context),
   token: async (context) => (await import('./commands/token.ts')).tokenCommand(context),
   backup: async (context) => (await import('./commands/backup.ts')).backupCommand(context),
   restore: async (context) => (await import('./commands/backup.ts')).restoreCommand(context),

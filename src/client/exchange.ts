@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
+import type { Exchange } from './calls.ts';
 
 // A static import would touch every export, including WebSocket, and load Node's whole fetch: half of a command's
 // time.
@@ -9,9 +10,6 @@ const { request } = process.getBuiltinModule('node:http');
 /** Where the daemon is: its home, or its URL with a token. */
 export type Address = { readonly home: string } | { readonly url: string; readonly token: string };
 
-export type Exchange = <T>(method: string, path: string, body?: object, headers?: Record<string, string>) => Promise<T>;
-
-/** One request, one JSON response. */
 export function createExchange(address: Address): Exchange {
   return <T>(method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
     new Promise<T>((resolve, reject) => {

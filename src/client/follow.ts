@@ -1,10 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SubstratError } from '../core/errors.ts';
-import type { ShownEvent } from '../http/events.ts';
+import type { SubstratEvent } from './calls.ts';
 import { type Address, notOurs, openRequest, readAnswer, unreachable } from './exchange.ts';
-
-export type SubstratEvent = ShownEvent;
 
 const RETRY_MS = 500;
 

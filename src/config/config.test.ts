@@ -25,7 +25,7 @@ describe('loadConfig()', () => {
     expect(loadHere()).toEqual({
       file: null,
       db: { path: join(cwd, 'home/substrat.db') },
-      server: { bind: { host: '127.0.0.1', port: 7331 } },
+      server: { bind: { host: '127.0.0.1', port: 7331 }, publicUrl: null },
       daemon: {
         slots: 4,
         defaultProvider: null,

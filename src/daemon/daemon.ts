@@ -221,6 +221,7 @@ export class Daemon {
     this.#server = await serveApi(this.api, {
       socketPath: home.socket,
       bind: config.server.bind,
+      publicUrl: config.server.publicUrl,
       token: home.token,
       onAddress,
     });

@@ -13,6 +13,8 @@ export interface Caller {
   readonly owner: boolean;
   /** The hash of the token, which may be revoked; null for the home's own token and if none is needed. */
   readonly token: string | null;
+  /** The stored token: null like `token`. */
+  readonly signedIn: { readonly id: string; readonly kind: 'api' | 'page'; readonly expiresAt: number | null } | null;
 }
 
 export interface Door {
@@ -22,9 +24,13 @@ export interface Door {
   readonly hosts: () => readonly string[];
   /** The home's token; null: everybody who can reach the address has access. */
   readonly token: string | null;
+  /** The address that people use, if a proxy forwards it. Never taken from a header. */
+  readonly publicUrl?: URL | null;
+  /** Whether a request needs no token: the page's own files, and signing in. */
+  readonly isOpen?: (method: string, path: string) => boolean;
 }
 
-const OWNER: Caller = { id: USER_ID, handle: USER_ID, owner: true, token: null };
+const OWNER: Caller = { id: USER_ID, handle: USER_ID, owner: true, token: null, signedIn: null };
 const OPEN_PATHS = new Set(['/health']);
 
 /** The variables of a handler's context. */
@@ -33,13 +39,19 @@ export interface Env {
   readonly Variables: { caller: Caller };
 }
 
-/** On TCP, requires an exact `Host` and `Origin`, and a token for everything except /health. */
-export async function checkAccess(c: Context<Env, string>, store: Store, door: Door): Promise<void> {
+/** On TCP, requires an exact `Host` and `Origin`, and a token for everything that is not open. */
+export async function checkAccess(
+  c: Context<Env, string>,
+  { store, clock }: { readonly store: Store; readonly clock: () => number },
+  door: Door,
+): Promise<void> {
   if (door.kind === 'trusted') return c.set('caller', OWNER);
   const { headers } = c.env.incoming;
   checkHost(headers, door);
   if (door.token === null) return c.set('caller', OWNER);
-  if (!OPEN_PATHS.has(c.req.path)) c.set('caller', await authenticate(headers, store, door));
+  const { method, path } = c.req;
+  if (OPEN_PATHS.has(path) || door.isOpen?.(method, path)) return;
+  c.set('caller', await authenticate(headers, { store, clock }, door));
 }
 
 /** For routes that only the owner may use. */
@@ -47,24 +59,40 @@ export function ownerOnly(caller: Caller): void {
   if (!caller.owner) throw new SubstratError('forbidden', 'Only the owner of this daemon may do that.');
 }
 
+/** For what a page may not do with its token, however it got it: make tokens and links that sign in. */
+export function notFromPage({ signedIn }: Caller): void {
+  if (signedIn?.kind !== 'page') return;
+  throw new SubstratError(
+    'forbidden',
+    'A page cannot make tokens or links. Run `substrat page` or `substrat token create` on the machine of the daemon.',
+  );
+}
+
 export function hashToken(token: string): string {
   return hash('sha256', token);
 }
 
 function checkHost({ host = '', origin }: IncomingHttpHeaders, door: Door): void {
+  const { publicUrl = null } = door;
   const hosts = door.hosts();
-  if (!hosts.includes(host.toLowerCase())) {
+  const isPublic = publicUrl !== null && host.toLowerCase() === publicUrl.host;
+  if (!isPublic && !hosts.includes(host.toLowerCase())) {
     throw new SubstratError(
       'forbidden',
       'The Host header does not name this daemon. Use the address that `substrat daemon status` shows.',
     );
   }
-  if (origin !== undefined && !hosts.some((own) => origin.toLowerCase() === `http://${own}`)) {
+  const origins = [...hosts.map((own) => `http://${own}`), ...(publicUrl === null ? [] : [publicUrl.origin])];
+  if (origin !== undefined && !origins.includes(origin.toLowerCase())) {
     throw new SubstratError('forbidden', 'Requests from other origins are not allowed.');
   }
 }
 
-async function authenticate({ authorization = '' }: IncomingHttpHeaders, store: Store, door: Door): Promise<Caller> {
+async function authenticate(
+  { authorization = '' }: IncomingHttpHeaders,
+  { store, clock }: { readonly store: Store; readonly clock: () => number },
+  door: Door,
+): Promise<Caller> {
   const [scheme, token] = authorization.split(' ');
   if (scheme?.toLowerCase() !== 'bearer' || !token) {
     throw new SubstratError(
@@ -74,9 +102,10 @@ async function authenticate({ authorization = '' }: IncomingHttpHeaders, store: 
   }
   if (door.token !== null && isSame(token, door.token)) return OWNER;
   const hashed = hashToken(token);
-  const participant = await store.read((tx) => tx.tokens.getTokenOwner({ hash: hashed }));
-  if (!participant) throw new SubstratError('unauthorized', 'The token is unknown or was revoked.');
-  return { id: participant.id, handle: participant.handle, owner: participant.id === USER_ID, token: hashed };
+  const known = await store.read((tx) => tx.tokens.getTokenOwner({ hash: hashed, at: clock() }));
+  if (!known) throw new SubstratError('unauthorized', 'The token is unknown, has expired or was revoked.');
+  const signedIn = { id: known.tokenId, kind: known.tokenKind, expiresAt: known.tokenExpiresAt };
+  return { id: known.id, handle: known.handle, owner: known.id === USER_ID, token: hashed, signedIn };
 }
 
 /** Constant time for tokens of equal length; the length is not secret. */

@@ -4,6 +4,7 @@ import type { Api } from './api.ts';
 import { createBase } from './base.ts';
 import { eventName, eventSchemas } from './events.ts';
 import type { EventHub } from './hub.ts';
+import type { PageFiles } from './page-files.ts';
 import { describe, type Router } from './router.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { channelRoutes } from './routes/channels.ts';
@@ -17,10 +18,12 @@ import { peopleRoutes } from './routes/people.ts';
 import { personaRoutes } from './routes/personas.ts';
 import { promptRoutes } from './routes/prompt.ts';
 import { runRoutes } from './routes/runs.ts';
+import { signInRoutes } from './routes/sign-in.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import { Event, Health, Status } from './schemas.ts';
+import type { SignInCodes } from './sign-in.ts';
 import { traceRequests } from './traced.ts';
 
 const health = describe(
@@ -32,8 +35,20 @@ const status = describe(
   { status: 200, description: 'The status.', schema: Status },
 );
 
-export function createApp(api: Api, hub: EventHub, door: Door): Router {
-  const app = createBase(api, door);
+/** What the doors of one daemon share. */
+export interface Site {
+  readonly hub: EventHub;
+  readonly files: PageFiles;
+  readonly codes: SignInCodes;
+  /** Where people open the page; null if the daemon does not serve TCP. */
+  readonly address: () => string | null;
+}
+
+export function createApp(api: Api, site: Site, door: Omit<Door, 'isOpen'>): Router {
+  const { hub, files } = site;
+  const isOpen = (method: string, path: string): boolean =>
+    method === 'POST' ? path === '/api/sign-in' : (method === 'GET' || method === 'HEAD') && files.has(path);
+  const app = createBase(api, { ...door, isOpen });
   // After authentication: a stranger's `traceparent` is not trusted.
   if (api.tracer) app.use(traceRequests(api.tracer));
   app.openapi(health, (c) => {
@@ -59,8 +74,10 @@ export function createApp(api: Api, hub: EventHub, door: Door): Router {
   app.route('/api/workspaces', workspaceRoutes(api));
   app.route('/api/nodes', nodeRoutes(api));
   app.route('/api', peopleRoutes(api));
+  app.route('/api', signInRoutes(api, site));
   app.route('/', knowledgeRoutes(api.knowledgeDoor));
   app.route('/', personaRoutes(api.knowledgeDoor.personas));
+  files.serve(app);
   app.openAPIRegistry.register('Event', Event);
   for (const [type, schema] of eventSchemas()) app.openAPIRegistry.register(eventName(type), schema);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });

@@ -34,7 +34,15 @@ const STATUS: Readonly<
 
 /** What every HTTP app shares: access, body limits, and the form of errors. */
 export function createBase(
-  { store, log }: { readonly store: Store; readonly log: { error(details: object, message: string): void } },
+  {
+    store,
+    log,
+    clock = Date.now,
+  }: {
+    readonly store: Store;
+    readonly log: { error(details: object, message: string): void };
+    readonly clock?: () => number;
+  },
   door: Door,
 ): Router {
   const app = createRouter();
@@ -50,7 +58,7 @@ export function createBase(
     c.json({ error: { code: 'not_found', message: `There is no ${c.req.method} ${shorten(c.req.path)}.` } }, 404),
   );
   app.use(async (c, next) => {
-    await checkAccess(c, store, door);
+    await checkAccess(c, { store, clock }, door);
     const { url } = c.env.incoming;
     // No name, id or cursor contains NUL, and PostgreSQL rejects it.
     if (url?.includes('%00')) throw new SubstratError('bad_request', 'A URL must not contain NUL characters.');

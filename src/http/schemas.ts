@@ -268,10 +268,40 @@ export const Token = z
     id: uuid,
     as: z.string().openapi({ description: 'Handle of the participant who owns it.' }),
     label: z.string(),
+    kind: z
+      .enum(['api', 'page'])
+      .openapi({ description: 'A `page` token belongs to a browser; it cannot make tokens.' }),
     createdAt: time,
+    expiresAt: time.nullable().openapi({ description: 'Null: it does not expire.' }),
     revokedAt: time.nullable(),
   })
   .openapi('Token');
+
+export const NewLink = z
+  .strictObject({
+    code: z.string(),
+    as: z.string(),
+    url: z.string().nullable().openapi({ description: 'Null if the daemon does not serve TCP.' }),
+    expiresAt: time,
+  })
+  .openapi('NewLink');
+
+export const PageToken = z
+  .strictObject({ token: z.string(), id: uuid, as: z.string(), owner: z.boolean(), expiresAt: time })
+  .openapi('PageToken');
+
+export const Caller = z
+  .strictObject({
+    id: z.string(),
+    handle: z.string(),
+    owner: z.boolean(),
+    version: z.string().openapi({ description: 'Version of the daemon.' }),
+    token: z
+      .strictObject({ id: uuid, kind: Token.shape.kind, expiresAt: time.nullable() })
+      .nullable()
+      .openapi({ description: 'Null for the socket and for the token of the home.' }),
+  })
+  .openapi('Caller');
 
 const mode = z.enum(['ro', 'rw']);
 const inForce = z.boolean().openapi({

@@ -5,6 +5,8 @@ import type { Api } from './api.ts';
 import { createApp } from './app.ts';
 import { EventHub } from './hub.ts';
 import { bracketed, closeServers, createServer, hostNames, listen } from './listener.ts';
+import { PageFiles } from './page-files.ts';
+import { SignInCodes } from './sign-in.ts';
 
 export interface ApiServer {
   close(): Promise<void>;
@@ -14,6 +16,8 @@ export interface ServeOptions {
   /** A socket that only the owner can open, which authenticates the owner. */
   readonly socketPath: string;
   readonly bind: { readonly host: string; readonly port: number } | null;
+  /** The address that people use, if a proxy forwards it to `bind`. */
+  readonly publicUrl: string | null;
   readonly token: string;
   /** Called with the TCP address before the socket is opened. */
   readonly onAddress: (url: string) => void;
@@ -23,6 +27,10 @@ export interface ServeOptions {
 export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServer> {
   const hub = await EventHub.open(api.store);
   const { token } = options;
+  const publicUrl = options.publicUrl === null ? null : new URL(options.publicUrl);
+  let url: string | null = null;
+  const address = () => options.publicUrl ?? url;
+  const site = { hub, files: new PageFiles(), codes: new SignInCodes(api.clock), address };
   const servers: Server[] = [];
   const close = (): Promise<void> => {
     hub.close();
@@ -34,17 +42,18 @@ export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServ
     const port = () => (tcp.address() as AddressInfo).port;
     let names: readonly string[] | undefined;
     const hosts = () => (names ??= hostNames(host, port()));
-    const tcp = createServer(createApp(api, hub, { kind: 'tcp', hosts, token }));
+    const tcp = createServer(createApp(api, site, { kind: 'tcp', hosts, token, publicUrl }));
     await listen(tcp, options.bind).catch(async (error: unknown) => {
       await close();
       throw error;
     });
     servers.push(tcp);
-    options.onAddress(`http://${bracketed(host)}:${port()}`);
+    url = `http://${bracketed(host)}:${port()}`;
+    options.onAddress(url);
   }
 
   // The socket opens last: a client that asks for the status there gets the TCP address.
-  const local = createServer(createApp(api, hub, { kind: 'trusted', hosts: () => [], token }));
+  const local = createServer(createApp(api, site, { kind: 'trusted', hosts: () => [], token }));
   // The caller holds the home's lock, so an existing socket belongs to a dead daemon.
   await rm(options.socketPath, { force: true });
   await listen(local, { path: options.socketPath }).catch(async (error: unknown) => {

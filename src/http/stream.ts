@@ -119,7 +119,7 @@ async function visibleTo(api: Api, caller: Caller, page: readonly Told[]): Promi
   const { id: participantId, owner, token } = caller;
   const channelIds = owner ? [] : [...new Set(page.flatMap(({ channelId }) => channelId ?? []))];
   return api.store.read(async (tx) => {
-    if (token !== null && !(await tx.tokens.getTokenOwner({ hash: token }))) return null;
+    if (token !== null && !(await tx.tokens.getTokenOwner({ hash: token, at: api.clock() }))) return null;
     if (owner) return page;
     const seen = channelIds.length === 0 ? [] : await tx.channels.listSeen({ participantId, channelIds });
     const ids = new Set(seen.map(({ id }) => id));

@@ -147,24 +147,32 @@ export function testDoor({ read, write }: StoreKit): void {
     expect(await list({ agentId: null, limit: 1 })).toEqual(all.slice(0, 1));
   });
 
-  test('a token identifies its owner until it is revoked', async () => {
+  test('a token identifies its owner until it expires or is revoked', async () => {
     const { person, token } = await write(async (tx) => {
       const somebody = await addPerson(tx, await addAgent(tx));
       const made = { id: `t-${somebody.id}`, hash: `h-${somebody.id}`, participantId: somebody.id, label: 'laptop' };
-      await tx.tokens.insertToken({ ...made, createdAt: 5 });
+      await tx.tokens.insertToken({ ...made, kind: 'page', createdAt: 5, expiresAt: 20 });
       return { person: somebody, token: made };
     });
-    const owner = () => read((tx) => tx.tokens.getTokenOwner({ hash: token.hash }));
+    const owner = (at = 6) => read((tx) => tx.tokens.getTokenOwner({ hash: token.hash, at }));
     const listed = async () => (await read((tx) => tx.tokens.listTokens())).find(({ id }) => id === token.id);
-    expect(await owner()).toMatchObject({ id: person.id, kind: 'person' });
+    const known = { id: person.id, kind: 'person', tokenId: token.id, tokenKind: 'page', tokenExpiresAt: 20 };
+    expect(await owner()).toMatchObject(known);
+    expect(await owner(19)).toMatchObject(known);
+    expect(await owner(20)).toBeNull();
     expect(await listed()).toEqual({
       id: token.id,
       label: 'laptop',
+      kind: 'page',
       handle: person.handle,
       createdAt: 5,
+      expiresAt: 20,
       revokedAt: null,
     });
+    expect(await write((tx) => tx.tokens.tryExtendToken({ id: token.id, expiresAt: 30 }))).toBe(true);
+    expect(await owner(20)).toMatchObject({ tokenExpiresAt: 30 });
     expect(await write((tx) => tx.tokens.tryRevokeToken({ id: token.id, at: 9 }))).toBe(true);
+    expect(await write((tx) => tx.tokens.tryExtendToken({ id: token.id, expiresAt: 40 }))).toBe(false);
     expect(await write((tx) => tx.tokens.tryRevokeToken({ id: token.id, at: 10 }))).toBe(false);
     expect(await owner()).toBeNull();
     expect(await listed()).toMatchObject({ revokedAt: 9 });

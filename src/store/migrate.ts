@@ -21,6 +21,7 @@ import { retention } from './migrations/0019-retention.ts';
 import { broadcasts } from './migrations/0020-broadcasts.ts';
 import { timers } from './migrations/0021-timers.ts';
 import { sessionRows } from './migrations/0022-sessions.ts';
+import { pageTokens } from './migrations/0023-page-tokens.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -47,6 +48,7 @@ const migrations: readonly string[] = [
   broadcasts,
   timers,
   sessionRows,
+  pageTokens,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

@@ -460,11 +460,13 @@ export interface Timers {
 /** Tokens are stored as hashes. */
 export interface Tokens {
   insertToken(token: view.NewToken): Promise<void>;
-  /** The participant of a token that is not revoked. */
-  getTokenOwner(p: { hash: string }): Promise<Participant | null>;
+  /** The participant of a token that is not revoked and has not expired at that time. */
+  getTokenOwner(p: { hash: string; at: number }): Promise<view.TokenOwner | null>;
   /** By creation. */
   listTokens(): Promise<view.TokenView[]>;
   tryRevokeToken(p: { id: TokenId; at: number }): Promise<boolean>;
+  /** Only of a token that is not revoked. */
+  tryExtendToken(p: { id: TokenId; expiresAt: number }): Promise<boolean>;
 }
 
 /** Daemons that have used this store. */

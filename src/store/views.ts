@@ -1,5 +1,5 @@
 import type { Agent } from '../core/agent.ts';
-import type { Channel, ChannelKind, Member, ParticipantKind } from '../core/channel.ts';
+import type { Channel, ChannelKind, Member, Participant, ParticipantKind } from '../core/channel.ts';
 import type { DeliveryState, Waiting } from '../core/delivery.ts';
 import type { Chunk, Document } from '../core/document.ts';
 import type {
@@ -307,12 +307,23 @@ export interface NewToken {
   readonly hash: string;
   readonly participantId: ParticipantId;
   readonly label: string;
+  /** A page's token may not make tokens. */
+  readonly kind: 'api' | 'page';
   readonly createdAt: number;
+  /** Null: it does not expire. */
+  readonly expiresAt: number | null;
 }
 
-export interface TokenView extends Pick<NewToken, 'id' | 'label' | 'createdAt'> {
+export interface TokenView extends Omit<NewToken, 'hash' | 'participantId'> {
   readonly revokedAt: number | null;
   readonly handle: string;
+}
+
+/** The participant of a token, and the token. */
+export interface TokenOwner extends Participant {
+  readonly tokenId: TokenId;
+  readonly tokenKind: NewToken['kind'];
+  readonly tokenExpiresAt: number | null;
 }
 
 /** A daemon that has used this store. */

@@ -26,9 +26,10 @@ const tcp = (path: string, headers: Record<string, string> = {}, more: Ask = {})
   ask({ url }, path, { ...more, headers: { authorization: `Bearer ${token}`, ...headers } });
 
 describe('on TCP', () => {
-  test('/health is open, everything else requires the token', async () => {
+  test('/health and the page are open, everything else requires the token', async () => {
     expect((await ask({ url }, '/health')).status).toBe(200);
-    for (const path of ['/api/status', '/api/agents', '/api/events', '/api/openapi.json', '/', '/nothing']) {
+    expect((await ask({ url }, '/')).status).toBe(200);
+    for (const path of ['/api/status', '/api/agents', '/api/events', '/api/openapi.json', '/nothing']) {
       expect([path, (await ask({ url }, path)).status]).toEqual([path, 401]);
     }
     expect((await tcp('/api/status')).status).toBe(200);

@@ -21,6 +21,8 @@ export interface DaemonSetup {
   readonly clock?: () => number;
   /** The URL of the PostgreSQL database to use, if the default one of the test's engine is not suitable. */
   readonly database?: string;
+  /** `[server] public_url`. */
+  readonly publicUrl?: string;
   /** `none` by default, because it is faster; tests of the sandbox set it. */
   readonly sandbox?: 'bwrap' | 'none';
   /** Settings of `[sandbox]`, apart from the mode. */
@@ -59,7 +61,8 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> 
   const url = setup.database ?? database?.url;
   if (url !== undefined) noteStore(home, url);
   const db = url === undefined ? '' : `[db]\nurl = ${JSON.stringify(url)}\n`;
-  writeFileSync(file, `${setup.config ?? ''}\n${db}[server]\nbind = "127.0.0.1:0"\n[sandbox]\n${sandbox}\n`);
+  const place = setup.publicUrl === undefined ? '' : `public_url = ${JSON.stringify(setup.publicUrl)}\n`;
+  writeFileSync(file, `${setup.config ?? ''}\n${db}[server]\nbind = "127.0.0.1:0"\n${place}[sandbox]\n${sandbox}\n`);
   for (const [name, text] of Object.entries(setup.files ?? {})) writeFileSync(join(directory, name), text);
   let daemon: Daemon;
   try {

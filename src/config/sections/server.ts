@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import * as z from 'zod';
-import { table, text } from '../fields.ts';
+import { maybe, table, text } from '../fields.ts';
 
 export const server = table({
   bind: text
@@ -11,9 +11,16 @@ export const server = table({
       return z.NEVER;
     })
     .prefault('127.0.0.1:7331'),
+  public_url: maybe(text.refine(isWebAddress, 'must be an address such as "https://team.example.com/substrat"')),
 })
   .prefault({})
-  .describe('Where the daemon serves its API and page, and `ctx serve mcp` its endpoints; port 0 picks a free one.');
+  .describe(
+    'Where the daemon serves its API and page, and `ctx serve mcp` its endpoints; port 0 picks a free one. `public_url` is the address that people use, if a proxy forwards it.',
+  );
+
+function isWebAddress(url: string): boolean {
+  return /^https?:\/\/[^?#\s@]+$/.test(url) && URL.canParse(url);
+}
 
 /** Returns null if the text is not an address with a port. */
 export function parseBind(bind: string): { host: string; port: number } | null {

@@ -4,7 +4,7 @@ import { checkName, keyOf, USER_ID } from '../../core/agent.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { shorten } from '../../core/text.ts';
 import type { Tx } from '../../store/store.ts';
-import { hashToken, ownerOnly } from '../access.ts';
+import { hashToken, notFromPage, ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { label, line, pageOf, Token } from '../schemas.ts';
@@ -52,13 +52,16 @@ export function tokenRoutes(api: Api): Router {
       id: row.id,
       as: row.handle,
       label: row.label,
+      kind: row.kind,
       createdAt: showTime(row.createdAt),
+      expiresAt: row.expiresAt === null ? null : showTime(row.expiresAt),
       revokedAt: row.revokedAt === null ? null : showTime(row.revokedAt),
     }));
     return c.json({ items, nextCursor: null }, 200);
   });
   routes.openapi(create, async (c) => {
     ownerOnly(c.get('caller'));
+    notFromPage(c.get('caller'));
     const wish = c.req.valid('json');
     const token = randomBytes(32).toString('base64url');
     const id = randomUUID();
@@ -70,11 +73,14 @@ export function tokenRoutes(api: Api): Router {
         hash: hashToken(token),
         participantId: person.id,
         label: wish.label,
+        kind: 'api',
         createdAt: at,
+        expiresAt: null,
       });
       return person.handle;
     });
-    return c.json({ id, as: handle, label: wish.label, createdAt: showTime(at), revokedAt: null, token }, 201);
+    const made = { id, as: handle, label: wish.label, kind: 'api' as const, createdAt: showTime(at) };
+    return c.json({ ...made, expiresAt: null, revokedAt: null, token }, 201);
   });
   routes.openapi(revoke, async (c) => {
     ownerOnly(c.get('caller'));
@@ -86,7 +92,7 @@ export function tokenRoutes(api: Api): Router {
   return routes;
 }
 
-async function personNamed(tx: Tx, name: string, at: number): Promise<{ id: string; handle: string }> {
+export async function personNamed(tx: Tx, name: string, at: number): Promise<{ id: string; handle: string }> {
   const existing = await tx.participants.getParticipant({ handleKey: keyOf(name) });
   if (existing?.kind === 'person') return existing;
   if (existing?.kind === 'agent') {

@@ -30,6 +30,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0020-broadcasts.ts': 'ef9ab76c49d69746',
   '0021-timers.ts': '4e43932a089631df',
   '0022-sessions.ts': '9e59a17618959310',
+  '0023-page-tokens.ts': 'bc09a55716d2db21',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {

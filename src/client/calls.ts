@@ -1,0 +1,243 @@
+import type { z } from 'zod';
+import { USER_ID } from '../core/agent.ts';
+import type { ShownEvent } from '../http/events.ts';
+import type * as schemas from '../http/schemas.ts';
+
+export type SubstratEvent = ShownEvent;
+export type Agent = z.infer<typeof schemas.Agent>;
+export type AgentProfile = z.infer<typeof schemas.AgentProfile>;
+export type AgentCreation = z.input<typeof schemas.AgentCreation>;
+export type Message = z.infer<typeof schemas.Message>;
+export type Sent = z.infer<typeof schemas.Sent>;
+export type Run = z.infer<typeof schemas.Run>;
+export type RunMessage = z.infer<typeof schemas.RunMessage>;
+export type RunStep = z.infer<typeof schemas.RunStep>;
+export type Usage = z.infer<typeof schemas.Usage>;
+export type Channel = z.infer<typeof schemas.Channel>;
+export type Member = z.infer<typeof schemas.Member>;
+export type Participant = z.infer<typeof schemas.Participant>;
+export type Token = z.infer<typeof schemas.Token>;
+export type Workspace = z.infer<typeof schemas.Workspace>;
+export type WorkspaceCreation = z.input<typeof schemas.WorkspaceCreation>;
+export type Link = z.infer<typeof schemas.Link>;
+export type LinkCreation = z.input<typeof schemas.LinkCreation>;
+export type Block = z.infer<typeof schemas.Block>;
+export type BlockChange = z.infer<typeof schemas.BlockChange>;
+export type Passage = z.infer<typeof schemas.Passage>;
+export type Prompt = z.infer<typeof schemas.Prompt>;
+export type Caller = z.infer<typeof schemas.Caller>;
+export type Status = z.infer<typeof schemas.Status>;
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly nextCursor: string | null;
+}
+
+export interface PageQuery {
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** With a key, a post is idempotent. */
+export interface PostOptions {
+  readonly idempotencyKey?: string;
+}
+
+/** Change the block only if it has this version; 0: only if it does not exist. */
+export interface BlockCondition {
+  readonly ifVersion?: number | undefined;
+}
+
+export interface PassageQuery extends PageQuery {
+  /** The search query. */
+  readonly q?: string | undefined;
+  readonly tag?: string | undefined;
+  /** Times, or days in UTC. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+}
+
+export interface EventQuery {
+  /** Resume after this sequence number; default: from now. */
+  readonly after?: number;
+  readonly agent?: string;
+  readonly channel?: string;
+  readonly types?: readonly string[];
+  readonly signal?: AbortSignal;
+}
+
+/** How requests reach the daemon: over Node's sockets, or a browser's `fetch`. */
+export interface Transport {
+  readonly exchange: Exchange;
+  follow(path: string, after: number | undefined, signal: AbortSignal | undefined): AsyncGenerator<SubstratEvent>;
+}
+
+/** One request, one JSON response. */
+export type Exchange = <T>(method: string, path: string, body?: object, headers?: Record<string, string>) => Promise<T>;
+
+export type Client = ReturnType<typeof createCalls>;
+
+/** Every call of the API, over any transport. */
+export function createCalls({ exchange, follow }: Transport) {
+  const get = <T>(path: string, query: object = {}) => exchange<T>('GET', path + queryString(query));
+  const post = <T>(path: string, body?: object, { idempotencyKey }: PostOptions = {}) =>
+    exchange<T>('POST', path, body, idempotencyKey ? { 'idempotency-key': idempotencyKey } : {});
+  const agent = (ref: string) => `/api/agents/${encodeURIComponent(ref)}`;
+  /** `user` has its own blocks. */
+  const memory = (ref: string) => (ref.toLowerCase() === USER_ID ? '/api/memory' : `${agent(ref)}/memory`);
+  const block = (ref: string, label: string) => `${memory(ref)}/${encodeURIComponent(label)}`;
+  const run = (id: string) => `/api/runs/${encodeURIComponent(id)}`;
+  const message = (id: string) => `/api/messages/${encodeURIComponent(id)}`;
+  const channel = (id: string) => `/api/channels/${encodeURIComponent(id)}`;
+
+  const workspace = (ref: string) => `/api/workspaces/${encodeURIComponent(ref)}`;
+
+  const listReplies = (messageId: string, waitSeconds = 0) =>
+    get<{ state: 'open' | 'closed' | null; items: Message[] }>(`${message(messageId)}/replies`, { wait: waitSeconds });
+
+  return {
+    getStatus: () => get<Status>('/api/status'),
+
+    createAgent: (creation: AgentCreation, options?: PostOptions) => post<Agent>('/api/agents', creation, options),
+    getAgent: (ref: string) => get<Agent>(agent(ref)),
+    /** What people other than the owner see of an agent. */
+    getProfile: (ref: string) => get<AgentProfile>(agent(ref)),
+    listAgents: (query: PageQuery & { all?: boolean } = {}) => get<Page<Agent>>('/api/agents', query),
+    terminateAgent: (ref: string) => post<{ status: 'terminated'; agentId: string }>(`${agent(ref)}/terminate`),
+    /** Lets a paused agent continue. */
+    resumeAgent: (ref: string) => post<Agent>(`${agent(ref)}/resume`),
+    getMcpConfig: (ref: string) => get<{ agentId: string; path: string; config: object }>(`${agent(ref)}/mcp`),
+
+    getPrompt: (ref: string) => get<Prompt>(`${agent(ref)}/prompt`),
+
+    listBlocks: (ref: string) => get<Page<Block>>(memory(ref)),
+    getBlock: (ref: string, label: string) => get<Block>(block(ref, label)),
+    setBlock: (ref: string, label: string, text: string, condition?: BlockCondition) =>
+      exchange<Block>('PUT', block(ref, label), { text }, conditionHeaders(condition)),
+    deleteBlock: (ref: string, label: string, condition?: BlockCondition) =>
+      exchange<{ status: 'deleted'; label: string }>(
+        'DELETE',
+        block(ref, label),
+        undefined,
+        conditionHeaders(condition),
+      ),
+    listBlockChanges: (ref: string, label: string, query: PageQuery = {}) =>
+      get<Page<BlockChange>>(`${block(ref, label)}/history`, query),
+    restoreBlock: (ref: string, label: string, version: number, condition?: BlockCondition) =>
+      exchange<Block>('POST', `${block(ref, label)}/restore`, { version }, conditionHeaders(condition)),
+    /** Those agents see it too, and may change it if it is open. */
+    shareBlock: (ref: string, label: string, sharing: { with: readonly string[]; open?: boolean }) =>
+      exchange<Block>('PUT', `${block(ref, label)}/sharing`, sharing),
+
+    listPassages: (ref: string, query: PassageQuery = {}) => get<Page<Passage>>(`${agent(ref)}/passages`, query),
+    storePassage: (ref: string, passage: { content: string; tags?: readonly string[] }, options?: PostOptions) =>
+      post<{ passageId: string }>(`${agent(ref)}/passages`, passage, options),
+    deletePassage: (ref: string, id: string) =>
+      exchange<{ status: 'deleted'; id: string }>('DELETE', `${agent(ref)}/passages/${encodeURIComponent(id)}`),
+
+    /** `answered` is the agent's question that this message answered; `inReplyTo: null` always asks a new question. */
+    sendMessage: (ref: string, message: { text: string; inReplyTo?: string | null }, options?: PostOptions) =>
+      post<Sent>(`${agent(ref)}/messages`, message, options),
+    listMessages: (ref: string, query: PageQuery = {}) => get<Page<Message>>(`${agent(ref)}/messages`, query),
+    getMessage: (id: string) => get<Message>(message(id)),
+    listReplies,
+    /** The reply that closed the request; null if there is none within that time. */
+    awaitReply: async (messageId: string, waitSeconds: number): Promise<Message | null> => {
+      const { items, state } = await listReplies(messageId, waitSeconds);
+      return state === 'closed' ? (items.find((reply) => !reply.late) ?? null) : null;
+    },
+    listInbox: (query: PageQuery & { open?: boolean } = {}) => get<Page<Message>>('/api/inbox', query),
+
+    listRuns: (query: PageQuery & { agent?: string | undefined; state?: Run['state'] | undefined } = {}) =>
+      get<Page<Run>>('/api/runs', query),
+    getRun: (id: string) => get<Run & { steps: RunStep[]; messages: RunMessage[] }>(run(id)),
+    /** Totals by agent, tree or day. */
+    listUsage: (
+      query: { by?: 'agent' | 'tree' | 'day'; since?: string | undefined; until?: string | undefined } = {},
+    ) => get<Page<Usage>>('/api/usage', query),
+    cancelRun: (id: string) => post<{ status: 'cancelled'; runId: string }>(`${run(id)}/cancel`),
+
+    listChannels: (query: PageQuery = {}) => get<Page<Channel>>('/api/channels', query),
+    getChannel: (id: string) => get<Channel>(channel(id)),
+    createChannel: (creation: z.input<typeof schemas.ChannelCreation>, options?: PostOptions) =>
+      post<Channel>('/api/channels', creation, options),
+    setTopic: (id: string, topic: string) => exchange<Channel>('PATCH', channel(id), { topic }),
+    /** Newest first; of one thread or of all. */
+    listChannelMessages: (id: string, query: PageQuery & { thread?: string | undefined } = {}) =>
+      get<Page<Message>>(`${channel(id)}/messages`, query),
+    /** `dm-x-y` creates the DM if it does not exist. */
+    postMessage: (id: string, words: { text: string; parentMessageId?: string | undefined }, options?: PostOptions) =>
+      post<Sent>(`${channel(id)}/messages`, words, options),
+    markRead: (id: string) => post<Channel>(`${channel(id)}/read`),
+    listMembers: (id: string) => get<Page<Member>>(`${channel(id)}/members`),
+    addMember: (id: string, member: { participant: string; wake?: Member['wake'] & string }) =>
+      post<Page<Member>>(`${channel(id)}/members`, member),
+    setWake: (id: string, participant: string, wake: Member['wake'] & string) =>
+      exchange<Page<Member>>('PATCH', `${channel(id)}/members/${encodeURIComponent(participant)}`, { wake }),
+    removeMember: (id: string, participant: string) =>
+      exchange<{ status: 'left' }>('DELETE', `${channel(id)}/members/${encodeURIComponent(participant)}`),
+
+    editMessage: (id: string, text: string) => exchange<Message>('PATCH', message(id), { text }),
+    deleteMessage: (id: string) => exchange<{ status: 'deleted'; messageId: string }>('DELETE', message(id)),
+    react: (id: string, emoji: string) => post<Message>(`${message(id)}/reactions`, { emoji }),
+    unreact: (id: string, emoji: string) =>
+      exchange<Message>('DELETE', `${message(id)}/reactions/${encodeURIComponent(emoji)}`),
+    listParticipants: (query: PageQuery = {}) => get<Page<Participant>>('/api/participants', query),
+
+    listTokens: () => get<Page<Token>>('/api/tokens'),
+    createToken: (wish: { as: string; label?: string }) => post<Token & { token: string }>('/api/tokens', wish),
+    revokeToken: (id: string) => exchange<{ status: 'revoked' }>('DELETE', `/api/tokens/${encodeURIComponent(id)}`),
+
+    /** A link that signs one browser in, within 2 minutes. */
+    createLink: (wish: { as?: string } = {}) => post<z.infer<typeof schemas.NewLink>>('/api/links', wish),
+    signIn: (wish: { code: string; label?: string }) => post<z.infer<typeof schemas.PageToken>>('/api/sign-in', wish),
+    signOut: () => post<{ status: 'signed_out' }>('/api/sign-out'),
+    getMe: () => get<Caller>('/api/me'),
+
+    listNodes: () => get<Page<z.infer<typeof schemas.Node>>>('/api/nodes'),
+    /** Takes over the agents of a node that is gone. */
+    adoptNode: (id: string, wish: { force?: boolean } = {}) =>
+      post<{ status: 'adopted'; id: string; agents: number; workspaces: number }>(
+        `/api/nodes/${encodeURIComponent(id)}/adopt`,
+        wish,
+      ),
+
+    createWorkspace: (creation: WorkspaceCreation, options?: PostOptions) =>
+      post<Workspace>('/api/workspaces', creation, options),
+    getWorkspace: (ref: string) => get<Workspace>(workspace(ref)),
+    listWorkspaces: (query: PageQuery = {}) => get<Page<Workspace>>('/api/workspaces', query),
+    deleteWorkspace: (ref: string) => exchange<{ status: 'deleted'; id: string }>('DELETE', workspace(ref)),
+    linkDirectory: (ref: string, link: LinkCreation, options?: PostOptions) =>
+      post<Link>(`${workspace(ref)}/links`, link, options),
+    unlinkDirectory: (ref: string, target: string) =>
+      exchange<{ status: 'unlinked' }>('DELETE', `${workspace(ref)}/links${queryString({ target })}`),
+
+    /** Yields every event once, in order; reconnects and resumes after a lost connection. */
+    followEvents: (query: EventQuery = {}): AsyncGenerator<SubstratEvent> => {
+      const { agent: ref, channel: channelId, types } = query;
+      const path = `/api/events${queryString({ agent: ref, channel: channelId, type: types?.join(',') })}`;
+      return follow(path, query.after, query.signal);
+    },
+  };
+}
+
+/** Yields all items of a paginated list. */
+export async function* allPages<T>(list: (query: PageQuery) => Promise<Page<T>>, limit = 500): AsyncGenerator<T> {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page<T> = await list({ cursor: cursor ?? undefined, limit });
+    yield* page.items;
+    cursor = page.nextCursor;
+  }
+}
+
+function conditionHeaders({ ifVersion }: BlockCondition = {}): Record<string, string> {
+  if (ifVersion === undefined) return {};
+  return ifVersion === 0 ? { 'if-none-match': '*' } : { 'if-match': `"${ifVersion}"` };
+}
+
+function queryString(query: object): string {
+  const given = Object.entries(query).filter((entry: [string, unknown]) => entry[1] !== undefined);
+  return given.length === 0
+    ? ''
+    : `?${new URLSearchParams(given.map(([key, value]: [string, unknown]): [string, string] => [key, String(value)]))}`;
+}

@@ -1,0 +1,39 @@
+import { Empty } from '../parts/empty.tsx';
+import { type Entry, entry, me, signIn } from '../state/session.ts';
+
+/** What one sees who is not signed in, or who opened a link while being signed in. */
+export function Entrance({ at }: { readonly at: Exclude<Entry, { kind: 'signed-in' }> }) {
+  return (
+    <main class="col" id="main">
+      {at.kind === 'exchanging' && <Empty icon="plug" title="Signing in" />}
+      {at.kind === 'signed-out' && (
+        <Empty icon="plug" title={at.problem ?? 'You are not signed in'}>
+          Run <code>substrat page</code> on the machine of the daemon and open the link that it prints. It works once,
+          for 2 minutes.
+        </Empty>
+      )}
+      {at.kind === 'asked' && (
+        <Empty
+          icon="plug"
+          title={`You are signed in as ${me.value}`}
+          acts={
+            <>
+              <button type="button" class="btn main-act" onClick={() => stay()}>
+                Stay {me.value}
+              </button>
+              <button type="button" class="btn" onClick={() => void signIn(at.code)}>
+                Use the link
+              </button>
+            </>
+          }
+        >
+          The link that you opened signs in somebody else, perhaps. Use it only if you know who gave it to you.
+        </Empty>
+      )}
+    </main>
+  );
+}
+
+function stay(): void {
+  entry.value = { kind: 'signed-in' };
+}

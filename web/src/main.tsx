@@ -1,0 +1,12 @@
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/frame.css';
+import './styles/parts.css';
+import './styles/talk.css';
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { applyTheme } from './state/theme.ts';
+
+applyTheme();
+const root = document.getElementById('root');
+if (root) render(<App />, root);

@@ -1,0 +1,174 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { Channel, Member } from '../../../../src/client/browser.ts';
+import { LiveMark } from '../../frame/live-mark.tsx';
+import { Empty, Failure, Waiting } from '../../parts/empty.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { plural } from '../../parts/numbers.ts';
+import { channels, nameOf } from '../../state/channels.ts';
+import { onEvent } from '../../state/live.ts';
+import { openRoom, putMessage, type Room, readNewest, readOlder, typing } from '../../state/rooms.ts';
+import { href } from '../../state/route.ts';
+import { api, me } from '../../state/session.ts';
+import { textReady } from '../../text/body.tsx';
+import { Composer } from './composer.tsx';
+import { MessageRow } from './message.tsx';
+import { MessageList } from './message-list.tsx';
+import { QuestionDock } from './question-dock.tsx';
+
+/** A channel or a direct message, with its thread beside it. */
+export function Conversation({ id, thread }: { readonly id: string; readonly thread: string | null }) {
+  const room = useMemo(() => openRoom(id), [id]);
+  const channel = channels.value.get(id);
+  const members = useMembers(id);
+  const handles = members.map(({ handle }) => handle);
+  if (!channel) return null;
+  const name = `${channel.kind === 'dm' ? '@ ' : '# '}${nameOf(channel, me.value)}`;
+  const send = async (text: string, key: string, parentMessageId?: string): Promise<void> => {
+    const { messageId } = await api.postMessage(
+      id,
+      { text, ...(parentMessageId && { parentMessageId }) },
+      { idempotencyKey: key },
+    );
+    room.sent.value = messageId;
+    putMessage(await api.getMessage(messageId));
+  };
+  return (
+    <>
+      <header class="bar">
+        <a class="btn quiet square phone" href={href('talk')} aria-label="Back to the channels">
+          <Icon name="back" />
+        </a>
+        <h1>{name}</h1>
+        <span class="muted cut desk">{channel.topic}</span>
+        <span class="grow" />
+        <span class="muted nowrap desk">{plural(members.length, 'member')}</span>
+        <LiveMark class="phone" />
+      </header>
+      <div class={`split${thread ? ' has-pane' : ' alone'}`}>
+        <div class="col">
+          <Log room={room} channel={channel} open={thread} />
+          <Typing id={id} />
+          <Composer
+            channelId={id}
+            threadId={null}
+            label={`Message ${channel.kind === 'dm' ? '@' : '#'}${nameOf(channel, me.value)}`}
+            handles={handles}
+            dock={<QuestionDock channelId={id} />}
+            send={(text, key) => send(text, key)}
+          />
+        </div>
+        {thread && <ThreadPane key={thread} room={room} id={thread} handles={handles} send={send} />}
+      </div>
+    </>
+  );
+}
+
+function Log({
+  room,
+  channel,
+  open,
+}: {
+  readonly room: Room;
+  readonly channel: Channel;
+  readonly open: string | null;
+}) {
+  const unread = channel.unread;
+  const [isReady, setReady] = useState(false);
+  useEffect(() => {
+    let gone = false;
+    const prepare = async (): Promise<void> => {
+      await textReady;
+      while (!room.loaded.peek() && room.problem.peek() === null)
+        await new Promise((resolve) => setTimeout(resolve, 15));
+      // Opens at the first unread message: as far back as that, but not for ever.
+      for (let pages = 0; pages < 10 && room.rows.peek().length < unread && room.cursor.peek() !== null; pages += 1)
+        await readOlder(room);
+      if (!gone) setReady(true);
+    };
+    void prepare().catch(() => setReady(true));
+    return () => {
+      gone = true;
+    };
+  }, [room]);
+  if (room.problem.value !== null && !room.loaded.value) {
+    return <Failure error={room.problem.value} retry={() => void readNewest(room)} />;
+  }
+  return isReady && room.loaded.value ? (
+    <MessageList room={room} unread={unread} open={open} />
+  ) : (
+    <div class="log-frame">
+      <Waiting />
+    </div>
+  );
+}
+
+function Typing({ id }: { readonly id: string }) {
+  const who = typing.value.get(id) ?? [];
+  return (
+    <p class="typing small muted" role="status">
+      {who.length > 0 &&
+        `${who.slice(0, 3).join(', ')}${who.length > 3 ? ` and ${who.length - 3} more` : ''} ${who.length === 1 ? 'works' : 'work'} on this`}
+    </p>
+  );
+}
+
+function ThreadPane(props: {
+  readonly room: Room;
+  readonly id: string;
+  readonly handles: readonly string[];
+  readonly send: (text: string, key: string, parent: string) => Promise<void>;
+}) {
+  const { room, id } = props;
+  const root = room.rows.value.find(({ messageId }) => messageId === id);
+  const replies = room.replies.value.get(id) ?? [];
+  return (
+    <aside class="pane" aria-label="Thread">
+      <div class="pane-head">
+        <h2>Thread</h2>
+        <span class="faint small cut grow">{root?.from}</span>
+        <a class="btn quiet square" href={href('talk', room.id)} aria-label="Close the thread">
+          <Icon name="close" />
+        </a>
+      </div>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Replies">
+        {root ? (
+          <MessageRow message={root} thread={null} />
+        ) : (
+          <Empty icon="talk" title="This message is not loaded">
+            Scroll up in the channel to load it.
+          </Empty>
+        )}
+        <div class="day">
+          <span>{plural(replies.length, 'reply', 'replies')}</span>
+        </div>
+        {replies.map((reply) => (
+          <MessageRow key={reply.messageId} message={reply} thread={null} />
+        ))}
+      </div>
+      <Composer
+        channelId={room.id}
+        threadId={id}
+        label="Reply"
+        handles={props.handles}
+        send={(text, key) => props.send(text, key, id)}
+      />
+    </aside>
+  );
+}
+
+function useMembers(id: string): readonly Member[] {
+  const [members, setMembers] = useState<readonly Member[]>([]);
+  useEffect(() => {
+    const read = (): void => {
+      api.listMembers(id).then(
+        ({ items }) => setMembers(items),
+        () => {},
+      );
+    };
+    read();
+    return onEvent((event) => {
+      if ((event.type === 'member_joined' || event.type === 'member_left') && event.data.channelId === id) read();
+    });
+  }, [id]);
+  return members;
+}

@@ -1,0 +1,157 @@
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { Message, SubstratEvent } from '../../../src/client/browser.ts';
+import { onEvent, onReread } from './live.ts';
+import { api } from './session.ts';
+
+/** Messages of a channel, oldest first: without a gap from some point on up to the newest. */
+export interface Room {
+  readonly id: string;
+  readonly rows: Signal<readonly Message[]>;
+  /** Where to read on into the past; null if all is there. */
+  readonly cursor: Signal<string | null>;
+  readonly loaded: Signal<boolean>;
+  readonly problem: Signal<string | null>;
+  /** The last message that was sent from this page: it shows, wherever the reader is. */
+  readonly sent: Signal<string | null>;
+  /** First messages of threads and messages without one. */
+  readonly top: ReadonlySignal<readonly Message[]>;
+  /** Replies by the first message of their thread. */
+  readonly replies: ReadonlySignal<ReadonlyMap<string, readonly Message[]>>;
+}
+
+const PAGE = 100;
+/** So many rooms are kept as they were left. */
+const KEPT = 8;
+const rooms = new Map<string, Room>();
+/** Agents that take a turn for something said in a channel. */
+export const typing = signal<ReadonlyMap<string, readonly string[]>>(new Map());
+
+export function startRooms(): () => void {
+  const stops = [
+    onReread(() => {
+      for (const room of rooms.values()) void readNewest(room);
+    }),
+    onEvent(take),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+    rooms.clear();
+    typing.value = new Map();
+  };
+}
+
+export function openRoom(id: string): Room {
+  const known = rooms.get(id) ?? createRoom(id);
+  rooms.delete(id);
+  rooms.set(id, known);
+  const oldest = rooms.keys().next();
+  if (rooms.size > KEPT && !oldest.done) rooms.delete(oldest.value);
+  return known;
+}
+
+function createRoom(id: string): Room {
+  const rows = signal<readonly Message[]>([]);
+  const room: Room = {
+    id,
+    rows,
+    cursor: signal(null),
+    loaded: signal(false),
+    problem: signal(null),
+    sent: signal(null),
+    top: computed(() => rows.value.filter(({ parentMessageId }) => parentMessageId === null)),
+    replies: computed(() => {
+      const inThreads = rows.value.filter(({ parentMessageId }) => parentMessageId !== null);
+      return Map.groupBy(inThreads, ({ parentMessageId }) => parentMessageId ?? '');
+    }),
+  };
+  void readNewest(room);
+  return room;
+}
+
+/** Reads the newest messages and joins them to what is there; a gap that is too wide to join drops the old ones. */
+export async function readNewest(room: Room): Promise<void> {
+  try {
+    const page = await api.listChannelMessages(room.id, { limit: PAGE });
+    const fresh = [...page.items].reverse();
+    const ids = new Set(fresh.map(({ messageId }) => messageId));
+    const joins = room.rows.peek().some(({ messageId }) => ids.has(messageId));
+    const kept = joins ? room.rows.peek().filter(({ messageId }) => !ids.has(messageId)) : [];
+    room.rows.value = [...kept, ...fresh];
+    if (!joins) room.cursor.value = page.nextCursor;
+    room.loaded.value = true;
+    room.problem.value = null;
+  } catch (error) {
+    room.problem.value = error instanceof Error ? error.message : String(error);
+  }
+}
+
+const reading = new Set<string>();
+
+/** Reads the page before the oldest message. */
+export async function readOlder(room: Room): Promise<void> {
+  const cursor = room.cursor.peek();
+  if (cursor === null || reading.has(room.id)) return;
+  reading.add(room.id);
+  try {
+    const page = await api.listChannelMessages(room.id, { cursor, limit: PAGE });
+    const known = new Set(room.rows.peek().map(({ messageId }) => messageId));
+    const older = page.items.filter(({ messageId }) => !known.has(messageId)).reverse();
+    room.rows.value = [...older, ...room.rows.peek()];
+    room.cursor.value = page.nextCursor;
+  } finally {
+    reading.delete(room.id);
+  }
+}
+
+/** A message that the daemon returned, or that an event carries: by its id it is there once. */
+export function putMessage(message: Message): void {
+  const room = rooms.get(message.channelId);
+  if (!room?.loaded.peek()) return;
+  const rows = room.rows.peek();
+  const at = rows.findLastIndex(({ messageId }) => messageId === message.messageId);
+  room.rows.value = at < 0 ? [...rows, message] : rows.with(at, message);
+}
+
+function take(event: SubstratEvent): void {
+  switch (event.type) {
+    case 'message_created':
+      putMessage(event.data.message);
+      break;
+    case 'message_updated':
+      change(event.data.message.channelId, event.data.message.messageId, () => event.data.message);
+      break;
+    case 'message_deleted':
+      change(event.data.channelId, event.data.messageId, (row) => ({ ...row, text: '', deletedAt: event.at }));
+      break;
+    case 'reaction_added':
+    case 'reaction_removed': {
+      const { channelId, messageId, emoji, by } = event.data;
+      const add = event.type === 'reaction_added';
+      change(channelId, messageId, (row) => ({ ...row, reactions: react(row.reactions, emoji, by, add) }));
+      break;
+    }
+    case 'agent_typing':
+    case 'agent_done': {
+      const { channelId, agent } = event.data;
+      const others = (typing.peek().get(channelId) ?? []).filter((one) => one !== agent);
+      const all = event.type === 'agent_typing' ? [...others, agent] : others;
+      typing.value = new Map(typing.peek()).set(channelId, all);
+    }
+  }
+}
+
+function change(channelId: string, messageId: string, to: (message: Message) => Message): void {
+  const room = rooms.get(channelId);
+  const rows = room?.rows.peek() ?? [];
+  const at = rows.findLastIndex((row) => row.messageId === messageId);
+  const row = rows[at];
+  if (room && row) room.rows.value = rows.with(at, to(row));
+}
+
+function react(reactions: Message['reactions'], emoji: string, by: string, add: boolean): Message['reactions'] {
+  const known = reactions.find((one) => one.emoji === emoji);
+  const users = (known?.users ?? []).filter((user) => user !== by);
+  const next = { emoji, users: add ? [...users, by] : users };
+  const all = known ? reactions.map((one) => (one === known ? next : one)) : [...reactions, next];
+  return all.filter((one) => one.users.length > 0);
+}

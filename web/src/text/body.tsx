@@ -1,0 +1,49 @@
+import { signal } from '@preact/signals';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { showSize } from '../parts/numbers.ts';
+import { handlesKnown } from '../state/people.ts';
+import { me } from '../state/session.ts';
+import type { renderMarkdown } from './markdown.ts';
+
+/** Sanitiser, parser and highlighter come with the first message. */
+const renderer = signal<typeof renderMarkdown | null>(null);
+export const textReady = import('./markdown.ts').then((module) => {
+  renderer.value = module.renderMarkdown;
+});
+
+/** A longer text is cut; the rest is shown as it is, on demand. */
+const MOST = 16_000;
+
+/** The text of a message: Markdown of anybody, who may be hostile. */
+export function Body({ text }: { readonly text: string }) {
+  const ref = useRef<HTMLDivElement>(null);
+  const [whole, setWhole] = useState(false);
+  const render = renderer.value;
+  const isLong = text.length > MOST;
+  const shown = isLong ? text.slice(0, MOST) : text;
+  const known = handlesKnown.value;
+  useLayoutEffect(() => {
+    if (!render) return;
+    const self = me.peek();
+    ref.current?.replaceChildren(
+      render(shown, (handle) => (handle === self ? 'me' : known.has(handle) ? 'other' : null)),
+    );
+  }, [render, shown, known]);
+  return (
+    <>
+      <div class="body" dir="auto" ref={ref}>
+        {render ? null : shown}
+      </div>
+      {isLong && !whole && (
+        <button type="button" class="btn sm" onClick={() => setWhole(true)}>
+          Show all, {showSize(text.length)}
+        </button>
+      )}
+      {isLong && whole && (
+        <pre class="long" tabIndex={0} aria-label="The whole text">
+          {text.slice(MOST)}
+        </pre>
+      )}
+    </>
+  );
+}
