@@ -269,7 +269,6 @@ describe('references, ids and cursors', () => {
 
 describe('unknown routes', () => {
   test.each([
-    ['GET', '/'],
     ['GET', '/api'],
     ['GET', '/api/agents/lead/nothing'],
     ['DELETE', '/api/agents/lead'],
