@@ -17,7 +17,7 @@ import { ownSeat, type Seat, takeSeat } from '../workspaces/seat.ts';
 import type { Node } from './node.ts';
 import { makeWorktree } from './worktrees.ts';
 
-/** What runs an agent that is a program of the person's own. */
+/** The provider that runs a user's own program. */
 const runnerOfPrograms = described.find((about) => 'runsOwnProgram' in about)?.name ?? null;
 
 export interface AgentMaking extends Pick<Node, 'store' | 'home' | 'config' | 'clock'> {
@@ -25,14 +25,14 @@ export interface AgentMaking extends Pick<Node, 'store' | 'home' | 'config' | 'c
   readonly providers: ReadonlyMap<string, Provider>;
 }
 
-/** Makes an agent for a person: what is not said comes from the parent, then from the configuration. */
+/** Creates an agent for a person. Missing fields default to the parent's, then to the configuration's. */
 export async function addAgent(making: AgentMaking, wish: AgentWish, write: WriteOnce): Promise<AgentView> {
   const { store, config, home, clock, tools } = making;
   const { workspaces, customTools, findPersona, checkTools } = tools.settings;
   const custom = await customTools();
   const persona = wish.persona === null ? undefined : { name: wish.persona, arguments: wish.arguments };
   const declared = persona && (await findPersona(persona));
-  // A script that does not load now may do so later.
+  // Configured tools count even if their script does not load now: it may load later.
   if (wish.tools)
     checkScope(
       wish.tools,
@@ -45,12 +45,12 @@ export async function addAgent(making: AgentMaking, wish: AgentWish, write: Writ
     if (parent && parent.terminatedAt !== null) {
       throw new SubstratError('terminated', `${parent.handle} is terminated and cannot have children.`);
     }
-    // Whoever names a program wants it to run, whatever runs the parent.
+    // A program implies its provider, whatever provider the parent has.
     const said = wish.provider ?? (wish.program === null ? null : runnerOfPrograms);
     const provider = said ?? parent?.provider ?? config.daemon.defaultProvider;
     const named = wish.program ?? parent?.program ?? null;
     checkProvider(making, provider, named);
-    // Where it really is: the sandbox follows no link that somebody could replace.
+    // Resolve symlinks: the sandbox does not follow them, because somebody could replace them.
     const program = named && existsSync(named) ? realpathSync(named) : named;
     const seat =
       ground.seat ?? (await takeSeat(tx, workspaces, { agentId: id, parent, workspace: ground.path }, clock()));
@@ -99,12 +99,12 @@ export async function addAgent(making: AgentMaking, wish: AgentWish, write: Writ
 
 interface Ground {
   readonly path: string | null;
-  /** A worktree that was made for it. */
+  /** The seat in a worktree that was created for the agent. */
   readonly seat: Seat | null;
   readonly undo: () => Promise<void>;
 }
 
-/** What must be on the disk before the agent is there: the directory that a person named, or a worktree of it. */
+/** Creates the directory that a person named, or a worktree of it, before the agent exists. */
 async function prepareGround(making: AgentMaking, wish: AgentWish, id: string): Promise<Ground> {
   const { workspace } = wish;
   const { workspaces } = making.tools.settings;

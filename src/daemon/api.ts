@@ -22,13 +22,13 @@ export interface ApiParts extends Node {
   readonly tidying: Tidying;
   readonly extensions: LazyExtensions;
   readonly knowledgeDoor: KnowledgeDoor;
-  /** What the owner should know of this start. */
+  /** Notices for the owner about this start. */
   readonly notices: readonly string[];
-  /** The address on TCP, once there is one. */
+  /** The TCP address; null before the server listens. */
   readonly url: () => string | null;
 }
 
-/** What people can do with this node. */
+/** The operations behind the HTTP API of this node. */
 export function createApi(parts: ApiParts): Api {
   const { store, clock, config, home, log, version, tracer, knowledgeDoor } = parts;
   const { providers, sandbox, teamwork, doors, tidying, extensions } = parts;
@@ -69,7 +69,7 @@ export function createApi(parts: ApiParts): Api {
         },
       }),
     addAgent: async (wish, write) => {
-      // With it come all the tools, and a daemon that starts has its agents as a rule.
+      // Imported lazily: it loads every tool, and most starts do not create an agent.
       const { addAgent } = await import('./agents.ts');
       return addAgent({ store, home, config, clock, tools, providers }, wish, write);
     },
@@ -85,7 +85,7 @@ export function createApi(parts: ApiParts): Api {
     cancelRun: async (runId, reason) => {
       const agent = await teamwork.cancelRun(runId, reason);
       if (agent) tidying.begin(agent.id);
-      // Whoever is connected is in the run that was cancelled; the next one to join opens another.
+      // The connected client belongs to the cancelled run. The next client to join opens another run.
       if (agent?.provider === EXTERNAL) {
         await doors.closeExternal(agent.id);
         await doors.openExternal([agent]);

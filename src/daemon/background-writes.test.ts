@@ -9,7 +9,7 @@ import { until } from '../../test/helpers/until.ts';
 
 type Trouble = ReturnType<typeof troubleIn>;
 
-/** Until so many reads and writes have failed. */
+/** Resolves when this many reads and writes have failed. */
 const afterFailures = (trouble: Trouble, failures: number) =>
   until('the store has failed', () => trouble.failed >= failures);
 
@@ -22,7 +22,7 @@ function makeRepository({ directory }: TestDaemon): string {
   return repository;
 }
 
-/** An agent in a worktree, which is terminated while the store begins to fail. */
+/** Terminates an agent in a worktree while the store starts to fail. */
 async function terminated(
   daemon: TestDaemon,
   begin: (trouble: Trouble) => void,
@@ -151,7 +151,7 @@ test('members whose persona can be used again are made when the store is back, i
   trouble.writes = true;
   trouble.reads = false;
   await afterFailures(trouble, trouble.failed + 2);
-  // Of the two agents and of the first channel.
+  // For the two agents and the first channel.
   trouble.doubts = 3;
   trouble.writes = false;
   const membersOf = async (channel: string) => (await daemon.client.listMembers(channel)).items.length;

@@ -11,7 +11,7 @@ import { NEWEST_SCHEMA } from '../store/migrate.ts';
 import { lockHome } from './home.ts';
 import { checkRememberedStore, rememberStore } from './remembered-store.ts';
 
-/** What the command line does to a home without its daemon, or beside it. */
+/** Commands that work on a home directly, whether or not its daemon runs. */
 interface HomeFiles {
   readonly home: string;
   readonly configFile: string | null;
@@ -22,20 +22,20 @@ interface HomeOptions extends HomeFiles {
   readonly onProgress: (line: string) => void;
 }
 
-/** Beside a daemon or without one: the store is opened here, so no daemon waits for it. */
+/** Works with or without a running daemon. Opens the store in this process, so the daemon does not wait for it. */
 export async function backupHome(options: HomeOptions & { readonly version: string }): Promise<Manifest> {
   const { home, file, version, onProgress } = options;
   const config = configOf(options);
   if (!existsSync(home) || ('path' in config.db && !existsSync(config.db.path))) {
     throw new SubstratError('not_found', `Nothing to back up: ${home} does not have a store.`);
   }
-  // With another configuration it would be another store.
+  // Another configuration could name another store.
   checkRememberedStore(home, config);
   const limits = config.backup;
   return makeBackup({ file: resolve(file), home: realpathSync(home), store: config.db, limits, version, onProgress });
 }
 
-/** Holds the home's lock, so no daemon runs on it meanwhile. */
+/** Holds the home's lock, so a daemon cannot start on it meanwhile. */
 export async function restoreHome(options: HomeOptions & { readonly force: boolean }): Promise<Restored> {
   const { file, force, onProgress } = options;
   makeHome(options.home);
@@ -52,7 +52,7 @@ export async function restoreHome(options: HomeOptions & { readonly force: boole
   }
 }
 
-/** Beside a daemon or without one. */
+/** Works with or without a running daemon. */
 export async function compactHome(place: HomeFiles): Promise<{ readonly before: number; readonly after: number }> {
   const config = configOf(place);
   checkRememberedStore(place.home, config);

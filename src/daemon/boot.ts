@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Tells one boot of this machine from the next; the same for ever where the system does not say. */
+/** Identifies the current boot of this machine. Constant on systems without a boot id. */
 export function readBoot(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

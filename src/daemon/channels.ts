@@ -7,8 +7,8 @@ import type { Members } from './members.ts';
 import type { Node, Stored } from './node.ts';
 
 /**
- * `[channels.*]`: channels that exist from the start, with the owner in each. One that exists stays as it is, but whoever came to be
- * only now joins it.
+ * Creates the channels of `[channels.*]`; the owner is a member of each. An existing channel does not change, except
+ * that members created by this call join it.
  */
 export async function createChannels(
   { store, config, clock }: Pick<Node, 'store' | 'config' | 'clock'>,

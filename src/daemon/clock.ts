@@ -2,7 +2,7 @@ import type { Node } from './node.ts';
 
 type Clocked = Pick<Node, 'store' | 'clock'> & { readonly home: Pick<Node['home'], 'nodeId'> };
 
-/** The clock was set back while no daemon ran: what waits here must not wait for as much longer. */
+/** If the clock was set back while the daemon was down, moves waiting times back by as much. */
 export async function followClock({ store, clock, home }: Clocked): Promise<void> {
   const now = clock();
   const { nodeId } = home;

@@ -9,12 +9,12 @@ interface Making extends MemberMaking, Pick<Node, 'log'> {
 }
 
 export interface Configured {
-  /** Resolves when nothing is being made. */
+  /** Stops following the personas. Resolves when the work in progress has ended. */
   close(): Promise<void>;
 }
 
 /**
- * Makes the agents and channels that exist from the start. What is missing because a persona cannot be used is made when the personas
+ * Creates the configured agents and channels. Agents whose persona cannot be used are created when the personas
  * change, or at the next start.
  */
 export async function createConfigured(making: Making): Promise<Configured> {
@@ -24,7 +24,7 @@ export async function createConfigured(making: Making): Promise<Configured> {
     await createChannels(making, members, stored);
     return members;
   };
-  // A start whose store does not answer fails.
+  // Without retries: the start fails if the store fails.
   let { missing } = await make((work) => work());
   if (missing.size === 0) return { close: async () => {} };
   for (const warning of warningsOf(missing)) log.warn({}, warning);
@@ -44,7 +44,7 @@ export async function createConfigured(making: Making): Promise<Configured> {
     });
   };
   const unfollow = (await making.personas()).onChange(again);
-  // What was mended while the others were made.
+  // A persona may have been fixed before the listener was added.
   again();
   return {
     close: async () => {

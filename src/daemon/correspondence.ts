@@ -4,7 +4,7 @@ import { endTurns, passStaleTurns, passTurns } from '../messaging/rounds.ts';
 import { terminateAgent } from '../messaging/tree.ts';
 import type { Correspondence } from '../runs/endings.ts';
 
-/** What the end of a run means for others. */
+/** The messages that runs cause when they end. */
 export const messagesOfRuns: Correspondence = {
   answerServed,
   answerBroadcasts,

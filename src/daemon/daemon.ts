@@ -36,19 +36,19 @@ import { sweepWorkspaces } from './workspaces.ts';
 export interface DaemonOptions extends StoreStart {
   readonly home: string;
   readonly clock?: () => number;
-  /** A program of ours that may run where no sandbox can be made. */
+  /** Substrat's own demo program. It may run without a sandbox if none can be created. */
   readonly ownProgram?: string;
 }
 
 const HEAD_START_MS = 25;
 const UNHURRIED_MS = 1_000;
 
-/** One node from its start to its end. */
+/** One node: starts and stops everything. */
 export class Daemon {
   readonly home: Home;
   readonly store: Store;
   readonly log: Log;
-  /** What people can do with it. */
+  /** The operations behind the HTTP API. */
   readonly api: Api;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly extensions: LazyExtensions;
@@ -67,7 +67,7 @@ export class Daemon {
   #opening: NodeJS.Timeout | null = null;
   #begun = false;
 
-  /** Takes the home, opens the store, ends and takes up what a dead daemon left, and starts to work. */
+  /** Locks the home, opens the store, recovers the runs of a crashed daemon, and starts the scheduler and the API. */
   static async start(options: DaemonOptions): Promise<Daemon> {
     keepOwnFilesPrivate();
     const home = takeHome(options.home);
@@ -103,7 +103,7 @@ export class Daemon {
     const extensions = new LazyExtensions({ ...node, knowledge });
     const teamwork = createTeamwork({
       ...node,
-      // A clock that a test drives passes like time.
+      // In tests, the injected clock is the monotonic clock, too.
       monotonic: options.clock ?? (() => performance.now()),
       providers,
       sandbox,
@@ -150,7 +150,7 @@ export class Daemon {
     this.#tracing = tracing;
   }
 
-  /** The tools in the scope of an agent, bound to it: to be called in this process, or handed to an MCP library. */
+  /** The tools in an agent's scope, bound to it. Call them in this process, or pass them to an MCP library. */
   async getTools(agentId: string): Promise<BoundTool[]> {
     const agent = await this.store.read((tx) => tx.agents.getAgent({ id: agentId }));
     if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
@@ -159,17 +159,17 @@ export class Daemon {
     return bindTools(this.#teamwork.tools, { ...agent, tools: scope }, () => this.#doors.attemptOf(agent));
   }
 
-  /** Resolves when everything that is due has started; for tests that drive the time. */
+  /** Resolves when everything that is due has started. For tests that drive the clock. */
   tick(): Promise<void> {
     return this.#teamwork.scheduler.tick();
   }
 
-  /** Removes what is older than the configuration keeps. */
+  /** Removes data that is older than the configured retention. */
   forget(): Promise<void> {
     return this.#housekeeping.forget();
   }
 
-  /** Tells of the error that ends the process, which stands still until that is done. */
+  /** Reports the error that ends the process. Blocks until it is sent. */
   tellLast(details: object, message: string): void {
     this.#tracing?.tellLast(details, message);
   }
@@ -184,14 +184,14 @@ export class Daemon {
     await this.#teamwork.scheduler.stop();
     await this.#doors.closeAll();
     if (this.#begun) await this.#clearSuspects();
-    // Last, or what a turn waits for would fail, and that would be counted against it.
+    // After the turns have ended: a turn that waits for a script would otherwise fail and use up an attempt.
     await this.extensions.close();
     await this.#tidying.close();
-    // Harmless if it fails: without a heartbeat the node counts as gone a few minutes later.
+    // Harmless if it fails: without a heartbeat the node counts as gone after 3 minutes.
     await leaveNode(this.#node).catch(() => {});
     await this.store.close();
     this.home.release();
-    // The home is free: the next daemon does not wait for a collector.
+    // After the home is released: the next daemon does not wait for a slow collector.
     await this.#tracing?.close();
   }
 
@@ -209,11 +209,11 @@ export class Daemon {
     this.#configured = await createConfigured({ ...this.#node, tools, stored: this.#stored, addAgent, personas });
     scheduler.start();
     await scheduler.tick();
-    // What was under way when the last daemon died goes on first: loading the door would hold its programs' start up.
+    // Recovered runs start first: loading the HTTP server would delay the start of their programs.
     if (scheduler.liveRuns().length > 0) await sleep(HEAD_START_MS);
     await this.#doors.openExternal(await store.read((tx) => tx.agents.listExternalAgents({ nodeId: home.nodeId })));
     await this.#doors.sweep();
-    // Loaded after the agents' work has begun: it does not wait for the door.
+    // Imported here so that agents start before the HTTP server loads.
     const { serveApi } = await import('../http/serve.ts');
     const onAddress = (url: string) => {
       this.#url = url;
@@ -226,7 +226,7 @@ export class Daemon {
       onAddress,
     });
     if (config.file !== null) {
-      // Where there are none, some may come to be in the file, which is then followed; that is in no hurry.
+      // Without personas and tools, only watch the file for new ones; that can wait.
       const wait = config.agents.length + config.tools.length > 0 ? 0 : UNHURRIED_MS;
       this.#opening = setTimeout(() => {
         this.extensions.open().catch((error) => log.error({ error: error.message }, 'personas are not available'));
@@ -244,7 +244,7 @@ export class Daemon {
     });
   }
 
-  /** Repeats what nobody waits for until it is stored; after a stop for a few seconds only. */
+  /** Retries background writes until they succeed; after `stop()`, for a few seconds only. */
   readonly #stored: Stored = (work) =>
     untilStored(work, {
       store: this.store,

@@ -19,10 +19,10 @@ import type { Home } from './home.ts';
 import type { Log } from './log.ts';
 import type { Stored } from './node.ts';
 
-/** Without links on the way: the sandbox follows none. */
+/** The real path: the sandbox does not follow symlinks. */
 const ours = (url: URL) => realpathSync(fileURLToPath(url));
 const BRIDGE = ours(new URL('../mcp/bridge.cjs', import.meta.url));
-/** What programs that are agents import, wherever they are themselves, and what tells Node how to read it. */
+/** The library that scripted agents import, and the package.json that tells Node its module type. */
 const LIBRARY = ours(new URL('../scripted', import.meta.url));
 const PACKAGE = ours(new URL('../../package.json', import.meta.url));
 
@@ -34,27 +34,27 @@ export interface DoorOptions {
   readonly sandbox: Sandbox;
   readonly log: Log;
   readonly stored: Stored;
-  /** An external agent completed its work and has left. */
+  /** Called when an external agent has completed its work and left. */
   readonly onEnded: (agentId: string) => void;
 }
 
-/** The agents' sockets: one while a run lives; for an external agent, as long as it may be joined. */
+/** The agents' sockets. A socket is open during a run; an external agent's socket, as long as clients may join. */
 export class AgentDoors {
   readonly #options: DoorOptions;
   readonly #external = new Map<string, AgentSocket>();
-  /** Of the turns under way. */
+  /** Turns in progress, by agent. */
   readonly #attempts = new Map<string, ActiveAttempt>();
-  /** External agents that are run in this process. */
+  /** External agents that run in this process. */
   readonly #joined = new Map<string, Promise<ActiveAttempt>>();
   readonly #leaving = new Set<Promise<void>>();
-  /** Agents whose socket is ours. */
+  /** Agents whose socket this daemon has opened. */
   readonly #open = new Set<string>();
 
   constructor(options: DoorOptions) {
     this.#options = options;
   }
 
-  /** Writes the agent's directory; lets an external one be joined. */
+  /** Writes the agent's directory. For an external agent, opens its socket. */
   async prepare(agent: Agent): Promise<void> {
     await this.#writeConfig(agent);
     if (agent.provider === EXTERNAL) await this.openExternal([agent]);
@@ -73,7 +73,7 @@ export class AgentDoors {
     this.#attempts.set(agent.id, attempt);
     const scope = () => tools.store.read((tx) => scopeNow(tx, attempt));
     return {
-      // Loaded by the first turn that asks, or calls: the first turn of a daemon does not wait for all tools.
+      // Imported on first use: the first turn of a daemon does not wait until every tool is loaded.
       tools: async () => {
         const { bindTools } = await import('../mcp/bound.ts');
         return bindTools(tools, { ...agent, tools: await scope() }, async () => attempt);
@@ -94,7 +94,7 @@ export class AgentDoors {
       close: async () => {
         this.#attempts.delete(agent.id);
         await Promise.all([socket.close(), ...confined.map((wrapped) => wrapped.release())]);
-        // A sandbox ends with everything in it; without one, a process may have left its group.
+        // A sandbox kills everything in it. Without one, a process may have left the process group.
         if (sandbox.mode === 'none') await endRun(attempt.runId);
       },
     };
@@ -111,12 +111,12 @@ export class AgentDoors {
         instructions: (attempt: ActiveAttempt) =>
           this.#options.tools.store.read((tx) => instructionsOf(tx, agent, attempt)),
       };
-      // Whoever joins later is no part of the request that made the agent.
+      // A client that joins later does not belong to the trace of the request that created the agent.
       this.#external.set(agent.id, await under(undefined, () => this.#listen(agent, seat)));
     }
   }
 
-  /** For whoever runs an agent in this process: an external agent is joined until we stop, another has to be in a turn. */
+  /** For callers in this process. Joins an external agent until the daemon stops; other agents must be in a turn. */
   attemptOf(agent: Agent): Promise<ActiveAttempt> {
     const attempt = this.#attempts.get(agent.id);
     if (attempt) return Promise.resolve(attempt);
@@ -130,7 +130,7 @@ export class AgentDoors {
     return joined;
   }
 
-  /** Removes the sockets that a dead daemon left. Look and removal are one step, so that no new one is hit. */
+  /** Removes the sockets of a crashed daemon. Check and removal are synchronous, so a new socket is never removed. */
   async sweep(): Promise<void> {
     const { home, sandbox } = this.#options;
     for (const agentId of await readdir(home.agents)) {
@@ -163,7 +163,7 @@ export class AgentDoors {
     try {
       await external.leave(agentId);
       const agent = await stored(() => tools.store.read((tx) => tx.agents.getAgent({ id: agentId })));
-      // It completed its work, and with its run it ended.
+      // An agent that completed its work is terminated with its run.
       if (!agent?.terminatedAt) return;
       await this.closeExternal(agentId);
       onEnded(agentId);
@@ -206,10 +206,10 @@ export class AgentDoors {
     };
   }
 
-  /** What every provider is given to find the agent's tools. */
+  /** Writes the mcp.json through which providers find the agent's tools. */
   async #writeConfig(agent: Agent): Promise<void> {
     const { home } = this.#options;
-    // In the home, which is at hand, the thread pool would take longer than the work itself, and every turn waits for it.
+    // Synchronous: for small local files the thread pool takes longer than the work, and every turn waits for it.
     mkdirSync(home.agentHome(agent.id), { recursive: true, mode: 0o700 });
     const config = {
       mcpServers: {

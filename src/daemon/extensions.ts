@@ -4,7 +4,7 @@ import { type Extensions, openExtensions } from '../extensions/extensions.ts';
 import { readScript } from '../scripting/open.ts';
 import type { Node } from './node.ts';
 
-/** The personas and tools of the daemon's configuration, which follow its file and their own. */
+/** Opens the configured personas and tools, and reloads them when the configuration or their files change. */
 export async function openDaemonExtensions({
   config,
   home,
@@ -18,7 +18,7 @@ export async function openDaemonExtensions({
     try {
       return loadConfig({ file, cwd: process.cwd(), home: home.path, env: process.env });
     } catch (error) {
-      // Broken since the start, which was a good one.
+      // The file was valid when the daemon started, and broke since.
       if (!opened) return config;
       throw error;
     }

@@ -6,31 +6,31 @@ import { RESTORING } from '../backup/layout.ts';
 import { unusable } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
 
-/** Where everything of one daemon is. All of it is the owner's only. */
+/** The paths of one daemon's home. Only its owner can read it. */
 export interface Home {
   readonly path: string;
   readonly socket: string;
   readonly agents: string;
-  /** Tells this daemon's agents from those of others on the same store. */
+  /** Distinguishes this daemon's agents from those of other daemons on the same store. */
   readonly nodeId: string;
-  /** What opens the API on TCP. */
+  /** The owner's bearer token for the API on TCP. */
   readonly token: string;
   agentDirectory(agentId: string): string;
-  /** `HOME` of its programs, where they are confined. */
+  /** `HOME` of the agent's programs in the sandbox. */
   agentHome(agentId: string): string;
   agentSocket(agentId: string): string;
   mcpConfig(agentId: string): string;
   workspace(agentId: string): string;
-  /** Whether the last daemon died here instead of being stopped. */
+  /** Whether the last daemon crashed instead of being stopped. */
   readonly died: boolean;
-  /** Gives the home up for the next daemon. */
+  /** Releases the home for the next daemon. */
   release(): void;
 }
 
-/** What a Unix socket's path may have on Linux. */
+/** The longest path of a Unix socket on Linux, in bytes. */
 const MAX_SOCKET_PATH = 107;
 
-/** Takes the home for this process; a second daemon on it is refused. */
+/** Locks the home for this process. Throws if another daemon runs on it. */
 export function takeHome(path: string): Home {
   const agentDirectory = (agentId: string) => join(path, 'agents', agentId);
   const agentSocket = (agentId: string) => join(agentDirectory(agentId), 'agent.sock');
@@ -99,7 +99,7 @@ function refuseHalfRestored(path: string): void {
   throw new SubstratError('config', message);
 }
 
-/** The kernel frees this lock when the process dies, however it dies; a file with a pid in it does not. */
+/** The kernel releases this lock when the process dies for any reason; a pid file would stay. */
 export function lockHome(path: string): Database.Database {
   const lock = new Database(join(path, 'daemon.lock'), { timeout: 0 });
   try {
@@ -124,9 +124,9 @@ function pidText(path: string): string {
   }
 }
 
-/** A value that is made once and stays. */
+/** Returns the value in the file; creates it on first use. */
 function kept(file: string, make: () => string): string {
-  // It is empty if the daemon that made it died before it wrote.
+  // The file is empty if a daemon crashed between creating and writing it.
   const known = existsSync(file) && readFileSync(file, 'utf8').trim();
   if (known) return known;
   const value = make();

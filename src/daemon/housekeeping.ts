@@ -2,11 +2,11 @@ import type { Node } from './node.ts';
 import { HEARTBEAT_MS, seeNode } from './nodes.ts';
 import { forgetOld } from './retention.ts';
 
-/** What is old is removed soon after the start, and then again and again. */
+/** When expired data is removed: first after the start, then periodically. */
 const FIRST_MS = 20_000;
 const NEXT_MS = 600_000;
 
-/** What a daemon does beside its work: it says that it is alive, and removes what is older than the configuration keeps. */
+/** Periodic work: stores the node's heartbeat and removes data that is older than the configured retention. */
 export class Housekeeping {
   readonly #node: Node;
   readonly #stopping = new AbortController();
@@ -18,7 +18,7 @@ export class Housekeeping {
     this.#node = node;
   }
 
-  /** A heartbeat that could not be stored is harmless: two more come before the node counts as gone. */
+  /** A failed heartbeat is harmless: two more follow before the node counts as gone. */
   start(): void {
     this.#heartbeat = setInterval(() => void seeNode(this.#node).catch(() => {}), HEARTBEAT_MS);
     this.#wait(FIRST_MS);
@@ -31,7 +31,7 @@ export class Housekeeping {
     await this.#forgetting;
   }
 
-  /** What could not be removed is removed ten minutes later. */
+  /** A failed pass is only logged; the next one follows in ten minutes. */
   async forget(): Promise<void> {
     await forgetOld(this.#node, this.#stopping.signal).catch((error: Error) => {
       if (this.#stopping.signal.aborted) return;

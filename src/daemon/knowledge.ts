@@ -15,7 +15,7 @@ interface ServedKnowledge {
   readonly version: string;
 }
 
-/** The knowledge base of the daemon's store. It is loaded when it is first asked: a start does not wait for it. */
+/** The knowledge base of the daemon's store. Its code loads on first use, so that it does not delay the start. */
 export function openKnowledge({ config, home, store, log }: Omit<ServedKnowledge, 'version'>): Knowledge {
   const load = async (): Promise<Knowledge> => {
     const { createKnowledge } = await import('../knowledge/knowledge.ts');
@@ -40,7 +40,7 @@ export function openKnowledge({ config, home, store, log }: Omit<ServedKnowledge
   };
 }
 
-/** The same for whoever comes in over HTTP: as tools, and as an MCP server. */
+/** The knowledge base for HTTP clients: as tools, and as an MCP server. */
 export function knowledgeDoor(
   knowledge: Knowledge,
   extensions: () => Promise<Extensions>,

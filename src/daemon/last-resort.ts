@@ -1,4 +1,4 @@
-/** Codes of errors that end one connection, stream or request, and say nothing about what the daemon knows. */
+/** Codes of errors that concern one connection, stream or request and leave the daemon's state intact. */
 const OF_ONE_CONNECTION = new Set([
   'ECONNRESET',
   'ECONNREFUSED',
@@ -9,19 +9,19 @@ const OF_ONE_CONNECTION = new Set([
   'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
-  // Too many files are open: whoever needed one more was told so, and the next one may get it.
+  // Too many open files: the operation failed, and a later one may succeed.
   'EMFILE',
   'ENFILE',
 ]);
 const OF_ONE_STREAM = /^(ERR_STREAM_|ERR_HTTP_|ERR_SOCKET_|ERR_TLS_|ERR_SSL_|ERR_INVALID_HTTP_|HPE_|UND_ERR_)/;
-/** So many in a minute are no accident any more. */
+/** The daemon ends after more errors than this in a minute. */
 const MOST = 20;
 const MINUTE_MS = 60_000;
 
 /**
- * Decides whether the daemon goes on after an error that nothing handled. An error of one connection leaves everything else as
- * it was. After any other, nobody knows what was left half done in memory: the daemon ends, and the next one recovers from
- * the store. It ends as well when harmless errors come too often.
+ * Decides whether the daemon continues after an unhandled error. It continues after an error of one connection. After
+ * any other error its memory may be inconsistent: the daemon ends, and the next one recovers from the store. It also
+ * ends if connection errors are too frequent.
  */
 export function createLastResort(clock: () => number = () => performance.now()): (error: unknown) => 'go on' | 'end' {
   let recent: number[] = [];

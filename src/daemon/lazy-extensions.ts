@@ -8,7 +8,7 @@ interface ExtensionParts extends Pick<Node, 'config' | 'home' | 'log'> {
   readonly knowledge: Knowledge;
 }
 
-/** The personas and tools of the configuration. They are opened when somebody first asks: a start does not wait for them. */
+/** The configured personas and tools. They are opened on first use, so that they do not delay the start. */
 export class LazyExtensions {
   readonly #parts: ExtensionParts;
   readonly #toolListeners = new Set<() => void>();
@@ -25,7 +25,7 @@ export class LazyExtensions {
 
   readonly personas = async (): Promise<Personas> => (await this.open()).personas;
 
-  /** Where the configuration has none, nobody waits for what follows its file. */
+  /** Does not open the extensions if the configuration has no tools. */
   async customTools(): Promise<readonly CustomTool[]> {
     if (this.#opened === null && this.#parts.config.tools.length === 0) return [];
     return (await this.open()).tools.list();
@@ -47,7 +47,7 @@ export class LazyExtensions {
       for (const listener of this.#toolListeners) listener();
     };
     extensions.tools.onChange(tell);
-    // They came to be in the file between our start and now, and whoever asked before was told of none.
+    // The file got its first tools after the start; earlier callers got an empty list.
     if (this.#parts.config.tools.length === 0 && extensions.tools.list().length > 0) tell();
     return extensions;
   }

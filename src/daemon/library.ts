@@ -9,20 +9,20 @@ import { openLog } from './log.ts';
 export type { BoundTool, ToolResult } from '../core/bound-tool.ts';
 
 export interface StartOptions {
-  /** A configuration file; left out, the one that `substrat up` would find. */
+  /** A configuration file. Default: the one that `substrat up` reads. */
   readonly config?: string;
-  /** Left out, $SUBSTRAT_HOME or ~/.substrat. */
+  /** Default: $SUBSTRAT_HOME, or ~/.substrat. */
   readonly home?: string;
 }
 
 export interface RunningDaemon {
   readonly home: string;
-  /** The tools in the scope of an agent, bound to it: to be called in this process, or handed to an MCP library. */
+  /** The tools in an agent's scope, bound to it. Call them in this process, or pass them to an MCP library. */
   getTools(agentId: string): Promise<BoundTool[]>;
   stop(): Promise<void>;
 }
 
-/** A daemon in this process, as `substrat up` has one; `createClient({ home })` of substrat/client talks to it. */
+/** Starts a daemon in this process, like `substrat up`. Talk to it with `createClient({ home })` of substrat/client. */
 export async function startDaemon(options: StartOptions = {}): Promise<RunningDaemon> {
   const home = options.home ?? resolveHome(process.env);
   const config = loadConfig({ file: options.config, cwd: process.cwd(), home, env: process.env });

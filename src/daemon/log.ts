@@ -14,15 +14,15 @@ export interface Log {
 
 const require = createRequire(import.meta.url);
 
-/** JSON lines in the home's log. No message text, prompt or argument is ever logged: they may hold secrets. */
+/** Writes JSON lines to the home's log. Never log message texts, prompts or arguments: they may contain secrets. */
 export function openLog(file: string): Log {
   const dest = openFile(file);
   let logger: Logger | null = null;
-  // Loaded for the first line, which comes after the agents' work has begun.
+  // Loaded for the first line, so that it does not delay the start of agents.
   const load = (): Logger => {
     const { pino } = require('pino') as typeof import('pino');
     const destination = pino.destination({ dest, sync: true });
-    // On a full disk there is no log; the daemon goes on.
+    // If the disk is full, lines are lost; the daemon continues.
     destination.on('error', () => {});
     return pino({ base: { pid: process.pid }, mixin: traceOf }, destination);
   };
@@ -35,7 +35,7 @@ export function openLog(file: string): Log {
   return { info: write('info'), warn: write('warn'), error: write('error') };
 }
 
-/** By which a line is found from its trace, and the trace from the line. */
+/** The trace id that connects a log line with its trace. */
 function traceOf(): object {
   const span = activeSpan();
   return span ? { trace_id: span.traceId } : {};

@@ -9,7 +9,7 @@ import { openLog } from './log.ts';
 
 export { checkStore } from '../store/check.ts';
 
-/** Loads the driver only where it is asked: a start counts every module. */
+/** Imports the driver lazily: every module delays the start. */
 export async function checkPostgres(url: string): Promise<PostgresCheck> {
   return (await import('../store/check-postgres.ts')).checkPostgres(url);
 }
@@ -22,17 +22,17 @@ export interface UpOptions {
   readonly home: string;
   readonly configFile: string | null;
   readonly version: string;
-  /** A program of ours that may run where no sandbox can be made. */
+  /** Substrat's own demo program. It may run without a sandbox if none can be created. */
   readonly ownProgram?: string;
   readonly switchStore?: boolean;
-  /** Called when the daemon answers, with the number of the last event before; ends when the daemon is told to stop. */
+  /** Called when the daemon is ready; `after` is the last event before the start. Return when `stopping` aborts. */
   readonly onUp: (
     daemon: { readonly url: string | null; readonly after: number },
     stopping: AbortSignal,
   ) => Promise<void>;
 }
 
-/** Runs the daemon in this process until it is told to stop. */
+/** Runs the daemon in this process until a signal stops it. */
 export async function up({
   home,
   configFile,
@@ -56,8 +56,8 @@ export async function up({
     process.exit(1);
   });
   const stopping = new AbortController();
-  // Before it can be reached: whoever sees that it is up may stop it at once.
-  // Ctrl-C reaches us twice under `npm start`, from the terminal and from npm: the second one changes nothing.
+  // Before the daemon is reachable: a client may stop it as soon as it is up.
+  // Under `npm start`, Ctrl-C arrives twice, from the terminal and from npm; the second signal has no effect.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
   daemon = await Daemon.start({ home, config, version, log, switchStore, ...(ownProgram && { ownProgram }) });
   try {
@@ -66,27 +66,27 @@ export async function up({
   } finally {
     await daemon.stop();
     endInDoubt(daemon.store.problem());
-    // Nothing of ours is left. What others still try, such as to reach a collector that does not answer, is not waited for.
+    // Do not wait for what libraries still try, such as a connection to an unreachable collector.
     setTimeout(() => process.exit(), LINGER_MS).unref();
   }
 }
 
 /**
- * Ends the process once its output is written. A process that ends by itself has no signal handlers in its last moments,
- * and npm may pass on Ctrl-C just then: `npm start` would fail with 130 although everything ended well.
+ * Exits as soon as the output is written. Node removes its signal handlers shortly before a natural exit. A Ctrl-C
+ * that npm forwards then would make `npm start` fail with code 130.
  */
 export function endAtOnce(): void {
   process.stdout.write('', () => process.exit());
 }
 
-/** Without closing the store, which SQLite would do to whatever has its name now. */
+/** Exits without closing the store: SQLite could checkpoint into another file that has the store's name now. */
 function endInDoubt(problem: string | null): void {
   if (problem === null) return;
   process.stderr.write(`substrat: ${problem}\n`);
   process.exit(1);
 }
 
-/** Whatever the one who started us had open and did not mean for us would be open in every program that we start. */
+/** Closes file descriptors inherited from the parent process; otherwise, every program that we start inherits them. */
 function closeInherited(): void {
   if (process.platform !== 'linux') return;
   const channel = Number(process.env.NODE_CHANNEL_FD ?? Number.NaN);
@@ -99,7 +99,7 @@ function closeInherited(): void {
       );
       if ((flags & CLOSES_ON_EXEC) === 0) closeSync(descriptor);
     } catch {
-      // It was the listing's own.
+      // The descriptor of the directory listing itself is closed already.
     }
   }
 }

@@ -18,22 +18,22 @@ export interface MemberMaking extends Pick<Node, 'store' | 'config' | 'clock'> {
 }
 
 export interface Members {
-  /** Ids of those that came to be now. */
+  /** Ids of the agents that this call created. */
   readonly made: ReadonlySet<string>;
-  /** Those that could not be made, by the key of their name. */
+  /** Members that could not be created, by the key of their name. */
   readonly missing: ReadonlyMap<string, Missing>;
 }
 
 export interface Missing {
   readonly name: string;
-  /** Itself, or whoever above it could not be made. */
+  /** The member with the problem: this one or an ancestor. */
   readonly because: string;
   readonly problem: string;
 }
 
 /**
- * `[members.*]`: agents that exist from the start. One that exists stays as it is; parents come before their children. Whose persona
- * cannot be used now is left out, with those below it: a mistake in a script keeps nobody else from working.
+ * Creates the agents of `[members.*]`, parents first. Existing agents do not change. A member whose persona cannot be
+ * used is skipped with its descendants, so that an error in one script does not stop the others.
  */
 export async function createMembers(making: MemberMaking, stored: Stored): Promise<Members> {
   const ids = new Map<string, string>();
@@ -63,7 +63,7 @@ export async function createMembers(making: MemberMaking, stored: Stored): Promi
     }
     const make = async () => {
       const found = await find();
-      // An earlier try has made it after all.
+      // An earlier attempt created it although it reported an error.
       if (found) await making.tools.onAgentCreated(found);
       return found ?? create(making, member, parentId);
     };
@@ -85,7 +85,7 @@ async function problemOf({ tools }: MemberMaking, { persona, arguments: given }:
   }
 }
 
-/** With the memory that it begins with, in one transaction: one that exists is never looked at again. */
+/** Creates the agent and its blocks in one transaction, because an existing agent does not get blocks later. */
 async function create(
   { store, config, clock, addAgent }: MemberMaking,
   member: Member,
@@ -108,8 +108,8 @@ async function create(
 }
 
 /**
- * The file may lie where an agent can write, such as AGENTS.md of its workspace. A link in its place may lead to what lies
- * beside the configuration, or beside the file itself, and not to whatever else the daemon can read.
+ * An agent may be able to write the file, such as AGENTS.md in its workspace. So a symlink may only lead into the
+ * configuration's directory, or the file's own if it is elsewhere; not to any file that the daemon can read.
  */
 function readInstructions(config: Config, name: string, path: string): string {
   const beside = config.file === null ? null : dirname(config.file);

@@ -3,7 +3,7 @@ import type { Store } from '../store/store.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
 
-/** What a daemon has from its start to its end. The files of this room take the parts that they need. */
+/** What lives as long as the daemon. Functions in this directory take the parts that they need. */
 export interface Node {
   readonly home: Home;
   readonly store: Store;
@@ -12,5 +12,5 @@ export interface Node {
   readonly log: Log;
 }
 
-/** Repeats work on the store until it succeeds. */
+/** Retries work on the store until it succeeds. */
 export type Stored = <T>(work: () => Promise<T>) => Promise<T>;

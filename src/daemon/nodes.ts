@@ -6,20 +6,19 @@ import type { ShownNode } from '../http/api.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import type { Node } from './node.ts';
 
-/** How often a daemon says that it is alive, and after which silence it counts as gone. */
+/** How often a daemon stores a heartbeat, and how long without one until it counts as gone. */
 export const HEARTBEAT_MS = 60_000;
 const SILENCE_MS = 3 * HEARTBEAT_MS;
 
 type Here = Pick<Node, 'store' | 'home' | 'clock'>;
 
-/** With what knows the directories of workspaces. */
 type Place = Here & { readonly workspaces: WorkspaceRules };
 
 export async function seeNode({ store, home, clock }: Here): Promise<void> {
   await store.write((tx) => tx.nodes.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seenAt: clock() }));
 }
 
-/** A daemon that stops in good order counts as gone at once. */
+/** Marks the node as gone at once when its daemon stops cleanly. */
 export async function leaveNode({ store, home, clock }: Here): Promise<void> {
   const seenAt = clock() - SILENCE_MS;
   await store.write((tx) => tx.nodes.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seenAt }));
@@ -34,7 +33,7 @@ export async function listNodes({ store, home, clock }: Here): Promise<ShownNode
   });
 }
 
-/** What the person should know: agents that nobody runs, and workspaces that are where the home was before. */
+/** Notices for the owner: agents of nodes that do not run, and workspaces with paths in the home's previous location. */
 export async function nodeNotices(place: Place): Promise<string[]> {
   const gone = (await listNodes(place)).filter(({ state, agents }) => state === 'gone' && agents > 0);
   const moved = await findMoves(place, place.home.nodeId);
@@ -52,13 +51,13 @@ export async function nodeNotices(place: Place): Promise<string[]> {
 }
 
 interface Wiring {
-  /** Ends what the node left running, as a starting daemon does. */
+  /** Ends the runs that the node left, as a starting daemon does. */
   readonly recover: (nodeId: string) => Promise<unknown>;
-  /** The agents are ours: their doors open, and what waits for them starts. */
+  /** Opens the sockets of the adopted agents and starts their waiting runs. */
   readonly open: (agents: readonly Agent[]) => Promise<void>;
 }
 
-/** The agents of a node that is gone become this one's. For this node itself, only moved workspaces are looked after. */
+/** Moves the agents of a node that is gone to this node. For this node itself, only updates moved workspaces. */
 export async function adoptNode(
   place: Place,
   { id, force }: { readonly id: string; readonly force: boolean },
@@ -87,7 +86,7 @@ export async function adoptNode(
   return { agents: node.agents, workspaces: moves.length };
 }
 
-/** Workspaces that Substrat made in a home, whose directories are not there, or are in this home now. */
+/** Workspaces that Substrat created and whose directory is missing, or exists in this home now. */
 async function findMoves(
   { store, workspaces }: Place,
   nodeId: string,

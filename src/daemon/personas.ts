@@ -4,13 +4,13 @@ import type { PersonaChoice, PersonaInfo, PersonaPrompt } from '../core/persona.
 import { cleanText, shorten } from '../core/text.ts';
 import type { Personas } from '../personas/personas.ts';
 
-/** What an agent is made from. */
+/** Returns the persona for a new agent. Throws if it does not exist or an argument is missing. */
 export async function findPersona(open: () => Promise<Personas>, choice: PersonaChoice): Promise<PersonaInfo> {
   const personas = await open();
   return saying(choice.name, async () => personas.check(choice.name, choice.arguments));
 }
 
-/** What the persona of an agent says now, as whoever started the run can understand. */
+/** Resolves the agent's persona. Errors name the persona, for the person or agent that started the run. */
 export async function askPersona(
   open: () => Promise<Personas>,
   agent: Agent,

@@ -10,12 +10,12 @@ import type { Prices } from '../runs/run-turn.ts';
 
 type Settings = Config['providers'];
 
-/** What holds for turns of each provider, whatever executes them. */
+/** Limits and prices of each provider. */
 export type ProviderLimits = Readonly<
   Record<string, Pick<NonNullable<Settings[ProviderName]>, 'slots' | 'prices'> | undefined>
 >;
 
-/** What every provider is given. */
+/** What every provider gets. */
 interface ProviderHost {
   readonly env: Readonly<Record<string, string>>;
   readonly confined: boolean;
@@ -25,7 +25,7 @@ type Makers = {
   readonly [Name in ProviderName]: (place: ProviderHost, settings: Settings[Name], about: Describes<Name>) => Provider;
 };
 
-/** A provider that is described and not made here does not compile. */
+/** One entry per description; the compiler reports a missing one. */
 const makers: Makers = {
   scripted: ({ env }, settings) =>
     scripted({
@@ -40,7 +40,7 @@ const makers: Makers = {
     cursorAgent({ ...place, ...started(program, settings), force: settings?.force ?? false }),
 };
 
-/** The providers that this daemon can execute. `external` is none of them: somebody else runs those agents. */
+/** The providers that this daemon executes. `external` is not among them: other programs run those agents. */
 export function createProviders(config: Config, daemonEnv: NodeJS.ProcessEnv): ReadonlyMap<string, Provider> {
   const place = { env: daemonEnv as Record<string, string>, confined: config.sandbox.mode !== 'none' };
   const make = <Name extends ProviderName>(about: Describes<Name>): Provider =>
@@ -50,18 +50,18 @@ export function createProviders(config: Config, daemonEnv: NodeJS.ProcessEnv): R
 
 type Started = Pick<NonNullable<Settings['cursor-agent']>, 'command' | 'args' | 'env'>;
 
-/** How the configuration says that a program is started. */
+/** The command, arguments and environment of a program, from the configuration. */
 function started({ command }: InstalledProgram, settings: Started | undefined) {
   return { command: settings?.command ?? command, args: settings?.args ?? [], extraEnv: settings?.env ?? {} };
 }
 
-/** The slots of the providers that have some of their own. */
+/** The slots of providers that have their own limit. */
 export function providerSlots({ providers }: { readonly providers: ProviderLimits }): Record<string, number> {
   const limited = Object.entries(providers).map(([name, settings]) => [name, settings?.slots ?? null] as const);
   return Object.fromEntries(limited.filter((entry): entry is [string, number] => entry[1] !== null));
 }
 
-/** Per million tokens: those of the model, or those that the provider has for every model. */
+/** Prices per million tokens: the model's, or else the provider's. */
 export function pricesOf(
   { providers }: { readonly providers: ProviderLimits },
   provider: string,
@@ -72,7 +72,7 @@ export function pricesOf(
   return model !== null && Object.hasOwn(prices.models, model) ? (prices.models[model] ?? null) : prices.every;
 }
 
-/** Whether a provider's program takes all the tools that an agent would have. */
+/** Throws if the agent would have more tools than the provider's program supports. */
 export async function checkTools(
   provider: Provider | undefined,
   agent: Pick<Agent, 'workspace' | 'tools'>,
@@ -80,7 +80,7 @@ export async function checkTools(
 ): Promise<void> {
   if (provider?.about.maxTools === undefined) return;
   const { name, maxTools, toolServers } = provider.about;
-  // Whoever makes an agent has them loaded; a daemon that starts has not.
+  // Imported lazily: callers that create agents have it loaded, a starting daemon does not need it.
   const { countTools } = await import('../tools/catalog.ts');
   const ours = countTools(agent.tools, custom);
   const others = provider.otherTools?.(agent.workspace) ?? 0;

@@ -7,15 +7,15 @@ import { hasNoAgents } from '../store/check.ts';
 
 interface Remembered {
   readonly identity: string;
-  /** As people are told: a path, or a URL without its password. */
+  /** For error messages: a path, or a URL without its password. */
   readonly store: string;
-  /** The configuration that named it, null for the defaults. */
+  /** The configuration that named it; null for the defaults. */
   readonly config: string | null;
 }
 
 /**
- * Throws when the home's agents are in another store than the one that the configuration names. A store without agents holds
- * nobody back: it may have been made by a start without the configuration that was meant.
+ * Throws if the home's agents are in another store than the one that the configuration names. A remembered SQLite store
+ * without agents is ignored: a start with the wrong configuration may have created it.
  */
 export function checkRememberedStore(home: string, { db, file }: Pick<Config, 'db' | 'file'>): void {
   const last = isForgotten(db) ? null : read(home);
@@ -41,7 +41,7 @@ export function rememberStore(home: string, { db, file }: Pick<Config, 'db' | 'f
   renameSync(`${path}.new`, path);
 }
 
-/** A store in memory holds nothing that anybody could miss. */
+/** A store in memory is not remembered: it is lost when the daemon stops. */
 function isForgotten(db: Config['db']): boolean {
   return 'path' in db && db.path === ':memory:';
 }

@@ -25,7 +25,7 @@ async function prepared() {
 
 const keeps = (ms: number | null) => ({ messagesMs: ms, runsMs: ms, runMessagesMs: ms, historyMs: ms });
 
-/** The same store; each of its transactions is timed on the main thread's own clock. */
+/** The same store; measures the CPU time of each transaction on the main thread. */
 function timing(store: Store): { store: Store; longest: () => number; count: () => number } {
   let [longest, count] = [0, 0];
   const write: Store['write'] = (work) =>
@@ -63,7 +63,7 @@ test('much that is old goes in many short transactions, and others write in betw
   const removed = await forgetOld({ store: timed.store, config, clock: () => NOW });
   over = true;
   await writing;
-  // Each message with its event.
+  // Each message and its event.
   expect(removed).toBe(2 * 5_000 + 1);
   expect(await store.read((tx) => tx.messages.getMessage({ id: open }))).not.toBeNull();
   expect(timed.count()).toBeGreaterThan(20);
@@ -91,7 +91,7 @@ test('without settings nothing but old events and answers to posts is removed', 
   expect(await forgetOld({ store, config: defaults, clock: () => NOW })).toBe(3);
   expect(await messages()).toHaveLength(1);
   expect(await store.read((tx) => tx.runs.getRun({ id: run.id }))).not.toBeNull();
-  // What the run carried has to be settled first, however old it is.
+  // The deliveries that the run carries must be settled first, however old they are.
   const config = { ...defaults, retention: keeps(DAY) };
   expect(await forgetOld({ store, config, clock: () => NOW })).toBe(1);
   expect(await messages()).toHaveLength(1);

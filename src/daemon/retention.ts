@@ -9,15 +9,15 @@ export interface RetentionOptions {
 }
 
 const KEEP_POSTS_MS = 24 * 3_600_000;
-/** A step is a transaction, and nobody writes meanwhile: it is made smaller when it took longer than this. */
+/** A step is one transaction, which blocks other writers. If it takes longer than this, the next one is smaller. */
 const LONG_MS = 15;
 const SHORT_MS = 4;
 const FEWEST = 5;
 const MOST = 400;
-/** Between two steps, so that removing takes a small part of the store's time. */
+/** Pause between two steps, so that other writers get most of the time. */
 const PAUSE_MS = 20;
 
-/** One pass over everything that has become too old, in short transactions. Answers how many rows were removed. */
+/** Removes everything that has expired, in short transactions. Returns the number of removed rows. */
 export async function forgetOld({ store, config, clock }: RetentionOptions, signal?: AbortSignal): Promise<number> {
   const now = clock();
   const { messagesMs, runsMs, runMessagesMs, historyMs } = config.retention;
@@ -28,7 +28,7 @@ export async function forgetOld({ store, config, clock }: RetentionOptions, sign
   const passes: (readonly [number | null, Pass])[] = [
     [now - config.events.retentionMs, counted((tx, p) => tx.retention.pruneEvents(p))],
     [now - KEEP_POSTS_MS, counted((tx, p) => tx.retention.pruneResponses(p))],
-    // A run goes with its records.
+    // When a run expires, so do its records.
     [latest(before(runMessagesMs), runs), placed((tx, p) => tx.retention.pruneRecords(p), { seq: -1, id: '' })],
     [runs, placed((tx, p) => tx.retention.pruneRuns(p), { seq: -1, id: '' })],
     [before(messagesMs), placed((tx, p) => tx.retention.pruneMessages(p), 0)],
@@ -48,7 +48,7 @@ export async function forgetOld({ store, config, clock }: RetentionOptions, sign
 }
 
 type Step = (tx: Tx, limit: number) => Promise<{ removed: number; more: boolean }>;
-/** Makes the steps of a pass that removes what is older than `before`. */
+/** Creates the steps that remove rows older than `before`. */
 type Pass = (before: number) => () => { readonly step: Step; readonly keep: () => void };
 
 function counted(prune: (tx: Tx, p: { before: number; limit: number }) => Promise<number>): Pass {
@@ -78,7 +78,7 @@ function placed<Place>(
           next = done.next ?? after;
           return { removed: done.removed, more: done.next !== null };
         },
-        // Only what was committed moves the place on: a transaction may be tried again.
+        // Only a commit advances the position: a transaction may run twice.
         keep: () => {
           after = next;
         },

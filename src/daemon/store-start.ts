@@ -10,17 +10,17 @@ import { checkRememberedStore, rememberStore } from './remembered-store.ts';
 
 export interface StoreStart extends Pick<Node, 'config' | 'log'> {
   readonly version: string;
-  /** Takes the configuration's store for the home's from now on, whatever was the home's before. */
+  /** Uses the configured store from now on, even if the home remembers another one. */
   readonly switchStore?: boolean;
 }
 
-/** Opens the store of a daemon. What the owner should know of it goes to `tell`. */
+/** Opens the daemon's store. Calls `tell` with notices for the owner. */
 export async function openStoreOf(
   { path: home }: Home,
   { config, switchStore, log, version }: StoreStart,
   tell: (notice: string) => void,
 ): Promise<Store> {
-  // The home remembers its store: with another one, all its agents would seem to be gone.
+  // The home remembers its store: in another store, all agents would seem to be gone.
   if (!switchStore) checkRememberedStore(home, config);
   const path = 'path' in config.db && config.db.path !== ':memory:' ? config.db.path : null;
   if (path !== null) tellOfDamage(path, tell);
@@ -50,7 +50,7 @@ export async function openStoreOf(
   }
 }
 
-/** SQLite drops what it cannot read without a word, so this comes first; and the evidence is kept. */
+/** Reports a damaged log and copies it. Must run before SQLite opens the store, which silently drops broken frames. */
 function tellOfDamage(path: string, tell: (notice: string) => void): void {
   const damage = findWalDamage(path);
   if (damage === null) return;

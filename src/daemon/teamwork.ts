@@ -32,7 +32,7 @@ import { workspaceRules } from './workspaces.ts';
 export interface TeamworkOptions {
   readonly store: Store;
   readonly clock: () => number;
-  /** Milliseconds by a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
   readonly config: Pick<Config, 'daemon' | 'limits' | 'people'> & {
     readonly sandbox: Pick<Config['sandbox'], 'roots' | 'network'>;
@@ -44,15 +44,15 @@ export interface TeamworkOptions {
   readonly knowledge: Knowledge;
   readonly extensions: Pick<LazyExtensions, 'personas' | 'customTools' | 'onCustomToolsChange'>;
   readonly boot: string;
-  /** How often the scheduler looks without a hint; null where no other process can make a run. */
+  /** How often the scheduler polls for runs of other processes; null if other processes cannot create runs. */
   readonly pollMs: number | null;
-  /** What the timers of each kind do. */
+  /** The function that fires for each kind of timer. */
   readonly timers: ReadonlyMap<string, FireTimer>;
   readonly openDoor: TurnDependencies['openDoor'];
   readonly onAgentCreated: ToolDependencies['onAgentCreated'];
-  /** With its run the agent may have ended. */
+  /** Called after every turn. The agent may be terminated. */
   readonly onTurnEnded: (agentId: string) => void;
-  /** Null where nothing is traced. */
+  /** Null if tracing is off. */
   readonly tracer: Tracer | null;
   readonly log: Log;
 }
@@ -62,17 +62,17 @@ export interface Teamwork {
   readonly tools: ToolDependencies;
   readonly external: ExternalRuns;
   readonly scheduler: Scheduler;
-  /** Ends what a daemon left running on the node. Returns the ids of the agents. */
+  /** Ends the runs that a daemon left on the node. Returns the ids of their agents. */
   recover(nodeId: string, died: boolean): Promise<readonly string[]>;
   /** Returns the agent of the run. */
   cancelRun(runId: string, reason: string): Promise<Agent | null>;
-  /** Returns everybody who ended. */
+  /** Returns the agent and its descendants, all terminated now. */
   terminateAgent(agentId: string, reason: string): Promise<readonly Agent[]>;
-  /** A person has looked at why it was paused. */
+  /** Lets a paused agent run again. */
   resumeAgent(agentId: string): Promise<AgentView>;
 }
 
-/** The only place where these rooms learn of each other: the daemon uses it, and so do the tests that drive the time. */
+/** Connects messaging, runs and tools, which do not import each other. The daemon and the tests of the rules use it. */
 export function createTeamwork(options: TeamworkOptions): Teamwork {
   const { store, clock, config, home, providers, extensions, boot, tracer, log } = options;
   const { nodeId } = home;

@@ -5,11 +5,11 @@ import { tidyWorktree } from './workspaces.ts';
 interface TidyingParts extends Pick<Node, 'store' | 'clock' | 'log'> {
   readonly stored: Stored;
   readonly workspaces: WorkspaceRules;
-  /** Resolves when nothing of the agent's turns is under way. */
+  /** Resolves when the agent has no turn in progress. */
   readonly settled: (agentId: string) => Promise<void>;
 }
 
-/** Removes the worktrees of agents that may have ended, each when its agent's last turn is over. */
+/** Removes the worktrees of terminated agents, each after its agent's last turn has ended. */
 export class Tidying {
   readonly #parts: TidyingParts;
   readonly #works = new Set<Promise<void>>();
@@ -27,7 +27,7 @@ export class Tidying {
     this.#works.add(work);
   }
 
-  /** Resolves when nothing is being tidied. */
+  /** Resolves when no removal is in progress. */
   async close(): Promise<void> {
     await Promise.all(this.#works);
   }

@@ -1,4 +1,4 @@
 import type { FireTimer } from '../runs/due-timers.ts';
 
-/** What the timers of each kind do. */
+/** The function that fires for each kind of timer. */
 export const timers: ReadonlyMap<string, FireTimer> = new Map();

@@ -33,8 +33,8 @@ export function workspaceRules(
 }
 
 /**
- * What a daemon that died had begun to delete, or had made for an agent that did not come to be. What fails is left to the next
- * start: nobody sees a workspace that is marked as deleted.
+ * Removes workspaces that a crashed daemon had begun to delete, or had created for an agent that was never stored.
+ * Failures are left to the next start: a workspace that is marked as deleted is not visible.
  */
 export async function sweepWorkspaces({ store, home, log }: Pick<Node, 'store' | 'home' | 'log'>): Promise<void> {
   for (const workspace of await store.read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId: home.nodeId }))) {
@@ -49,7 +49,7 @@ interface Tidying extends Pick<Node, 'store' | 'clock' | 'log'> {
   readonly workspaces: WorkspaceRules;
 }
 
-/** Removes the worktree of an agent that has ended, unless others work in it or it has work that is nowhere else. */
+/** Removes the worktree of a terminated agent, unless other agents use it or it contains uncommitted work. */
 export async function tidyWorktree(tidying: Tidying, agentId: string): Promise<void> {
   const { store, stored, clock, log } = tidying;
   const found = await stored(() =>
@@ -67,7 +67,7 @@ export async function tidyWorktree(tidying: Tidying, agentId: string): Promise<v
   try {
     await removeIdle(tidying, worktree);
   } catch (error) {
-    // The workspace is marked as deleted, and the next start removes the rest; or nothing was stored until we were stopped.
+    // Either the workspace is marked as deleted and the next start removes it, or the daemon stopped before the write.
     if (troubleOf(error) === 'store') throw error;
     if (!(error instanceof SubstratError)) log.error({ error: (error as Error).message }, 'a worktree is kept');
     const text = `${agent.handle} was terminated. ${(error as Error).message}`;
@@ -80,7 +80,7 @@ async function removeIdle({ store, stored, clock, workspaces }: Tidying, worktre
   await stored(() => checkRemoval(store, OWNER, id));
   const deleted = await stored(() =>
     store.write(async (tx) => {
-      // An earlier try may have deleted it after all.
+      // An earlier attempt may have deleted it although it reported an error.
       if (!(await tx.workspaces.getWorkspace({ id }))) return { ...worktree, deletedAt: clock() };
       return deleteWorkspace(tx, workspaces, OWNER, id, clock());
     }),

@@ -15,8 +15,8 @@ interface Making extends Pick<Node, 'store' | 'home' | 'clock'> {
 }
 
 /**
- * Makes a worktree for an agent that does not exist yet. Its row counts as deleted until the agent claims it, so what a
- * daemon that dies in between leaves behind is removed by the next one.
+ * Creates a worktree for an agent that does not exist yet. Its row counts as deleted until the agent claims it, so
+ * that the next daemon removes it if this one crashes in between.
  */
 export async function makeWorktree(
   { store, workspaces, home, clock }: Making,

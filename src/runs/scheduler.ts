@@ -14,25 +14,25 @@ import type { Tx } from './tx.ts';
 export interface SchedulerOptions {
   readonly store: Store;
   readonly clock: () => number;
-  /** Milliseconds by a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
   readonly nodeId: string;
   readonly slots: Slots;
   readonly leaseMs: number;
   readonly maxTreeRuns: number;
-  /** How many runs a person's words may start in a day, by their handle. */
+  /** How many runs per day the messages of a person may start. */
   readonly runsPerDay: (handle: string) => number;
   readonly maxAttempts: number;
-  /** 0: no run is ever set aside for the deaths of its daemon. */
+  /** How many daemon deaths in a row set a run aside; 0: never. */
   readonly maxDeaths: number;
   readonly boot: string;
-  /** How often to look without a hint; null where no other process can make a run. */
+  /** How often to poll for runs of other processes; null if other processes cannot create runs. */
   readonly pollMs: number | null;
   readonly correspondence: Correspondence;
-  /** What time alone brings beside runs. */
+  /** The kinds of due things other than runs. */
   readonly due: readonly Due<Tx>[];
   readonly runTurn: (started: Started, signal: AbortSignal) => Promise<void>;
-  /** Null where nothing is traced. */
+  /** Null if tracing is off. */
   readonly tracer: Tracer | null;
   readonly log: { error(details: object, message: string): void };
 }
@@ -44,12 +44,12 @@ interface LiveTurn {
   readonly done: Promise<void>;
 }
 
-/** A clock that is set is noticed within this time. */
+/** The longest timer, so that a change of the wall clock is noticed within this time. */
 const LONGEST_NAP_MS = 60_000;
 
 /**
- * Starts runs while slots are free. Which run is next, and whether one is due at all, is asked of the store each time;
- * here are only the turns under way and one timer for the next thing that time alone will bring.
+ * Starts runs while slots are free. The store decides each time whether a run is due and which one is next. The
+ * scheduler keeps only the turns in progress and one timer for whatever is due next.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -62,7 +62,7 @@ export class Scheduler {
   #stopping = false;
   readonly #due: readonly Due<Tx>[];
   readonly #stepBack: () => number;
-  /** How far the clock was set back, until what waits is told. */
+  /** By how much the clock was set back and the waiting times in the store are not shifted yet. */
   #behind = 0;
 
   constructor(options: SchedulerOptions) {
@@ -78,20 +78,20 @@ export class Scheduler {
     this.poke();
   }
 
-  /** Looks for work soon; many calls are one look. */
+  /** Looks for work soon. Calls are coalesced. */
   poke(): void {
     if (this.#stopping) return;
     this.#again = true;
     this.#pumping ??= this.#pump();
   }
 
-  /** Everything that is due now: late requests, lost leases, runs. Resolves when all that could start has started. */
+  /** Handles everything that is due: late requests, lost leases, runs. Resolves when all that can start have started. */
   async tick(): Promise<void> {
     this.poke();
     await this.#pumping;
   }
 
-  /** Ends the process of a run that was fenced; the store knows already. */
+  /** Ends the process of a run that the store has already fenced. */
   abort(runId: string): void {
     this.#live.get(runId)?.abort.abort();
   }
@@ -104,12 +104,12 @@ export class Scheduler {
     return [...this.#live.values()].some((turn) => turn.agentId === agentId);
   }
 
-  /** Resolves when nothing of the agent's turns is under way. */
+  /** Resolves when the agent has no turn in progress. */
   async settled(agentId: string): Promise<void> {
     await Promise.all([...this.#live.values()].filter((turn) => turn.agentId === agentId).map((turn) => turn.done));
   }
 
-  /** Starts nothing more, ends what runs and gives it back to be tried again. */
+  /** Starts no further turns, and aborts those in progress so that they are retried later. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#unsubscribe?.();
@@ -126,7 +126,7 @@ export class Scheduler {
       this.#again = false;
       try {
         await this.#followClock();
-        // The timer is armed for what comes after this moment: a run may become due between the last claim and the arming.
+        // Arm the timer for everything after this moment: a run may become due between the last claim and the arming.
         const looked = this.#options.clock();
         await this.#fire();
         while (!this.#stopping && this.#options.slots.hasFree() && (await this.#startNext()));
@@ -139,7 +139,7 @@ export class Scheduler {
     this.#pumping = null;
   }
 
-  /** Claims one run and starts its turn; false when none is due. */
+  /** Claims one run and starts its turn. Returns false if no run is due. */
   async #startNext(): Promise<boolean> {
     const { store, slots, clock, nodeId, leaseMs, maxTreeRuns, maxDeaths, boot, runsPerDay, correspondence, tracer } =
       this.#options;
@@ -207,8 +207,8 @@ export class Scheduler {
   }
 
   /**
-   * Keeps the claims of the turns under way, and ends those that were fenced by another process. A renewal that could not be stored
-   * is harmless: two more come before the lease is over, and a run whose lease is lost is tried again.
+   * Renews the leases of the turns in progress, and aborts turns that another process has fenced. A failed renewal is
+   * harmless: two more follow before the lease expires, and a run that loses its lease is retried.
    */
   async renewLeases(): Promise<void> {
     const { store, clock, leaseMs, nodeId, log } = this.#options;
@@ -224,13 +224,13 @@ export class Scheduler {
     }
   }
 
-  /** If anything is due, all kinds fire in one transaction; if there may be more, the pump comes by again. */
+  /** If anything is due, all kinds fire in one transaction. If there may be more, the pump repeats. */
   async #fire(): Promise<void> {
     const { store, clock } = this.#options;
     const now = clock();
     const due = await store.read(async (tx) => {
       let any = false;
-      // Every kind is asked: some remember what they saw.
+      // Ask every kind, without a short circuit: some remember what they saw.
       for (const kind of this.#due) if (kind.fire && (await isDue(kind, tx, now))) any = true;
       return any;
     });
@@ -243,7 +243,7 @@ export class Scheduler {
     if (more) this.#again = true;
   }
 
-  /** When the clock is set back, what waits by it must not wait for as much longer. */
+  /** If the clock was set back, moves waiting times back by as much. */
   async #followClock(): Promise<void> {
     const { store, clock, nodeId } = this.#options;
     this.#behind += this.#stepBack();
@@ -252,7 +252,7 @@ export class Scheduler {
     this.#behind = 0;
   }
 
-  /** One timer for the earliest thing that only time will bring. */
+  /** Arms the timer for the earliest due time of all kinds. */
   async #arm(looked: number): Promise<void> {
     const { store } = this.#options;
     const times = await store.read(async (tx) => {
@@ -271,7 +271,7 @@ export class Scheduler {
   }
 }
 
-/** With its spans, now that it is claimed for good. */
+/** Adds the spans after the claim is committed. */
 function traced(tracer: Tracer, started: Started, since: number): Started {
   const { run, agent, trace, instructions } = started;
   if (!trace) return started;
