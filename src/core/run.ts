@@ -25,6 +25,8 @@ export interface Run {
   readonly outputTokens: number;
   readonly costUsd: number;
   readonly notBefore: number;
+  /** When its last attempt failed. */
+  readonly failedAt: number | null;
   readonly leaseUntil: number | null;
   readonly pid: number | null;
   readonly pidStarted: string | null;

@@ -10,10 +10,11 @@ const idle: Standing = {
   runState: null,
   runCreatedAt: null,
   runNotBefore: null,
+  runFailedAt: null,
   runError: null,
 };
 const waits = { runState: 'created', runCreatedAt: 400, runNotBefore: 0 } as const;
-const failed = { ...waits, runNotBefore: 1500, runError: 'it broke' };
+const failed = { ...waits, runNotBefore: 1500, runFailedAt: 600, runError: 'it broke' };
 const refused = { ...failed, restUntil: 1500 };
 const paused = { pausedAt: 700, pausedReason: 'why' };
 
@@ -31,8 +32,8 @@ describe('agentStatus()', () => {
     ['queued', waits, { reason: null, since: 400, until: null }],
     ['queued', { ...failed, runNotBefore: NOW }, { reason: 'it broke', since: NOW, until: null }],
     ['queued', { ...refused, runNotBefore: 0, restUntil: 800 }, { reason: 'it broke', since: 800, until: null }],
-    ['parked', failed, { reason: 'it broke', since: null, until: 1500 }],
-    ['resting', refused, { reason: 'it broke', since: null, until: 1500 }],
+    ['parked', failed, { reason: 'it broke', since: 600, until: 1500 }],
+    ['resting', refused, { reason: 'it broke', since: 600, until: 1500 }],
     ['resting', { restUntil: 1500 }, { reason: null, since: null, until: 1500 }],
     ['paused', paused, { reason: 'why', since: 700, until: null }],
     ['paused', { ...refused, ...paused }, { reason: 'why', since: 700, until: null }],

@@ -15,7 +15,7 @@ export interface AgentStatus {
   readonly kind: StatusKind;
   /** For people; null if there is nothing to say beyond the kind. */
   readonly reason: string | null;
-  /** Null if the time was not recorded. */
+  /** Null if the time was not recorded: it began before version 0.2. */
   readonly since: number | null;
   /** When it ends automatically; null if unknown. */
   readonly until: number | null;
@@ -26,6 +26,7 @@ export interface Standing extends Pick<Agent, 'terminatedAt' | 'pausedAt' | 'pau
   readonly runState: RunState | null;
   readonly runCreatedAt: number | null;
   readonly runNotBefore: number | null;
+  readonly runFailedAt: number | null;
   /** How its last attempt failed. */
   readonly runError: string | null;
 }
@@ -38,11 +39,11 @@ export function agentStatus(agent: Standing, now: number): AgentStatus | null {
   }
   if (agent.runState === 'running') return null;
   if (agent.restUntil > now) {
-    return { kind: 'resting', reason: agent.runError, since: null, until: agent.restUntil };
+    return { kind: 'resting', reason: agent.runError, since: agent.runFailedAt, until: agent.restUntil };
   }
   if (agent.runState !== 'created') return null;
   const notBefore = agent.runNotBefore ?? 0;
-  if (notBefore > now) return { kind: 'parked', reason: agent.runError, since: null, until: notBefore };
+  if (notBefore > now) return { kind: 'parked', reason: agent.runError, since: agent.runFailedAt, until: notBefore };
   const since = Math.max(agent.runCreatedAt ?? 0, notBefore, agent.restUntil);
   return { kind: 'queued', reason: agent.runError, since, until: null };
 }

@@ -85,7 +85,7 @@ export async function failAttempt(
   const inARow = rule.counts ? run.failures : agent.rests;
   const notBefore = now + delayBefore(rule, inARow, failure.retryAfterMs);
   const rests = !rule.counts && notBefore > now;
-  await tx.runs.retryRun({ ...seen(run), failures, error: failure.message, notBefore });
+  await tx.runs.retryRun({ ...seen(run), failures, error: failure.message, notBefore, now });
   await tellRetried(tx, rests ? { ...agent, restUntil: notBefore } : agent, run, failure, notBefore, now);
   if (failure.kind === 'timeout' || rests) await correspondence.passTurns(tx, agent.id, now);
   if (rests) {
@@ -202,9 +202,15 @@ async function tellRetried(
   now: number,
 ): Promise<void> {
   const { id: runId, agentId, createdAt: runCreatedAt } = run;
-  const live = { runState: 'created' as const, runCreatedAt, runNotBefore: notBefore, runError: error };
+  const live = {
+    runState: 'created',
+    runCreatedAt,
+    runNotBefore: notBefore,
+    runFailedAt: now,
+    runError: error,
+  } as const;
   const status = agentStatus({ ...agent, ...live }, now);
-  const data = { runId, agentId, kind, error, notBefore, status: showStatus(status && { ...status, since: now }) };
+  const data = { runId, agentId, kind, error, notBefore, status: showStatus(status) };
   await tx.events.appendEvent({ type: 'run_retried', at: now, agentId, data });
 }
 

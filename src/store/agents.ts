@@ -35,6 +35,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
         'live.state as runState',
         'live.createdAt as runCreatedAt',
         'live.notBefore as runNotBefore',
+        'live.failedAt as runFailedAt',
         'live.error as runError',
       ])
       .select((eb) => [

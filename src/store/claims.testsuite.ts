@@ -97,7 +97,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
     test('skips runs that may not start yet; getNextStart() returns when they may', async () => {
       const { node, agents } = await queueTrees(2, { restUntil: 2000 });
       const run = await claimOn(node, { now: 2000 });
-      await write((tx) => tx.runs.retryRun({ ...(run as Run), failures: 1, error: '', notBefore: 3000 }));
+      await write((tx) => tx.runs.retryRun({ ...(run as Run), failures: 1, error: '', notBefore: 3000, now: 1 }));
       const next = () => read((tx) => tx.runs.getNextStart({ nodeId: node, now: 1999 }));
       expect(await claimOn(node, { now: 1999 })).toBeNull();
       expect(await next()).toBe(2000);
@@ -125,7 +125,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       const paused = async () =>
         (await read((tx) => tx.trees.listNewlyPaused({ maxTreeRuns: 1 }))).some(({ id }) => id === treeId);
       const run = (await claimOn(node, capped)) as Run;
-      await write((tx) => tx.runs.retryRun({ ...run, failures: 0, error: '', notBefore: 0 }));
+      await write((tx) => tx.runs.retryRun({ ...run, failures: 0, error: '', notBefore: 0, now: 1 }));
       const again = (await claimOn(node, capped)) as Run;
       expect(again).toMatchObject({ id: run.id, attempt: 2 });
       expect(await paused()).toBe(false);

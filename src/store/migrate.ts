@@ -22,6 +22,7 @@ import { broadcasts } from './migrations/0020-broadcasts.ts';
 import { timers } from './migrations/0021-timers.ts';
 import { sessionRows } from './migrations/0022-sessions.ts';
 import { pageTokens } from './migrations/0023-page-tokens.ts';
+import { failedAt } from './migrations/0024-failed-at.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -49,6 +50,7 @@ const migrations: readonly string[] = [
   timers,
   sessionRows,
   pageTokens,
+  failedAt,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

@@ -131,7 +131,7 @@ export function testRuns(kit: StoreKit): void {
 
     test('retryRun() raises the fence, and the next attempt has a higher one', async () => {
       const run = await startNew();
-      await write((tx) => tx.runs.retryRun({ ...run, failures: 1, error: 'crashed', notBefore: 50 }));
+      await write((tx) => tx.runs.retryRun({ ...run, failures: 1, error: 'crashed', notBefore: 50, now: 1 }));
       await expect(hold(run.id, run.fence)).rejects.toMatchObject({ code: 'fenced' });
       const waiting = { state: 'created', failures: 1, error: 'crashed', notBefore: 50, leaseUntil: null };
       expect(await getRun(run.id)).toMatchObject({ ...waiting, fence: run.fence + 1 });
@@ -143,7 +143,8 @@ export function testRuns(kit: StoreKit): void {
     test('retryRun() does not revive a run that has ended', async () => {
       const run = await startNew();
       await write((tx) => endRun(tx, run));
-      const retry = (fence: number) => write((tx) => tx.runs.retryRun({ ...run, fence, error: '', notBefore: 0 }));
+      const retry = (fence: number) =>
+        write((tx) => tx.runs.retryRun({ ...run, fence, error: '', notBefore: 0, now: 1 }));
       await expect(retry(run.fence)).rejects.toMatchObject({ code: 'fenced' });
       await expect(retry(run.fence + 1)).rejects.toMatchObject({ code: 'fenced' });
       expect(await getRun(run.id)).toMatchObject({ state: 'completed', fence: run.fence + 1 });
@@ -151,9 +152,9 @@ export function testRuns(kit: StoreKit): void {
 
     test('endRun() and retryRun() with an outdated claim do not affect its successor', async () => {
       const old = await startNew();
-      await write((tx) => tx.runs.retryRun({ ...old, error: '', notBefore: 0 }));
+      await write((tx) => tx.runs.retryRun({ ...old, error: '', notBefore: 0, now: 1 }));
       const successor = (await write((tx) => claim(tx, old.nodeId))) as Run;
-      const again = write((tx) => tx.runs.retryRun({ ...old, error: '', notBefore: 0 }));
+      const again = write((tx) => tx.runs.retryRun({ ...old, error: '', notBefore: 0, now: 1 }));
       await expect(again).rejects.toMatchObject({ code: 'fenced' });
       await expect(write((tx) => endRun(tx, old))).rejects.toMatchObject({ code: 'fenced' });
       expect(await getRun(old.id)).toEqual(successor);
@@ -186,7 +187,7 @@ export function testRuns(kit: StoreKit): void {
       await write((tx) => tx.runs.setDeaths({ id: run.id, ...deaths }));
       const again = async (boot: string) => {
         const now = (await getRun(run.id)) as Run;
-        await write((tx) => tx.runs.retryRun({ ...now, error: '', notBefore: 0 }));
+        await write((tx) => tx.runs.retryRun({ ...now, error: '', notBefore: 0, now: 1 }));
         const { deaths, deathsEver, recordsAtDeath } = (await write((tx) => claim(tx, run.nodeId, { boot }))) as Run;
         return [deaths, deathsEver, recordsAtDeath];
       };
@@ -206,7 +207,7 @@ export function testRuns(kit: StoreKit): void {
       while (await write((tx) => claim(tx, one.nodeId)));
       for (const { id } of [...runs, innocent]) {
         const now = (await getRun(id)) as Run;
-        await write((tx) => tx.runs.retryRun({ ...now, error: '', notBefore: 0 }));
+        await write((tx) => tx.runs.retryRun({ ...now, error: '', notBefore: 0, now: 1 }));
         await write((tx) => tx.runs.setDeaths({ id, ...deaths, deaths: id === innocent.id ? 1 : 2 }));
       }
       const next = () => write((tx) => claim(tx, one.nodeId, { suspectFrom: 2 }));
@@ -263,7 +264,7 @@ export function testRuns(kit: StoreKit): void {
     test('and rests are shifted when the clock is set back, on one node', async () => {
       const [run, other] = [await startNew(), await startNew()];
       for (const claimed of [run, other]) {
-        await write((tx) => tx.runs.retryRun({ ...claimed, error: '', notBefore: 5000 }));
+        await write((tx) => tx.runs.retryRun({ ...claimed, error: '', notBefore: 5000, now: 1 }));
         await write((tx) => tx.agents.restAgent({ id: claimed.agentId, until: 6000, rests: 1 }));
       }
       await write((tx) => tx.runs.shiftWaits({ nodeId: run.nodeId, by: -3000, now: 1000 }));

@@ -9,7 +9,7 @@ import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
 import { mayBegin } from './trees.ts';
 import type { Runs } from './tx.ts';
-import type { ClaimFilter, RunCursor, RunEnd, RunHold, RunSeen } from './views.ts';
+import type { ClaimFilter, FailedAttempt, RunCursor, RunEnd, RunHold, RunSeen } from './views.ts';
 
 export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyof LeaseQueries> {
   const { db, all, one, value, put, change, attempt, fetch } = queries;
@@ -54,7 +54,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       .where('fence', '=', p.fence)
       .where('state', 'in', ['created', 'running']),
   );
-  const retry = attempt((p: RunSeen & { failures: number; error: string; notBefore: number }) =>
+  const retry = attempt((p: RunSeen & FailedAttempt) =>
     db
       .updateTable('runs')
       .set((eb) => ({
@@ -62,6 +62,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
         failures: p.failures,
         error: p.error,
         notBefore: p.notBefore,
+        failedAt: p.now,
         fence: eb('fence', '+', 1),
         leaseUntil: null,
         pid: null,
@@ -301,7 +302,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       if (!(await end(p))) throw fenced();
     },
     /** Ends an attempt: the run waits for the next one. */
-    retryRun: async (p: RunSeen & { failures: number; error: string; notBefore: number }) => {
+    retryRun: async (p: RunSeen & FailedAttempt) => {
       if (!(await retry(p))) throw fenced();
       batch.runnable = true;
     },
@@ -411,6 +412,7 @@ function newRun(p: { agentId: string; treeId: string; nodeId: string; seq: numbe
     outputTokens: 0,
     costUsd: 0,
     notBefore: 0,
+    failedAt: null,
     leaseUntil: null,
     pid: null,
     pidStarted: null,

@@ -279,7 +279,7 @@ export interface Runs {
   /** Ends a run for good and raises its fence. Throws `fenced` if another claim or end came first. */
   endRun(p: view.RunSeen & view.RunEnd): Promise<void>;
   /** Ends an attempt: the run waits for the next one. Throws as `endRun` does. */
-  retryRun(p: view.RunSeen & { failures: number; error: string; notBefore: number }): Promise<void>;
+  retryRun(p: view.RunSeen & view.FailedAttempt): Promise<void>;
   setDeaths(p: { id: RunId; deaths: number; deathsEver: number; records: number }): Promise<void>;
   clearDeaths(p: { nodeId: NodeId }): Promise<number>;
   renewLeases(p: { nodeId: NodeId; leaseUntil: number }): Promise<number>;

@@ -238,6 +238,12 @@ export interface PassageFilter {
 /** A run as it was when a change of its state was decided. */
 export type RunSeen = Pick<Run, 'id' | 'fence'>;
 
+/** An attempt failed, and the run waits for the next one. */
+export interface FailedAttempt extends Pick<Run, 'failures' | 'notBefore'> {
+  readonly error: string;
+  readonly now: number;
+}
+
 /** A workspace with the handle of its owner. */
 export interface WorkspaceView extends Workspace {
   readonly owner: string;

@@ -121,7 +121,7 @@ describe('leases', () => {
     const id = await world.ask('x', 'go');
     while ((await world.view('x')).running === 0) await world.tick();
     const run = await world.store.read((tx) => tx.runs.getLiveRun({ agentId: x.id }));
-    await world.store.write((tx) => tx.runs.retryRun({ ...(run as Run), error: 'taken over', notBefore: 0 }));
+    await world.store.write((tx) => tx.runs.retryRun({ ...(run as Run), error: 'taken over', notBefore: 0, now: 1 }));
     await world.scheduler().renewLeases();
     await world.settle();
     expect(aborted).toBe(true);

@@ -24,7 +24,7 @@ test('a failed attempt parks its agent, then the agent is queued', async () => {
   const { at } = event as { at: number };
   expect(event?.status).toEqual({ kind: 'parked', reason: 'it broke', since: iso(at), until: iso(at + 500) });
   const parked = await world.view('a');
-  expect(agentStatus(parked, at)).toEqual({ kind: 'parked', reason: 'it broke', since: null, until: at + 500 });
+  expect(agentStatus(parked, at)).toEqual({ kind: 'parked', reason: 'it broke', since: at, until: at + 500 });
   expect(agentStatus(parked, at + 500)).toEqual({ kind: 'queued', reason: 'it broke', since: at + 500, until: null });
   await world.pass(500);
   await world.settle();
@@ -40,7 +40,7 @@ test("a provider's refusal makes its agent rest", async () => {
   const [event] = await told(world, 'run_retried');
   const { at } = event as { at: number };
   expect(event?.status).toEqual({ kind: 'resting', reason: 'slowly', since: iso(at), until: iso(at + 60_000) });
-  const status = { kind: 'resting', reason: 'slowly', since: null, until: at + 60_000 };
+  const status = { kind: 'resting', reason: 'slowly', since: at, until: at + 60_000 };
   expect(agentStatus(await world.view('a'), at)).toEqual(status);
 });
 

@@ -31,6 +31,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0021-timers.ts': '4e43932a089631df',
   '0022-sessions.ts': '9e59a17618959310',
   '0023-page-tokens.ts': 'bc09a55716d2db21',
+  '0024-failed-at.ts': '4cc071e6744730bb',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
