@@ -7,6 +7,11 @@ export interface BoundTool {
   /** The input fields as zod types. */
   readonly inputSchema: z.ZodRawShape;
   handler(args: unknown): Promise<ToolResult>;
+  /**
+   * The same, recorded with this id. For a caller that stores its calls and looks an interrupted one up by its id: a
+   * call of a later attempt is then a new one, however similar.
+   */
+  callAs(callId: string, args: unknown): Promise<ToolResult>;
 }
 
 /** A type, not an interface: MCP libraries require an index signature, which only a type alias has implicitly. */

@@ -17,15 +17,17 @@ export async function bindTools(
   const custom = customToolsInScope(agent.tools, await deps.settings.customTools());
   const external = agent.provider === EXTERNAL;
   const connection = { given: new Set<string>() };
+  const call = async (name: string, args: unknown, callId?: string): Promise<ToolResult> => {
+    const called = await callTool(deps, await attempt(), name, args, connection, callId);
+    if (called) return toResult(called);
+    throw new SubstratError('forbidden', `There is no tool "${shorten(name)}" in the scope of ${agent.handle}.`);
+  };
   return [...toolsInScope(agent.tools), ...custom].map(({ name, input, ...about }) => ({
     name,
     description: descriptionFor(about, { external }),
     inputSchema: input.shape,
-    handler: async (args) => {
-      const called = await callTool(deps, await attempt(), name, args, connection);
-      if (called) return toResult(called);
-      throw new SubstratError('forbidden', `There is no tool "${shorten(name)}" in the scope of ${agent.handle}.`);
-    },
+    handler: (args) => call(name, args),
+    callAs: (callId, args) => call(name, args, callId),
   }));
 }
 

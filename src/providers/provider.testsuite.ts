@@ -6,6 +6,7 @@ import { test as base, describe, expect } from 'vitest';
 import { startDaemon } from '../../test/helpers/daemon.ts';
 import { watchLiveBytes } from '../../test/helpers/live-bytes.ts';
 import { processesOf } from '../../test/helpers/run-processes.ts';
+import type { Conversation, ConversationEntry } from '../core/conversation.ts';
 import type { Launch, Provider, ProviderEvent, Turn } from './provider.ts';
 
 /** What `test/fixtures/scenarios.mjs` can play in any provider's dialect. */
@@ -209,6 +210,7 @@ export function makeTurn(workspace: string): Turn {
     timeoutMs: 15_000,
     signal: new AbortController().signal,
     tools: async () => [],
+    conversation: conversationInMemory(),
     launch: {
       program: null,
       home: join(workspace, 'home'),
@@ -217,6 +219,23 @@ export function makeTurn(workspace: string): Turn {
       confine: async (command) => command,
       onSpawn: async () => undefined,
     },
+  };
+}
+
+/** What a turn's conversation does, without a store. */
+function conversationInMemory(): Conversation {
+  const entries: ConversationEntry[] = [];
+  return {
+    load: async (session) => entries.filter((entry) => entry.session === session),
+    append: async (session, more) => {
+      const added = more.map((entry, i) => ({
+        ...{ session, n: entries.length + 1 + i, agentId: 'a', runId: 'r', createdAt: 1 },
+        ...{ covers: null, inputTokens: 0, outputTokens: 0, ...entry },
+      }));
+      entries.push(...added);
+      return added;
+    },
+    findCall: async () => null,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { BoundTool } from '../core/bound-tool.ts';
 import type { Command, Needs } from '../core/command.ts';
+import type { Conversation } from '../core/conversation.ts';
 import type { FailureKind } from '../core/failure.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
 import type { Description } from './description.ts';
@@ -60,6 +61,8 @@ export interface Turn {
   readonly signal: AbortSignal;
   /** The agent's tools, for a provider that runs in this process. Calls act for this turn and are recorded. */
   readonly tools: () => Promise<readonly BoundTool[]>;
+  /** Stores the messages of a provider that runs in this process and has nothing else to store them in. */
+  readonly conversation: Conversation;
   /** For a provider that starts a program. */
   readonly launch: Launch;
 }

@@ -8,6 +8,7 @@ import { errorCode, inSpan, under } from '../core/tracing.ts';
 import type { Launch, Provider, ProviderEvent, Turn } from '../providers/provider.ts';
 import type { Store } from '../store/store.ts';
 import { type ActiveAttempt, advance, takePersona } from './attempt.ts';
+import { conversationOf } from './conversation.ts';
 import { type Correspondence, completeRun, dropSession, type Failure, failAttempt } from './endings.ts';
 import { EventBatch } from './event-batch.ts';
 import { createKeeper } from './keep-told.ts';
@@ -142,6 +143,7 @@ async function execute(
     timeoutMs: deps.turnTimeoutMs,
     signal,
     tools,
+    conversation: conversationOf(deps.store, attempt, deps.clock),
     launch: {
       ...launch,
       program: agent.program,

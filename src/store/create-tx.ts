@@ -5,6 +5,7 @@ import { broadcastQueries } from './broadcasts.ts';
 import { channelQueries } from './channels.ts';
 import { chunkSearchQueries } from './chunk-search.ts';
 import { chunkQueries } from './chunks.ts';
+import { conversationQueries } from './conversations.ts';
 import { deliveryQueries } from './deliveries.ts';
 import { documentQueries } from './documents.ts';
 import { eventQueries } from './events.ts';
@@ -36,6 +37,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     agents: agentQueries(queries),
     broadcasts: broadcastQueries(queries),
     channels: channelQueries(queries),
+    conversations: conversationQueries(queries),
     deliveries: deliveryQueries(queries),
     documents: {
       ...documentQueries(queries),

@@ -23,6 +23,7 @@ import { timers } from './migrations/0021-timers.ts';
 import { sessionRows } from './migrations/0022-sessions.ts';
 import { pageTokens } from './migrations/0023-page-tokens.ts';
 import { failedAt } from './migrations/0024-failed-at.ts';
+import { conversations } from './migrations/0025-conversations.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -51,6 +52,7 @@ const migrations: readonly string[] = [
   sessionRows,
   pageTokens,
   failedAt,
+  conversations,
 ];
 
 export const NEWEST_SCHEMA = migrations.length;

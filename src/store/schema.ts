@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely';
 import type { Agent } from '../core/agent.ts';
 import type { Channel, Member, Participant } from '../core/channel.ts';
+import type { ConversationEntry } from '../core/conversation.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { Chunk, Document, SkippedDocument, Source } from '../core/document.ts';
 import type { EventType } from '../core/event.ts';
@@ -55,6 +56,7 @@ export interface Schema {
   readonly nodes: StoreNode;
   readonly timers: Timer;
   readonly sessions: Session;
+  readonly conversation_entries: Omit<ConversationEntry, 'content'> & { content: string };
 }
 
 export interface EventRow {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { Agent } from '../core/agent.ts';
+import type { ConversationEntry } from '../core/conversation.ts';
 import type { DeliveryKind, Round } from '../core/delivery.ts';
 import type { Message } from '../core/message.ts';
 import type { Run } from '../core/run.ts';
@@ -222,4 +223,20 @@ export function endRun(tx: Tx, run: Run): Promise<void> {
     finalText: '',
     now: 2000,
   });
+}
+
+/** An entry of a conversation. */
+export function entryOf(entry: Partial<ConversationEntry> & Pick<ConversationEntry, 'agentId'>): ConversationEntry {
+  const counts = { inputTokens: 0, outputTokens: 0 };
+  return {
+    session: 's',
+    n: 1,
+    runId: 'r',
+    role: 'user',
+    content: 'x',
+    covers: null,
+    ...counts,
+    createdAt: 1,
+    ...entry,
+  };
 }

@@ -4,6 +4,7 @@ import { testChannels } from './channels.testsuite.ts';
 import { testChunkSearch } from './chunk-search.testsuite.ts';
 import { testClaims } from './claims.testsuite.ts';
 import { testCommits } from './commits.testsuite.ts';
+import { testConversations } from './conversations.testsuite.ts';
 import { testDeliveries } from './deliveries.testsuite.ts';
 import { testDoor } from './door.testsuite.ts';
 import { testInvariants } from './invariants.testsuite.ts';
@@ -35,6 +36,7 @@ export function testStore(subject: StoreSubject): void {
     testWorkspaces(kit);
     testNodes(kit);
     testTimers(kit);
+    testConversations(kit);
     testSessions(kit);
     testRetention(kit);
     testMemory(kit);

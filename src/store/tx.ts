@@ -1,5 +1,6 @@
 import type { Agent } from '../core/agent.ts';
 import type { Channel, Member, Participant, Wake } from '../core/channel.ts';
+import type { ConversationEntry } from '../core/conversation.ts';
 import type { Delivery, Round, Waiting } from '../core/delivery.ts';
 import type { Chunk, Document, SkippedDocument, Source } from '../core/document.ts';
 import type { NewEvent, StoredEvent } from '../core/event.ts';
@@ -47,6 +48,7 @@ export interface Tx {
   readonly retention: Retention;
   readonly rounds: Rounds;
   readonly runs: Runs;
+  readonly conversations: Conversations;
   readonly sessions: Sessions;
   readonly timers: Timers;
   readonly tokens: Tokens;
@@ -294,6 +296,15 @@ export interface Sessions {
   /** The provider does not know it: it has no handle and has seen no run. */
   loseSession(key: SessionKey): Promise<void>;
   seeRun(p: view.SeenRun): Promise<void>;
+}
+
+/** Conversations with models. */
+export interface Conversations {
+  insertEntry(entry: ConversationEntry): Promise<void>;
+  /** The number of its last entry, or 0. */
+  getLastEntry(p: { session: string }): Promise<number>;
+  /** The last summary, if there is one, and what follows the entries that it replaces. */
+  listEntries(p: { session: string }): Promise<ConversationEntry[]>;
 }
 
 /** What runs did, entry by entry. */

@@ -44,14 +44,21 @@ export async function callTool(
   name: string,
   args: unknown,
   connection: Connection = { given: new Set() },
+  /** Of a caller that knows its own calls: it repeats none. */
+  callId?: string,
 ): Promise<CallResult | null> {
   if (!isInScope(attempt.widest, name)) return null;
   const own = findTool(name);
   const custom = own ? undefined : (await deps.settings.customTools()).find((one) => one.name === name);
   if (!own && !custom) return null;
-  const id = randomUUID();
+  const id = callId ?? randomUUID();
   const span = attempt.spans?.tool(stepOf(attempt.progress, 'tool_call_message'), name, id);
-  const call = { args: args ?? {}, id, wait: deps.limiter.take(attempt.agentId, deps.clock()) };
+  const call = {
+    args: args ?? {},
+    id,
+    isNew: callId !== undefined,
+    wait: deps.limiter.take(attempt.agentId, deps.clock()),
+  };
   const work = async () =>
     custom
       ? callCustom(deps, attempt, { ...call, tool: custom })
@@ -80,7 +87,7 @@ async function carryOut(deps: ToolDependencies, attempt: ActiveAttempt, call: Ow
         await checkScope(tx, attempt, tool.name);
         return {
           agent: (await tx.agents.getAgent({ id: agentId })) as Agent,
-          repeated: await repeatOf(tx, attempt, tool, callKey(tool.name, input)),
+          repeated: await repeatOf(tx, attempt, call, callKey(tool.name, input)),
         };
       });
       if (call.wait !== null && !repeated) throw tooMany(call.wait);
@@ -121,7 +128,7 @@ async function execute(
     const run = await tx.runs.holdRun(attempt);
     await checkScope(tx, attempt, tool.name);
     const agent = (await tx.agents.getAgent({ id: attempt.agentId })) as Agent;
-    const repeated = await repeatOf(tx, attempt, tool, key);
+    const repeated = await repeatOf(tx, attempt, call, key);
     if (call.wait !== null && !tool.mayReply && !repeated) throw tooMany(call.wait);
     const outcome =
       repeated ??
@@ -153,8 +160,8 @@ async function execute(
  * The k-th identical call gets the result of the k-th one of earlier attempts. Only recorded calls count, because a
  * call whose commit failed did not happen.
  */
-async function repeatOf(tx: Tx, attempt: Attempt, tool: Tool, key: string): Promise<ToolOutcome | null> {
-  if (!tool.effect || attempt.number === 1) return null;
+async function repeatOf(tx: Tx, attempt: Attempt, call: OwnCall, key: string): Promise<ToolOutcome | null> {
+  if (call.isNew || !call.tool.effect || attempt.number === 1) return null;
   const nth = await callsMade(tx, attempt, key);
   const effect = (await tx.records.listEffects({ runId: attempt.runId, callKey: key }))[nth];
   if (!effect) return null;

@@ -42,7 +42,7 @@ export async function callCustom(
     const begun = await deps.store.write(async (tx) => {
       await tx.runs.holdRun(attempt);
       await checkScope(tx, attempt, tool.name);
-      const earlier = await earlierCall(tx, attempt, key);
+      const earlier = call.isNew ? null : await earlierCall(tx, attempt, key);
       if (!earlier && call.wait !== null) throw tooMany(call.wait);
       if (earlier?.content === null) return { progress: null, unknown: true };
       const now = deps.clock();

@@ -16,6 +16,8 @@ export interface Call {
   readonly tool: Pick<Tool, 'name' | 'input'>;
   readonly args: unknown;
   readonly id: string;
+  /** Never the repetition of an earlier attempt's call. */
+  readonly isNew: boolean;
   /** The number of seconds to wait if the call exceeds the rate limit. */
   readonly wait: number | null;
 }

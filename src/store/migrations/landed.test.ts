@@ -32,6 +32,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0022-sessions.ts': '9e59a17618959310',
   '0023-page-tokens.ts': 'bc09a55716d2db21',
   '0024-failed-at.ts': '4cc071e6744730bb',
+  '0025-conversations.ts': 'b9297b7a128967a8',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
