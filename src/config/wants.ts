@@ -78,7 +78,10 @@ const JUDGE: Judge = {
   providers: (providers) =>
     Object.entries(providers).map(([name, settings]) => ({
       table: `[providers.${name}]`,
-      text: settings?.command ? `run the program ${settings.command}` : `set how ${name} is run`,
+      text:
+        settings && 'command' in settings && settings.command
+          ? `run the program ${settings.command}`
+          : `set how ${name} is run`,
     })),
   members: (members, directory) =>
     members.flatMap(({ name, program, workspace, instructionsFile }) => {

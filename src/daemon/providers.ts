@@ -4,6 +4,8 @@ import { SubstratError } from '../core/errors.ts';
 import { claude } from '../providers/claude/claude.ts';
 import { cursorAgent } from '../providers/cursor-agent/cursor-agent.ts';
 import { type Describes, described, type InstalledProgram, type ProviderName } from '../providers/described.ts';
+import { llmDefaults } from '../providers/llm/describe.ts';
+import { llm } from '../providers/llm/llm.ts';
 import type { Provider } from '../providers/provider.ts';
 import { scripted } from '../providers/scripted/scripted.ts';
 import type { Prices } from '../runs/run-turn.ts';
@@ -38,6 +40,10 @@ const makers: Makers = {
     claude({ ...place, ...started(program, settings), ownTools: settings?.ownTools ?? true }),
   'cursor-agent': (place, settings, { program }) =>
     cursorAgent({ ...place, ...started(program, settings), force: settings?.force ?? false }),
+  llm: ({ env }, settings) => {
+    const { idleTimeout, ...given } = settings ?? llmDefaults;
+    return llm({ ...given, env, idleMs: idleTimeout * 1_000 });
+  },
 };
 
 /** The providers that this daemon executes. `external` is not among them: other programs run those agents. */

@@ -12,7 +12,9 @@ type Tables = {
 /** One table per provider, with the keys that its description declares. */
 export const providers = ({ resolve }: PathBase) => {
   const fields: Fields = { z, program: programFields(resolve) };
-  const tables = Object.fromEntries(described.map((about) => [about.name, tableOf(about, fields)])) as Tables;
+  const tables = Object.fromEntries(
+    described.map((about) => [about.name, tableOf<z.ZodRawShape>(about, fields)]),
+  ) as Tables;
   return (
     z
       .strictObject(tables)
