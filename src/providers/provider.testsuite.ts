@@ -226,7 +226,12 @@ export function makeTurn(workspace: string): Turn {
 function conversationInMemory(): Conversation {
   const entries: ConversationEntry[] = [];
   return {
-    load: async (session) => entries.filter((entry) => entry.session === session),
+    load: async (session) => {
+      const all = entries.filter((entry) => entry.session === session);
+      const summary = all.findLast(({ covers }) => covers !== null);
+      const after = all.filter(({ n, covers }) => covers === null && n > (summary?.covers ?? 0));
+      return [...(summary ? [summary] : []), ...after];
+    },
     append: async (session, more) => {
       const added = more.map((entry, i) => ({
         ...{ session, n: entries.length + 1 + i, agentId: 'a', runId: 'r', createdAt: 1 },

@@ -1,7 +1,7 @@
+import type { Attempt } from '../core/attempt.ts';
 import type { Conversation } from '../core/conversation.ts';
 import type { RunRecord } from '../core/run.ts';
 import type { Store } from '../store/store.ts';
-import type { Attempt } from './attempt.ts';
 
 /** The conversation of an attempt's agent, for a provider that has no program to store it. */
 export function conversationOf(store: Store, attempt: Attempt, clock: () => number): Conversation {
