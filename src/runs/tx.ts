@@ -5,6 +5,7 @@ export type Tx = Part<
   | 'agents'
   | 'broadcasts'
   | 'channels'
+  | 'conversations'
   | 'deliveries'
   | 'events'
   | 'memory'

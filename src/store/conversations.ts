@@ -1,6 +1,14 @@
 import type { ConversationEntry } from '../core/conversation.ts';
 import type { Queries } from './query.ts';
-import type { Conversations } from './tx.ts';
+
+/** Conversations with models. */
+export interface Conversations {
+  insertEntry(entry: ConversationEntry): Promise<void>;
+  /** The number of its last entry, or 0. */
+  getLastEntry(p: { session: string }): Promise<number>;
+  /** The last summary, if there is one, and what follows the entries that it replaces. */
+  listEntries(p: { session: string }): Promise<ConversationEntry[]>;
+}
 
 type Stored = Omit<ConversationEntry, 'content'> & { readonly content: string };
 

@@ -1,7 +1,15 @@
-import type { SessionKey } from '../core/session.ts';
+import type { Session, SessionKey } from '../core/session.ts';
 import type { Queries } from './query.ts';
-import type { Sessions } from './tx.ts';
 import type { SeenRun } from './views.ts';
+
+/** Conversations with providers. */
+export interface Sessions {
+  getSession(key: SessionKey): Promise<Session | null>;
+  nameSession(p: SessionKey & { handle: string }): Promise<void>;
+  /** The provider does not know it: it has no handle and has seen no run. */
+  loseSession(key: SessionKey): Promise<void>;
+  seeRun(p: SeenRun): Promise<void>;
+}
 
 export function sessionQueries({ db, one, put }: Queries): Sessions {
   const key = ['agentId', 'provider', 'account', 'insidePath'] as const;

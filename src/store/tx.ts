@@ -1,6 +1,5 @@
 import type { Agent } from '../core/agent.ts';
 import type { Channel, Member, Participant, Wake } from '../core/channel.ts';
-import type { ConversationEntry } from '../core/conversation.ts';
 import type { Delivery, Round, Waiting } from '../core/delivery.ts';
 import type { Chunk, Document, SkippedDocument, Source } from '../core/document.ts';
 import type { NewEvent, StoredEvent } from '../core/event.ts';
@@ -22,9 +21,10 @@ import type { Block, BlockChange, Passage } from '../core/memory.ts';
 import type { Broadcast, Message, Request } from '../core/message.ts';
 import type { Run, RunRecord, Usage } from '../core/run.ts';
 import type { Scope } from '../core/scope.ts';
-import type { Session, SessionKey } from '../core/session.ts';
 import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
+import type { Conversations } from './conversations.ts';
+import type { Sessions } from './sessions.ts';
 import type * as view from './views.ts';
 
 /**
@@ -287,24 +287,6 @@ export interface Runs {
   renewLeases(p: { nodeId: NodeId; leaseUntil: number }): Promise<number>;
   /** The clock was set back: what waits on the node waits as long as before. */
   shiftWaits(p: { nodeId: NodeId; by: number; now: number }): Promise<void>;
-}
-
-/** Conversations with providers. */
-export interface Sessions {
-  getSession(key: SessionKey): Promise<Session | null>;
-  nameSession(p: SessionKey & { handle: string }): Promise<void>;
-  /** The provider does not know it: it has no handle and has seen no run. */
-  loseSession(key: SessionKey): Promise<void>;
-  seeRun(p: view.SeenRun): Promise<void>;
-}
-
-/** Conversations with models. */
-export interface Conversations {
-  insertEntry(entry: ConversationEntry): Promise<void>;
-  /** The number of its last entry, or 0. */
-  getLastEntry(p: { session: string }): Promise<number>;
-  /** The last summary, if there is one, and what follows the entries that it replaces. */
-  listEntries(p: { session: string }): Promise<ConversationEntry[]>;
 }
 
 /** What runs did, entry by entry. */

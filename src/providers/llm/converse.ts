@@ -8,8 +8,8 @@ import { type Call, callsOf, openCalls, readEntry, type Said, type ToolContent, 
 import type { ChosenModel } from './endpoints.ts';
 import { ModelFailed } from './failure.ts';
 import { createHands, type Hands } from './hands.ts';
-import type { LlmOptions } from './llm.ts';
 import { callOptions, createModel } from './models.ts';
+import type { LlmOptions } from './options.ts';
 import { buildPrompt } from './prompt.ts';
 
 interface Scene {

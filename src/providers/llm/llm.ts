@@ -1,22 +1,12 @@
 import { SubstratError } from '../../core/errors.ts';
 import { newId } from '../../core/id.ts';
 import { cleanText } from '../../core/text.ts';
-import type { Variables } from '../environment.ts';
 import type { Provider, ProviderEvent, Turn } from '../provider.ts';
 import { llm as about } from './describe.ts';
-import { chooseModel, type ModelSettings } from './endpoints.ts';
+import { chooseModel } from './endpoints.ts';
+import type { LlmOptions } from './options.ts';
 
-export interface LlmOptions extends ModelSettings {
-  /** The daemon's environment; the workspace's tools get its harmless part. */
-  readonly env: Variables;
-  readonly maxTurns: number;
-  readonly maxRetries: number;
-  readonly maxOutputTokens: number;
-  readonly contextTokens: number;
-  readonly idleMs: number;
-  readonly workspaceTools: boolean;
-  readonly images: boolean;
-}
+export type { LlmOptions } from './options.ts';
 
 /**
  * An agent that is a model, without a program. The conversation is in the store: a turn that was interrupted continues

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 const path = z.string().min(1).describe('Relative to the workspace, or absolute.');
 
-/** The tools for files and commands. They run in a process inside the sandbox (`helper.cjs`), which is not trusted. */
+/** The tools for files and commands. They run in a process inside the sandbox (`workspace-process.cjs`), which is not trusted. */
 export const workspaceTools = {
   read_file: {
     description:

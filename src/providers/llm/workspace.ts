@@ -23,7 +23,7 @@ export interface Workspace {
   close(): Promise<void>;
 }
 
-const HELPER = realpathSync(fileURLToPath(new URL('./helper.cjs', import.meta.url)));
+const HELPER = realpathSync(fileURLToPath(new URL('./workspace-process.cjs', import.meta.url)));
 const MOST_TEXT = 60_000;
 const MOST_STARTS = 10;
 const PATIENCE_MS = 60_000;
