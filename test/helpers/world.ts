@@ -75,6 +75,7 @@ export interface WorldOptions {
   readonly timers?: Readonly<Record<string, FireTimer>>;
   /** Called before each turn's program would start; whatever it throws reaches the daemon. */
   readonly beforeTurn?: () => void;
+  readonly onTurnEnded?: (agentId: string) => void;
 }
 
 const NODE = 'node-1';
@@ -205,7 +206,7 @@ export async function createWorld(options: WorldOptions = {}) {
         };
       },
       onAgentCreated: async () => {},
-      onTurnEnded: () => {},
+      onTurnEnded: options.onTurnEnded ?? (() => {}),
       tracer: null,
       log,
     });
