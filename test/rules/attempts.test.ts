@@ -325,6 +325,32 @@ describe('a run that crashes', () => {
     ]);
   });
 
+  test('the person is told once, however often the program refuses its sessions', async () => {
+    const world = await createWorld();
+    const agent = await world.create('x');
+    const name = (handle: string) =>
+      world.store.write((tx) => tx.sessions.nameSession({ ...sessionKeyOf(agent), handle }));
+    const limited: Failing = { failure: 'rate_limit', retryAfterMs: 1000 };
+    const behaviours: (string | Failing)[] = ['one', { failure: 'bad_session' }, limited, { failure: 'bad_session' }];
+    world.behave('x', () => behaviours.shift() ?? 'two');
+    await world.ask('x', 'go');
+    await world.settle();
+    await name('old');
+    const id = await world.ask('x', 'go');
+    await world.settle();
+    // The program began another session and forgot that one too.
+    await name('new');
+    await world.pass(1001);
+    await world.settle();
+    await world.pass(60_000);
+    await world.settle();
+    expect(await world.reply(id)).toMatchObject({ text: 'two' });
+    expect(await notices(world)).toEqual([
+      expect.stringContaining('starts a new session'),
+      expect.stringContaining('waits until'),
+    ]);
+  });
+
   test('a conversation too long for a prompt keeps its newest turns', async () => {
     const world = await createWorld();
     const agent = await world.create('x');
