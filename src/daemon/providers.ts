@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { claude } from '../providers/claude/claude.ts';
+import { codex } from '../providers/codex/codex.ts';
 import { cursorAgent } from '../providers/cursor-agent/cursor-agent.ts';
 import { type Describes, described, type InstalledProgram, type ProviderName } from '../providers/described.ts';
 import { llmDefaults } from '../providers/llm/describe.ts';
@@ -38,6 +39,8 @@ const makers: Makers = {
     }),
   claude: (place, settings, { program }) =>
     claude({ ...place, ...started(program, settings), ownTools: settings?.ownTools ?? true }),
+  codex: (place, settings, { program }) =>
+    codex({ ...place, ...started(program, settings), ownTools: settings?.ownTools ?? true }),
   'cursor-agent': (place, settings, { program }) =>
     cursorAgent({ ...place, ...started(program, settings), force: settings?.force ?? false }),
   llm: ({ env }, settings) => {

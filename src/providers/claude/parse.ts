@@ -62,8 +62,12 @@ type Event = z.infer<typeof event>;
 type Result = Extract<Event, { type: 'result' }>;
 
 const text = z.object({ text: z.string().transform(cleanText) });
-const use = z.object({ id: z.string(), name: z.string(), input: z.unknown() });
-const returned = z.object({ tool_use_id: z.string(), content: z.unknown(), is_error: z.boolean().optional() });
+const use = z.object({ id: z.string(), name: z.string(), input: z.unknown().optional() });
+const returned = z.object({
+  tool_use_id: z.string(),
+  content: z.unknown().optional(),
+  is_error: z.boolean().optional(),
+});
 
 const OURS = `mcp__${SERVER}__`;
 
