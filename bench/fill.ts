@@ -68,7 +68,7 @@ async function exchange(tx: Tx, asker: Agent, answerer: Agent, n: number): Promi
   const now = Date.now();
   const { id: agentId, treeId, nodeId } = answerer;
   // Its question does not wake it: its run already exists.
-  const run = await tx.runs.insertOpenRun({ agentId, treeId, nodeId, now });
+  const run = await tx.runs.insertOpenRun({ agentId, treeId, nodeId, incarnation: 'i', now });
   const messageId = await post(
     tx,
     {

@@ -111,7 +111,7 @@ async function fill(store: Store, path: string): Promise<Agent> {
 
 async function caller(store: Store, agent: Agent): Promise<(query: string) => Promise<unknown>> {
   const { id: agentId, treeId, nodeId } = agent;
-  const run = await store.write((tx) => tx.runs.insertOpenRun({ agentId, treeId, nodeId, now: 1 }));
+  const run = await store.write((tx) => tx.runs.insertOpenRun({ agentId, treeId, nodeId, incarnation: 'i', now: 1 }));
   const attempt = createAttempt(run, agent);
   const deps: ToolDependencies = {
     store,

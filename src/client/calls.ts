@@ -90,6 +90,7 @@ export function createCalls({ exchange, follow }: Transport) {
   const message = (id: string) => `/api/messages/${encodeURIComponent(id)}`;
   const channel = (id: string) => `/api/channels/${encodeURIComponent(id)}`;
 
+  const node = (ref: string) => `/api/nodes/${encodeURIComponent(ref)}`;
   const workspace = (ref: string) => `/api/workspaces/${encodeURIComponent(ref)}`;
 
   const listReplies = (messageId: string, waitSeconds = 0) =>
@@ -195,10 +196,12 @@ export function createCalls({ exchange, follow }: Transport) {
     getMe: () => get<Caller>('/api/me'),
 
     listNodes: () => get<Page<z.infer<typeof schemas.Node>>>('/api/nodes'),
+    getNode: (ref: string) => get<z.infer<typeof schemas.Node>>(node(ref)),
+    removeNode: (ref: string) => exchange<{ status: 'removed'; id: string }>('DELETE', node(ref)),
     /** Takes over the agents of a node that is gone. */
     adoptNode: (id: string, wish: { force?: boolean } = {}) =>
       post<{ status: 'adopted'; id: string; agents: number; workspaces: number }>(
-        `/api/nodes/${encodeURIComponent(id)}/adopt`,
+        `${node(id)}/adopt`,
         wish,
       ),
 

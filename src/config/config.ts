@@ -22,6 +22,7 @@ import { embedding } from './sections/embedding.ts';
 import { events } from './sections/events.ts';
 import { limits } from './sections/limits.ts';
 import { members } from './sections/members.ts';
+import { node } from './sections/node.ts';
 import { people } from './sections/people.ts';
 import { providers } from './sections/providers.ts';
 import { retention } from './sections/retention.ts';
@@ -35,6 +36,7 @@ export const sections = (place: PathBase) => ({
   db: db(place),
   server,
   daemon,
+  node,
   limits,
   events,
   backup,
@@ -109,7 +111,7 @@ function parseSections(
   { env, unset }: Pick<LoadOptions, 'env' | 'unset'>,
 ): Sections {
   const shape = sections(place);
-  const schema = z.strictObject(shape).superRefine(checkPersonas);
+  const schema = z.strictObject(shape).superRefine(checkPersonas).superRefine(checkSilence);
   const { value, problems } = expand(parseSource(source, name), Object.keys(shape), env, unset);
   // Compiling schemas for this one parse would cost more than it saves.
   const parsed = schema.safeParse(value, { error: typeMessage, jitless: true });
@@ -130,6 +132,14 @@ function checkPersonas({ members, agents }: Sections, context: z.RefinementCtx):
     const message = `must name a persona of [agents]${close === null ? '' : ` (did you mean "${close}"?)`}`;
     context.addIssue({ code: 'custom', path: ['members', name, 'persona'], message });
   }
+}
+
+/** Another node must not take over while a lease of this one holds. */
+function checkSilence({ node, daemon }: Sections, context: z.RefinementCtx): void {
+  const silence = node?.deadAfterMs ?? null;
+  if (silence === null || daemon === undefined || silence >= daemon.leaseMs) return;
+  const message = 'must not be shorter than `[daemon] lease`';
+  context.addIssue({ code: 'custom', path: ['node', 'dead_after'], message });
 }
 
 /** Relative to the working directory if the file is inside it. */

@@ -51,6 +51,7 @@ const nothing = () => [];
 /** A new section does not compile until it is handled here. */
 const JUDGE: Judge = {
   daemon: nothing,
+  node: nothing,
   limits: nothing,
   events: nothing,
   channels: nothing,

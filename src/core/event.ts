@@ -35,6 +35,7 @@ const status = z
   })
   .nullable()
   .optional();
+const ofNode = { nodeId: id, node: text.describe('Its name.') };
 const ofBlock = { agentId: id.optional(), owner: text, label: text, version: z.int(), recipients: z.array(id) };
 
 export const EVENTS = {
@@ -92,6 +93,12 @@ export const EVENTS = {
     seenIn: null,
   },
   agent_resumed: { about: 'A paused agent was resumed.', stored: { ...ofAgent, status }, shown: 'named', seenIn: null },
+  agent_moved: {
+    about: 'An agent belongs to another node now.',
+    stored: { ...ofAgent, from: id, to: id },
+    shown: 'named',
+    seenIn: null,
+  },
   agent_typing: {
     about: 'A turn for something said in the channel began.',
     stored: { ...ofRun, channelId: id },
@@ -147,6 +154,28 @@ export const EVENTS = {
   memory_shared: { about: 'The readers of a block changed.', stored: ofBlock, shown: 'named', seenIn: null },
   passage_stored: { about: 'An agent stored a passage.', stored: ofPassage, shown: 'named', seenIn: null },
   passage_deleted: { about: 'A passage was deleted.', stored: ofPassage, shown: 'named', seenIn: null },
+  node_started: {
+    about: 'A daemon started.',
+    stored: { ...ofNode, version: text },
+    shown: 'named',
+    seenIn: null,
+  },
+  node_stopped: { about: 'A daemon was stopped.', stored: ofNode, shown: 'named', seenIn: null },
+  node_lost: {
+    about: 'The heartbeat of a node is missing: its agents are stranded.',
+    stored: { ...ofNode, agents: z.int() },
+    shown: 'named',
+    seenIn: null,
+  },
+  node_returned: { about: 'A lost node sends heartbeats again.', stored: ofNode, shown: 'named', seenIn: null },
+  node_draining: {
+    about: 'A node finishes its runs and starts nothing new.',
+    stored: ofNode,
+    shown: 'named',
+    seenIn: null,
+  },
+  node_undrained: { about: 'A drained node starts runs again.', stored: ofNode, shown: 'named', seenIn: null },
+  node_removed: { about: 'A node was removed.', stored: ofNode, shown: 'named', seenIn: null },
 } as const satisfies Record<string, Definition>;
 
 type Events = typeof EVENTS;
@@ -190,6 +219,7 @@ type Handles<Data> = (Data extends { agentId: string }
 /** The subjects of an event of any type. */
 export interface EventSubjects {
   readonly agentId?: AgentId | undefined;
+  readonly nodeId?: string;
   readonly participantId?: string;
   readonly by?: string;
   readonly messageId?: string;

@@ -37,6 +37,8 @@ export interface Run {
   readonly recordsAtDeath: number;
   /** The machine boot during which it was last claimed. */
   readonly boot: string | null;
+  /** The incarnation of the node that last claimed it. */
+  readonly incarnation: string | null;
   readonly createdAt: number;
   readonly startedAt: number | null;
   readonly endedAt: number | null;

@@ -6,9 +6,10 @@ import type { RunState } from './run.ts';
  * paused: it takes no turn until a person resumes it.
  * resting: its provider refused or could not start; no attempt starts before `until`.
  * parked: its last attempt failed; the next one starts at `until`.
+ * stranded: its node is dead, and its workspace is there.
  * queued: its turn waits for a slot, for the turn of others, or for the owner's word when its tree reached its cap.
  */
-export const STATUS_KINDS = ['paused', 'resting', 'parked', 'queued'] as const;
+export const STATUS_KINDS = ['paused', 'stranded', 'resting', 'parked', 'queued'] as const;
 export type StatusKind = (typeof STATUS_KINDS)[number];
 
 export interface AgentStatus {
@@ -23,6 +24,10 @@ export interface AgentStatus {
 
 /** What a status is derived from: the agent, and its live run. */
 export interface Standing extends Pick<Agent, 'terminatedAt' | 'pausedAt' | 'pausedReason' | 'restUntil'> {
+  /** The name of its node; null if it never registered. */
+  readonly nodeName: string | null;
+  /** When its node was lost. */
+  readonly nodeLostAt: number | null;
   readonly runState: RunState | null;
   readonly runCreatedAt: number | null;
   readonly runNotBefore: number | null;
@@ -36,6 +41,10 @@ export function agentStatus(agent: Standing, now: number): AgentStatus | null {
   if (agent.terminatedAt !== null) return null;
   if (agent.pausedAt !== null) {
     return { kind: 'paused', reason: agent.pausedReason, since: agent.pausedAt, until: null };
+  }
+  if (agent.nodeLostAt !== null) {
+    const reason = `Its node ${agent.nodeName ?? ''} sends no heartbeat. Start it again, or run \`substrat agent move\`.`;
+    return { kind: 'stranded', reason, since: agent.nodeLostAt, until: null };
   }
   if (agent.runState === 'running') return null;
   if (agent.restUntil > now) {

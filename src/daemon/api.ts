@@ -7,7 +7,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { AgentDoors } from './doors.ts';
 import type { LazyExtensions } from './lazy-extensions.ts';
 import type { Node } from './node.ts';
-import { adoptNode, listNodes, nodeNotices } from './nodes.ts';
+import { adoptNode, findNode, listNodes, nodeNotices, removeNode } from './nodes.ts';
 import { askPersona } from './personas.ts';
 import type { Teamwork } from './teamwork.ts';
 import type { Tidying } from './tidying.ts';
@@ -59,9 +59,11 @@ export function createApi(parts: ApiParts): Api {
       notices: [store.problem() ?? [], parts.notices, await nodeNotices(place).catch(() => [])].flat(2),
     }),
     listNodes: () => listNodes(place),
+    findNode: (reference) => findNode(place, reference),
+    removeNode: (reference) => removeNode(place, reference),
     adoptNode: (wish) =>
       adoptNode(place, wish, {
-        recover: (nodeId) => teamwork.recover(nodeId, true),
+        recover: (nodeId, afterwards) => teamwork.recover(nodeId, true, afterwards),
         open: async (agents) => {
           for (const agent of agents) await doors.prepare(agent);
           await doors.openExternal(agents.filter(({ provider }) => provider === EXTERNAL));

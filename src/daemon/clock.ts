@@ -7,6 +7,6 @@ export async function followClock({ store, clock, home }: Clocked): Promise<void
   const now = clock();
   const { nodeId } = home;
   const node = (await store.read((tx) => tx.nodes.listNodes())).find(({ id }) => id === nodeId);
-  const by = now - (node?.seenAt ?? now);
+  const by = now - (node?.record?.clockAt ?? now);
   if (by < 0) await store.write((tx) => tx.runs.shiftWaits({ nodeId, by, now }));
 }

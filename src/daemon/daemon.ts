@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BoundTool } from '../core/bound-tool.ts';
 import { SubstratError } from '../core/errors.ts';
+import { newId } from '../core/id.ts';
 import { keepOwnFilesPrivate } from '../core/umask.ts';
 import type { Api } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
@@ -25,7 +26,8 @@ import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import { LazyExtensions } from './lazy-extensions.ts';
 import type { Log } from './log.ts';
 import type { Node, Stored } from './node.ts';
-import { leaveNode, nodeNotices, seeNode } from './nodes.ts';
+import { nodeNotices } from './nodes.ts';
+import { leaveNode, registerNode } from './presence.ts';
 import { createProviders } from './providers.ts';
 import { openStoreOf, type StoreStart } from './store-start.ts';
 import { createTeamwork, type Teamwork } from './teamwork.ts';
@@ -55,6 +57,7 @@ export class Daemon {
   /** Number of the last event before this start. */
   startedAfter = 0;
   readonly #node: Node;
+  readonly #version: string;
   readonly #teamwork: Teamwork;
   readonly #doors: AgentDoors;
   readonly #tidying: Tidying;
@@ -96,7 +99,7 @@ export class Daemon {
     const clock = options.clock ?? Date.now;
     const log = tracing?.watch(options.log) ?? options.log;
     const tracer = tracing?.tracer ?? null;
-    const node = { home, store, config, clock, log };
+    const node = { home, incarnation: newId(), store, config, clock, log };
     const sandbox = openSandbox(options, home);
     const providers = createProviders(config, process.env);
     const knowledge = openKnowledge({ config, home: home.path, store, log });
@@ -143,6 +146,7 @@ export class Daemon {
       url: () => this.#url,
     });
     this.#node = node;
+    this.#version = version;
     this.#teamwork = teamwork;
     this.#doors = doors;
     this.#tidying = tidying;
@@ -200,8 +204,8 @@ export class Daemon {
     const { tools, scheduler } = this.#teamwork;
     this.startedAfter = await store.read((tx) => tx.events.getEventCounter());
     await followClock(this.#node);
+    await registerNode(this.#node, this.#version);
     const recovered = await this.#teamwork.recover(home.nodeId, home.died);
-    await seeNode(this.#node);
     await sweepWorkspaces(this.#node);
     for (const agentId of recovered) this.#tidying.begin(agentId);
     const { addAgent } = this.api;

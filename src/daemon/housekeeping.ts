@@ -1,5 +1,5 @@
 import type { Node } from './node.ts';
-import { HEARTBEAT_MS, seeNode } from './nodes.ts';
+import { heartbeatMs, sendHeartbeat } from './presence.ts';
 import { forgetOld } from './retention.ts';
 
 /** When expired data is removed: first after the start, then periodically. */
@@ -18,9 +18,8 @@ export class Housekeeping {
     this.#node = node;
   }
 
-  /** A failed heartbeat is harmless: two more follow before the node counts as gone. */
   start(): void {
-    this.#heartbeat = setInterval(() => void seeNode(this.#node).catch(() => {}), HEARTBEAT_MS);
+    this.#heartbeat = setInterval(() => void this.beat(), heartbeatMs(this.#node.config));
     this.#wait(FIRST_MS);
   }
 
@@ -31,7 +30,14 @@ export class Housekeeping {
     await this.#forgetting;
   }
 
-  /** A failed pass is only logged; the next one follows in ten minutes. */
+  /** A heartbeat that could not be stored is harmless: more come before the node counts as dead. */
+  async beat(): Promise<void> {
+    const ours = await sendHeartbeat(this.#node).catch(() => true);
+    if (ours) return;
+    this.#node.log.error({}, 'another daemon has taken the id of this node; this one starts no runs');
+  }
+
+  /** What could not be removed is removed ten minutes later. */
   async forget(): Promise<void> {
     await forgetOld(this.#node, this.#stopping.signal).catch((error: Error) => {
       if (this.#stopping.signal.aborted) return;

@@ -6,6 +6,8 @@ import type { Log } from './log.ts';
 /** What lives as long as the daemon. Functions in this directory take the parts that they need. */
 export interface Node {
   readonly home: Home;
+  /** A new id at each start. */
+  readonly incarnation: string;
   readonly store: Store;
   readonly config: Config;
   readonly clock: () => number;

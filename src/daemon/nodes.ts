@@ -1,45 +1,69 @@
 import { existsSync } from 'node:fs';
-import { hostname } from 'node:os';
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { type NodeRecord, nodeState } from '../core/node.ts';
+import { shorten } from '../core/text.ts';
 import type { ShownNode } from '../http/api.ts';
+import type { Tx } from '../store/store.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 import type { Node } from './node.ts';
-
-/** How often a daemon stores a heartbeat, and how long without one until it counts as gone. */
-export const HEARTBEAT_MS = 60_000;
-const SILENCE_MS = 3 * HEARTBEAT_MS;
 
 type Here = Pick<Node, 'store' | 'home' | 'clock'>;
 
 type Place = Here & { readonly workspaces: WorkspaceRules };
 
-export async function seeNode({ store, home, clock }: Here): Promise<void> {
-  await store.write((tx) => tx.nodes.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seenAt: clock() }));
-}
-
-/** Marks the node as gone at once when its daemon stops cleanly. */
-export async function leaveNode({ store, home, clock }: Here): Promise<void> {
-  const seenAt = clock() - SILENCE_MS;
-  await store.write((tx) => tx.nodes.seeNode({ id: home.nodeId, name: hostname(), home: home.path, seenAt }));
-}
-
 export async function listNodes({ store, home, clock }: Here): Promise<ShownNode[]> {
-  const nodes = await store.read((tx) => tx.nodes.listNodes());
-  return nodes.map(({ seenAt, ...node }) => {
-    const alive = seenAt !== null && clock() - seenAt < SILENCE_MS;
-    const state = node.id === home.nodeId ? 'this' : alive ? 'alive' : 'gone';
-    return { ...node, state, seenAt };
+  return store.read(async (tx) => {
+    const now = await tx.nodes.readClock({ now: clock() });
+    const loads = new Map((await tx.nodes.listLoads()).map((load) => [load.id, load]));
+    return (await tx.nodes.listNodes()).map(({ id, record }) => ({
+      ...(loads.get(id) ?? { agents: 0, running: 0, queued: 0 }),
+      id,
+      record,
+      state: record === null ? 'dead' : nodeState(record, now),
+      self: id === home.nodeId,
+    }));
   });
 }
 
-/** Notices for the owner: agents of nodes that do not run, and workspaces with paths in the home's previous location. */
+/** By its name or its id. */
+export async function findNode(here: Here, reference: string): Promise<ShownNode> {
+  const found = (await listNodes(here)).find(({ id, record }) => id === reference || record?.name === reference);
+  if (found) return found;
+  const message = `There is no node ${shorten(reference)}. Run \`substrat node list\` to see all nodes.`;
+  throw new SubstratError('not_found', message);
+}
+
+/** A node that is gone and has no agents. */
+export async function removeNode(here: Here, reference: string): Promise<ShownNode> {
+  const { store, clock } = here;
+  const node = await findNode(here, reference);
+  const { id, record, agents } = node;
+  const name = record?.name ?? id;
+  if (node.state === 'alive' || node.state === 'draining') {
+    throw new SubstratError('conflict', `Node ${name} is running. Stop its daemon first.`);
+  }
+  if (agents > 0) {
+    const message = `Node ${name} has ${countAgents(agents)}. Move them with \`substrat agent move\`, adopt them with \`substrat node adopt ${name}\`, or terminate them first.`;
+    throw new SubstratError('conflict', message);
+  }
+  await store.write(async (tx) => {
+    await tx.nodes.removeNode({ id });
+    await tx.nodes.clearNodeRequests({ nodeId: id });
+    await tx.events.appendEvent({ type: 'node_removed', at: clock(), data: { nodeId: id, node: name } });
+  });
+  return node;
+}
+
+/** What the person should know: agents that nobody runs, and workspaces that are where the home was before. */
 export async function nodeNotices(place: Place): Promise<string[]> {
-  const gone = (await listNodes(place)).filter(({ state, agents }) => state === 'gone' && agents > 0);
+  const gone = (await listNodes(place)).filter(
+    ({ state, agents, self }) => !self && agents > 0 && (state === 'dead' || state === 'stopped'),
+  );
   const moved = await findMoves(place, place.home.nodeId);
   return [
-    ...gone.map(({ id, name, home, agents }) => {
-      const where = home === null ? '' : ` (${name}, ${home})`;
+    ...gone.map(({ id, record, agents }) => {
+      const where = record === null ? '' : ` (${record.name}, ${record.home})`;
       return `${countAgents(agents)} in the store ${agents === 1 ? 'belongs' : 'belong'} to node ${id}${where}, which is not running, so their turns do not run. If this home replaces that node, run \`substrat node adopt ${id}\`.`;
     }),
     ...(moved.length > 0
@@ -51,37 +75,39 @@ export async function nodeNotices(place: Place): Promise<string[]> {
 }
 
 interface Wiring {
-  /** Ends the runs that the node left, as a starting daemon does. */
-  readonly recover: (nodeId: string) => Promise<unknown>;
-  /** Opens the sockets of the adopted agents and starts their waiting runs. */
+  /** Ends what the node left running, as a starting daemon does, and does the rest in the same transaction. */
+  readonly recover: (nodeId: string, afterwards: (tx: Tx, now: number) => Promise<void>) => Promise<unknown>;
+  /** The agents are ours: their doors open, and what waits for them starts. */
   readonly open: (agents: readonly Agent[]) => Promise<void>;
 }
 
 /** Moves the agents of a node that is gone to this node. For this node itself, only updates moved workspaces. */
 export async function adoptNode(
   place: Place,
-  { id, force }: { readonly id: string; readonly force: boolean },
+  { id: reference, force }: { readonly id: string; readonly force: boolean },
   { recover, open }: Wiring,
 ): Promise<{ agents: number; workspaces: number }> {
   const { store, home, clock } = place;
-  const node = (await listNodes(place)).find((one) => one.id === id);
-  if (!node)
-    throw new SubstratError(
-      'not_found',
-      `There is no node ${id.slice(0, 80)}. Run \`substrat node list\` to see all nodes.`,
-    );
-  if (node.state === 'alive' && !force) {
-    const message = `Node ${id} (${node.name}, ${node.home}) was seen less than ${SILENCE_MS / 60_000} minutes ago. Stop its daemon first. If it no longer runs, add --force.`;
+  const node = await findNode(place, reference);
+  const { id, record } = node;
+  if (!node.self && (node.state === 'alive' || node.state === 'draining') && !force) {
+    const { name, home: there, deadAfterMs } = record as NodeRecord;
+    const message = `Node ${name} (${id}, ${there}) was seen less than ${deadAfterMs / 1000} seconds ago. Stop its daemon first. If it no longer runs, add --force.`;
     throw new SubstratError('conflict', message);
   }
   const moves = await findMoves(place, id);
-  if (node.state !== 'this') await recover(id);
-  await store.write(async (tx) => {
-    if (id !== home.nodeId) await tx.nodes.adoptNode({ from: id, to: home.nodeId });
+  const moveWorkspaces = async (tx: Tx): Promise<void> => {
     for (const move of moves) await tx.workspaces.moveDirectory({ ...move, nodeId: home.nodeId });
+  };
+  if (node.self) {
+    await store.write(moveWorkspaces);
+    return { agents: 0, workspaces: moves.length };
+  }
+  await recover(id, async (tx) => {
+    await tx.nodes.adoptNode({ from: id, to: home.nodeId });
+    await moveWorkspaces(tx);
     await tx.runs.wakeAllAgents({ nodeId: home.nodeId, now: clock() });
   });
-  if (node.state === 'this') return { agents: 0, workspaces: moves.length };
   await open(await store.read((tx) => tx.agents.listAgentsOn({ nodeId: home.nodeId })));
   return { agents: node.agents, workspaces: moves.length };
 }

@@ -1,3 +1,5 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
@@ -55,6 +57,25 @@ export function createProviders(config: Config, daemonEnv: NodeJS.ProcessEnv): R
   const make = <Name extends ProviderName>(about: Describes<Name>): Provider =>
     makers[about.name as Name](place, config.providers[about.name as Name], about);
   return new Map(described.map((about) => [about.name, make(about)]));
+}
+
+/** The providers that can run agents here: their program is installed, or they need none. */
+export function foundProviders(config: Config, { PATH = '' }: NodeJS.ProcessEnv): string[] {
+  const directories = PATH.split(delimiter);
+  return described.flatMap((about) => {
+    if (!('program' in about)) return [about.name];
+    const command = config.providers[about.name]?.command ?? about.program.command;
+    return directories.some((directory) => isExecutable(resolve(directory, command))) ? [about.name] : [];
+  });
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 type Started = Pick<NonNullable<Settings['cursor-agent']>, 'command' | 'args' | 'env'>;

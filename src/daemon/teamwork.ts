@@ -16,7 +16,7 @@ import { type AskPersona, runTurn, type TurnDependencies } from '../runs/run-tur
 import { Scheduler } from '../runs/scheduler.ts';
 import { createSlots } from '../runs/slots.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { AgentView, Store } from '../store/store.ts';
+import type { AgentView, Store, Tx } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import { createRateLimiter } from '../tools/rate.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
@@ -44,7 +44,9 @@ export interface TeamworkOptions {
   readonly knowledge: Knowledge;
   readonly extensions: Pick<LazyExtensions, 'personas' | 'customTools' | 'onCustomToolsChange'>;
   readonly boot: string;
-  /** How often the scheduler polls for runs of other processes; null if other processes cannot create runs. */
+  /** A new id at each start. */
+  readonly incarnation: string;
+  /** How often the scheduler looks without a hint; null where no other process can make a run. */
   readonly pollMs: number | null;
   /** The function that fires for each kind of timer. */
   readonly timers: ReadonlyMap<string, FireTimer>;
@@ -62,8 +64,12 @@ export interface Teamwork {
   readonly tools: ToolDependencies;
   readonly external: ExternalRuns;
   readonly scheduler: Scheduler;
-  /** Ends the runs that a daemon left on the node. Returns the ids of their agents. */
-  recover(nodeId: string, died: boolean): Promise<readonly string[]>;
+  /** Ends what a daemon left running on the node. Returns the ids of the agents. */
+  recover(
+    nodeId: string,
+    died: boolean,
+    afterwards?: (tx: Tx, now: number) => Promise<void>,
+  ): Promise<readonly string[]>;
   /** Returns the agent of the run. */
   cancelRun(runId: string, reason: string): Promise<Agent | null>;
   /** Returns the agent and its descendants, all terminated now. */
@@ -74,7 +80,7 @@ export interface Teamwork {
 
 /** Connects messaging, runs and tools, which do not import each other. The daemon and the tests of the rules use it. */
 export function createTeamwork(options: TeamworkOptions): Teamwork {
-  const { store, clock, config, home, providers, extensions, boot, tracer, log } = options;
+  const { store, clock, config, home, providers, extensions, boot, incarnation, tracer, log } = options;
   const { nodeId } = home;
   const { maxAttempts, maxDeaths, turnTimeoutMs, leaseMs, requestDeadlineMs } = config.daemon;
   const { maxChainDepth, maxTreeRuns, toolCallsPerMinute } = config.limits;
@@ -85,6 +91,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
     clock,
     monotonic: options.monotonic,
     nodeId,
+    incarnation,
     slots: createSlots(config.daemon.slots, providerSlots(config)),
     leaseMs,
     maxTreeRuns,
@@ -126,6 +133,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
     store,
     clock,
     nodeId,
+    incarnation,
     correspondence,
     askPersona: ask,
     turnTimeoutMs,
@@ -148,7 +156,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
     tools,
     external,
     scheduler,
-    recover: (of, died) =>
+    recover: (of, died, afterwards) =>
       recoverRuns({
         store,
         clock,
@@ -157,6 +165,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
         deaths: { maxDeaths, boot: of === nodeId ? boot : null },
         died,
         correspondence,
+        afterwards,
         endProcessGroup,
       }),
     cancelRun: async (runId, reason) => {

@@ -1,10 +1,11 @@
 import type { Agent } from '../core/agent.ts';
+import type { NodeRecord, NodeState } from '../core/node.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import type { Tracer } from '../core/tracing.ts';
 import type { Workspace } from '../core/workspace.ts';
 import type { MessagingRules } from '../messaging/send.ts';
 import type { Personas } from '../personas/personas.ts';
-import type { AgentView, Store, Tx } from '../store/store.ts';
+import type { AgentView, NodeLoad, Store, Tx } from '../store/store.ts';
 import type { ServedTools } from '../tools/served.ts';
 import type { WorkspaceRules } from '../workspaces/access.ts';
 
@@ -32,6 +33,10 @@ export interface Api {
     readonly notices: string[];
   }>;
   listNodes(): Promise<readonly ShownNode[]>;
+  /** By name or id. */
+  findNode(reference: string): Promise<ShownNode>;
+  /** Forgets a node that no longer runs and has no agents. */
+  removeNode(reference: string): Promise<ShownNode>;
   adoptNode(wish: { readonly id: string; readonly force: boolean }): Promise<{ agents: number; workspaces: number }>;
   /** `write` executes the effect, or finds that it was executed before. */
   addAgent(wish: AgentWish, write: WriteOnce): Promise<AgentView>;
@@ -47,14 +52,12 @@ export interface Api {
 }
 
 /** A daemon that has used the store, or that agents belong to. */
-export interface ShownNode {
+export interface ShownNode extends Omit<NodeLoad, 'id'> {
   readonly id: string;
-  readonly name: string | null;
-  readonly home: string | null;
-  readonly seenAt: number | null;
-  /** The number of agents that are not terminated. */
-  readonly agents: number;
-  readonly state: 'this' | 'alive' | 'gone';
+  readonly record: NodeRecord | null;
+  readonly state: NodeState;
+  /** Whether it is this one. */
+  readonly self: boolean;
 }
 
 /** The knowledge part of the API: its tools, the personas, and MCP. */

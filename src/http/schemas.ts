@@ -3,6 +3,8 @@ import { z } from '@hono/zod-openapi';
 import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
 import { asLine } from '../core/line.ts';
 import { MAX_BLOCK, MAX_PASSAGE, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
+import { NODE_STATES } from '../core/node.ts';
+import { STATUS_KINDS } from '../core/status.ts';
 import { MAX_TEXT } from '../core/text.ts';
 
 /** Requests and responses: one definition for validation, types and the OpenAPI document. */
@@ -34,7 +36,7 @@ export const ErrorBody = z
 
 const AgentStatus = z
   .strictObject({
-    kind: z.enum(['paused', 'resting', 'parked', 'queued']).openapi({ description: 'Later versions add kinds.' }),
+    kind: z.enum(STATUS_KINDS).openapi({ description: 'Later versions add kinds.' }),
     reason: z.string().nullable(),
     since: time.nullable().openapi({ description: 'Null if the time was not recorded.' }),
     until: time.nullable().openapi({ description: 'When it ends by itself; null if unknown.' }),
@@ -53,6 +55,7 @@ export const Agent = z
     model: z.string().nullable(),
     program: z.string().nullable(),
     workspace: z.string(),
+    node: z.string().openapi({ description: 'Name of the node that it belongs to, or its id if it has no name.' }),
     instructions: z.string(),
     tools: z.array(z.string()).nullable(),
     persona: z.string().nullable().openapi({ description: 'The persona it was created from.' }),
@@ -385,11 +388,21 @@ export const Status = z
 export const Node = z
   .strictObject({
     id: z.string(),
-    name: z.string().nullable().openapi({ description: 'Hostname; null if the node never registered.' }),
+    name: z.string().nullable().openapi({ description: 'Null if the node never registered.' }),
+    self: z.boolean().openapi({ description: 'Whether it is the daemon that answers.' }),
+    state: z.enum(NODE_STATES),
+    host: z.string().nullable(),
     home: z.string().nullable(),
-    seenAt: time.nullable(),
-    agents: z.int().openapi({ description: 'Number of active agents that belong to the node.' }),
-    state: z.enum(['this', 'alive', 'gone']),
+    version: z.string().nullable(),
+    labels: z.array(z.string()),
+    providers: z.array(z.string()).openapi({ description: 'Providers whose program is installed there.' }),
+    slots: z.int(),
+    agents: z.int().openapi({ description: 'Agents that are not terminated.' }),
+    running: z.int().openapi({ description: 'Runs that are running.' }),
+    queued: z.int().openapi({ description: 'Runs that wait.' }),
+    startedAt: time.nullable(),
+    seenAt: time.nullable().openapi({ description: "Its last heartbeat, by the database's clock." }),
+    drainingAt: time.nullable(),
   })
   .openapi('Node');
 

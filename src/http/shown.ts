@@ -19,6 +19,7 @@ export function showAgent(view: AgentView, now: number) {
     model: view.model,
     program: view.program,
     workspace: view.workspace,
+    node: view.nodeName ?? view.nodeId,
     instructions: view.instructions,
     tools: view.tools && [...view.tools],
     persona: view.persona,

@@ -209,7 +209,8 @@ async function tellRetried(
     runFailedAt: now,
     runError: error,
   } as const;
-  const status = agentStatus({ ...agent, ...live }, now);
+  const node = { nodeName: null, nodeLostAt: null };
+  const status = agentStatus({ ...agent, ...live, ...node }, now);
   const data = { runId, agentId, kind, error, notBefore, status: showStatus(status) };
   await tx.events.appendEvent({ type: 'run_retried', at: now, agentId, data });
 }

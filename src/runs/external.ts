@@ -1,5 +1,6 @@
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { NodeRecord } from '../core/node.ts';
 import { type Tracer, under } from '../core/tracing.ts';
 import type { Store } from '../store/store.ts';
 import { type ActiveAttempt, createAttempt, takePersona } from './attempt.ts';
@@ -12,6 +13,8 @@ export interface ExternalOptions {
   readonly store: Store;
   readonly clock: () => number;
   readonly nodeId: string;
+  /** Of this start of the daemon. */
+  readonly incarnation: string;
   readonly correspondence: Correspondence;
   /** Called when the run opens; errors are reported to the joining client. */
   readonly askPersona: AskPersona;
@@ -123,16 +126,17 @@ export class ExternalRuns {
   }
 
   async #open(agentId: string): Promise<ActiveAttempt> {
-    const { store, clock, nodeId, tracer, askPersona, turnTimeoutMs, correspondence } = this.#options;
+    const { store, clock, nodeId, incarnation, tracer, askPersona, turnTimeoutMs, correspondence } = this.#options;
     const joining = (await store.read((tx) => tx.agents.getAgent({ id: agentId }))) as Agent;
     const persona = await askPersona(joining, { timeoutMs: turnTimeoutMs });
     const { run, agent, scope } = await store.write(async (tx) => {
       const agent = (await tx.agents.getAgent({ id: agentId })) as Agent;
       if (agent.terminatedAt !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
+      checkSeat(agent, await tx.nodes.getNode({ id: nodeId }), { nodeId, incarnation });
       // A run whose end could not be stored, or whose opening had an unknown outcome.
       const open = await tx.runs.getLiveRun({ agentId });
       if (open) await completeRun(tx, correspondence, createAttempt(open, agent), { finalText: '' }, clock());
-      const run = await tx.runs.insertOpenRun({ agentId, treeId: agent.treeId, nodeId, now: clock() });
+      const run = await tx.runs.insertOpenRun({ agentId, treeId: agent.treeId, nodeId, incarnation, now: clock() });
       await tx.events.appendEvent({
         type: 'run_started',
         at: clock(),
@@ -146,4 +150,22 @@ export class ExternalRuns {
     takePersona(attempt, persona);
     return attempt;
   }
+}
+
+/** A run opens only on the agent's own node, by the daemon that is this node, and not while it drains. */
+function checkSeat(agent: Agent, node: NodeRecord | null, here: { nodeId: string; incarnation: string }): void {
+  if (agent.nodeId !== here.nodeId) {
+    throw new SubstratError(
+      'conflict',
+      `${agent.handle} was moved to another node. Run \`substrat agent mcp ${agent.handle}\` to see where, and start its program there.`,
+    );
+  }
+  if (!node || node.incarnation === null) return;
+  if (node.incarnation !== here.incarnation) {
+    const message = `This daemon is no longer the node ${node.name}: another daemon has its id.`;
+    throw new SubstratError('conflict', message);
+  }
+  if (node.drainingAt === null) return;
+  const message = `The node ${node.name} drains and ${agent.handle} stays on it. Join again after \`substrat node undrain ${node.name}\`.`;
+  throw new SubstratError('conflict', message);
 }

@@ -1,6 +1,6 @@
 import type { Agent } from '../core/agent.ts';
 import type { Run } from '../core/run.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import { createAttempt } from './attempt.ts';
 import { countDeath, type DeathRules, setAside } from './deaths.ts';
 import { type Correspondence, completeRun, failAttempt } from './endings.ts';
@@ -14,6 +14,8 @@ export interface RecoveryOptions {
   /** Whether the last daemon died; if it was stopped, its store had failed. */
   readonly died: boolean;
   readonly correspondence: Correspondence;
+  /** What else happens in the transaction that gives the runs back. */
+  readonly afterwards?: ((tx: Tx, now: number) => Promise<void>) | undefined;
   readonly endProcessGroup: (group: {
     pid: number | null;
     startedAt: string | null;
@@ -50,6 +52,7 @@ export async function recoverRuns(options: RecoveryOptions): Promise<string[]> {
       const failure = { kind: 'daemon_died', message: 'The daemon died during the turn.' } as const;
       await failAttempt(tx, correspondence, run, failure, { maxAttempts }, now);
     }
+    await options.afterwards?.(tx, now);
     await tx.runs.wakeAllAgents({ nodeId, now });
   });
   return orphans.map((run) => run.agentId);

@@ -17,6 +17,8 @@ export interface SchedulerOptions {
   /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
   readonly nodeId: string;
+  /** Of this start of the daemon. */
+  readonly incarnation: string;
   readonly slots: Slots;
   readonly leaseMs: number;
   readonly maxTreeRuns: number;
@@ -40,12 +42,16 @@ export interface SchedulerOptions {
 interface LiveTurn {
   readonly agentId: string;
   readonly fence: number;
+  /** When its lease began, by the monotonic clock. */
+  readonly heldSince: number;
   readonly abort: AbortController;
   readonly done: Promise<void>;
 }
 
 /** The longest timer, so that a change of the wall clock is noticed within this time. */
 const LONGEST_NAP_MS = 60_000;
+/** How often leases are renewed during their length. After half of it without success, turns end. */
+const RENEWALS = 6;
 
 /**
  * Starts runs while slots are free. The store decides each time whether a run is due and which one is next. The
@@ -59,6 +65,9 @@ export class Scheduler {
   #renewal: NodeJS.Timeout | null = null;
   #pumping: Promise<void> | null = null;
   #again = false;
+  #renewing = false;
+  /** When the leases were last renewed, by the monotonic clock. */
+  #renewedAt = Number.NEGATIVE_INFINITY;
   #stopping = false;
   readonly #due: readonly Due<Tx>[];
   readonly #stepBack: () => number;
@@ -141,15 +150,17 @@ export class Scheduler {
 
   /** Claims one run and starts its turn. Returns false if no run is due. */
   async #startNext(): Promise<boolean> {
-    const { store, slots, clock, nodeId, leaseMs, maxTreeRuns, maxDeaths, boot, runsPerDay, correspondence, tracer } =
-      this.#options;
+    const { store, slots, clock, nodeId, incarnation, leaseMs, maxTreeRuns, maxDeaths, boot } = this.#options;
+    const { runsPerDay, correspondence, tracer } = this.#options;
     const since = Date.now();
+    const heldSince = this.#options.monotonic();
     const busyAgents = [...this.#live.values()].map((turn) => turn.agentId);
     const claim = await store.write(async (tx) => {
       const now = clock();
       const spent = await spentPeople(tx, runsPerDay, now);
       const run = await tx.runs.claimRun({
         nodeId,
+        incarnation,
         now,
         leaseMs,
         maxTreeRuns,
@@ -180,11 +191,11 @@ export class Scheduler {
     });
     if (!claim) return false;
     const { started } = claim;
-    if (started) this.#run(tracer ? traced(tracer, started, since) : started);
+    if (started) this.#run(tracer ? traced(tracer, started, since) : started, heldSince);
     return true;
   }
 
-  #run(started: Started): void {
+  #run(started: Started, heldSince: number): void {
     const { attempt, agent } = started;
     const { slots, runTurn } = this.#options;
     const abort = new AbortController();
@@ -202,25 +213,52 @@ export class Scheduler {
         }
         this.poke();
       });
-    this.#live.set(attempt.runId, { agentId: agent.id, fence: attempt.fence, abort, done });
-    this.#renewal ??= setInterval(() => void this.renewLeases(), this.#options.leaseMs / 3);
+    this.#live.set(attempt.runId, { agentId: agent.id, fence: attempt.fence, heldSince, abort, done });
+    this.#renewal ??= setInterval(() => void this.renewLeases(), this.#options.leaseMs / RENEWALS);
   }
 
   /**
    * Renews the leases of the turns in progress, and aborts turns that another process has fenced. A failed renewal is
-   * harmless: two more follow before the lease expires, and a run that loses its lease is retried.
+   * harmless: more follow before the lease expires, and a run that loses its lease is retried.
    */
   async renewLeases(): Promise<void> {
-    const { store, clock, leaseMs, nodeId, log } = this.#options;
+    const { store, clock, monotonic, leaseMs, nodeId, incarnation, log } = this.#options;
+    this.#endUnrenewed();
+    if (this.#renewing) return;
+    this.#renewing = true;
+    const at = monotonic();
+    const turns = [...this.#live];
     try {
-      const held = await store.write(async (tx) => {
-        await tx.runs.renewLeases({ nodeId, leaseUntil: clock() + leaseMs });
-        return tx.runs.listRunning({ nodeId });
-      });
+      const held = await store.write((tx) =>
+        tx.runs.renewLeases({
+          nodeId,
+          incarnation,
+          runIds: turns.map(([runId]) => runId),
+          leaseUntil: clock() + leaseMs,
+        }),
+      );
+      this.#renewedAt = at;
       const fences = new Map(held.map((run) => [run.id, run.fence]));
-      for (const [runId, turn] of this.#live) if (fences.get(runId) !== turn.fence) turn.abort.abort();
+      for (const [runId, turn] of turns) if (fences.get(runId) !== turn.fence) turn.abort.abort();
     } catch (error) {
       log.error({ error: (error as Error).message }, 'leases could not be renewed');
+    } finally {
+      this.#renewing = false;
+    }
+  }
+
+  /**
+   * Ends turns whose leases could not be renewed for half their length: when the other half is over, another node may
+   * start them again. Where there is no other node, they continue.
+   */
+  #endUnrenewed(): void {
+    const { monotonic, leaseMs, pollMs, log } = this.#options;
+    if (pollMs === null) return;
+    const now = monotonic();
+    for (const [runId, { heldSince, abort }] of this.#live) {
+      if (abort.signal.aborted || now - Math.max(heldSince, this.#renewedAt) < leaseMs / 2) continue;
+      log.error({ runId }, 'a turn is ended because its lease could not be renewed');
+      abort.abort();
     }
   }
 

@@ -10,6 +10,7 @@ export type Tx = Part<
   | 'events'
   | 'memory'
   | 'messages'
+  | 'nodes'
   | 'participants'
   | 'records'
   | 'requests'

@@ -30,6 +30,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
           .onRef('live.agentId', '=', 'agents.id')
           .on('live.state', 'in', [sql.lit<RunState>('created'), sql.lit<RunState>('running')]),
       )
+      .leftJoin('nodes', 'nodes.id', 'agents.nodeId')
       .selectAll('agents')
       .select([
         'live.state as runState',
@@ -37,6 +38,8 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
         'live.notBefore as runNotBefore',
         'live.failedAt as runFailedAt',
         'live.error as runError',
+        'nodes.name as nodeName',
+        'nodes.lostAt as nodeLostAt',
       ])
       .select((eb) => [
         eb

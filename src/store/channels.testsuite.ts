@@ -246,7 +246,8 @@ export function testChannels({ read, write }: StoreKit): void {
       [worker, 20_001],
     ] as const) {
       await write(async (tx) => {
-        const place = { agentId: agent.id, treeId: agent.treeId, nodeId: agent.nodeId, now: day * 86_400_000 + 5 };
+        const { id: agentId, treeId, nodeId } = agent;
+        const place = { agentId, treeId, nodeId, incarnation: 'i', now: day * 86_400_000 + 5 };
         const run = await tx.runs.insertOpenRun(place);
         await tx.runs.addUsage({ id: run.id, inputTokens: 10, outputTokens: 1, costUsd: 0.5 });
         await endRun(tx, run);
@@ -282,6 +283,7 @@ export function testChannels({ read, write }: StoreKit): void {
         agentId: agent.id,
         treeId: agent.treeId,
         nodeId: agent.nodeId,
+        incarnation: 'i',
         now: 1,
       });
       const entry = { ...record, runId: run.id, callId: 'c' };

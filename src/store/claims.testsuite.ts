@@ -24,7 +24,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
     test('starts the run: first attempt, a lease, a fence', async () => {
       const { node, runs } = await queueTrees(1);
       const run = await claimOn(node, { now: 500, leaseMs: 30 });
-      const started = { state: 'running', attempt: 1, fence: 1, leaseUntil: 530, startedAt: 500, boot: 'boot' };
+      const started = { incarnation: 'incarnation', state: 'running', attempt: 1, fence: 1, leaseUntil: 530, startedAt: 500, boot: 'boot' };
       expect(run).toEqual({ ...runs[0], ...started });
       expect(await read((tx) => tx.runs.getRun({ id: run?.id as string }))).toEqual(run);
       expect(await claimOn(node)).toBeNull();
@@ -87,7 +87,7 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       const agent = agents[0] as Agent;
       const run = await claimOn(node);
       const { id, treeId, nodeId } = agent;
-      const second = write((tx) => tx.runs.insertOpenRun({ agentId: id, treeId, nodeId, now: 1 }));
+      const second = write((tx) => tx.runs.insertOpenRun({ agentId: id, treeId, nodeId, incarnation: 'i', now: 1 }));
       await expect(second).rejects.toThrow(/unique/i);
       expect(await read((tx) => tx.runs.getLiveRun({ agentId: id }))).toEqual(run);
       await write((tx) => endRun(tx, run as Run));

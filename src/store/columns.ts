@@ -16,7 +16,20 @@ const BOOLEANS = new Set([
   'ready',
   'toldPaused',
 ]);
-const JSON_COLUMNS = new Set(['data', 'metadata', 'network', 'personaArgs', 'place', 'response', 'tags', 'tools']);
+const JSON_COLUMNS = new Set([
+  'answer',
+  'asked',
+  'data',
+  'labels',
+  'metadata',
+  'network',
+  'personaArgs',
+  'place',
+  'providers',
+  'response',
+  'tags',
+  'tools',
+]);
 
 type Decode = (value: unknown) => unknown;
 

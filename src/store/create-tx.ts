@@ -12,6 +12,7 @@ import { eventQueries } from './events.ts';
 import { idempotencyQueries } from './idempotency.ts';
 import { leaseQueries } from './leases.ts';
 import { messageQueries } from './messages.ts';
+import { nodeRequestQueries } from './node-requests.ts';
 import { nodeQueries } from './nodes.ts';
 import { participantQueries } from './participants.ts';
 import { passageQueries } from './passages.ts';
@@ -49,7 +50,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     idempotency: idempotencyQueries(queries),
     memory: { ...blockQueries(queries), ...passageQueries(queries) },
     messages: { ...messageQueries(queries), ...reactionQueries(queries) },
-    nodes: nodeQueries(queries),
+    nodes: { ...nodeQueries(queries), ...nodeRequestQueries(queries, batch) },
     participants: participantQueries(queries),
     records: recordQueries(queries),
     requests: requestQueries(queries),

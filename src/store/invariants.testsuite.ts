@@ -123,7 +123,7 @@ async function createItems(tx: Tx): Promise<Item[]> {
   for (let i = 0; i < 2; i++) {
     const agent: Agent = await addAgent(tx);
     const { id: agentId, treeId, nodeId } = agent;
-    const run: Run = await tx.runs.insertOpenRun({ agentId, treeId, nodeId, now: 0 });
+    const run: Run = await tx.runs.insertOpenRun({ agentId, treeId, nodeId, incarnation: 'i', now: 0 });
     for (let n = 0; n < ITEMS / 2; n++) {
       const messageId = await send(tx, { to: agent, kind: 'request' });
       items.push({ messageId, agentId, runId: run.id, state: 'pending', open: true });

@@ -1,11 +1,12 @@
 import type { BatchState } from './batch.ts';
 import type { Queries } from './query.ts';
 import type { Runs } from './tx.ts';
+import type { LeaseHolder, RunSeen } from './views.ts';
 
 export type LeaseQueries = Pick<Runs, 'setDeaths' | 'clearDeaths' | 'renewLeases' | 'listLeased' | 'shiftWaits'>;
 
 /** Leases of running runs, daemon deaths during runs, and waits when the clock is set. */
-export function leaseQueries({ db, all, run, change }: Queries, batch: BatchState): LeaseQueries {
+export function leaseQueries({ db, all, run, change, fetch }: Queries, batch: BatchState): LeaseQueries {
   const shiftRests = run((p: { nodeId: string; by: number; now: number }) =>
     db
       .updateTable('agents')
@@ -41,14 +42,21 @@ export function leaseQueries({ db, all, run, change }: Queries, batch: BatchStat
         .where('state', 'in', ['created', 'running'])
         .where('deaths', '>', 0),
     ),
-    renewLeases: run((p: { nodeId: string; leaseUntil: number }) =>
-      db
-        .updateTable('runs')
-        .set({ leaseUntil: p.leaseUntil })
-        .where('state', '=', 'running')
-        .where('nodeId', '=', p.nodeId)
-        .where('leaseUntil', 'is not', null),
-    ),
+    /** Of the runs that this daemon still has. Returns those that were renewed. */
+    renewLeases: async (p: LeaseHolder & { runIds: readonly string[]; leaseUntil: number }): Promise<RunSeen[]> => {
+      if (p.runIds.length === 0) return [];
+      return fetch(
+        db
+          .updateTable('runs')
+          .set({ leaseUntil: p.leaseUntil })
+          .where('id', 'in', [...p.runIds])
+          .where('state', '=', 'running')
+          .where('nodeId', '=', p.nodeId)
+          .where('incarnation', '=', p.incarnation)
+          .where('leaseUntil', 'is not', null)
+          .returning(['id', 'fence']),
+      );
+    },
     /** Every running run with a lease, on any node. */
     listLeased: all(() =>
       db.selectFrom('runs').selectAll().where('state', '=', 'running').where('leaseUntil', 'is not', null),

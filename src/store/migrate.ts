@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { SubstratError } from '../core/errors.ts';
 import { heart } from './migrations/0001-heart.ts';
 import { door } from './migrations/0002-door.ts';
@@ -24,6 +25,7 @@ import { sessionRows } from './migrations/0022-sessions.ts';
 import { pageTokens } from './migrations/0023-page-tokens.ts';
 import { failedAt } from './migrations/0024-failed-at.ts';
 import { conversations } from './migrations/0025-conversations.ts';
+import { fleet } from './migrations/0026-fleet.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -53,7 +55,11 @@ const migrations: readonly string[] = [
   pageTokens,
   failedAt,
   conversations,
+  fleet,
 ];
+
+/** The first version in which nodes register with their version. */
+const FLEET = migrations.indexOf(fleet) + 1;
 
 export const NEWEST_SCHEMA = migrations.length;
 
@@ -72,12 +78,14 @@ export async function migrate(execute: Execute, engine: Engine, target = NEWEST_
   const { rows } = await execute('select version from schema_version', []);
   const version = (rows[0] as { version: number } | undefined)?.version ?? 0;
   if (version > migrations.length) {
+    const made = await madeBy(execute);
     throw new SubstratError(
       'schema_too_new',
-      `The store has schema version ${version}; this Substrat supports up to ${migrations.length}. Update Substrat, or open another store.`,
+      `The store has schema version ${version}${made}; Substrat ${ownVersion()} supports up to ${migrations.length}. Update Substrat, or open another store.`,
     );
   }
   if (version >= target) return;
+  if (engine === 'postgres' && version >= FLEET) await refuseOtherNodes(execute, version, target);
   for (const migration of migrations.slice(version, target)) {
     for (const statement of inDialect(migration, engine).split(/;\s*\n/)) {
       if (statement.trim()) await execute(statement, []);
@@ -85,6 +93,35 @@ export async function migrate(execute: Execute, engine: Engine, target = NEWEST_
   }
   await execute('delete from schema_version', []);
   await execute(`insert into schema_version (version) values (${target})`, []);
+}
+
+/** Nodes of an earlier version would go on writing by the earlier schema, so they stop first. */
+export async function refuseOtherNodes(execute: Execute, version: number, target: number): Promise<void> {
+  const { rows } = await execute(
+    `select name, version, host from nodes where stopped_at is null and lost_at is null
+      and seen_at + dead_after_ms > (extract(epoch from clock_timestamp()) * 1000)::bigint order by name`,
+    [],
+  );
+  if (rows.length === 0) return;
+  const nodes = (rows as { name: string; version: string | null; host: string | null }[]).map(
+    (node) => `${node.name} on ${node.host} (Substrat ${node.version})`,
+  );
+  throw new SubstratError(
+    'conflict',
+    `Substrat ${ownVersion()} has to change the store from schema version ${version} to ${target}, and other nodes use it: ${nodes.join(', ')}. Stop their daemons, start this one, then update them. A daemon that was killed counts as gone after its \`[node] dead_after\`.`,
+  );
+}
+
+/** The newest Substrat that used the store, if it says so. */
+async function madeBy(execute: Execute): Promise<string> {
+  const { rows } = await execute('select version from nodes where version is not null order by started_at desc', []);
+  const [node] = rows as { version: string }[];
+  return node ? `, made by Substrat ${node.version}` : '';
+}
+
+function ownVersion(): string {
+  const about = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+  return about.version;
 }
 
 /**

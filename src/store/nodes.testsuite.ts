@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Agent } from '../core/agent.ts';
+import type { NodeRecord } from '../core/node.ts';
 import { sessionKeyOf } from '../core/session.ts';
 import type { Workspace } from '../core/workspace.ts';
-import { addAgent, queueRun, type StoreKit } from './store.testkit.ts';
+import { addAgent, claim, NODE, queueRun, type StoreKit, startRun } from './store.testkit.ts';
+import type { Tx } from './store.ts';
 
 export function testNodes({ read, write }: StoreKit): void {
   const workspace = (id: string, change: Partial<Workspace>): Workspace => ({
@@ -23,28 +25,127 @@ export function testNodes({ read, write }: StoreKit): void {
     ...change,
   });
 
+  const register = (tx: Tx, change: Partial<typeof NODE>) => tx.nodes.registerNode({ ...NODE, ...change });
+  const nodeOf = async (id: string) => (await read((tx) => tx.nodes.getNode({ id }))) as NodeRecord;
+  const now = () => read((tx) => tx.nodes.readClock({ now: 1_000 }));
+
   test('a node registers once and is updated later; nodes that never registered but have agents are listed too', async () => {
     const [id, stranger] = [randomUUID(), randomUUID()];
     await write(async (tx) => {
-      await tx.nodes.seeNode({ id, name: 'host', home: '/a', seenAt: 1 });
-      await tx.nodes.seeNode({ id, name: 'host-2', home: '/b', seenAt: 2 });
-      await addAgent(tx, { nodeId: id });
+      await register(tx, { id, labels: ['a'], home: '/a' });
+      await register(tx, { id, labels: ['gpu'], providers: ['scripted'], home: '/b' });
+      await startRun(tx, await addAgent(tx, { nodeId: id }));
+      await queueRun(tx, await addAgent(tx, { nodeId: id }));
       await addAgent(tx, { nodeId: stranger });
       await addAgent(tx, { nodeId: stranger, terminatedAt: 1 });
     });
-    expect(await read((tx) => tx.nodes.getNode({ id }))).toEqual({ id, name: 'host-2', home: '/b', seenAt: 2 });
+    expect(await nodeOf(id)).toMatchObject({ ...NODE, id, labels: ['gpu'], providers: ['scripted'], home: '/b' });
     expect(await read((tx) => tx.nodes.getNode({ id: stranger }))).toBeNull();
     const nodes = (await read((tx) => tx.nodes.listNodes())).filter((node) => node.id === id || node.id === stranger);
-    expect(nodes).toEqual([
-      { id, name: 'host-2', home: '/b', seenAt: 2, agents: 1 },
-      { id: stranger, name: null, home: null, seenAt: null, agents: 1 },
+    expect(nodes.map((node) => [node.id, node.record?.home])).toEqual([
+      [id, '/b'],
+      [stranger, undefined],
     ]);
+    const loads = new Map((await read((tx) => tx.nodes.listLoads())).map(({ id: of, ...load }) => [of, load]));
+    expect(loads.get(id)).toEqual({ agents: 2, running: 1, queued: 1 });
+    expect(loads.get(stranger)).toEqual({ agents: 1, running: 0, queued: 0 });
+  });
+
+  test('only the incarnation that registered last is seen, and stops', async () => {
+    const id = randomUUID();
+    await write((tx) => register(tx, { id, incarnation: 'first' }));
+    await write((tx) => register(tx, { id, incarnation: 'second' }));
+    const by = (incarnation: string) => ({ id, incarnation, now: 5_000 });
+    expect(await write((tx) => tx.nodes.trySeeNode(by('first')))).toBe(false);
+    expect(await write((tx) => tx.nodes.tryStopNode(by('first')))).toBe(false);
+    expect(await nodeOf(id)).toMatchObject({ clockAt: 1, stoppedAt: null });
+    expect(await write((tx) => tx.nodes.trySeeNode(by('second')))).toBe(true);
+    expect(await nodeOf(id)).toMatchObject({ clockAt: 5_000, stoppedAt: null });
+    expect(await write((tx) => tx.nodes.tryStopNode(by('second')))).toBe(true);
+    expect((await nodeOf(id)).stoppedAt).not.toBeNull();
+    await write((tx) => register(tx, { id, incarnation: 'third' }));
+    expect(await nodeOf(id)).toMatchObject({ stoppedAt: null, lostAt: null });
+  });
+
+  test('a node whose heartbeat is missing is lost once, until it is seen again', async () => {
+    const [id, other] = [randomUUID(), randomUUID()];
+    await write((tx) => register(tx, { id, deadAfterMs: -1 }));
+    await write((tx) => register(tx, { id: other, deadAfterMs: 60_000 }));
+    const silent = async () => {
+      const at = await now();
+      return (await read((tx) => tx.nodes.listSilent({ now: at }))).map((node) => node.id);
+    };
+    expect(await silent()).toContain(id);
+    expect(await silent()).not.toContain(other);
+    const { seenAt } = await nodeOf(id);
+    expect(await write((tx) => tx.nodes.tryLoseNode({ id, seenAt: seenAt - 1, now: 1_000 }))).toBe(false);
+    expect(await write((tx) => tx.nodes.tryLoseNode({ id, seenAt, now: 1_000 }))).toBe(true);
+    expect(await write((tx) => tx.nodes.tryLoseNode({ id, seenAt, now: 1_000 }))).toBe(false);
+    expect(await silent()).not.toContain(id);
+    const agent = await write((tx) => addAgent(tx, { nodeId: id }));
+    const view = () => read((tx) => tx.agents.getAgentView({ id: agent.id }));
+    expect(await view()).toMatchObject({ nodeName: 'node', nodeLostAt: (await nodeOf(id)).lostAt });
+    await write((tx) => tx.nodes.trySeeNode({ id, incarnation: 'incarnation', now: 1_000 }));
+    expect(await view()).toMatchObject({ nodeLostAt: null });
+    await write((tx) => tx.nodes.removeNode({ id }));
+    expect(await view()).toMatchObject({ nodeName: null, nodeLostAt: null });
+  });
+
+  test('a node that drains, or has another incarnation, claims nothing', async () => {
+    const id = randomUUID();
+    const run = await write(async (tx) => {
+      await register(tx, { id, incarnation: 'second' });
+      return queueRun(tx, await addAgent(tx, { nodeId: id }));
+    });
+    const claimed = (incarnation: string) => write((tx) => claim(tx, id, { incarnation }));
+    expect(await claimed('first')).toBeNull();
+    await write((tx) => tx.nodes.setDraining({ id, at: 1 }));
+    expect(await claimed('second')).toBeNull();
+    await write((tx) => tx.nodes.setDraining({ id, at: null }));
+    expect(await claimed('second')).toMatchObject({ id: run.id, incarnation: 'second' });
+  });
+
+  test('what one node asks of another is taken once, answered once, and forgotten', async () => {
+    const [id, nodeId] = [randomUUID(), randomUUID()];
+    const open = () => read((tx) => tx.nodes.listOpenNodeRequests({ nodeId }));
+    const ask = { id, nodeId, kind: 'look' as const, asked: { agentIds: ['x'] }, createdAt: 1 };
+    await write((tx) => tx.nodes.insertNodeRequest(ask));
+    expect(await open()).toEqual([{ ...ask, state: 'open', answer: null }]);
+    expect(await write((tx) => tx.nodes.tryTakeNodeRequest({ id }))).toBe(true);
+    expect(await write((tx) => tx.nodes.tryTakeNodeRequest({ id }))).toBe(false);
+    expect(await open()).toEqual([]);
+    await write((tx) => tx.nodes.answerNodeRequest({ id, answer: { status: 200 } }));
+    expect(await read((tx) => tx.nodes.getNodeRequest({ id }))).toMatchObject({
+      state: 'answered',
+      answer: { status: 200 },
+    });
+    await write((tx) => tx.nodes.deleteNodeRequest({ id }));
+    expect(await read((tx) => tx.nodes.getNodeRequest({ id }))).toBeNull();
+    await write((tx) => tx.nodes.insertNodeRequest(ask));
+    await write((tx) => tx.nodes.clearNodeRequests({ nodeId }));
+    expect(await open()).toEqual([]);
+  });
+
+  test('moveAgent() gives an agent and its waiting run to another node and workspace', async () => {
+    const [from, to] = [randomUUID(), randomUUID()];
+    const { agent, run } = await write(async (tx) => {
+      const moving = await addAgent(tx, { nodeId: from });
+      await tx.workspaces.insertWorkspace(workspace(to, { nodeId: to, path: '/there' }));
+      return { agent: moving, run: await queueRun(tx, moving) };
+    });
+    await write((tx) => tx.nodes.moveAgent({ id: agent.id, nodeId: to, workspaceId: to, workspace: '/there' }));
+    expect(await read((tx) => tx.agents.getAgent({ id: agent.id }))).toMatchObject({
+      nodeId: to,
+      workspaceId: to,
+      workspace: '/there',
+    });
+    expect(await read((tx) => tx.runs.getRun({ id: run.id }))).toMatchObject({ nodeId: to, state: 'created' });
   });
 
   test('adoptNode() gives agents, workspaces and waiting runs to another node and removes the first', async () => {
     const [from, to, other] = [randomUUID(), randomUUID(), randomUUID()];
     const { agent, stays, run } = await write(async (tx) => {
-      await tx.nodes.seeNode({ id: from, name: 'host', home: '/old', seenAt: 1 });
+      await register(tx, { id: from });
       const first = await addAgent(tx, { nodeId: from });
       await tx.workspaces.insertWorkspace(workspace(randomUUID(), { nodeId: from, ownerId: first.id }));
       return {

@@ -60,7 +60,11 @@ describe.each([false, true])('with 100,000 old messages, statistics: %s', (stati
     ['getNextStart', ['runs_queue'], (q) => q.runs.getNextStart({ nodeId: ids.node, now: 1 })],
     ['listRunning', ['runs_running'], (q) => q.runs.listRunning({ nodeId: ids.node })],
     ['listLeased', ['runs_running'], (q) => q.runs.listLeased()],
-    ['renewLeases', ['runs_running'], (q) => q.runs.renewLeases({ nodeId: ids.node, leaseUntil: 1 })],
+    [
+      'renewLeases',
+      [],
+      (q) => q.runs.renewLeases({ nodeId: ids.node, incarnation: 'i', runIds: [ids.run], leaseUntil: 1 }),
+    ],
     ['listNewlyPaused', ['runs_queue'], (q) => q.trees.listNewlyPaused({ maxTreeRuns: 0 })],
     ['listOverdueRequests', ['requests_deadline'], (q) => q.requests.listOverdueRequests({ now: 1, limit: 10 })],
     ['listCompleted', ['runs_agent'], (q) => q.runs.listCompleted({ agentId: ids.agent, after: 1, limit: 50 })],

@@ -175,14 +175,18 @@ export function roundQueries({ db, all, one, value, put, run, change, attempt }:
   };
 }
 
-/** Ready, living, not resting, not paused, and on a known node if nodes register. */
+/** Ready, living, not resting, not paused, and, if nodes register, on one that starts runs. */
 function canRun(eb: ExpressionBuilder<Schema, 'agents'>, now: number) {
   const nodes = () => eb.selectFrom('nodes').select('nodes.id');
+  const working = nodes()
+    .whereRef('nodes.id', '=', 'agents.nodeId')
+    .where('nodes.lostAt', 'is', null)
+    .where('nodes.drainingAt', 'is', null);
   return eb.and([
     eb('agents.ready', '=', true),
     eb('agents.terminatedAt', 'is', null),
     eb('agents.restUntil', '<=', now),
     eb('agents.pausedAt', 'is', null),
-    eb.or([eb.exists(nodes().whereRef('nodes.id', '=', 'agents.nodeId')), eb.not(eb.exists(nodes()))]),
+    eb.or([eb.exists(working), eb.not(eb.exists(nodes()))]),
   ]);
 }

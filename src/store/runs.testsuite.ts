@@ -251,14 +251,25 @@ export function testRuns(kit: StoreKit): void {
       return runs.filter((run) => run.nodeId === nodeId).map(({ id, leaseUntil }) => [id, leaseUntil]);
     };
 
-    test('are renewed for the runs of one node, until they end', async () => {
+    const renew = ({ id, nodeId }: Run, incarnation = 'incarnation') =>
+      write((tx) => tx.runs.renewLeases({ nodeId, incarnation, runIds: [id], leaseUntil: 1200 }));
+
+    test('are renewed for the named runs, until they end', async () => {
       const [run, other] = [await startNew(), await startNew()];
       expect(await leased(run)).toEqual([[run.id, 1100]]);
-      await write((tx) => tx.runs.renewLeases({ nodeId: run.nodeId, leaseUntil: 1200 }));
+      expect(await renew(run)).toEqual([{ id: run.id, fence: run.fence }]);
       expect(await leased(run)).toEqual([[run.id, 1200]]);
       expect(await leased(other)).toEqual([[other.id, 1100]]);
       await write((tx) => endRun(tx, run));
       expect(await leased(run)).toEqual([]);
+      expect(await renew(run)).toEqual([]);
+    });
+
+    test('are not renewed by an earlier incarnation, or by another node', async () => {
+      const run = await startNew();
+      expect(await renew(run, 'an earlier one')).toEqual([]);
+      expect(await renew({ ...run, nodeId: 'another' })).toEqual([]);
+      expect(await leased(run)).toEqual([[run.id, 1100]]);
     });
 
     test('and rests are shifted when the clock is set back, on one node', async () => {
@@ -279,12 +290,12 @@ export function testRuns(kit: StoreKit): void {
     test('an open run of an external agent has no lease and gets none', async () => {
       const run = await write(async (tx) => {
         const { id, treeId, nodeId } = await addAgent(tx, { provider: 'external' });
-        return tx.runs.insertOpenRun({ agentId: id, treeId, nodeId, now: 5 });
+        return tx.runs.insertOpenRun({ agentId: id, treeId, nodeId, incarnation: 'i', now: 5 });
       });
       expect(run).toMatchObject({ state: 'running', attempt: 1, startedAt: 5, leaseUntil: null });
       expect(await getRun(run.id)).toEqual(run);
       expect(await read((tx) => tx.runs.holdRun({ runId: run.id, fence: run.fence }))).toEqual(run);
-      await write((tx) => tx.runs.renewLeases({ nodeId: run.nodeId, leaseUntil: 1 }));
+      expect(await renew(run, 'i')).toEqual([]);
       expect(await leased(run)).toEqual([]);
       expect(await read((tx) => tx.runs.listRunning({ nodeId: run.nodeId }))).toEqual([run]);
     });

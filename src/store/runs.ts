@@ -9,7 +9,16 @@ import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
 import { mayBegin } from './trees.ts';
 import type { Runs } from './tx.ts';
-import type { ClaimFilter, FailedAttempt, RunCursor, RunEnd, RunHold, RunSeen } from './views.ts';
+import type {
+  Claimant,
+  ClaimFilter,
+  FailedAttempt,
+  NewOpenRun,
+  RunCursor,
+  RunEnd,
+  RunHold,
+  RunSeen,
+} from './views.ts';
 
 export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyof LeaseQueries> {
   const { db, all, one, value, put, change, attempt, fetch } = queries;
@@ -34,6 +43,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       recordsAtDeath: 0,
       createdAt: p.createdAt,
       startedAt: p.startedAt,
+      incarnation: p.incarnation,
     }),
   );
   const end = attempt((p: RunSeen & RunEnd) =>
@@ -86,7 +96,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       .where('agents.nodeId', '=', p.nodeId)
       .where(hasWork),
   );
-  const nextRun = (p: ClaimFilter) =>
+  const nextRun = (p: ClaimFilter & Claimant) =>
     db
       .selectFrom('runs')
       .innerJoin('agents', 'agents.id', 'runs.agentId')
@@ -94,6 +104,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       .selectAll('runs')
       .where('runs.state', '=', sql.lit('created'))
       .where('runs.nodeId', '=', p.nodeId)
+      .where((eb) => eb.not(eb.exists(heldByOthers(eb, p))))
       .where('runs.notBefore', '<=', p.now)
       .where('agents.restUntil', '<=', p.now)
       .where('agents.pausedAt', 'is', null)
@@ -118,7 +129,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       // Writers are serial, but a person's own transaction on the database is not one of them: never wait for its
       // lock.
       .$if(queries.engine === 'postgres', (q) => q.forUpdate(['runs']).skipLocked());
-  const startClaimed = one((p: { id: string; now: number; leaseUntil: number; boot: string }) =>
+  const startClaimed = one((p: { id: string; now: number; leaseUntil: number; boot: string; incarnation: string }) =>
     db
       .updateTable('runs')
       .set((eb) => ({
@@ -133,6 +144,7 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
         deathsEver: sql<number>`case when boot = ${p.boot} then deaths_ever else 0 end`,
         recordsAtDeath: sql<number>`case when boot = ${p.boot} then records_at_death else 0 end`,
         boot: p.boot,
+        incarnation: p.incarnation,
       }))
       .where('id', '=', p.id)
       .where('state', '=', 'created')
@@ -182,21 +194,23 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
     wakeAllAgents: async (p: { nodeId: string; now: number }): Promise<void> => {
       for (const agent of await wakeableAgents({ nodeId: p.nodeId })) await enqueue(agent, p.now);
     },
-    claimRun: async (p: ClaimFilter & { leaseMs: number; boot: string }): Promise<Run | null> => {
+    claimRun: async (p: ClaimFilter & Claimant & { leaseMs: number }): Promise<Run | null> => {
       const [next] = await fetch(nextRun(p));
       if (!next) return null;
-      const claimed = await startClaimed({ id: next.id, now: p.now, leaseUntil: p.now + p.leaseMs, boot: p.boot });
+      const { now, boot, incarnation } = p;
+      const claimed = await startClaimed({ id: next.id, now, leaseUntil: now + p.leaseMs, boot, incarnation });
       await countClaim({ treeId: next.treeId, seq: batch.seq + 1, started: next.attempt === 0 ? 1 : 0 });
       return claimed;
     },
     /** The open-ended run of an external agent: running from the start, without a slot or a lease. */
-    insertOpenRun: async (p: { agentId: string; treeId: string; nodeId: string; now: number }): Promise<Run> => {
+    insertOpenRun: async (p: NewOpenRun): Promise<Run> => {
       const open: Run = {
         ...newRun({ ...p, seq: batch.seq }),
         state: 'running',
         attempt: 1,
         fence: 1,
         startedAt: p.now,
+        incarnation: p.incarnation,
       };
       await insertRun(open);
       return open;
@@ -347,6 +361,17 @@ function fenced(): SubstratError {
   return new SubstratError('fenced', 'The turn has ended; its tools can no longer be called.');
 }
 
+/** The node drains, or another daemon is this node now. A node that has not registered may claim. */
+function heldByOthers(eb: ExpressionBuilder<Schema, 'runs'>, p: Claimant) {
+  return eb
+    .selectFrom('nodes')
+    .select('nodes.id')
+    .where('nodes.id', '=', p.nodeId)
+    .where((node) =>
+      node.or([node('nodes.drainingAt', 'is not', null), node('nodes.incarnation', '<>', p.incarnation)]),
+    );
+}
+
 /** Not a suspect, or the only one that would be running. */
 function isAllowed(eb: ExpressionBuilder<Schema, 'runs'>, p: ClaimFilter) {
   const suspects = eb
@@ -420,6 +445,7 @@ function newRun(p: { agentId: string; treeId: string; nodeId: string; seq: numbe
     deathsEver: 0,
     recordsAtDeath: 0,
     boot: null,
+    incarnation: null,
     createdAt: p.now,
     startedAt: null,
     endedAt: null,

@@ -8,11 +8,12 @@ import type { EventType } from '../core/event.ts';
 import type { AgentId, BlockId, ChannelId, ChunkId, MessageId, ParticipantId } from '../core/ids.ts';
 import type { Block, BlockChange, Passage } from '../core/memory.ts';
 import type { Broadcast, Message, Request } from '../core/message.ts';
+import type { NodeRecord, NodeRequest } from '../core/node.ts';
 import type { Run, RunRecord } from '../core/run.ts';
 import type { Session } from '../core/session.ts';
 import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
-import type { KeptResponse, NewToken, Place, StoredVector, StoreNode } from './views.ts';
+import type { KeptResponse, NewToken, Place, StoredVector } from './views.ts';
 
 /**
  * The tables as queries see them: core's records, in camelCase, with booleans and lists. In the database columns are snake_case,
@@ -53,7 +54,8 @@ export interface Schema {
   readonly chunk_words: { rowid: number; title: string; words: string };
   readonly chunk_vectors: StoredVector & { hash: string; model: string; dimension: number };
   readonly vector_state: { id: number; seq: number };
-  readonly nodes: StoreNode;
+  readonly nodes: NodeRecord;
+  readonly node_requests: NodeRequest;
   readonly timers: Timer;
   readonly sessions: Session;
   readonly conversation_entries: Omit<ConversationEntry, 'content'> & { content: string };

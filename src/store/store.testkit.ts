@@ -179,6 +179,22 @@ export async function answer(tx: Tx, request: string, asker: Agent, from: Agent)
   return reply;
 }
 
+/** A node as it registers. */
+export const NODE: Parameters<Tx['nodes']['registerNode']>[0] = {
+  id: 'node',
+  name: 'node',
+  host: 'host',
+  home: '/home/node',
+  incarnation: 'incarnation',
+  version: '0.2.0',
+  labels: [],
+  providers: [],
+  slots: 4,
+  deadAfterMs: 60_000,
+  startedAt: 1,
+  clockAt: 1,
+};
+
 /** Sends the agent a request and creates a run for it, which waits to be claimed. */
 export async function queueRun(tx: Tx, agent: Agent): Promise<Run> {
   await send(tx, { to: agent, kind: 'request' });
@@ -200,6 +216,7 @@ export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {})
     spent: [],
     suspectFrom: null,
     boot: 'boot',
+    incarnation: 'incarnation',
     ...change,
   };
   const run = await tx.runs.claimRun(filter);

@@ -25,6 +25,7 @@ import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
 import type { Conversations } from './conversations.ts';
 import type { Sessions } from './sessions.ts';
+import type { Nodes } from './node-tx.ts';
 import type * as view from './views.ts';
 
 /**
@@ -253,9 +254,9 @@ export interface Runs {
   wakeAgent(p: { agentId: AgentId; now: number }): Promise<void>;
   wakeAllAgents(p: { nodeId: NodeId; now: number }): Promise<void>;
   /** The next run in turn: the tree with the fewest running, then the one that waited longest. */
-  claimRun(p: view.ClaimFilter & { leaseMs: number; boot: string }): Promise<Run | null>;
+  claimRun(p: view.ClaimFilter & view.Claimant & { leaseMs: number }): Promise<Run | null>;
   /** The open-ended run of an external agent: no slot, no lease. */
-  insertOpenRun(p: { agentId: AgentId; treeId: AgentId; nodeId: NodeId; now: number }): Promise<Run>;
+  insertOpenRun(p: view.NewOpenRun): Promise<Run>;
   getRun(p: { id: RunId }): Promise<Run | null>;
   /** The run of an agent that is created or running. */
   getLiveRun(p: { agentId: AgentId }): Promise<Run | null>;
@@ -284,7 +285,7 @@ export interface Runs {
   retryRun(p: view.RunSeen & view.FailedAttempt): Promise<void>;
   setDeaths(p: { id: RunId; deaths: number; deathsEver: number; records: number }): Promise<void>;
   clearDeaths(p: { nodeId: NodeId }): Promise<number>;
-  renewLeases(p: { nodeId: NodeId; leaseUntil: number }): Promise<number>;
+  renewLeases(p: view.LeaseHolder & { runIds: readonly RunId[]; leaseUntil: number }): Promise<view.RunSeen[]>;
   /** The clock was set back: what waits on the node waits as long as before. */
   shiftWaits(p: { nodeId: NodeId; by: number; now: number }): Promise<void>;
 }
@@ -460,17 +461,6 @@ export interface Tokens {
   tryRevokeToken(p: { id: TokenId; at: number }): Promise<boolean>;
   /** Only of a token that is not revoked. */
   tryExtendToken(p: { id: TokenId; expiresAt: number }): Promise<boolean>;
-}
-
-/** Daemons that have used this store. */
-export interface Nodes {
-  /** Registers a node, or notes that it is alive. */
-  seeNode(node: view.StoreNode): Promise<void>;
-  getNode(p: { id: NodeId }): Promise<view.StoreNode | null>;
-  /** Registered nodes, and unregistered ones that living agents belong to. */
-  listNodes(): Promise<view.NodeView[]>;
-  /** Agents, workspaces and waiting runs of one node become another's. Returns how many agents. */
-  adoptNode(p: { from: NodeId; to: NodeId }): Promise<number>;
 }
 
 /** Responses to requests with an Idempotency-Key, stored with their effect. */

@@ -15,6 +15,7 @@ import type {
 } from '../core/ids.ts';
 import type { Block, Passage } from '../core/memory.ts';
 import type { Message, MessageKind } from '../core/message.ts';
+import type { NodeRecord } from '../core/node.ts';
 import type { Run, RunState, StopReason } from '../core/run.ts';
 import type { SessionKey } from '../core/session.ts';
 import type { Standing } from '../core/status.ts';
@@ -183,6 +184,24 @@ export interface ClaimFilter {
   readonly suspectFrom: number | null;
 }
 
+/** Who claims a run. */
+export interface Claimant extends LeaseHolder {
+  readonly boot: string;
+}
+
+/** A daemon from its start to its end. */
+export interface LeaseHolder {
+  readonly nodeId: NodeId;
+  readonly incarnation: string;
+}
+
+/** The open-ended run of an external agent. */
+export interface NewOpenRun extends LeaseHolder {
+  readonly agentId: AgentId;
+  readonly treeId: AgentId;
+  readonly now: number;
+}
+
 export interface RunFilter {
   readonly agentId: AgentId | null;
   readonly state: RunState | null;
@@ -332,23 +351,19 @@ export interface TokenOwner extends Participant {
   readonly tokenExpiresAt: number | null;
 }
 
-/** A daemon that has used this store. */
-export interface StoreNode {
-  readonly id: NodeId;
-  /** The name of its host. */
-  readonly name: string;
-  readonly home: string;
-  readonly seenAt: number;
-}
-
-/** A node that never registered has no name, home or time. */
+/** A node that never registered has no record. */
 export interface NodeView {
   readonly id: NodeId;
-  readonly name: string | null;
-  readonly home: string | null;
-  readonly seenAt: number | null;
-  /** Living agents. */
+  readonly record: NodeRecord | null;
+}
+
+/** What a node has to do. */
+export interface NodeLoad {
+  readonly id: NodeId;
+  /** Those that are not terminated. */
   readonly agents: number;
+  readonly running: number;
+  readonly queued: number;
 }
 
 /** What a request with an Idempotency-Key was answered. */

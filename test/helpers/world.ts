@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,6 +61,8 @@ export interface WorldOptions {
   readonly store?: Store;
   /** In place of the clock that the test drives by `pass`. */
   readonly clock?: () => number;
+  /** Whether other nodes may use the store. */
+  readonly shared?: boolean;
   readonly maxTreeRuns?: number;
   readonly runsPerDay?: Record<string, number>;
   readonly maxChildren?: number;
@@ -193,7 +196,8 @@ export async function createWorld(options: WorldOptions = {}) {
         onCustomToolsChange: () => () => {},
       },
       boot,
-      pollMs: null,
+      incarnation: randomUUID(),
+      pollMs: options.shared ? 60_000 : null,
       timers: new Map([...timers, ...Object.entries(options.timers ?? {})]),
       openDoor: async (attempt) => {
         attempts.set(attempt.runId, attempt);

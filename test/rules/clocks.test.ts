@@ -75,6 +75,7 @@ describe("another node's lease", () => {
       maxTreeRuns: 9,
       suspectFrom: null,
       boot: 'b',
+      incarnation: 'another',
     };
     const started = await world.store.write(async (tx) => {
       const run = (await tx.runs.claimRun({ ...claim, fullProviders: [], busyAgents: [], spent: [] })) as Run;
@@ -93,7 +94,14 @@ describe("another node's lease", () => {
     const { world, run, state } = await seen();
     for (const off of [-DAYS, DAYS, -DAYS]) {
       for (let n = 0; n < 10; n += 1) {
-        await world.store.write((tx) => tx.runs.renewLeases({ nodeId: 'node-1', leaseUntil: world.clock() + off + n }));
+        await world.store.write((tx) =>
+          tx.runs.renewLeases({
+            nodeId: 'node-1',
+            incarnation: 'another',
+            runIds: [run.id],
+            leaseUntil: world.clock() + off + n,
+          }),
+        );
         await world.pass(10_000);
       }
     }

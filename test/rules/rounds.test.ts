@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { deleteMessage } from '../../src/messaging/edit.ts';
 import { removeMember } from '../../src/messaging/members.ts';
+import { NODE } from '../../src/store/store.testkit.ts';
 import { createOffice } from '../helpers/office.ts';
 import type { WorldTurn } from '../helpers/world.ts';
 
@@ -170,8 +171,9 @@ describe("a person's post", () => {
 
   test('skips members whose node is unknown', async () => {
     const { world, order } = await createOffice(['ann', 'ben', 'cleo'], { lost: ['ann', 'ben'] });
-    const node = { name: 'here', home: '/home', seenAt: world.clock() };
-    await world.store.write((tx) => tx.nodes.seeNode({ id: 'node-1', ...node }));
+    await world.store.write((tx) =>
+      tx.nodes.registerNode({ ...NODE, id: 'node-1', incarnation: null, clockAt: world.clock() }),
+    );
     await postPastTheUnable(world, order);
     await world.store.write((tx) => tx.nodes.adoptNode({ from: 'lost', to: 'node-1' }));
     await world.settle();

@@ -145,6 +145,7 @@ describe('leases', () => {
       busyAgents: [],
       suspectFrom: null,
       boot: 'a boot',
+      incarnation: 'another',
     };
     const claimed = await world.store.write(async (tx) => {
       const run = await tx.runs.claimRun(dead);

@@ -115,7 +115,7 @@ describe('an external agent whose leave cannot be stored', () => {
     const { store, world } = await troubledWorld();
     const { id: agentId, treeId } = await world.create('me', null, { provider: 'external' });
     const lost = await store.write((tx) =>
-      tx.runs.insertOpenRun({ agentId, treeId, nodeId: 'node-1', now: world.clock() }),
+      tx.runs.insertOpenRun({ agentId, treeId, nodeId: 'node-1', incarnation: 'i', now: world.clock() }),
     );
     const seat = await world.join('me');
     await seat.call('check_inbox');

@@ -53,9 +53,9 @@ test("a home with another node's store reports it everywhere, and adopts its age
   expect((await runSubstrat(['daemon', 'logs'], { home: other })).stdout).toContain('their turns do not run');
 
   const { items } = await daemon.client.listNodes();
-  expect(items.map(({ state, agents }) => [state, agents]).sort()).toEqual([
-    ['gone', 2],
-    ['this', 0],
+  expect(items.map(({ state, self, agents }) => [state, self, agents]).sort()).toEqual([
+    ['alive', true, 0],
+    ['stopped', false, 2],
   ]);
   const adopted = await runSubstrat(['node', 'adopt', '--json'], { home: other });
   expect(JSON.parse(adopted.stdout).items).toEqual(
@@ -66,7 +66,7 @@ test("a home with another node's store reports it everywhere, and adopts its age
   const { path } = await daemon.client.getMcpConfig('me');
   expect(existsSync(path)).toBe(true);
   expect((await daemon.client.getStatus()).notices).toEqual([]);
-  expect((await daemon.client.listNodes()).items).toMatchObject([{ state: 'this', agents: 2 }]);
+  expect((await daemon.client.listNodes()).items).toMatchObject([{ state: 'alive', self: true, agents: 2 }]);
   expect((await ask({ home: other }, '/api/nodes/none/adopt', { method: 'POST', body: {} })).status).toBe(404);
   expect(await daemon.stop()).toBe(0);
 });
@@ -94,7 +94,7 @@ test('the agents of a living node are not taken over unless forced', async () =>
   for (const end of ['', '-wal']) copyFileSync(join(home, `substrat.db${end}`), join(other, `substrat.db${end}`));
   const daemon = await startDaemonProcess({ home: other });
   const { items } = await daemon.client.listNodes();
-  const alive = items.find(({ state }) => state === 'alive')?.id as string;
+  const alive = items.find(({ state, self }) => state === 'alive' && !self)?.id as string;
   await expect(daemon.client.adoptNode(alive)).rejects.toMatchObject({ code: 'conflict' });
   expect(await daemon.client.adoptNode(alive, { force: true })).toMatchObject({ agents: 2 });
   expect(await daemon.stop()).toBe(0);

@@ -120,10 +120,12 @@ function listCommand(context: Context): Command {
         agent.state,
         agent.role,
         agent.provider,
+        agent.node,
         String(agent.pending),
         agent.status ? describeStatus(agent.status) : '',
       ]);
-      for (const line of table(['HANDLE', 'STATE', 'ROLE', 'PROVIDER', 'PENDING', 'STATUS'], rows)) context.print(line);
+      for (const line of table(['HANDLE', 'STATE', 'ROLE', 'PROVIDER', 'NODE', 'PENDING', 'STATUS'], rows))
+        context.print(line);
       for (const line of describeNotices(await client.getStatus())) context.print(line);
     });
 }

@@ -7,6 +7,8 @@ export function nodeCommand(context: Context): Command {
   return new Command('node')
     .description('Manage the daemons (nodes) that share a store. Each node runs the agents of its own home.')
     .addCommand(listCommand(context))
+    .addCommand(inspectCommand(context))
+    .addCommand(removeCommand(context))
     .addCommand(adoptCommand(context));
 }
 
@@ -19,30 +21,76 @@ function listCommand(context: Context): Command {
       const page = await createClient({ home: context.home() }).listNodes();
       if (json) return context.print(JSON.stringify(page));
       const rows = page.items.map((node) => [
-        node.id,
-        node.state,
+        node.name ?? node.id,
+        node.self ? `${node.state} (this)` : node.state,
         String(node.agents),
-        node.name ?? '',
-        node.home ?? '',
+        `${node.running}/${node.slots}`,
+        node.labels.join(','),
+        node.providers.join(','),
+        node.host ?? '',
+        node.version ?? '',
         node.seenAt ?? 'never',
       ]);
-      for (const line of table(['ID', 'STATE', 'AGENTS', 'HOST', 'HOME', 'SEEN'], rows)) context.print(line);
+      const head = ['NAME', 'STATE', 'AGENTS', 'RUNNING', 'LABELS', 'PROVIDERS', 'HOST', 'VERSION', 'SEEN'];
+      for (const line of table(head, rows)) context.print(line);
     });
+}
+
+function inspectCommand(context: Context): Command {
+  return new Command('inspect')
+    .description('Show a node.')
+    .argument('<node>', 'name or id of the node')
+    .addHelpText('after', '\nExample:\n  substrat node inspect gpu-box')
+    .action(async (ref: string, _: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const node = await createClient({ home: context.home() }).getNode(ref);
+      if (json) return context.print(JSON.stringify(node));
+      const rows: readonly (readonly [string, string])[] = [
+        ['Name', node.name ?? ''],
+        ['Id', node.id],
+        ['State', node.self ? `${node.state} (this daemon)` : node.state],
+        ['Host', node.host ?? ''],
+        ['Home', node.home ?? ''],
+        ['Version', node.version ?? ''],
+        ['Labels', node.labels.join(', ')],
+        ['Providers', node.providers.join(', ')],
+        ['Slots', `${node.running} of ${node.slots} in use, ${node.queued} runs waiting`],
+        ['Agents', String(node.agents)],
+        ['Started', node.startedAt ?? ''],
+        ['Heartbeat', node.seenAt ?? 'never'],
+        ['Draining', node.drainingAt === null ? 'no' : `since ${node.drainingAt}`],
+      ];
+      for (const [what, value] of rows) context.print(`${`${what}:`.padEnd(11)}${value}`);
+    });
+}
+
+function removeCommand(context: Context): Command {
+  return new Command('remove')
+    .description('Remove a node that no longer runs and has no agents.')
+    .argument('<node>', 'name or id of the node')
+    .addHelpText('after', '\nExample:\n  substrat node remove old-box')
+    .action(async (ref: string, _: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const removed = await createClient({ home: context.home() }).removeNode(ref);
+      context.print(json ? JSON.stringify(removed) : `Removed node ${ref}.`);
+    });
+}
+
+/** Not running, or this one, whose workspaces may have moved. */
+function isGone({ state, self }: { readonly state: string; readonly self: boolean }): boolean {
+  return self || state === 'stopped' || state === 'dead';
 }
 
 function adoptCommand(context: Context): Command {
   return new Command('adopt')
     .description('Take over the agents of a node that no longer runs, for example after its home was lost or moved.')
-    .argument('[node]', 'node id, as shown by `node list` (default: all nodes that no longer run)')
+    .argument('[node]', 'name or id of the node, as shown by `node list` (default: all nodes that no longer run)')
     .option('--force', 'adopt even if the node was seen recently')
     .addHelpText('after', '\nExample:\n  substrat node adopt')
     .action(async (node: string | undefined, _: unknown, command: Command) => {
       const { json, force = false } = command.optsWithGlobals<GlobalOptions & { force?: boolean }>();
       const client = createClient({ home: context.home() });
-      const wanted =
-        node === undefined
-          ? (await client.listNodes()).items.filter(({ state }) => state !== 'alive').map(({ id }) => id)
-          : [node];
+      const wanted = node === undefined ? (await client.listNodes()).items.filter(isGone).map(({ id }) => id) : [node];
       const items = [];
       for (const id of wanted) items.push(await client.adoptNode(id, { force }));
       if (json) return context.print(JSON.stringify({ items }));

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { ownerOnly } from '../access.ts';
-import type { Api } from '../api.ts';
+import type { Api, ShownNode } from '../api.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { label, Node, pageOf } from '../schemas.ts';
 import { showTime } from '../shown.ts';
@@ -28,15 +28,39 @@ const adopt = describe(
   { 404: 'There is no such node.', 409: 'The node is alive.' },
 );
 
+const ref = z.strictObject({ id: label.openapi({ description: 'Name or id of the node.' }) });
+const NONE = 'There is no such node.';
+const Removed = z.strictObject({ status: z.literal('removed'), id: z.string() }).openapi('NodeRemoved');
+const get = describe(
+  { method: 'get', path: '/{id}', summary: 'Get a node.', request: { params: ref } },
+  { status: 200, description: 'The node.', schema: Node },
+  { 404: NONE },
+);
+const remove = describe(
+  {
+    method: 'delete',
+    path: '/{id}',
+    summary: 'Remove a node that no longer runs and has no agents.',
+    request: { params: ref },
+  },
+  { status: 200, description: 'Removed.', schema: Removed },
+  { 404: NONE, 409: 'It runs, or has agents.' },
+);
+
 export function nodeRoutes(api: Api): Router {
   const routes = createRouter();
   routes.openapi(list, async (c) => {
     ownerOnly(c.get('caller'));
-    const items = (await api.listNodes()).map(({ seenAt, ...node }) => ({
-      ...node,
-      seenAt: seenAt === null ? null : showTime(seenAt),
-    }));
-    return c.json({ items, nextCursor: null }, 200);
+    return c.json({ items: (await api.listNodes()).map(showNode), nextCursor: null }, 200);
+  });
+  routes.openapi(get, async (c) => {
+    ownerOnly(c.get('caller'));
+    return c.json(showNode(await api.findNode(c.req.valid('param').id)), 200);
+  });
+  routes.openapi(remove, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { id } = await api.removeNode(c.req.valid('param').id);
+    return c.json({ status: 'removed' as const, id }, 200);
   });
   routes.openapi(adopt, async (c) => {
     ownerOnly(c.get('caller'));
@@ -45,4 +69,29 @@ export function nodeRoutes(api: Api): Router {
     return c.json({ status: 'adopted' as const, id, ...adopted }, 200);
   });
   return routes;
+}
+
+function showNode({ id, record, state, self, agents, running, queued }: ShownNode) {
+  return {
+    id,
+    name: record?.name ?? null,
+    self,
+    state,
+    host: record?.host ?? null,
+    home: record?.home ?? null,
+    version: record?.version ?? null,
+    labels: [...(record?.labels ?? [])],
+    providers: [...(record?.providers ?? [])],
+    slots: record?.slots ?? 0,
+    agents,
+    running,
+    queued,
+    startedAt: shownTime(record?.startedAt),
+    seenAt: shownTime(record?.seenAt),
+    drainingAt: shownTime(record?.drainingAt),
+  };
+}
+
+function shownTime(at: number | null | undefined): string | null {
+  return at == null ? null : showTime(at);
 }

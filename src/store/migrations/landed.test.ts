@@ -33,6 +33,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0023-page-tokens.ts': 'bc09a55716d2db21',
   '0024-failed-at.ts': '4cc071e6744730bb',
   '0025-conversations.ts': 'b9297b7a128967a8',
+  '0026-fleet.ts': 'fb212dd3bdbb66bb',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {

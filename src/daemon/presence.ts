@@ -1,0 +1,142 @@
+import { hostname } from 'node:os';
+import { isInside } from '../config/inside.ts';
+import { deadAfterMs } from '../config/sections/node.ts';
+import { SubstratError } from '../core/errors.ts';
+import { type NodeRecord, nodeState } from '../core/node.ts';
+import { tellPerson } from '../messaging/replies.ts';
+import type { Tx } from '../store/store.ts';
+import type { Node } from './node.ts';
+import { foundProviders } from './providers.ts';
+
+/** Heartbeats that may be missing before the node counts as dead. */
+const HEARTBEATS = 4;
+
+export function heartbeatMs(config: Node['config']): number {
+  return deadAfterMs(config) / HEARTBEATS;
+}
+
+/**
+ * Registers this start of the daemon. From then on an earlier one with the same node id claims nothing. While that one
+ * sends heartbeats from another place, this one is refused: the home is a copy, or was restored from a backup.
+ */
+export async function registerNode(node: Node, version: string): Promise<void> {
+  const { store, home, incarnation, config, clock } = node;
+  const { nodeId: id } = home;
+  const host = hostname();
+  await store.write(async (tx) => {
+    const now = await tx.nodes.readClock({ now: clock() });
+    const others = (await tx.nodes.listNodes()).flatMap(({ record }) => record ?? []);
+    const earlier = others.find((one) => one.id === id);
+    if (earlier && isElsewhere(earlier, home.path, host) && isShared(node)) refuseIfAlive(earlier, now, home.path);
+    const name = chooseName(
+      config.node.name,
+      earlier?.host ? earlier.name : host,
+      others.filter((one) => one.id !== id),
+      now,
+    );
+    await tx.nodes.registerNode({
+      id,
+      name,
+      host,
+      home: home.path,
+      incarnation,
+      version,
+      labels: config.node.labels,
+      providers: foundProviders(config, process.env),
+      slots: config.daemon.slots,
+      deadAfterMs: deadAfterMs(config),
+      startedAt: now,
+      clockAt: clock(),
+    });
+    await tx.nodes.clearNodeRequests({ nodeId: id });
+    await tx.events.appendEvent({ type: 'node_started', at: clock(), data: { nodeId: id, node: name, version } });
+  });
+}
+
+/** The home's lock says that no other daemon runs in the same place. */
+function isElsewhere(earlier: NodeRecord, path: string, host: string): boolean {
+  return earlier.host !== null && (earlier.host !== host || earlier.home !== path);
+}
+
+/** A copy of a home with its store in it has nothing in common with the first. */
+function isShared({ store, home, config: { db } }: Node): boolean {
+  return store.engine === 'postgres' || ('path' in db && db.path !== ':memory:' && !isInside(home.path, db.path));
+}
+
+function refuseIfAlive(earlier: NodeRecord, now: number, path: string): void {
+  const state = nodeState(earlier, now);
+  if (state === 'stopped' || state === 'dead') return;
+  const { id, name, host, home, seenAt, deadAfterMs: wait } = earlier;
+  const ago = Math.max(0, Math.round((now - seenAt) / 1000));
+  throw new SubstratError(
+    'conflict',
+    `Node ${name} (${id}) is already running on ${host} in ${home}; its last heartbeat was ${ago} s ago. ${path} has the same node id, so it is a copy of that home or was restored from its backup. If the other daemon no longer runs, start this one again in ${Math.ceil(wait / 1000)} s. To run both, remove the file "node" in ${path}: this home then becomes a new node.`,
+  );
+}
+
+/** A name that somebody chose is theirs; the host's name gets a number if another node has it. */
+function chooseName(chosen: string | null, usual: string, others: readonly NodeRecord[], now: number): string {
+  const holder = (name: string) => others.find((one) => one.name === name);
+  if (chosen === null) {
+    let name = usual;
+    for (let n = 2; holder(name); n += 1) name = `${usual}-${n}`;
+    return name;
+  }
+  const other = holder(chosen);
+  if (!other) return chosen;
+  const state = nodeState(other, now);
+  const how =
+    state === 'stopped' || state === 'dead' ? ` It is ${state}; remove it with \`substrat node remove\`.` : '';
+  throw new SubstratError(
+    'conflict',
+    `Another node has the name "${chosen}": ${other.id} on ${other.host} in ${other.home}.${how} Set \`[node] name\` to another name.`,
+  );
+}
+
+/** A daemon that stops in good order counts as stopped at once. */
+export async function leaveNode({ store, home, incarnation, clock }: Omit<Node, 'config' | 'log'>): Promise<void> {
+  const { nodeId: id } = home;
+  await store.write(async (tx) => {
+    const node = await tx.nodes.getNode({ id });
+    if (!node || !(await tx.nodes.tryStopNode({ id, incarnation, now: clock() }))) return;
+    await tx.events.appendEvent({ type: 'node_stopped', at: clock(), data: { nodeId: id, node: node.name } });
+  });
+}
+
+/**
+ * Says that this daemon is alive, and declares nodes lost whose heartbeats are missing. Returns false if another daemon
+ * is this node by now.
+ */
+export async function sendHeartbeat({
+  store,
+  home,
+  incarnation,
+  clock,
+}: Omit<Node, 'config' | 'log'>): Promise<boolean> {
+  const { nodeId: id } = home;
+  return store.write(async (tx) => {
+    const before = await tx.nodes.getNode({ id });
+    if (!before || !(await tx.nodes.trySeeNode({ id, incarnation, now: clock() }))) return false;
+    if (before.lostAt !== null) {
+      await tx.events.appendEvent({ type: 'node_returned', at: clock(), data: { nodeId: id, node: before.name } });
+    }
+    const silent = (await tx.nodes.listSilent({ now: clock() })).filter((node) => node.id !== id);
+    for (const node of silent) await loseNode(tx, node, clock());
+    return true;
+  });
+}
+
+/** The owner is told, unless the daemon was stopped on purpose. */
+async function loseNode(tx: Tx, node: NodeRecord, now: number): Promise<void> {
+  const { id, name, seenAt, stoppedAt } = node;
+  if (!(await tx.nodes.tryLoseNode({ id, seenAt, now }))) return;
+  const agents = await tx.agents.listAgentsOn({ nodeId: id });
+  const data = { nodeId: id, node: name, agents: agents.length };
+  await tx.events.appendEvent({ type: 'node_lost', at: now, data });
+  const [first] = agents;
+  if (!first || stoppedAt !== null) return;
+  const names = agents.slice(0, 20).map(({ handle }) => handle);
+  const more = agents.length > names.length ? ` and ${agents.length - names.length} more` : '';
+  const text = `The node ${name} (${node.host}, ${node.home}) sends no heartbeat. Its agents are stranded until it is back: ${names.join(', ')}${more}. Start its daemon again. If it is gone for good, run \`substrat agent move REF --node NODE --without-workspace\` for each of them, or \`substrat node adopt ${name}\` where its home was moved to.`;
+  await tellPerson(tx, first, text, now);
+}
