@@ -76,7 +76,7 @@ export async function nodeNotices(place: Place): Promise<string[]> {
 
 interface Wiring {
   /** Ends what the node left running, as a starting daemon does, and does the rest in the same transaction. */
-  readonly recover: (nodeId: string, afterwards: (tx: Tx, now: number) => Promise<void>) => Promise<unknown>;
+  readonly recover: (nodeId: string, afterwards: (tx: Tx) => Promise<void>) => Promise<unknown>;
   /** The agents are ours: their doors open, and what waits for them starts. */
   readonly open: (agents: readonly Agent[]) => Promise<void>;
 }

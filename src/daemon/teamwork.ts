@@ -65,11 +65,7 @@ export interface Teamwork {
   readonly external: ExternalRuns;
   readonly scheduler: Scheduler;
   /** Ends what a daemon left running on the node. Returns the ids of the agents. */
-  recover(
-    nodeId: string,
-    died: boolean,
-    afterwards?: (tx: Tx, now: number) => Promise<void>,
-  ): Promise<readonly string[]>;
+  recover(nodeId: string, died: boolean, afterwards?: (tx: Tx) => Promise<void>): Promise<readonly string[]>;
   /** Returns the agent of the run. */
   cancelRun(runId: string, reason: string): Promise<Agent | null>;
   /** Returns the agent and its descendants, all terminated now. */
@@ -165,7 +161,11 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
         deaths: { maxDeaths, boot: of === nodeId ? boot : null },
         died,
         correspondence,
-        afterwards,
+        write: (work) =>
+          store.write(async (tx) => {
+            await work(tx);
+            await afterwards?.(tx);
+          }),
         endProcessGroup,
       }),
     cancelRun: async (runId, reason) => {

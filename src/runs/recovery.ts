@@ -1,9 +1,10 @@
 import type { Agent } from '../core/agent.ts';
 import type { Run } from '../core/run.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { createAttempt } from './attempt.ts';
 import { countDeath, type DeathRules, setAside } from './deaths.ts';
 import { type Correspondence, completeRun, failAttempt } from './endings.ts';
+import type { Tx } from './tx.ts';
 
 export interface RecoveryOptions {
   readonly store: Store;
@@ -14,8 +15,8 @@ export interface RecoveryOptions {
   /** Whether the last daemon died; if it was stopped, its store had failed. */
   readonly died: boolean;
   readonly correspondence: Correspondence;
-  /** What else happens in the transaction that gives the runs back. */
-  readonly afterwards?: ((tx: Tx, now: number) => Promise<void>) | undefined;
+  /** Executes the transaction that gives the runs back, and what else belongs into it. */
+  readonly write: (work: (tx: Tx) => Promise<void>) => Promise<void>;
   readonly endProcessGroup: (group: {
     pid: number | null;
     startedAt: string | null;
@@ -28,12 +29,12 @@ export interface RecoveryOptions {
  * starting daemon, the only one of its node, before it starts anything. Returns the ids of the agents.
  */
 export async function recoverRuns(options: RecoveryOptions): Promise<string[]> {
-  const { store, clock, nodeId, correspondence, maxAttempts, deaths, died, endProcessGroup } = options;
+  const { store, clock, nodeId, correspondence, maxAttempts, deaths, died, endProcessGroup, write } = options;
   const orphans = await store.read((tx) => tx.runs.listRunning({ nodeId }));
   await Promise.all(
     orphans.map(({ id, pid, pidStarted }) => endProcessGroup({ pid, startedAt: pidStarted, runId: id })),
   );
-  await store.write(async (tx) => {
+  await write(async (tx) => {
     const now = clock();
     const turns: Run[] = [];
     // Another node may have given some of them back meanwhile.
@@ -52,7 +53,6 @@ export async function recoverRuns(options: RecoveryOptions): Promise<string[]> {
       const failure = { kind: 'daemon_died', message: 'The daemon died during the turn.' } as const;
       await failAttempt(tx, correspondence, run, failure, { maxAttempts }, now);
     }
-    await options.afterwards?.(tx, now);
     await tx.runs.wakeAllAgents({ nodeId, now });
   });
   return orphans.map((run) => run.agentId);

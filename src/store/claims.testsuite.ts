@@ -24,7 +24,15 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
     test('starts the run: first attempt, a lease, a fence', async () => {
       const { node, runs } = await queueTrees(1);
       const run = await claimOn(node, { now: 500, leaseMs: 30 });
-      const started = { incarnation: 'incarnation', state: 'running', attempt: 1, fence: 1, leaseUntil: 530, startedAt: 500, boot: 'boot' };
+      const started = {
+        incarnation: 'incarnation',
+        state: 'running',
+        attempt: 1,
+        fence: 1,
+        leaseUntil: 530,
+        startedAt: 500,
+        boot: 'boot',
+      };
       expect(run).toEqual({ ...runs[0], ...started });
       expect(await read((tx) => tx.runs.getRun({ id: run?.id as string }))).toEqual(run);
       expect(await claimOn(node)).toBeNull();

@@ -70,7 +70,7 @@ describe('the stream', () => {
   test('has heartbeats with the current position, even if the filter excludes everything', async () => {
     await open({ config: '[events]\nheartbeat = "100ms"' });
     await say('a', 'x');
-    const text = await readRaw('/api/events?after=0&type=none', (seen) => seen.includes('\n: 3\n'));
+    const text = await readRaw('/api/events?after=0&type=none', (seen) => seen.includes('\n: 4\n'));
     expect(text).not.toContain('data:');
   });
 
@@ -88,8 +88,8 @@ describe('the stream', () => {
     expect(await code('0')).toEqual([410, 'gone']);
     expect(await code('999')).toEqual([400, 'bad_request']);
     expect(await code('x')).toEqual([400, 'bad_request']);
-    const [event] = await take(1, { after: 3 });
-    expect(event?.seq).toBe(4);
+    const [event] = await take(1, { after: 4 });
+    expect(event?.seq).toBe(5);
   });
 
   test.each(['user', 'anna'])("ends when its reader's token is revoked (%s)", async (as) => {
