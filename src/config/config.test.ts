@@ -35,6 +35,7 @@ describe('loadConfig()', () => {
         maxDeaths: 3,
         leaseMs: 30_000,
       },
+      node: { name: null, labels: [], deadAfterMs: null },
       limits: {
         toolCallsPerMinute: 120,
         maxChainDepth: 3,
