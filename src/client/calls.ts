@@ -200,10 +200,7 @@ export function createCalls({ exchange, follow }: Transport) {
     removeNode: (ref: string) => exchange<{ status: 'removed'; id: string }>('DELETE', node(ref)),
     /** Takes over the agents of a node that is gone. */
     adoptNode: (id: string, wish: { force?: boolean } = {}) =>
-      post<{ status: 'adopted'; id: string; agents: number; workspaces: number }>(
-        `${node(id)}/adopt`,
-        wish,
-      ),
+      post<{ status: 'adopted'; id: string; agents: number; workspaces: number }>(`${node(id)}/adopt`, wish),
 
     createWorkspace: (creation: WorkspaceCreation, options?: PostOptions) =>
       post<Workspace>('/api/workspaces', creation, options),

@@ -205,6 +205,7 @@ export class Daemon {
     this.startedAfter = await store.read((tx) => tx.events.getEventCounter());
     await followClock(this.#node);
     await registerNode(this.#node, this.#version);
+    this.#housekeeping.startHeartbeat();
     const recovered = await this.#teamwork.recover(home.nodeId, home.died);
     await sweepWorkspaces(this.#node);
     for (const agentId of recovered) this.#tidying.begin(agentId);

@@ -18,8 +18,12 @@ export class Housekeeping {
     this.#node = node;
   }
 
+  /** From the registration on: a start may take longer than a node may be silent. */
+  startHeartbeat(): void {
+    this.#heartbeat = setInterval(() => void this.#beat(), heartbeatMs(this.#node.config));
+  }
+
   start(): void {
-    this.#heartbeat = setInterval(() => void this.beat(), heartbeatMs(this.#node.config));
     this.#wait(FIRST_MS);
   }
 
@@ -31,7 +35,7 @@ export class Housekeeping {
   }
 
   /** A heartbeat that could not be stored is harmless: more come before the node counts as dead. */
-  async beat(): Promise<void> {
+  async #beat(): Promise<void> {
     const ours = await sendHeartbeat(this.#node).catch(() => true);
     if (ours) return;
     this.#node.log.error({}, 'another daemon has taken the id of this node; this one starts no runs');
