@@ -9,16 +9,7 @@ import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
 import { mayBegin } from './trees.ts';
 import type { Runs } from './tx.ts';
-import type {
-  Claimant,
-  ClaimFilter,
-  FailedAttempt,
-  NewOpenRun,
-  RunCursor,
-  RunEnd,
-  RunHold,
-  RunSeen,
-} from './views.ts';
+import type { Claimant, ClaimFilter, FailedAttempt, NewOpenRun, RunCursor, RunEnd, RunHold, RunSeen } from './views.ts';
 
 export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyof LeaseQueries> {
   const { db, all, one, value, put, change, attempt, fetch } = queries;

@@ -24,8 +24,8 @@ import type { Scope } from '../core/scope.ts';
 import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
 import type { Conversations } from './conversations.ts';
-import type { Sessions } from './sessions.ts';
 import type { Nodes } from './node-tx.ts';
+import type { Sessions } from './sessions.ts';
 import type * as view from './views.ts';
 
 /**
