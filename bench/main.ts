@@ -10,6 +10,7 @@ const BENCHMARKS = [
   'send-message',
   'send-message-32',
   'ask-and-answer',
+  'llm',
   'bridge',
   'sandbox',
   'restart',
