@@ -191,7 +191,7 @@ export class Daemon {
     // After the turns have ended: a turn that waits for a script would otherwise fail and use up an attempt.
     await this.extensions.close();
     await this.#tidying.close();
-    // Harmless if it fails: without a heartbeat the node counts as gone after 3 minutes.
+    // Harmless if it fails: without heartbeats the node counts as dead after `dead_after`.
     await leaveNode(this.#node).catch(() => {});
     await this.store.close();
     this.home.release();
