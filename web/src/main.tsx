@@ -3,6 +3,7 @@ import './styles/base.css';
 import './styles/frame.css';
 import './styles/parts.css';
 import './styles/talk.css';
+import './styles/pages.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { applyTheme } from './state/theme.ts';

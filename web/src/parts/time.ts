@@ -41,3 +41,10 @@ export function showWait(ms: number): string {
   if (h < 48) return min % 60 === 0 ? `${h} h` : `${h} h ${min % 60} min`;
   return `${Math.floor(h / 24)} days`;
 }
+
+/** "1:08": how long a step took. */
+export function showDuration(ms: number): string {
+  const s = Math.max(0, Math.round(ms / 1000));
+  const [h, min, rest] = [Math.floor(s / 3600), Math.floor((s % 3600) / 60), String(s % 60).padStart(2, '0')];
+  return h > 0 ? `${h}:${String(min).padStart(2, '0')}:${rest}` : `${min}:${rest}`;
+}

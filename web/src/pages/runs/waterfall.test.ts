@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import type { RunMessage } from '../../../../src/client/browser.ts';
+import { type StepRow, toRows, toScale } from './waterfall.ts';
+
+const START = Date.parse('2026-01-31T12:00:00.000Z');
+const at = (seconds: number): string => new Date(START + seconds * 1000).toISOString();
+let n = 0;
+const record = (type: RunMessage['type'], seconds: number, more: Partial<RunMessage> = {}): RunMessage => ({
+  n: n++,
+  step: 1,
+  attempt: 1,
+  type,
+  tool: null,
+  callId: null,
+  content: '',
+  isError: false,
+  createdAt: at(seconds),
+  ...more,
+});
+const call = { tool: 'read_file', callId: 'c' };
+
+test('a call and its result are one row, from the call to the result', () => {
+  const rows = toRows(
+    [
+      record('user_message', 0),
+      record('assistant_message', 3, { content: 'I read it.' }),
+      record('tool_call_message', 4, { ...call, content: { path: 'a' } }),
+      record('tool_return_message', 9, { ...call, content: 'no such file', isError: true }),
+    ],
+    START + 10_000,
+  );
+  expect(rows.map(({ kind }) => kind)).toEqual(['prompt', 'model', 'tool']);
+  expect(rows[1]).toMatchObject({ start: START, end: START + 3000 });
+  expect(rows[2]).toMatchObject({ start: START + 4000, end: START + 9000, failed: true, result: 'no such file' });
+});
+
+test('a call without a result lasts until now', () => {
+  const [row] = toRows([record('tool_call_message', 0, call)], START + 60_000);
+  expect(row).toMatchObject({ end: START + 60_000, result: null });
+});
+
+test('a new attempt and a long gap have rows of their own; the gap is squeezed to one width', () => {
+  const rows = toRows(
+    [
+      record('user_message', 0),
+      record('tool_call_message', 1, call),
+      record('tool_return_message', 10, call),
+      record('user_message', 1000, { attempt: 2 }),
+      record('tool_call_message', 1001, { ...call, attempt: 2 }),
+      record('tool_return_message', 1010, { ...call, attempt: 2 }),
+    ],
+    START + 1_010_000,
+  );
+  expect(rows.map(({ kind }) => kind)).toEqual(['prompt', 'tool', 'break', 'gap', 'prompt', 'tool']);
+  const scale = toScale(rows);
+  const steps = rows.filter((row): row is StepRow => row.kind !== 'gap' && row.kind !== 'break');
+  const places = steps.flatMap(({ start, end }) => [scale.at(start), scale.at(end)]);
+  expect(places).toEqual([...places].sort((a, b) => a - b));
+  expect(places.at(-1)).toBeCloseTo(100);
+  expect(scale.at(START + 1_000_000) - scale.at(START + 10_000)).toBeCloseTo(3);
+});

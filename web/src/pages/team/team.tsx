@@ -1,0 +1,190 @@
+import { useComputed, useSignal } from '@preact/signals';
+import type { Agent, Usage } from '../../../../src/client/browser.ts';
+import { describeAgent } from '../../parts/agent-state.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { plural, showCost, showCount } from '../../parts/numbers.ts';
+import { PageBar } from '../../parts/page-bar.tsx';
+import { StateMark } from '../../parts/state-mark.tsx';
+import { agentByHandle, agentById, agentOrder } from '../../state/agents.ts';
+import { now } from '../../state/clock.ts';
+import { useLoad } from '../../state/load.ts';
+import { href, route } from '../../state/route.ts';
+import { api } from '../../state/session.ts';
+import { AgentPane } from './agent-pane.tsx';
+import { NewAgent } from './new-agent.tsx';
+
+/** Who does what, why not, and what it costs. */
+export function Team() {
+  const creating = useSignal(false);
+  const [, opened] = route.value;
+  const agent = opened === undefined ? null : agentByHandle(opened);
+  const rows = agentOrder.value;
+  const usage = useLoad(
+    'usage today',
+    async () => new Map((await api.listUsage({ by: 'agent', since: today() })).items.map((row) => [row.of, row])),
+    ({ type }) => type === 'run_ended',
+  );
+  const add = (
+    <button type="button" class="btn main-act" onClick={() => (creating.value = true)}>
+      New agent
+    </button>
+  );
+  return (
+    <>
+      <PageBar title="Team" note={plural(rows.length, 'agent')}>
+        {add}
+      </PageBar>
+      {rows.length === 0 ? (
+        <Empty icon="team" title="There is no agent yet" acts={add}>
+          An agent has a provider that runs its turns. Create one here, or with <code>substrat agent create</code>.
+        </Empty>
+      ) : (
+        <div class={`split${agent ? ' has-pane' : ' alone'}`}>
+          <div class="col">
+            <Strip usage={usage.value} />
+            <div class="scroll">
+              <table class="tbl cards">
+                <thead>
+                  <tr>
+                    <th>Agent</th>
+                    <th>State and reason</th>
+                    <th class="num">Queue</th>
+                    <th class="num c-tok">Tokens today</th>
+                    <th class="num">Cost today</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {rows.map(({ id, depth }) => (
+                    <Row key={id} id={id} depth={depth} usage={usage.value} isOpen={agent?.id === id} />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          </div>
+          {agent && <AgentPane key={agent.id} agent={agent} />}
+        </div>
+      )}
+      {creating.value && <NewAgent onClose={() => (creating.value = false)} />}
+    </>
+  );
+}
+
+type UsageByHandle = ReadonlyMap<string, Usage> | null;
+
+function Strip({ usage }: { readonly usage: UsageByHandle }) {
+  const agents = useComputed(() => agentOrder.value.flatMap(({ id }) => agentById(id) ?? []));
+  const busy = agents.value.filter(({ state }) => state === 'busy');
+  const held = agents.value.filter(({ status }) => status !== null && status.kind !== 'queued');
+  const queue = agents.value.reduce((sum, { pending }) => sum + pending, 0);
+  const queued = agents.value.filter(({ status }) => status?.kind === 'queued').length;
+  const all = [...(usage?.values() ?? [])];
+  const cost = all.reduce((sum, { costUsd }) => sum + costUsd, 0);
+  const tokens = all.reduce((sum, row) => sum + row.inputTokens + row.outputTokens, 0);
+  return (
+    <div class="strip">
+      <section>
+        <h2>Running</h2>
+        <div class="fig">
+          {busy.length} <span>of {plural(agents.value.length, 'agent')}</span>
+        </div>
+        <Meter
+          parts={[
+            { of: busy.length, kind: 'run' },
+            { of: held.length, kind: 'off' },
+          ]}
+          whole={agents.value.length}
+        />
+        <div class="hint cut">{names(busy, 'runs', 'run') || 'Nobody works.'}</div>
+      </section>
+      <section>
+        <h2>Queue</h2>
+        <div class="fig">
+          {queue} <span>{queue === 1 ? 'message waits' : 'messages wait'}</span>
+        </div>
+        <Meter parts={[{ of: queued, kind: 'warn' }]} whole={agents.value.length} />
+        <div class="hint cut">{queued > 0 ? `${plural(queued, 'turn')} for a slot` : 'No turn waits for a slot.'}</div>
+      </section>
+      <section>
+        <h2>Spend today</h2>
+        <div class="fig">{usage ? showCost(cost) : 'unknown'}</div>
+        <div class="hint">
+          {usage
+            ? `${showCount(tokens)} tokens, ${plural(
+                all.reduce((sum, { runs }) => sum + runs, 0),
+                'run',
+              )}`
+            : ''}
+        </div>
+      </section>
+    </div>
+  );
+}
+
+function names(agents: readonly Agent[], one: string, many: string): string {
+  if (agents.length === 0) return '';
+  const shown = agents.slice(0, 3).map(({ name }) => name);
+  const more = agents.length > 3 ? ` and ${agents.length - 3} more` : '';
+  return `${shown.join(', ')}${more} ${agents.length === 1 ? one : many}`;
+}
+
+/** Rectangles with attributes: no style is needed. */
+function Meter({ parts, whole }: { readonly parts: readonly { of: number; kind: string }[]; readonly whole: number }) {
+  let at = 0;
+  return (
+    <svg class="meter" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="m-bg" width="100" height="8" />
+      {parts.map(({ of, kind }) => {
+        const width = whole === 0 ? 0 : (of / whole) * 100;
+        at += width;
+        return <rect key={kind} class={`m-${kind}`} x={at - width} width={width} height="8" />;
+      })}
+    </svg>
+  );
+}
+
+interface RowProps {
+  readonly id: string;
+  readonly depth: number;
+  readonly usage: UsageByHandle;
+  readonly isOpen: boolean;
+}
+
+function Row({ id, depth, usage, isOpen }: RowProps) {
+  const agent = agentById(id);
+  if (!agent) return null;
+  const { mark, why } = describeAgent(agent, agent.status?.since ? now.value : 0);
+  const spent = usage?.get(agent.handle);
+  return (
+    <tr aria-current={isOpen ? 'true' : undefined}>
+      <td>
+        <div class="tree">
+          {Array.from({ length: Math.min(depth, 6) }, (_, i) => (
+            <svg key={i} class="elbow" viewBox="0 0 12 12" aria-hidden="true">
+              {i === Math.min(depth, 6) - 1 && (
+                <path d="M2 0v6h9" fill="none" stroke="currentColor" stroke-width="1.3" />
+              )}
+            </svg>
+          ))}
+          <a class="plain cut" href={href('team', agent.handle)} title={agent.handle}>
+            {agent.name}
+          </a>
+          <span class="prov">{agent.provider}</span>
+        </div>
+      </td>
+      <td class="wide">
+        <div class={`why ${mark}`}>
+          <StateMark mark={mark} />
+          <span class="txt">{why}</span>
+        </div>
+      </td>
+      <td class="num extra">{agent.pending}</td>
+      <td class="num c-tok extra">{spent ? showCount(spent.inputTokens + spent.outputTokens) : usage ? '0' : ''}</td>
+      <td class="num extra">{spent ? showCost(spent.costUsd) : usage ? showCost(0) : ''}</td>
+    </tr>
+  );
+}
+
+/** Days of usage are in UTC. */
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}

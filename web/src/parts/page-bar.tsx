@@ -1,0 +1,23 @@
+import type { ComponentChildren } from 'preact';
+import { LiveMark } from '../frame/live-mark.tsx';
+
+/** The head of a page: its name, what is said of it, and its actions. */
+export function PageBar({
+  title,
+  note,
+  children,
+}: {
+  readonly title: ComponentChildren;
+  readonly note?: ComponentChildren;
+  readonly children?: ComponentChildren;
+}) {
+  return (
+    <header class="bar">
+      <h1>{title}</h1>
+      {note && <span class="muted cut desk">{note}</span>}
+      <span class="grow" />
+      {children}
+      <LiveMark class="phone" />
+    </header>
+  );
+}
