@@ -3,6 +3,11 @@ import { type Client, createCalls, type SubstratEvent } from './calls.ts';
 
 export * from './calls.ts';
 
+/** Whether the daemon refused with that code. */
+export function isCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof SubstratError && error.code === code;
+}
+
 export interface BrowserAddress {
   /** Where the API is, without a slash at the end; a path prefix is kept. */
   readonly base: string;

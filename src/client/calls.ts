@@ -1,8 +1,11 @@
 import type { z } from 'zod';
 import { USER_ID } from '../core/agent.ts';
+import type { KnowledgeDocument, KnowledgeSource, SearchRequest, SearchResult } from '../core/knowledge.ts';
+import type { PersonaInfo, PersonaPrompt } from '../core/persona.ts';
 import type { ShownEvent } from '../http/events.ts';
 import type * as schemas from '../http/schemas.ts';
 
+export type { KnowledgeDocument, KnowledgeSource, PersonaInfo, PersonaPrompt, SearchResult };
 export type SubstratEvent = ShownEvent;
 export type Agent = z.infer<typeof schemas.Agent>;
 export type AgentProfile = z.infer<typeof schemas.AgentProfile>;
@@ -188,6 +191,13 @@ export function createCalls({ exchange, follow }: Transport) {
     listTokens: () => get<Page<Token>>('/api/tokens'),
     createToken: (wish: { as: string; label?: string }) => post<Token & { token: string }>('/api/tokens', wish),
     revokeToken: (id: string) => exchange<{ status: 'revoked' }>('DELETE', `/api/tokens/${encodeURIComponent(id)}`),
+
+    searchKnowledge: (request: SearchRequest) => post<{ results: readonly SearchResult[] }>('/tools/search', request),
+    getDocument: (id: string) => post<KnowledgeDocument>('/tools/get', { id }),
+    listSources: () => get<{ sources: readonly KnowledgeSource[] }>('/tools/sources'),
+    listPersonas: () => get<{ agents: readonly PersonaInfo[] }>('/agents/list'),
+    resolvePersona: (name: string, args: Readonly<Record<string, string>>) =>
+      post<{ result: PersonaPrompt }>(`/agents/${encodeURIComponent(name)}/prompt`, { arguments: args }),
 
     /** A link that signs one browser in, within 2 minutes. */
     createLink: (wish: { as?: string } = {}) => post<z.infer<typeof schemas.NewLink>>('/api/links', wish),

@@ -89,7 +89,7 @@ describe('Team and Runs', { timeout: 60_000 }, () => {
     const { page, problems, close } = await openPage(browser, world.client, { at: '/team' });
     await page.getByRole('button', { name: 'New agent' }).click();
     const form = page.getByRole('dialog');
-    await form.getByLabel('Name').fill('zoe');
+    await form.getByRole('textbox', { name: 'Name', exact: true }).fill('zoe');
     await form.getByLabel('Provider').fill('external');
     expect(await findFaults(page)).toEqual([]);
     await form.getByRole('button', { name: 'Create' }).click();
@@ -129,7 +129,8 @@ describe('everywhere', { timeout: 60_000 }, () => {
   test('the palette and the keys work without a mouse', async () => {
     const { page, close } = await openPage(browser, world.client, { at: '/talk' });
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('tea');
+    await page.getByRole('combobox').waitFor();
+    await page.keyboard.type('team');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
     await page.locator('body').press('?');

@@ -92,7 +92,7 @@ describe('talking', { timeout: 60_000 }, () => {
     const field = page.getByRole('textbox', { name: 'Message @echo' });
     await field.fill('half a thought');
     await page.reload();
-    await expect.poll(() => field.inputValue()).toBe('half a thought');
+    await expect.poll(() => field.inputValue(), { timeout: 10_000 }).toBe('half a thought');
     await field.fill('Are you there?');
     await field.press('Enter');
     await page.getByText('You said: Are you there?').waitFor();

@@ -16,7 +16,7 @@ export const PLACES: readonly Place[] = [
   { page: 'team', name: 'Team', icon: 'team', key: 'a', owner: true },
   { page: 'runs', name: 'Runs', icon: 'runs', key: 'r', owner: true },
   { page: 'memory', name: 'Memory', icon: 'memory', key: 'm', owner: true },
-  { page: 'knowledge', name: 'Knowledge', icon: 'knowledge', key: 'k', owner: false },
+  { page: 'knowledge', name: 'Knowledge', icon: 'knowledge', key: 'k', owner: true },
   { page: 'workspaces', name: 'Workspaces', icon: 'workspaces', key: 'w', owner: true },
   { page: 'costs', name: 'Costs and health', icon: 'costs', key: 'c', owner: true },
 ];

@@ -5,5 +5,9 @@ import { lazy } from '../parts/lazy.tsx';
 export const PAGES: Readonly<Record<string, ComponentType>> = {
   'needs-me': lazy(async () => (await import('./needs-me/needs-me.tsx')).NeedsMe),
   team: lazy(async () => (await import('./team/team.tsx')).Team),
+  memory: lazy(async () => (await import('./memory/memory.tsx')).Memory),
+  knowledge: lazy(async () => (await import('./knowledge/knowledge.tsx')).Knowledge),
+  workspaces: lazy(async () => (await import('./workspaces/workspaces.tsx')).Workspaces),
+  costs: lazy(async () => (await import('./costs/costs.tsx')).Costs),
   runs: lazy(async () => (await import('./runs/runs.tsx')).Runs),
 };

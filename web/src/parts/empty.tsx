@@ -44,7 +44,7 @@ export function Failure({ error, retry }: { readonly error: string; readonly ret
 /** Grey lines in the place of what is being read. */
 export function Waiting() {
   return (
-    <div class="wait" role="status" aria-label="Loading">
+    <div class="grey-lines" role="status" aria-label="Loading">
       <i />
       <b />
       <b />

@@ -33,11 +33,12 @@ export function RunPage({ id, row }: { readonly id: string; readonly row: number
   return (
     <>
       <PageBar
-        title={
-          <>
-            <a href={href('runs')}>Runs</a> / {run.value?.agent ?? ''} / {id.slice(0, 8)}
-          </>
+        above={
+          <a class="muted" href={href('runs')}>
+            Runs
+          </a>
         }
+        title={`${run.value?.agent ?? ''} / ${id.slice(0, 8)}`}
       >
         {run.value && (
           <a class="btn desk" href={href('team', run.value.agent)}>
@@ -109,6 +110,11 @@ function Head({ run, end, steps }: { readonly run: Run; readonly end: number; re
         </span>
       </div>
       {run.error && <p class="bad wrap">{run.error}</p>}
+      {run.finalText && (
+        <p class="quote wrap final" title="Final text">
+          {run.finalText.length > 400 ? `${run.finalText.slice(0, 399)}…` : run.finalText}
+        </p>
+      )}
       <dl class="figs">
         <Fig name="Started" value={run.startedAt ? showSecond(run.startedAt) : 'not yet'} />
         <Fig

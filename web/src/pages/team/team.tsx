@@ -99,7 +99,7 @@ function Strip({ usage }: { readonly usage: UsageByHandle }) {
       <section>
         <h2>Queue</h2>
         <div class="fig">
-          {queue} <span>{queue === 1 ? 'message waits' : 'messages wait'}</span>
+          {queue} <span>{queue === 1 ? 'waits' : 'wait'}</span>
         </div>
         <Meter parts={[{ of: queued, kind: 'warn' }]} whole={agents.value.length} />
         <div class="hint cut">{queued > 0 ? `${plural(queued, 'turn')} for a slot` : 'No turn waits for a slot.'}</div>

@@ -1,1 +1,0 @@
-import{L as e,c as t}from"./numbers-BHOD1H1a.js";function n({title:n,note:r,children:i}){return e(`header`,{class:`bar`,children:[e(`h1`,{children:n}),r&&e(`span`,{class:`muted cut desk`,children:r}),e(`span`,{class:`grow`}),i,e(t,{class:`phone`})]})}export{n as t};

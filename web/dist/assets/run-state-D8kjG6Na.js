@@ -1,0 +1,1 @@
+function e({state:e,attempt:t,error:n}){let r=t>1?`, attempt ${t}`:``;return e===`running`?{mark:`run`,word:`running${r}`}:e===`created`?{mark:`queue`,word:n?`waits to try again: ${n}`:`queued`}:e===`completed`?{mark:`done`,word:`completed${r}`}:e===`cancelled`?{mark:`park`,word:`cancelled`}:{mark:`fail`,word:`failed${t>1?`, ${t} attempts`:``}`}}export{e as t};

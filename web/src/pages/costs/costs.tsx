@@ -1,0 +1,82 @@
+import { Loading } from '../../parts/loading.tsx';
+import { plural, showCost, showCount } from '../../parts/numbers.ts';
+import { PageBar } from '../../parts/page-bar.tsx';
+import { useLoad } from '../../state/load.ts';
+import { api } from '../../state/session.ts';
+import { Bars } from './bars.tsx';
+import { Health } from './health.tsx';
+
+const DAYS = 30;
+const DAY_MS = 86_400_000;
+
+/** What was spent, day by day and by agent, and whether the daemon is well. */
+export function Costs() {
+  const usage = useLoad(
+    'usage',
+    async () => {
+      const since = new Date(Date.now() - (DAYS - 1) * DAY_MS).toISOString().slice(0, 10);
+      const [byDay, byAgent] = await Promise.all([
+        api.listUsage({ by: 'day', since }),
+        api.listUsage({ by: 'agent', since }),
+      ]);
+      return { days: fillDays(byDay.items), agents: byAgent.items };
+    },
+    ({ type }) => type === 'run_ended',
+  );
+  return (
+    <>
+      <PageBar title="Costs and health" note={`last ${DAYS} days`} />
+      <div class="scroll" tabIndex={0} role="region" aria-label="Costs and health">
+        <Loading of={usage}>
+          {({ days, agents }) => (
+            <>
+              <div class="plots">
+                <Bars title="Cost" days={days} value={({ costUsd }) => costUsd} show={showCost} />
+                <Bars title="Tokens" days={days} value={(day) => day.inputTokens + day.outputTokens} show={showCount} />
+                <Bars title="Runs" days={days} value={({ runs }) => runs} show={(n) => plural(n, 'run')} />
+              </div>
+              <table class="tbl">
+                <thead>
+                  <tr>
+                    <th>Agent</th>
+                    <th class="num">Runs</th>
+                    <th class="num">Tokens</th>
+                    <th class="num">Cost</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {agents.map((row) => (
+                    <tr key={row.of}>
+                      <td>{row.of}</td>
+                      <td class="num">{row.runs}</td>
+                      <td class="num">{showCount(row.inputTokens + row.outputTokens)}</td>
+                      <td class="num">{showCost(row.costUsd)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </>
+          )}
+        </Loading>
+        <Health />
+      </div>
+    </>
+  );
+}
+
+export interface Day {
+  readonly of: string;
+  readonly runs: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
+}
+
+/** A day without a run is a day with zero, oldest first. */
+function fillDays(known: readonly Day[]): Day[] {
+  const byDay = new Map(known.map((day) => [day.of, day]));
+  return Array.from({ length: DAYS }, (_, i) => {
+    const of = new Date(Date.now() - (DAYS - 1 - i) * DAY_MS).toISOString().slice(0, 10);
+    return byDay.get(of) ?? { of, runs: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 };
+  });
+}
