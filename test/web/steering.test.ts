@@ -109,7 +109,7 @@ describe('Team and Runs', { timeout: 60_000 }, () => {
 
 describe('everywhere', { timeout: 60_000 }, () => {
   test.each(['/team/ada', '/runs', '/needs-me'])(
-    '%s: axe finds nothing, in the dark, on a phone, at 200 %%',
+    '%s: axe finds nothing, in the dark, on a phone, at 200 percent',
     async (at) => {
       const { page, problems, close } = await openPage(browser, world.client, { at, colorScheme: 'dark' });
       await page.locator('main h1').waitFor();
