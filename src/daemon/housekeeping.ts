@@ -18,7 +18,7 @@ export class Housekeeping {
     this.#node = node;
   }
 
-  /** From the registration on: a start may take longer than a node may be silent. */
+  /** Call it after the registration: a start may take longer than `dead_after`. */
   startHeartbeat(): void {
     this.#heartbeat = setInterval(() => void this.#beat(), heartbeatMs(this.#node.config));
   }
@@ -34,14 +34,14 @@ export class Housekeeping {
     await this.#forgetting;
   }
 
-  /** A heartbeat that could not be stored is harmless: more come before the node counts as dead. */
+  /** A failed heartbeat is harmless: more follow before the node counts as dead. */
   async #beat(): Promise<void> {
     const ours = await sendHeartbeat(this.#node).catch(() => true);
     if (ours) return;
     this.#node.log.error({}, 'another daemon has taken the id of this node; this one starts no runs');
   }
 
-  /** What could not be removed is removed ten minutes later. */
+  /** A failed pass is only logged; the next one follows in ten minutes. */
   async forget(): Promise<void> {
     await forgetOld(this.#node, this.#stopping.signal).catch((error: Error) => {
       if (this.#stopping.signal.aborted) return;

@@ -26,7 +26,7 @@ export async function listNodes({ store, home, clock }: Here): Promise<ShownNode
   });
 }
 
-/** By its name or its id. */
+/** Finds a node by name or id. */
 export async function findNode(here: Here, reference: string): Promise<ShownNode> {
   const found = (await listNodes(here)).find(({ id, record }) => id === reference || record?.name === reference);
   if (found) return found;
@@ -34,7 +34,7 @@ export async function findNode(here: Here, reference: string): Promise<ShownNode
   throw new SubstratError('not_found', message);
 }
 
-/** A node that is gone and has no agents. */
+/** Removes a node that no longer runs and has no agents. */
 export async function removeNode(here: Here, reference: string): Promise<ShownNode> {
   const { store, clock } = here;
   const node = await findNode(here, reference);
@@ -55,7 +55,7 @@ export async function removeNode(here: Here, reference: string): Promise<ShownNo
   return node;
 }
 
-/** What the person should know: agents that nobody runs, and workspaces that are where the home was before. */
+/** Notices for the owner: agents of nodes that do not run, and workspaces in the home's previous location. */
 export async function nodeNotices(place: Place): Promise<string[]> {
   const gone = (await listNodes(place)).filter(
     ({ state, agents, self }) => !self && agents > 0 && (state === 'dead' || state === 'stopped'),
@@ -75,9 +75,9 @@ export async function nodeNotices(place: Place): Promise<string[]> {
 }
 
 interface Wiring {
-  /** Ends what the node left running, as a starting daemon does, and does the rest in the same transaction. */
+  /** Ends the runs that the node left, as a starting daemon does. Calls `afterwards` in the same transaction. */
   readonly recover: (nodeId: string, afterwards: (tx: Tx) => Promise<void>) => Promise<unknown>;
-  /** The agents are ours: their doors open, and what waits for them starts. */
+  /** Opens the sockets of the adopted agents and starts their waiting runs. */
   readonly open: (agents: readonly Agent[]) => Promise<void>;
 }
 

@@ -8,7 +8,7 @@ import type { Tx } from '../store/store.ts';
 import type { Node } from './node.ts';
 import { foundProviders } from './providers.ts';
 
-/** Heartbeats that may be missing before the node counts as dead. */
+/** Heartbeats during `dead_after`. */
 const HEARTBEATS = 4;
 
 export function heartbeatMs(config: Node['config']): number {
@@ -16,8 +16,8 @@ export function heartbeatMs(config: Node['config']): number {
 }
 
 /**
- * Registers this start of the daemon. From then on an earlier one with the same node id claims nothing. While that one
- * sends heartbeats from another place, this one is refused: the home is a copy, or was restored from a backup.
+ * Registers this start of the daemon. From then on, an earlier daemon with the same node id cannot claim runs. Throws
+ * if that daemon sends heartbeats from another place: this home is a copy, or was restored from a backup.
  */
 export async function registerNode(node: Node, version: string): Promise<void> {
   const { store, home, incarnation, config, clock } = node;
@@ -53,12 +53,12 @@ export async function registerNode(node: Node, version: string): Promise<void> {
   });
 }
 
-/** The home's lock says that no other daemon runs in the same place. */
+/** The home's lock already excludes a second daemon in the same place. */
 function isElsewhere(earlier: NodeRecord, path: string, host: string): boolean {
   return earlier.host !== null && (earlier.host !== host || earlier.home !== path);
 }
 
-/** A copy of a home with its store in it has nothing in common with the first. */
+/** A copy of a home that contains its store does not share the store with the original. */
 function isShared({ store, home, config: { db } }: Node): boolean {
   return store.engine === 'postgres' || ('path' in db && db.path !== ':memory:' && !isInside(home.path, db.path));
 }
@@ -74,7 +74,7 @@ function refuseIfAlive(earlier: NodeRecord, now: number, path: string): void {
   );
 }
 
-/** A name that somebody chose is theirs; the host's name gets a number if another node has it. */
+/** A configured name must be unused; the default name gets a number if another node has it. */
 function chooseName(chosen: string | null, usual: string, others: readonly NodeRecord[], now: number): string {
   const holder = (name: string) => others.find((one) => one.name === name);
   if (chosen === null) {
@@ -93,7 +93,7 @@ function chooseName(chosen: string | null, usual: string, others: readonly NodeR
   );
 }
 
-/** A daemon that stops in good order counts as stopped at once. */
+/** Marks the node as stopped when its daemon stops cleanly. */
 export async function leaveNode({ store, home, incarnation, clock }: Omit<Node, 'config' | 'log'>): Promise<void> {
   const { nodeId: id } = home;
   await store.write(async (tx) => {
@@ -104,8 +104,8 @@ export async function leaveNode({ store, home, incarnation, clock }: Omit<Node, 
 }
 
 /**
- * Says that this daemon is alive, and declares nodes lost whose heartbeats are missing. Returns false if another daemon
- * is this node by now.
+ * Stores a heartbeat, and marks nodes as lost whose heartbeats are missing. Returns false if another daemon has
+ * registered with this node id.
  */
 export async function sendHeartbeat({
   store,
@@ -126,7 +126,7 @@ export async function sendHeartbeat({
   });
 }
 
-/** The owner is told, unless the daemon was stopped on purpose. */
+/** Notifies the owner, unless the daemon was stopped on purpose. */
 async function loseNode(tx: Tx, node: NodeRecord, now: number): Promise<void> {
   const { id, name, seenAt, stoppedAt } = node;
   if (!(await tx.nodes.tryLoseNode({ id, seenAt, now }))) return;

@@ -59,7 +59,7 @@ export function createProviders(config: Config, daemonEnv: NodeJS.ProcessEnv): R
   return new Map(described.map((about) => [about.name, make(about)]));
 }
 
-/** The providers that can run agents here: their program is installed, or they need none. */
+/** The providers that can run agents here: their program is installed, or they do not need one. */
 export function foundProviders(config: Config, { PATH = '' }: NodeJS.ProcessEnv): string[] {
   const directories = PATH.split(delimiter);
   return described.flatMap((about) => {

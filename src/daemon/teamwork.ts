@@ -46,7 +46,7 @@ export interface TeamworkOptions {
   readonly boot: string;
   /** A new id at each start. */
   readonly incarnation: string;
-  /** How often the scheduler looks without a hint; null where no other process can make a run. */
+  /** How often the scheduler polls for runs of other processes; null if other processes cannot create runs. */
   readonly pollMs: number | null;
   /** The function that fires for each kind of timer. */
   readonly timers: ReadonlyMap<string, FireTimer>;
@@ -64,7 +64,7 @@ export interface Teamwork {
   readonly tools: ToolDependencies;
   readonly external: ExternalRuns;
   readonly scheduler: Scheduler;
-  /** Ends what a daemon left running on the node. Returns the ids of the agents. */
+  /** Ends the runs that a daemon left on the node. Returns the ids of their agents. */
   recover(nodeId: string, died: boolean, afterwards?: (tx: Tx) => Promise<void>): Promise<readonly string[]>;
   /** Returns the agent of the run. */
   cancelRun(runId: string, reason: string): Promise<Agent | null>;

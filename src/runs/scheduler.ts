@@ -17,7 +17,7 @@ export interface SchedulerOptions {
   /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
   readonly nodeId: string;
-  /** Of this start of the daemon. */
+  /** Id of this start of the daemon. */
   readonly incarnation: string;
   readonly slots: Slots;
   readonly leaseMs: number;
@@ -42,7 +42,7 @@ export interface SchedulerOptions {
 interface LiveTurn {
   readonly agentId: string;
   readonly fence: number;
-  /** When its lease began, by the monotonic clock. */
+  /** Start of its lease, by the monotonic clock. */
   readonly heldSince: number;
   readonly abort: AbortController;
   readonly done: Promise<void>;
@@ -50,7 +50,7 @@ interface LiveTurn {
 
 /** The longest timer, so that a change of the wall clock is noticed within this time. */
 const LONGEST_NAP_MS = 60_000;
-/** How often leases are renewed during their length. After half of it without success, turns end. */
+/** How often a lease is renewed while it lasts. After half of it without success, turns end. */
 const RENEWALS = 6;
 
 /**
@@ -249,7 +249,7 @@ export class Scheduler {
 
   /**
    * Ends turns whose leases could not be renewed for half their length: when the other half is over, another node may
-   * start them again. Where there is no other node, they continue.
+   * start them again. If there is no other node, they continue.
    */
   #endUnrenewed(): void {
     const { monotonic, leaseMs, pollMs, log } = this.#options;
