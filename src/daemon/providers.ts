@@ -4,11 +4,14 @@ import type { Config } from '../config/config.ts';
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { claude } from '../providers/claude/claude.ts';
+import type { CodingOptions } from '../providers/cli.ts';
 import { codex } from '../providers/codex/codex.ts';
 import { cursorAgent } from '../providers/cursor-agent/cursor-agent.ts';
 import { type Describes, described, type InstalledProgram, type ProviderName } from '../providers/described.ts';
+import { gemini } from '../providers/gemini/gemini.ts';
 import { llmDefaults } from '../providers/llm/describe.ts';
 import { llm } from '../providers/llm/llm.ts';
+import { opencode } from '../providers/opencode/opencode.ts';
 import type { Provider } from '../providers/provider.ts';
 import { scripted } from '../providers/scripted/scripted.ts';
 import type { Prices } from '../runs/run-turn.ts';
@@ -30,6 +33,13 @@ type Makers = {
   readonly [Name in ProviderName]: (place: ProviderHost, settings: Settings[Name], about: Describes<Name>) => Provider;
 };
 
+/** A program with tools of its own for a shell and files. */
+function coding(make: (options: CodingOptions) => Provider) {
+  type Given = Started & { readonly ownTools: boolean };
+  return (place: ProviderHost, settings: Given | undefined, { program }: { readonly program: InstalledProgram }) =>
+    make({ ...place, ...started(program, settings), ownTools: settings?.ownTools ?? true });
+}
+
 /** One entry per description; the compiler reports a missing one. */
 const makers: Makers = {
   scripted: ({ env }, settings) =>
@@ -39,10 +49,10 @@ const makers: Makers = {
       extraEnv: settings?.env ?? {},
       ...(settings?.command && { command: settings.command, args: settings.args }),
     }),
-  claude: (place, settings, { program }) =>
-    claude({ ...place, ...started(program, settings), ownTools: settings?.ownTools ?? true }),
-  codex: (place, settings, { program }) =>
-    codex({ ...place, ...started(program, settings), ownTools: settings?.ownTools ?? true }),
+  claude: coding(claude),
+  codex: coding(codex),
+  opencode: coding(opencode),
+  gemini: coding(gemini),
   'cursor-agent': (place, settings, { program }) =>
     cursorAgent({ ...place, ...started(program, settings), force: settings?.force ?? false }),
   llm: ({ env }, settings) => {

@@ -1,9 +1,10 @@
-import type { Command, Needs } from '../core/command.ts';
+import type { Command, Endpoint, Needs } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
 import { cleanText } from '../core/text.ts';
 import { classify } from './classify.ts';
 import type { Description, InstalledProgram } from './description.ts';
 import { turnEnvironment, type Variables } from './environment.ts';
+import { watchLimit } from './limit-watch.ts';
 import { type ProcessEnd, processFailure, runProcess } from './process.ts';
 import type { Launch, Provider, ProviderEvent, Turn } from './provider.ts';
 import { createTurnstile } from './turnstile.ts';
@@ -42,6 +43,12 @@ export interface Dialogue {
   /** Its stdin, which is closed afterwards. A program that must be answered gets a stream, which `parse` ends. */
   readonly input: string | AsyncIterable<string>;
   parse(line: string): readonly Said[];
+}
+
+/** Options of a program with tools of its own for a shell and files. */
+export interface CodingOptions extends CliOptions {
+  /** Off: it only gets Substrat's tools. */
+  readonly ownTools: boolean;
 }
 
 /** The differences between programs. A method may throw a `SubstratError` for problems that a person has to fix. */
@@ -123,8 +130,10 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
     session = made;
     yield { type: 'session', session };
   }
-  const command = await confine(options, cli, turn, ours(options, cli.args(turn, session)));
-  const { timeoutMs, signal, launch } = turn;
+  const limit = watchLimit();
+  const command = await confine(options, cli, turn, ours(options, cli.args(turn, session)), limit.saw);
+  const { timeoutMs, launch } = turn;
+  const signal = AbortSignal.any([turn.signal, limit.signal]);
   const { onSpawn } = launch;
   const { input, parse } = cli.dialogue(turn, session);
   let final: Final | null = null;
@@ -134,7 +143,8 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
   for await (const output of runProcess({ command, input, timeoutMs, signal, onSpawn, maxLineBytes })) {
     if (output.type === 'end') {
       if (unfinished) yield { type: 'text', text: cleanText(unfinished) };
-      return yield explained(conclude(output, final, oversized), output);
+      const end = explained(conclude(output, final, oversized), output);
+      return yield turn.signal.aborted ? end : limit.judge(end);
     }
     if (output.type === 'oversized') oversized++;
     if (output.type !== 'line' || final) continue;
@@ -176,13 +186,21 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
 }
 
 /** Wraps a program of the turn for the sandbox. */
-function confine(options: CliOptions, cli: CliProgram, turn: Turn, started: Started): Promise<Command> {
+function confine(
+  options: CliOptions,
+  cli: CliProgram,
+  turn: Turn,
+  started: Started,
+  onAnswer: NonNullable<Endpoint['onAnswer']> = () => {},
+): Promise<Command> {
   const env = { ...cli.env(turn), ...turnEnvironment(turn, options.env, options.extraEnv), ...started.env };
   const command = { file: started.file, args: started.args, cwd: turn.workspace, env };
   if (!options.confined) return turn.launch.confine(command);
   // A server of the workspace is named in a file that agents can write.
   const installed = started.file === options.command;
-  return turn.launch.confine(command, { ...cli.needs(turn), installed });
+  const { endpoints, ...needs } = cli.needs(turn);
+  const watched = endpoints?.map((endpoint) => ({ ...endpoint, onAnswer }));
+  return turn.launch.confine(command, { ...needs, installed, ...(watched && { endpoints: watched }) });
 }
 
 function ours({ command, args }: CliOptions, more: readonly string[]): Started {

@@ -1,16 +1,12 @@
 import { join } from 'node:path';
 import { replaceInHome } from '../agent-home.ts';
-import { type CliOptions, cliProvider } from '../cli.ts';
+import { type CodingOptions, cliProvider } from '../cli.ts';
 import { bearer, keepKeys, type ModelAccess } from '../model-access.ts';
 import type { Provider, Turn } from '../provider.ts';
 import { turnArguments } from './args.ts';
 import { claude as about } from './describe.ts';
 import { lendLogin } from './login.ts';
 import { createParser } from './parse.ts';
-
-export interface ClaudeOptions extends CliOptions {
-  readonly ownTools: boolean;
-}
 
 const INSTRUCTIONS = '.substrat/instructions.md';
 const HOSTS = ['api.anthropic.com'];
@@ -38,7 +34,7 @@ const ENVIRONMENT = {
 };
 
 /** Turns of Claude Code. */
-export function claude(given: ClaudeOptions): Provider {
+export function claude(given: CodingOptions): Provider {
   const { options, endpoints } = keepKeys(given, access);
   const { confined, ownTools } = options;
   return cliProvider(options, {

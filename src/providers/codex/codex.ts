@@ -1,15 +1,11 @@
 import { replaceInHome } from '../agent-home.ts';
-import { type CliOptions, cliProvider } from '../cli.ts';
+import { type CodingOptions, cliProvider } from '../cli.ts';
 import { bearer, keepKeys, type ModelAccess } from '../model-access.ts';
 import type { Provider } from '../provider.ts';
 import { configArguments } from './config.ts';
 import { codex as about } from './describe.ts';
 import { createDialogue } from './dialogue.ts';
 import { lendLogin } from './login.ts';
-
-export interface CodexOptions extends CliOptions {
-  readonly ownTools: boolean;
-}
 
 /** Without `auth.openai.com`: only the person's own program renews a login. */
 const HOSTS = ['chatgpt.com', 'api.openai.com'];
@@ -24,7 +20,7 @@ const access: ModelAccess = {
 };
 
 /** Turns of Codex by its app server: a fresh process for each turn, in which one thread is started or resumed. */
-export function codex(given: CodexOptions): Provider {
+export function codex(given: CodingOptions): Provider {
   const { options, address, endpoints } = keepKeys(given, access);
   const { confined, ownTools } = options;
   return cliProvider(options, {

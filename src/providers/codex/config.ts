@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import * as z from 'zod';
 import { SERVER } from '../calls.ts';
+import { readServer } from '../mcp-config.ts';
 import type { Turn } from '../provider.ts';
 
 /** Off for every agent: another team of agents, goals, apps, and what needs a screen or slows the start down. */
@@ -22,17 +21,6 @@ const FEATURES_OFF = [
   ...['unbounded_connection_retries', 'enable_request_compression'],
 ];
 const OWN_TOOLS = ['shell_tool', 'unified_exec', 'view_image'];
-
-const servers = z.object({
-  mcpServers: z.record(
-    z.string(),
-    z.object({
-      command: z.string(),
-      args: z.array(z.string()).default([]),
-      env: z.record(z.string(), z.string()).default({}),
-    }),
-  ),
-});
 
 /** The configuration of a turn as `-c key=value`: it wins over every file, so none of an agent's applies. */
 export function configArguments(turn: Turn, { ownTools, address }: { ownTools: boolean; address: string | null }) {
@@ -61,8 +49,7 @@ function providerAt(address: string): Value {
 }
 
 function serverOf({ launch }: Turn): Value {
-  const { mcpServers } = servers.parse(JSON.parse(readFileSync(launch.mcpConfig, 'utf8')));
-  const { command = '', args = [], env = {} } = mcpServers[SERVER] ?? {};
+  const { command = '', args = [], env = {} } = readServer(launch.mcpConfig) ?? {};
   return { command, args, env, enabled: command !== '', default_tools_approval_mode: 'approve', tool_timeout_sec: 600 };
 }
 

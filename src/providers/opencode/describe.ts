@@ -1,0 +1,16 @@
+import type { Description, Fields } from '../description.ts';
+import { olderThan } from '../version.ts';
+
+export const opencode = {
+  name: 'opencode',
+  settings: ({ z, program }: Fields) => ({
+    ...program,
+    /** Its own tools (shell, files) besides Substrat's. */
+    own_tools: z.boolean().default(true),
+  }),
+  program: {
+    command: 'opencode',
+    install: 'Install it (npm install -g opencode-ai), or set `[providers.opencode] command`.',
+    versionProblem: olderThan('1.18.0', 'run `npm install -g opencode-ai`'),
+  },
+} as const satisfies Description;
