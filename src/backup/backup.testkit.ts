@@ -65,6 +65,8 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
     await tx.sessions.nameSession({ ...sessionKeyOf(agent), handle: 's' });
     await tx.conversations.insertEntry(entryOf({ agentId: agent.id }));
     await tx.timers.setTimer({ kind: 'k', key: child.id, due: 2 ** 41 });
+    const reminder = { id: 'r', agentId: agent.id, reason: 'ö', everyMs: 2 ** 40, chainDepth: 1, createdAt: 5 };
+    await tx.reminders.insertReminder({ ...reminder, payerId: null, messageId: null });
     await send(tx, { to: child, from: agent.id, text: 'Ünï “quotes”\n\\ and 🙂' });
     await storePassage(tx, agent.id, { content: 'The deployment failed on Tuesday', tags: ['ops'] }, 5);
     const title = 'Handbook';

@@ -117,7 +117,7 @@ describe('an archive that would write outside the home is refused', () => {
       ['line', rows('nodes', '[1]'), /not a row/],
       [
         'reference',
-        rows('tokens', '{"id":"a","hash":"h","participant_id":"none","label":"","created_at":1}'),
+        rows('tokens', '{"id":"a","hash":"h","participant_id":"none","label":"","kind":"api","created_at":1}'),
         /refers to/,
       ],
     ];

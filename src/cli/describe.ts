@@ -14,6 +14,8 @@ export function describeEvent({ type, data }: SubstratEvent): string | null {
       return `${data.agent} is paused: ${data.reason}`;
     case 'agent_resumed':
       return `${data.agent} was resumed`;
+    case 'reminder_set':
+      return `${data.agent} wants a reminder at ${data.due}`;
     case 'run_started':
       return `${data.agent} starts a turn`;
     case 'run_ended':

@@ -99,6 +99,12 @@ export const EVENTS = {
     shown: 'named',
     seenIn: null,
   },
+  reminder_set: {
+    about: 'An agent asked to be reminded of something.',
+    stored: { ...ofAgent, reminderId: id, due: text },
+    shown: 'named',
+    seenIn: null,
+  },
   agent_typing: {
     about: 'A turn for something said in the channel began.',
     stored: { ...ofRun, channelId: id },

@@ -99,6 +99,16 @@ const promised: Record<string, { required: string[]; properties: Record<string, 
   },
   list_workspaces: { required: [], properties: {} },
   delete_workspace: { required: ['name'], properties: { name: { type: 'string' } } },
+  remind_me: {
+    required: ['reason'],
+    properties: {
+      reason: { type: 'string' },
+      timeout: { type: 'number' },
+      at: { type: 'string' },
+      every: { type: 'number' },
+    },
+  },
+  cancel_reminder: { required: ['reminder_id'], properties: { reminder_id: { type: 'string' } } },
 };
 
 describe.each(['legacy', 'auto'] as const)('the MCP server of an agent, for a client that is %s', (era) => {

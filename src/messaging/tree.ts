@@ -7,6 +7,7 @@ import type { PersonaChoice } from '../core/persona.ts';
 import { isInScope, narrow, type Scope } from '../core/scope.ts';
 import { settleBroadcasts } from './broadcasts.ts';
 import { joinTeam } from './channels.ts';
+import { dropReminders } from './reminders.ts';
 import { answer } from './replies.ts';
 import { endTurns } from './rounds.ts';
 import type { Tx } from './tx.ts';
@@ -117,6 +118,7 @@ export async function terminateAgent(tx: Tx, agent: Agent, reason: string, now: 
       fenced.push(run.id);
     }
     await tx.deliveries.killDeliveriesTo({ agentId: id });
+    await dropReminders(tx, id);
     await tx.agents.setTerminated({ id, at: now });
     await endTurns(tx, id, now);
     await tx.events.appendEvent({ type: 'agent_terminated', at: now, agentId: id, data: { agentId: id, reason } });

@@ -10,8 +10,10 @@ export type Tx = Part<
   | 'messages'
   | 'participants'
   | 'records'
+  | 'reminders'
   | 'requests'
   | 'rounds'
   | 'runs'
+  | 'timers'
   | 'trees'
 >;

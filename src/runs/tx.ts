@@ -13,6 +13,7 @@ export type Tx = Part<
   | 'nodes'
   | 'participants'
   | 'records'
+  | 'reminders'
   | 'requests'
   | 'rounds'
   | 'runs'

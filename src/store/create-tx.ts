@@ -19,6 +19,7 @@ import { passageQueries } from './passages.ts';
 import { createQueries, type Engine, type Execute } from './query.ts';
 import { reactionQueries } from './reactions.ts';
 import { recordQueries } from './records.ts';
+import { reminderQueries } from './reminders.ts';
 import { requestQueries } from './requests.ts';
 import { retentionQueries } from './retention.ts';
 import { roundQueries } from './rounds.ts';
@@ -53,6 +54,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     nodes: { ...nodeQueries(queries), ...nodeRequestQueries(queries, batch) },
     participants: participantQueries(queries),
     records: recordQueries(queries),
+    reminders: reminderQueries(queries),
     requests: requestQueries(queries),
     retention: retentionQueries(queries),
     rounds: roundQueries(queries),

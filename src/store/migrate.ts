@@ -26,6 +26,7 @@ import { pageTokens } from './migrations/0023-page-tokens.ts';
 import { failedAt } from './migrations/0024-failed-at.ts';
 import { conversations } from './migrations/0025-conversations.ts';
 import { fleet } from './migrations/0026-fleet.ts';
+import { reminders } from './migrations/0027-reminders.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -56,6 +57,7 @@ const migrations: readonly string[] = [
   failedAt,
   conversations,
   fleet,
+  reminders,
 ];
 
 /** The first version in which nodes register with their version. */

@@ -9,6 +9,7 @@ import type { AgentId, BlockId, ChannelId, ChunkId, MessageId, ParticipantId } f
 import type { Block, BlockChange, Passage } from '../core/memory.ts';
 import type { Broadcast, Message, Request } from '../core/message.ts';
 import type { NodeRecord, NodeRequest } from '../core/node.ts';
+import type { Reminder } from '../core/reminder.ts';
 import type { Run, RunRecord } from '../core/run.ts';
 import type { Session } from '../core/session.ts';
 import type { Timer } from '../core/timer.ts';
@@ -57,6 +58,7 @@ export interface Schema {
   readonly nodes: NodeRecord;
   readonly node_requests: NodeRequest;
   readonly timers: Timer;
+  readonly reminders: Reminder;
   readonly sessions: Session;
   readonly conversation_entries: Omit<ConversationEntry, 'content'> & { content: string };
 }

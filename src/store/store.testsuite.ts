@@ -12,6 +12,7 @@ import { testKnowledge } from './knowledge.testsuite.ts';
 import { testMemory } from './memory.testsuite.ts';
 import { testNodes } from './nodes.testsuite.ts';
 import { testRecords } from './records.testsuite.ts';
+import { testReminders } from './reminders.testsuite.ts';
 import { testRequests } from './requests.testsuite.ts';
 import { testRetention } from './retention.testsuite.ts';
 import { testRuns } from './runs.testsuite.ts';
@@ -37,6 +38,7 @@ export function testStore(subject: StoreSubject): void {
     testNodes(kit);
     testTimers(kit);
     testConversations(kit);
+    testReminders(kit);
     testSessions(kit);
     testRetention(kit);
     testMemory(kit);

@@ -25,6 +25,7 @@ import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
 import type { Conversations } from './conversations.ts';
 import type { Nodes } from './node-tx.ts';
+import type { Reminders } from './reminders.ts';
 import type { Sessions } from './sessions.ts';
 import type * as view from './views.ts';
 
@@ -50,6 +51,7 @@ export interface Tx {
   readonly rounds: Rounds;
   readonly runs: Runs;
   readonly conversations: Conversations;
+  readonly reminders: Reminders;
   readonly sessions: Sessions;
   readonly timers: Timers;
   readonly tokens: Tokens;

@@ -56,6 +56,7 @@ const tools = [
   ...['react_to_message', 'do_nothing', 'read_channel'],
   ...['update_memory', 'search_memory', 'store_memory', 'search', 'get', 'sources'],
   ...['create_workspace', 'link_dir', 'unlink_dir', 'list_workspaces', 'delete_workspace'],
+  ...['remind_me', 'cancel_reminder'],
 ];
 const keys = [
   'recipient',

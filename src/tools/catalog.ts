@@ -5,6 +5,7 @@ import { doNothing, reactToMessage, readChannel } from './channel.ts';
 import { inspectAgent } from './inspect.ts';
 import { getTool, searchTool, sourcesTool } from './knowledge.ts';
 import { searchMemory, storeMemory, updateMemory } from './memory.ts';
+import { cancelReminderTool, remindMe } from './reminders.ts';
 import { spawnAgent } from './spawn.ts';
 import { broadcastTool, checkInbox, complete, listAgents, sendMessage } from './team.ts';
 import type { Tool } from './tool.ts';
@@ -33,6 +34,8 @@ const catalog: readonly Tool[] = [
   unlinkDir,
   listWorkspaces,
   deleteWorkspaceTool,
+  remindMe,
+  cancelReminderTool,
 ];
 
 const byName = new Map(catalog.map((tool) => [tool.name, tool]));
