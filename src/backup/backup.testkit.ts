@@ -9,7 +9,7 @@ import { chunkWords } from '../search/search.ts';
 import { NEWEST_SCHEMA } from '../store/migrate.ts';
 import { openStore } from '../store/open.ts';
 import { openSnapshot, type Row } from '../store/snapshot.ts';
-import { addAgent, endRun, entryOf, send, startRun } from '../store/store.testkit.ts';
+import { addAgent, attachTo, endRun, entryOf, send, startRun } from '../store/store.testkit.ts';
 import type { Store } from '../store/store.ts';
 import { makeBackup } from './backup.ts';
 import { type Restored, restoreBackup } from './restore.ts';
@@ -63,6 +63,7 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
     const running = await startRun(tx, child);
     await tx.runs.setRunProcess({ id: running.id, pid: 4711, startedAt: 'then' });
     await tx.sessions.nameSession({ ...sessionKeyOf(agent), handle: 's' });
+    await attachTo(tx, await send(tx, { to: child, from: agent.id, text: 'with a file' }));
     await tx.conversations.insertEntry(entryOf({ agentId: agent.id }));
     await tx.timers.setTimer({ kind: 'k', key: child.id, due: 2 ** 41 });
     const reminder = { id: 'r', agentId: agent.id, reason: 'ö', everyMs: 2 ** 40, chainDepth: 1, createdAt: 5 };

@@ -11,6 +11,8 @@ export type Agent = z.infer<typeof schemas.Agent>;
 export type AgentProfile = z.infer<typeof schemas.AgentProfile>;
 export type AgentCreation = z.input<typeof schemas.AgentCreation>;
 export type Message = z.infer<typeof schemas.Message>;
+export type MessageCreation = z.input<typeof schemas.MessageCreation>;
+export type AttachedFile = z.infer<typeof schemas.Attachment> & { readonly data: string };
 export type Sent = z.infer<typeof schemas.Sent>;
 export type Run = z.infer<typeof schemas.Run>;
 export type RunMessage = z.infer<typeof schemas.RunMessage>;
@@ -140,9 +142,11 @@ export function createCalls({ exchange, follow }: Transport) {
       exchange<{ status: 'deleted'; id: string }>('DELETE', `${agent(ref)}/passages/${encodeURIComponent(id)}`),
 
     /** `answered` is the agent's question that this message answered; `inReplyTo: null` always asks a new question. */
-    sendMessage: (ref: string, message: { text: string; inReplyTo?: string | null }, options?: PostOptions) =>
+    sendMessage: (ref: string, message: MessageCreation, options?: PostOptions) =>
       post<Sent>(`${agent(ref)}/messages`, message, options),
     listMessages: (ref: string, query: PageQuery = {}) => get<Page<Message>>(`${agent(ref)}/messages`, query),
+    /** A file that a message carries; positions count from 0. */
+    getAttachment: (id: string, position: number) => get<AttachedFile>(`${message(id)}/attachments/${position}`),
     getMessage: (id: string) => get<Message>(message(id)),
     listReplies,
     /** The reply that closed the request; null if there is none within that time. */

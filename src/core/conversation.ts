@@ -34,6 +34,8 @@ export interface Conversation {
   /** The last summary, if there is one, and what follows the entries that it replaces. */
   load(session: string): Promise<readonly ConversationEntry[]>;
   append(session: string, entries: readonly NewEntry[]): Promise<readonly ConversationEntry[]>;
+  /** The bytes of an attached file, in base64; null if it was deleted. */
+  readFile(hash: string): Promise<string | null>;
   /** A call of one of Substrat's tools that an interrupted attempt made; null if it left no record. */
   findCall(runId: string, callId: string): Promise<RecordedCall | null>;
 }

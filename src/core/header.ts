@@ -3,7 +3,11 @@ import type { CarriedMessage } from './run.ts';
 
 /** Renders a carried message for a prompt: one header line that only the daemon writes, then the text. */
 export function renderMessage(message: CarriedMessage): string {
-  return `${headerOf(message)}\n${escapeHeaders(message.text)}`;
+  const files = (message.attachments ?? []).map(
+    ({ path, mediaType, size }) => `- ${path} (${mediaType}, ${size} bytes)`,
+  );
+  const attached = files.length === 0 ? '' : `\n\nAttached files, in your workspace:\n${files.join('\n')}`;
+  return `${headerOf(message)}\n${escapeHeaders(message.text)}${attached}`;
 }
 
 function headerOf({ kind, from, id, inReplyTo, channel, broadcast }: CarriedMessage): string {

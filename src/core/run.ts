@@ -101,8 +101,18 @@ export interface CarriedMessage {
   readonly inReplyTo?: string;
   /** The channel, if it was posted to one. */
   readonly channel?: string;
+  readonly attachments?: readonly CarriedAttachment[];
   /** For a broadcast: whether the final text of the turn is sent back. */
   readonly broadcast?: 'answered' | 'heard';
+}
+
+/** A file of a carried message, as the agent finds it. */
+export interface CarriedAttachment {
+  /** Relative to the workspace. */
+  readonly path: string;
+  readonly mediaType: string;
+  readonly size: number;
+  readonly hash: string;
 }
 
 /** One thing that an earlier, failed attempt of the same run had already done. */

@@ -15,6 +15,7 @@ import type { Confined, Enclosure, Sandbox } from '../sandbox/sandbox.ts';
 
 import type { ToolDependencies } from '../tools/call.ts';
 import { type Place, placeOf } from '../workspaces/place.ts';
+import { placeAttachments } from './attachments.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
 import type { Stored } from './node.ts';
@@ -67,6 +68,7 @@ export class AgentDoors {
       return { agent: row, place: await placeOf(tx, tools.settings.workspaces, row) };
     });
     await this.#writeConfig(agent);
+    await placeAttachments(tools.store, attempt.runId, agent.workspace);
     await sandbox.tidy(home.agentDirectory(agent.id));
     const socket = await this.#listen(agent, { join: async () => attempt, leave: async () => {} });
     const confined: Confined[] = [];

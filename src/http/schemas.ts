@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { z } from '@hono/zod-openapi';
+import { MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, nameProblem } from '../core/attachment.ts';
 import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
 import { asLine } from '../core/line.ts';
 import { MAX_BLOCK, MAX_PASSAGE, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
@@ -126,6 +127,22 @@ export const MessageCreation = z
       description:
         "The agent's question that this message answers. If omitted, the message answers the agent's only open question to you, or is a new request if there is not exactly one. null always makes a new request.",
     }),
+    attachments: z
+      .array(
+        z.strictObject({
+          name: z.string().superRefine((name, context) => {
+            const problem = nameProblem(name);
+            if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+          }),
+          data: z
+            .base64()
+            .max(Math.ceil(MAX_ATTACHMENT_BYTES / 3) * 4)
+            .openapi({ description: 'The bytes of the file in base64; at most 5 MiB.' }),
+        }),
+      )
+      .max(MAX_ATTACHMENTS)
+      .optional()
+      .openapi({ description: 'Files for the agent. They are in its workspace when its turn begins.' }),
   })
   .openapi('MessageCreation');
 
@@ -135,6 +152,10 @@ export const Sent = z
     answered: z.string().optional().openapi({ description: "The agent's question that the message answered." }),
   })
   .openapi('Sent');
+
+export const Attachment = z
+  .strictObject({ name: z.string(), mediaType: z.string(), size: z.int(), hash: z.string() })
+  .openapi('Attachment');
 
 export const Message = z
   .strictObject({
@@ -148,6 +169,7 @@ export const Message = z
     request: z.enum(['open', 'closed']).nullable().openapi({ description: 'For a request, whether it is still open.' }),
     parentMessageId: uuid.nullable().openapi({ description: 'The first message of the thread.' }),
     reactions: z.array(z.strictObject({ emoji: z.string(), users: z.array(z.string()) })),
+    attachments: z.array(Attachment),
     createdAt: time,
     editedAt: time.nullable(),
     deletedAt: time

@@ -1,4 +1,5 @@
 import { agentState } from '../core/agent.ts';
+import type { Attachment } from '../core/attachment.ts';
 import type { BlockChange, Passage } from '../core/memory.ts';
 import type { Run, RunRecord } from '../core/run.ts';
 import { agentStatus, showStatus } from '../core/status.ts';
@@ -37,13 +38,14 @@ export function showProfile(view: AgentView, shared: readonly { readonly channel
   return { name: view.name, handle: view.handle, role: view.role, state: agentState(view), channels };
 }
 
-/** Includes the reactions. */
+/** Includes the reactions and the attachments. */
 export async function showMessages(tx: Tx, views: readonly MessageView[]) {
   const reactions = await tx.messages.listReactions({ messageIds: views.map(({ id }) => id) });
-  return views.map((view) => showMessage(view, reactions));
+  const attachments = await tx.attachments.listAttachments({ messageIds: views.map(({ id }) => id) });
+  return views.map((view) => showMessage(view, reactions, attachments));
 }
 
-function showMessage(view: MessageView, reactions: readonly ReactionView[]) {
+function showMessage(view: MessageView, reactions: readonly ReactionView[], attached: readonly Attachment[]) {
   return {
     messageId: view.id,
     channelId: view.channelId,
@@ -55,6 +57,9 @@ function showMessage(view: MessageView, reactions: readonly ReactionView[]) {
     request: view.requestState,
     parentMessageId: view.threadId,
     reactions: tally(reactions.filter(({ messageId }) => messageId === view.id)),
+    attachments: attached
+      .filter(({ messageId }) => messageId === view.id)
+      .map(({ name, mediaType, size, hash }) => ({ name, mediaType, size, hash })),
     createdAt: showTime(view.createdAt),
     editedAt: view.editedAt === null ? null : showTime(view.editedAt),
     deletedAt: view.deletedAt === null ? null : showTime(view.deletedAt),

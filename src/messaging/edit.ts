@@ -16,6 +16,7 @@ export async function deleteMessage(tx: Tx, who: string, id: string, now: number
   const message = await ownMessage(tx, who, id);
   const recipients = await tx.deliveries.listPendingRecipients({ messageId: id });
   await tx.messages.deleteMessage({ id, at: now });
+  await tx.attachments.deleteAttachments({ messageId: id });
   if (recipients.length > 0) await tx.requests.tryCloseRequest({ id, at: now });
   await tx.deliveries.killPendingDelivery({ messageId: id });
   for (const { agentId } of recipients) await endTurns(tx, agentId, now);

@@ -1,3 +1,4 @@
+import { hashOf, mediaTypeOf, type NewAttachment } from '../core/attachment.ts';
 import type { DeliveryKind, Round } from '../core/delivery.ts';
 import { newId } from '../core/id.ts';
 import type { Message, Request } from '../core/message.ts';
@@ -17,6 +18,7 @@ export interface Draft {
   /** The person whose message started the chain; null for the owner, or if nobody did. */
   readonly payerId: string | null;
   readonly threadId?: string | null;
+  readonly attachments?: readonly NewAttachment[];
   /** The agents that receive it; people read the channel. */
   readonly recipients: readonly Recipient[];
   /** Set if it is a request. */
@@ -71,10 +73,19 @@ async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now
     trace,
     payerId: draft.payerId,
   });
+  await attach(tx, id, draft.attachments ?? [], now);
   if (draft.request) await tx.requests.insertRequest({ messageId: id, seq, askerId: draft.authorId, ...draft.request });
   for (const { agentId, kind, round } of draft.recipients) {
     await tx.deliveries.insertDelivery({ messageId: id, agentId, seq, kind, round: round ?? 'free' });
     await tx.runs.wakeAgent({ agentId, now });
   }
   return id;
+}
+
+async function attach(tx: Tx, messageId: string, files: readonly NewAttachment[], now: number): Promise<void> {
+  for (const [position, { name, data: bytes }] of files.entries()) {
+    const hash = hashOf(bytes);
+    await tx.attachments.putFile({ hash, mediaType: mediaTypeOf(bytes), size: bytes.length, bytes, createdAt: now });
+    await tx.attachments.insertAttachment({ messageId, position, name, hash });
+  }
 }

@@ -1,5 +1,6 @@
 import type { Agent } from '../core/agent.ts';
 import { SYSTEM_ID, USER_ID } from '../core/agent.ts';
+import type { NewAttachment } from '../core/attachment.ts';
 import type { Request } from '../core/message.ts';
 import type { Run } from '../core/run.ts';
 import { payerOf } from './allowance.ts';
@@ -14,6 +15,7 @@ export interface Answer {
   readonly run: Pick<Run, 'id' | 'chainDepth' | 'payerId'> | null;
   readonly text: string;
   readonly kind: 'reply' | 'error';
+  readonly attachments?: readonly NewAttachment[];
 }
 
 export interface Answered {
@@ -50,6 +52,7 @@ export async function answer(tx: Tx, request: Request, reply: Answer, now: numbe
       text: reply.text,
       inReplyTo: request.messageId,
       late: !closed,
+      attachments: reply.attachments ?? [],
       chainDepth: reply.run?.chainDepth ?? 0,
       payerId: await payerFor(tx, request, reply),
       recipients: to.live ? [{ agentId: to.id, kind: closed ? 'reply' : 'news' }] : [],
@@ -71,7 +74,7 @@ async function payerFor(tx: Tx, request: Request, { run, kind }: Answer): Promis
 export async function reply(
   tx: Tx,
   request: Request,
-  words: Pick<Answer, 'run' | 'text'>,
+  words: Pick<Answer, 'run' | 'text' | 'attachments'>,
   now: number,
 ): Promise<Answered> {
   return (await answer(tx, request, { ...words, kind: 'reply' }, now)) as Answered;

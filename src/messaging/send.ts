@@ -1,4 +1,5 @@
 import type { Agent } from '../core/agent.ts';
+import type { NewAttachment } from '../core/attachment.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Request } from '../core/message.ts';
 import type { Run } from '../core/run.ts';
@@ -77,13 +78,19 @@ export async function sendAsPerson(
   rules: MessagingRules,
   from: { readonly id: string; readonly handle: string },
   to: Agent,
-  message: { text: string; inReplyTo?: string | null | undefined; threadId?: string | null },
+  message: {
+    text: string;
+    inReplyTo?: string | null | undefined;
+    threadId?: string | null;
+    attachments?: readonly NewAttachment[];
+  },
   now: number,
 ): Promise<Answered | Unanswered> {
   if (to.terminatedAt !== null) throw new SubstratError('terminated', `${to.handle} is terminated and cannot answer.`);
   await countWord(tx, rules, from, [to.treeId], now);
   const question = message.threadId ? null : await questionMeant(tx, from, to, message.inReplyTo);
-  if (question) return reply(tx, question, { run: null, text: message.text }, now);
+  if (question)
+    return reply(tx, question, { run: null, text: message.text, attachments: message.attachments ?? [] }, now);
   const messageId = await post(
     tx,
     {
@@ -93,6 +100,7 @@ export async function sendAsPerson(
       kind: 'message',
       text: message.text,
       threadId: message.threadId ?? null,
+      attachments: message.attachments ?? [],
       chainDepth: 0,
       payerId: payerOf(from),
       recipients: [{ agentId: to.id, kind: 'request' }],

@@ -3,6 +3,7 @@ import type { Part } from '../store/store.ts';
 /** What messaging may touch in a transaction: conversations, and the runs that they wake or end. */
 export type Tx = Part<
   | 'agents'
+  | 'attachments'
   | 'broadcasts'
   | 'channels'
   | 'deliveries'

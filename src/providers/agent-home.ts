@@ -8,7 +8,7 @@ const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
  * there, so each directory on the path is held open, and a symlink or file in place of a directory is replaced:
  * nothing outside the home is touched.
  */
-export function replaceInHome(home: string, path: string, text: string | null): void {
+export function replaceInHome(home: string, path: string, text: string | Uint8Array | null): void {
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const names = dirname(path).split('/');
   const held: number[] = [openSync(home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)];

@@ -247,6 +247,7 @@ function conversationInMemory(): Conversation {
       entries.push(...added);
       return added;
     },
+    readFile: async () => null,
     findCall: async () => null,
   };
 }

@@ -19,6 +19,10 @@ export function conversationOf(store: Store, attempt: Attempt, clock: () => numb
         for (const entry of added) await tx.conversations.insertEntry(entry);
         return added;
       }),
+    readFile: async (hash) => {
+      const file = await store.read((tx) => tx.attachments.getFile({ hash }));
+      return file && Buffer.from(file.bytes).toString('base64');
+    },
     findCall: async (runId, callId) => {
       const records = await store.read((tx) => tx.records.listRecords({ runId }));
       const has = (type: RunRecord['type']) => records.findLast((row) => row.type === type && row.callId === callId);

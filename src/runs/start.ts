@@ -1,5 +1,6 @@
 import type { Agent } from '../core/agent.ts';
 import { USER, USER_ID } from '../core/agent.ts';
+import { attachmentPath } from '../core/attachment.ts';
 import type { Channel } from '../core/channel.ts';
 import { answersBroadcasts, type Carried, chooseCarried } from '../core/delivery.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
@@ -127,7 +128,9 @@ async function build(
   carried: readonly DeliveryView[],
   journal: readonly JournalEntry[],
 ): Promise<Pick<Started, 'session' | 'messages' | 'prompt'> & { shown: Map<string, number> }> {
-  const { messages, shown } = await withContext(tx, agent, carried);
+  const context = await withContext(tx, agent, carried);
+  const messages = await withAttachments(tx, context.messages);
+  const { shown } = context;
   const { session, resumed, conversation } = await unseen(tx, agent);
   const prompt = buildPrompt({ conversation, resumed, messages, journal });
   return { session, messages, shown, prompt };
@@ -231,6 +234,17 @@ async function withContext(
   }
   all.sort((a, b) => a.seq - b.seq);
   return { messages: all.map(({ message }) => message), shown };
+}
+
+/** The files of each message, which are in the workspace when the turn begins. */
+async function withAttachments(tx: Tx, messages: readonly CarriedMessage[]): Promise<CarriedMessage[]> {
+  const found = await tx.attachments.listAttachments({ messageIds: messages.map(({ id }) => id) });
+  return messages.map((message) => {
+    const attachments = found
+      .filter(({ messageId }) => messageId === message.id)
+      .map(({ name, hash, mediaType, size }) => ({ path: attachmentPath({ name, hash }), mediaType, size, hash }));
+    return attachments.length === 0 ? message : { ...message, attachments };
+  });
 }
 
 /** In a channel created by people, not a team's. */

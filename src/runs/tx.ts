@@ -3,6 +3,7 @@ import type { Part } from '../store/store.ts';
 /** What runs may touch in a transaction: themselves, what they carry, record and announce, and timers. */
 export type Tx = Part<
   | 'agents'
+  | 'attachments'
   | 'broadcasts'
   | 'channels'
   | 'conversations'

@@ -1,4 +1,5 @@
 import { agentQueries } from './agents.ts';
+import { attachmentQueries } from './attachments.ts';
 import type { BatchState } from './batch.ts';
 import { blockQueries } from './blocks.ts';
 import { broadcastQueries } from './broadcasts.ts';
@@ -37,6 +38,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
   const queries = createQueries(engine, execute);
   return {
     agents: agentQueries(queries),
+    attachments: attachmentQueries(queries),
     broadcasts: broadcastQueries(queries),
     channels: channelQueries(queries),
     conversations: conversationQueries(queries),

@@ -27,6 +27,7 @@ import { failedAt } from './migrations/0024-failed-at.ts';
 import { conversations } from './migrations/0025-conversations.ts';
 import { fleet } from './migrations/0026-fleet.ts';
 import { reminders } from './migrations/0027-reminders.ts';
+import { attachments } from './migrations/0028-attachments.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -58,6 +59,7 @@ const migrations: readonly string[] = [
   conversations,
   fleet,
   reminders,
+  attachments,
 ];
 
 /** The first version in which nodes register with their version. */

@@ -138,6 +138,18 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
   );
   const list = (column: string, ids: unknown) => isOneOf(engine, column, ids, 'text');
   const cut = [
+    run((p: { ids: unknown }) => db.deleteFrom('attachments').where(list('messageId', p.ids))),
+    run(() =>
+      db
+        .deleteFrom('files')
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('attachments').select('attachments.hash').whereRef('attachments.hash', '=', 'files.hash'),
+            ),
+          ),
+        ),
+    ),
     run((p: { ids: unknown }) => db.deleteFrom('reactions').where(list('messageId', p.ids))),
     run((p: { ids: unknown }) => db.deleteFrom('deliveries').where(list('messageId', p.ids))),
     run((p: { ids: unknown }) => db.deleteFrom('broadcasts').where(list('messageId', p.ids))),

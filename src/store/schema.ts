@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely';
 import type { Agent } from '../core/agent.ts';
+import type { Attachment } from '../core/attachment.ts';
 import type { Channel, Member, Participant } from '../core/channel.ts';
 import type { ConversationEntry } from '../core/conversation.ts';
 import type { Delivery } from '../core/delivery.ts';
@@ -14,6 +15,7 @@ import type { Run, RunRecord } from '../core/run.ts';
 import type { Session } from '../core/session.ts';
 import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
+import type { StoredFile } from './attachments.ts';
 import type { KeptResponse, NewToken, Place, StoredVector } from './views.ts';
 
 /**
@@ -60,6 +62,8 @@ export interface Schema {
   readonly timers: Timer;
   readonly reminders: Reminder;
   readonly sessions: Session;
+  readonly files: StoredFile;
+  readonly attachments: Pick<Attachment, 'messageId' | 'position' | 'name' | 'hash'>;
   readonly conversation_entries: Omit<ConversationEntry, 'content'> & { content: string };
 }
 

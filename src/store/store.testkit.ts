@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { Agent } from '../core/agent.ts';
+import { hashOf } from '../core/attachment.ts';
 import type { ConversationEntry } from '../core/conversation.ts';
 import type { DeliveryKind, Round } from '../core/delivery.ts';
 import type { Message } from '../core/message.ts';
@@ -256,4 +257,17 @@ export function entryOf(entry: Partial<ConversationEntry> & Pick<ConversationEnt
     createdAt: 1,
     ...entry,
   };
+}
+
+/** Attaches a file to a message. */
+export async function attachTo(
+  tx: Tx,
+  messageId: string,
+  { name = 'a.png', text = 'bytes', position = 0 } = {},
+): Promise<string> {
+  const bytes = Buffer.from(text);
+  const hash = hashOf(bytes);
+  await tx.attachments.putFile({ hash, mediaType: 'image/png', size: bytes.length, bytes, createdAt: 1 });
+  await tx.attachments.insertAttachment({ messageId, position, name, hash });
+  return hash;
 }

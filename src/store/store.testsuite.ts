@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { testAgents } from './agents.testsuite.ts';
+import { testAttachments } from './attachments.testsuite.ts';
 import { testChannels } from './channels.testsuite.ts';
 import { testChunkSearch } from './chunk-search.testsuite.ts';
 import { testClaims } from './claims.testsuite.ts';
@@ -37,6 +38,7 @@ export function testStore(subject: StoreSubject): void {
     testWorkspaces(kit);
     testNodes(kit);
     testTimers(kit);
+    testAttachments(kit);
     testConversations(kit);
     testReminders(kit);
     testSessions(kit);

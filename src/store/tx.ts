@@ -23,6 +23,7 @@ import type { Run, RunRecord, Usage } from '../core/run.ts';
 import type { Scope } from '../core/scope.ts';
 import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
+import type { Attachments } from './attachments.ts';
 import type { Conversations } from './conversations.ts';
 import type { Nodes } from './node-tx.ts';
 import type { Reminders } from './reminders.ts';
@@ -50,6 +51,7 @@ export interface Tx {
   readonly retention: Retention;
   readonly rounds: Rounds;
   readonly runs: Runs;
+  readonly attachments: Attachments;
   readonly conversations: Conversations;
   readonly reminders: Reminders;
   readonly sessions: Sessions;

@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { Command } from 'commander';
 import { allPages, type Client, createClient, type Message } from '../../client/client.ts';
 import {
@@ -10,6 +11,7 @@ import {
   UsageError,
 } from '../../command-line/context.ts';
 import { paint, spin, table } from '../../command-line/terminal.ts';
+import { MAX_ATTACHMENT_BYTES } from '../../core/attachment.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { EXTERNAL } from '../../core/provider-names.ts';
 import { PROVIDER_NAMES } from '../../providers/described.ts';
@@ -140,6 +142,7 @@ function sendCommand(context: Context): Command {
     .option('--wait', 'wait for the answer and print it')
     .option('--timeout <seconds>', 'how long to wait (default: no limit)')
     .option('--reply-to <message>', 'answer the question with this message id')
+    .option('--attach <file>', 'attach a file, at most 5 MiB; repeatable', collectFiles, [])
     .option('--new', 'send a new request even if the agent has an open question to you')
     .addHelpText('after', '\nExample:\n  substrat agent send lead "How far are you?" --wait')
     .action(async (ref: string, text: string, _: unknown, command: Command) => {
@@ -150,6 +153,7 @@ function sendCommand(context: Context): Command {
       const client = createClient({ home: context.home() });
       const sent = await client.sendMessage(ref, {
         text: readArgument(text),
+        ...(options.attach.length > 0 && { attachments: options.attach.map(readAttachment) }),
         ...(options.replyTo && { inReplyTo: options.replyTo }),
         ...(options.new && { inReplyTo: null }),
       });
@@ -170,6 +174,7 @@ function sendCommand(context: Context): Command {
 }
 
 interface SendOptions {
+  readonly attach: readonly string[];
   readonly wait?: boolean;
   readonly timeout?: string;
   readonly replyTo?: string;
@@ -280,4 +285,18 @@ function terminateCommand(context: Context): Command {
 function readWorkspace(workspace: string | undefined): string | null {
   if (workspace === undefined) return null;
   return workspace.includes('/') || /^\.{1,2}$/.test(workspace) ? resolve(workspace) : workspace;
+}
+
+function collectFiles(file: string, files: readonly string[]): string[] {
+  return [...files, file];
+}
+
+function readAttachment(file: string): { name: string; data: string } {
+  const problem = (why: string) => new UsageError(`${file} cannot be attached: ${why}.`);
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (!stat) throw problem('there is no such file');
+  if (!stat.isFile()) throw problem('it is not a regular file');
+  if (stat.size > MAX_ATTACHMENT_BYTES)
+    throw problem(`it has ${stat.size} bytes; at most ${MAX_ATTACHMENT_BYTES} are allowed`);
+  return { name: basename(file), data: readFileSync(file).toString('base64') };
 }

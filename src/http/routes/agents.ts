@@ -158,11 +158,12 @@ export function agentRoutes(api: Api): Router {
     return c.json(shown, 200);
   });
   routes.openapi(send, async (c) => {
-    const { text, inReplyTo } = c.req.valid('json');
+    const wish = c.req.valid('json');
+    const attachments = (wish.attachments ?? []).map(({ name, data }) => ({ name, data: Buffer.from(data, 'base64') }));
     const caller = c.get('caller');
-    const { value } = await once(api, c, { text, inReplyTo }, async (tx) => {
+    const { value } = await once(api, c, wish, async (tx) => {
       const agent = await visibleAgent(tx, caller, c.req.param('id'));
-      return showSent(await sendAsPerson(tx, api.rules, caller, agent, { text, inReplyTo }, api.clock()));
+      return showSent(await sendAsPerson(tx, api.rules, caller, agent, { ...wish, attachments }, api.clock()));
     });
     return c.json(value, 201);
   });

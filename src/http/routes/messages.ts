@@ -6,7 +6,7 @@ import type { MessageView, Store } from '../../store/store.ts';
 import type { Caller } from '../access.ts';
 import type { Api } from '../api.ts';
 import { createRouter, describe, type Router } from '../router.ts';
-import { Message, MessageEdit, pageOf, Reaction } from '../schemas.ts';
+import { Attachment, Message, MessageEdit, pageOf, Reaction } from '../schemas.ts';
 import { showMessages } from '../shown.ts';
 
 const params = z.strictObject({ id: z.string() });
@@ -61,6 +61,22 @@ const reactions = describe(
   },
   { 404: 'There is no such message.' },
 );
+const attachment = describe(
+  {
+    method: 'get',
+    path: '/{id}/attachments/{position}',
+    summary: 'Get a file that a message carries.',
+    request: { params: z.strictObject({ id: z.string(), position: z.coerce.number().int().min(0) }) },
+  },
+  {
+    status: 200,
+    description: 'The file. Positions count from 0.',
+    schema: z
+      .strictObject({ ...Attachment.shape, data: z.string().openapi({ description: 'The bytes in base64.' }) })
+      .openapi('AttachedFile'),
+  },
+  { 404: 'There is no such message, or no such file.' },
+);
 const addReaction = describe(
   {
     method: 'post',
@@ -109,6 +125,20 @@ export function messageRoutes(api: Api): Router {
   routes.openapi(reactions, async (c) => {
     const { reactions: items } = await shownMessage(api, c.get('caller'), c.req.valid('param').id);
     return c.json({ items, nextCursor: null }, 200);
+  });
+  routes.openapi(attachment, async (c) => {
+    const { id, position } = c.req.valid('param');
+    const shown = await api.store.read(async (tx) => {
+      await visibleMessage(tx, c.get('caller').id, id);
+      const [found] = (await tx.attachments.listAttachments({ messageIds: [id] })).filter(
+        (one) => one.position === position,
+      );
+      const file = found && (await tx.attachments.getFile({ hash: found.hash }));
+      if (!file) throw new SubstratError('not_found', `The message ${id} has no file ${position}.`);
+      const { name, mediaType, size, hash } = found;
+      return { name, mediaType, size, hash, data: Buffer.from(file.bytes).toString('base64') };
+    });
+    return c.json(shown, 200);
   });
   routes.openapi(addReaction, async (c) => {
     const { id } = c.req.valid('param');

@@ -14,7 +14,12 @@ const part = z.discriminatedUnion('type', [
 ]);
 
 const contents = {
-  user: z.object({ text: z.string(), images: z.array(image).default([]) }),
+  /** Attached images are stored once, by their hash, and looked up for each turn. */
+  user: z.object({
+    text: z.string(),
+    attached: z.array(z.object({ mediaType: z.string(), hash: z.string() })).default([]),
+    images: z.array(image).default([]),
+  }),
   assistant: z.object({ model: z.string(), parts: z.array(part) }),
   tool: z.object({
     id: z.string(),

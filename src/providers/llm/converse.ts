@@ -1,4 +1,5 @@
 import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { isImage } from '../../core/attachment.ts';
 import { cleanText } from '../../core/text.ts';
 import { keptValue } from '../calls.ts';
 import type { ProviderEvent, Turn } from '../provider.ts';
@@ -45,6 +46,7 @@ export async function* converse(options: LlmOptions, turn: Turn, scene: Scene): 
     const talk: Talk = { ...scene, options, turn, model, hands, said: stored.map(readEntry) };
     await settleCalls(talk);
     await receive(talk);
+    talk.said = await withImages(talk);
     if (turn.session === null) yield { type: 'session', session };
     yield* loop(talk);
   } finally {
@@ -160,7 +162,25 @@ async function settleCalls(talk: Talk): Promise<void> {
 async function receive(talk: Talk): Promise<void> {
   const { turn } = talk;
   if (talk.said.some(({ entry }) => entry.runId === turn.runId && entry.role !== 'tool')) return;
-  await append(talk, [{ role: 'user', content: { text: turn.prompt, images: [] } }]);
+  const attached = turn.messages
+    .flatMap(({ attachments = [] }) => attachments)
+    .filter(isImage)
+    .map(({ mediaType, hash }) => ({ mediaType, hash }));
+  await append(talk, [{ role: 'user', content: { text: turn.prompt, attached } }]);
+}
+
+/** Attached images as the model sees them; one that was deleted meanwhile is left out. */
+function withImages({ said, turn, options }: Talk): Promise<Said[]> {
+  return Promise.all(
+    said.map(async (one) => {
+      if (one.role !== 'user' || one.attached.length === 0 || !options.images) return one;
+      const found = await Promise.all(
+        one.attached.map(async ({ mediaType, hash }) => ({ mediaType, data: await turn.conversation.readFile(hash) })),
+      );
+      const images = found.flatMap(({ mediaType, data }) => (data === null ? [] : [{ mediaType, data }]));
+      return { ...one, images };
+    }),
+  );
 }
 
 /** Replaces the older part of the conversation by a summary that the model writes. Returns whether it did. */

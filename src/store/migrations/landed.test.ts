@@ -35,6 +35,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0025-conversations.ts': 'b9297b7a128967a8',
   '0026-fleet.ts': 'fb212dd3bdbb66bb',
   '0027-reminders.ts': '7c48f23abd0ce973',
+  '0028-attachments.ts': '1fdb5177d002b6ed',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
