@@ -1,12 +1,12 @@
 import { isAbsolute } from 'node:path';
 import { z } from '@hono/zod-openapi';
-import { MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, nameProblem } from '../core/attachment.ts';
 import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
 import { asLine } from '../core/line.ts';
 import { MAX_BLOCK, MAX_PASSAGE, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
 import { NODE_STATES } from '../core/node.ts';
 import { STATUS_KINDS } from '../core/status.ts';
 import { MAX_TEXT } from '../core/text.ts';
+import { Attachment, AttachmentCreations } from './attachments.ts';
 
 /** Requests and responses: one definition for validation, types and the OpenAPI document. */
 
@@ -127,22 +127,7 @@ export const MessageCreation = z
       description:
         "The agent's question that this message answers. If omitted, the message answers the agent's only open question to you, or is a new request if there is not exactly one. null always makes a new request.",
     }),
-    attachments: z
-      .array(
-        z.strictObject({
-          name: z.string().superRefine((name, context) => {
-            const problem = nameProblem(name);
-            if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-          }),
-          data: z
-            .base64()
-            .max(Math.ceil(MAX_ATTACHMENT_BYTES / 3) * 4)
-            .openapi({ description: 'The bytes of the file in base64; at most 5 MiB.' }),
-        }),
-      )
-      .max(MAX_ATTACHMENTS)
-      .optional()
-      .openapi({ description: 'Files for the agent. They are in its workspace when its turn begins.' }),
+    attachments: AttachmentCreations.optional(),
   })
   .openapi('MessageCreation');
 
@@ -152,10 +137,6 @@ export const Sent = z
     answered: z.string().optional().openapi({ description: "The agent's question that the message answered." }),
   })
   .openapi('Sent');
-
-export const Attachment = z
-  .strictObject({ name: z.string(), mediaType: z.string(), size: z.int(), hash: z.string() })
-  .openapi('Attachment');
 
 export const Message = z
   .strictObject({

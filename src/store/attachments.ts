@@ -1,6 +1,7 @@
 import type { Attachment } from '../core/attachment.ts';
 import type { MessageId, RunId } from '../core/ids.ts';
 import type { Queries } from './query.ts';
+import type { StoredFile } from './views.ts';
 
 /** Files that messages carry. */
 export interface Attachments {
@@ -14,14 +15,6 @@ export interface Attachments {
   listAttachments(p: { messageIds: readonly MessageId[] }): Promise<Attachment[]>;
   /** Of the messages that a run carries. */
   listCarriedAttachments(p: { runId: RunId }): Promise<Attachment[]>;
-}
-
-export interface StoredFile {
-  readonly hash: string;
-  readonly mediaType: string;
-  readonly size: number;
-  readonly bytes: Uint8Array;
-  readonly createdAt: number;
 }
 
 export function attachmentQueries({ db, all, one, run, put, fetch }: Queries): Attachments {

@@ -15,8 +15,7 @@ import type { Run, RunRecord } from '../core/run.ts';
 import type { Session } from '../core/session.ts';
 import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
-import type { StoredFile } from './attachments.ts';
-import type { KeptResponse, NewToken, Place, StoredVector } from './views.ts';
+import type { KeptResponse, NewToken, Place, StoredFile, StoredVector } from './views.ts';
 
 /**
  * The tables as queries see them: core's records, in camelCase, with booleans and lists. In the database columns are snake_case,

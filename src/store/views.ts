@@ -415,3 +415,12 @@ export interface SourceKey {
   readonly source: string;
   readonly sourceId: string;
 }
+
+/** The bytes of a file that messages carry. */
+export interface StoredFile {
+  readonly hash: string;
+  readonly mediaType: string;
+  readonly size: number;
+  readonly bytes: Uint8Array;
+  readonly createdAt: number;
+}

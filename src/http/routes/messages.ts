@@ -5,8 +5,9 @@ import { react, unreact, visibleMessage } from '../../messaging/reactions.ts';
 import type { MessageView, Store } from '../../store/store.ts';
 import type { Caller } from '../access.ts';
 import type { Api } from '../api.ts';
+import { AttachedFile } from '../attachments.ts';
 import { createRouter, describe, type Router } from '../router.ts';
-import { Attachment, Message, MessageEdit, pageOf, Reaction } from '../schemas.ts';
+import { Message, MessageEdit, pageOf, Reaction } from '../schemas.ts';
 import { showMessages } from '../shown.ts';
 
 const params = z.strictObject({ id: z.string() });
@@ -71,9 +72,7 @@ const attachment = describe(
   {
     status: 200,
     description: 'The file. Positions count from 0.',
-    schema: z
-      .strictObject({ ...Attachment.shape, data: z.string().openapi({ description: 'The bytes in base64.' }) })
-      .openapi('AttachedFile'),
+    schema: AttachedFile,
   },
   { 404: 'There is no such message, or no such file.' },
 );
