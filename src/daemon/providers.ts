@@ -6,6 +6,7 @@ import { SubstratError } from '../core/errors.ts';
 import { claude } from '../providers/claude/claude.ts';
 import type { CodingOptions } from '../providers/cli.ts';
 import { codex } from '../providers/codex/codex.ts';
+import { copilot } from '../providers/copilot/copilot.ts';
 import { cursorAgent } from '../providers/cursor-agent/cursor-agent.ts';
 import { type Describes, described, type InstalledProgram, type ProviderName } from '../providers/described.ts';
 import { gemini } from '../providers/gemini/gemini.ts';
@@ -13,6 +14,7 @@ import { llmDefaults } from '../providers/llm/describe.ts';
 import { llm } from '../providers/llm/llm.ts';
 import { opencode } from '../providers/opencode/opencode.ts';
 import type { Provider } from '../providers/provider.ts';
+import { qwen } from '../providers/qwen/qwen.ts';
 import { scripted } from '../providers/scripted/scripted.ts';
 import type { Prices } from '../runs/run-turn.ts';
 
@@ -53,6 +55,8 @@ const makers: Makers = {
   codex: coding(codex),
   opencode: coding(opencode),
   gemini: coding(gemini),
+  copilot: coding(copilot),
+  qwen: coding(qwen),
   'cursor-agent': (place, settings, { program }) =>
     cursorAgent({ ...place, ...started(program, settings), force: settings?.force ?? false }),
   llm: ({ env }, settings) => {

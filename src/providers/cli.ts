@@ -1,10 +1,10 @@
 import type { Command, Endpoint, Needs } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
 import { cleanText } from '../core/text.ts';
+import { watchAnswers } from './answers.ts';
 import { classify } from './classify.ts';
 import type { Description, InstalledProgram } from './description.ts';
 import { turnEnvironment, type Variables } from './environment.ts';
-import { watchLimit } from './limit-watch.ts';
 import { type ProcessEnd, processFailure, runProcess } from './process.ts';
 import type { Launch, Provider, ProviderEvent, Turn } from './provider.ts';
 import { createTurnstile } from './turnstile.ts';
@@ -130,21 +130,23 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
     session = made;
     yield { type: 'session', session };
   }
-  const limit = watchLimit();
-  const command = await confine(options, cli, turn, ours(options, cli.args(turn, session)), limit.saw);
+  const answers = watchAnswers();
+  const command = await confine(options, cli, turn, ours(options, cli.args(turn, session)), answers.saw);
   const { timeoutMs, launch } = turn;
-  const signal = AbortSignal.any([turn.signal, limit.signal]);
+  const signal = AbortSignal.any([turn.signal, answers.signal]);
   const { onSpawn } = launch;
   const { input, parse } = cli.dialogue(turn, session);
   let final: Final | null = null;
   let unfinished = '';
   let oversized = 0;
   const begun = new Set<string>();
+  let isCounted = false;
   for await (const output of runProcess({ command, input, timeoutMs, signal, onSpawn, maxLineBytes })) {
     if (output.type === 'end') {
       if (unfinished) yield { type: 'text', text: cleanText(unfinished) };
       const end = explained(conclude(output, final, oversized), output);
-      return yield turn.signal.aborted ? end : limit.judge(end);
+      if (!isCounted) yield* answers.usage();
+      return yield turn.signal.aborted ? end : answers.judge(end);
     }
     if (output.type === 'oversized') oversized++;
     if (output.type !== 'line' || final) continue;
@@ -179,6 +181,7 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
           break;
         default:
           if (said.type === 'tool_result') begun.delete(said.id);
+          if (said.type === 'usage') isCounted = true;
           yield said;
       }
     }

@@ -1,16 +1,18 @@
 import { EXTERNAL } from '../core/provider-names.ts';
 import { claude } from './claude/describe.ts';
 import { codex } from './codex/describe.ts';
+import { copilot } from './copilot/describe.ts';
 import { cursorAgent } from './cursor-agent/describe.ts';
 import { gemini } from './gemini/describe.ts';
 import { llm } from './llm/describe.ts';
 import { opencode } from './opencode/describe.ts';
+import { qwen } from './qwen/describe.ts';
 import { scripted } from './scripted/describe.ts';
 
 export type { Description, Fields, InstalledProgram } from './description.ts';
 
 /** Every provider. `config` and `cli` may import this file, and nothing else of this room. */
-export const described = [scripted, claude, codex, cursorAgent, opencode, gemini, llm] as const;
+export const described = [scripted, claude, codex, cursorAgent, opencode, gemini, copilot, qwen, llm] as const;
 
 type Described = (typeof described)[number];
 export type ProviderName = Described['name'];

@@ -139,7 +139,7 @@ export function testRealProgram({ name, pinned, settings, shell, limit, knowsRes
       expect(notice.text).toContain('asked');
       const { runs = [] } = await storeRows(daemon.home);
       expect(runs).toMatchObject([{ state: 'created' }]);
-      if (knowsReset) expect(runs).toMatchObject([{ not_before: expect.closeTo(resetsAt.getTime(), -4) }]);
+      if (knowsReset) expect(runs).toMatchObject([{ not_before: expect.closeTo(resetsAt.getTime(), -5) }]);
     });
 
     test('goes on after a stream that was dropped', async () => {

@@ -8,7 +8,11 @@ import { createLimits } from './limits.ts';
 
 const count = z.number().int().nonnegative().catch(0);
 const block = z.looseObject({ type: z.string() });
-const message = z.object({ content: z.array(block).catch([]) });
+
+const message = z.object({
+  content: z.array(block).catch([]),
+  usage: z.object({ input_tokens: count, output_tokens: count }).optional().catch(undefined),
+});
 const common = { session_id: z.string().optional(), parent_tool_use_id: z.string().nullish() };
 
 const usageOfModel = z.object({
@@ -51,6 +55,7 @@ const event = z.discriminatedUnion('type', [
     is_error: z.boolean(),
     result: z.string().optional(),
     errors: z.array(z.string()).optional().catch(undefined),
+    error: z.object({ message: z.string() }).optional().catch(undefined),
     terminal_reason: z.string().nullish(),
     api_error_status: z.number().nullish(),
     usage: usage.optional().catch(undefined),
@@ -75,7 +80,7 @@ const OURS = `mcp__${SERVER}__`;
  * Parses the lines of one turn of `stream-json`, which qwen speaks, too. `resumed` is the session to resume. The
  * first event names a session that does not exist yet: it is reported with the next event, when it can be resumed.
  */
-export function createParser(resumed: string | null) {
+export function createParser(resumed: string | null, { usagePerMessage = false } = {}) {
   const limits = createLimits();
   /** Calls of our tools that were not refused before they reached us. */
   const ours = new Set<string>();
@@ -103,18 +108,22 @@ export function createParser(resumed: string | null) {
       case 'assistant':
         // An error of the model as a text; the result has it, too.
         if (line.is_api_error_message) return [];
-        return line.message.content.flatMap((part) => spoken(part, Boolean(line.parent_tool_use_id)));
+        return [
+          ...line.message.content.flatMap((part) => spoken(part, Boolean(line.parent_tool_use_id))),
+          ...(usagePerMessage ? usageOfMessage(line.message) : []),
+        ];
       case 'user':
         return line.message.content.flatMap(result);
       case 'result':
-        return [...usageOf(line), finalOf(line)];
+        return [...(usagePerMessage ? [] : usageOf(line)), finalOf(line)];
     }
   }
 
   function spoken(part: z.infer<typeof block>, isSubagent: boolean): Said[] {
     if (part.type === 'text') {
       const words = text.safeParse(part).data?.text ?? '';
-      return isSubagent ? [] : [{ type: 'text', text: words }];
+      // An error of the model as a text of qwen; the result has it, too.
+      return isSubagent || words.startsWith('[API Error: ') ? [] : [{ type: 'text', text: words }];
     }
     const { data } = part.type === 'tool_use' ? use.safeParse(part) : { data: undefined };
     if (!data) return [];
@@ -142,9 +151,11 @@ export function createParser(resumed: string | null) {
     ];
   }
 
-  function finalOf({ is_error, result = '', errors, terminal_reason, api_error_status }: Result): Said {
+  function finalOf({ is_error, result = '', errors, error, terminal_reason, api_error_status }: Result): Said {
     if (!is_error) return { type: 'done', text: cleanText(result) };
-    const message = cleanText(result || errors?.join('\n') || 'It reported an error without a message.');
+    const message = cleanText(
+      result || error?.message || errors?.join('\n') || 'It reported an error without a message.',
+    );
     if (terminal_reason === 'prompt_too_long') return { type: 'error', kind: 'context_full', message };
     return failed(message, { status: api_error_status, retryAfterMs: limits.waitMs() });
   }
@@ -153,6 +164,12 @@ export function createParser(resumed: string | null) {
     const read = readEvent(event, line);
     return read ? [...begun(read), ...said(read)] : [];
   };
+}
+
+/** For qwen, whose result counts the whole session. */
+function usageOfMessage({ usage }: z.infer<typeof message>): Said[] {
+  if (!usage || usage.input_tokens + usage.output_tokens === 0) return [];
+  return [{ type: 'usage', inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }];
 }
 
 /** Of this turn: `modelUsage` and `total_cost_usd` are those of the whole session. */

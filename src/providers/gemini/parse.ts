@@ -44,14 +44,14 @@ export function createParser(resumed: string | null) {
   let text = '';
   let last = '';
 
-  /** A new session is reported with the second event: before that it cannot be resumed. */
+  /** A new session is reported with the first answer of the model: before that it cannot be resumed. */
   function begun(line: Event): Said[] {
     if (line.type === 'init') {
       session = line.session_id;
       return resumed === null ? [] : [{ type: 'session', session }];
     }
     const known = session;
-    if (known === null || line.type === 'result') return [];
+    if (known === null || line.type === 'result' || (line.type === 'message' && line.role === 'user')) return [];
     session = null;
     return [{ type: 'session', session: known }];
   }

@@ -1,4 +1,5 @@
 import type { ModelAnswer } from '../core/command.ts';
+import type { ProviderEvent } from './provider.ts';
 import { type Final, failed } from './verdict.ts';
 
 /** A program that waits longer than this for a limit is ended: Substrat waits without a process. */
@@ -7,17 +8,20 @@ const PATIENCE_MS = 20_000;
 const MOST_REFUSALS = 4;
 
 /**
- * Watches the answers of the model's service for limits, as the proxy sees them: many programs do not report them, or
- * not when they end.
+ * Watches the answers of the model's service, as the proxy sees them, for limits and tokens: many programs do not report
+ * them, or not when they end.
  */
-export function watchLimit() {
+export function watchAnswers() {
   const controller = new AbortController();
   let refusals = 0;
   let waitMs: number | null = null;
+  const used = { inputTokens: 0, outputTokens: 0 };
   return {
     /** Aborts when the program waits in vain. */
     signal: controller.signal,
-    saw({ status, retryAfterMs }: ModelAnswer): void {
+    saw({ status, retryAfterMs, inputTokens, outputTokens }: ModelAnswer): void {
+      used.inputTokens += inputTokens;
+      used.outputTokens += outputTokens;
       if (status !== 429) {
         if (status < 400) refusals = 0;
         return;
@@ -26,6 +30,8 @@ export function watchLimit() {
       waitMs = retryAfterMs;
       if (refusals >= MOST_REFUSALS || (waitMs ?? 0) > PATIENCE_MS) controller.abort();
     },
+    /** The tokens of the turn, for a program that did not report any. */
+    usage: (): ProviderEvent[] => (used.inputTokens + used.outputTokens > 0 ? [{ type: 'usage', ...used }] : []),
     /** The end of the turn with what was seen. */
     judge(final: Final): Final {
       if (final.type !== 'error') return final;
