@@ -112,6 +112,9 @@ export function createCalls({ exchange, follow }: Transport) {
     terminateAgent: (ref: string) => post<{ status: 'terminated'; agentId: string }>(`${agent(ref)}/terminate`),
     /** Lets a paused agent continue. */
     resumeAgent: (ref: string) => post<Agent>(`${agent(ref)}/resume`),
+    /** Without its workspace, it leaves files and session behind. */
+    moveAgent: (ref: string, wish: { node: string; withoutWorkspace?: boolean }) =>
+      post<Agent>(`${agent(ref)}/move`, wish),
     getMcpConfig: (ref: string) => get<{ agentId: string; path: string; config: object }>(`${agent(ref)}/mcp`),
 
     getPrompt: (ref: string) => get<Prompt>(`${agent(ref)}/prompt`),
@@ -211,6 +214,9 @@ export function createCalls({ exchange, follow }: Transport) {
 
     listNodes: () => get<Page<z.infer<typeof schemas.Node>>>('/api/nodes'),
     getNode: (ref: string) => get<z.infer<typeof schemas.Node>>(node(ref)),
+    /** It finishes its runs and starts nothing new. */
+    drainNode: (ref: string) => post<z.infer<typeof schemas.Node>>(`${node(ref)}/drain`),
+    undrainNode: (ref: string) => post<z.infer<typeof schemas.Node>>(`${node(ref)}/undrain`),
     removeNode: (ref: string) => exchange<{ status: 'removed'; id: string }>('DELETE', node(ref)),
     /** Takes over the agents of a node that is gone. */
     adoptNode: (id: string, wish: { force?: boolean } = {}) =>

@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'home_in_use'
   | 'internal'
   | 'name_taken'
+  | 'node_silent'
   | 'not_configured'
   | 'not_found'
   | 'not_running'

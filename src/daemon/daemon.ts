@@ -20,12 +20,15 @@ import { readBoot } from './boot.ts';
 import { followClock } from './clock.ts';
 import { type Configured, createConfigured } from './configured.ts';
 import { AgentDoors } from './doors.ts';
+import { drainStep } from './drain.ts';
 import { type Home, takeHome } from './home.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import { LazyExtensions } from './lazy-extensions.ts';
 import type { Log } from './log.ts';
+import { lookAgain } from './look.ts';
 import type { Node, Stored } from './node.ts';
+import { NodeDesk } from './node-desk.ts';
 import { nodeNotices } from './nodes.ts';
 import { leaveNode, registerNode } from './presence.ts';
 import { createProviders } from './providers.ts';
@@ -61,6 +64,7 @@ export class Daemon {
   readonly #teamwork: Teamwork;
   readonly #doors: AgentDoors;
   readonly #tidying: Tidying;
+  readonly #desk: NodeDesk;
   readonly #housekeeping: Housekeeping;
   readonly #tracing: Tracing | null;
   readonly #stopping = new AbortController();
@@ -126,6 +130,22 @@ export class Daemon {
     const tidying = new Tidying({ ...node, stored, workspaces, settled: (agentId) => scheduler.settled(agentId) });
     const onEnded = (agentId: string) => tidying.begin(agentId);
     const doors = new AgentDoors({ home, tools, version, external, sandbox, log, stored, onEnded });
+    const look = async (agentIds: readonly string[]) => {
+      await lookAgain({ ...node, teamwork, doors, tidying }, agentIds);
+      await drain();
+    };
+    const desk = new NodeDesk({ ...node, look });
+    const tell = (nodeId: string, agentIds: readonly string[]) =>
+      nodeId === home.nodeId ? look(agentIds) : desk.tell(nodeId, agentIds);
+    let isDraining = false;
+    const drain = async () => {
+      // A step moves agents, and this node looks after each move.
+      if (isDraining) return;
+      isDraining = true;
+      await drainStep({ ...node, doors, tell }).finally(() => {
+        isDraining = false;
+      });
+    };
     this.home = home;
     this.store = store;
     this.log = log;
@@ -140,6 +160,8 @@ export class Daemon {
       teamwork,
       doors,
       tidying,
+      desk,
+      tell,
       extensions,
       knowledgeDoor: knowledgeDoor(knowledge, extensions.open, { version, log }),
       notices,
@@ -150,7 +172,8 @@ export class Daemon {
     this.#teamwork = teamwork;
     this.#doors = doors;
     this.#tidying = tidying;
-    this.#housekeeping = new Housekeeping(node);
+    this.#desk = desk;
+    this.#housekeeping = new Housekeeping({ ...node, drain });
     this.#tracing = tracing;
   }
 
@@ -168,6 +191,11 @@ export class Daemon {
     return this.#teamwork.scheduler.tick();
   }
 
+  /** Ids of the runs whose turns are in progress in this process. */
+  liveRuns(): string[] {
+    return this.#teamwork.scheduler.liveRuns();
+  }
+
   /** Removes data that is older than the configured retention. */
   forget(): Promise<void> {
     return this.#housekeeping.forget();
@@ -183,6 +211,7 @@ export class Daemon {
     await this.#housekeeping.stop();
     if (this.#opening) clearTimeout(this.#opening);
     await this.#configured?.close();
+    await this.#desk.close();
     await this.#server?.close();
     await this.api.knowledgeDoor.close();
     await this.#teamwork.scheduler.stop();
@@ -230,6 +259,7 @@ export class Daemon {
       token: home.token,
       onAddress,
     });
+    this.#desk.open();
     if (config.file !== null) {
       // Without personas and tools, only watch the file for new ones; that can wait.
       const wait = config.agents.length + config.tools.length > 0 ? 0 : UNHURRIED_MS;

@@ -6,15 +6,20 @@ import { forgetOld } from './retention.ts';
 const FIRST_MS = 20_000;
 const NEXT_MS = 600_000;
 
+interface Tended extends Node {
+  /** A step of the node's drain, if it drains. */
+  readonly drain: () => Promise<void>;
+}
+
 /** Periodic work: stores the node's heartbeat and removes data that is older than the configured retention. */
 export class Housekeeping {
-  readonly #node: Node;
+  readonly #node: Tended;
   readonly #stopping = new AbortController();
   #heartbeat: NodeJS.Timeout | null = null;
   #next: NodeJS.Timeout | null = null;
   #forgetting: Promise<void> | null = null;
 
-  constructor(node: Node) {
+  constructor(node: Tended) {
     this.#node = node;
   }
 
@@ -36,9 +41,10 @@ export class Housekeeping {
 
   /** A failed heartbeat is harmless: more follow before the node counts as dead. */
   async #beat(): Promise<void> {
+    const { drain, log } = this.#node;
     const ours = await sendHeartbeat(this.#node).catch(() => true);
-    if (ours) return;
-    this.#node.log.error({}, 'another daemon has taken the id of this node; this one starts no runs');
+    if (ours) return drain().catch((error: Error) => log.warn({ error: error.message }, 'the drain waits'));
+    log.error({}, 'another daemon has taken the id of this node; this one starts no runs');
   }
 
   /** A failed pass is only logged; the next one follows in ten minutes. */

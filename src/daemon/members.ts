@@ -74,7 +74,21 @@ export async function createMembers(making: MemberMaking, stored: Stored): Promi
   return { made, missing };
 }
 
-async function problemOf({ tools }: MemberMaking, { persona, arguments: given }: Member): Promise<string | null> {
+async function problemOf(making: MemberMaking, member: Member): Promise<string | null> {
+  return (await placeProblem(making, member)) ?? personaProblem(making, member);
+}
+
+/** A member for another node is created there, by the same table in that node's configuration. */
+async function placeProblem({ store, config, tools }: MemberMaking, member: Member): Promise<string | null> {
+  const { nodeId: id } = tools.settings;
+  const missing = member.labels.filter((label) => !config.node.labels.includes(label));
+  if (missing.length > 0) return `It needs a node with the labels ${missing.join(', ')}.`;
+  if (member.node === null || member.node === id) return null;
+  const node = await store.read((tx) => tx.nodes.getNode({ id }));
+  return node?.name === member.node ? null : `It belongs on the node ${member.node}, whose configuration creates it.`;
+}
+
+async function personaProblem({ tools }: MemberMaking, { persona, arguments: given }: Member): Promise<string | null> {
   if (persona === null) return null;
   try {
     await tools.settings.findPersona({ name: persona, arguments: given });

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { isInside } from '../config/inside.ts';
 import { deadAfterMs } from '../config/sections/node.ts';
@@ -27,7 +28,8 @@ export async function registerNode(node: Node, version: string): Promise<void> {
     const now = await tx.nodes.readClock({ now: clock() });
     const others = (await tx.nodes.listNodes()).flatMap(({ record }) => record ?? []);
     const earlier = others.find((one) => one.id === id);
-    if (earlier && isElsewhere(earlier, home.path, host) && isShared(node)) refuseIfAlive(earlier, now, home.path);
+    if (earlier && isElsewhere(earlier, realpathSync(home.path), host) && isShared(node))
+      refuseIfAlive(earlier, now, home.path);
     const name = chooseName(
       config.node.name,
       earlier?.host ? earlier.name : host,
@@ -38,7 +40,7 @@ export async function registerNode(node: Node, version: string): Promise<void> {
       id,
       name,
       host,
-      home: home.path,
+      home: realpathSync(home.path),
       incarnation,
       version,
       labels: config.node.labels,

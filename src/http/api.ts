@@ -32,12 +32,18 @@ export interface Api {
     readonly commits: number;
     readonly notices: string[];
   }>;
+  /** The id of this node. */
+  readonly nodeId: string;
+  /** Asks another node to answer a call, which takes up to 2 s, or fails. */
+  askNode(nodeId: string, call: NodeCall): Promise<unknown>;
   listNodes(): Promise<readonly ShownNode[]>;
   /** By name or id. */
   findNode(reference: string): Promise<ShownNode>;
   /** Forgets a node that no longer runs and has no agents. */
   removeNode(reference: string): Promise<ShownNode>;
   adoptNode(wish: { readonly id: string; readonly force: boolean }): Promise<{ agents: number; workspaces: number }>;
+  /** The node for a new agent. */
+  placeAgent(wish: AgentWish): Promise<string>;
   /** `write` executes the effect, or finds that it was executed before. */
   addAgent(wish: AgentWish, write: WriteOnce): Promise<AgentView>;
   /** The current prompt of the agent's persona; null if it has none. */
@@ -45,10 +51,28 @@ export interface Api {
   readonly workspaces: WorkspaceRules;
   /** Creates the directory of a workspace, or removes that of a deleted one. */
   settleWorkspace(workspace: Workspace): Promise<void>;
+  moveAgent(reference: string, wish: MoveWish): Promise<AgentView>;
+  /** A node that drains starts nothing new. */
+  setDraining(reference: string, draining: boolean): Promise<ShownNode>;
   terminateAgent(agentId: string, reason: string): Promise<void>;
   resumeAgent(agentId: string): Promise<AgentView>;
   cancelRun(runId: string, reason: string): Promise<void>;
   readonly knowledgeDoor: KnowledgeDoor;
+}
+
+/** A request of the owner that another node answers. */
+export interface NodeCall {
+  readonly method: string;
+  readonly path: string;
+  readonly body: object | null;
+  /** The Idempotency-Key. */
+  readonly key: string | null;
+}
+
+/** Where an agent moves, and whether it leaves its files and its session behind. */
+export interface MoveWish {
+  readonly node: string;
+  readonly withoutWorkspace: boolean;
 }
 
 /** A daemon that has used the store, or that agents belong to. */
@@ -94,4 +118,8 @@ export interface AgentWish {
   /** The persona it is created from. Without `tools`, it gets the persona's scope. */
   readonly persona: string | null;
   readonly arguments: Readonly<Record<string, string>>;
+  /** Name or id of the node. */
+  readonly node: string | null;
+  /** It is created on a node with all of these. */
+  readonly labels: readonly string[];
 }

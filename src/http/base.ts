@@ -19,6 +19,7 @@ const STATUS: Readonly<
   forbidden: 403,
   gone: 410,
   name_taken: 409,
+  node_silent: 503,
   not_configured: 400,
   not_found: 404,
   outcome_unknown: 504,

@@ -84,6 +84,15 @@ export const AgentProfile = z
   })
   .openapi('AgentProfile');
 
+export const AgentMove = z
+  .strictObject({
+    node: label.openapi({ description: 'Name or id of the node.' }),
+    withoutWorkspace: z.boolean().default(false).openapi({
+      description: 'Leave files and session behind. It begins with an empty workspace and the journal.',
+    }),
+  })
+  .openapi('AgentMove');
+
 export const AgentCreation = z
   .strictObject({
     name: z.string().max(200).openapi({ example: 'lead' }),
@@ -113,6 +122,15 @@ export const AgentCreation = z
       .refine((given) => Object.keys(given).length <= 50, 'must have at most 50 arguments')
       .default({})
       .openapi({ description: 'The arguments of the persona.' }),
+    node: label.nullable().default(null).openapi({
+      description:
+        'Name or id of the node. Default: the node of its workspace or program, else the least loaded one with its provider.',
+    }),
+    labels: z
+      .array(label)
+      .max(50)
+      .default([])
+      .openapi({ description: 'It is created on a node with all of these labels.' }),
   })
   .refine(({ persona, arguments: given }) => persona !== null || Object.keys(given).length === 0, {
     path: ['arguments'],

@@ -63,7 +63,12 @@ export async function ownSeat(tx: Tx, { id, handle }: Agent, workspaceId: string
 }
 
 /** A workspace that counts as deleted until it is claimed: if that never happens, the next start removes it. */
-export function unclaimed(rules: WorkspaceRules, id: string, now: number, change: Partial<Workspace> = {}): Workspace {
+export function unclaimed(
+  rules: Pick<WorkspaceRules, 'nodeId' | 'directory'>,
+  id: string,
+  now: number,
+  change: Partial<Workspace> = {},
+): Workspace {
   return {
     id,
     name: id,

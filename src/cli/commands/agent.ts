@@ -29,6 +29,7 @@ export function agentCommand(context: Context): Command {
     .addCommand(sendCommand(context))
     .addCommand(promptCommand(context))
     .addCommand(resumeCommand(context))
+    .addCommand(moveCommand(context))
     .addCommand(terminateCommand(context))
     .addCommand(mcpCommand(context));
 }
@@ -46,6 +47,8 @@ interface CreateOptions extends GlobalOptions {
   readonly tools?: string;
   readonly persona?: string;
   readonly arg?: Record<string, string>;
+  readonly node?: string;
+  readonly label?: string[];
 }
 
 function createCommand(context: Context): Command {
@@ -64,6 +67,11 @@ function createCommand(context: Context): Command {
     .option('--tools <names>', 'tools the agent may use, separated by commas (default: all)')
     .option('--persona <name>', 'configured persona that provides its instructions and tools')
     .option('--arg <name=value>', 'argument of the persona; may be repeated', collectArgument)
+    .option(
+      '--node <node>',
+      'node that runs the agent (default: where its workspace or program is, or the least loaded)',
+    )
+    .option('--label <label...>', 'create it on a node with these labels')
     .addHelpText(
       'after',
       '\nExample:\n  substrat agent create counter --program ./counter.ts\n  substrat agent create sre --persona incident-responder --arg service=payments-api',
@@ -96,6 +104,8 @@ function createCommand(context: Context): Command {
                 .filter(Boolean),
         persona: options.persona ?? null,
         arguments: options.arg ?? {},
+        node: options.node ?? null,
+        labels: options.label ?? [],
       });
       context.print(options.json ? JSON.stringify(agent) : `Created agent ${agent.handle} (${agent.id}).`);
       const { sandboxProblem } = await client.getStatus();
@@ -266,6 +276,21 @@ function resumeCommand(context: Context): Command {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const agent = await createClient({ home: context.home() }).resumeAgent(ref);
       context.print(json ? JSON.stringify(agent) : `Resumed ${agent.handle}.`);
+    });
+}
+
+function moveCommand(context: Context): Command {
+  return new Command('move')
+    .description('Move an agent, and its descendants in the same workspace, to another node.')
+    .argument('<ref>', 'the agent')
+    .requiredOption('--node <node>', 'name or id of the node')
+    .option('--without-workspace', 'leave its files and session behind; it begins with an empty workspace')
+    .addHelpText('after', '\nExample:\n  substrat agent move lead --node gpu-box --without-workspace')
+    .action(async (ref: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & { node: string; withoutWorkspace?: boolean }>();
+      const { node, withoutWorkspace = false } = options;
+      const agent = await createClient({ home: context.home() }).moveAgent(ref, { node, withoutWorkspace });
+      context.print(options.json ? JSON.stringify(agent) : `Moved ${agent.handle} to ${agent.node}.`);
     });
 }
 

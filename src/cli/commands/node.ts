@@ -8,6 +8,8 @@ export function nodeCommand(context: Context): Command {
     .description('Manage the daemons (nodes) that share a store. Each node runs the agents of its own home.')
     .addCommand(listCommand(context))
     .addCommand(inspectCommand(context))
+    .addCommand(drainCommand(context))
+    .addCommand(undrainCommand(context))
     .addCommand(removeCommand(context))
     .addCommand(adoptCommand(context));
 }
@@ -61,6 +63,34 @@ function inspectCommand(context: Context): Command {
         ['Draining', node.drainingAt === null ? 'no' : `since ${node.drainingAt}`],
       ];
       for (const [what, value] of rows) context.print(`${`${what}:`.padEnd(11)}${value}`);
+    });
+}
+
+function drainCommand(context: Context): Command {
+  return new Command('drain')
+    .description(
+      'Let a node finish its runs and start nothing new. External runs are closed. Agents without files and session there move to other nodes.',
+    )
+    .argument('<node>', 'name or id of the node')
+    .addHelpText('after', '\nExample:\n  substrat node drain gpu-box')
+    .action(async (ref: string, _: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const node = await createClient({ home: context.home() }).drainNode(ref);
+      context.print(
+        json ? JSON.stringify(node) : `Node ${ref} drains: ${node.running} runs and ${node.agents} agents.`,
+      );
+    });
+}
+
+function undrainCommand(context: Context): Command {
+  return new Command('undrain')
+    .description('Let a drained node start runs again.')
+    .argument('<node>', 'name or id of the node')
+    .addHelpText('after', '\nExample:\n  substrat node undrain gpu-box')
+    .action(async (ref: string, _: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const node = await createClient({ home: context.home() }).undrainNode(ref);
+      context.print(json ? JSON.stringify(node) : `Node ${ref} starts runs again.`);
     });
 }
 

@@ -36,6 +36,8 @@ function member(resolve: PathBase['resolve']) {
     workspace: maybe(path),
     tools: maybe(z.array(text)),
     persona: maybe(text),
+    node: maybe(text),
+    labels: z.array(text).default([]),
     arguments: z.record(text, line).default({}),
     blocks: z.record(z.string().regex(LABEL, LABEL_RULE), line.max(MAX_BLOCK)).default({}),
   })

@@ -8,10 +8,21 @@ import type { AgentView, Tx } from '../../store/store.ts';
 import { type Caller, ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { onNode } from '../elsewhere.ts';
 import { keyParameter, once } from '../once.ts';
 import { readMessagePage, readPage } from '../page.ts';
 import { createRouter, describe, type Router } from '../router.ts';
-import { Agent, AgentCreation, AgentProfile, Message, MessageCreation, pageOf, pageQuery, Sent } from '../schemas.ts';
+import {
+  Agent,
+  AgentCreation,
+  AgentMove,
+  AgentProfile,
+  Message,
+  MessageCreation,
+  pageOf,
+  pageQuery,
+  Sent,
+} from '../schemas.ts';
 import { showAgent, showMessages, showProfile, showSent } from '../shown.ts';
 import { visibleAgent } from '../visible-agent.ts';
 
@@ -110,6 +121,21 @@ const resume = describe(
   { status: 200, description: 'The agent.', schema: Agent },
   { 404: NONE, 409: 'It is not paused, or more than one agent has that name.' },
 );
+const move = describe(
+  {
+    method: 'post',
+    path: '/{id}/move',
+    summary: 'Move an agent, and its descendants in the same workspace, to another node.',
+    parameters: [reference],
+    request: { body: body(AgentMove) },
+  },
+  { status: 200, description: 'The agent.', schema: Agent },
+  {
+    404: 'There is no such agent or node.',
+    409: 'It is in a turn, has files or a session on its node, or the node takes no agents.',
+    410: 'The agent is terminated.',
+  },
+);
 const mcp = describe(
   {
     method: 'get',
@@ -145,8 +171,12 @@ export function agentRoutes(api: Api): Router {
   routes.openapi(create, async (c) => {
     ownerOnly(c.get('caller'));
     const wish = c.req.valid('json');
-    const agent = await api.addAgent(wish, (effect) => once(api, c, wish, effect));
-    return c.json(showAgent(agent, api.clock()), 201);
+    const node = await api.placeAgent(wish);
+    const create = async () => {
+      const agent = await api.addAgent(wish, (effect) => once(api, c, wish, effect));
+      return showAgent(agent, api.clock());
+    };
+    return c.json(await onNode(api, c, node, create, { ...wish, node, labels: [] }), 201);
   });
   routes.openapi(get, async (c) => {
     const caller = c.get('caller');
@@ -191,6 +221,14 @@ export function agentRoutes(api: Api): Router {
     const { id } = await api.store.read((tx) => resolveReference(tx, c.req.param('id')));
     return c.json(showAgent(await api.resumeAgent(id), api.clock()), 200);
   });
+  routes.openapi(move, async (c) => {
+    ownerOnly(c.get('caller'));
+    const wish = c.req.valid('json');
+    const agent = await api.store.read((tx) => resolveReference(tx, c.req.param('id')));
+    const act = async () => showAgent(await api.moveAgent(agent.id, wish), api.clock());
+    // Only its own node knows whether it has files.
+    return c.json(await onNode(api, c, wish.withoutWorkspace ? api.nodeId : agent.nodeId, act, wish), 200);
+  });
   routes.openapi(mcp, async (c) => {
     ownerOnly(c.get('caller'));
     const agent = await api.store.read((tx) => resolveReference(tx, c.req.param('id')));
@@ -198,9 +236,12 @@ export function agentRoutes(api: Api): Router {
       const message = `${agent.handle} has the provider "${agent.provider}"; only agents with the provider "external" can be joined.`;
       throw new SubstratError('conflict', message);
     }
-    const path = api.home.mcpConfig(agent.id);
-    const config = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
-    return c.json({ agentId: agent.id, path, config }, 200);
+    const read = async () => {
+      const path = api.home.mcpConfig(agent.id);
+      const config = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
+      return { agentId: agent.id, path, config };
+    };
+    return c.json(await onNode(api, c, agent.nodeId, read), 200);
   });
   return routes;
 }

@@ -47,6 +47,22 @@ const remove = describe(
   { 404: NONE, 409: 'It runs, or has agents.' },
 );
 
+const drain = describe(
+  {
+    method: 'post',
+    path: '/{id}/drain',
+    summary: 'Let a node finish its runs and start nothing new. Agents that have nothing on it move to other nodes.',
+    request: { params: ref },
+  },
+  { status: 200, description: 'The node.', schema: Node },
+  { 404: NONE, 409: 'It never registered.' },
+);
+const undrain = describe(
+  { method: 'post', path: '/{id}/undrain', summary: 'Let a drained node start runs again.', request: { params: ref } },
+  { status: 200, description: 'The node.', schema: Node },
+  { 404: NONE, 409: 'It never registered.' },
+);
+
 export function nodeRoutes(api: Api): Router {
   const routes = createRouter();
   routes.openapi(list, async (c) => {
@@ -61,6 +77,14 @@ export function nodeRoutes(api: Api): Router {
     ownerOnly(c.get('caller'));
     const { id } = await api.removeNode(c.req.valid('param').id);
     return c.json({ status: 'removed' as const, id }, 200);
+  });
+  routes.openapi(drain, async (c) => {
+    ownerOnly(c.get('caller'));
+    return c.json(showNode(await api.setDraining(c.req.valid('param').id, true)), 200);
+  });
+  routes.openapi(undrain, async (c) => {
+    ownerOnly(c.get('caller'));
+    return c.json(showNode(await api.setDraining(c.req.valid('param').id, false)), 200);
   });
   routes.openapi(adopt, async (c) => {
     ownerOnly(c.get('caller'));

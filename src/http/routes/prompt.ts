@@ -4,6 +4,7 @@ import { resolveReference } from '../../messaging/reference.ts';
 import { previewPrompt } from '../../runs/start.ts';
 import { ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
+import { onNode } from '../elsewhere.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { Prompt } from '../schemas.ts';
 
@@ -29,11 +30,15 @@ export function promptRoutes(api: Api): Router {
   routes.openapi(preview, async (c) => {
     ownerOnly(c.get('caller'));
     const agent = await api.store.read((tx) => resolveReference(tx, c.req.valid('param').id));
-    const persona = await api.askPersona(agent);
-    const parts = await api.store.read((tx) => previewPrompt(tx, agent, persona));
-    const sections = parts.map(({ name, text }) => ({ name, text, tokens: estimateTokens(text) }));
-    const tokens = sections.reduce((sum, section) => sum + section.tokens, 0);
-    return c.json({ agentId: agent.id, sections, tokens, estimate: 'UTF-8 bytes / 4' as const }, 200);
+    const show = async () => {
+      const persona = await api.askPersona(agent);
+      const parts = await api.store.read((tx) => previewPrompt(tx, agent, persona));
+      const sections = parts.map(({ name, text }) => ({ name, text, tokens: estimateTokens(text) }));
+      const tokens = sections.reduce((sum, section) => sum + section.tokens, 0);
+      return { agentId: agent.id, sections, tokens, estimate: 'UTF-8 bytes / 4' as const };
+    };
+    // Its persona is one of the configuration of its node.
+    return c.json(await onNode(api, c, agent.persona === null ? api.nodeId : agent.nodeId, show), 200);
   });
   return routes;
 }

@@ -9,6 +9,7 @@ import { checkRemoval, deleteWorkspace } from '../../workspaces/remove.ts';
 import { ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { onNode } from '../elsewhere.ts';
 import { once } from '../once.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { Link, LinkCreation, pageOf, pageQuery, Workspace, WorkspaceCreation } from '../schemas.ts';
@@ -105,18 +106,26 @@ export function workspaceRoutes(api: Api): Router {
     ownerOnly(c.get('caller'));
     const caller = callerOf(c.get('caller').id);
     const { id } = c.req.valid('param');
-    await checkRemoval(api.store, caller, id);
-    const deleted = await api.store.write((tx) => deleteWorkspace(tx, rules, caller, id, api.clock()));
-    await api.settleWorkspace(deleted);
-    return c.json({ status: 'deleted' as const, id: deleted.id }, 200);
+    const { nodeId } = await api.store.read((tx) => findWorkspace(tx, caller, id));
+    const remove = async () => {
+      await checkRemoval(api.store, caller, id);
+      const deleted = await api.store.write((tx) => deleteWorkspace(tx, rules, caller, id, api.clock()));
+      await api.settleWorkspace(deleted);
+      return { status: 'deleted' as const, id: deleted.id };
+    };
+    return c.json(await onNode(api, c, nodeId, remove), 200);
   });
   routes.openapi(link, async (c) => {
     ownerOnly(c.get('caller'));
     const caller = callerOf(c.get('caller').id);
     const wish = { ...c.req.valid('json'), workspace: c.req.valid('param').id };
-    await api.store.read((tx) => checkLink(tx, rules, caller, wish));
-    const { value } = await once(api, c, wish, (tx) => addLink(tx, rules, caller, wish, api.clock()));
-    return c.json(showLink(rules, value), 201);
+    const { nodeId } = await api.store.read((tx) => findWorkspace(tx, caller, wish.workspace));
+    const add = async () => {
+      await api.store.read((tx) => checkLink(tx, rules, caller, wish));
+      const { value } = await once(api, c, wish, (tx) => addLink(tx, rules, caller, wish, api.clock()));
+      return showLink(rules, value);
+    };
+    return c.json(await onNode(api, c, nodeId, add, c.req.valid('json')), 201);
   });
   routes.openapi(unlink, async (c) => {
     ownerOnly(c.get('caller'));
