@@ -84,15 +84,6 @@ export const AgentProfile = z
   })
   .openapi('AgentProfile');
 
-export const AgentMove = z
-  .strictObject({
-    node: label.openapi({ description: 'Name or id of the node.' }),
-    withoutWorkspace: z.boolean().default(false).openapi({
-      description: 'Leave files and session behind. It begins with an empty workspace and the journal.',
-    }),
-  })
-  .openapi('AgentMove');
-
 export const AgentCreation = z
   .strictObject({
     name: z.string().max(200).openapi({ example: 'lead' }),

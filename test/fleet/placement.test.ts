@@ -54,6 +54,21 @@ describeOnPostgres('a new agent', () => {
     expect(own).toMatchObject({ node: 'a', workspace: join(a.directory, 'own') });
     expect(await answerOf(b, 'lead/away')).toBe(own.workspace);
   });
+
+  test('of the configuration is created by the node that it names, and by no other', async () => {
+    const members = (['a', 'b', 'gpu'] as const)
+      .map(
+        (name) =>
+          `[members.of-${name}]\nprovider = "external"\n${name === 'gpu' ? 'labels = ["gpu"]' : `node = "${name}"`}`,
+      )
+      .join('\n');
+    const { a } = await startFleet(['a', 'b'], (name) => ({
+      config: `[node]\nlabels = ${name === 'b' ? '["gpu"]' : '[]'}\n${members}\n`,
+    }));
+    const nodes = (await a.client.listAgents()).items.map(({ name, node }) => `${name} ${node}`).sort();
+    expect(nodes).toEqual(['of-a a', 'of-b b', 'of-gpu b']);
+    expect(a.log()).toContain('It belongs on the node b');
+  });
 });
 
 describeOnPostgres('a node that drains', () => {

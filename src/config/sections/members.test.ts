@@ -13,6 +13,8 @@ instructions_file = "lead.md"
 role = "boss"
 workspace = "../work"
 tools = ["send_message"]
+node = "box"
+labels = ["gpu"]
 [members.worker]
 parent = "LEAD"
 instructions = "work"
@@ -35,6 +37,8 @@ system_prompt = "s"`;
         workspace: join(cwd, '../work'),
         tools: ['send_message'],
         persona: null,
+        node: 'box',
+        labels: ['gpu'],
         arguments: {},
         blocks: {},
       },
@@ -50,6 +54,8 @@ system_prompt = "s"`;
         workspace: null,
         tools: null,
         persona: 'Guide',
+        node: null,
+        labels: [],
         arguments: { topic: 'x' },
         blocks: {},
       },

@@ -23,6 +23,25 @@ describe('[db]', () => {
   });
 });
 
+describe('[node]', () => {
+  test('has a name, labels and a time of silence', () => {
+    const { node } = load('[node]\nname = "gpu-box"\nlabels = ["gpu"]\ndead_after = "45s"');
+    expect(node).toEqual({ name: 'gpu-box', labels: ['gpu'], deadAfterMs: 45_000 });
+  });
+
+  test.each([
+    ['name = "a b"', '2: [node] name must have 1 to 63 letters'],
+    ['labels = [""]', '2: [node] labels'],
+    ['dead_after = "29s"', '2: [node] dead_after must not be shorter than `[daemon] lease`'],
+  ])('refuses %j', (source, message) => {
+    expect(failureText(`[node]\n${source}`)).toContain(`substrat.toml:${message}`);
+  });
+
+  test('may be silent for a lease', () => {
+    expect(load('daemon.lease = "2s"\nnode.dead_after = "2s"').node.deadAfterMs).toBe(2_000);
+  });
+});
+
 describe('[server]', () => {
   test.each([
     ['0.0.0.0:0', { host: '0.0.0.0', port: 0 }],

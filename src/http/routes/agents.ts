@@ -15,8 +15,8 @@ import { createRouter, describe, type Router } from '../router.ts';
 import {
   Agent,
   AgentCreation,
-  AgentMove,
   AgentProfile,
+  label,
   Message,
   MessageCreation,
   pageOf,
@@ -40,6 +40,15 @@ const McpConfig = z
   .openapi('McpConfig');
 const Terminated = z.strictObject({ status: z.literal('terminated'), agentId: z.string() }).openapi('Terminated');
 const NONE = 'There is no such agent.';
+
+const AgentMove = z
+  .strictObject({
+    node: label.openapi({ description: 'Name or id of the node.' }),
+    withoutWorkspace: z.boolean().default(false).openapi({
+      description: 'Leave files and session behind. It begins with an empty workspace and the journal.',
+    }),
+  })
+  .openapi('AgentMove');
 
 const list = describe(
   {
