@@ -13,6 +13,7 @@ import { gemini } from '../providers/gemini/gemini.ts';
 import { llmDefaults } from '../providers/llm/describe.ts';
 import { llm } from '../providers/llm/llm.ts';
 import { opencode } from '../providers/opencode/opencode.ts';
+import { pi } from '../providers/pi/pi.ts';
 import type { Provider } from '../providers/provider.ts';
 import { qwen } from '../providers/qwen/qwen.ts';
 import { scripted } from '../providers/scripted/scripted.ts';
@@ -57,6 +58,13 @@ const makers: Makers = {
   gemini: coding(gemini),
   copilot: coding(copilot),
   qwen: coding(qwen),
+  pi: (place, settings, { program }) =>
+    pi({
+      ...place,
+      ...started(program, settings),
+      ownTools: settings?.ownTools ?? true,
+      mcpAdapter: settings?.mcpAdapter ?? null,
+    }),
   'cursor-agent': (place, settings, { program }) =>
     cursorAgent({ ...place, ...started(program, settings), force: settings?.force ?? false }),
   llm: ({ env }, settings) => {

@@ -25,6 +25,7 @@ describe('classify()', () => {
     ['bad_session', 'Error: Chat 11111111-2222-4333-8444-555555555555 not found'],
     ['bad_session', 'Error: thread/resume failed: no rollout found for thread id 1'],
     ['bad_session', 'Invalid session identifier "x".'],
+    ['bad_session', 'Error resuming session: No previous sessions found for this project.'],
     ['context_full', '400 {"type":"invalid_request_error","message":"prompt is too long: 210000 tokens"}'],
     ['context_full', 'context_length_exceeded'],
     ['rate_limit', 'HTTP 429'],

@@ -15,7 +15,7 @@ type Kind = Classified['kind'];
 /** Messages that decide the kind regardless of the status: most of these arrive as a 400 or a 429. */
 const telling: readonly [RegExp, Kind][] = [
   [
-    /no (conversation|session|chat|thread|rollout) found|no saved session|unknown (session|chat|thread)/i,
+    /no (conversation|session|chat|thread|rollout) found|no saved session|no previous sessions? found|error resuming session|unknown (session|chat|thread)/i,
     'bad_session',
   ],
   [/(session|chat|conversation|thread)\b[^.\n]{0,100}\b(not found|does not exist|no longer exists)/i, 'bad_session'],

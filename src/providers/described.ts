@@ -6,13 +6,14 @@ import { cursorAgent } from './cursor-agent/describe.ts';
 import { gemini } from './gemini/describe.ts';
 import { llm } from './llm/describe.ts';
 import { opencode } from './opencode/describe.ts';
+import { pi } from './pi/describe.ts';
 import { qwen } from './qwen/describe.ts';
 import { scripted } from './scripted/describe.ts';
 
 export type { Description, Fields, InstalledProgram } from './description.ts';
 
 /** Every provider. `config` and `cli` may import this file, and nothing else of this room. */
-export const described = [scripted, claude, codex, cursorAgent, opencode, gemini, copilot, qwen, llm] as const;
+export const described = [scripted, claude, codex, cursorAgent, opencode, gemini, copilot, qwen, pi, llm] as const;
 
 type Described = (typeof described)[number];
 export type ProviderName = Described['name'];

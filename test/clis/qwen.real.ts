@@ -8,4 +8,5 @@ testRealProgram({
   limit: refusedUntil,
   knowsReset: true,
   reportsUsage: true,
+  missesDrop: true,
 });

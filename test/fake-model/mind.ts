@@ -20,7 +20,7 @@ export const obedient: Mind = (request) => {
   const order = isNew ? orders[results.length] : undefined;
   if (order) return obey(order, request);
   if (isNew && results.length > 0) return { text: results.map(({ text }) => text).join('\n') };
-  return { text: `I heard ${prompts.length}: ${prompts.at(-1)?.text.split('\n').at(-1) ?? ''}` };
+  return { text: `I heard ${prompts.length}: ${prompts.at(-1)?.text.trim().split('\n').at(-1) ?? ''}` };
 };
 
 interface Order {
@@ -61,5 +61,5 @@ function callOf(rest: string, { tools }: ModelRequest): Call {
 
 /** Programs send more than the prompt as messages of the user. */
 function isContext(text: string): boolean {
-  return text.trim() === '' || /^\s*<[\w-]+[ >]/.test(text) || text.startsWith('# AGENTS.md');
+  return text.trim() === '' || /^\s*<([\w-]+)[^>]*>[\s\S]*<\/\1>\s*$/.test(text) || text.startsWith('# AGENTS.md');
 }

@@ -1,0 +1,17 @@
+import { dirname, join } from 'node:path';
+import { refusedUntil, testRealProgram } from './real-program.testsuite.ts';
+
+testRealProgram({
+  name: 'pi',
+  pinned: {
+    packages: ['@earendil-works/pi-coding-agent@0.86.1', 'pi-mcp-adapter@2.36.0'],
+    file: '.bin/pi',
+  },
+  settings: ({ url, key, command }) =>
+    `mcp_adapter = ${JSON.stringify(join(dirname(command), '../pi-mcp-adapter'))}
+     env = { OPENAI_API_KEY = "${key}", OPENAI_BASE_URL = "${url}/v1" }`,
+  shell: { tool: 'bash', argument: 'command' },
+  limit: refusedUntil,
+  knowsReset: true,
+  reportsUsage: true,
+});
