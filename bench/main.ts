@@ -26,6 +26,7 @@ const BENCHMARKS = [
   'search',
   'personas',
   'hostile',
+  'page',
 ];
 
 const { values, positionals } = parseArgs({

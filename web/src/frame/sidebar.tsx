@@ -6,7 +6,7 @@ import { StateMark } from '../parts/state-mark.tsx';
 import { agentById, agentOrder } from '../state/agents.ts';
 import { channels, nameOf } from '../state/channels.ts';
 import { now } from '../state/clock.ts';
-import { needs } from '../state/needs.ts';
+import { asked, needs } from '../state/needs.ts';
 import { href, route } from '../state/route.ts';
 import { isOwner, me, signOut } from '../state/session.ts';
 import { flipTheme } from '../state/theme.ts';
@@ -139,7 +139,8 @@ function Agents() {
 function AgentLink({ id, depth }: { readonly id: string; readonly depth: number }) {
   const agent = agentById(id);
   if (!agent) return null;
-  const { mark, why } = describeAgent(agent, agent.status?.since ? now.value : 0);
+  const since = asked.value.get(agent.handle) ?? null;
+  const { mark, why } = describeAgent(agent, since !== null || agent.status?.since ? now.value : 0, since);
   return (
     <a class={`agent d${Math.min(depth, 2)}`} href={href('team', agent.handle)}>
       <StateMark mark={mark} />

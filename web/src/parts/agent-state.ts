@@ -8,8 +8,9 @@ export interface Shown {
   readonly why: string;
 }
 
-/** What an agent does now, and why not more. */
-export function describeAgent({ state, status, pending }: Agent, now: number): Shown {
+/** What an agent does now, and why not more. `asked`: since when a question of it waits for the reader. */
+export function describeAgent({ state, status, pending }: Agent, now: number, asked: number | null): Shown {
+  if (asked !== null) return { mark: 'need', why: `needs you: a question, ${showWait(now - asked)}` };
   const reason = status?.reason ? `: ${firstLine(status.reason)}` : '';
   if (status?.kind === 'paused') return { mark: 'need', why: `paused${reason}` };
   if (status?.kind === 'resting' || status?.kind === 'parked') {

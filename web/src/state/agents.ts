@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals';
+import { computed, type Signal, signal } from '@preact/signals';
 import { type Agent, allPages, type SubstratEvent } from '../../../src/client/browser.ts';
 import { onEvent, onReread } from './live.ts';
 import { api, isOwner } from './session.ts';
@@ -20,6 +20,12 @@ export function startAgents(): () => void {
     for (const stop of stops) stop();
   };
 }
+
+/** The provider of each agent by its handle; it changes only when agents come and go. */
+export const providers = computed(() => {
+  const all = agentOrder.value.flatMap(({ id }) => known.get(id)?.peek() ?? []);
+  return new Map(all.map(({ handle, provider }) => [handle, provider]));
+});
 
 export function agentById(id: string): Agent | null {
   return known.get(id)?.value ?? null;

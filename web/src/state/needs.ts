@@ -3,7 +3,7 @@ import { type Agent, allPages, type Message, type Run, type SubstratEvent } from
 import { agentById, agentOrder } from './agents.ts';
 import { now } from './clock.ts';
 import { onEvent, onReread } from './live.ts';
-import { api, isOwner } from './session.ts';
+import { api, isOwner, me } from './session.ts';
 import { remembered } from './storage.ts';
 
 interface Base {
@@ -42,6 +42,8 @@ const all = computed(() => {
 const minute = computed(() => Math.floor(now.value / 60_000));
 const isPutOff = (need: Need): boolean => (snoozed.value[need.id] ?? 0) > minute.value * 60_000;
 export const needs = computed(() => all.value.filter((need) => !isPutOff(need)));
+/** Since when each agent waits for the reader's answer. */
+export const asked = computed(() => new Map(questions.value.map(({ who, since }) => [who, since])));
 export const putOff = computed(() => all.value.filter(isPutOff));
 
 export function startNeeds(): () => void {
@@ -93,8 +95,21 @@ function heldUp(agent: Agent | null): Need[] {
   return [{ kind, id: `${kind}-${agent.id}`, who: agent.handle, since, blocks: kind === 'paused', agent }];
 }
 
-function take({ type }: SubstratEvent): void {
-  if (!/^(message_created|message_deleted|run_ended|run_started|agent_terminated)$/.test(type)) return;
+/** Whether an event may add a need or end one. */
+function concerns(event: SubstratEvent): boolean {
+  if (event.type === 'message_created') {
+    const { message, to } = event.data;
+    return message.request !== null ? to.includes(me.peek()) : message.from === me.peek() && message.inReplyTo !== null;
+  }
+  if (event.type === 'run_ended') return event.data.state === 'failed' || questions.peek().length > 0;
+  const isOld = (id: string | undefined): boolean =>
+    [...questions.peek(), ...failures.peek()].some((need) => need.who === id);
+  if (event.type === 'run_started' || event.type === 'agent_terminated') return isOld(event.data.agent);
+  return event.type === 'message_deleted' && questions.peek().some(({ id }) => id === event.data.messageId);
+}
+
+function take(event: SubstratEvent): void {
+  if (!concerns(event)) return;
   if (timer !== undefined) return;
   timer = setTimeout(() => {
     timer = undefined;

@@ -11,6 +11,22 @@ export const textReady = import('./markdown.ts').then((module) => {
   renderer.value = module.renderMarkdown;
 });
 
+/** Texts that were rendered lately: scrolling back and forth renders none twice. */
+const rendered = new Map<string, DocumentFragment>();
+const KEPT = 500;
+
+function renderOnce(render: typeof renderMarkdown, text: string, known: ReadonlySet<string>): Node {
+  const self = me.peek();
+  const key = `${known.size} ${self} ${text}`;
+  const before = rendered.get(key);
+  rendered.delete(key);
+  const made = before ?? render(text, (handle) => (handle === self ? 'me' : known.has(handle) ? 'other' : null));
+  rendered.set(key, made);
+  const oldest = rendered.keys().next();
+  if (rendered.size > KEPT && !oldest.done) rendered.delete(oldest.value);
+  return made.cloneNode(true);
+}
+
 /** A longer text is cut; the rest is shown as it is, on demand. */
 const MOST = 16_000;
 
@@ -24,10 +40,7 @@ export function Body({ text }: { readonly text: string }) {
   const known = handlesKnown.value;
   useLayoutEffect(() => {
     if (!render) return;
-    const self = me.peek();
-    ref.current?.replaceChildren(
-      render(shown, (handle) => (handle === self ? 'me' : known.has(handle) ? 'other' : null)),
-    );
+    ref.current?.replaceChildren(renderOnce(render, shown, known));
   }, [render, shown, known]);
   return (
     <>

@@ -1,4 +1,5 @@
 import { Loading } from '../../parts/loading.tsx';
+import { plural } from '../../parts/numbers.ts';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { showClock } from '../../parts/time.ts';
 import { useLoad } from '../../state/load.ts';
@@ -42,10 +43,11 @@ export function Health() {
             <ul class="lines">
               {nodes.map((node) => (
                 <li key={node.id}>
-                  <StateMark mark={node.state === 'gone' ? 'fail' : 'done'} />
+                  <StateMark mark={node.state === 'dead' ? 'fail' : node.state === 'alive' ? 'done' : 'park'} />
                   <span class="grow cut">{node.name ?? node.id}</span>
                   <span class="muted">
-                    {node.state === 'this' ? 'this one' : node.state}, {node.agents} agents
+                    {node.self ? 'this one' : node.state}, {plural(node.running, 'run')} in {plural(node.slots, 'slot')}
+                    , {node.queued} wait, {plural(node.agents, 'agent')}
                   </span>
                 </li>
               ))}

@@ -28,7 +28,8 @@ export function Composer(props: Props) {
 
   useLayoutEffect(() => {
     const element = field.current;
-    if (!element) return;
+    // Where CSS can do it, measuring would lay out the whole page with each key.
+    if (!element || CSS.supports('field-sizing', 'content')) return;
     element.style.height = 'auto';
     element.style.height = `${Math.min(element.scrollHeight, 240)}px`;
   }, [text]);

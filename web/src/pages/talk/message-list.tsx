@@ -1,4 +1,5 @@
 import { useComputed, useSignal } from '@preact/signals';
+import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Message } from '../../../../src/client/browser.ts';
 import { Empty } from '../../parts/empty.tsx';
@@ -10,7 +11,7 @@ import { MessageRow } from './message.tsx';
 import { grow, type Span, settle, slide } from './moving-window.ts';
 
 /** This near to an end of what is drawn, more is drawn. */
-const NEAR = 800;
+const NEAR = 1500;
 /** This near to the end, a reader follows it. */
 const AT_END = 48;
 
@@ -84,6 +85,8 @@ export function MessageList({ room, unread, open }: Props) {
     if (next !== span.peek()) {
       if (!isAtEnd.current) anchor.current = holdPlace(element);
       span.value = next;
+      // There may be more to draw although nobody scrolls on.
+      requestAnimationFrame(onScroll);
     }
     if (element.scrollTop < NEAR && span.peek().start === 0) void readOlder(room).catch(() => {});
   };
@@ -97,6 +100,7 @@ export function MessageList({ room, unread, open }: Props) {
   };
 
   const rows = shown.value;
+  const draw = useDrawn();
   return (
     <div class="log-frame">
       <div
@@ -112,7 +116,7 @@ export function MessageList({ room, unread, open }: Props) {
           {room.cursor.value === null && span.value.start === 0 && (
             <p class="log-start faint small">This is the beginning of {room.id}.</p>
           )}
-          {rows.map((message, i) => {
+          {rows.flatMap((message, i) => {
             const previous = rows[i - 1];
             const newDay = !previous || !isSameDay(new Date(previous.createdAt), new Date(message.createdAt));
             return [
@@ -124,14 +128,7 @@ export function MessageList({ room, unread, open }: Props) {
                   isNew
                 />
               ),
-              <MessageRow
-                key={message.messageId}
-                message={message}
-                thread={{
-                  replies: room.replies.value.get(message.messageId) ?? [],
-                  isOpen: open === message.messageId,
-                }}
-              />,
+              draw(message, room.replies.value.get(message.messageId) ?? NO_REPLIES, open === message.messageId),
             ];
           })}
           {rows.length === 0 && (
@@ -148,6 +145,31 @@ export function MessageList({ room, unread, open }: Props) {
       )}
     </div>
   );
+}
+
+interface Drawn {
+  readonly message: Message;
+  readonly replies: readonly Message[];
+  readonly isOpen: boolean;
+  readonly row: VNode;
+}
+
+const NO_REPLIES: readonly Message[] = [];
+
+/** A message that has not changed keeps its row as it is: one event redraws only what it changes. */
+function useDrawn(): (message: Message, replies: readonly Message[], isOpen: boolean) => VNode {
+  const drawn = useRef(new WeakMap<Message, Drawn>());
+  return (message, replies, isOpen) => {
+    const before = drawn.current.get(message);
+    if (before?.isOpen === isOpen && isSame(before.replies, replies)) return before.row;
+    const row = <MessageRow key={message.messageId} message={message} thread={{ replies, isOpen }} />;
+    drawn.current.set(message, { message, replies, isOpen, row });
+    return row;
+  };
+}
+
+function isSame(a: readonly Message[], b: readonly Message[]): boolean {
+  return a.length === b.length && a.every((one, i) => one === b[i]);
 }
 
 function Line({ text, isNew }: { readonly text: string; readonly isNew?: boolean }) {

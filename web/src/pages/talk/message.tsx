@@ -5,7 +5,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { plural } from '../../parts/numbers.ts';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { showClock, showFull, showMinute } from '../../parts/time.ts';
-import { agentByHandle } from '../../state/agents.ts';
+import { providers } from '../../state/agents.ts';
 import { isPerson } from '../../state/people.ts';
 import { putMessage } from '../../state/rooms.ts';
 import { href } from '../../state/route.ts';
@@ -61,8 +61,8 @@ function Notice({ message }: { readonly message: Message }) {
 }
 
 function Provider({ handle }: { readonly handle: string }) {
-  const agent = agentByHandle(handle);
-  return agent && <span class="prov">{agent.provider}</span>;
+  const provider = providers.value.get(handle);
+  return provider ? <span class="prov">{provider}</span> : null;
 }
 
 function Said({ message }: { readonly message: Message }) {

@@ -4,8 +4,8 @@ import { grow, MOST_ROWS, settle, slide } from './moving-window.ts';
 
 test('begins at the end, or with the first unread message and some context', () => {
   expect(settle(10, 0)).toEqual({ start: 0, end: 10 });
-  expect(settle(1000, 0)).toEqual({ start: 940, end: 1000 });
-  expect(settle(1000, 500)).toEqual({ start: 470, end: 770 });
+  expect(settle(1000, 0)).toEqual({ start: 960, end: 1000 });
+  expect(settle(1000, 500)).toEqual({ start: 488, end: 788 });
 });
 
 test('never draws more than 300 messages, whatever comes and however one scrolls', () => {

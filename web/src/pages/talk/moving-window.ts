@@ -6,13 +6,16 @@ export interface Span {
 
 /** Never more elements than this. */
 export const MOST_ROWS = 300;
-const FIRST_ROWS = 60;
-const STEP = 30;
+const FIRST_ROWS = 40;
+/** So many at a time: more would hold up a frame. */
+const STEP = 6;
+/** Above the first unread message. */
+const CONTEXT = 12;
 
 /** Where one begins: at the end, or so that the first unread message has some context above. */
 export function settle(length: number, unread: number): Span {
-  const wanted = Math.min(MOST_ROWS, Math.max(FIRST_ROWS, unread + STEP));
-  const start = Math.max(0, length - Math.max(FIRST_ROWS, unread + STEP));
+  const wanted = Math.min(MOST_ROWS, Math.max(FIRST_ROWS, unread + CONTEXT));
+  const start = Math.max(0, length - Math.max(FIRST_ROWS, unread + CONTEXT));
   return { start, end: Math.min(length, start + wanted) };
 }
 
@@ -23,10 +26,9 @@ export function grow(
 ): Span {
   if (end === 0) return settle(length, 0);
   const moved = { start: start + added, end: end + added };
-  const before = length - added;
   if (follow) return { start: Math.max(moved.start, length - MOST_ROWS), end: length };
   // Drawn below, out of sight, while there is room.
-  return { start: Math.min(moved.start, before), end: Math.min(length, Math.max(moved.end, moved.start + MOST_ROWS)) };
+  return { start: moved.start, end: Math.min(length, Math.max(moved.end, moved.start + MOST_ROWS)) };
 }
 
 /** After scrolling near to an end of what is drawn. */

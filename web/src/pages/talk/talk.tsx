@@ -17,6 +17,8 @@ export function Talk() {
       last.set(id);
       return;
     }
+    // The address may be ahead of what is shown: whoever asked for a place gets that place.
+    if (!/^#?(\/talk\/?)?$/.test(location.hash)) return;
     const before = last.get();
     const unread = [...channels.value.values()].find((channel) => channel.unread > 0)?.id;
     const next =

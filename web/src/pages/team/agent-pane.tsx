@@ -8,12 +8,13 @@ import { showClock } from '../../parts/time.ts';
 import { now } from '../../state/clock.ts';
 import { draftOf } from '../../state/drafts.ts';
 import { useLoad } from '../../state/load.ts';
+import { asked } from '../../state/needs.ts';
 import { href } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
 
 /** One agent: what it is, what it did, and what one can do with it. */
 export function AgentPane({ agent }: { readonly agent: Agent }) {
-  const { mark, why } = describeAgent(agent, now.value);
+  const { mark, why } = describeAgent(agent, now.value, asked.value.get(agent.handle) ?? null);
   const runs = useLoad(
     `runs ${agent.id}`,
     async () => (await api.listRuns({ agent: agent.id, limit: 8 })).items,

@@ -8,6 +8,7 @@ import { StateMark } from '../../parts/state-mark.tsx';
 import { agentByHandle, agentById, agentOrder } from '../../state/agents.ts';
 import { now } from '../../state/clock.ts';
 import { useLoad } from '../../state/load.ts';
+import { asked } from '../../state/needs.ts';
 import { href, route } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
 import { AgentPane } from './agent-pane.tsx';
@@ -73,47 +74,50 @@ type UsageByHandle = ReadonlyMap<string, Usage> | null;
 
 function Strip({ usage }: { readonly usage: UsageByHandle }) {
   const agents = useComputed(() => agentOrder.value.flatMap(({ id }) => agentById(id) ?? []));
+  const nodes = useLoad(
+    'nodes',
+    async () => (await api.listNodes()).items.filter(({ state }) => state === 'alive'),
+    ({ type }) => type.startsWith('run_') || type.startsWith('delivery_'),
+  );
+  const count = (of: 'slots' | 'running' | 'queued'): number =>
+    (nodes.value ?? []).reduce((sum, node) => sum + node[of], 0);
   const busy = agents.value.filter(({ state }) => state === 'busy');
-  const held = agents.value.filter(({ status }) => status !== null && status.kind !== 'queued');
-  const queue = agents.value.reduce((sum, { pending }) => sum + pending, 0);
-  const queued = agents.value.filter(({ status }) => status?.kind === 'queued').length;
+  const pending = agents.value.reduce((sum, agent) => sum + agent.pending, 0);
+  const parked = agents.value.filter(({ status }) => status?.kind === 'parked' || status?.kind === 'resting');
+  const paused = agents.value.filter(({ status }) => status?.kind === 'paused');
   const all = [...(usage?.values() ?? [])];
-  const cost = all.reduce((sum, { costUsd }) => sum + costUsd, 0);
-  const tokens = all.reduce((sum, row) => sum + row.inputTokens + row.outputTokens, 0);
+  const sum = (of: (row: Usage) => number): number => all.reduce((total, row) => total + of(row), 0);
+  const held = [names(paused, 'is paused', 'are paused'), names(parked, 'is parked', 'are parked')].filter(Boolean);
   return (
     <div class="strip">
       <section>
-        <h2>Running</h2>
+        <h2>Slots</h2>
         <div class="fig">
-          {busy.length} <span>of {plural(agents.value.length, 'agent')}</span>
+          {nodes.value ? `${count('running')} of ${count('slots')}` : 'unknown'} <span>in use</span>
         </div>
-        <Meter
-          parts={[
-            { of: busy.length, kind: 'run' },
-            { of: held.length, kind: 'off' },
-          ]}
-          whole={agents.value.length}
-        />
+        <Meter parts={[{ of: count('running'), kind: 'run' }]} whole={count('slots')} />
         <div class="hint cut">{names(busy, 'runs', 'run') || 'Nobody works.'}</div>
       </section>
       <section>
         <h2>Queue</h2>
         <div class="fig">
-          {queue} <span>{queue === 1 ? 'waits' : 'wait'}</span>
+          {count('queued')} <span>{count('queued') === 1 ? 'turn waits' : 'turns wait'}</span>
         </div>
-        <Meter parts={[{ of: queued, kind: 'warn' }]} whole={agents.value.length} />
-        <div class="hint cut">{queued > 0 ? `${plural(queued, 'turn')} for a slot` : 'No turn waits for a slot.'}</div>
+        <Meter
+          parts={[{ of: count('queued'), kind: held.length > 0 ? 'warn' : 'off' }]}
+          whole={Math.max(count('slots'), count('queued'))}
+        />
+        <div class="hint cut">{held.join(', ') || `${plural(pending, 'message')} to read`}</div>
       </section>
       <section>
         <h2>Spend today</h2>
-        <div class="fig">{usage ? showCost(cost) : 'unknown'}</div>
+        <div class="fig">{usage ? showCost(sum(({ costUsd }) => costUsd)) : 'unknown'}</div>
         <div class="hint">
-          {usage
-            ? `${showCount(tokens)} tokens, ${plural(
-                all.reduce((sum, { runs }) => sum + runs, 0),
-                'run',
-              )}`
-            : ''}
+          {usage &&
+            `${showCount(sum((row) => row.inputTokens + row.outputTokens))} tokens, ${plural(
+              sum(({ runs }) => runs),
+              'run',
+            )}`}
         </div>
       </section>
     </div>
@@ -152,7 +156,8 @@ interface RowProps {
 function Row({ id, depth, usage, isOpen }: RowProps) {
   const agent = agentById(id);
   if (!agent) return null;
-  const { mark, why } = describeAgent(agent, agent.status?.since ? now.value : 0);
+  const since = asked.value.get(agent.handle) ?? null;
+  const { mark, why } = describeAgent(agent, since !== null || agent.status?.since ? now.value : 0, since);
   const spent = usage?.get(agent.handle);
   return (
     <tr aria-current={isOpen ? 'true' : undefined}>
