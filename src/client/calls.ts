@@ -1,12 +1,14 @@
 import type { z } from 'zod';
 import { USER_ID } from '../core/agent.ts';
 import type { KnowledgeDocument, KnowledgeSource, SearchRequest, SearchResult } from '../core/knowledge.ts';
+import type { LiveEvent } from '../core/live.ts';
 import type { PersonaInfo, PersonaPrompt } from '../core/persona.ts';
 import type { ShownEvent } from '../http/events.ts';
 import type * as schemas from '../http/schemas.ts';
 
 export type { KnowledgeDocument, KnowledgeSource, PersonaInfo, PersonaPrompt, SearchResult };
 export type SubstratEvent = ShownEvent;
+export type { LiveEvent };
 export type Agent = z.infer<typeof schemas.Agent>;
 export type AgentProfile = z.infer<typeof schemas.AgentProfile>;
 export type AgentCreation = z.input<typeof schemas.AgentCreation>;
@@ -74,7 +76,11 @@ export interface EventQuery {
 /** How requests reach the daemon: over Node's sockets, or a browser's `fetch`. */
 export interface Transport {
   readonly exchange: Exchange;
-  follow(path: string, after: number | undefined, signal: AbortSignal | undefined): AsyncGenerator<SubstratEvent>;
+  follow(
+    path: string,
+    after: number | undefined,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<SubstratEvent | LiveEvent>;
 }
 
 /** One request, one JSON response. */
@@ -232,13 +238,25 @@ export function createCalls({ exchange, follow }: Transport) {
     unlinkDirectory: (ref: string, target: string) =>
       exchange<{ status: 'unlinked' }>('DELETE', `${workspace(ref)}/links${queryString({ target })}`),
 
+    /**
+     * Yields what turns do at this moment: pieces of text and tool calls, which are not stored. Pieces may be missing.
+     * Reconnects after a lost connection.
+     */
+    followLive: async function* (query: { agent?: string; signal?: AbortSignal } = {}): AsyncGenerator<LiveEvent> {
+      const path = `/api/events${queryString({ agent: query.agent, type: 'none', live: 'true' })}`;
+      for await (const event of follow(path, undefined, query.signal)) if (isLive(event)) yield event;
+    },
     /** Yields every event once, in order; reconnects and resumes after a lost connection. */
-    followEvents: (query: EventQuery = {}): AsyncGenerator<SubstratEvent> => {
+    followEvents: async function* (query: EventQuery = {}): AsyncGenerator<SubstratEvent> {
       const { agent: ref, channel: channelId, types } = query;
       const path = `/api/events${queryString({ agent: ref, channel: channelId, type: types?.join(',') })}`;
-      return follow(path, query.after, query.signal);
+      for await (const event of follow(path, query.after, query.signal)) if (!isLive(event)) yield event;
     },
   };
+}
+
+function isLive(event: SubstratEvent | LiveEvent): event is LiveEvent {
+  return !('seq' in event);
 }
 
 /** Yields all items of a paginated list. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SubstratError } from '../core/errors.ts';
-import type { SubstratEvent } from './calls.ts';
+import type { LiveEvent, SubstratEvent } from './calls.ts';
 import { type Address, notOurs, openRequest, readAnswer, unreachable } from './exchange.ts';
 
 const RETRY_MS = 500;
@@ -12,14 +12,14 @@ export async function* followEvents(
   path: string,
   after: number | undefined,
   signal: AbortSignal | undefined,
-): AsyncGenerator<SubstratEvent> {
+): AsyncGenerator<SubstratEvent | LiveEvent> {
   let seen = after;
   for (let connected = false; !signal?.aborted; ) {
     try {
       const response = await openStream(address, path, seen, signal);
       connected = true;
       for await (const frame of readFrames(response)) {
-        seen = frame.seq;
+        if (frame.seq !== null) seen = frame.seq;
         if (frame.event) yield frame.event;
       }
     } catch (error) {
@@ -59,8 +59,9 @@ function openStream(
 }
 
 interface Frame {
-  readonly seq: number;
-  readonly event: SubstratEvent | null;
+  /** Null for what is not stored. */
+  readonly seq: number | null;
+  readonly event: SubstratEvent | LiveEvent | null;
 }
 
 /** Yields events, and the sequence numbers of those filtered out, so that nothing is requested twice. */
@@ -70,8 +71,8 @@ async function* readFrames(response: IncomingMessage): AsyncGenerator<Frame> {
   const frames: Frame[] = [];
   const parser = createParser({
     onEvent({ data }) {
-      const event = JSON.parse(data) as SubstratEvent;
-      frames.push({ seq: event.seq, event });
+      const event = JSON.parse(data) as SubstratEvent | LiveEvent;
+      frames.push({ seq: 'seq' in event ? event.seq : null, event });
     },
     onComment(mark) {
       if (/^\d+$/.test(mark)) frames.push({ seq: Number(mark), event: null });

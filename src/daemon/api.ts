@@ -47,6 +47,7 @@ export function createApi(parts: ApiParts): Api {
     store,
     clock,
     version,
+    live: teamwork.live,
     home,
     config,
     rules,

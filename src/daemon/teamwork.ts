@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import { createLive, type Live } from '../core/live.ts';
 import type { Tracer } from '../core/tracing.ts';
 import { dueMessages } from '../messaging/due.ts';
 import { terminateAgent } from '../messaging/tree.ts';
@@ -64,6 +65,8 @@ export interface Teamwork {
   readonly tools: ToolDependencies;
   readonly external: ExternalRuns;
   readonly scheduler: Scheduler;
+  /** What turns do at this moment. */
+  readonly live: Live;
   /** Ends the runs that a daemon left on the node. Returns the ids of their agents. */
   recover(nodeId: string, died: boolean, afterwards?: (tx: Tx) => Promise<void>): Promise<readonly string[]>;
   /** Returns the agent of the run. */
@@ -81,6 +84,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
   const { maxAttempts, maxDeaths, turnTimeoutMs, leaseMs, requestDeadlineMs } = config.daemon;
   const { maxChainDepth, maxTreeRuns, toolCallsPerMinute } = config.limits;
   const runsPerDay = runsPerDayOf(config);
+  const live = createLive();
   const ask: AskPersona = (agent, limits) => askPersona(extensions.personas, agent, limits);
   const scheduler: Scheduler = new Scheduler({
     store,
@@ -141,6 +145,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
     clock,
     correspondence,
     provider: (name) => providers.get(name) ?? null,
+    live,
     prices: (name, model) => pricesOf(config, name, model),
     openDoor: options.openDoor,
     askPersona: ask,
@@ -152,6 +157,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
     tools,
     external,
     scheduler,
+    live,
     recover: (of, died, afterwards) =>
       recoverRuns({
         store,

@@ -1,4 +1,5 @@
 import type { Agent } from '../core/agent.ts';
+import type { Live } from '../core/live.ts';
 import type { NodeRecord, NodeState } from '../core/node.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import type { Tracer } from '../core/tracing.ts';
@@ -14,6 +15,7 @@ export interface Api {
   readonly store: Store;
   readonly clock: () => number;
   readonly version: string;
+  readonly live: Live;
   readonly home: { mcpConfig(agentId: string): string };
   readonly config: { readonly events: { readonly heartbeatMs: number; readonly patienceMs: number } };
   readonly rules: MessagingRules;

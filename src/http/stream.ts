@@ -11,6 +11,8 @@ export interface StreamFilter {
   readonly agentId: string | null;
   readonly channelId: string | null;
   readonly types: readonly string[] | null;
+  /** With what turns do at this moment. Only for the owner. */
+  readonly live: boolean;
 }
 
 const HEADERS = {
@@ -93,12 +95,20 @@ export function streamEvents(
   };
   const heartbeat = setTimeout(() => void beat().catch(() => socket.destroy()), heartbeatMs);
   const leave = hub.join(look);
+  // A reader that does not keep up misses pieces: nothing is kept for it. They have no number, so none is resumed.
+  const hush = filter.live
+    ? api.live.subscribe((event) => {
+        if (stalled || socket.destroyed || (filter.agentId && event.agentId !== filter.agentId)) return;
+        send([Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)]);
+      })
+    : () => {};
   socket.on('drain', drained);
   outgoing.on('close', () => {
     clearTimeout(heartbeat);
     clearTimeout(stalled);
     socket.off('drain', drained);
     leave();
+    hush();
   });
   send([Buffer.from(`retry: 1000\n: ${seen}\n\n`)]);
   look();

@@ -1,6 +1,8 @@
 import type { Agent } from '../core/agent.ts';
+import type { Attempt } from '../core/attempt.ts';
 import { SubstratError } from '../core/errors.ts';
 import { troubleOf } from '../core/failure.ts';
+import type { Live } from '../core/live.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
 import type { Run } from '../core/run.ts';
 import { cleanText } from '../core/text.ts';
@@ -28,6 +30,8 @@ export interface TurnDependencies {
   readonly askPersona: AskPersona;
   /** Prices per million tokens, for providers that report no cost. */
   readonly prices: (provider: string, model: string | null) => Prices | null;
+  /** Who follows turns while they run. */
+  readonly live: Live;
   readonly maxAttempts: number;
   readonly turnTimeoutMs: number;
   readonly log: { warn(details: object, message: string): void };
@@ -163,6 +167,7 @@ async function execute(
   const flush = () => untilStored(attempt.flush, patience);
   try {
     for await (const event of events) {
+      show(deps.live, attempt, event);
       if (event.type === 'done' || event.type === 'error') await flush();
       if (event.type === 'done') return { finalText: cleanText(event.text), stopReason: event.stopReason };
       if (event.type === 'error') return failureOf(event, session);
@@ -183,6 +188,19 @@ function patienceFor(
   what: string,
 ): Patience {
   return { store, signal, onFailure: ({ message }) => log.warn({ runId, error: message }, what) };
+}
+
+/** Passes on what the turn does at this moment, calls of our own tools included. */
+function show({ publish }: Live, { runId, agentId, number: attempt }: Attempt, event: ProviderEvent): void {
+  const run = { runId, agentId, attempt };
+  if (event.type === 'delta') publish({ ...run, type: 'live_text', text: event.text });
+  if (event.type === 'tool_call') {
+    publish({ ...run, type: 'live_tool_call', tool: event.name, text: JSON.stringify(event.arguments) ?? '' });
+  }
+  if (event.type === 'tool_result') {
+    const text = typeof event.result === 'string' ? event.result : (JSON.stringify(event.result) ?? '');
+    publish({ ...run, type: 'live_tool_result', text, isError: event.isError });
+  }
 }
 
 /** Computes the cost from prices per million tokens if the provider does not report it. */

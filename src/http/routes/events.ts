@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import type { EventHub } from '../hub.ts';
 import { createRouter, errorResponses, type Router } from '../router.ts';
@@ -17,6 +18,10 @@ const stream = createRoute({
         .openapi({ description: 'Only events of this agent (REF): its messages in both directions and its turns.' }),
       channel: label.optional(),
       type: label.optional().openapi({ description: 'Event types, separated by commas.' }),
+      live: z.stringbool().optional().openapi({
+        description:
+          'Also send what turns do at this moment, without numbers and for the owner only: `live_text`, `live_tool_call`, `live_tool_result`.',
+      }),
       after: z.string().max(20).optional().openapi({ description: 'Same as Last-Event-ID, for the first request.' }),
     }),
     headers: z.object({
@@ -32,13 +37,14 @@ const stream = createRoute({
 export function eventRoutes(api: Api, hub: EventHub): Router {
   const routes = createRouter();
   routes.openapi(stream, async (c) => {
-    const { agent, channel, type, after } = c.req.valid('query');
+    const { agent, channel, type, after, live = false } = c.req.valid('query');
+    if (live) ownerOnly(c.get('caller'));
     const start = await startOf(api, hub, c.req.valid('header')['last-event-id'] ?? after);
     const agentId =
       agent === undefined ? null : (await api.store.read((tx) => visibleAgent(tx, c.get('caller'), agent))).id;
     const types = type === undefined ? null : type.split(',').map((one) => one.trim());
     const { outgoing } = c.env;
-    const filter = { agentId, channelId: channel ?? null, types };
+    const filter = { agentId, channelId: channel ?? null, types, live };
     return streamEvents(api, hub, c.get('caller'), outgoing, start, filter) as never;
   });
   return routes;

@@ -1,0 +1,72 @@
+import type { AgentId, RunId } from './ids.ts';
+import { toLine } from './line.ts';
+import { cleanText, shorten } from './text.ts';
+
+/**
+ * What a turn does at this moment: pieces of the text that it writes, and the tools that it calls. Never stored. A piece
+ * may be missing for a slow reader; the whole text follows in the record. A new attempt voids the text of the last one.
+ */
+export interface LiveEvent {
+  readonly type: 'live_text' | 'live_tool_call' | 'live_tool_result';
+  readonly runId: RunId;
+  readonly agentId: AgentId;
+  readonly attempt: number;
+  /** A piece of the text, the arguments of a call, or the beginning of its result. */
+  readonly text: string;
+  /** The name of the tool, for a call. */
+  readonly tool?: string;
+  readonly isError?: boolean;
+}
+
+export interface Live {
+  publish(event: LiveEvent): void;
+  /** Returns how to leave. */
+  subscribe(listener: (event: LiveEvent) => void): () => void;
+}
+
+/** Models write many small pieces: they are joined for this long, up to this many characters. */
+const JOIN_MS = 40;
+const MOST_CHARACTERS = 4_000;
+const MOST_SHOWN = 500;
+
+/** Passes live events to whoever listens now. Without a listener, nothing is done. */
+export function createLive(): Live {
+  const listeners = new Set<(event: LiveEvent) => void>();
+  const waiting = new Map<RunId, LiveEvent>();
+  let isArmed = false;
+
+  function emit(event: LiveEvent): void {
+    for (const listener of listeners) listener(event);
+  }
+  function flush(runId: RunId): void {
+    const event = waiting.get(runId);
+    waiting.delete(runId);
+    if (event) emit(event);
+  }
+  function flushAll(): void {
+    isArmed = false;
+    for (const runId of [...waiting.keys()]) flush(runId);
+  }
+
+  return {
+    publish(event) {
+      if (listeners.size === 0) return;
+      if (event.type !== 'live_text') {
+        flush(event.runId);
+        return emit({ ...event, text: shorten(toLine(event.text.slice(0, 5_000)), MOST_SHOWN) });
+      }
+      const before = waiting.get(event.runId);
+      const isSame = before?.attempt === event.attempt;
+      if (before && !isSame) flush(event.runId);
+      const text = `${isSame ? before.text : ''}${cleanText(event.text)}`;
+      waiting.set(event.runId, { ...event, text });
+      if (text.length >= MOST_CHARACTERS) return flush(event.runId);
+      if (!isArmed) setTimeout(flushAll, JOIN_MS).unref();
+      isArmed = true;
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { LiveEvent } from '../../src/client/client.ts';
+import { obedient } from '../fake-model/mind.ts';
+import { type FakeModel, startFakeModel } from '../fake-model/server.ts';
+import { startDaemon, storeRows, type TestDaemon } from '../helpers/daemon.ts';
+import { until } from '../helpers/until.ts';
+
+let model: FakeModel;
+let daemon: TestDaemon;
+beforeEach(async () => {
+  model = await startFakeModel({ key: 'k', mind: obedient });
+  const config = `[providers.llm]\nmodel = "fake/m"\nendpoints.fake = { base_url = "${model.url}/v1", api_key = "k", dialect = "chat" }\n`;
+  daemon = await startDaemon({ config, members: { ann: { provider: 'llm' }, ben: { provider: 'llm' } } });
+});
+afterEach(async () => {
+  await daemon.stop();
+  await model.close();
+});
+
+/** Collects live events until the test ends. */
+async function listen(agent?: string) {
+  const stop = new AbortController();
+  const heard: LiveEvent[] = [];
+  const ended = (async () => {
+    for await (const event of daemon.client.followLive({ signal: stop.signal, ...(agent && { agent }) }))
+      heard.push(event);
+  })();
+  /** What the newest run has said last. */
+  const textOf = () => {
+    const run = heard.at(-1)?.runId;
+    const said = heard.filter(({ runId }) => runId === run);
+    const since = said.slice(said.findLastIndex(({ type }) => type !== 'live_text') + 1);
+    return since.map(({ text }) => text).join('');
+  };
+  return {
+    heard,
+    textOf,
+    leave: async () => {
+      stop.abort();
+      await ended;
+    },
+  };
+}
+
+async function ask(name: string, text: string): Promise<string | undefined> {
+  const { messageId } = await daemon.client.sendMessage(name, { text });
+  return (await daemon.client.awaitReply(messageId, 20))?.text;
+}
+
+/** The stream is open when a first word arrives. */
+async function whenOpen(reader: Awaited<ReturnType<typeof listen>>, name: string): Promise<void> {
+  await until('the stream', async () => {
+    await ask(name, 'Hello.');
+    return reader.heard.length > 0;
+  });
+  reader.heard.splice(0);
+}
+
+describe('live output', () => {
+  test('has the text and the tool calls of a turn, by run and attempt, and nothing of it is stored', async () => {
+    const reader = await listen('ann');
+    await whenOpen(reader, 'ann');
+    await ask('ben', 'Not for this reader.');
+    const reply = await ask('ann', '[[call list_agents {}]] [[call run_command {"command":"echo hi"}]]');
+    await until('the text', () => reader.textOf() === reply);
+    await reader.leave();
+    const calls = reader.heard.filter(({ type }) => type !== 'live_text');
+    const agentId = daemon.agent('ann').id;
+    expect(calls).toMatchObject([
+      { type: 'live_tool_call', tool: 'list_agents', agentId, attempt: 1 },
+      { type: 'live_tool_result', isError: false },
+      { type: 'live_tool_call', tool: 'run_command', text: '{"command":"echo hi"}' },
+      { type: 'live_tool_result', text: 'hi [exit code 0]' },
+    ]);
+    const { events = [] } = await storeRows(daemon.home);
+    expect(JSON.stringify(events)).not.toContain('live_');
+  });
+
+  test('is the owner’s', async () => {
+    const { token } = await daemon.client.createToken({ as: 'guest' });
+    const { url } = await daemon.client.getStatus();
+    const ask = (path: string) => fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    expect((await ask('/api/events?live=true')).status).toBe(403);
+  });
+
+  test('does not reach readers that did not ask for it', async () => {
+    const live = await listen();
+    await whenOpen(live, 'ann');
+    const stop = new AbortController();
+    const types: string[] = [];
+    const followed = (async () => {
+      for await (const { type } of daemon.client.followEvents({ signal: stop.signal })) types.push(type);
+    })();
+    await until('an event', async () => {
+      await ask('ann', 'Hello.');
+      return types.includes('run_ended');
+    });
+    stop.abort();
+    await Promise.all([followed, live.leave()]);
+    expect(live.heard.length).toBeGreaterThan(0);
+    expect(types.filter((type) => type.startsWith('live'))).toEqual([]);
+  });
+});
