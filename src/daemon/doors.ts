@@ -142,9 +142,10 @@ export class AgentDoors {
     }
   }
 
-  async closeExternal(agentId: string): Promise<void> {
+  /** Returns whether it was open. */
+  async closeExternal(agentId: string): Promise<boolean> {
     await this.#external.get(agentId)?.close();
-    this.#external.delete(agentId);
+    return this.#external.delete(agentId);
   }
 
   async closeAll(): Promise<void> {

@@ -24,8 +24,10 @@ export async function lookAgain(looking: Looking, agentIds: readonly string[]): 
     }));
     const isOurs = agent?.terminatedAt === null && agent.nodeId === home.nodeId;
     // A client that is connected belongs to a run that has ended. The next one to join opens another.
-    if (!isOurs || live === null) await doors.closeExternal(id);
+    const wasOpen = (!isOurs || live === null) && (await doors.closeExternal(id));
     if (isOurs && (agent.provider === EXTERNAL || live === null)) await doors.prepare(agent);
+    // Its old socket tells clients where the agent is now.
+    else if (wasOpen && agent?.terminatedAt === null) await doors.openExternal([agent]);
     tidying.begin(id);
   }
   teamwork.scheduler.poke();

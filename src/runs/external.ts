@@ -132,7 +132,7 @@ export class ExternalRuns {
     const { run, agent, scope } = await store.write(async (tx) => {
       const agent = (await tx.agents.getAgent({ id: agentId })) as Agent;
       if (agent.terminatedAt !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
-      checkSeat(agent, await tx.nodes.getNode({ id: nodeId }), { nodeId, incarnation });
+      checkSeat(agent, await tx.nodes.getNode({ id: agent.nodeId }), { nodeId, incarnation });
       // A run whose end could not be stored, or whose opening had an unknown outcome.
       const open = await tx.runs.getLiveRun({ agentId });
       if (open) await completeRun(tx, correspondence, createAttempt(open, agent), { finalText: '' }, clock());
@@ -155,10 +155,9 @@ export class ExternalRuns {
 /** A run opens only on the agent's own node, by the daemon that is this node, and not while it drains. */
 function checkSeat(agent: Agent, node: NodeRecord | null, here: { nodeId: string; incarnation: string }): void {
   if (agent.nodeId !== here.nodeId) {
-    throw new SubstratError(
-      'conflict',
-      `${agent.handle} was moved to another node. Run \`substrat agent mcp ${agent.handle}\` to see where, and start its program there.`,
-    );
+    const where = node ? `the node ${node.name} on ${node.host}` : 'another node';
+    const message = `${agent.handle} was moved to ${where}. Start its program there; \`substrat agent mcp ${agent.handle}\` prints the configuration.`;
+    throw new SubstratError('conflict', message);
   }
   if (!node || node.incarnation === null) return;
   if (node.incarnation !== here.incarnation) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { TestDaemon } from '../helpers/daemon.ts';
 import { startFleet } from '../helpers/fleet.ts';
-import { connectAgent } from '../helpers/mcp.ts';
+import { connectAgent, connectRaw } from '../helpers/mcp.ts';
 import { describeOnPostgres } from '../helpers/postgres.ts';
 import { runSubstrat, startDaemonProcess } from '../helpers/substrat.ts';
 import { until } from '../helpers/until.ts';
@@ -113,6 +113,9 @@ describeOnPostgres('a node that drains', () => {
     expect((await a.client.listRuns({ agent: 'me', state: 'running' })).items).toEqual([]);
     expect(await answerOf(b, 'fresh')).toContain(a.home);
     expect((await b.client.getMcpConfig('me')).path).toContain(a.home);
+    const old = await connectRaw({ home: b.home, agentId: me.id });
+    expect(await old.json()).toEqual({ substrat: { error: expect.stringMatching(/^me was moved to the node a on /) } });
+    old.close();
     await using again = await connectAgent({ home: a.home, agentId: me.id });
     await again.call('check_inbox');
   });
@@ -169,7 +172,7 @@ describeOnPostgres('moving an agent', () => {
     await expect(a.client.moveAgent('patient', move)).rejects.toMatchObject({ message: /is in a turn/ });
     await b.kill();
     await until('b is dead', async () => (await a.client.getNode('b')).state === 'dead');
-    expect(await a.client.moveAgent('patient', move)).toMatchObject({ node: 'a', status: { kind: 'queued' } });
+    expect(await a.client.moveAgent('patient', move)).toMatchObject({ node: 'a' });
     expect(await a.client.awaitReply(messageId, 20)).toMatchObject({ text: 'finished elsewhere' });
     expect((await a.client.listReplies(messageId)).items).toHaveLength(1);
   });

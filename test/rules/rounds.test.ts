@@ -180,6 +180,26 @@ describe("a person's post", () => {
     expect(order()).toEqual(['cleo', 'cleo', 'cleo', 'ann', 'ben']);
   });
 
+  test('skips members whose node is lost or drains, until it is back', async () => {
+    const { world, order } = await createOffice(['ann', 'ben', 'cleo'], { lost: ['ann', 'ben'] });
+    const register = (id: string) =>
+      world.store.write((tx) => tx.nodes.registerNode({ ...NODE, id, incarnation: null, clockAt: world.clock() }));
+    await register('node-1');
+    await register('lost');
+    const able = async () => {
+      const turns = await world.store.read((tx) => tx.rounds.listPlaces({ channelId: 'general', now: world.clock() }));
+      return turns.map((turn) => turn.able);
+    };
+    await world.store.write((tx) => tx.nodes.setDraining({ id: 'lost', at: 1 }));
+    await postPastTheUnable(world, order);
+    await world.store.write((tx) => tx.nodes.setDraining({ id: 'lost', at: null }));
+    expect(await able()).toEqual([true, true]);
+    const node = await world.store.read((tx) => tx.nodes.getNode({ id: 'lost' }));
+    const seenAt = node?.seenAt ?? 0;
+    await world.store.write((tx) => tx.nodes.tryLoseNode({ id: 'lost', seenAt, now: world.clock() }));
+    expect(await able()).toEqual([false, false]);
+  });
+
   test('skips a member whose turn times out, whatever it does', async () => {
     const { world, order } = await createOffice();
     world.behave('ann', () => new Promise<string>(() => {}));
