@@ -84,6 +84,20 @@ describe.skipIf(noBwrap !== null)('in a sandbox', () => {
   });
 });
 
+test('a later attempt continues the conversation, and the same call again is a new one', async () => {
+  const members = { ann: { provider: 'llm' } };
+  await using daemon = await startDaemon({ config: config('responses', 'max_retries = 0'), members });
+  const calls = [{ name: 'store_memory', arguments: { content: 'again' } }];
+  const answers = [{ calls }, { status: 529, message: 'Overloaded: try again in 1s.' }, { calls }, { text: 'Twice.' }];
+  model.become(() => answers[model.requests.length - 1] ?? { text: 'Too much.' });
+  const { messageId } = await daemon.client.sendMessage('ann', { text: 'Go.' });
+  expect((await daemon.client.awaitReply(messageId, 15))?.text).toBe('Twice.');
+  const { passages } = await storeRows(daemon.home);
+  expect(passages).toMatchObject([{ content: 'again' }, { content: 'again' }]);
+  const roles = ['user', 'assistant 100', 'tool', 'assistant 100', 'tool', 'assistant 100'];
+  expect(await rolesIn(daemon.home)).toEqual(roles);
+});
+
 test('a killed daemon continues the conversation: recorded calls have their result, others an unknown outcome', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'llm-kill-'));
   const [home, file] = [join(directory, 'home'), join(directory, 'substrat.toml')];

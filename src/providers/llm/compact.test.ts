@@ -8,6 +8,8 @@ import { type FakeModel, startFakeModel } from '../../../test/fake-model/server.
 import type { Conversation, NewEntry } from '../../core/conversation.ts';
 import { changed, collect, makeTurn } from '../provider.testsuite.ts';
 import type { ProviderEvent, Turn } from '../provider.ts';
+import { findCut } from './compact.ts';
+import { readEntry } from './content.ts';
 import { llmDefaults } from './describe.ts';
 import { llm } from './llm.ts';
 
@@ -97,5 +99,35 @@ describe('a conversation that is too long', () => {
         ?.messages.map(({ text }) => text)
         .join(''),
     ).toContain(request);
+  });
+});
+
+describe('findCut()', () => {
+  const said = (n: number, role: 'user' | 'assistant' | 'tool', runId: string, text = 'x'.repeat(400)) => {
+    const parts = [{ type: 'call', id: `c${n}`, name: 't', arguments: { text } }];
+    const contents = {
+      user: { text },
+      assistant: { model: 'm', parts },
+      tool: { id: `c${n - 1}`, name: 't', text, isError: false },
+    };
+    const counts = { covers: null, inputTokens: 0, outputTokens: 0, createdAt: 1 };
+    return readEntry({ session: 's', n, agentId: 'a', runId, role, content: contents[role], ...counts });
+  };
+  const steps = (runId: string, from: number) => [said(from, 'assistant', runId), said(from + 1, 'tool', runId)];
+  const talk = [
+    said(1, 'user', 'old', 'an old request'),
+    said(2, 'user', 'now', 'the current request'),
+    ...steps('now', 3),
+    ...steps('now', 5),
+  ];
+
+  test('keeps the current request word for word, and no call without its result', () => {
+    const cut = findCut(talk, 'now', 1_000);
+    expect(cut).toMatchObject({ covers: 4, kept: ['the current request'] });
+    expect(cut?.old.map(({ entry }) => entry.n)).toEqual([1, 2, 3, 4]);
+  });
+
+  test('finds nothing in an empty conversation', () => {
+    expect(findCut([], 'now', 1_000)).toBeNull();
   });
 });
