@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Needs } from '../core/command.ts';
 import { type CliProgram, cliProvider, type Said } from './cli.ts';
@@ -156,5 +157,37 @@ describe('cliProvider()', () => {
       ['theirs', { hosts, installed: false }],
       ['sh', { hosts, installed: true }],
     ]);
+  });
+
+  describe('with an endpoint that the proxy watches', () => {
+    const endpoints = [{ variable: 'URL', url: 'http://127.0.0.1:1', headers: {}, dialect: 'openai' as const }];
+
+    /** The proxy reports the answer as soon as the program starts. */
+    const seeing = (answer: { status: number; retryAfterMs: number | null; inputTokens?: number }) => {
+      const confine: Launch['confine'] = async (command, needs) => {
+        const seen = { model: null, inputTokens: 0, outputTokens: 0, ...answer };
+        needs?.endpoints?.[0]?.onAnswer?.(seen);
+        return command;
+      };
+      return confine;
+    };
+
+    test('ends a program that would wait for a limit', async () => {
+      const confine = seeing({ status: 429, retryAfterMs: 3_600_000 });
+      const forever = new PassThrough();
+      const dialogue = () => ({ input: forever, parse: () => [] });
+      const provider = createProvider({ needs: () => ({ endpoints }), dialogue }, {}, true);
+      const events = await collect(provider.runTurn(changed(turn, { confine })));
+      expect(events).toMatchObject([{ type: 'error', kind: 'rate_limit', retryAfterMs: 3_600_000 }]);
+    });
+
+    test('counts tokens only if the program does not', async () => {
+      const confine = seeing({ status: 200, retryAfterMs: null, inputTokens: 7 });
+      const provider = createProvider({ needs: () => ({ endpoints }) }, {}, true);
+      const run = (...lines: Said[][]) => collect(provider.runTurn(changed(printing(...lines), { confine })));
+      expect(await run([done])).toEqual([{ type: 'usage', inputTokens: 7, outputTokens: 0 }, done]);
+      const usage = { type: 'usage', inputTokens: 1, outputTokens: 1 } as const;
+      expect(await run([usage, done])).toEqual([usage, done]);
+    });
   });
 });
