@@ -81,7 +81,12 @@ describe('agent', () => {
     const status = async () => (await json(['agent', 'inspect', 'limited'])).status;
     await until('the rest', async () => ((await status()) as { kind: string } | null)?.kind === 'resting');
     const [day] = new Date(Date.now() + 3_600_000).toISOString().split('T');
-    const resting = { kind: 'resting', reason: 'Too many.', since: null, until: expect.stringContaining(`${day}T`) };
+    const resting = {
+      kind: 'resting',
+      reason: 'Too many.',
+      since: expect.any(String),
+      until: expect.stringContaining(`${day}T`),
+    };
     expect(await status()).toEqual(resting);
     const { items } = (await json(['agent', 'list'])) as { items: { handle: string; status: object | null }[] };
     expect(items.find(({ handle }) => handle === 'limited')).toMatchObject({ state: 'idle', status: resting });
@@ -285,6 +290,13 @@ describe('doctor', () => {
       'store',
       'sandbox',
       'cursor-agent',
+      'claude',
+      'codex',
+      'opencode',
+      'gemini',
+      'copilot',
+      'qwen',
+      'pi',
       'disk',
       'clock',
     ]);

@@ -54,7 +54,9 @@ function cut(text) {
   return `${head}\n[${text.length - MOST_TEXT} characters left out]\n${tail}`;
 }
 
-/** @type {Record<string, (args: any) => Answer | Promise<Answer>>} */
+/** @typedef {import('./workspace-tools.ts').WorkspaceArguments} Arguments */
+
+/** @type {{ readonly [T in keyof Arguments]: (args: Arguments[T]) => Answer | Promise<Answer> }} */
 const tools = {
   read_file({ path, offset, limit }) {
     const bytes = read(path);
@@ -184,12 +186,12 @@ function run(file, args, seconds) {
 
 /** @param {string} line */
 async function answer(line) {
-  const { id, tool, args } = JSON.parse(line);
+  const { id, tool, args } = /** @type {{ id: number, tool: keyof Arguments, args: never }} */ (JSON.parse(line));
   /** @type {Answer} */
   let said;
   try {
-    const work = tools[tool];
-    said = work ? await work(args) : { text: `There is no tool ${tool}.`, isError: true };
+    const known = Object.hasOwn(tools, tool);
+    said = known ? await tools[tool](args) : { text: `There is no tool ${tool}.`, isError: true };
   } catch (error) {
     said = { text: error instanceof Error ? error.message : String(error), isError: true };
   }

@@ -49,6 +49,8 @@ export const workspaceTools = {
 } as const;
 
 export type WorkspaceTool = keyof typeof workspaceTools;
+/** What each takes, once its schema has accepted it. */
+export type WorkspaceArguments = { readonly [T in WorkspaceTool]: z.output<(typeof workspaceTools)[T]['input']> };
 
 export function isWorkspaceTool(name: string): name is WorkspaceTool {
   return Object.hasOwn(workspaceTools, name);
