@@ -62,7 +62,12 @@ describe('inspect_agent', () => {
     const source = `async () => { console.log('${JSON.stringify(failure)}'); process.exit(1); }`;
     await daemon.client.createAgent({ name: 'limited', parent: 'lead', program: daemon.program('limited', source) });
     await say(lead, 'limited', 'go');
-    const resting = { kind: 'resting', reason: 'Too many.', since: null, until: expect.stringMatching(/Z$/) };
+    const resting = {
+      kind: 'resting',
+      reason: 'Too many.',
+      since: expect.stringMatching(/Z$/),
+      until: expect.stringMatching(/Z$/),
+    };
     await until('the rest', async () => ((await inspect('limited')).status as { until?: string } | null)?.until);
     expect((await inspect('limited')).status).toEqual(resting);
   });
