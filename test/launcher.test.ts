@@ -116,7 +116,7 @@ describe('a home that cannot be used', () => {
     [
       'its store is of a newer Substrat',
       newerStore,
-      /schema version 999; this Substrat supports up to \d+\. Update Substrat/,
+      /schema version 999; Substrat \S+ supports up to \d+\. Update Substrat/,
     ],
     ['its lock is broken', () => write('daemon.lock', 'x'.repeat(10_000)), /cannot be used: file is not a database\./],
     ['its configuration is no TOML', () => write('config.toml', '[daemon\nslots = 1\n'), /config\.toml:1: /],

@@ -112,7 +112,7 @@ describe('opening', () => {
     database.exec('update schema_version set version = 99');
     await expect(openStore({ path })).rejects.toMatchObject({
       code: 'schema_too_new',
-      message: expect.stringMatching(/^The store has schema version 99; this Substrat supports up to \d+\. Update/),
+      message: expect.stringMatching(/^The store has schema version 99; Substrat \S+ supports up to \d+\. Update/),
     });
     expect(database.prepare('select version from schema_version').get()).toEqual({ version: 99 });
     database.close();
