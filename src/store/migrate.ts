@@ -82,7 +82,7 @@ export async function migrate(execute: Execute, engine: Engine, target = NEWEST_
   const { rows } = await execute('select version from schema_version', []);
   const version = (rows[0] as { version: number } | undefined)?.version ?? 0;
   if (version > migrations.length) {
-    const made = await madeBy(execute);
+    const made = await madeBy(execute, engine);
     throw new SubstratError(
       'schema_too_new',
       `The store has schema version ${version}${made}; Substrat ${ownVersion()} supports up to ${migrations.length}. Update Substrat, or open another store.`,
@@ -117,7 +117,12 @@ export async function refuseOtherNodes(execute: Execute, version: number, target
 }
 
 /** The newest Substrat that used the store, if it says so. */
-async function madeBy(execute: Execute): Promise<string> {
+async function madeBy(execute: Execute, engine: Engine): Promise<string> {
+  const columns =
+    engine === 'postgres'
+      ? "select from information_schema.columns where table_name = 'nodes' and column_name = 'started_at'"
+      : "select 1 from pragma_table_info('nodes') where name = 'started_at'";
+  if ((await execute(columns, [])).rows.length === 0) return '';
   const { rows } = await execute('select version from nodes where version is not null order by started_at desc', []);
   const [node] = rows as { version: string }[];
   return node ? `, made by Substrat ${node.version}` : '';
