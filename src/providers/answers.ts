@@ -7,17 +7,27 @@ const PATIENCE_MS = 20_000;
 /** Some programs retry for hours without a word. */
 const MOST_REFUSALS = 4;
 
+/** What the proxy saw of a turn. */
+export interface AnswerWatch {
+  /** Aborts when the program waits in vain. */
+  readonly signal: AbortSignal;
+  saw(answer: ModelAnswer): void;
+  /** The tokens of the turn, for a program that did not report any. */
+  usage(): ProviderEvent[];
+  /** The end of the turn with what was seen. */
+  judge(final: Final): Final;
+}
+
 /**
  * Watches the answers of the model's service, as the proxy sees them, for limits and tokens: many programs do not report
  * them, or not when they end.
  */
-export function watchAnswers() {
+export function watchAnswers(): AnswerWatch {
   const controller = new AbortController();
   let refusals = 0;
   let waitMs: number | null = null;
   const used = { inputTokens: 0, outputTokens: 0 };
   return {
-    /** Aborts when the program waits in vain. */
     signal: controller.signal,
     saw({ status, retryAfterMs, inputTokens, outputTokens }: ModelAnswer): void {
       used.inputTokens += inputTokens;
@@ -30,9 +40,7 @@ export function watchAnswers() {
       waitMs = retryAfterMs;
       if (refusals >= MOST_REFUSALS || (waitMs ?? 0) > PATIENCE_MS) controller.abort();
     },
-    /** The tokens of the turn, for a program that did not report any. */
     usage: (): ProviderEvent[] => (used.inputTokens + used.outputTokens > 0 ? [{ type: 'usage', ...used }] : []),
-    /** The end of the turn with what was seen. */
     judge(final: Final): Final {
       if (final.type !== 'error') return final;
       if (controller.signal.aborted && final.kind === 'cancelled') {
