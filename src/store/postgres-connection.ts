@@ -35,7 +35,7 @@ export const POSTGRES_LIMITS: PostgresLimits = {
   statementMs: 30_000,
   lockMs: 8_000,
   batchMs: 2_000,
-  idleInTransactionMs: 15_000,
+  idleInTransactionMs: 2_500,
   doubtMs: 10_000,
   backoffMs: 100,
   maxBackoffMs: 2_000,
