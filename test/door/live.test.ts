@@ -95,9 +95,9 @@ describe('live output', () => {
       await ask('ann', 'Hello.');
       return types.includes('run_ended');
     });
+    await until('the live text', () => live.heard.length > 0);
     stop.abort();
     await Promise.all([followed, live.leave()]);
-    expect(live.heard.length).toBeGreaterThan(0);
     expect(types.filter((type) => type.startsWith('live'))).toEqual([]);
   });
 });
