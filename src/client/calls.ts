@@ -158,7 +158,7 @@ export function createCalls({ exchange, follow }: Transport) {
     getAttachment: (id: string, position: number) => get<AttachedFile>(`${message(id)}/attachments/${position}`),
     getMessage: (id: string) => get<Message>(message(id)),
     listReplies,
-    /** The reply that closed the request; null if there is none within that time. */
+    /** The reply that closed the request; null if none arrives in time. */
     awaitReply: async (messageId: string, waitSeconds: number): Promise<Message | null> => {
       const { items, state } = await listReplies(messageId, waitSeconds);
       return state === 'closed' ? (items.find((reply) => !reply.late) ?? null) : null;
