@@ -7,9 +7,10 @@ import type { Client } from '../src/client/client.ts';
 import type { ScriptedTurn } from '../src/core/scripted-turn.ts';
 import { startDaemon } from './daemon.ts';
 import { startProgram } from './load.ts';
-import { alternate, type Bench, median, type Row } from './measure.ts';
+import { alternate, type Bench, compared, median, type Row } from './measure.ts';
 
-const PROGRAM = fileURLToPath(new URL('programs/agent.ts', import.meta.url));
+/** Asks its child and replies with the answer, or answers. */
+export const PROGRAM = fileURLToPath(new URL('programs/agent.ts', import.meta.url));
 const BRIDGE = fileURLToPath(new URL('../src/mcp/bridge.cjs', import.meta.url));
 const QUESTION = 'How long is this text?';
 const TIMES = 3;
@@ -39,15 +40,14 @@ export default async function askAndAnswer({ scratch, defer }: Bench): Promise<R
     {
       name: 'ask and answer, three turns',
       unit: 'ms',
-      yardstick: median(measured.yardstick),
-      result: median(measured.ours),
+      ...compared(measured),
       goalOf: 'difference',
       atMost: 15,
     },
   ];
 }
 
-async function middleOf(action: () => Promise<unknown>): Promise<number> {
+export async function middleOf(action: () => Promise<unknown>): Promise<number> {
   const took: number[] = [];
   for (let n = 0; n < TIMES; n += 1) {
     const begin = performance.now();
@@ -58,8 +58,8 @@ async function middleOf(action: () => Promise<unknown>): Promise<number> {
 }
 
 /** From the person's post to the reply. */
-async function ask(client: Client): Promise<void> {
-  const { messageId } = await client.sendMessage('asker', { text: QUESTION });
+export async function ask(client: Client, asker = 'asker'): Promise<void> {
+  const { messageId } = await client.sendMessage(asker, { text: QUESTION });
   const reply = await client.awaitReply(messageId, 60);
   if (reply?.kind !== 'reply') throw new Error(`no reply but ${JSON.stringify(reply)}`);
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { startDaemon } from './daemon.ts';
-import { alternate, type Bench, median, type Row } from './measure.ts';
+import { alternate, type Bench, compared, median, type Row } from './measure.ts';
 import { startNode } from './node.ts';
 
 const TIMES = 5;
@@ -31,8 +31,7 @@ export default async function bridge({ scratch, defer }: Bench): Promise<Row[]> 
     {
       name: 'substrat-mcp-server, to tools/list',
       unit: 'ms',
-      yardstick: median(measured.yardstick),
-      result: median(measured.ours),
+      ...compared(measured),
       goalOf: 'ratio',
       atMost: 2,
     },

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startDaemon } from './daemon.ts';
-import { alternate, type Bench, median, type Row } from './measure.ts';
+import { alternate, type Bench, compared, type Row } from './measure.ts';
 import { startNode } from './node.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../bin/substrat', import.meta.url));
@@ -29,8 +29,7 @@ export default async function daemonStatus({ scratch, defer }: Bench): Promise<R
     {
       name: 'substrat daemon status',
       unit: 'ms',
-      yardstick: median(measured.yardstick),
-      result: median(measured.ours),
+      ...compared(measured),
       goalOf: 'ratio',
       atMost: 4,
     },

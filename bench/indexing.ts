@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { filesystemConnector } from '../src/knowledge/connectors/filesystem.ts';
@@ -7,7 +7,7 @@ import { type SyncCounts, syncSource } from '../src/knowledge/sync.ts';
 import { openStore } from '../src/store/open.ts';
 import type { Store } from '../src/store/store.ts';
 import { writeCorpus } from './corpus.ts';
-import { alternate, type Bench, median, type Row } from './measure.ts';
+import { alternate, type Bench, compared, type Row } from './measure.ts';
 
 const DOCUMENTS = 2_000;
 const WORDS = 900;
@@ -20,6 +20,7 @@ export default async function indexing({ scratch }: Bench): Promise<Row[]> {
   const path = join(scratch, 'indexing.db');
   await indexAll(root, path);
   const texts = chunkTexts(path);
+  const size = statSync(path).size / texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   const perSecond = (work: () => Promise<void>) => async () => {
     for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
     const begin = performance.now();
@@ -34,11 +35,11 @@ export default async function indexing({ scratch }: Bench): Promise<Row[]> {
     {
       name: `indexing ${DOCUMENTS} documents (${texts.length} chunks) against the same chunks into FTS5`,
       unit: 'documents/s',
-      yardstick: median(measured.yardstick),
-      result: median(measured.ours),
+      ...compared(measured),
       goalOf: 'ratio',
       atLeast: 0.5,
     },
+    { name: 'size of the store for each MB of text', unit: 'MB', yardstick: null, result: size, goalOf: 'result' },
   ];
 }
 

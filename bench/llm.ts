@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Client } from '../src/client/client.ts';
 import { startDaemon } from './daemon.ts';
 import { startProgram } from './load.ts';
-import { alternate, type Bench, median, type Row } from './measure.ts';
+import { alternate, type Bench, compared, type Row } from './measure.ts';
 
 const CONVERSATIONS = 50;
 /** Model calls of a turn; the others call a tool. */
@@ -54,8 +54,7 @@ dialect = "anthropic"
     {
       name: `llm, ${CONVERSATIONS} conversations`,
       unit: 'model calls/s',
-      yardstick: median(measured.yardstick),
-      result: median(measured.ours),
+      ...compared(measured),
       goalOf: 'ratio',
       atLeast: 0.7,
     },

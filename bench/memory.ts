@@ -5,11 +5,11 @@ import { createAgent } from '../src/messaging/tree.ts';
 import { createAttempt } from '../src/runs/attempt.ts';
 import { passageQuery } from '../src/search/search.ts';
 import { openStore } from '../src/store/open.ts';
-import { scoped } from '../src/store/passages.ts';
+import { scopedWord } from '../src/store/passage-search.ts';
 import type { Store } from '../src/store/store.ts';
 import { callTool, type ToolDependencies } from '../src/tools/call.ts';
 import { createRateLimiter } from '../src/tools/rate.ts';
-import { alternate, type Bench, median, type Row } from './measure.ts';
+import { alternate, type Bench, compared, median, type Row } from './measure.ts';
 
 const PASSAGES = 1_000_000;
 const OTHERS = 90;
@@ -36,8 +36,8 @@ export default async function memory({ scratch, defer }: Bench): Promise<Row[]> 
     select id, content, tags, created_at from passages
     where agent_id = ? and content like ? order by seq desc limit 20`);
   const match = (query: string) =>
-    scoped(agent.id, passageQuery(query))
-      .map((word) => `"${word}"`)
+    passageQuery(query)
+      .words.map((word) => `"${scopedWord(agent.id, word)}"`)
       .join(' OR ');
   let asked = 0;
   return [
@@ -75,8 +75,7 @@ async function compare(
   };
   await time(ours)();
   const measured = await alternate(time(yardstick), time(ours));
-  const result = median(measured.ours);
-  return { name, unit: 'ms', yardstick: median(measured.yardstick), result, goalOf: 'ratio', atMost: 1.5 };
+  return { name, unit: 'ms', ...compared(measured), goalOf: 'ratio', atMost: 1.5 };
 }
 
 /**
@@ -93,7 +92,7 @@ async function fill(store: Store, path: string): Promise<Agent> {
   database.pragma('synchronous = off');
   const hashSize = database.prepare(`insert into passage_words (passage_words, rank) values ('hashsize', ?)`);
   const insert = database.prepare(`
-    insert into passages (agent_id, seq, id, content, tags, created_at) values (?, ?, ?, ?, '[]', ?)`);
+    insert into passages (agent_id, seq, id, content, tags, created_at, length, indexed) values (?, ?, ?, ?, '[]', ?, ${LENGTH}, 1)`);
   const index = database.prepare('insert into passage_words (rowid, words) values (?, ?)');
   database.transaction(() => {
     hashSize.run(64n * 1024n * 1024n);
@@ -101,9 +100,10 @@ async function fill(store: Store, path: string): Promise<Agent> {
       const { id } = agents[n % 10 === 0 ? 0 : 1 + (n % OTHERS)] as Agent;
       const words = Array.from({ length: LENGTH }, word);
       insert.run(id, n, `p${n}`, words.join(' '), n);
-      index.run(n, scoped(id, words).join(' '));
+      index.run(n, words.map((one) => scopedWord(id, one)).join(' '));
     }
     hashSize.run(1024n * 1024n);
+    database.exec('insert into passage_stats select agent_id, count(*), sum(length) from passages group by agent_id');
   })();
   database.close();
   return agents[0] as Agent;
@@ -119,6 +119,7 @@ async function caller(store: Store, agent: Agent): Promise<(query: string) => Pr
     settings: {} as ToolDependencies['settings'],
     limiter: createRateLimiter(1_000_000),
     onAgentCreated: async () => {},
+    onTerminated: async () => {},
     onWorkspaceChanged: async () => {},
     log: console,
   };

@@ -5,7 +5,7 @@ import type { Knowledge } from '../src/core/knowledge.ts';
 import { createSubstrat } from '../src/ctx/library.ts';
 import { type Extensions, openExtensions } from '../src/extensions/extensions.ts';
 import { readScript } from '../src/scripting/open.ts';
-import { alternate, type Bench, median, type Row } from './measure.ts';
+import { alternate, type Bench, compared, median, type Row } from './measure.ts';
 
 const DOCUMENTS = 200;
 const RESOLVES = 200;
@@ -24,7 +24,7 @@ export default async function personas({ scratch, defer }: Bench): Promise<Row[]
   const direct = () => timed(RESOLVES, () => fiveCalls(knowledge));
   await text();
   await script();
-  const { yardstick, ours } = await alternate(direct, script);
+  const measured = await alternate(direct, script);
   const texts = [await text(), await text(), await text()];
   return [
     {
@@ -38,8 +38,7 @@ export default async function personas({ scratch, defer }: Bench): Promise<Row[]
     {
       name: 'prompt of a script with 3 searches and 2 gets, warm, p50',
       unit: 'ms',
-      yardstick: median(yardstick),
-      result: median(ours),
+      ...compared(measured),
       goalOf: 'difference',
       atMost: 5,
     },

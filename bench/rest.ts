@@ -5,7 +5,7 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startDaemon } from './daemon.ts';
-import { alternate, type Bench, median, type Row } from './measure.ts';
+import { alternate, type Bench, compared, type Row } from './measure.ts';
 
 const CONNECTIONS = 16;
 const REQUESTS = 2000;
@@ -44,8 +44,7 @@ async function compare(name: string, yardstick: () => Promise<number>, ours: () 
   return {
     name: `${name} over TCP`,
     unit: 'requests/s',
-    yardstick: median(measured.yardstick),
-    result: median(measured.ours),
+    ...compared(measured),
     goalOf: 'ratio',
     atLeast: 0.8,
   };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { spawnDaemon, startDaemon, stop, untilUp } from './daemon.ts';
 import { fillMessages } from './fill.ts';
-import { alternate, type Bench, median, type Row } from './measure.ts';
+import { alternate, type Bench, compared, type Row } from './measure.ts';
 import { startNode } from './node.ts';
 
 const MESSAGES = 100_000;
@@ -66,8 +66,7 @@ export default async function restart({ scratch, defer }: Bench): Promise<Row[]>
     {
       name: `restart after SIGKILL, ${MESSAGES} messages, to the first run`,
       unit: 'ms',
-      yardstick: median(measured.yardstick),
-      result: median(measured.ours),
+      ...compared(measured),
       goalOf: 'ratio',
       atMost: 10,
     },

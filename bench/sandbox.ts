@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type RunningDaemon, startDaemon } from './daemon.ts';
-import { alternate, type Bench, median, type Row } from './measure.ts';
+import { alternate, type Bench, compared, median, type Row } from './measure.ts';
 import { startNode } from './node.ts';
 
 const PROGRAM = fileURLToPath(new URL('programs/trivial.sh', import.meta.url));
@@ -51,8 +51,7 @@ export default async function sandbox({ scratch, defer }: Bench): Promise<Row[]>
   const row = (name: string, measured: { yardstick: number[]; ours: number[] }): Row => ({
     name,
     unit: 'ms',
-    yardstick: median(measured.yardstick),
-    result: median(measured.ours),
+    ...compared(measured),
     goalOf: 'difference',
     atMost: 15,
   });

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { createKnowledge } from '../src/knowledge/knowledge.ts';
 import { toBytes } from '../src/knowledge/vector.ts';
-import { createVectorCache } from '../src/knowledge/vector-cache.ts';
+import { chunkVectors, createVectorCache } from '../src/knowledge/vector-cache.ts';
 import { openStore } from '../src/store/open.ts';
-import { alternate, type Bench, median, type Row } from './measure.ts';
+import { alternate, type Bench, compared, median, type Row } from './measure.ts';
 import { fillPostgres } from './search-postgres.ts';
 
 const CHUNKS = 100_000;
@@ -15,7 +15,7 @@ const SEARCHES = 30;
 const LIMIT = 12;
 const DIMENSION = 384;
 const MODEL = 'bench';
-const RETRIEVAL = { mode: null, finalLimit: LIMIT, candidates: 80, fusion: 'weighted', hybridAlpha: 0.5 } as const;
+const RETRIEVAL = { mode: null, finalLimit: LIMIT, candidates: 80, fusion: 'weighted', hybridAlpha: 0.6 } as const;
 
 /**
  * Search of 100,000 chunks: by keyword compared with the same query on FTS5 directly, semantic compared with a plain
@@ -47,7 +47,7 @@ export default async function search({ scratch, defer }: Bench): Promise<Row[]> 
     (query) => knowledge.search({ query, mode: 'keyword' }),
   );
 
-  const cache = createVectorCache(store, MODEL);
+  const cache = createVectorCache(store, chunkVectors(MODEL));
   const asked = Array.from({ length: SEARCHES }, (_, i) => near(vectors, i * 997));
   const meaning = await compare(
     asked,
@@ -102,7 +102,7 @@ async function onPostgres({ defer, raw, vectors, queries, asked }: Filled): Prom
       values: [query.split(' ').join(' | ')],
     });
   const words = await compare(queries, byHand, (query) => knowledge.search({ query, mode: 'keyword' }));
-  const cache = createVectorCache(store, MODEL);
+  const cache = createVectorCache(store, chunkVectors(MODEL));
   const meaning = await compare(
     asked,
     async (vector) => scan(vectors, vector),
@@ -132,7 +132,7 @@ async function compare<T>(
   await time(yardstick)();
   await time(ours)();
   const measured = await alternate(time(yardstick), time(ours));
-  return { yardstick: median(measured.yardstick), result: median(measured.ours) };
+  return compared(measured);
 }
 
 /** Fills the store in one direct transaction. Returns the vectors, concatenated. */

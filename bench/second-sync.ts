@@ -4,7 +4,7 @@ import { Extractor } from '../src/knowledge/extract/extractor.ts';
 import { openStore } from '../src/store/open.ts';
 import { writeCorpus } from './corpus.ts';
 import { indexFiles } from './indexing.ts';
-import { alternate, type Bench, median, type Row } from './measure.ts';
+import { alternate, type Bench, compared, type Row } from './measure.ts';
 
 const FILES = 10_000;
 const WORDS = 60;
@@ -41,8 +41,7 @@ export default async function secondSync({ scratch, defer }: Bench): Promise<Row
     {
       name: `second sync of ${FILES} unchanged files against a bare walk with stat`,
       unit: 'ms',
-      yardstick: median(measured.yardstick),
-      result: median(measured.ours),
+      ...compared(measured),
       goalOf: 'ratio',
       atMost: 1.5,
     },

@@ -1,4 +1,4 @@
-import { alternate, type Bench, median, percentile, type Row } from './measure.ts';
+import { alternate, type Bench, compared, median, percentile, type Row } from './measure.ts';
 import { startAgentSenders, startBareSenders } from './senders.ts';
 
 const CALLS = 600;
@@ -12,11 +12,11 @@ export default async function sendMessage(bench: Bench): Promise<Row[]> {
   const measured = await alternate(
     () => bare.run(CALLS),
     () => ours.run(CALLS),
+    ({ took }) => median(took),
   );
   const of = (percent: number) => ({
     unit: 'ms',
-    yardstick: median(measured.yardstick.map(({ took }) => percentile(took, percent))),
-    result: median(measured.ours.map(({ took }) => percentile(took, percent))),
+    ...compared(measured, ({ took }) => percentile(took, percent)),
     goalOf: 'ratio' as const,
   });
   return [

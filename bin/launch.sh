@@ -1,5 +1,11 @@
-# Sourced with $here set to this directory, $entry to the program and perhaps $flags of Node; runs a clone from source and a package from what was built.
+# Sourced with $here set to this directory, $name to the program, $entry to its source and perhaps $flags of Node; runs a clone from source and a package from its bundle.
 . "$here/find-node.sh"
-main=$root/src/$entry.ts
-[ -f "$main" ] || main=$root/src/$entry.js
+bundle=$root/bundle/$name
+if [ -f "$bundle.js" ]; then
+  # Help is made when the package is built, wrapped at 80 columns.
+  case $#$1 in 1--help | 1-h) exec cat "$bundle.help" ;; esac
+  main=$bundle.js
+else
+  main=$root/src/$entry.ts
+fi
 exec "$node" $flags --require "$here/preload.cjs" "$main" "$@"

@@ -11,3 +11,6 @@ if (major < 22 || (major === 22 && minor < 18)) {
 
 // Called here and not set by NODE_COMPILE_CACHE, which every agent's own Node would inherit. Where it cannot be written there is no cache.
 require('node:module').enableCompileCache(require('node:path').join(__dirname, '../node_modules/.cache/node'));
+
+const bundled = require('node:path').join(__dirname, '../bundle');
+if (require('node:fs').existsSync(bundled)) require('./traces.cjs');

@@ -5,6 +5,7 @@ import { obedient } from './fake-model/mind.ts';
 import { startFakeModel } from './fake-model/server.ts';
 import { startDaemon, storeRows } from './helpers/daemon.ts';
 import { runSubstrat } from './helpers/substrat.ts';
+import { until } from './helpers/until.ts';
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -93,6 +94,24 @@ describe('a message with files', () => {
     await refused([{ name: 'a', data: Buffer.alloc(5 * 1024 * 1024 + 3).toString('base64') }]);
     await refused(Array.from({ length: 11 }, (_, n) => ({ name: `${n}`, data: '' })));
     expect(await storeRows(daemon.home)).toMatchObject({ files: [] });
+  });
+
+  test('is posted in a channel, and reaches the agents that it wakes', async () => {
+    const { daemon, client } = await startReader();
+    await using _ = daemon;
+    await client.createChannel({ id: 'all', kind: 'public' });
+    await client.addMember('all', { participant: 'reader' });
+    const file = join(daemon.directory, 'plan.txt');
+    writeFileSync(file, 'the plan');
+    const args = ['channel', 'post', 'all', 'Look, @reader.', '--attach', file, '--json'];
+    const { stdout } = await runSubstrat(args, { home: daemon.home });
+    const { attachments } = await client.getMessage(JSON.parse(stdout).messageId);
+    expect(attachments).toMatchObject([{ name: 'plan.txt', size: 8 }]);
+    const run = await until('its turn', async () => {
+      const { items } = await client.listRuns({ agent: 'reader', state: 'completed' });
+      return items[0];
+    });
+    expect(run.finalText).toBe('[["plan.txt","the plan"]]');
   });
 
   test('is sent by the command line', async () => {

@@ -11,6 +11,7 @@ import { createExternal } from './chaos/companions/external.ts';
 import { createMemory } from './chaos/companions/memory.ts';
 import { createReaders } from './chaos/companions/readers.ts';
 import { createRounds } from './chaos/companions/rounds.ts';
+import { createSettings } from './chaos/companions/settings.ts';
 import { createSyncs } from './chaos/companions/syncs.ts';
 import { createDaemonProcess, type DaemonProcess } from './chaos/daemon-process.ts';
 import { askWhile, type Errand, replyTo, send } from './chaos/person.ts';
@@ -30,7 +31,15 @@ describe('a daemon that is killed', () => {
       console.log(`chaos: SUBSTRAT_CHAOS_SEED=${seed} SUBSTRAT_CHAOS_KILLS=${kills}`);
       const daemon = startDaemon();
       await daemon.ready();
-      const creators = [createBackups, createExternal, createMemory, createReaders, createRounds, createSyncs];
+      const creators = [
+        createBackups,
+        createExternal,
+        createMemory,
+        createReaders,
+        createRounds,
+        createSettings,
+        createSyncs,
+      ];
       const companions = creators.map((create, n) => create(daemon, createRandom(seed + n + 1)));
       let killing = true;
       const killed = killAtRandom(daemon, createRandom(seed)).then(() => {

@@ -112,6 +112,27 @@ describe('the configuration of a daemon', () => {
   });
 });
 
+test('--bind is used instead of the configuration, and is named when the port is taken', async () => {
+  const started = await runSubstrat(['daemon', 'start', '--bind', '127.0.0.1:0', '--json'], { home, cwd: directory });
+  const { url } = JSON.parse(started.stdout) as { url: string };
+  const bind = new URL(url).host;
+  const second = join(directory, 'second');
+  const taken = await runSubstrat(['daemon', 'start', '--bind', bind], { home: second, cwd: directory });
+  expect(taken).toMatchObject({ code: 1, stdout: '' });
+  expect(taken.stderr).toContain(`Cannot listen on ${bind}: another Substrat daemon uses it.`);
+  expect(taken.stderr).toContain('`--bind 127.0.0.1:0` picks a free one');
+  expect(await runSubstrat(['apply', '--dry-run'], { home })).toMatchObject({
+    code: 0,
+    stdout: expect.not.stringContaining('server'),
+  });
+  await runSubstrat(['daemon', 'stop'], { home });
+  const wrong = await runSubstrat(['up', '--bind', '7332'], { home });
+  expect(wrong).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--bind takes an address such as 127.0.0.1:7331; got "7332"'),
+  });
+});
+
 describe('a home records its store', () => {
   test('and refuses another one until it is told to switch', async () => {
     const first = await startDaemonProcess({ home, cwd: directory });

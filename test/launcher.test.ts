@@ -48,12 +48,12 @@ describe('bin/substrat', () => {
   });
 
   test.each([
-    ['an unknown command', ['fly'], /unknown command 'fly'/],
-    ['an unknown command of a command', ['agent', 'fly'], /unknown command 'fly'/],
-    ['an unknown option', ['agent', 'list', '--fast'], /unknown option '--fast'/],
-    ['a missing argument', ['agent', 'create'], /missing required argument 'name'/],
-    ['one argument too few', ['agent', 'send', 'lead'], /missing required argument 'text'/],
-    ['one argument too many', ['agent', 'list', 'lead'], /too many arguments/],
+    ['an unknown command', ['fly'], /Unknown command 'fly'/],
+    ['an unknown command of a command', ['agent', 'fly'], /Unknown command 'fly'/],
+    ['an unknown option', ['agent', 'list', '--fast'], /Unknown option '--fast'/],
+    ['a missing argument', ['agent', 'create'], /Missing required argument 'name'/],
+    ['one argument too few', ['agent', 'send', 'lead'], /Missing required argument 'text'/],
+    ['one argument too many', ['agent', 'list', 'lead'], /Too many arguments/],
     ['an option without its value', ['up', '--config'], /argument missing/],
     ['a value that is no number', ['agent', 'send', 'lead', 'x', '--timeout', 'soon'], /--timeout takes a number/],
     ['a number of lines that is none', ['daemon', 'logs', '--lines', '0'], /--lines takes a number/],
@@ -95,7 +95,11 @@ describe('a home that cannot be used', () => {
   const reasons: readonly (readonly [string, () => string | undefined, RegExp])[] = [
     ['its path is too long', () => join(home, 'x'.repeat(60)), /is too long: .* Set SUBSTRAT_HOME to a shorter path\./],
     ['it cannot be made', () => '/proc/substrat', /The home \/proc\/substrat cannot be used: ENOENT/],
-    ['it cannot be written', () => '/sys/kernel', /cannot be (used|written): (EROFS|EACCES|EPERM)/],
+    [
+      'it cannot be written',
+      () => '/sys/kernel',
+      /cannot be (used|written): (EROFS|EACCES|EPERM).*( Make it writable for you, or set SUBSTRAT_HOME|$)/,
+    ],
     ['it is a file', () => void writeFileSync(home, ''), /cannot be used: EEXIST/],
     ['its log is a directory', () => makeDirectory('daemon.log'), /The log cannot be written: EISDIR/],
     [

@@ -40,6 +40,8 @@ const SEES_FILES: typeof SEES = {
     'src/sandbox/probe.ts',
     'src/providers/described.ts',
     'src/ctx/commands/agent.ts',
+    // `init` takes over the texts that `persona import` takes over.
+    'src/ctx/found-agents.ts',
     'src/demo/team.ts',
   ],
 };

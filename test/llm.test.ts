@@ -42,8 +42,8 @@ describe.each(['anthropic', 'responses', 'chat'])('an agent that is a model (%s)
     expect(await ask('And now?')).toMatch(/^I heard 2: /);
     const { items } = await client.listRuns({ agent: 'ann' });
     expect(items.map(({ usage }) => usage)).toEqual([
-      { inputTokens: 100, outputTokens: 10, costUsd: 0 },
-      { inputTokens: 300, outputTokens: 30, costUsd: 0 },
+      { inputTokens: 100, outputTokens: 10, costUsd: 0, grade: 'metered' },
+      { inputTokens: 300, outputTokens: 30, costUsd: 0, grade: 'metered' },
     ]);
     expect(await rolesIn(daemon.home)).toEqual([
       'user',

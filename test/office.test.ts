@@ -14,7 +14,7 @@ test('the office example starts working after one sentence', { timeout: 60_000 }
   const read = loadConfig({ file, cwd: home, home, env: {} });
   const config = {
     ...read,
-    server: { bind: { host: '127.0.0.1', port: 0 }, publicUrl: null },
+    server: { bind: { host: '127.0.0.1', port: 0 }, origins: [], publicUrl: null },
     sandbox: { ...read.sandbox, mode: 'none' as const },
   };
   const daemon = await Daemon.start({ home, config, version: '0.0.0', log: openLog(join(home, 'daemon.log')) });

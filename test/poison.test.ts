@@ -72,7 +72,9 @@ await runAgent(async () => {
   expect((await runSubstrat(['agent', 'inspect', 'bad'], { home })).stdout).toMatch(/paused .*The daemon died/);
   expect(await runSubstrat(['agent', 'resume', 'bad'], { home })).toMatchObject({ code: 0, stdout: 'Resumed bad.\n' });
   expect(await client.awaitReply(later.messageId, 20)).toMatchObject({ text: 'harmless' });
-  expect((await runSubstrat(['agent', 'resume', 'bad'], { home })).stderr).toContain('bad is not paused.');
+  expect((await runSubstrat(['agent', 'resume', 'bad'], { home })).stderr).toContain(
+    'bad is neither paused nor gated.',
+  );
   daemons.at(-1)?.kill('SIGTERM');
   expect((await exited)[0]).toBe(0);
 }, 90_000);

@@ -238,6 +238,9 @@ describe('secrets', () => {
       'SUBSTRAT_AGENT_ID',
       'NODE_COMPILE_CACHE',
       'GIVEN',
+      // Paths, for substrat-tool.
+      'SUBSTRAT_MCP_CONFIG',
+      'SUBSTRAT_NODE',
     ];
     expect(Object.keys(environment).filter((name) => !known.includes(name))).toEqual([]);
     expect(JSON.stringify(environment)).not.toContain('SECRET');

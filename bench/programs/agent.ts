@@ -3,7 +3,7 @@ import { runAgent } from '../../src/scripted/scripted.ts';
 
 await runAgent(async ({ name, messages, call }) => {
   const [message] = messages;
-  if (name === 'asker' && message?.kind === 'request') {
+  if (name !== 'answerer' && message?.kind === 'request') {
     await call('send_message', { recipient: 'answerer', text: message.text });
     return 'I have asked.';
   }

@@ -30,7 +30,13 @@ const app = new Hono();
 app.get('/agent', async (c) => c.json(await store.read((tx) => tx.agents.getAgentView({ id: agent.id }))));
 app.post('/message', async (c) => {
   const { text } = await c.req.json();
-  const rules = { requestDeadlineMs: 86_400_000, maxChainDepth: 3, runsPerDay: () => 1_000_000 };
+  const rules = {
+    requestDeadlineMs: 86_400_000,
+    questionDeadlineMs: 86_400_000,
+    maxChainDepth: 3,
+    maxTreeRuns: 1_000_000,
+    runsPerDay: () => 1_000_000,
+  };
   return c.json({ messageId: await store.write((tx) => sendAsPerson(tx, rules, user, agent, { text }, Date.now())) });
 });
 const server = createAdaptorServer({ fetch: app.fetch }) as Server;

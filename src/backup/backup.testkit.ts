@@ -6,10 +6,12 @@ import { onTestFinished } from 'vitest';
 import { sessionKeyOf } from '../core/session.ts';
 import { storePassage } from '../memory/passages.ts';
 import { chunkWords } from '../search/search.ts';
+import { budgetOf, chargeOf } from '../store/budgets.testsuite.ts';
 import { NEWEST_SCHEMA } from '../store/migrate.ts';
 import { openStore } from '../store/open.ts';
+import { addQuestion } from '../store/questions.testsuite.ts';
 import { openSnapshot, type Row } from '../store/snapshot.ts';
-import { addAgent, attachTo, endRun, entryOf, send, startRun } from '../store/store.testkit.ts';
+import { addAgent, attachTo, endRun, entryOf, send, startRun, usedBy, wipOf } from '../store/store.testkit.ts';
 import type { Store } from '../store/store.ts';
 import { makeBackup } from './backup.ts';
 import { type Restored, restoreBackup } from './restore.ts';
@@ -44,8 +46,9 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
   return store.write(async (tx) => {
     const agent = await addAgent(tx, { nodeId: NODE, workspace: join(home, 'workspaces/w/inside') });
     const child = await addAgent(tx, { parent: agent });
+    const workspaceId = randomUUID();
     await tx.workspaces.insertWorkspace({
-      id: randomUUID(),
+      id: workspaceId,
       name: 'w',
       nameKey: 'w',
       ownerId: agent.id,
@@ -59,17 +62,43 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
       createdAt: 1,
       deletedAt: null,
     });
+    await tx.wips.insertWip(wipOf({ workspaceId, agentId: agent.id, leftOut: ['ö'] }));
     await endRun(tx, await startRun(tx, agent));
+    await tx.runs.tallyRuns({ limit: 9 });
     const running = await startRun(tx, child);
     await tx.runs.setRunProcess({ id: running.id, pid: 4711, startedAt: 'then' });
+    const stalled = { progress: 'stalled', reason: 'No event.', since: 4, toldAttempt: 1 } as const;
+    await tx.runs.setProgress({ id: running.id, ...stalled });
+    await tx.runs.setPatience({ id: running.id, until: 9 });
+    await tx.runs.setUsage(usedBy(running, { inputTokens: 2 ** 40, costUsd: 0.5 }));
     await tx.sessions.nameSession({ ...sessionKeyOf(agent), handle: 's' });
     await attachTo(tx, await send(tx, { to: child, from: agent.id, text: 'with a file' }));
     await tx.conversations.insertEntry(entryOf({ agentId: agent.id }));
+    await tx.settings.insertRevision({ agentId: agent.id, revision: 1, settings: agent, changedBy: null, at: 5 });
+    const applied = { role: { file: 'ö', value: 'ö' } };
+    await tx.configured.putConfigured({ kind: 'member', key: 'm', agentId: agent.id, applied, at: 5 });
+    await tx.settings.keepName({ agentId: agent.id, nameKey: 'before' });
+    await tx.snapshots.putSnapshotFile({ hash: 'h', size: 2 ** 20, bytes: new Uint8Array([0, 255]), now: 5 });
+    await tx.snapshots.putSnapshot({ snapshot: 's', entries: [{ path: '.p/ö', hash: 'h' }], now: 5 });
     await tx.timers.setTimer({ kind: 'k', key: child.id, due: 2 ** 41 });
     const reminder = { id: 'r', agentId: agent.id, reason: 'ö', everyMs: 2 ** 40, chainDepth: 1, createdAt: 5 };
-    await tx.reminders.insertReminder({ ...reminder, payerId: null, messageId: null });
+    const budget = budgetOf({ subjectId: agent.id, treeId: agent.treeId, amount: 2.5 });
+    await tx.budgets.setBudget(budget);
+    await tx.budgets.setCharge(chargeOf({ budgetId: budget.id, runId: running.id, reserved: 0.25 }));
+    await tx.reminders.insertReminder({ ...reminder, payerId: null, messageId: null, lastDue: 5 });
+    const at = { cron: '0 8 * * *', timeZone: 'UTC', target: 'ö', text: 'ö', runs: 5, nodeId: null };
+    const fired = { messageId: null, lastDue: 2 ** 41, lastAt: 5, error: null };
+    await tx.schedules.insertSchedule({ id: 's', name: 'S', nameKey: 's', ...at, ...fired, createdAt: 5 });
+    const watch = { agentId: agent.id, subjectId: child.id, fromState: '*', toState: 'idle', once: true } as const;
+    const noticed = { chainDepth: 1, payerId: null, messageId: null, createdAt: 5 };
+    await tx.subscriptions.insertSubscription({ id: 'w', ...watch, ...noticed });
+    await addQuestion(tx, agent);
     await send(tx, { to: child, from: agent.id, text: 'Ünï “quotes”\n\\ and 🙂' });
     await storePassage(tx, agent.id, { content: 'The deployment failed on Tuesday', tags: ['ops'] }, 5);
+    const [passage] = await tx.memory.listUnembeddedPassages({ nodeId: NODE, limit: 1 });
+    if (!passage) throw new Error('There is no passage.');
+    const ofPassage = { agentId: agent.id, seq: passage.seq, vector: Buffer.from([0, 0, 250, 255]) };
+    await tx.memory.putPassageVectors({ model: 'm', dimension: 1, vectors: [ofPassage] });
     const title = 'Handbook';
     const text = 'Deploying with care';
     const place = { headings: ['Releases'], from: 1, to: 2 };

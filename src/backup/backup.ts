@@ -3,10 +3,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
 import { readRegularFile } from '../core/regular-file.ts';
+import { counted } from '../core/text.ts';
 import { openSnapshot, type Row, type Snapshot } from '../store/snapshot.ts';
 import { type ArchiveWriter, createArchive } from './archive-writer.ts';
 import { type HomeLimits, homeFiles } from './home-files.ts';
-import { HOME_FILE_BYTES, HOME_FILES } from './layout.ts';
+import { HOME_FILE_BYTES, HOME_FILES, TEAM_FILE, TEAMS } from './layout.ts';
 import { createManifest, MANIFEST, type Manifest } from './manifest.ts';
 import type { Entry } from './tar.ts';
 
@@ -67,13 +68,18 @@ async function fill(archive: ArchiveWriter, snapshot: Snapshot, options: BackupO
     const content = readOwn(join(home, name));
     if (content) await archive.add(plainEntry(name, content.length, mtime), content);
   }
+  const teams = join(home, TEAMS);
+  for (const name of existsSync(teams) ? readdirSync(teams).sort() : []) {
+    const content = TEAM_FILE.test(name) ? readOwn(join(teams, name)) : null;
+    if (content) await archive.add(plainEntry(`${TEAMS}/${name}`, content.length, mtime), content);
+  }
   const skipped: Manifest['skipped'] = { count: 0, listed: [] };
   const skip = (path: string, reason: string): void => {
     skipped.count += 1;
     if (skipped.listed.length < MOST_LISTED) skipped.listed.push({ path: printable(path), reason });
   };
   const homes = await addHomes(archive, home, limits, skip);
-  onProgress(`${Object.keys(homes).length} homes of agents`);
+  onProgress(counted(Object.keys(homes).length, 'agent home'));
   const manifest = createManifest({
     substrat: version,
     createdAt: createdAt.toISOString(),

@@ -1,14 +1,15 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statfsSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statfsSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
+import { counted } from '../core/text.ts';
 import { chunkWords, passageWords } from '../search/search.ts';
 import { type Load, openLoad, type Row } from '../store/snapshot.ts';
 import { damaged, type ReadEntry, readArchive } from './archive-reader.ts';
-import { HOME_FILES, RESTORING } from './layout.ts';
+import { HOME_FILES, RESTORING, TEAMS } from './layout.ts';
 import type { Manifest } from './manifest.ts';
 import { StagedFiles } from './stage-files.ts';
-import { placeOf, verifyBackup } from './verify.ts';
+import { archiveEntryOf, verifyBackup } from './verify.ts';
 
 export interface RestoreOptions {
   readonly file: string;
@@ -66,6 +67,8 @@ class Stage {
   #load: Load | null = null;
   /** The configuration was copied into the home, so that the store can be located. */
   #configured = false;
+  /** What was copied into the home before the store was complete. */
+  #copied: string[] = [];
   #database: string | null = null;
   #moving = false;
 
@@ -82,6 +85,12 @@ class Stage {
     if (existsSync(join(this.#staging, 'config.toml')) && !existsSync(own)) {
       await copyFile(join(this.#staging, 'config.toml'), own);
       this.#configured = true;
+      const [teams, place] = [join(this.#staging, TEAMS), join(home, TEAMS)];
+      this.#copied = [own];
+      if (existsSync(teams) && !existsSync(place)) {
+        this.#copied.push(place);
+        cpSync(teams, place, { recursive: true });
+      }
     }
     const where = this.#options.findStore();
     const { path } = 'path' in where ? where : { path: null };
@@ -97,7 +106,8 @@ class Stage {
     await load.finish({
       counters: this.#manifest.counters,
       passageWords,
-      chunkWords: ({ title, place, text }) => chunkWords({ title, headings: place.headings ?? [], text }),
+      chunkWords: ({ title, place, text, idx, sourceId }) =>
+        chunkWords({ title, headings: place.headings ?? [], text, path: idx === 0 ? sourceId : null }),
       move:
         this.#manifest.home === home ? null : { nodeId: this.#manifest.nodeId, from: this.#manifest.home, to: home },
     });
@@ -116,33 +126,33 @@ class Stage {
     }
     await this.#load?.abort();
     if (this.#database) for (const end of ['', '-wal', '-shm']) rmSync(this.#database + end, { force: true });
-    if (this.#configured) rmSync(join(this.#options.home, 'config.toml'), { force: true });
+    for (const path of this.#copied) rmSync(path, { recursive: true, force: true });
     rmSync(this.#staging, { recursive: true, force: true });
   }
 
   async #stageFiles(): Promise<void> {
     const files = new StagedFiles(this.#staging);
     for await (const entry of readArchive(this.#options.file)) {
-      const { kind } = placeOf(entry);
+      const { kind } = archiveEntryOf(entry);
       if (kind === 'home' || kind === 'own') await files.add(entry);
       // The file may have been replaced since it was verified.
       if (kind === 'manifest') this.#compare(entry);
     }
     files.finish();
-    this.#options.onProgress(`${Object.keys(this.#manifest.homes).length} homes of agents`);
+    this.#options.onProgress(counted(Object.keys(this.#manifest.homes).length, 'agent home'));
   }
 
   async #loadTables(load: Load): Promise<void> {
     let current = '';
     for await (const entry of readArchive(this.#options.file)) {
-      const place = placeOf(entry);
-      if (place.kind === 'manifest') this.#compare(entry);
-      if (place.kind !== 'table') continue;
-      const columns = load.tables.get(place.table);
-      if (!columns) throw new Error(`it has a table that its schema does not have (${place.table})`);
-      for await (const rows of rowsOf(entry, columns)) await load.insert(place.table, rows);
-      if (place.table === current) continue;
-      current = place.table;
+      const part = archiveEntryOf(entry);
+      if (part.kind === 'manifest') this.#compare(entry);
+      if (part.kind !== 'table') continue;
+      const columns = load.tables.get(part.table);
+      if (!columns) throw new Error(`it has a table that its schema does not have (${part.table})`);
+      for await (const rows of rowsOf(entry, columns)) await load.insert(part.table, rows);
+      if (part.table === current) continue;
+      current = part.table;
       this.#options.onProgress(`${current}: ${this.#manifest.tables[current]?.rows ?? 0} rows`);
     }
   }
@@ -166,11 +176,19 @@ class Stage {
       mkdirSync(aside, { recursive: true, mode: 0o700 });
       renameSync(path, join(aside, name));
     };
-    for (const name of ['agents', ...HOME_FILES]) {
+    for (const name of ['agents', TEAMS, ...HOME_FILES]) {
       const [staged, place] = [join(this.#staging, name), join(home, name)];
       // The existing configuration says where the store is, so it stays; the restored one is put next to it.
       if (name === 'config.toml') {
         if (existsSync(staged) && !this.#configured) renameSync(staged, join(home, 'config.from-backup.toml'));
+        continue;
+      }
+      if (name === TEAMS) {
+        const other = join(home, `${TEAMS}.from-backup`);
+        if (existsSync(staged) && !this.#configured) {
+          moveAside(other, basename(other));
+          renameSync(staged, other);
+        }
         continue;
       }
       moveAside(place, name);

@@ -1,11 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
 import { SubstratError } from '../core/errors.ts';
 import { damaged, type ReadEntry, readArchive } from './archive-reader.ts';
-import { HOME_FILE_BYTES, HOME_FILES } from './layout.ts';
+import { HOME_FILE_BYTES, HOME_FILES, TEAM_FILE, TEAMS } from './layout.ts';
 import { MANIFEST, type Manifest, MOST_MANIFEST, parseManifest } from './manifest.ts';
 
 /** The kind of an entry. Any other entry is refused, so an archive cannot write elsewhere. */
-export type Place =
+export type ArchiveEntry =
   | { readonly kind: 'manifest' }
   | { readonly kind: 'own'; readonly name: string }
   | { readonly kind: 'table'; readonly table: string }
@@ -15,12 +15,12 @@ export type Place =
 const MOST_PART = 256 * 1024 * 1024;
 const LINE_FEED = 10;
 
-export function placeOf({ path, type, size }: Pick<ReadEntry, 'path' | 'type' | 'size'>): Place {
+export function archiveEntryOf({ path, type, size }: Pick<ReadEntry, 'path' | 'type' | 'size'>): ArchiveEntry {
   const refuse = (): never => {
     throw new Error(`the archive has an unexpected entry (${JSON.stringify(path.slice(0, 200))})`);
   };
   if (type === 'file' && path === MANIFEST) return size > MOST_MANIFEST ? refuse() : { kind: 'manifest' };
-  if (type === 'file' && (HOME_FILES as readonly string[]).includes(path)) {
+  if (type === 'file' && isOwn(path)) {
     return size > HOME_FILE_BYTES ? refuse() : { kind: 'own', name: path };
   }
   const [, table] = /^tables\/([a-z_]{1,63})\/\d{6}\.jsonl$/.exec(path) ?? [];
@@ -31,6 +31,12 @@ export function placeOf({ path, type, size }: Pick<ReadEntry, 'path' | 'type' | 
   return { kind: 'home', agentId };
 }
 
+function isOwn(path: string): boolean {
+  const [directory, name = ''] = path.split('/', 2);
+  if ((HOME_FILES as readonly string[]).includes(path)) return true;
+  return directory === TEAMS && path === `${TEAMS}/${name}` && TEAM_FILE.test(name);
+}
+
 /** Reads a backup to its end, compares everything with its manifest, and returns the manifest. Writes nothing. */
 export async function verifyBackup(file: string): Promise<Manifest> {
   const seen = new Seen();
@@ -38,9 +44,9 @@ export async function verifyBackup(file: string): Promise<Manifest> {
   try {
     for await (const entry of readArchive(file)) {
       if (manifest) throw new Error('it has data after its manifest');
-      const place = placeOf(entry);
-      if (place.kind === 'manifest') manifest = seen.compare(parseManifest(await textOf(entry.content)), entry.before);
-      else await seen.add(place, entry);
+      const part = archiveEntryOf(entry);
+      if (part.kind === 'manifest') manifest = seen.compare(parseManifest(await textOf(entry.content)), entry.before);
+      else await seen.add(part, entry);
     }
   } catch (error) {
     throw error instanceof SubstratError ? error : damaged(file, error as Error);
@@ -59,14 +65,14 @@ class Seen {
   readonly #tables = new Map<string, { rows: number; hash: Hash }>();
   readonly #homes = new Map<string, { entries: number; bytes: number }>();
 
-  async add(place: Place, entry: ReadEntry): Promise<void> {
-    if (place.kind === 'home') {
-      const { entries, bytes } = this.#homes.get(place.agentId) ?? { entries: 0, bytes: 0 };
-      this.#homes.set(place.agentId, { entries: entries + 1, bytes: bytes + entry.size });
+  async add(part: ArchiveEntry, entry: ReadEntry): Promise<void> {
+    if (part.kind === 'home') {
+      const { entries, bytes } = this.#homes.get(part.agentId) ?? { entries: 0, bytes: 0 };
+      this.#homes.set(part.agentId, { entries: entries + 1, bytes: bytes + entry.size });
     }
-    if (place.kind !== 'table') return;
-    const table = this.#tables.get(place.table) ?? { rows: 0, hash: createHash('sha256') };
-    this.#tables.set(place.table, table);
+    if (part.kind !== 'table') return;
+    const table = this.#tables.get(part.table) ?? { rows: 0, hash: createHash('sha256') };
+    this.#tables.set(part.table, table);
     for await (const piece of entry.content) {
       table.hash.update(piece);
       for (const byte of piece) if (byte === LINE_FEED) table.rows += 1;

@@ -1,54 +1,100 @@
-import type { Agent, Message, Status, SubstratEvent } from '../client/client.ts';
+import type { Message, Status, SubstratEvent } from '../client/client.ts';
 import { paint } from '../command-line/terminal.ts';
-import { USER, USER_ID } from '../core/agent.ts';
+import { localTime } from '../command-line/time.ts';
+import { USER } from '../core/agent.ts';
 import { shorten } from '../core/text.ts';
+import { nameOf } from './agent-words.ts';
 
 /** An event as one line; null for events that people need not see. */
 export function describeEvent({ type, data }: SubstratEvent): string | null {
   switch (type) {
     case 'agent_created':
-      return `${data.handle} is here`;
+      return `${data.handle} was created`;
     case 'agent_terminated':
-      return `${data.agent} ended: ${data.reason}`;
+      return `${data.agent} was terminated: ${data.reason}`;
+    case 'agent_deleted':
+      return `${data.handle} was deleted`;
+    case 'agent_updated':
+      return `${data.agent} has new settings: ${data.changed.join(', ')}`;
     case 'agent_paused':
       return `${data.agent} is paused: ${data.reason}`;
     case 'agent_resumed':
       return `${data.agent} was resumed`;
+    case 'agent_moved':
+      return `${data.agent} moved to another node`;
     case 'reminder_set':
-      return `${data.agent} wants a reminder at ${data.due}`;
+      return `${data.agent} will be reminded at ${localTime(data.due)}`;
+    case 'agent_gated':
+      return `${data.agent} was gated by ${data.by}`;
+    case 'agent_ungated':
+      return `${data.agent} was ungated by ${data.by}`;
+    case 'run_poked':
+      return `${data.agent} tries its failed turn again, poked by ${data.by}`;
+    case 'question_asked':
+      return `${data.agent} ${data.kind === 'approval' ? 'needs an approval' : 'asks'}: substrat inbox --open`;
+    case 'question_settled':
+      return `${data.agent}'s question is ${data.outcome} (${data.by})`;
     case 'run_started':
-      return `${data.agent} starts a turn`;
+      return `${data.agent} starts a turn${data.attempt > 1 ? ` (attempt ${data.attempt})` : ''}`;
     case 'run_ended':
       return data.state === 'completed'
-        ? `${data.agent} ends its turn, its process is gone`
-        : `${data.agent}'s turn ${data.state}: ${data.error}`;
+        ? `${data.agent} finished its turn`
+        : `${data.agent}'s turn ${data.state === 'failed' ? 'failed' : 'was cancelled'}: ${data.error}`;
+    case 'run_progress':
+      return data.progress === 'working'
+        ? `${data.agent} works again`
+        : `${data.agent} is ${data.progress}: ${data.reason}`;
     case 'run_retried':
       return `${data.agent} will try its turn again: ${data.error}`;
     case 'message_created':
       return describeMessage(data);
+    case 'message_updated':
+      return `${nameOf(data.message.from)} edited a message: ${oneLine(data.message.text)}`;
+    case 'message_deleted':
+      return `a message in ${place(data.channelId)} was deleted`;
     case 'reaction_added':
       return `${nameOf(data.by)} reacts with ${data.emoji}`;
+    case 'reaction_removed':
+      return `${nameOf(data.by)} takes back ${data.emoji}`;
     case 'channel_created':
-      return `${nameOf(data.by)} opens #${data.channelId}`;
+      return `${nameOf(data.by)} created ${place(data.channelId)}`;
+    case 'channel_updated':
+      return `${nameOf(data.by)} set the topic of ${place(data.channelId)}: ${oneLine(data.topic)}`;
+    case 'channel_deleted':
+      return `${nameOf(data.by)} deleted ${place(data.channelId)}`;
     case 'member_joined':
-      return `${nameOf(data.participant)} joins #${data.channelId}`;
+      return `${nameOf(data.participant)} joined ${place(data.channelId)}`;
     case 'member_left':
-      return `${nameOf(data.participant)} leaves #${data.channelId}`;
+      return `${nameOf(data.participant)} left ${place(data.channelId)}`;
+    case 'member_updated':
+      return `${nameOf(data.participant)} is woken in ${place(data.channelId)} by: ${data.wake}`;
     case 'memory_updated':
-      return `the block "${data.label}" of ${data.owner} has a new text`;
+      return `block "${data.label}" of ${nameOf(data.owner)} changed (version ${data.version})`;
     case 'memory_deleted':
-      return `the block "${data.label}" of ${data.owner} is deleted`;
+      return `block "${data.label}" of ${nameOf(data.owner)} was deleted`;
+    case 'memory_shared':
+      return `block "${data.label}" of ${nameOf(data.owner)} has other readers`;
     case 'passage_stored':
-      return `${data.agent} remembers something`;
+      return `${data.agent} stored a note`;
+    case 'passage_deleted':
+      return `a note of ${data.agent} was deleted`;
+    case 'node_started':
+      return `daemon ${data.node} started (${data.version})`;
+    case 'node_stopped':
+      return `daemon ${data.node} stopped`;
+    case 'node_lost':
+      return `daemon ${data.node} is lost; its agents cannot take turns`;
+    case 'node_returned':
+      return `daemon ${data.node} is back`;
+    case 'node_draining':
+      return `daemon ${data.node} finishes its turns and starts no new ones`;
+    case 'node_undrained':
+      return `daemon ${data.node} starts turns again`;
+    case 'node_removed':
+      return `daemon ${data.node} was removed`;
     default:
       return null;
   }
-}
-
-/** What holds an agent back, in a line. */
-export function describeStatus({ kind, reason, since, until }: NonNullable<Agent['status']>): string {
-  const when = until === null ? (since === null ? '' : ` since ${since}`) : ` until ${until}`;
-  return `${kind}${when}${reason === null ? '' : `: ${shorten(reason.replace(/\s+/g, ' '), 160)}`}`;
 }
 
 /** The daemon's home, configuration and store. */
@@ -74,7 +120,7 @@ export function describeSandbox({ sandbox, sandboxProblem }: Status): string {
 function describeMessage({ message, to }: { readonly message: Message; readonly to: readonly string[] }): string {
   const author = nameOf(message.from);
   const others = to.map(nameOf).join(', ');
-  const text = shorten(message.text.replace(/\s+/g, ' '), 160);
+  const text = oneLine(message.text);
   if (message.kind === 'notice') return `Substrat: ${text}`;
   if (message.late) return `${author} answers ${others} too late: ${text}`;
   if (message.kind === 'error') return `${author} could not answer ${others}: ${text}`;
@@ -83,6 +129,10 @@ function describeMessage({ message, to }: { readonly message: Message; readonly 
   return `${author} ${message.request ? 'asks' : 'tells'} ${others || message.channelId}: ${text}`;
 }
 
-function nameOf(handle: string): string {
-  return handle === USER_ID ? USER : handle;
+function oneLine(text: string): string {
+  return shorten(text.replace(/\s+/g, ' '), 160);
+}
+
+function place(channelId: string): string {
+  return channelId.startsWith('dm-') ? channelId : `#${channelId}`;
 }

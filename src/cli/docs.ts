@@ -6,7 +6,10 @@ export function describeCommands(program: Command): string {
 
 Generated from the commands by \`npm run docs\`. Every command takes \`--config FILE\` and \`--json\`: then it prints exactly one JSON
 value (a stream: one a line) and nothing else on stdout. Exit codes: 0 done, 1 it failed (the error on stderr), 2 wrong usage.
-REF is a name, a path (\`lead/worker-1\`), a handle or an id; an ambiguous one is an error that lists the candidates.
+With \`--json\` the error is \`{"error": {"code", "message"}}\`.
+
+REF is a handle, a name, a path (\`lead/worker-1\`) or an id; an ambiguous one is an error that lists the candidates. Ids may be
+shortened to their last 6 or more characters, as tables show them.
 `;
   return `${head}${program.commands.flatMap((command) => sections(command, program.name())).join('')}`;
 }
@@ -34,6 +37,6 @@ function exampleOf(command: Command): string | null {
   let help = '';
   command.configureOutput({ writeOut: (text) => (help += text) });
   command.outputHelp();
-  const [, example] = help.split('\nExample:\n');
+  const [, example] = help.split(/\nExamples?:\n/);
   return example ? example.trimEnd().replace(/^ {2}/gm, '') : null;
 }

@@ -3,10 +3,11 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createClient } from '../client/client.ts';
-import { type Config, loadConfig } from '../config/config.ts';
+import { acpProviders, type Config, loadConfig } from '../config/config.ts';
 import { storeName } from '../config/store-name.ts';
 import { SubstratError } from '../core/errors.ts';
-import { described, type InstalledProgram } from '../providers/described.ts';
+import { describeLimits } from '../core/machine-limits.ts';
+import { acpStart, described, type InstalledProgram } from '../providers/described.ts';
 import { probeBwrap } from '../sandbox/probe.ts';
 
 export interface Finding {
@@ -35,6 +36,7 @@ export async function examine(home: string, named: string | null): Promise<Findi
     finding,
     await store(home, configFile, finding.detail === STOPPED),
     await sandbox(home, configFile),
+    limits(home, configFile),
     ...(await programs(home, configFile)),
     await diskSpace(place),
     clock(place),
@@ -51,7 +53,10 @@ function node(): Finding {
 function config(home: string, file: string | null): Finding {
   try {
     const loaded = loadConfig({ ...(file && { file }), cwd: process.cwd(), home, env: process.env });
-    return { what: 'configuration', state: 'ok', detail: loaded.file ?? 'none (defaults)' };
+    if (loaded.warnings.length === 0)
+      return { what: 'configuration', state: 'ok', detail: loaded.file ?? 'none (defaults)' };
+    const mend = 'Set the variables (`substrat secret set NAME` keeps keys), or remove what has no effect.';
+    return { what: 'configuration', state: 'warning', detail: loaded.warnings.join('\n'), mend };
   } catch (error) {
     const detail = (error as Error).message;
     return { what: 'configuration', state: 'problem', detail, mend: 'docs/configuration.md has every setting.' };
@@ -181,6 +186,22 @@ async function sandbox(home: string, file: string | null): Promise<Finding> {
   return { what: 'sandbox', state: 'ok', detail: `${stdout.trim()} works` };
 }
 
+/** What one turn may use of the machine, and who enforces it. */
+function limits(home: string, file: string | null): Finding {
+  const what = 'limits';
+  const settings = configuration(home, file)?.sandbox;
+  if (!settings) {
+    return { what, state: 'warning', detail: 'unknown: the configuration cannot be read', mend: 'Correct it first.' };
+  }
+  if (settings.mode === 'none') {
+    const mend = 'On Linux, set `[sandbox] mode = "bwrap"`.';
+    return { what, state: 'warning', detail: 'none: without a sandbox, turns are not limited', mend };
+  }
+  const byKernel = process.getuid?.() === 0 ? 'open files' : 'open files and, at 16 times the number, threads';
+  const detail = `${describeLimits(settings.limits)} per turn, watched by the daemon every 200 ms; by the kernel: ${byKernel}`;
+  return { what, state: 'ok', detail };
+}
+
 /** Returns null for a broken configuration, which is a finding of its own. */
 function configuration(home: string, file: string | null): Config | null {
   try {
@@ -196,7 +217,16 @@ function programs(home: string, file: string | null): Promise<Finding[]> {
   const installed = described.flatMap((about) =>
     'program' in about ? [program(about.name, about.program, settings?.[about.name] ?? {})] : [],
   );
-  return Promise.all(installed);
+  const agents = acpProviders(settings ?? {}).map(([name, given]) => acpProgram(name, acpStart(name, given)?.command));
+  return Promise.all([...installed, ...agents]);
+}
+
+/** Whether it is there; these programs have no common way to ask for a version. */
+async function acpProgram(what: string, command = what): Promise<Finding> {
+  const { status, stdout } = spawnSync('sh', ['-c', 'command -v -- "$0"', command], { encoding: 'utf8' });
+  if (status === 0) return { what, state: 'ok', detail: `${stdout.trim()}, by the Agent Client Protocol` };
+  const detail = `${command} is not installed; agents that use it cannot run`;
+  return { what, state: 'warning', detail, mend: `Install it, or set \`[providers.${what}] command\`.` };
 }
 
 async function program(
@@ -212,7 +242,9 @@ async function program(
     return { what, state: 'warning', detail, mend: about.install };
   }
   const problem =
-    status === 0 ? about.versionProblem(stdout) : `\`--version\` failed: ${error?.message ?? 'non-zero exit code'}.`;
+    status === 0
+      ? (about.versionProblem?.(stdout) ?? null)
+      : `\`--version\` failed: ${error?.message ?? 'non-zero exit code'}.`;
   if (problem !== null) return { what, state: 'problem', detail: `${command}: ${problem}`, mend: about.install };
   const caution = await about.examine?.({ ...process.env, ...settings.env });
   if (caution) return { what, state: 'warning', ...caution };

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { createClient } from '../client/client.ts';
 import { playDemo } from './demo.ts';
 import { describeEvent, describeNotices, describePlaces, describeSandbox } from './describe.ts';
@@ -13,17 +15,20 @@ export interface FeedOptions {
   readonly print: (line: string) => void;
 }
 
-const INTRODUCTION =
-  'Demo: a lead asks two workers, waits without a process, and reports. Their program is src/demo/team.ts.';
+/** In a clone the program is not on the PATH. A package has no lock file. */
+const isClone = existsSync(new URL('../../package-lock.json', import.meta.url));
+const substrat = isClone ? './bin/substrat' : 'substrat';
+const guide = isClone ? 'docs/scripted.md' : fileURLToPath(new URL('../../docs/scripted.md', import.meta.url));
+const INTRODUCTION = `Demo: a lead asks two workers, waits without a process, and reports.${isClone ? ' Their program is src/demo/team.ts.' : ''}`;
 const WITHOUT_SANDBOX = 'Only the built-in demo runs without a sandbox; other agents do not start.';
 const NEXT_STEPS = [
   '',
   'The demo has finished and the daemon is still running. In another terminal, try:',
-  '  ./bin/substrat agent list',
-  '  ./bin/substrat agent send demo-lead "And now?" --wait',
-  '  ./bin/substrat watch',
-  '  ./bin/substrat agent create me --provider external && ./bin/substrat agent mcp me',
-  'docs/scripted.md shows how to write an agent in ten lines. Ctrl-C stops the daemon.',
+  `  ${substrat} agent list`,
+  `  ${substrat} agent send demo-lead "And now?" --wait`,
+  `  ${substrat} watch`,
+  `  ${substrat} agent create me --provider external && ${substrat} agent mcp me`,
+  `${guide} shows how to write an agent in ten lines. Ctrl-C stops the daemon.`,
 ];
 
 /** The output of `up`: version, address, home and sandbox, then all events until the daemon stops. */

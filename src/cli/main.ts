@@ -6,4 +6,4 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
   version: string;
 };
 
-await runCommandLine((named) => createProgram(version, named));
+void runCommandLine((named) => createProgram(version, named));

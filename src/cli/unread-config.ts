@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { homeConfig } from '../config/config.ts';
+import { homeConfig } from '../config/home.ts';
 
 /** The files that Substrat 0.1.0 read in the current directory, in order. */
 const READ_BEFORE = ['substrat.toml', 'ctx.toml', 'config/ctx.toml'];

@@ -1,5 +1,5 @@
 import { type ErrorCode, SubstratError } from '../core/errors.ts';
-import { type Client, createCalls, type SubstratEvent } from './calls.ts';
+import { type Client, createCalls, type LiveEvent, type SubstratEvent } from './calls.ts';
 
 export * from './calls.ts';
 
@@ -42,7 +42,7 @@ export async function* readEvents(
   after: number | undefined,
   signal: AbortSignal | undefined,
   onFrame: (seq: number) => void = () => {},
-): AsyncGenerator<SubstratEvent> {
+): AsyncGenerator<SubstratEvent | LiveEvent> {
   const headers: Record<string, string> = after === undefined ? {} : { 'last-event-id': String(after) };
   const response = await ask(address, path, { headers, ...(signal && { signal }) });
   if (!response.ok || !response.body) await readAnswer(response);
@@ -57,8 +57,8 @@ export async function* readEvents(
       if (mark) onFrame(Number(mark[1]));
       const data = /^data: (.*)$/m.exec(frame);
       if (!data) continue;
-      const event = JSON.parse(data[1] ?? '') as SubstratEvent;
-      onFrame(event.seq);
+      const event = JSON.parse(data[1] ?? '') as SubstratEvent | LiveEvent;
+      if ('seq' in event) onFrame(event.seq);
       yield event;
     }
   }

@@ -1,8 +1,16 @@
 import type { z } from 'zod';
 import { USER_ID } from '../core/agent.ts';
-import type { KnowledgeDocument, KnowledgeSource, SearchRequest, SearchResult } from '../core/knowledge.ts';
+import type {
+  KnowledgeDocument,
+  KnowledgeSource,
+  SearchAnswer,
+  SearchRequest,
+  SearchResult,
+} from '../core/knowledge.ts';
 import type { LiveEvent } from '../core/live.ts';
 import type { PersonaInfo, PersonaPrompt } from '../core/persona.ts';
+import type * as settings from '../http/agent-settings.ts';
+import type * as applying from '../http/apply-schemas.ts';
 import type { ShownEvent } from '../http/events.ts';
 import type * as schemas from '../http/schemas.ts';
 
@@ -12,13 +20,23 @@ export type { LiveEvent };
 export type Agent = z.infer<typeof schemas.Agent>;
 export type AgentProfile = z.infer<typeof schemas.AgentProfile>;
 export type AgentCreation = z.input<typeof schemas.AgentCreation>;
+export type Question = z.infer<typeof schemas.Question>;
+export type ApplyItem = z.infer<typeof applying.ApplyItem>;
+export type AgentSettings = z.input<typeof settings.AgentSettings>;
+export type ChangedAgent = z.infer<typeof settings.ChangedAgent>;
+export type SettingsRevision = z.infer<typeof settings.SettingsRevision>;
 export type Message = z.infer<typeof schemas.Message>;
 export type MessageCreation = z.input<typeof schemas.MessageCreation>;
 export type AttachedFile = Message['attachments'][number] & { readonly data: string };
+export type ChannelPost = z.input<typeof schemas.ChannelPost>;
 export type Sent = z.infer<typeof schemas.Sent>;
 export type Run = z.infer<typeof schemas.Run>;
 export type RunMessage = z.infer<typeof schemas.RunMessage>;
+export type CarriedMessage = z.infer<typeof schemas.CarriedMessage>;
 export type RunStep = z.infer<typeof schemas.RunStep>;
+export type AttemptUsage = z.infer<typeof schemas.AttemptUsage>;
+export type Budget = z.infer<typeof schemas.Budget>;
+export type BudgetSetting = z.input<typeof schemas.BudgetSetting>;
 export type Usage = z.infer<typeof schemas.Usage>;
 export type Channel = z.infer<typeof schemas.Channel>;
 export type Member = z.infer<typeof schemas.Member>;
@@ -26,6 +44,8 @@ export type Participant = z.infer<typeof schemas.Participant>;
 export type Token = z.infer<typeof schemas.Token>;
 export type Workspace = z.infer<typeof schemas.Workspace>;
 export type WorkspaceCreation = z.input<typeof schemas.WorkspaceCreation>;
+export type AgentFile = z.infer<typeof schemas.AgentFile>;
+export type AgentDiff = z.infer<typeof schemas.AgentDiff>;
 export type Link = z.infer<typeof schemas.Link>;
 export type LinkCreation = z.input<typeof schemas.LinkCreation>;
 export type Block = z.infer<typeof schemas.Block>;
@@ -34,6 +54,26 @@ export type Passage = z.infer<typeof schemas.Passage>;
 export type Prompt = z.infer<typeof schemas.Prompt>;
 export type Caller = z.infer<typeof schemas.Caller>;
 export type Status = z.infer<typeof schemas.Status>;
+
+/** An `mcp.json` with the server of one agent. */
+export interface McpFile {
+  readonly mcpServers: {
+    readonly substrat: {
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+    };
+  };
+}
+
+/** One who waits for another. */
+export interface OpenRequest {
+  readonly messageId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly createdAt: string;
+  readonly deadlineAt: string | null;
+}
 
 export interface Page<T> {
   readonly items: readonly T[];
@@ -55,6 +95,15 @@ export interface BlockCondition {
   readonly ifVersion?: number | undefined;
 }
 
+export interface Said {
+  readonly messageId: string | null;
+  readonly channelId: string | null;
+  readonly runId: string | null;
+  readonly from: string;
+  readonly text: string;
+  readonly createdAt: string;
+}
+
 export interface PassageQuery extends PageQuery {
   /** The search query. */
   readonly q?: string | undefined;
@@ -65,7 +114,7 @@ export interface PassageQuery extends PageQuery {
 }
 
 export interface EventQuery {
-  /** Resume after this sequence number; default: from now. */
+  /** Resume after this sequence number; -n: with the last n events; default: from now. */
   readonly after?: number;
   readonly agent?: string;
   readonly channel?: string;
@@ -97,6 +146,7 @@ export function createCalls({ exchange, follow }: Transport) {
   /** `user` has its own blocks. */
   const memory = (ref: string) => (ref.toLowerCase() === USER_ID ? '/api/memory' : `${agent(ref)}/memory`);
   const block = (ref: string, label: string) => `${memory(ref)}/${encodeURIComponent(label)}`;
+  const question = (id: string) => `/api/questions/${encodeURIComponent(id)}`;
   const run = (id: string) => `/api/runs/${encodeURIComponent(id)}`;
   const message = (id: string) => `/api/messages/${encodeURIComponent(id)}`;
   const channel = (id: string) => `/api/channels/${encodeURIComponent(id)}`;
@@ -110,18 +160,49 @@ export function createCalls({ exchange, follow }: Transport) {
   return {
     getStatus: () => get<Status>('/api/status'),
 
+    /** Reads the configuration again and makes members and channels what it says. Returns every difference. */
+    apply: (wish: z.input<typeof applying.ApplyWish> = {}) => post<{ items: ApplyItem[] }>('/api/apply', wish),
+
     createAgent: (creation: AgentCreation, options?: PostOptions) => post<Agent>('/api/agents', creation, options),
     getAgent: (ref: string) => get<Agent>(agent(ref)),
     /** What people other than the owner see of an agent. */
     getProfile: (ref: string) => get<AgentProfile>(agent(ref)),
     listAgents: (query: PageQuery & { all?: boolean } = {}) => get<Page<Agent>>('/api/agents', query),
+    /** Only of a terminated agent. Its descendants, messages, runs and memory go with it. */
+    deleteAgent: (ref: string) =>
+      exchange<{ status: 'deleted'; agentId: string; agents: string[]; messages: number; runs: number }>(
+        'DELETE',
+        agent(ref),
+      ),
     terminateAgent: (ref: string) => post<{ status: 'terminated'; agentId: string }>(`${agent(ref)}/terminate`),
+    /**
+     * Changes settings; what is left out stays. They apply from the next turn; `now` starts the turn in progress again.
+     * With `ifRevision`, only if the settings have that revision.
+     */
+    changeAgent: (ref: string, change: AgentSettings, options: { ifRevision?: number; now?: boolean } = {}) =>
+      exchange<ChangedAgent>(
+        'PATCH',
+        agent(ref) + queryString({ now: options.now }),
+        change,
+        options.ifRevision === undefined ? {} : { 'if-match': `"${options.ifRevision}"` },
+      ),
+    renameAgent: (ref: string, name: string) => exchange<ChangedAgent>('PATCH', agent(ref), { name }),
+    /** Newest first. */
+    listSettings: (ref: string, query: PageQuery = {}) => get<Page<SettingsRevision>>(`${agent(ref)}/settings`, query),
+    /** It starts no turn until it is resumed; `now` ends the attempt in progress. */
+    pauseAgent: (ref: string, wish: { reason?: string; now?: boolean } = {}) =>
+      post<Agent>(`${agent(ref)}/pause`, wish),
     /** Lets a paused agent continue. */
     resumeAgent: (ref: string) => post<Agent>(`${agent(ref)}/resume`),
     /** Without its workspace, it leaves files and session behind. */
     moveAgent: (ref: string, wish: { node: string; withoutWorkspace?: boolean }) =>
       post<Agent>(`${agent(ref)}/move`, wish),
-    getMcpConfig: (ref: string) => get<{ agentId: string; path: string; config: object }>(`${agent(ref)}/mcp`),
+    getMcpConfig: (ref: string) => get<{ agentId: string; path: string; config: McpFile }>(`${agent(ref)}/mcp`),
+
+    /** A directory of the agent's workspace, or a page of a file in it. Credential files and `.git` are hidden. */
+    getFile: (ref: string, path = '', offset = 0) => get<AgentFile>(`${agent(ref)}/files`, { path, offset }),
+    /** What the agent has changed in its git workspace. */
+    getDiff: (ref: string) => get<AgentDiff>(`${agent(ref)}/diff`),
 
     getPrompt: (ref: string) => get<Prompt>(`${agent(ref)}/prompt`),
 
@@ -145,6 +226,9 @@ export function createCalls({ exchange, follow }: Transport) {
       exchange<Block>('PUT', `${block(ref, label)}/sharing`, sharing),
 
     listPassages: (ref: string, query: PassageQuery = {}) => get<Page<Passage>>(`${agent(ref)}/passages`, query),
+    /** What was said in the agent's channels and DMs, and its runs' final texts. */
+    searchMessages: (ref: string, query: { q: string; limit?: number; since?: string; until?: string }) =>
+      get<Page<Said>>(`${agent(ref)}/said`, query),
     storePassage: (ref: string, passage: { content: string; tags?: readonly string[] }, options?: PostOptions) =>
       post<{ passageId: string }>(`${agent(ref)}/passages`, passage, options),
     deletePassage: (ref: string, id: string) =>
@@ -165,26 +249,52 @@ export function createCalls({ exchange, follow }: Transport) {
     },
     listInbox: (query: PageQuery & { open?: boolean } = {}) => get<Page<Message>>('/api/inbox', query),
 
+    /** Open ones only, unless `open` is false. */
+    listQuestions: (query: PageQuery & { open?: boolean } = {}) => get<Page<Question>>('/api/questions', query),
+    getQuestion: (id: string) => get<Question>(question(id)),
+    answerQuestion: (id: string, text: string, options?: PostOptions) =>
+      post<Question>(`${question(id)}/answer`, { text }, options),
+    /** Permits one call; with `arguments`, a call with these instead. */
+    approveQuestion: (id: string, wish: z.input<typeof schemas.QuestionApproval> = {}, options?: PostOptions) =>
+      post<Question>(`${question(id)}/approve`, wish, options),
+    rejectQuestion: (id: string, text?: string, options?: PostOptions) =>
+      post<Question>(`${question(id)}/reject`, text === undefined ? {} : { text }, options),
+    /** Who waits for whom, oldest first. */
+    listRequests: (query: PageQuery = {}) => get<Page<OpenRequest>>('/api/requests', query),
     listRuns: (query: PageQuery & { agent?: string | undefined; state?: Run['state'] | undefined } = {}) =>
       get<Page<Run>>('/api/runs', query),
-    getRun: (id: string) => get<Run & { steps: RunStep[]; messages: RunMessage[] }>(run(id)),
+    getRun: (id: string) =>
+      get<Run & { usageByAttempt: AttemptUsage[]; steps: RunStep[]; messages: RunMessage[] }>(run(id)),
+    /** The messages that a run was given, and what became of each. */
+    listCarried: (id: string) => get<Page<CarriedMessage>>(`${run(id)}/carried`),
     /** Totals by agent, tree or day. */
     listUsage: (
       query: { by?: 'agent' | 'tree' | 'day'; since?: string | undefined; until?: string | undefined } = {},
     ) => get<Page<Usage>>('/api/usage', query),
+    restartRun: (id: string) => post<{ status: 'restarted'; runId: string }>(`${run(id)}/restart`),
+    extendRun: (id: string, minutes?: number) =>
+      post<{ status: 'extended'; runId: string; until: string }>(`${run(id)}/extend`, { minutes }),
     cancelRun: (id: string) => post<{ status: 'cancelled'; runId: string }>(`${run(id)}/cancel`),
 
     listChannels: (query: PageQuery = {}) => get<Page<Channel>>('/api/channels', query),
     getChannel: (id: string) => get<Channel>(channel(id)),
     createChannel: (creation: z.input<typeof schemas.ChannelCreation>, options?: PostOptions) =>
       post<Channel>('/api/channels', creation, options),
+    /** Not of DMs and team channels, which go with their agents. */
+    deleteChannel: (id: string) =>
+      exchange<{ status: 'deleted'; channelId: string; messages: number }>('DELETE', channel(id)),
     setTopic: (id: string, topic: string) => exchange<Channel>('PATCH', channel(id), { topic }),
     /** Newest first; of one thread or of all. */
     listChannelMessages: (id: string, query: PageQuery & { thread?: string | undefined } = {}) =>
       get<Page<Message>>(`${channel(id)}/messages`, query),
     /** `dm-x-y` creates the DM if it does not exist. */
-    postMessage: (id: string, words: { text: string; parentMessageId?: string | undefined }, options?: PostOptions) =>
+    postMessage: (id: string, words: ChannelPost, options?: PostOptions) =>
       post<Sent>(`${channel(id)}/messages`, words, options),
+    /** Your messages that agents have not received yet, oldest first: they can still be edited or deleted. */
+    listQueued: (id: string) => get<Page<Message & { to: string[] }>>(`${channel(id)}/queued`),
+    /** What was said in the channels that you see, best first. `complete`: everything was read. */
+    findMessages: (query: { q: string; channel?: string; limit?: number; since?: string; until?: string }) =>
+      get<Page<Said> & { complete: boolean }>('/api/messages', query),
     markRead: (id: string) => post<Channel>(`${channel(id)}/read`),
     listMembers: (id: string) => get<Page<Member>>(`${channel(id)}/members`),
     addMember: (id: string, member: { participant: string; wake?: Member['wake'] & string }) =>
@@ -201,13 +311,18 @@ export function createCalls({ exchange, follow }: Transport) {
       exchange<Message>('DELETE', `${message(id)}/reactions/${encodeURIComponent(emoji)}`),
     listParticipants: (query: PageQuery = {}) => get<Page<Participant>>('/api/participants', query),
 
+    listBudgets: () => get<Page<Budget>>('/api/budgets'),
+    setBudget: (wish: BudgetSetting) => exchange<Budget>('PUT', '/api/budgets', wish),
+    removeBudget: (id: string) =>
+      exchange<{ status: 'removed'; id: string }>('DELETE', `/api/budgets/${encodeURIComponent(id)}`),
     listTokens: () => get<Page<Token>>('/api/tokens'),
     createToken: (wish: { as: string; label?: string }) => post<Token & { token: string }>('/api/tokens', wish),
     revokeToken: (id: string) => exchange<{ status: 'revoked' }>('DELETE', `/api/tokens/${encodeURIComponent(id)}`),
 
-    searchKnowledge: (request: SearchRequest) => post<{ results: readonly SearchResult[] }>('/tools/search', request),
-    getDocument: (id: string) => post<KnowledgeDocument>('/tools/get', { id }),
-    listSources: () => get<{ sources: readonly KnowledgeSource[] }>('/tools/sources'),
+    searchKnowledge: async (request: SearchRequest) =>
+      (await post<{ result: SearchAnswer }>('/tools/search', request)).result,
+    getDocument: async (id: string) => (await post<{ result: KnowledgeDocument }>('/tools/get', { id })).result,
+    listSources: async () => (await get<{ result: { sources: readonly KnowledgeSource[] } }>('/tools/sources')).result,
     listPersonas: () => get<{ agents: readonly PersonaInfo[] }>('/agents/list'),
     resolvePersona: (name: string, args: Readonly<Record<string, string>>) =>
       post<{ result: PersonaPrompt }>(`/agents/${encodeURIComponent(name)}/prompt`, { arguments: args }),
@@ -215,9 +330,23 @@ export function createCalls({ exchange, follow }: Transport) {
     /** A link that signs one browser in, within 2 minutes. */
     createLink: (wish: { as?: string } = {}) => post<z.infer<typeof schemas.NewLink>>('/api/links', wish),
     signIn: (wish: { code: string; label?: string }) => post<z.infer<typeof schemas.PageToken>>('/api/sign-in', wish),
+    /** Begins to pair a phone: it signs in as you if you confirm it within a minute. */
+    startPairing: () => post<{ id: string; url: string; expiresAt: string }>('/api/pairings'),
+    getPairing: (id: string) =>
+      get<{ state: 'open' | 'claimed'; label: string | null; check: string | null }>(`/api/pairings/${id}`),
+    confirmPairing: (id: string) => post<{ status: 'confirmed' }>(`/api/pairings/${id}/confirm`),
+    cancelPairing: (id: string) => exchange<{ status: 'cancelled' }>('DELETE', `/api/pairings/${id}`),
+    claimPairing: (wish: { code: string; label?: string }) =>
+      post<{ claim: string; check: string; expiresAt: string }>('/api/pairings/claim', wish),
+    redeemPairing: (claim: string) =>
+      post<{ status: 'waiting' | 'confirmed'; token: z.infer<typeof schemas.PageToken> | null }>(
+        '/api/pairings/redeem',
+        { claim },
+      ),
     signOut: () => post<{ status: 'signed_out' }>('/api/sign-out'),
     getMe: () => get<Caller>('/api/me'),
 
+    listProviders: () => get<Page<z.infer<typeof schemas.Provider>>>('/api/providers'),
     listNodes: () => get<Page<z.infer<typeof schemas.Node>>>('/api/nodes'),
     getNode: (ref: string) => get<z.infer<typeof schemas.Node>>(node(ref)),
     /** It finishes its runs and starts nothing new. */

@@ -44,7 +44,7 @@ function escapeCharacter(hidden: string, at: number, text: string): string {
 
 /** Columns are as wide as their widest cell; on a terminal the widest ones shrink until a row fits. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const all = [head, ...rows].map((row) => row.map((cell) => harmless(cell.replace(/\s+/g, ' '))));
+  const all = [head, ...rows].map((row) => row.map((cell, column) => harmless(onOneLine(cell, column))));
   const widths = narrow(
     head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))),
     process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY,
@@ -56,7 +56,12 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   });
 }
 
-/** Shows a spinner on a terminal. Returns how to stop it. */
+/** In the first column, spaces at the beginning show how deep something is. */
+function onOneLine(cell: string, column: number): string {
+  return column === 0 ? cell.replace(/(?<=\S)\s+/g, ' ') : cell.replace(/\s+/g, ' ');
+}
+
+/** Shows a spinner on a terminal. Returns how to stop it; idempotent. */
 export function spin(message: string): () => void {
   if (!process.stderr.isTTY) return () => {};
   const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -66,9 +71,11 @@ export function spin(message: string): () => void {
     n += 1;
   };
   draw();
-  const timer = setInterval(draw, 80);
+  let timer: NodeJS.Timeout | null = setInterval(draw, 80);
   return () => {
+    if (!timer) return;
     clearInterval(timer);
+    timer = null;
     process.stderr.write('\r\x1b[2K');
   };
 }

@@ -34,7 +34,8 @@ export function expand(
   const problems: Problem[] = [];
 
   function visit(value: unknown, path: readonly PropertyKey[]): unknown {
-    const fail = (text: string) => problems.push({ path, text: `${keyName(path)} ${text}` });
+    const fail = (text: string, variable?: string) =>
+      problems.push({ path, text: `${keyName(path)} ${text}`, ...(variable !== undefined && { variable }) });
     if (typeof value === 'string') return expandText(value, env, unset, fail);
     if (typeof value !== 'object' || value === null || value instanceof Date) return value;
     if (path.length > maxDepth) {
@@ -50,7 +51,12 @@ export function expand(
   return { value, problems };
 }
 
-function expandText(text: string, env: Environment, unset: Unset, fail: (text: string) => void): string {
+function expandText(
+  text: string,
+  env: Environment,
+  unset: Unset,
+  fail: (text: string, variable?: string) => void,
+): string {
   return text.replace(VARIABLE, (match, name?: string, fallback?: string) => {
     if (match === '$${') return '${';
     if (name === undefined) {
@@ -60,7 +66,7 @@ function expandText(text: string, env: Environment, unset: Unset, fail: (text: s
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (fallback !== undefined) return value || fallback;
     if (value === undefined && unset === 'name') return name;
-    if (value === undefined) fail(`needs the environment variable ${name}, which is not set`);
+    if (value === undefined) fail(`needs the environment variable ${name}, which is not set`, name);
     return value ?? match;
   });
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { renameOld } from './aliases.ts';
 import { type LoadOptions, loadConfig, openConfig, sections } from './config.ts';
 import { type Located, locate, type Path } from './locate.ts';
 import { parseSource } from './read.ts';
@@ -15,11 +16,12 @@ export interface Setting {
 /** Every effective setting and its origin. Secrets are hidden; variables are shown by name only. */
 export function explainConfig(options: LoadOptions): { file: string | null; settings: Setting[] } {
   const { file, name, source, place } = openConfig(options);
-  const config = loadConfig({ ...options, file: file ?? undefined, source });
-  const document = parseSource(source, name);
+  const config = loadConfig({ ...options, file: file ?? undefined });
+  const { document, written: asWritten } = renameOld(parseSource(source, name));
   const schema = z.strictObject(sections(place));
   const settings: Setting[] = [];
-  const find = locate(source);
+  const located = locate(source);
+  const find = (path: Path) => located(asWritten(path));
 
   const visit = (at: z.core.$ZodType, written: unknown, path: readonly string[]): void => {
     // An optional table that is absent has no settings.

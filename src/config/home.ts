@@ -9,6 +9,12 @@ export function resolveHome(env: Environment): string {
   return resolve(env.SUBSTRAT_HOME || join(userHome(env), '.substrat'));
 }
 
+/** Returns null if the home has no configuration. */
+export function homeConfig(home: string): string | null {
+  const file = join(home, 'config.toml');
+  return existsSync(file) ? file : null;
+}
+
 /** Creates the home with access only for its owner. If it exists and others can enter it, removes their access. */
 export function makeHome(path: string): void {
   try {
@@ -33,7 +39,9 @@ export function unusable(path: string, error: unknown): SubstratError {
   if (error instanceof SubstratError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   const reason = code === 'ENOSPC' || code === 'SQLITE_FULL' ? 'the disk is full; free some space' : message;
-  return new SubstratError('config', `The home ${path} cannot be used: ${reason}.`, { cause: error });
+  const isDenied = code === 'EACCES' || code === 'EPERM' || code === 'EROFS';
+  const advice = isDenied ? ' Make it writable for you, or set SUBSTRAT_HOME to another directory.' : '';
+  return new SubstratError('config', `The home ${path} cannot be used: ${reason}.${advice}`, { cause: error });
 }
 
 /** Node's recursive mkdir loops forever on file systems that refuse directories, such as /proc. */

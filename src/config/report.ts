@@ -7,6 +7,8 @@ import { isSecret, knownKeys } from './schema.ts';
 export interface Problem {
   readonly path: Path;
   readonly text: string;
+  /** The environment variable that is not set, if that is the problem. */
+  readonly variable?: string;
 }
 
 type Find = (path: Path) => Located;
@@ -59,7 +61,8 @@ export function keyName(path: Path): string {
   return `${tableName(path.slice(0, last))} ${plain(path[last] ?? '')}${items.join('')}`;
 }
 
-function tableName(path: Path): string {
+/** As in `[tools.script.jira]`. */
+export function tableName(path: Path): string {
   return `[${path.map(plain).join('.')}]`;
 }
 

@@ -33,6 +33,7 @@ describe('loadFound()', () => {
   test.each([
     ['[db]\npath = ":memory:"\n'],
     [`${STORE}[connectors.filesystem.docs]\nroot = "docs"\n`],
+    [`${STORE}[registries.r]\npath = "docs"\n[vector_index]\nbackend = "auto"\n`],
     [`${STORE}[server]\nbind = "[::1]:0"\n[agents.x]\ndescription = "d"\nsystem_prompt = "costs $\${x}"\n`],
     [`${STORE}[embedding]\nprovider = "disabled"\n[limits]\nmax_depth = 2\n[channels.x]\ntopic = "t"\n`],
   ])('accepts a configuration that stays in its directory: %j', (text) => {
@@ -56,6 +57,10 @@ describe('loadFound()', () => {
     ['[retrieval]\nmode = "${KEY}"\n', 'use the environment variable KEY ([retrieval])'],
     ['[server]\nbind = "[::]:0"\n', 'listen on :::0'],
     ['[server]\nbind = "example.com:0"\n', 'listen on example.com:0'],
+    ['[server]\norigins = ["https://a.example"]\n', 'let pages of https://a.example read what it serves'],
+    ['[registries.r]\nurl = "https://me:pw@example.com/r.git"\n', 'fetch https://example.com/r.git with git'],
+    ['[registries.r]\npath = "out"\n', 'read '],
+    ['[connectors.git.g]\nurl = "https://x"\ninclude_globs = ["a"]\n', 'fetch https://x with git'],
     ['[sandbox]\nnetwork = ["example.com"]\n', 'let agents reach example.com'],
     ['[sandbox]\nroots = ["/"]\n', 'let agents read /'],
     ['[providers.scripted]\ncommand = "evil"\n', 'run the program evil'],

@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
 import { readRegularText, UnreadableFile } from '../core/regular-file.ts';
 import { type Config, displayName, type LoadOptions, loadConfig } from './config.ts';
-import { variablesOf } from './expand.ts';
+import { type Unset, variablesOf } from './expand.ts';
 import { ownershipProblem } from './ownership.ts';
 import { parseSource, readSource } from './read.ts';
 import { readRecord, type TrustRecord } from './trust-records.ts';
@@ -84,9 +84,11 @@ function admitUntrusted(
 ): Admitted {
   const directory = dirname(file);
   const variables = variableWants(options.source, displayName(options.file, options.cwd));
-  const wants = [...variables, ...otherWants(options, directory, variables.length > 0)];
-  if (wants.length > 0) throw untrusted(options.file, wants, record, problemOf([file]));
-  const config = loadConfig({ ...options, env: {} });
+  // Without variables it reads the same with any environment.
+  const load = (unset?: Unset) => loadConfig({ ...options, env: {}, unset });
+  const config = variables.length === 0 ? load() : null;
+  const wants = [...variables, ...(config === null ? otherWants(load, directory) : wantsOf(config, directory))];
+  if (config === null || wants.length > 0) throw untrusted(options.file, wants, record, problemOf([file]));
   return { config, trusted: false, within: directory, readScript: async (path) => missing(path) };
 }
 
@@ -101,11 +103,10 @@ function variableWants(source: string, name: string): Want[] {
  * What can be determined without the environment. A configuration that needs the environment to load is shown once it
  * is trusted with it.
  */
-function otherWants(options: FoundOptions, directory: string, hasVariables: boolean): Want[] {
+function otherWants(load: (unset: Unset) => Config, directory: string): Want[] {
   try {
-    return wantsOf(loadConfig({ ...options, env: {}, unset: 'name' }), directory);
-  } catch (error) {
-    if (!hasVariables) throw error;
+    return wantsOf(load('name'), directory);
+  } catch {
     return [];
   }
 }

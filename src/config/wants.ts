@@ -19,7 +19,7 @@ export interface NamedFile {
   readonly kind: 'script' | 'module' | 'instructions';
 }
 
-type Sections = Omit<Config, 'file'>;
+type Sections = Omit<Config, 'file' | 'disabled' | 'warnings'>;
 type Judge = { readonly [Name in keyof Sections]: (section: Sections[Name], directory: string) => Want[] };
 
 /** What the configuration would do beyond indexing and searching its own directory, by section. */
@@ -56,17 +56,26 @@ const JUDGE: Judge = {
   events: nothing,
   channels: nothing,
   people: nothing,
+  policies: nothing,
+  schedules: nothing,
   backup: nothing,
   retention: nothing,
   chunking: nothing,
   retrieval: nothing,
+  notify: ({ url, ntfy }) =>
+    [url, ntfy]
+      .filter((address) => address !== null)
+      .map((address) => ({ table: '[notify]', text: `tell ${originOf(address)} of questions` })),
   db: (db, directory) => {
     const files = 'path' in db ? ['', '-wal', '-shm', '-journal'].map((end) => db.path + end) : [];
     if ('path' in db && (db.path === ':memory:' || files.every((file) => isInside(directory, file)))) return [];
     return [{ table: '[db]', text: `${'path' in db ? 'write' : 'connect to'} the store ${storeName(db)}` }];
   },
-  server: ({ bind: { host, port } }) =>
-    isLoopback(host) ? [] : [{ table: '[server]', text: `listen on ${host}:${port}, which other machines can reach` }],
+  server: ({ bind: { host, port }, origins }) =>
+    [
+      ...(isLoopback(host) ? [] : [`listen on ${host}:${port}, which other machines can reach`]),
+      ...origins.map((origin) => `let pages of ${origin} read what it serves`),
+    ].map((text) => ({ table: '[server]', text })),
   sandbox: ({ mode, roots, network }, directory) => {
     const off = mode === 'none' && process.platform === 'linux';
     const outside = roots.filter((root) => !isInside(directory, root));
@@ -121,6 +130,12 @@ const JUDGE: Judge = {
       text: `read from ${type}`,
     })),
   ],
+  registries: (registries, directory) =>
+    Object.entries(registries).flatMap(([name, { url, path }]) => {
+      const table = `[registries.${name}]`;
+      if (url !== null) return [{ table, text: `fetch ${url.replace(/:\/\/[^/]*@/, '://')} with git` }];
+      return path === null || isInside(directory, path) ? [] : [{ table, text: `read ${path}` }];
+    }),
   tools: (tools, directory) => tools.map(({ name, path }) => runsScript(`[tools.script.${name}]`, path, directory)),
   agents: (agents, directory) =>
     agents.flatMap((entry) => {

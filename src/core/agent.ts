@@ -1,5 +1,6 @@
 import { SubstratError } from './errors.ts';
 import type { AgentId, NodeId, RunId, WorkspaceId } from './ids.ts';
+import type { Metadata } from './metadata.ts';
 import type { Scope } from './scope.ts';
 import { shorten } from './text.ts';
 
@@ -17,6 +18,18 @@ export interface Agent {
   readonly provider: string;
   readonly model: string | null;
   readonly program: string | null;
+  /** Providers (`codex`, `llm:ollama/qwen3`) that its children may have in place of its own; null: see its ancestors. */
+  readonly maySpawn: readonly string[] | null;
+  /** The providers that take over, in this order, while its own has reached a limit. Not inherited. */
+  readonly fallback: readonly string[] | null;
+  /** The account of its provider that it uses; '' if the provider has none. */
+  readonly account: string;
+  /** What executes its turns in place of its provider (`core/seat.ts`); null: its provider does. */
+  readonly actingProvider: string | null;
+  readonly actingModel: string | null;
+  readonly actingAccount: string;
+  /** No turn has ended since another account or provider took over: the first failure does not count. */
+  readonly seatNew: boolean;
   /** The directory that the agent works in: its workspace or a directory inside it. */
   readonly workspace: string;
   readonly workspaceId: WorkspaceId | null;
@@ -25,6 +38,8 @@ export interface Agent {
   /** The persona it was created from; null if it only has instructions. */
   readonly persona: string | null;
   readonly personaArgs: Readonly<Record<string, string>> | null;
+  /** Counts the changes of its settings, from 1. */
+  readonly revision: number;
   readonly nodeId: NodeId;
   /** The run that spawned it. */
   readonly spawnedBy: RunId | null;
@@ -35,9 +50,17 @@ export interface Agent {
   /** No attempt starts before this time. `rests` counts consecutive delays. */
   readonly restUntil: number;
   readonly rests: number;
+  /** The person knows that it rests. */
+  readonly restTold: boolean;
   /** Paused: no attempt starts until a person resumes it. */
   readonly pausedAt: number | null;
   readonly pausedReason: string | null;
+  /** Gated by its parent: no turn begins, except one if `permitted`. `gateTold`: the parent knows that something waits. */
+  readonly gatedAt: number | null;
+  readonly permitted: boolean;
+  readonly gateTold: boolean;
+  /** What its parent noted about it. */
+  readonly metadata: Metadata;
   readonly createdAt: number;
   readonly terminatedAt: number | null;
 }

@@ -5,6 +5,7 @@ import type { SessionKey } from './session.ts';
 export interface Attempt {
   readonly runId: RunId;
   readonly agentId: AgentId;
+  readonly treeId: AgentId;
   readonly fence: number;
   readonly number: number;
   /** The session of the provider that executes it, even if the agent's provider changes meanwhile. */

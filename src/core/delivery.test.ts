@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { answersBroadcasts, chooseCarried, chooseNews, type Waiting } from './delivery.ts';
+import { answersBroadcasts, chooseCarried, chooseNews, takeMatching, type Waiting } from './delivery.ts';
 
 /** `a?1` is a request from `a`, `a!1` a reply from `a` (`a!1/r` for the request `r`), `a.1` news from `a`. */
 function pending(...notes: string[]): Waiting[] {
@@ -72,4 +72,10 @@ describe('answersBroadcasts()', () => {
     expect(answersBroadcasts([])).toBe(false);
     for (const other of others) expect(answersBroadcasts([broadcast, other])).toBe(false);
   });
+});
+
+test('takeMatching() takes of an author what comes before the first that does not match', () => {
+  const of = (authorId: string, n: number) => ({ authorId, n });
+  const pending = [of('a', 1), of('b', 5), of('a', 9), of('b', 1), of('a', 2), of('c', 3)];
+  expect(takeMatching(pending, ({ n }) => n < 5)).toEqual([of('a', 1), of('c', 3)]);
 });

@@ -78,6 +78,26 @@ export function answersBroadcasts(
   );
 }
 
+/** Whether nothing but reminders and changed states of agents made a run: it must not make others run for ever. */
+export function isAutomatic(carried: readonly { readonly cause: string | null }[]): boolean {
+  return carried.length > 0 && carried.every(({ cause }) => cause === 'reminder' || cause === 'state');
+}
+
+/**
+ * What a filter lets through. Of an author it takes what comes before the first that does not match, so that two participants see each
+ * other's messages in the order of posting.
+ */
+export function takeMatching<T extends Pick<Waiting, 'authorId'>>(
+  pending: readonly T[],
+  matches: (delivery: T) => boolean,
+): T[] {
+  const heldBack = new Set<ParticipantId>();
+  return pending.filter((delivery) => {
+    if (!matches(delivery)) heldBack.add(delivery.authorId);
+    return !heldBack.has(delivery.authorId);
+  });
+}
+
 /**
  * The news that a busy agent may read now: everything that does not overtake a request or reply from the same author.
  */

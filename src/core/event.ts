@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import type { AgentId, ChannelId } from './ids.ts';
+import { PROGRESS } from './progress.ts';
+import { OUTCOMES, QUESTION_KINDS } from './question.ts';
 import { STATUS_KINDS } from './status.ts';
 
 /** The only place that an event is defined: its emitter, the stream, OpenAPI, the client and docs/api.md follow from here. */
@@ -61,6 +63,12 @@ export const EVENTS = {
     shown: 'named',
     seenIn: 'channel',
   },
+  channel_deleted: {
+    about: 'A channel was deleted, with its messages.',
+    stored: { channelId: id, by: id, messages: z.int() },
+    shown: 'named',
+    seenIn: null,
+  },
   member_joined: { about: 'Somebody joined a channel.', stored: ofMember, shown: 'named', seenIn: 'channel' },
   member_left: {
     about: 'Somebody left a channel or was removed.',
@@ -86,6 +94,12 @@ export const EVENTS = {
     shown: 'named',
     seenIn: null,
   },
+  agent_deleted: {
+    about: 'A terminated agent was deleted, with its messages and memory.',
+    stored: { ...ofAgent, handle: text },
+    shown: 'named',
+    seenIn: null,
+  },
   agent_paused: {
     about: 'An agent was paused: it takes no turn until it is resumed.',
     stored: { ...ofAgent, reason: text, status },
@@ -93,6 +107,30 @@ export const EVENTS = {
     seenIn: null,
   },
   agent_resumed: { about: 'A paused agent was resumed.', stored: { ...ofAgent, status }, shown: 'named', seenIn: null },
+  agent_updated: {
+    about: 'Settings of an agent changed. They apply from its next turn.',
+    stored: { ...ofAgent, revision: z.int(), changed: z.array(text).describe('The settings that changed.'), by: id },
+    shown: 'named',
+    seenIn: null,
+  },
+  agent_gated: {
+    about: 'An agent was gated: no turn of it begins until its gate is opened.',
+    stored: { ...ofAgent, by: id },
+    shown: 'named',
+    seenIn: null,
+  },
+  agent_ungated: {
+    about: 'The gate of an agent was opened.',
+    stored: { ...ofAgent, by: id },
+    shown: 'named',
+    seenIn: null,
+  },
+  agent_noted: {
+    about: 'The parent of an agent changed its metadata.',
+    stored: { ...ofAgent, key: text, by: id },
+    shown: 'named',
+    seenIn: null,
+  },
   agent_moved: {
     about: 'An agent belongs to another node now.',
     stored: { ...ofAgent, from: id, to: id },
@@ -102,6 +140,18 @@ export const EVENTS = {
   reminder_set: {
     about: 'An agent asked to be reminded of something.',
     stored: { ...ofAgent, reminderId: id, due: text },
+    shown: 'named',
+    seenIn: null,
+  },
+  question_asked: {
+    about: 'An agent asked a person, or needs an approval.',
+    stored: { ...ofAgent, questionId: id, kind: z.enum(QUESTION_KINDS) },
+    shown: 'named',
+    seenIn: null,
+  },
+  question_settled: {
+    about: 'A question or an approval has its outcome.',
+    stored: { ...ofAgent, questionId: id, outcome: z.enum(OUTCOMES), by: id },
     shown: 'named',
     seenIn: null,
   },
@@ -123,9 +173,21 @@ export const EVENTS = {
     shown: 'named',
     seenIn: null,
   },
+  run_progress: {
+    about: 'A running attempt became quiet, stalled or looping, or works again.',
+    stored: { ...ofRun, progress: z.enum(PROGRESS), reason: text.nullable().describe('The evidence.') },
+    shown: 'named',
+    seenIn: null,
+  },
   run_retried: {
     about: 'An attempt failed; the run is tried again.',
     stored: { ...ofRun, kind: text, error: text, notBefore: z.int(), status },
+    shown: 'named',
+    seenIn: null,
+  },
+  run_poked: {
+    about: 'The parent of an agent has its failed run tried again.',
+    stored: { ...ofRun, by: id, pokes: z.int() },
     shown: 'named',
     seenIn: null,
   },

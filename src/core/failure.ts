@@ -4,13 +4,17 @@ import { SubstratError } from './errors.ts';
 export type FailureKind =
   | 'auth'
   | 'bad_session'
+  | 'budget'
   | 'cancelled'
   | 'context_full'
   | 'crash'
   | 'daemon_died'
   | 'daemon_stopped'
+  | 'interrupted'
+  | 'handover'
   | 'invalid_request'
   | 'lease_lost'
+  | 'limit'
   | 'overloaded'
   | 'rate_limit'
   | 'resources'
@@ -56,11 +60,19 @@ export const retryRules: Readonly<Record<Exclude<FailureKind, 'cancelled'>, Retr
   timeout: counted,
   invalid_request: counted,
   context_full: counted,
+  // Of the machine: its memory, processes or disk.
+  limit: counted,
   // The session is dropped and the turn starts a new one (`run-turn.ts`), which no provider can call unknown: this
   // cannot loop.
   bad_session: now,
   daemon_died: now,
   daemon_stopped: now,
+  // By a person, who paused or changed the agent.
+  interrupted: now,
+  // The run waits for a budget.
+  budget: now,
+  // Another account or provider goes on with the run.
+  handover: now,
   lease_lost: now,
   store: ours,
   resources: ours,
@@ -68,6 +80,21 @@ export const retryRules: Readonly<Record<Exclude<FailureKind, 'cancelled'>, Retr
   rate_limit: resting(30_000),
   overloaded: resting(5_000),
 };
+
+/** A limit with a longer wait is an exhausted one: retrying within a turn does not help. */
+const EXHAUSTED_MS = 10 * 60_000;
+/** How long an exhausted limit holds if nobody said when it ends. */
+export const UNTOLD_LIMIT_MS = 3_600_000;
+
+/** Tells an exhausted quota from a rate limit that passes by itself within minutes. */
+export function isExhausted(failure: {
+  readonly kind: FailureKind;
+  readonly exhausted?: boolean;
+  readonly retryAfterMs?: number;
+}): boolean {
+  const { kind, exhausted = false, retryAfterMs } = failure;
+  return kind === 'rate_limit' && (retryAfterMs === undefined ? exhausted : retryAfterMs >= EXHAUSTED_MS);
+}
 
 const OUT_OF_RESOURCES = new Set([
   'EAGAIN',

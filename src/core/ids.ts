@@ -16,5 +16,6 @@ export type WorkspaceId = Id<'workspace'>;
 export type BlockId = Id<'block'>;
 export type PassageId = Id<'passage'>;
 export type DocumentId = Id<'document'>;
+export type BudgetId = Id<'budget'>;
 export type TokenId = Id<'token'>;
 export type ChunkId = number & { readonly kind?: 'chunk' };

@@ -3,8 +3,8 @@
  * are ISO 8601 in UTC.
  */
 export interface Knowledge {
-  search(request: SearchRequest): Promise<{ readonly results: readonly SearchResult[] }>;
-  /** Throws `not_found`. */
+  search(request: SearchRequest): Promise<SearchAnswer>;
+  /** By id, the last 6 or more characters of it, or path. Throws `not_found`. */
   get(id: string): Promise<KnowledgeDocument>;
   sources(): Promise<{ readonly sources: readonly KnowledgeSource[] }>;
 }
@@ -34,7 +34,7 @@ export interface SearchFilters {
 export interface SearchResult {
   /** The document's id. */
   readonly id: string;
-  /** 0 to 1. */
+  /** 0 to 1, and it means the same for every query of one mode: how much of the query the document has. */
   readonly score: number;
   readonly title: string | null;
   readonly source: string;
@@ -49,6 +49,8 @@ export interface SearchResult {
 /** What a score is made of: the chunk that earned it, and the contribution of each kind of search. */
 export interface SearchExplanation {
   readonly mode: SearchMode;
+  /** The words of the snippet that match the query, as they are written there. */
+  readonly matched: readonly string[];
   /** `from` and `to` are line numbers in the document's body, from 1. */
   readonly chunk: {
     readonly index: number;
@@ -56,12 +58,22 @@ export interface SearchExplanation {
     readonly from: number | null;
     readonly to: number | null;
   };
-  /** BM25 as computed by the index, and its ratio to the best score; null if no word matched. */
+  /** BM25, and how much of the query's rarity that is: 1 for every word once; null if no word matched. */
   readonly keyword: { readonly rank: number; readonly bm25: number; readonly score: number } | null;
-  /** The cosine to the query and its ratio to the best score, after feedback from the first results. */
+  /** The cosine to the query, and how far that is from unrelated texts (0) to the same text (1). */
   readonly semantic: { readonly rank: number; readonly cosine: number; readonly score: number } | null;
   /** The weight of semantic against keyword search; null unless both count. */
   readonly alpha: number | null;
+  /** Whether the query's vector was moved towards the first results, and the order is that of the moved one. */
+  readonly feedback: boolean;
+}
+
+export interface SearchAnswer {
+  readonly results: readonly SearchResult[];
+  /** The query with the words that were probably meant, if it has words that no document has. */
+  readonly did_you_mean?: string;
+  /** Why the answer is not what was asked for. */
+  readonly warning?: string;
 }
 
 export interface KnowledgeDocument {

@@ -20,8 +20,8 @@ export interface LiveEvent {
 
 export interface Live {
   publish(event: LiveEvent): void;
-  /** Returns how to leave. */
-  subscribe(listener: (event: LiveEvent) => void): () => void;
+  /** Returns how to leave. `agentId`: the listener wants only this agent's events, and ignores others. */
+  subscribe(listener: (event: LiveEvent) => void, agentId?: AgentId | null): () => void;
 }
 
 /** Models write many small pieces: they are joined for this long, up to this many characters. */
@@ -29,7 +29,7 @@ const JOIN_MS = 40;
 const MOST_CHARACTERS = 4_000;
 const MOST_SHOWN = 500;
 
-/** Passes live events to whoever listens now. Without a listener, nothing is done. */
+/** Passes live events to the current listeners. Without a listener, nothing is done. */
 export function createLive(): Live {
   const listeners = new Set<(event: LiveEvent) => void>();
   const waiting = new Map<RunId, LiveEvent>();

@@ -1,5 +1,5 @@
 import { SubstratError } from './errors.ts';
-import type { AgentId, BlockId, ParticipantId, PassageId } from './ids.ts';
+import type { AgentId, BlockId, ParticipantId, PassageId, RunId } from './ids.ts';
 
 export interface Block {
   readonly id: BlockId;
@@ -34,7 +34,38 @@ export interface Passage {
   readonly content: string;
   readonly tags: readonly string[];
   readonly createdAt: number;
+  /** The run that stored it; null if a person did. */
+  readonly runId: RunId | null;
 }
+
+/** A passage that a search found. */
+export interface FoundPassage extends Passage {
+  /** From 0 to 1, and it means the same for every query: how much of the query the passage has. */
+  readonly score: number;
+}
+
+/** Finds an agent's passages by meaning. */
+export interface PassageMeaning {
+  /**
+   * The nearest passages by their numbers, best first. A score of 0 or less is that of unrelated passages, 1 that of
+   * the same text. Empty if none can be compared.
+   */
+  nearest(p: {
+    readonly agentId: AgentId;
+    readonly query: string;
+    readonly limit: number;
+  }): Promise<readonly { readonly seq: number; readonly score: number }[]>;
+}
+
+const MINUTES_APART = 10;
+
+/** Two consecutive passages belong together: each is also found by the other's words, ranked lower. */
+export function areNeighbours(a: Neighbour, b: Neighbour): boolean {
+  if (a.runId !== null && a.runId === b.runId) return true;
+  return Math.abs(a.createdAt - b.createdAt) <= MINUTES_APART * 60_000;
+}
+
+type Neighbour = Pick<Passage, 'runId' | 'createdAt'>;
 
 /** Size limits of blocks and passages. Blocks are in every prompt, so they are few and short. */
 export const MAX_BLOCK = 20_000;

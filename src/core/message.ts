@@ -2,6 +2,9 @@ import type { AgentId, ChannelId, MessageId, ParticipantId, RunId } from './ids.
 
 export type MessageKind = 'message' | 'reply' | 'error' | 'notice';
 
+/** A schedule, a reminder, or the changed state of an agent. */
+export type MessageCause = 'schedule' | 'reminder' | 'state';
+
 export interface Message {
   readonly id: MessageId;
   readonly seq: number;
@@ -25,7 +28,13 @@ export interface Message {
   readonly trace: string | null;
   /** The person whose message started the chain; null for the owner, or if nobody did. */
   readonly payerId: ParticipantId | null;
+  /** What sent it, if nobody wrote it at that moment. */
+  readonly cause: MessageCause | null;
 }
+
+/** What is inserted; the rest follows from it. */
+export type NewMessage = Omit<Message, 'seq' | 'inboxOf' | 'editedAt' | 'deletedAt' | 'cause'> &
+  Partial<Pick<Message, 'cause'>>;
 
 /** A message that expects one reply. */
 export interface Request {
@@ -39,6 +48,9 @@ export interface Request {
   readonly deadlineAt: number | null;
   readonly replyId: MessageId | null;
   readonly closedAt: number | null;
+  /** How many open requests to people its answer waits for, and since when: its deadline stands still. */
+  readonly waits: number;
+  readonly waitsSince: number | null;
 }
 
 /** A broadcast whose replies are collected. */

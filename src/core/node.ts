@@ -14,6 +14,10 @@ export interface NodeRecord {
   readonly labels: readonly string[];
   /** The providers whose programs are installed there. */
   readonly providers: readonly string[];
+  /** `[node] shared`: directories that other nodes with the same entry reach at the same path. */
+  readonly shared: readonly string[];
+  /** Where it pushes work in progress of git workspaces: a digest of `[node] wip_remote`. */
+  readonly wipRemote: string | null;
   readonly slots: number;
   /** After this time without a heartbeat it is dead. */
   readonly deadAfterMs: number;

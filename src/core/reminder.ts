@@ -15,5 +15,7 @@ export interface Reminder {
   readonly payerId: ParticipantId | null;
   /** The last notice about it. */
   readonly messageId: MessageId | null;
+  /** The time that it last fired for. */
+  readonly lastDue: number | null;
   readonly createdAt: number;
 }

@@ -1,4 +1,6 @@
-import type { AgentId, MessageId, NodeId, ParticipantId, RunId } from './ids.ts';
+import type { AgentId, BudgetId, MessageId, NodeId, ParticipantId, RunId } from './ids.ts';
+import type { ProgressState } from './progress.ts';
+import type { UsageGrade } from './usage.ts';
 
 export interface Run {
   readonly id: RunId;
@@ -24,12 +26,27 @@ export interface Run {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number;
+  /** How certain these numbers are; null if there are none. */
+  readonly usageGrade: UsageGrade | null;
   readonly notBefore: number;
+  /** The budget that it waits for, and when it looks again at the latest. */
+  readonly budgetId: BudgetId | null;
+  readonly budgetUntil: number | null;
   /** When its last attempt failed. */
   readonly failedAt: number | null;
+  /** How often its agent's parent had it tried again after it had failed. */
+  readonly pokes: number;
   readonly leaseUntil: number | null;
   readonly pid: number | null;
   readonly pidStarted: string | null;
+  /** Whether its attempt in progress makes progress; null while it works (`core/progress.ts`). */
+  readonly progress: Exclude<ProgressState, 'working'> | null;
+  readonly progressReason: string | null;
+  readonly progressSince: number | null;
+  /** The attempt whose missing progress was reported to the person. */
+  readonly toldAttempt: number | null;
+  /** Until then the person does not want to be told. */
+  readonly patientUntil: number | null;
   /** How often the daemon died during it: consecutively without progress, and since the machine booted. */
   readonly deaths: number;
   readonly deathsEver: number;
@@ -42,6 +59,15 @@ export interface Run {
   readonly createdAt: number;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
+}
+
+/** What a running attempt shows of its progress; null while it works. */
+export interface RunProgress {
+  readonly id: RunId;
+  readonly progress: Run['progress'];
+  readonly reason: string | null;
+  readonly since: number | null;
+  readonly toldAttempt: number | null;
 }
 
 export interface Usage {
@@ -72,7 +98,8 @@ export interface RunRecord {
 /** created → running → completed | failed | cancelled. A failed attempt that is retried goes back to created. */
 export type RunState = 'created' | 'running' | 'completed' | 'failed' | 'cancelled';
 
-export type StopReason = 'end_turn' | 'error' | 'cancelled' | 'timeout' | 'max_steps' | 'no_tool_call';
+/** `set_aside`: the daemon died too often during it. */
+export type StopReason = 'end_turn' | 'error' | 'cancelled' | 'timeout' | 'max_steps' | 'no_tool_call' | 'set_aside';
 
 export type RunMessageType =
   | 'system_message'

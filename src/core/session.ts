@@ -20,9 +20,15 @@ export interface Session extends SessionKey {
   readonly lastRunSeq: number;
   /** The provider lost it, and no turn has ended well since. */
   readonly lost: boolean;
+  /** The stored files of the session as they were after `lastRunId`; null: not portable yet. */
+  readonly snapshot: string | null;
+  /** Its handle at that time. */
+  readonly snapshotHandle: string | null;
+  /** The name of the node that the agent was taken over from, until a turn has ended well since. */
+  readonly takenFrom: string | null;
 }
 
 /** The session that a turn of the agent would resume now. */
-export function sessionKeyOf(agent: Pick<Agent, 'id' | 'provider' | 'workspace'>): SessionKey {
-  return { agentId: agent.id, provider: agent.provider, account: '', insidePath: agent.workspace };
+export function sessionKeyOf(agent: Pick<Agent, 'id' | 'provider' | 'account' | 'workspace'>): SessionKey {
+  return { agentId: agent.id, provider: agent.provider, account: agent.account, insidePath: agent.workspace };
 }

@@ -6,6 +6,8 @@ const idle: Standing = {
   terminatedAt: null,
   pausedAt: null,
   pausedReason: null,
+  gatedAt: null,
+  permitted: false,
   restUntil: 0,
   nodeName: 'host',
   nodeLostAt: null,
@@ -13,7 +15,11 @@ const idle: Standing = {
   runCreatedAt: null,
   runNotBefore: null,
   runFailedAt: null,
+  runBudgetId: null,
   runError: null,
+  runProgress: null,
+  runProgressReason: null,
+  runProgressSince: null,
 };
 const waits = { runState: 'created', runCreatedAt: 400, runNotBefore: 0 } as const;
 const failed = { ...waits, runNotBefore: 1500, runFailedAt: 600, runError: 'it broke' };

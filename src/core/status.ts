@@ -1,4 +1,5 @@
 import type { Agent } from './agent.ts';
+import type { ProgressState } from './progress.ts';
 import type { RunState } from './run.ts';
 
 /**
@@ -6,10 +7,24 @@ import type { RunState } from './run.ts';
  * paused: it takes no turn until a person resumes it.
  * resting: its provider refused or could not start; no attempt starts before `until`.
  * parked: its last attempt failed; the next one starts at `until`.
+ * gated: its parent lets no turn of it begin.
  * stranded: its node is dead, and its workspace is there.
+ * stopped: a budget that its turn needs is used up, or reserved by other turns.
+ * quiet, stalled: its turn shows no sign of life. looping: its turn repeats itself (`progress.ts`). It is not held back.
  * queued: its turn waits for a slot, for the turn of others, or for the owner's word when its tree reached its cap.
  */
-export const STATUS_KINDS = ['paused', 'stranded', 'resting', 'parked', 'queued'] as const;
+export const STATUS_KINDS = [
+  'paused',
+  'stranded',
+  'stalled',
+  'looping',
+  'quiet',
+  'resting',
+  'parked',
+  'gated',
+  'stopped',
+  'queued',
+] as const;
 export type StatusKind = (typeof STATUS_KINDS)[number];
 
 export interface AgentStatus {
@@ -23,7 +38,8 @@ export interface AgentStatus {
 }
 
 /** What a status is derived from: the agent, and its live run. */
-export interface Standing extends Pick<Agent, 'terminatedAt' | 'pausedAt' | 'pausedReason' | 'restUntil'> {
+export interface Standing
+  extends Pick<Agent, 'terminatedAt' | 'pausedAt' | 'pausedReason' | 'restUntil' | 'gatedAt' | 'permitted'> {
   /** The name of its node; null if it never registered. */
   readonly nodeName: string | null;
   /** When its node was lost. */
@@ -34,6 +50,12 @@ export interface Standing extends Pick<Agent, 'terminatedAt' | 'pausedAt' | 'pau
   readonly runFailedAt: number | null;
   /** How its last attempt failed. */
   readonly runError: string | null;
+  /** The budget that its run waits for. */
+  readonly runBudgetId: string | null;
+  /** Null while its turn works. */
+  readonly runProgress: Exclude<ProgressState, 'working'> | null;
+  readonly runProgressReason: string | null;
+  readonly runProgressSince: number | null;
 }
 
 /** Returns null if nothing blocks the agent: it takes a turn now, or has nothing to do. */
@@ -46,11 +68,20 @@ export function agentStatus(agent: Standing, now: number): AgentStatus | null {
     const reason = `Its node ${agent.nodeName ?? ''} sends no heartbeat. Start it again, or run \`substrat agent move\`.`;
     return { kind: 'stranded', reason, since: agent.nodeLostAt, until: null };
   }
-  if (agent.runState === 'running') return null;
+  if (agent.runState === 'running') {
+    if (agent.runProgress === null) return null;
+    return { kind: agent.runProgress, reason: agent.runProgressReason, since: agent.runProgressSince, until: null };
+  }
   if (agent.restUntil > now) {
     return { kind: 'resting', reason: agent.runError, since: agent.runFailedAt, until: agent.restUntil };
   }
+  if (agent.gatedAt !== null && !agent.permitted && !(agent.runFailedAt !== null && agent.runState === 'created')) {
+    return { kind: 'gated', reason: 'Its parent lets no turn of it begin.', since: agent.gatedAt, until: null };
+  }
   if (agent.runState !== 'created') return null;
+  if (agent.runBudgetId !== null) {
+    return { kind: 'stopped', reason: agent.runError, since: agent.runFailedAt, until: null };
+  }
   const notBefore = agent.runNotBefore ?? 0;
   if (notBefore > now) return { kind: 'parked', reason: agent.runError, since: agent.runFailedAt, until: notBefore };
   const since = Math.max(agent.runCreatedAt ?? 0, notBefore, agent.restUntil);

@@ -10,6 +10,11 @@ export function cleanText(text: string): string {
   return cleaned.length <= MAX_TEXT ? cleaned : `${cleaned.slice(0, MAX_TEXT - 20)}\n[cut: too long]`;
 }
 
+/** A number with its noun: "1 home", "2 homes". */
+export function counted(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}
+
 export function shorten(text: string, length = 80): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }

@@ -90,6 +90,11 @@ export function held<A extends unknown[], T>(work: (...args: A) => T): { run: (.
   };
 }
 
+/** Binds a part of the work that is executed later to the current span. */
+export function bound<T>(work: () => T): () => T {
+  return current.getStore() ? AsyncLocalStorage.bind(work) : work;
+}
+
 export function errorCode(error: unknown): string {
   return error instanceof SubstratError ? error.code : error instanceof Error ? error.name : 'unknown';
 }

@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { type Context, UsageError } from '../command-line/context.ts';
+import type { Context } from '../command-line/context.ts';
 import type { Config } from '../config/config.ts';
+import type { ConfigReader } from '../config/config-reader.ts';
 import { makeHome, unusable } from '../config/home.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { type ConfiguredSource, configuredSources } from '../knowledge/connectors/create.ts';
@@ -11,7 +12,6 @@ import { createKnowledge } from '../knowledge/knowledge.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { beforeUpgrade } from './before-upgrade.ts';
-import type { ConfigReader } from './config-reader.ts';
 import { openReader } from './open-reader.ts';
 import { showFetching } from './progress.ts';
 import { scriptSources } from './scripts.ts';
@@ -54,22 +54,12 @@ export async function withStore<T>(
     });
     const embedder = createEmbedder(config.embedding, { models: join(home, 'models'), onFetch: showFetching });
     const configured = sources.map(({ name }) => name);
-    const knowledge = createKnowledge({ store, configured, retrieval: config.retrieval, embedder });
+    const knowledge = createKnowledge({ store, configured, retrieval: config.retrieval, embedder, patienceMs: 1000 });
     return await work({ reader, config, home, store, knowledge, embedder, sources });
   } finally {
     await scripts.close();
     await store.close();
   }
-}
-
-/** A date, a time or an age: `2026-01-31`, `2026-01-31T12:00:00Z`, `7d`. */
-export function readTime(option: string, text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const [, count, unit = ''] = /^(\d+)([mhdw])$/.exec(text) ?? [];
-  const size = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }[unit];
-  const time = count !== undefined && size !== undefined ? Date.now() - Number(count) * size : Date.parse(text);
-  if (!Number.isNaN(time)) return time;
-  throw new UsageError(`${option} takes a date such as 2026-01-31, a time, or how long ago such as 7d; got "${text}".`);
 }
 
 function makePlace({ db }: Config, home: string): void {

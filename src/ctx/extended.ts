@@ -1,8 +1,8 @@
 import { harmless } from '../command-line/terminal.ts';
+import type { ConfigReader } from '../config/config-reader.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { type Extensions, openExtensions } from '../extensions/extensions.ts';
 import { watchFiles } from '../scripting/watch.ts';
-import type { ConfigReader } from './config-reader.ts';
 
 /** Opens the configured personas and tools for one command; prints their problems on stderr. */
 export async function withExtensions<T>(

@@ -8,4 +8,4 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 };
 
 keepOwnFilesPrivate();
-await runCommandLine((named) => createProgram(version, named));
+void runCommandLine((named) => createProgram(version, named));

@@ -5,8 +5,30 @@ import type { SyncProgress } from '../knowledge/sync.ts';
 const WIDTH = 24;
 const REDRAW_MS = 80;
 
-/** A progress bar on a terminal only; notes are separate lines on stderr. */
-export function showProgress(name: string) {
+/** `human`: a bar on a terminal; `json`: one JSON value a line; `off`: nothing. Always on stderr. */
+export type ProgressMode = 'human' | 'json' | 'off';
+
+/** In the modes `human` and `off`, notes are lines of text. */
+export function showProgress(name: string, mode: ProgressMode = 'human') {
+  return mode === 'json' ? jsonProgress(name) : barProgress(name, mode === 'human');
+}
+
+function jsonProgress(connector: string) {
+  const write = (event: object) => void process.stderr.write(`${JSON.stringify(event)}\n`);
+  let last = '';
+  return {
+    draw: ({ done, total }: Pick<SyncProgress, 'seen' | 'done' | 'total'>): void => {
+      const phase = total === null ? 'discovering' : 'ingesting';
+      const event = { event: 'progress', connector, phase, ...(total !== null && { n: done, total }) };
+      if (JSON.stringify(event) !== last) write(event);
+      last = JSON.stringify(event);
+    },
+    note: (line: string): void => write({ event: 'note', connector, message: line }),
+    end: () => {},
+  };
+}
+
+function barProgress(name: string, isShown: boolean) {
   const { stderr } = process;
   let drawnAt = 0;
   const clear = () => {
@@ -15,7 +37,7 @@ export function showProgress(name: string) {
   };
   return {
     draw: ({ seen, done, total }: Pick<SyncProgress, 'seen' | 'done' | 'total'>): void => {
-      if (!stderr.isTTY || Date.now() - drawnAt < REDRAW_MS) return;
+      if (!isShown || !stderr.isTTY || Date.now() - drawnAt < REDRAW_MS) return;
       drawnAt = Date.now();
       stderr.write(`\r\x1b[2K${total === null ? `${name}: ${seen} seen` : bar(name, done, total)}`);
     },

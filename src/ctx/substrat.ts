@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createConfigReader } from '../config/config-reader.ts';
 import { resolveHome } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
@@ -12,9 +13,9 @@ import { Extractor } from '../knowledge/extract/extractor.ts';
 import { createKnowledge } from '../knowledge/knowledge.ts';
 import { type SyncCounts, syncSource } from '../knowledge/sync.ts';
 import type { Personas } from '../personas/personas.ts';
+import { readScript } from '../scripting/open.ts';
 import { openStore } from '../store/open.ts';
 import type { CustomTool, ToolDefinition } from '../tools/custom.ts';
-import { createConfigReader } from './config-reader.ts';
 import { scriptSources } from './scripts.ts';
 
 const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -65,7 +66,14 @@ export async function openSubstrat(options: SubstratOptions): Promise<Substrat> 
   const home = options.home ?? resolveHome(process.env);
   const around = { cwd: process.cwd(), home, env: process.env };
   const say = (message: string) => log('info', message);
-  const reader = createConfigReader({ ...around, named: options.config, trust: false, say });
+  const reader = createConfigReader({
+    ...around,
+    named: options.config,
+    trust: false,
+    say,
+    readScript,
+    warn: (message) => log('warn', message),
+  });
   const config = reader.load();
   if ('path' in config.db && config.db.path !== ':memory:') mkdirSync(dirname(config.db.path), { recursive: true });
   const tell = (level: 'info' | 'warn') => (details: object, message: string) =>
@@ -151,8 +159,11 @@ export async function openSubstrat(options: SubstratOptions): Promise<Substrat> 
         error: (details: object, message: string) => log('error', `${message} ${JSON.stringify(details)}`),
       };
       const mcp = createKnowledgeServer({ ...door, version: VERSION, log: errors });
-      const knowledgeDoor = { ...door, mcp: mcp.fetch, close: mcp.close };
-      const served = await serveKnowledge({ store, log: errors, knowledgeDoor }, { bind, token });
+      const knowledgeDoor = { ...door, answer: null, mcp: mcp.fetch, close: mcp.close };
+      const served = await serveKnowledge(
+        { store, log: errors, knowledgeDoor, version: VERSION },
+        { bind, token, origins: config.server.origins, socket: null },
+      );
       extensions.watch();
       return {
         url: served.url,

@@ -1,9 +1,12 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import { withSecrets } from '../config/secrets.ts';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import { withinScope } from '../core/persona.ts';
+import { readChoice } from '../core/provider-choice.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
+import type { Wip } from '../core/wip.ts';
 import type { AgentWish, WriteOnce } from '../http/api.ts';
 import { resolveReference } from '../messaging/reference.ts';
 import { createAgent } from '../messaging/tree.ts';
@@ -15,20 +18,24 @@ import { checkScope } from '../tools/catalog.ts';
 import { makeWorkspace } from '../workspaces/directories.ts';
 import { ownSeat, type Seat, takeSeat } from '../workspaces/seat.ts';
 import type { Node } from './node.ts';
-import { makeWorktree } from './worktrees.ts';
+import { checkProgram } from './program-check.ts';
+import { chooseProvider } from './provider-choice.ts';
+import type { Work } from './work.ts';
+import { makeClone, makeWorktree } from './worktrees.ts';
 
 /** The provider that runs a user's own program. */
-const runnerOfPrograms = described.find((about) => 'runsOwnProgram' in about)?.name ?? null;
+export const runnerOfPrograms = described.find((about) => 'runsOwnProgram' in about)?.name ?? null;
 
 export interface AgentMaking extends Pick<Node, 'store' | 'home' | 'config' | 'clock'> {
   readonly tools: ToolDependencies;
   readonly providers: ReadonlyMap<string, Provider>;
+  readonly work: Pick<Work, 'clone'>;
 }
 
 /** Creates an agent for a person. Missing fields default to the parent's, then to the configuration's. */
 export async function addAgent(making: AgentMaking, wish: AgentWish, write: WriteOnce): Promise<AgentView> {
   const { store, config, home, clock, tools } = making;
-  const { workspaces, customTools, findPersona, checkTools } = tools.settings;
+  const { workspaces, customTools, findPersona, checkTools, checkEnforced } = tools.settings;
   const custom = await customTools();
   const persona = wish.persona === null ? undefined : { name: wish.persona, arguments: wish.arguments };
   const declared = persona && (await findPersona(persona));
@@ -38,6 +45,9 @@ export async function addAgent(making: AgentMaking, wish: AgentWish, write: Writ
       wish.tools,
       [...custom, ...config.tools].map(({ name }) => name),
     );
+  for (const list of [wish.maySpawn, wish.fallback]) for (const choice of list ?? []) checkChoice(making, choice);
+  const usual =
+    config.daemon.defaultProvider ?? chooseProvider(config, withSecrets(process.env, home.path), wish.model);
   const id = newId();
   const ground = await prepareGround(making, wish, id);
   const made = write(async (tx) => {
@@ -47,7 +57,7 @@ export async function addAgent(making: AgentMaking, wish: AgentWish, write: Writ
     }
     // A program implies its provider, whatever provider the parent has.
     const said = wish.provider ?? (wish.program === null ? null : runnerOfPrograms);
-    const provider = said ?? parent?.provider ?? config.daemon.defaultProvider;
+    const provider = said ?? parent?.provider ?? usual;
     const named = wish.program ?? parent?.program ?? null;
     checkProvider(making, provider, named);
     // Resolve symlinks: the sandbox does not follow them, because somebody could replace them.
@@ -67,6 +77,8 @@ export async function addAgent(making: AgentMaking, wish: AgentWish, write: Writ
         provider: provider as string,
         model: wish.model ?? parent?.model ?? null,
         program,
+        maySpawn: wish.maySpawn,
+        fallback: wish.fallback,
         workspace: seat.path,
         workspaceId: seat.workspaceId,
         tools: wish.tools ?? (declared ? withinScope(declared.tools, scope) : null),
@@ -77,8 +89,10 @@ export async function addAgent(making: AgentMaking, wish: AgentWish, write: Writ
       clock(),
     );
     if (seat.own) await ownSeat(tx, agent, seat.workspaceId);
+    if (ground.wip) await tx.wips.insertWip(ground.wip);
     const view = (await tx.agents.getAgentView({ id })) as AgentView;
     await checkTools(view, custom);
+    await checkEnforced(tx, view);
     return view;
   });
   const { value: agent, fresh } = await made.catch(async (error: unknown) => {
@@ -102,28 +116,45 @@ interface Ground {
   /** The seat in a worktree that was created for the agent. */
   readonly seat: Seat | null;
   readonly undo: () => Promise<void>;
+  /** The clone in it. */
+  readonly wip?: Wip;
 }
 
 /** Creates the directory that a person named, or a worktree of it, before the agent exists. */
 async function prepareGround(making: AgentMaking, wish: AgentWish, id: string): Promise<Ground> {
   const { workspace } = wish;
   const { workspaces } = making.tools.settings;
+  if (wish.clone !== null) return { path: null, ...(await makeClone({ ...making, workspaces }, wish.clone, wish, id)) };
   if (wish.worktree) return { path: null, ...(await makeWorktree({ ...making, workspaces }, wish, id)) };
   if (workspace === null || !isAbsolute(workspace)) return { path: workspace, seat: null, undo: async () => {} };
   const undo = await makeWorkspace(workspace);
   return { path: realpathSync(workspace), seat: null, undo };
 }
 
-function checkProvider({ config, providers }: AgentMaking, provider: string | null, program: string | null): void {
+/** A provider that may run in place of another one. Its program may be installed later. */
+export function checkChoice(making: AgentMaking, choice: string): void {
+  const { provider } = readChoice(choice);
+  if (provider === EXTERNAL) {
+    throw new SubstratError('bad_request', `"${EXTERNAL}" cannot take over: nothing here runs its agents.`);
+  }
+  checkProvider(making, provider, null);
+}
+
+/** Throws if an agent cannot run with that provider and program. */
+export function checkProvider(
+  { config, providers }: AgentMaking,
+  provider: string | null,
+  program: string | null,
+): void {
   if (provider === null) {
     throw new SubstratError(
       'bad_request',
-      `Set a provider (${PROVIDER_NAMES.join(', ')}) or a program for the agent, or \`[daemon] default_provider\` for all agents.`,
+      `No provider was found with a login. Set one (${PROVIDER_NAMES.join(', ')}) or a program for the agent, or \`[daemon] default_provider\` for all agents; \`substrat provider list\` shows what each one lacks.`,
     );
   }
   if (provider === EXTERNAL) return;
   if (!providers.has(provider)) {
-    const known = [...providers.keys(), EXTERNAL].join(', ');
+    const known = [...providers.keys(), EXTERNAL].filter((name) => !name.includes('/')).join(', ');
     throw new SubstratError('unsupported', `There is no provider "${provider}". Providers: ${known}.`);
   }
   if (provider !== runnerOfPrograms) return;
@@ -131,7 +162,5 @@ function checkProvider({ config, providers }: AgentMaking, provider: string | nu
   if (command === null) {
     throw new SubstratError('bad_request', `A ${provider} agent needs a program: set --program FILE.`);
   }
-  if (program !== null && !existsSync(program)) {
-    throw new SubstratError('bad_request', `The program ${program} does not exist.`);
-  }
+  if (program !== null) checkProgram(program);
 }

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { makeBackup } from '../backup/backup.ts';
+import { copyStore } from '../backup/copy-store.ts';
 import type { Manifest } from '../backup/manifest.ts';
 import { type Restored, restoreBackup } from '../backup/restore.ts';
 import { type Config, loadConfig } from '../config/config.ts';
@@ -8,6 +9,7 @@ import { makeHome } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
 import { compactFile } from '../store/compact.ts';
 import { NEWEST_SCHEMA } from '../store/migrate.ts';
+import { openStore } from '../store/open.ts';
 import { lockHome } from './home.ts';
 import { checkRememberedStore, rememberStore } from './remembered-store.ts';
 
@@ -47,6 +49,29 @@ export async function restoreHome(options: HomeOptions & { readonly force: boole
     const restored = await restoreBackup({ file: resolve(file), home, force, newestSchema, findStore, onProgress });
     rememberStore(home, configOf(options));
     return restored;
+  } finally {
+    lock.close();
+  }
+}
+
+/** Copies the home's SQLite store into a database. The home then expects its agents there. */
+export async function copyHomeStore(
+  options: HomeFiles & { readonly to: string; readonly onProgress: (line: string) => void },
+): Promise<Record<string, number>> {
+  const { to, onProgress } = options;
+  const config = configOf(options);
+  const { db } = config;
+  if (!('path' in db)) throw new SubstratError('unsupported', 'The store is a PostgreSQL database already.');
+  if (!existsSync(db.path)) throw new SubstratError('not_found', `There is no store at ${db.path}.`);
+  checkRememberedStore(options.home, config);
+  const home = realpathSync(options.home);
+  const lock = lockHome(home);
+  try {
+    // A store of an older version is migrated first, so that both have the same tables.
+    await (await openStore(db)).close();
+    const copied = await copyStore({ from: db.path, to, onProgress });
+    rememberStore(home, { db: { url: to, pool: 1, directUrl: null, prepared: true }, file: config.file });
+    return copied;
   } finally {
     lock.close();
   }

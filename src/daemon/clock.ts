@@ -1,4 +1,5 @@
 import type { Node } from './node.ts';
+import { rearmTimers } from './timers.ts';
 
 type Clocked = Pick<Node, 'store' | 'clock'> & { readonly home: Pick<Node['home'], 'nodeId'> };
 
@@ -8,5 +9,9 @@ export async function followClock({ store, clock, home }: Clocked): Promise<void
   const { nodeId } = home;
   const node = (await store.read((tx) => tx.nodes.listNodes())).find(({ id }) => id === nodeId);
   const by = now - (node?.record?.clockAt ?? now);
-  if (by < 0) await store.write((tx) => tx.runs.shiftWaits({ nodeId, by, now }));
+  if (by >= 0) return;
+  await store.write(async (tx) => {
+    await tx.runs.shiftWaits({ nodeId, by, now });
+    await rearmTimers(tx, now);
+  });
 }

@@ -1,41 +1,55 @@
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withSecrets } from '../config/secrets.ts';
 import type { BoundTool } from '../core/bound-tool.ts';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import { keepOwnFilesPrivate } from '../core/umask.ts';
 import type { Api } from '../http/api.ts';
 import type { ApiServer } from '../http/serve.ts';
+import { applySchedules } from '../messaging/schedules.ts';
 import type { Provider } from '../providers/provider.ts';
+import { Warden } from '../providers/warden.ts';
 import { clearSuspects } from '../runs/deaths.ts';
 import { untilStored } from '../runs/until-stored.ts';
 import { createBwrap } from '../sandbox/bwrap.ts';
 import { exceptFor } from '../sandbox/except.ts';
 import { noSandbox } from '../sandbox/none.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { createWatch } from '../sandbox/watch.ts';
 import type { Store } from '../store/store.ts';
 import { openTracing } from '../tracing/open.ts';
 import type { Tracing } from '../tracing/tracing.ts';
+import { createAgentGit } from '../workspaces/agent-git.ts';
 import { createApi } from './api.ts';
 import { readBoot } from './boot.ts';
 import { followClock } from './clock.ts';
-import { type Configured, createConfigured } from './configured.ts';
+import { type ConfiguredTeam, openConfigured } from './configured.ts';
 import { AgentDoors } from './doors.ts';
 import { drainStep } from './drain.ts';
 import { type Home, takeHome } from './home.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { knowledgeDoor, openKnowledge } from './knowledge.ts';
 import { LazyExtensions } from './lazy-extensions.ts';
+import { type Elsewhere, followElsewhere } from './live-elsewhere.ts';
 import type { Log } from './log.ts';
 import { lookAgain } from './look.ts';
+import { MemoryUpkeep } from './memory-upkeep.ts';
 import type { Node, Stored } from './node.ts';
 import { NodeDesk } from './node-desk.ts';
 import { nodeNotices } from './nodes.ts';
 import { leaveNode, registerNode } from './presence.ts';
 import { createProviders } from './providers.ts';
+import { Pusher } from './pusher.ts';
+import { readySeats } from './seats.ts';
+import { SharedTime } from './shared-time.ts';
+import { saveSession } from './snapshots.ts';
 import { openStoreOf, type StoreStart } from './store-start.ts';
+import { takeoverStep } from './takeover.ts';
 import { createTeamwork, type Teamwork } from './teamwork.ts';
 import { Tidying } from './tidying.ts';
-import { timers } from './timers.ts';
+import { createWork } from './work.ts';
 import { sweepWorkspaces } from './workspaces.ts';
 
 export interface DaemonOptions extends StoreStart {
@@ -43,8 +57,12 @@ export interface DaemonOptions extends StoreStart {
   readonly clock?: () => number;
   /** Substrat's own demo program. It may run without a sandbox if none can be created. */
   readonly ownProgram?: string;
+  /** Instead of `[server] bind`. */
+  readonly bind?: { readonly host: string; readonly port: number };
 }
 
+/** The part of a lease after which another process ends the turns of a daemon that is silent: in time before it is over. */
+const BEFORE_LEASE = 0.75;
 const HEAD_START_MS = 25;
 const UNHURRIED_MS = 1_000;
 
@@ -60,17 +78,23 @@ export class Daemon {
   /** Number of the last event before this start. */
   startedAfter = 0;
   readonly #node: Node;
+  readonly #warden: Warden | null;
   readonly #version: string;
+  readonly #bind: DaemonOptions['bind'];
   readonly #teamwork: Teamwork;
   readonly #doors: AgentDoors;
   readonly #tidying: Tidying;
   readonly #desk: NodeDesk;
+  readonly #elsewhere: Elsewhere;
+  readonly #time: SharedTime | null;
   readonly #housekeeping: Housekeeping;
+  readonly #pusher: Pusher;
+  readonly #upkeep: MemoryUpkeep;
   readonly #tracing: Tracing | null;
   readonly #stopping = new AbortController();
   #server: ApiServer | null = null;
   #url: string | null = null;
-  #configured: Configured | null = null;
+  #configured: ConfiguredTeam | null = null;
   #opening: NodeJS.Timeout | null = null;
   #begun = false;
 
@@ -100,28 +124,51 @@ export class Daemon {
 
   private constructor(options: DaemonOptions, { home, store, tracing, notices }: Opened) {
     const { config, version } = options;
-    const clock = options.clock ?? Date.now;
     const log = tracing?.watch(options.log) ?? options.log;
+    const time = store.engine === 'postgres' && !options.clock ? new SharedTime({ store, log }) : null;
+    const clock = options.clock ?? time?.now ?? Date.now;
     const tracer = tracing?.tracer ?? null;
     const node = { home, incarnation: newId(), store, config, clock, log };
     const sandbox = openSandbox(options, home);
-    const providers = createProviders(config, process.env);
-    const knowledge = openKnowledge({ config, home: home.path, store, log });
+    // Without other nodes nobody else runs its turns.
+    const warden =
+      store.engine === 'postgres' ? new Warden({ patienceMs: config.daemon.leaseMs * BEFORE_LEASE }) : null;
+    const git = createAgentGit(sandbox);
+    const work = createWork({ ...node, git, directory: (id) => join(realpathSync(home.path), 'workspaces', id) });
+    const env = withSecrets(process.env, home.path);
+    const providers = createProviders(config, env);
+    const { knowledge, openEmbedder } = openKnowledge({ config, home: home.path, store, log });
+    const upkeep = new MemoryUpkeep({ ...node, openEmbedder });
     const extensions = new LazyExtensions({ ...node, knowledge });
     const teamwork = createTeamwork({
       ...node,
       // In tests, the injected clock is the monotonic clock, too.
       monotonic: options.clock ?? (() => performance.now()),
       providers,
+      isReady: readySeats(config, env),
       sandbox,
       knowledge,
+      passageMeaning: upkeep.meaning,
       extensions,
       boot: readBoot(),
       pollMs: store.engine === 'postgres' ? 2000 : null,
-      timers,
-      openDoor: (attempt) => doors.open(attempt),
+      openDoor: (attempt, agent) => doors.open(attempt, agent),
       onAgentCreated: (agent) => doors.prepare(agent),
+      onTerminated: async (agents) => {
+        for (const [nodeId, ended] of Map.groupBy(agents, (agent) => agent.nodeId)) {
+          await tell(
+            nodeId,
+            ended.map(({ id }) => id),
+          );
+        }
+      },
       onTurnEnded: (agentId) => tidying.begin(agentId),
+      saveSession: async (agent) => {
+        const about = providers.get(agent.provider)?.about;
+        return about ? saveSession({ ...node, confined: sandbox.mode !== 'none' }, about, agent) : null;
+      },
+      saveWork: work.save,
+      watch: (group) => warden?.watch(group) ?? (() => {}),
       tracer,
     });
     const { tools, external, scheduler } = teamwork;
@@ -129,7 +176,8 @@ export class Daemon {
     const stored = this.#stored;
     const tidying = new Tidying({ ...node, stored, workspaces, settled: (agentId) => scheduler.settled(agentId) });
     const onEnded = (agentId: string) => tidying.begin(agentId);
-    const doors = new AgentDoors({ home, tools, version, external, sandbox, log, stored, onEnded });
+    const watch = createWatch(config.sandbox);
+    const doors = new AgentDoors({ home, tools, version, external, sandbox, watch, work, log, stored, onEnded });
     const look = async (agentIds: readonly string[]) => {
       await lookAgain({ ...node, teamwork, doors, tidying }, agentIds);
       await drain();
@@ -151,29 +199,42 @@ export class Daemon {
     this.log = log;
     this.providers = providers;
     this.extensions = extensions;
+    this.#elsewhere = followElsewhere(teamwork.live, node.store, home.nodeId);
     this.api = createApi({
       ...node,
       version,
       tracer,
       providers,
       sandbox,
+      git,
+      work,
       teamwork,
       doors,
       tidying,
       desk,
+      elsewhere: this.#elsewhere,
       tell,
       extensions,
-      knowledgeDoor: knowledgeDoor(knowledge, extensions.open, { version, log }),
+      configured: () => this.#configured,
+      knowledgeDoor: knowledgeDoor(knowledge, extensions.open, { version, log, config, home: home.path }),
+      passageMeaning: upkeep.meaning,
       notices,
       url: () => this.#url,
     });
     this.#node = node;
+    this.#warden = warden;
     this.#version = version;
+    this.#bind = options.bind;
     this.#teamwork = teamwork;
     this.#doors = doors;
     this.#tidying = tidying;
     this.#desk = desk;
-    this.#housekeeping = new Housekeeping({ ...node, drain });
+    this.#upkeep = upkeep;
+    this.#time = time;
+    this.#pusher = new Pusher(node);
+    const isLive = (agentId: string) => scheduler.isLive(agentId);
+    const takeOver = () => takeoverStep({ ...node, tell, isLive, work });
+    this.#housekeeping = new Housekeeping({ ...node, drain, takeOver, time });
     this.#tracing = tracing;
   }
 
@@ -209,13 +270,17 @@ export class Daemon {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#housekeeping.stop();
+    await this.#pusher.stop();
+    await this.#upkeep.stop();
     if (this.#opening) clearTimeout(this.#opening);
     await this.#configured?.close();
+    this.#elsewhere.stop();
     await this.#desk.close();
     await this.#server?.close();
     await this.api.knowledgeDoor.close();
     await this.#teamwork.scheduler.stop();
     await this.#doors.closeAll();
+    this.#warden?.close();
     if (this.#begun) await this.#clearSuspects();
     // After the turns have ended: a turn that waits for a script would otherwise fail and use up an attempt.
     await this.extensions.close();
@@ -231,6 +296,7 @@ export class Daemon {
   async #begin(): Promise<void> {
     const { store, home, config, log } = this.#node;
     const { tools, scheduler } = this.#teamwork;
+    await this.#time?.follow();
     this.startedAfter = await store.read((tx) => tx.events.getEventCounter());
     await followClock(this.#node);
     await registerNode(this.#node, this.#version);
@@ -238,9 +304,12 @@ export class Daemon {
     const recovered = await this.#teamwork.recover(home.nodeId, home.died);
     await sweepWorkspaces(this.#node);
     for (const agentId of recovered) this.#tidying.begin(agentId);
-    const { addAgent } = this.api;
+    const { addAgent, changeAgent } = this.api;
     const { personas } = this.extensions;
-    this.#configured = await createConfigured({ ...this.#node, tools, stored: this.#stored, addAgent, personas });
+    const { setBudget } = this.#teamwork;
+    const making = { ...this.#node, tools, stored: this.#stored, addAgent, changeAgent, personas, setBudget };
+    this.#configured = await openConfigured(making);
+    await this.#applySchedules();
     scheduler.start();
     await scheduler.tick();
     // Recovered runs start first: loading the HTTP server would delay the start of their programs.
@@ -254,8 +323,9 @@ export class Daemon {
     };
     this.#server = await serveApi(this.api, {
       socketPath: home.socket,
-      bind: config.server.bind,
+      bind: this.#bind ?? config.server.bind,
       publicUrl: config.server.publicUrl,
+      origins: config.server.origins,
       token: home.token,
       onAddress,
     });
@@ -268,9 +338,19 @@ export class Daemon {
       }, wait);
     }
     this.#housekeeping.start();
+    this.#pusher.start();
+    this.#upkeep.start();
     for (const notice of await nodeNotices({ ...this.#node, workspaces: this.api.workspaces })) log.warn({}, notice);
     this.#begun = true;
     log.info({ home: home.path, engine: store.engine, url: this.#url }, 'the daemon is running');
+  }
+
+  async #applySchedules(): Promise<void> {
+    const { store, home, config, clock } = this.#node;
+    const { timeZone } = config.daemon;
+    const wishes = config.schedules.map((schedule) => ({ ...schedule, timeZone }));
+    const taken = await store.write((tx) => applySchedules(tx, wishes, home.nodeId, clock()));
+    for (const name of taken) this.log.warn({ name }, 'there is another schedule of that name; this one is not used');
   }
 
   async #clearSuspects(): Promise<void> {
@@ -297,6 +377,6 @@ interface Opened {
 
 function openSandbox({ config, ownProgram }: DaemonOptions, home: Home): Sandbox {
   if (config.sandbox.mode === 'none') return noSandbox;
-  const bwrap = createBwrap({ home: home.path, path: process.env.PATH ?? '' });
+  const bwrap = createBwrap({ home: home.path, path: process.env.PATH ?? '', limits: config.sandbox.limits });
   return ownProgram === undefined ? bwrap : exceptFor(ownProgram, bwrap);
 }

@@ -1,6 +1,5 @@
-import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
@@ -12,20 +11,15 @@ import type { ExternalRuns } from '../runs/external.ts';
 import type { Door } from '../runs/run-turn.ts';
 import { instructionsOf } from '../runs/start.ts';
 import type { Confined, Enclosure, Sandbox } from '../sandbox/sandbox.ts';
-
+import type { Watch } from '../sandbox/watch.ts';
 import type { ToolDependencies } from '../tools/call.ts';
-import { type Place, placeOf } from '../workspaces/place.ts';
+import { type Reach, reachOf } from '../workspaces/reach.ts';
 import { placeAttachments } from './attachments.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
 import type { Stored } from './node.ts';
-
-/** The real path: the sandbox does not follow symlinks. */
-const ours = (url: URL) => realpathSync(fileURLToPath(url));
-const BRIDGE = ours(new URL('../mcp/bridge.cjs', import.meta.url));
-/** The library that scripted agents import, and the package.json that tells Node its module type. */
-const LIBRARY = ours(new URL('../scripted', import.meta.url));
-const PACKAGE = ours(new URL('../../package.json', import.meta.url));
+import { BRIDGE, LIBRARY, PACKAGE } from './own-files.ts';
+import type { Work } from './work.ts';
 
 export interface DoorOptions {
   readonly home: Home;
@@ -33,6 +27,8 @@ export interface DoorOptions {
   readonly version: string;
   readonly external: ExternalRuns;
   readonly sandbox: Sandbox;
+  readonly watch: Watch;
+  readonly work: Pick<Work, 'prepare'>;
   readonly log: Log;
   readonly stored: Stored;
   /** Called when an external agent has completed its work and left. */
@@ -61,17 +57,18 @@ export class AgentDoors {
     if (agent.provider === EXTERNAL) await this.openExternal([agent]);
   }
 
-  readonly open = async (attempt: ActiveAttempt): Promise<Door> => {
-    const { tools, home, sandbox } = this.#options;
-    const { agent, place } = await tools.store.read(async (tx) => {
-      const row = (await tx.agents.getAgent({ id: attempt.agentId })) as Agent;
-      return { agent: row, place: await placeOf(tx, tools.settings.workspaces, row) };
-    });
+  readonly open = async (attempt: ActiveAttempt, agent: Agent): Promise<Door> => {
+    const { tools, home, sandbox, watch, work } = this.#options;
+    await work.prepare(agent);
+    const reach = await tools.store.read((tx) => reachOf(tx, tools.settings.workspaces, agent));
     await this.#writeConfig(agent);
-    await placeAttachments(tools.store, attempt.runId, agent.workspace);
+    await placeAttachments(tools.store, attempt.runId, reach.source);
     await sandbox.tidy(home.agentDirectory(agent.id));
     const socket = await this.#listen(agent, { join: async () => attempt, leave: async () => {} });
     const confined: Confined[] = [];
+    const enclosure = this.#enclosure(agent, reach);
+    const linked = reach.binds.filter(({ mode }) => mode === 'rw').map(({ source }) => source);
+    const watched = watch.open([reach.source, enclosure.home, ...linked]);
     this.#attempts.set(agent.id, attempt);
     const scope = () => tools.store.read((tx) => scopeNow(tx, attempt));
     return {
@@ -88,13 +85,20 @@ export class AgentDoors {
         },
         home: home.agentHome(agent.id),
         confine: async (command, needs = {}) => {
-          const wrapped = await sandbox.confine(command, needs, this.#enclosure(agent, place));
+          const wrapped = await sandbox.confine(command, needs, enclosure);
           confined.push(wrapped);
+          watched.add(wrapped);
           return wrapped.command;
         },
       },
+      exceeded: watched.exceeded,
+      activity: () => ({
+        cpuMs: sandbox.mode === 'none' ? null : watched.usage().cpuMs,
+        bytes: sandbox.mode === 'none' ? null : confined.reduce((sum, one) => sum + one.traffic(), 0),
+      }),
       close: async () => {
         this.#attempts.delete(agent.id);
+        watched.close();
         await Promise.all([socket.close(), ...confined.map((wrapped) => wrapped.release())]);
         // A sandbox kills everything in it. Without one, a process may have left the process group.
         if (sandbox.mode === 'none') await endRun(attempt.runId);
@@ -111,7 +115,10 @@ export class AgentDoors {
         join: () => external.join(agent.id),
         leave: () => this.#left(agent.id),
         instructions: (attempt: ActiveAttempt) =>
-          this.#options.tools.store.read((tx) => instructionsOf(tx, agent, attempt)),
+          this.#options.tools.store.read(async (tx) =>
+            // Its settings may have changed since the socket was opened.
+            instructionsOf(tx, (await tx.agents.getAgent({ id: agent.id })) ?? agent, attempt),
+          ),
       };
       // A client that joins later does not belong to the trace of the request that created the agent.
       this.#external.set(agent.id, await under(undefined, () => this.#listen(agent, seat)));
@@ -189,11 +196,12 @@ export class AgentDoors {
     };
   }
 
-  #enclosure(agent: Agent, place: Place): Enclosure {
+  #enclosure(agent: Agent, reach: Reach): Enclosure {
     const { home } = this.#options;
     const same = (path: string, mode: 'ro' | 'rw') => ({ source: path, target: path, mode });
     return {
       workspace: agent.workspace,
+      source: reach.source,
       home: home.agentHome(agent.id),
       directory: home.agentDirectory(agent.id),
       binds: [
@@ -203,9 +211,9 @@ export class AgentDoors {
         same(BRIDGE, 'ro'),
         same(LIBRARY, 'ro'),
         same(PACKAGE, 'ro'),
-        ...place.binds,
+        ...reach.binds,
       ],
-      hosts: place.hosts,
+      hosts: reach.hosts,
     };
   }
 

@@ -1,4 +1,5 @@
 import { loadConfig } from '../config/config.ts';
+import { withSecrets } from '../config/secrets.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { type Extensions, openExtensions } from '../extensions/extensions.ts';
 import { readScript } from '../scripting/open.ts';
@@ -26,7 +27,7 @@ export async function openDaemonExtensions({
   const extensions = await openExtensions({
     read,
     knowledge,
-    env: process.env,
+    env: withSecrets(process.env, home.path),
     readScript,
     log: (level, message) => log[level]({}, message),
   });

@@ -3,7 +3,9 @@ import type { Config } from '../config/config.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Extensions } from '../extensions/extensions.ts';
 import type { KnowledgeDoor } from '../http/api.ts';
+import type { Embedder } from '../knowledge/embedding.ts';
 import type { Store } from '../store/store.ts';
+import { createAnswer } from '../tools/answer.ts';
 import { createServedTools } from '../tools/served.ts';
 import type { Log } from './log.ts';
 
@@ -15,28 +17,39 @@ interface ServedKnowledge {
   readonly version: string;
 }
 
-/** The knowledge base of the daemon's store. Its code loads on first use, so that it does not delay the start. */
-export function openKnowledge({ config, home, store, log }: Omit<ServedKnowledge, 'version'>): Knowledge {
-  const load = async (): Promise<Knowledge> => {
-    const { createKnowledge } = await import('../knowledge/knowledge.ts');
+/**
+ * The knowledge base of the daemon's store, and the model for memory. Their code loads on first use, so that it does
+ * not delay the start.
+ */
+export function openKnowledge({ config, home, store, log }: Omit<ServedKnowledge, 'version'>): {
+  readonly knowledge: Knowledge;
+  /** Null where embeddings are disabled. */
+  readonly openEmbedder: (() => Promise<Embedder>) | null;
+} {
+  const loadEmbedder = async (): Promise<Embedder | null> => {
     const { createEmbedder } = await import('../knowledge/embedding.ts');
-    const { sourceNames } = await import('../knowledge/connectors/create.ts');
     const onFetch = ({ what, bytes, total }: { what: string; bytes: number; total: number }) => {
       if (bytes === total) log.info({ what, bytes }, 'fetched for embeddings');
     };
-    return createKnowledge({
-      store,
-      configured: sourceNames(config),
-      retrieval: config.retrieval,
-      embedder: createEmbedder(config.embedding, { models: join(home, 'models'), onFetch }),
-    });
+    return createEmbedder(config.embedding, { models: join(home, 'models'), onFetch });
+  };
+  let embedder: Promise<Embedder | null> | null = null;
+  const embedding = () => (embedder ??= loadEmbedder());
+  const load = async (): Promise<Knowledge> => {
+    const { createKnowledge } = await import('../knowledge/knowledge.ts');
+    const { sourceNames } = await import('../knowledge/connectors/create.ts');
+    const configured = sourceNames(config);
+    return createKnowledge({ store, configured, retrieval: config.retrieval, embedder: await embedding() });
   };
   let loaded: Promise<Knowledge> | null = null;
   const opened = () => (loaded ??= load());
   return {
-    search: async (request) => (await opened()).search(request),
-    get: async (id) => (await opened()).get(id),
-    sources: async () => (await opened()).sources(),
+    knowledge: {
+      search: async (request) => (await opened()).search(request),
+      get: async (id) => (await opened()).get(id),
+      sources: async () => (await opened()).sources(),
+    },
+    openEmbedder: config.embedding.provider === 'disabled' ? null : async () => (await embedding()) as Embedder,
   };
 }
 
@@ -44,7 +57,7 @@ export function openKnowledge({ config, home, store, log }: Omit<ServedKnowledge
 export function knowledgeDoor(
   knowledge: Knowledge,
   extensions: () => Promise<Extensions>,
-  { version, log }: Pick<ServedKnowledge, 'version' | 'log'>,
+  { version, log, config, home }: Omit<ServedKnowledge, 'store'>,
 ): KnowledgeDoor {
   const tools = createServedTools(knowledge, async () => (await extensions()).tools);
   const personas = async () => (await extensions()).personas;
@@ -56,6 +69,7 @@ export function knowledgeDoor(
   return {
     tools,
     personas,
+    answer: createAnswer({ config, home, version, knowledge }),
     mcp: async (request) => {
       server ??= load();
       return (await server).fetch(request);

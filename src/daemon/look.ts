@@ -24,10 +24,13 @@ export async function lookAgain(looking: Looking, agentIds: readonly string[]): 
     }));
     const isOurs = agent?.terminatedAt === null && agent.nodeId === home.nodeId;
     // A client that is connected belongs to a run that has ended. The next one to join opens another.
-    const wasOpen = (!isOurs || live === null) && (await doors.closeExternal(id));
+    const isDone = !isOurs || live === null || agent.provider !== EXTERNAL;
+    const wasOpen = isDone && (await doors.closeExternal(id));
+    // Its socket is at the same path as that of a turn which is being ended.
+    if (isOurs && agent.provider === EXTERNAL) await teamwork.scheduler.settled(id);
     if (isOurs && (agent.provider === EXTERNAL || live === null)) await doors.prepare(agent);
     // Its old socket tells clients where the agent is now.
-    else if (wasOpen && agent?.terminatedAt === null) await doors.openExternal([agent]);
+    else if (wasOpen && agent?.terminatedAt === null && agent.provider === EXTERNAL) await doors.openExternal([agent]);
     tidying.begin(id);
   }
   teamwork.scheduler.poke();

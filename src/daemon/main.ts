@@ -25,6 +25,8 @@ export interface UpOptions {
   /** Substrat's own demo program. It may run without a sandbox if none can be created. */
   readonly ownProgram?: string;
   readonly switchStore?: boolean;
+  /** Instead of `[server] bind`. */
+  readonly bind?: { readonly host: string; readonly port: number };
   /** Called when the daemon is ready; `after` is the last event before the start. Return when `stopping` aborts. */
   readonly onUp: (
     daemon: { readonly url: string | null; readonly after: number },
@@ -39,12 +41,14 @@ export async function up({
   version,
   ownProgram,
   switchStore = false,
+  bind,
   onUp,
 }: UpOptions): Promise<void> {
   const config = loadConfig({ ...(configFile && { file: configFile }), cwd: process.cwd(), home, env: process.env });
   makeHome(home);
   closeInherited();
   const log = openLog(join(home, 'daemon.log'));
+  for (const warning of config.warnings) log.warn({}, warning);
   let daemon: Daemon | null = null;
   const decide = createLastResort();
   process.on('uncaughtException', (error: unknown) => {
@@ -59,7 +63,8 @@ export async function up({
   // Before the daemon is reachable: a client may stop it as soon as it is up.
   // Under `npm start`, Ctrl-C arrives twice, from the terminal and from npm; the second signal has no effect.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
-  daemon = await Daemon.start({ home, config, version, log, switchStore, ...(ownProgram && { ownProgram }) });
+  const own = { ...(ownProgram && { ownProgram }), ...(bind && { bind }) };
+  daemon = await Daemon.start({ home, config, version, log, switchStore, ...own });
   try {
     const { url } = await daemon.api.status();
     await Promise.all([onUp({ url, after: daemon.startedAfter }, stopping.signal), untilAborted(stopping.signal)]);

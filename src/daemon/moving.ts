@@ -6,6 +6,7 @@ import { newId } from '../core/id.ts';
 import type { NodeRecord } from '../core/node.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import { sessionKeyOf } from '../core/session.ts';
+import type { Wip } from '../core/wip.ts';
 import type { MoveWish, ShownNode } from '../http/api.ts';
 import { resolveReference } from '../messaging/reference.ts';
 import { createAttempt } from '../runs/attempt.ts';
@@ -31,11 +32,13 @@ export async function moveAgent(moving: Moving, reference: string, wish: MoveWis
   const agent = await store.read((tx) => resolveReference(tx, reference));
   const [from, to] = [await findNode(moving, agent.nodeId), await findNode(moving, wish.node)];
   checkTarget(agent, from, to);
-  if (!wish.withoutWorkspace) await refuseIfUsed(moving, agent, from);
+  const wip = wish.withoutWorkspace ? null : await pushedWork(moving, agent, from, to);
+  if (!wish.withoutWorkspace && wip === null) await refuseIfUsed(moving, agent, from);
   const moved = await store.write(async (tx) => {
     const group = await groupOf(tx, agent.id);
     for (const member of group) await endRun(tx, member, from, config.daemon.maxAttempts, clock());
-    await settle(tx, group, { from, to: to.record as NodeRecord, keep: wish.withoutWorkspace, now: clock() });
+    if (wip) await bring(tx, group, { from, to: to.record as NodeRecord, now: clock() });
+    else await settle(tx, group, { from, to: to.record as NodeRecord, keep: wish.withoutWorkspace, now: clock() });
     return group.map(({ id }) => id);
   });
   for (const nodeId of [from.id, to.id]) await tell(nodeId, moved);
@@ -98,6 +101,35 @@ async function endRun(tx: Tx, agent: Agent, from: ShownNode, maxAttempts: number
   }
   const failure = { kind: 'lease_lost', message: 'The node that ran it is gone.' } as const;
   await failAttempt(tx, correspondence, run, failure, { maxAttempts }, now);
+}
+
+/**
+ * The pushed state of a git workspace whose node no longer runs: the person agrees that it continues from there, even
+ * if the last turn is not part of it.
+ */
+async function pushedWork({ store }: Moving, agent: Agent, from: ShownNode, to: ShownNode): Promise<Wip | null> {
+  const { workspaceId } = agent;
+  const isGone = from.state === 'dead' || from.state === 'stopped';
+  if (workspaceId === null || !isGone) return null;
+  const wip = await store.read((tx) => tx.wips.getWip({ workspaceId }));
+  if (wip === null || wip.hash === null) return null;
+  if (to.record?.wipRemote === wip.remote) return wip;
+  throw new SubstratError('conflict', `The node ${to.record?.name} does not push to the same \`wip_remote\`.`);
+}
+
+/** Its files are restored there before the next turn. Sessions stay behind. */
+async function bring(tx: Tx, group: readonly Agent[], { from, to, now }: Omit<Route, 'keep'>): Promise<void> {
+  const workspaceId = group[0]?.workspaceId as string;
+  await tx.wips.moveWip({ workspaceId });
+  await tx.workspaces.moveWorkspace({ id: workspaceId, nodeId: to.id });
+  for (const { id, workspace, ...agent } of group) {
+    const key = sessionKeyOf({ id, workspace, ...agent });
+    await tx.sessions.leaveSession({ ...key, from: from.record?.name ?? from.id });
+    await tx.nodes.moveAgent({ id, nodeId: to.id, workspaceId, workspace });
+    const data = { agentId: id, from: from.id, to: to.id };
+    await tx.events.appendEvent({ type: 'agent_moved', at: now, agentId: id, data });
+    await tx.runs.wakeAgent({ agentId: id, now });
+  }
 }
 
 interface Route {

@@ -158,10 +158,11 @@ export class NodeDesk {
     await store.write((tx) => tx.nodes.deleteNodeRequest({ id }));
   }
 
-  async #execute({ method, path, body, key }: NodeCall): Promise<Answer> {
+  async #execute({ method, path, body, key, match = null }: NodeCall): Promise<Answer> {
     const exchange = createExchange({ home: this.#options.home.path });
     try {
-      return { value: await exchange(method, path, body ?? undefined, key === null ? {} : { 'idempotency-key': key }) };
+      const headers = { ...(key !== null && { 'idempotency-key': key }), ...(match !== null && { 'if-match': match }) };
+      return { value: await exchange(method, path, body ?? undefined, headers) };
     } catch (error) {
       const { code, message } = error as SubstratError;
       return { error: { code, message } };

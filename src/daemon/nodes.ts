@@ -10,7 +10,7 @@ import type { Node } from './node.ts';
 
 type Here = Pick<Node, 'store' | 'home' | 'clock'>;
 
-type Place = Here & { readonly workspaces: WorkspaceRules };
+type HereWithRules = Here & { readonly workspaces: WorkspaceRules };
 
 export async function listNodes({ store, home, clock }: Here): Promise<ShownNode[]> {
   return store.read(async (tx) => {
@@ -56,7 +56,7 @@ export async function removeNode(here: Here, reference: string): Promise<ShownNo
 }
 
 /** Notices for the owner: agents of nodes that do not run, and workspaces in the home's previous location. */
-export async function nodeNotices(place: Place): Promise<string[]> {
+export async function nodeNotices(place: HereWithRules): Promise<string[]> {
   const gone = (await listNodes(place)).filter(
     ({ state, agents, self }) => !self && agents > 0 && (state === 'dead' || state === 'stopped'),
   );
@@ -83,7 +83,7 @@ interface Wiring {
 
 /** Moves the agents of a node that is gone to this node. For this node itself, only updates moved workspaces. */
 export async function adoptNode(
-  place: Place,
+  place: HereWithRules,
   { id: reference, force }: { readonly id: string; readonly force: boolean },
   { recover, open }: Wiring,
 ): Promise<{ agents: number; workspaces: number }> {
@@ -114,7 +114,7 @@ export async function adoptNode(
 
 /** Workspaces that Substrat created and whose directory is missing, or exists in this home now. */
 async function findMoves(
-  { store, workspaces }: Place,
+  { store, workspaces }: HereWithRules,
   nodeId: string,
 ): Promise<{ readonly from: string; readonly to: string }[]> {
   const made = await store.read((tx) => tx.workspaces.listMadeWorkspaces({ nodeId }));

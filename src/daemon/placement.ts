@@ -9,7 +9,10 @@ import type { Node } from './node.ts';
 import { findNode, listNodes } from './nodes.ts';
 
 type Here = Pick<Node, 'store' | 'home' | 'clock' | 'config'>;
-type Wish = Pick<AgentWish, 'name' | 'parent' | 'workspace' | 'worktree' | 'program' | 'provider' | 'node' | 'labels'>;
+type Wish = Pick<
+  AgentWish,
+  'name' | 'parent' | 'workspace' | 'worktree' | 'clone' | 'program' | 'provider' | 'node' | 'labels'
+>;
 
 /**
  * The node for a new agent: the one where its workspace is, the one that was named, or the least loaded one that has
@@ -33,7 +36,8 @@ export async function placeAgent(here: Here, wish: Wish): Promise<string> {
   }
   const nodes = await listNodes(here);
   const provider = wish.provider ?? config.daemon.defaultProvider;
-  const isHere = wish.program !== null || wish.workspace !== null || wish.worktree || provider === null;
+  const isHere =
+    wish.program !== null || wish.workspace !== null || wish.worktree || wish.clone !== null || provider === null;
   if (wish.labels.length === 0 && (isHere || provider === EXTERNAL)) return ownNode(home.nodeId, nodes);
   const able = nodes.filter(
     (node) =>
@@ -63,11 +67,11 @@ interface Bound {
 }
 
 /** The node of the workspace that the agent will share. */
-async function boundTo({ store }: Here, { parent, workspace, worktree }: Wish): Promise<Bound | null> {
+async function boundTo({ store }: Here, { parent, workspace, worktree, clone }: Wish): Promise<Bound | null> {
   return store.read(async (tx) => {
     const above = parent === null ? null : await resolveReference(tx, parent);
     const isShared = workspace === null || (isAbsolute(workspace) && above && isInside(above.workspace, workspace));
-    if (above && isShared && !worktree) {
+    if (above && isShared && !worktree && clone === null) {
       return { nodeId: above.nodeId, with: above.handle };
     }
     if (workspace === null || isAbsolute(workspace)) return null;

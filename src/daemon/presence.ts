@@ -6,8 +6,10 @@ import { SubstratError } from '../core/errors.ts';
 import { type NodeRecord, nodeState } from '../core/node.ts';
 import { tellPerson } from '../messaging/replies.ts';
 import type { Tx } from '../store/store.ts';
+import { remoteKey } from '../workspaces/own-git.ts';
 import type { Node } from './node.ts';
 import { foundProviders } from './providers.ts';
+import { canTake, portableGroups } from './takeover.ts';
 
 /** Heartbeats during `dead_after`. */
 const HEARTBEATS = 4;
@@ -45,6 +47,8 @@ export async function registerNode(node: Node, version: string): Promise<void> {
       version,
       labels: config.node.labels,
       providers: foundProviders(config, process.env),
+      shared: config.node.portable ? config.node.shared : [],
+      wipRemote: config.node.portable && config.node.wipRemote !== null ? remoteKey(config.node.wipRemote) : null,
       slots: config.daemon.slots,
       deadAfterMs: deadAfterMs(config),
       startedAt: now,
@@ -105,10 +109,7 @@ export async function leaveNode({ store, home, incarnation, clock }: Omit<Node, 
   });
 }
 
-/**
- * Stores a heartbeat, and marks nodes as lost whose heartbeats are missing. Returns false if another daemon has
- * registered with this node id.
- */
+/** Stores a heartbeat. Returns false if another daemon has registered with this node id. */
 export async function sendHeartbeat({
   store,
   home,
@@ -122,23 +123,45 @@ export async function sendHeartbeat({
     if (before.lostAt !== null) {
       await tx.events.appendEvent({ type: 'node_returned', at: clock(), data: { nodeId: id, node: before.name } });
     }
-    const silent = (await tx.nodes.listSilent({ now: clock() })).filter((node) => node.id !== id);
-    for (const node of silent) await loseNode(tx, node, clock());
     return true;
   });
 }
 
-/** Notifies the owner, unless the daemon was stopped on purpose. */
+/** How often to look for nodes whose heartbeats are missing: agents wait for it. With SQLite no other node runs. */
+export function watchMs({ config, store }: Pick<Node, 'config' | 'store'>): number {
+  return store.engine === 'sqlite' ? heartbeatMs(config) : Math.min(2_000, heartbeatMs(config));
+}
+
+/** Marks nodes as lost whose heartbeats are missing. */
+export async function loseSilentNodes({ store, home, clock }: Pick<Node, 'store' | 'home' | 'clock'>): Promise<void> {
+  const isOther = ({ id }: NodeRecord) => id !== home.nodeId;
+  const silent = (await store.read((tx) => tx.nodes.listSilent({ now: clock() }))).filter(isOther);
+  for (const node of silent) await store.write((tx) => loseNode(tx, node, clock()));
+}
+
+/** Tells the owner which agents are stranded, unless the daemon was stopped on purpose. */
 async function loseNode(tx: Tx, node: NodeRecord, now: number): Promise<void> {
   const { id, name, seenAt, stoppedAt } = node;
   if (!(await tx.nodes.tryLoseNode({ id, seenAt, now }))) return;
   const agents = await tx.agents.listAgentsOn({ nodeId: id });
   const data = { nodeId: id, node: name, agents: agents.length };
   await tx.events.appendEvent({ type: 'node_lost', at: now, data });
-  const [first] = agents;
+  const movable = await movableFrom(tx, id, now);
+  const stranded = agents.filter((agent) => !movable.has(agent.id));
+  const [first] = stranded;
   if (!first || stoppedAt !== null) return;
-  const names = agents.slice(0, 20).map(({ handle }) => handle);
-  const more = agents.length > names.length ? ` and ${agents.length - names.length} more` : '';
+  const names = stranded.slice(0, 20).map(({ handle }) => handle);
+  const more = stranded.length > names.length ? ` and ${stranded.length - names.length} more` : '';
   const text = `The node ${name} (${node.host}, ${node.home}) sends no heartbeat. Its agents are stranded until it is back: ${names.join(', ')}${more}. Start its daemon again. If it is gone for good, run \`substrat agent move REF --node NODE --without-workspace\` for each of them, or \`substrat node adopt ${name}\` where its home was moved to.`;
   await tellPerson(tx, first, text, now);
+}
+
+/** The agents of a lost node that one of the others takes over. */
+async function movableFrom(tx: Tx, nodeId: string, now: number): Promise<ReadonlySet<string>> {
+  const clock = await tx.nodes.readClock({ now });
+  const alive = (await tx.nodes.listNodes()).flatMap(({ record }) =>
+    record && record.id !== nodeId && nodeState(record, clock) === 'alive' ? [record] : [],
+  );
+  const groups = (await portableGroups(tx, nodeId)).filter((group) => alive.some((record) => canTake(record, group)));
+  return new Set(groups.flatMap(({ agents }) => agents.map(({ id }) => id)));
 }

@@ -1,8 +1,12 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
-import type { Config } from '../config/config.ts';
+import { acpProviders, type Config } from '../config/config.ts';
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { Thresholds } from '../core/progress.ts';
+import type { Prices } from '../core/usage.ts';
+import { acp } from '../providers/acp/acp.ts';
+import { acpStart } from '../providers/acp/describe.ts';
 import { claude } from '../providers/claude/claude.ts';
 import type { CodingOptions } from '../providers/cli.ts';
 import { codex } from '../providers/codex/codex.ts';
@@ -17,14 +21,24 @@ import { pi } from '../providers/pi/pi.ts';
 import type { Provider } from '../providers/provider.ts';
 import { qwen } from '../providers/qwen/qwen.ts';
 import { scripted } from '../providers/scripted/scripted.ts';
-import type { Prices } from '../runs/run-turn.ts';
+import { LIBRARY } from './own-files.ts';
 
 type Settings = Config['providers'];
 
-/** Limits and prices of each provider. */
+/** Limits, prices and accounts of each provider. */
 export type ProviderLimits = Readonly<
-  Record<string, Pick<NonNullable<Settings[ProviderName]>, 'slots' | 'prices'> | undefined>
+  Record<
+    string,
+    | (Pick<NonNullable<Settings[ProviderName]>, 'slots' | 'prices' | 'quietAfter' | 'stalledAfter'> & {
+        readonly assumePrice?: Prices | null;
+      } & {
+        readonly env?: Variables;
+        readonly accounts?: Readonly<Record<string, { readonly env: Variables }>>;
+      })
+    | undefined
+  >
 >;
+type Variables = Readonly<Record<string, string>>;
 
 /** What every provider gets. */
 interface ProviderHost {
@@ -48,6 +62,7 @@ const makers: Makers = {
   scripted: ({ env }, settings) =>
     scripted({
       nodePath: process.execPath,
+      library: LIBRARY,
       env,
       extraEnv: settings?.env ?? {},
       ...(settings?.command && { command: settings.command, args: settings.args }),
@@ -76,19 +91,46 @@ const makers: Makers = {
 /** The providers that this daemon executes. `external` is not among them: other programs run those agents. */
 export function createProviders(config: Config, daemonEnv: NodeJS.ProcessEnv): ReadonlyMap<string, Provider> {
   const place = { env: daemonEnv as Record<string, string>, confined: config.sandbox.mode !== 'none' };
-  const make = <Name extends ProviderName>(about: Describes<Name>): Provider =>
-    makers[about.name as Name](place, config.providers[about.name as Name], about);
-  return new Map(described.map((about) => [about.name, make(about)]));
+  const make = <Name extends ProviderName>(about: Describes<Name>, settings: Settings[Name]): Provider =>
+    makers[about.name as Name](place, settings, about);
+  const agents = acpProviders(config.providers).flatMap(([name, { env, accounts, ...settings }]) => {
+    const start = acpStart(name, settings) ?? { command: name, args: [] };
+    const all = Object.entries({ '': { env: {} }, ...accounts });
+    return all.map(([account, own]): [string, Provider] => {
+      return [keyOf(name, account), acp({ ...place, ...settings, ...start, name, extraEnv: { ...env, ...own.env } })];
+    });
+  });
+  const made = described.flatMap((about) => {
+    const settings = config.providers[about.name];
+    const own: [string, Provider] = [about.name, make(about, settings)];
+    if (!settings || !('accounts' in settings)) return [own];
+    const accounts = Object.entries(settings.accounts).map(([account, { env }]): [string, Provider] => {
+      return [keyOf(about.name, account), make(about, { ...settings, env: { ...settings.env, ...env } })];
+    });
+    return [own, ...accounts];
+  });
+  return new Map([...made, ...agents]);
+}
+
+/** The name of a provider's account among the providers. */
+export function keyOf(provider: string, account: string): string {
+  return account === '' ? provider : `${provider}/${account}`;
 }
 
 /** The providers that can run agents here: their program is installed, or they do not need one. */
 export function foundProviders(config: Config, { PATH = '' }: NodeJS.ProcessEnv): string[] {
   const directories = PATH.split(delimiter);
-  return described.flatMap((about) => {
-    if (!('program' in about)) return [about.name];
-    const command = config.providers[about.name]?.command ?? about.program.command;
-    return directories.some((directory) => isExecutable(resolve(directory, command))) ? [about.name] : [];
-  });
+  const isFound = (command: string) => directories.some((directory) => isExecutable(resolve(directory, command)));
+  const agents = acpProviders(config.providers).filter(([name, settings]) =>
+    isFound(acpStart(name, settings)?.command ?? name),
+  );
+  return [
+    ...described.flatMap((about) => {
+      if (!('program' in about)) return [about.name];
+      return isFound(config.providers[about.name]?.command ?? about.program.command) ? [about.name] : [];
+    }),
+    ...agents.map(([name]) => name),
+  ];
 }
 
 function isExecutable(file: string): boolean {
@@ -113,15 +155,15 @@ export function providerSlots({ providers }: { readonly providers: ProviderLimit
   return Object.fromEntries(limited.filter((entry): entry is [string, number] => entry[1] !== null));
 }
 
-/** Prices per million tokens: the model's, or else the provider's. */
+/** Prices per million tokens: the model's, else the provider's, else what the configuration assumes. */
 export function pricesOf(
   { providers }: { readonly providers: ProviderLimits },
   provider: string,
   model: string | null,
 ): Prices | null {
-  const prices = providers[provider]?.prices;
-  if (!prices) return null;
-  return model !== null && Object.hasOwn(prices.models, model) ? (prices.models[model] ?? null) : prices.every;
+  const { prices = null, assumePrice = null } = providers[provider] ?? {};
+  const own = model !== null && prices && Object.hasOwn(prices.models, model) ? prices.models[model] : null;
+  return own ?? prices?.every ?? assumePrice;
 }
 
 /** Throws if the agent would have more tools than the provider's program supports. */
@@ -142,4 +184,19 @@ export async function checkTools(
     'cap_reached',
     `${name} supports at most ${maxTools} tools. The agent's scope has ${ours}, and the MCP servers of its workspace have at least ${others}. Limit its tools with --tools${servers}.`,
   );
+}
+
+/** After how long without a sign of life a turn is quiet or stalled. */
+export function thresholdsOf(
+  {
+    daemon,
+    providers,
+  }: { readonly daemon: Pick<Config['daemon'], 'quietAfterMs' | 'stalledAfterMs'> } & {
+    readonly providers: ProviderLimits;
+  },
+  name: string,
+): Thresholds {
+  const own = providers[name];
+  const quietMs = own?.quietAfter ?? daemon.quietAfterMs;
+  return { quietMs, stalledMs: Math.max(quietMs, own?.stalledAfter ?? daemon.stalledAfterMs) };
 }

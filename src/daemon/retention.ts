@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { tallyUsage } from './tally.ts';
 
 export interface RetentionOptions {
   readonly store: Store;
@@ -9,6 +10,10 @@ export interface RetentionOptions {
 }
 
 const KEEP_POSTS_MS = 24 * 3_600_000;
+/** A late number of tokens may still arrive for a charge of the day before. */
+const KEEP_CHARGES_MS = 24 * 3_600_000;
+/** Those of sessions stay. This is the time that a turn has between storing its files and its end. */
+const KEEP_SNAPSHOTS_MS = 24 * 3_600_000;
 /** A step is one transaction, which blocks other writers. If it takes longer than this, the next one is smaller. */
 const LONG_MS = 15;
 const SHORT_MS = 4;
@@ -25,9 +30,12 @@ export async function forgetOld({ store, config, clock }: RetentionOptions, sign
   const runs = before(runsMs);
   const pace = { limit: 50 };
   let removed = 0;
+  if (runs !== null) await tallyUsage({ store }, signal);
   const passes: (readonly [number | null, Pass])[] = [
     [now - config.events.retentionMs, counted((tx, p) => tx.retention.pruneEvents(p))],
     [now - KEEP_POSTS_MS, counted((tx, p) => tx.retention.pruneResponses(p))],
+    [now - KEEP_CHARGES_MS, counted((tx, p) => tx.budgets.pruneCharges(p))],
+    [now - KEEP_SNAPSHOTS_MS, counted((tx, p) => tx.snapshots.pruneSnapshots(p))],
     // When a run expires, so do its records.
     [latest(before(runMessagesMs), runs), placed((tx, p) => tx.retention.pruneRecords(p), { seq: -1, id: '' })],
     [runs, placed((tx, p) => tx.retention.pruneRuns(p), { seq: -1, id: '' })],
@@ -55,7 +63,7 @@ function counted(prune: (tx: Tx, p: { before: number; limit: number }) => Promis
   return (before) => () => ({
     step: async (tx, limit) => {
       const removed = await prune(tx, { before, limit });
-      return { removed, more: removed === limit };
+      return { removed, more: removed >= limit };
     },
     keep: () => {},
   });

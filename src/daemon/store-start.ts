@@ -27,6 +27,7 @@ export async function openStoreOf(
   const store = await openStore(config.db, {
     log,
     watch: true,
+    threads: true,
     beforeUpgrade: async (from) => {
       log.info({ from }, 'backing up the store before the migration');
       const onProgress = (line: string) => log.info({}, line);

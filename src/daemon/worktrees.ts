@@ -9,6 +9,31 @@ import { settleWorkspace } from '../workspaces/remove.ts';
 import { type Seat, unclaimed } from '../workspaces/seat.ts';
 import { addWorktree, findRepository, refuseWritten } from '../workspaces/worktree.ts';
 import type { Node } from './node.ts';
+import type { Work } from './work.ts';
+
+/** Clones a repository for an agent that does not exist yet, in the same way. */
+export async function makeClone(
+  { store, workspaces, clock, work }: Making & { readonly work: Pick<Work, 'clone'> },
+  address: string,
+  wish: Pick<AgentWish, 'parent' | 'workspace' | 'worktree'>,
+  id: string,
+) {
+  if (wish.workspace !== null || wish.worktree) {
+    throw new SubstratError('bad_request', 'A clone is a workspace of its own: leave out the workspace.');
+  }
+  const network = await store.read(async (tx) => {
+    const parent = wish.parent === null ? null : await resolveReference(tx, wish.parent);
+    return ownNetwork(tx, parent?.workspaceId ?? null);
+  });
+  const row = unclaimed(workspaces, id, clock(), { network });
+  await store.write((tx) => tx.workspaces.insertWorkspace(row));
+  const undo = () => settleWorkspace(store, row);
+  const wip = await work.clone(id, row.path, address).catch(async (error: unknown) => {
+    await undo();
+    throw error;
+  });
+  return { seat: { path: row.path, workspaceId: id, own: true }, wip, undo };
+}
 
 interface Making extends Pick<Node, 'store' | 'home' | 'clock'> {
   readonly workspaces: WorkspaceRules;

@@ -1,4 +1,4 @@
-import { availableParallelism, cpus, freemem, loadavg, totalmem, uptime } from 'node:os';
+import { availableParallelism, cpus, freemem, loadavg, totalmem } from 'node:os';
 import { type AgentContext, runAgent, ToolError } from '../scripted/scripted.ts';
 
 /**
@@ -7,8 +7,7 @@ import { type AgentContext, runAgent, ToolError } from '../scripted/scripted.ts'
  */
 const workers: Readonly<Record<string, () => string>> = {
   hardware: () => `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${gib(totalmem())} GiB of memory`,
-  load: () =>
-    `load ${loadavg()[0]?.toFixed(2)}, ${gib(freemem())} GiB free, up for ${Math.round(uptime() / 3600)} hours`,
+  load: () => `${loadavg()[0]?.toFixed(2)} on average, ${gib(freemem())} GiB of memory free`,
 };
 
 await runAgent((turn) => workers[turn.name]?.() ?? lead(turn));

@@ -14,7 +14,14 @@ export interface Caller {
   /** The hash of the token, which may be revoked; null for the home's own token and if none is needed. */
   readonly token: string | null;
   /** The stored token: null like `token`. */
-  readonly signedIn: { readonly id: string; readonly kind: 'api' | 'page'; readonly expiresAt: number | null } | null;
+  readonly signedIn: SignedIn | null;
+}
+
+interface SignedIn {
+  readonly id: string;
+  readonly kind: 'api' | 'page' | 'phone';
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
 }
 
 export interface Door {
@@ -26,11 +33,15 @@ export interface Door {
   readonly token: string | null;
   /** The address that people use, if a proxy forwards it. Never taken from a header. */
   readonly publicUrl?: URL | null;
+  /** Foreign origins whose pages may use this address. */
+  readonly origins?: readonly string[];
   /** Whether a request needs no token: the page's own files, and signing in. */
   readonly isOpen?: (method: string, path: string) => boolean;
 }
 
 const OWNER: Caller = { id: USER_ID, handle: USER_ID, owner: true, token: null, signedIn: null };
+/** How long after its sign-in a page may pair a phone. */
+const FRESH_MS = 600_000;
 const OPEN_PATHS = new Set(['/health']);
 
 /** The variables of a handler's context. */
@@ -39,19 +50,16 @@ export interface Env {
   readonly Variables: { caller: Caller };
 }
 
-/** On TCP, requires an exact `Host` and `Origin`, and a token for everything that is not open. */
+/** On TCP, requires a token for everything that is not open. */
 export async function checkAccess(
   c: Context<Env, string>,
   { store, clock }: { readonly store: Store; readonly clock: () => number },
   door: Door,
 ): Promise<void> {
-  if (door.kind === 'trusted') return c.set('caller', OWNER);
-  const { headers } = c.env.incoming;
-  checkHost(headers, door);
-  if (door.token === null) return c.set('caller', OWNER);
+  if (door.kind === 'trusted' || door.token === null) return c.set('caller', OWNER);
   const { method, path } = c.req;
   if (OPEN_PATHS.has(path) || door.isOpen?.(method, path)) return;
-  c.set('caller', await authenticate(headers, { store, clock }, door));
+  c.set('caller', await authenticate(c.env.incoming.headers, { store, clock }, door));
 }
 
 /** For routes that only the owner may use. */
@@ -61,10 +69,20 @@ export function ownerOnly(caller: Caller): void {
 
 /** For what a page may not do with its token, however it got it: make tokens and links that sign in. */
 export function notFromPage({ signedIn }: Caller): void {
-  if (signedIn?.kind !== 'page') return;
+  if (signedIn === null || signedIn.kind === 'api') return;
   throw new SubstratError(
     'forbidden',
     'A page cannot make tokens or links. Run `substrat page` or `substrat token create` on the machine of the daemon.',
+  );
+}
+
+/** A page may pair a phone soon after a link signed it in: a token that somebody took later makes no other ones. */
+export function freshPageOnly({ signedIn }: Caller, now: number): void {
+  if (signedIn === null || signedIn.kind === 'api') return;
+  if (signedIn.kind === 'page' && now - signedIn.createdAt <= FRESH_MS) return;
+  throw new SubstratError(
+    'forbidden',
+    'Pairing needs a fresh sign-in. Run `substrat page`, open its link here, and pair the phone within 10 minutes.',
   );
 }
 
@@ -72,7 +90,9 @@ export function hashToken(token: string): string {
   return hash('sha256', token);
 }
 
-function checkHost({ host = '', origin }: IncomingHttpHeaders, door: Door): void {
+/** On TCP, requires an exact `Host` and `Origin`. */
+export function checkHost({ host = '', origin }: IncomingHttpHeaders, door: Door): void {
+  if (door.kind === 'trusted') return;
   const { publicUrl = null } = door;
   const hosts = door.hosts();
   const isPublic = publicUrl !== null && host.toLowerCase() === publicUrl.host;
@@ -82,9 +102,13 @@ function checkHost({ host = '', origin }: IncomingHttpHeaders, door: Door): void
       'The Host header does not name this daemon. Use the address that `substrat daemon status` shows.',
     );
   }
-  const origins = [...hosts.map((own) => `http://${own}`), ...(publicUrl === null ? [] : [publicUrl.origin])];
+  const own = [...hosts.map((name) => `http://${name}`), ...(publicUrl === null ? [] : [publicUrl.origin])];
+  const origins = [...own, ...(door.origins ?? [])];
   if (origin !== undefined && !origins.includes(origin.toLowerCase())) {
-    throw new SubstratError('forbidden', 'Requests from other origins are not allowed.');
+    throw new SubstratError(
+      'forbidden',
+      'Requests from other origins are not allowed. `[server] origins` in the configuration allows some.',
+    );
   }
 }
 
@@ -104,7 +128,12 @@ async function authenticate(
   const hashed = hashToken(token);
   const known = await store.read((tx) => tx.tokens.getTokenOwner({ hash: hashed, at: clock() }));
   if (!known) throw new SubstratError('unauthorized', 'The token is unknown, has expired or was revoked.');
-  const signedIn = { id: known.tokenId, kind: known.tokenKind, expiresAt: known.tokenExpiresAt };
+  const signedIn = {
+    id: known.tokenId,
+    kind: known.tokenKind,
+    createdAt: known.tokenCreatedAt,
+    expiresAt: known.tokenExpiresAt,
+  };
   return { id: known.id, handle: known.handle, owner: known.id === USER_ID, token: hashed, signedIn };
 }
 

@@ -13,9 +13,11 @@ let daemon: TestDaemon;
 
 beforeAll(async () => {
   daemon = await startDaemon({
-    members: { lead: {}, worker: { parent: 'lead' }, second: {}, twin: { parent: 'lead' } },
+    members: { lead: {}, worker: { parent: 'lead' }, second: {}, third: {}, twin: { parent: 'lead' } },
   });
-  await daemon.client.createAgent({ name: 'twin', parent: 'second' });
+  for (const parent of ['second', 'third']) await daemon.client.createAgent({ name: 'twin', parent });
+  // The handle of a living agent would win.
+  await daemon.client.terminateAgent('lead/twin');
 });
 
 afterAll(() => daemon.stop());
@@ -29,7 +31,7 @@ async function refused(rest: RestCall, status: number, code: string): Promise<st
   expect(answer).toMatchObject({ status, body: { error: { code, message: expect.stringMatching(/\S/) } } });
   expect(answer.body.error?.message.length).toBeLessThan(1_500);
   expect(await storeRows(daemon.home)).toEqual(before);
-  expect((await call({ path: '/health' })).body).toEqual({ status: 'ok', name: 'daemon' });
+  expect((await call({ path: '/health' })).body).toMatchObject({ status: 'ok', name: 'daemon' });
   expect(daemon.log()).not.toMatch(/"level":50/);
   return answer.body.error?.message ?? '';
 }
@@ -37,7 +39,7 @@ async function refused(rest: RestCall, status: number, code: string): Promise<st
 const bodies: readonly (readonly [string, string | Uint8Array])[] = [
   ['empty', ''],
   ['no JSON', '{"name":'],
-  ['bytes that are no text', Uint8Array.of(0xff, 0xfe)],
+  ['bytes that are not text', Uint8Array.of(0xff, 0xfe)],
   ['null', 'null'],
   ['a list', '[]'],
   ['a text', '"lead"'],
@@ -80,7 +82,7 @@ describe('POST /api/agents', () => {
       400,
       'bad_request',
     ],
-    ['tools that are no list', { name, provider, tools: 'list_agents' }, 400, 'bad_request'],
+    ['tools that are not a list', { name, provider, tools: 'list_agents' }, 400, 'bad_request'],
     ['instructions of 5 MB', { name, provider, instructions: 'x'.repeat(5_000_000) }, 400, 'bad_request'],
     ['instructions with NUL', { name, provider, instructions: 'x\0' }, 400, 'bad_request'],
     ['a workspace that is relative', { name, provider, workspace: './here' }, 400, 'bad_request'],
@@ -271,15 +273,20 @@ describe('unknown routes', () => {
   test.each([
     ['GET', '/api'],
     ['GET', '/api/agents/lead/nothing'],
-    ['DELETE', '/api/agents/lead'],
-    ['PUT', '/api/agents'],
     ['GET', '/../../etc/passwd'],
     ['GET', '//api//agents'],
     ['GET', `/${'x'.repeat(5_000)}`],
-    ['PATCH', '/health'],
-    ['OPTIONS', '/api/agents'],
   ])('%s %.30s is not found', async (method, path) => {
     await refused({ method, path }, 404, 'not_found');
+  });
+
+  test.each([
+    ['PUT', '/api/agents/lead', 'HEAD, GET, PATCH, DELETE'],
+    ['PUT', '/api/agents', 'HEAD, GET, POST'],
+    ['PATCH', '/health', 'HEAD, GET'],
+    ['OPTIONS', '/api/agents', 'HEAD, GET, POST'],
+  ])('%s %s is the wrong method', async (method, path, allowed) => {
+    expect(await refused({ method, path }, 405, 'method_not_allowed')).toContain(`It takes ${allowed}.`);
   });
 
   test('a GET changes nothing', async () => {

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, nameProblem } from '../core/attachment.ts';
+import { MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, type NewAttachment, nameProblem } from '../core/attachment.ts';
 
 /** A file that a message carries. */
 export const Attachment = z
@@ -24,4 +24,10 @@ export const AttachmentCreations = z
     }),
   )
   .max(MAX_ATTACHMENTS)
-  .openapi({ description: 'Files for the agent. They are in its workspace when its turn begins.' });
+  .openapi({
+    description: 'Files for the agents that it reaches. They are in their workspace when their turn begins.',
+  });
+
+export function bytesOf(files: z.infer<typeof AttachmentCreations> = []): NewAttachment[] {
+  return files.map(({ name, data }) => ({ name, data: Buffer.from(data, 'base64') }));
+}

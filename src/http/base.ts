@@ -3,8 +3,10 @@ import { HTTPException } from 'hono/http-exception';
 import { type ErrorCode, SubstratError, toSubstratError } from '../core/errors.ts';
 import { shorten } from '../core/text.ts';
 import type { Store } from '../store/store.ts';
-import { checkAccess, type Door, type Env } from './access.ts';
+import { checkAccess, checkHost, type Door, type Env } from './access.ts';
+import { allowedMethods } from './allowed.ts';
 import { boundBody } from './body.ts';
+import { allowOrigin, preflight } from './cors.ts';
 import { createRouter, type Router } from './router.ts';
 
 /** The only place that maps codes to statuses. Codes missing here never reach HTTP; if one does, it is a bug. */
@@ -53,12 +55,25 @@ export function createBase(
     if (known.code === 'internal' && !c.req.raw.signal.aborted) {
       log.error({ error: error.stack }, 'a request failed');
     }
+    // RFC 9110 requires it, and MCP clients look for it.
+    if (known.code === 'unauthorized') c.header('www-authenticate', 'Bearer realm="substrat"');
     return c.json({ error: { code: known.code, message: known.message } }, STATUS[known.code] ?? 500);
   });
-  app.notFound((c: Context<Env, string>) =>
-    c.json({ error: { code: 'not_found', message: `There is no ${c.req.method} ${shorten(c.req.path)}.` } }, 404),
-  );
+  app.notFound((c: Context<Env, string>) => {
+    const { method, path } = c.req;
+    const allowed = allowedMethods(app, path);
+    const message = `There is no ${method} ${shorten(path)}.`;
+    if (allowed.length === 0) return c.json({ error: { code: 'not_found', message } }, 404);
+    const list = allowed.join(', ');
+    const error = { code: 'method_not_allowed', message: `${message} It takes ${list}.` };
+    return c.json({ error }, 405, { allow: list });
+  });
   app.use(async (c, next) => {
+    if (door.kind === 'tcp') allowOrigin(c, door);
+    checkHost(c.env.incoming.headers, door);
+    // A browser asks before it sends the request, without a token.
+    const answer = preflight(c, door);
+    if (answer) return answer;
     await checkAccess(c, { store, clock }, door);
     const { url } = c.env.incoming;
     // No name, id or cursor contains NUL, and PostgreSQL rejects it.

@@ -13,5 +13,7 @@ export async function onNode<T>(
   if (nodeId === api.nodeId) return here();
   const { pathname, search } = new URL(c.req.url);
   const key = c.req.header('idempotency-key') ?? null;
-  return (await api.askNode(nodeId, { method: c.req.method, path: pathname + search, body: body ?? null, key })) as T;
+  const match = c.req.header('if-match') ?? null;
+  const call = { method: c.req.method, path: pathname + search, body: body ?? null, key, match };
+  return (await api.askNode(nodeId, call)) as T;
 }

@@ -26,10 +26,7 @@ export function listen(server: Server, where: { path: string } | { host: string;
   return new Promise((resolve, reject) => {
     server.once('error', async (error: NodeJS.ErrnoException) => {
       const place = 'path' in where ? where.path : `${bracketed(where.host)}:${where.port}`;
-      const why =
-        error.code === 'EADDRINUSE'
-          ? `${await holderOf(where)} uses it; set [server] bind to another port, or to port 0 for a free one`
-          : error.message;
+      const why = error.code === 'EADDRINUSE' ? await describeHolder(where) : error.message;
       reject(new SubstratError('config', `Cannot listen on ${place}: ${why}.`, { cause: error }));
     });
     server.listen(where, () => {
@@ -58,6 +55,13 @@ export function hostNames(host: string, port: number): string[] {
 
 export function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
+}
+
+async function describeHolder(where: { path: string } | { host: string; port: number }): Promise<string> {
+  const holder = `${await holderOf(where)} uses it`;
+  if ('path' in where) return holder;
+  const free = `\`--bind ${bracketed(where.host)}:0\` picks a free one; [server] bind in the configuration sets it for good`;
+  return `${holder}. Use another port: ${free}`;
 }
 
 /** Which program already listens there, if it identifies itself. */

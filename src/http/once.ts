@@ -25,30 +25,35 @@ export async function once<T>(
   c: Context<Env, string>,
   args: unknown,
   effect: (tx: Tx) => Promise<T>,
+  /** Names what it changes, as for `store.write`. */
+  ...like: readonly string[]
 ): Promise<Posted<T>> {
   const key = c.req.header('idempotency-key');
-  if (key === undefined) return { value: await api.store.write(effect), fresh: true };
+  if (key === undefined) return { value: await api.store.write(effect, ...like), fresh: true };
   if (key === '' || key.length > MAX_KEY) {
     throw new SubstratError('bad_request', `An Idempotency-Key has 1 to ${MAX_KEY} characters.`);
   }
   const participantId = c.get('caller').id;
   const what = `${c.req.method} ${c.req.path} ${canonicalJson(args)}`;
   const request = createHash('sha256').update(what).digest('base64url');
-  return api.store.write(async (tx) => {
-    const earlier = await tx.idempotency.getResponse({ participantId, key });
-    if (earlier && earlier.request !== request) {
-      throw new SubstratError('conflict', 'This Idempotency-Key was used for another request; use a new one.');
-    }
-    if (earlier) return { value: earlier.response as T, fresh: false };
-    const value = await effect(tx);
-    await tx.idempotency.insertResponse({
-      participantId,
-      key,
-      request,
-      status: 200,
-      response: value,
-      createdAt: api.clock(),
-    });
-    return { value, fresh: true };
-  });
+  return api.store.write(
+    async (tx) => {
+      const earlier = await tx.idempotency.getResponse({ participantId, key });
+      if (earlier && earlier.request !== request) {
+        throw new SubstratError('conflict', 'This Idempotency-Key was used for another request; use a new one.');
+      }
+      if (earlier) return { value: earlier.response as T, fresh: false };
+      const value = await effect(tx);
+      await tx.idempotency.insertResponse({
+        participantId,
+        key,
+        request,
+        status: 200,
+        response: value,
+        createdAt: api.clock(),
+      });
+      return { value, fresh: true };
+    },
+    ...like,
+  );
 }

@@ -1,35 +1,25 @@
 import { isAbsolute } from 'node:path';
 import { z } from '@hono/zod-openapi';
 import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
-import { asLine } from '../core/line.ts';
-import { MAX_BLOCK, MAX_PASSAGE, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
 import { NODE_STATES } from '../core/node.ts';
+import { PORTABILITIES } from '../core/portable.ts';
+import { PROGRESS } from '../core/progress.ts';
 import { STATUS_KINDS } from '../core/status.ts';
-import { MAX_TEXT } from '../core/text.ts';
+import { USAGE_GRADES } from '../core/usage.ts';
 import { Attachment, AttachmentCreations } from './attachments.ts';
+import { label, line, NAMED, NO_NUL, path, plain, text, time, uuid } from './fields.ts';
+
+export { Budget, BudgetSetting } from './budget.ts';
+export { instant, label, line, time } from './fields.ts';
+export * from './file-schemas.ts';
+export * from './memory-schemas.ts';
+export * from './provider-schemas.ts';
+export { Question, QuestionApproval } from './question.ts';
+export * from './report-schemas.ts';
+export * from './schedule-schemas.ts';
+export * from './workspace-schemas.ts';
 
 /** Requests and responses: one definition for validation, types and the OpenAPI document. */
-
-const plain = (text: string): boolean => !text.includes('\0');
-/** Like agents' handles, because an agent's own workspace has its name. */
-const NAMED = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,300}$/;
-const NO_NUL = 'must not contain NUL characters';
-
-/** One line without hidden characters; may be empty. */
-export const line = (longest: number) => z.string().max(longest, { abort: true }).superRefine(asLine);
-export const label = line(500).min(1);
-const path = z.string().min(1).max(4096).refine(plain, NO_NUL);
-const text = z
-  .string()
-  .max(MAX_TEXT, { abort: true })
-  .refine((value) => value.trim() !== '', 'must not be empty')
-  .refine(plain, NO_NUL);
-export const time = z.string().openapi({ format: 'date-time', example: '2026-01-31T12:00:00.000Z' });
-export const instant = z.iso
-  .datetime({ offset: true })
-  .or(z.iso.date())
-  .openapi({ description: 'A time, or a date in UTC.', example: '2026-01-31' });
-const uuid = z.string().openapi({ format: 'uuid' });
 
 export const ErrorBody = z
   .strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) })
@@ -53,18 +43,48 @@ export const Agent = z
     state: z.enum(['idle', 'busy', 'waiting', 'terminated']),
     parentId: uuid.nullable(),
     provider: z.string(),
+    acting: z
+      .strictObject({ provider: z.string(), model: z.string().nullable(), account: z.string().nullable() })
+      .nullable()
+      .openapi({ description: 'The account, or the other provider, that executes its turns at this time.' }),
     model: z.string().nullable(),
     program: z.string().nullable(),
+    maySpawn: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: 'Providers that its children may have; null: its own, and what its ancestors allow.' }),
+    fallback: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: 'Providers that take over while its own has reached a limit.' }),
     workspace: z.string(),
     node: z.string().openapi({ description: 'Name of the node that it belongs to, or its id if it has no name.' }),
     instructions: z.string(),
     tools: z.array(z.string()).nullable(),
     persona: z.string().nullable().openapi({ description: 'The persona it was created from.' }),
     arguments: z.record(z.string(), z.string()).openapi({ description: 'Arguments of its persona.' }),
-    pending: z.int(),
+    revision: z.int().openapi({ description: 'Of its settings; its ETag.' }),
+    pending: z.int().openapi({ description: 'Messages that it has not received, counted up to 100.' }),
+    metadata: z
+      .record(z.string(), z.string())
+      .openapi({ description: 'What its parent noted about it (set_agent_metadata).' }),
     status: AgentStatus.nullable().openapi({
       description: 'What holds the agent back; null: it takes a turn now, or has nothing to do.',
     }),
+    portability: z.enum(PORTABILITIES).nullable().openapi({
+      description:
+        'Whether another node takes it over if its own dies. portable: with its session; not_yet: with a new one, because the last turn is not stored; local: not at all. Null if its node shares no directories.',
+    }),
+    work: z
+      .strictObject({
+        commit: z.string().nullable().openapi({ description: 'What was pushed last.' }),
+        runId: z.string().nullable().openapi({ description: 'The run after which it was pushed.' }),
+        saved: z.boolean().openapi({ description: 'The last completed turn is part of it.' }),
+        problem: z.string().nullable().openapi({ description: 'Why the last turn was not pushed.' }),
+        leftOut: z.array(z.string()).openapi({ description: 'Files that were left out, and why.' }),
+      })
+      .nullable()
+      .openapi({ description: 'Of a git workspace: its work in progress on `[node] wip_remote`.' }),
     paused: z
       .strictObject({ at: time, reason: z.string() })
       .nullable()
@@ -96,11 +116,34 @@ export const AgentCreation = z
     provider: label.nullable().default(null).openapi({ example: 'external' }),
     model: label.nullable().default(null),
     program: path.nullable().default(null),
+    maySpawn: z
+      .array(label)
+      .max(50)
+      .nullable()
+      .default(null)
+      .openapi({
+        description: 'Providers that `spawn_agent` may name, besides its own: PROVIDER or PROVIDER:MODEL.',
+        example: ['codex', 'llm:ollama/qwen3'],
+      }),
+    fallback: z.array(label).max(10).nullable().default(null).openapi({
+      description:
+        'Providers that take over, in this order, while its own has reached a limit. Its conversation goes to them.',
+    }),
     workspace: path
       .refine((value) => isAbsolute(value) || NAMED.test(value), "must be a workspace's name or an absolute path")
       .nullable()
       .default(null)
       .openapi({ description: "A workspace's name or a directory. Default: a workspace of its own, or the parent's." }),
+    clone: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .regex(/^[^-\0]/)
+      .nullable()
+      .default(null)
+      .openapi({
+        description: 'Address of a git repository. The agent gets a clone of it as a git workspace.',
+      }),
     worktree: z.boolean().default(false).openapi({
       description: 'Create a git worktree of the repository in `workspace`, on a branch of its own.',
     }),
@@ -168,6 +211,11 @@ export const Message = z
   })
   .openapi('Message');
 
+const usageGrade = z.enum(USAGE_GRADES).nullable().openapi({
+  description:
+    'Who counted: Substrat itself (`metered`), the program (`reported`), or nobody, so that it is estimated (`assumed`). Of several, the least certain; null if nothing was used.',
+});
+
 export const Run = z
   .strictObject({
     id: uuid,
@@ -175,18 +223,32 @@ export const Run = z
     agent: z.string().openapi({ description: 'Handle of the agent.' }),
     state: z.enum(['created', 'running', 'completed', 'failed', 'cancelled']),
     attempt: z.int(),
+    progress: z
+      .strictObject({ state: z.enum(PROGRESS), since: time.nullable(), reason: z.string().nullable() })
+      .nullable()
+      .openapi({ description: 'Whether the attempt in progress makes progress, with the evidence; else null.' }),
     serves: uuid.nullable(),
     triggerId: uuid.nullable(),
     chainDepth: z.int(),
     stopReason: z.string().nullable(),
     error: z.string().nullable(),
     finalText: z.string().nullable(),
-    usage: z.strictObject({ inputTokens: z.int(), outputTokens: z.int(), costUsd: z.number() }),
+    usage: z.strictObject({ inputTokens: z.int(), outputTokens: z.int(), costUsd: z.number(), grade: usageGrade }),
     createdAt: time,
     startedAt: time.nullable(),
     endedAt: time.nullable(),
   })
   .openapi('Run');
+
+export const AttemptUsage = z
+  .strictObject({
+    attempt: z.int(),
+    grade: z.enum(USAGE_GRADES),
+    inputTokens: z.int(),
+    outputTokens: z.int(),
+    costUsd: z.number(),
+  })
+  .openapi('AttemptUsage');
 
 export const Usage = z
   .strictObject({
@@ -195,6 +257,7 @@ export const Usage = z
     inputTokens: z.int(),
     outputTokens: z.int(),
     costUsd: z.number(),
+    grade: usageGrade,
   })
   .openapi('Usage');
 
@@ -221,15 +284,26 @@ export const RunMessage = z
   })
   .openapi('RunMessage');
 
+export const CarriedMessage = z
+  .strictObject({
+    messageId: uuid,
+    channelId: z.string(),
+    from: z.string().openapi({ description: 'Handle of the author.' }),
+    text: z.string().openapi({ description: 'Its first 2,000 characters.' }),
+    state: z.enum(['pending', 'injected', 'acknowledged', 'dead']),
+    request: z.enum(['open', 'closed']).nullable().openapi({ description: 'For a request, whether it is still open.' }),
+  })
+  .openapi('CarriedMessage');
+
 export const Channel = z
   .strictObject({
     id: z.string(),
     kind: z.enum(['public', 'private', 'dm']),
     topic: z.string(),
     member: z.boolean().openapi({ description: 'Whether you are a member.' }),
-    unread: z
-      .int()
-      .openapi({ description: "Number of others' messages you have not read; 0 if you are not a member." }),
+    unread: z.int().openapi({
+      description: "Number of others' messages you have not read, counted up to 100; 0 if you are not a member.",
+    }),
     createdAt: time,
   })
   .openapi('Channel');
@@ -255,6 +329,7 @@ export const ChannelPost = z
   .strictObject({
     text,
     parentMessageId: label.optional().openapi({ description: 'Post in the thread of this message.' }),
+    attachments: AttachmentCreations.optional(),
   })
   .openapi('ChannelPost');
 
@@ -283,9 +358,10 @@ export const Token = z
     id: uuid,
     as: z.string().openapi({ description: 'Handle of the participant who owns it.' }),
     label: z.string(),
-    kind: z
-      .enum(['api', 'page'])
-      .openapi({ description: 'A `page` token belongs to a browser; it cannot make tokens.' }),
+    kind: z.enum(['api', 'page', 'phone']).openapi({
+      description:
+        'A `page` token belongs to a browser, a `phone` token to one that was paired; they cannot make tokens.',
+    }),
     createdAt: time,
     expiresAt: time.nullable().openapi({ description: 'Null: it does not expire.' }),
     revokedAt: time.nullable(),
@@ -318,67 +394,11 @@ export const Caller = z
   })
   .openapi('Caller');
 
-const mode = z.enum(['ro', 'rw']);
-const inForce = z.boolean().openapi({
-  description:
-    'Whether a sandbox enforces it. With `[sandbox] mode = "none"`, links, modes and networks are stored but have no effect.',
-});
-const host = z
-  .string()
-  .min(1)
-  .max(253)
-  .regex(/^[^\s/@]+$/, 'must be a host such as api.example.com')
-  .superRefine(asLine);
-
-export const Link = z.strictObject({ target: z.string(), source: z.string(), mode, inForce }).openapi('Link');
-
-export const LinkCreation = z
-  .strictObject({
-    source: path.refine(isAbsolute, 'must be an absolute path').openapi({ example: '/srv/docs' }),
-    target: path.superRefine(asLine).openapi({ example: 'docs', description: 'Path inside the workspace.' }),
-    mode: mode.default('ro'),
-  })
-  .openapi('LinkCreation');
-
-export const Workspace = z
-  .strictObject({
-    id: uuid,
-    name: z.string(),
-    owner: z.string().openapi({ description: 'Handle of the participant that may change it.' }),
-    path: z.string(),
-    viewOf: z.string().nullable().openapi({ description: 'For a view, the workspace it shows.' }),
-    subdir: z.string().nullable(),
-    mode,
-    network: z.array(z.string()).openapi({ description: 'Hosts its agents may reach.' }),
-    repository: z.string().nullable().openapi({ description: 'For a git worktree, the path of its repository.' }),
-    links: z.array(Link),
-    agents: z.array(z.string()).openapi({ description: 'Handles of the active agents that use it.' }),
-    inForce,
-    createdAt: time,
-  })
-  .openapi('Workspace');
-
-export const WorkspaceCreation = z
-  .strictObject({
-    name: z.string().max(200).openapi({ example: 'site' }),
-    path: path
-      .refine(isAbsolute, 'must be an absolute path')
-      .nullable()
-      .default(null)
-      .openapi({ description: 'An existing directory. Default: a new one.' }),
-    viewOf: label.nullable().default(null),
-    subdir: path.nullable().default(null),
-    mode: mode.default('ro').openapi({ description: 'Mode of a view; other workspaces are always read-write.' }),
-    network: z.array(host).max(100).nullable().default(null).openapi({
-      description: "Hosts its agents may reach. Default: the configuration's.",
-    }),
-  })
-  .openapi('WorkspaceCreation');
-
 export const Health = z
   .strictObject({
     status: z.literal('ok'),
     name: z.enum(['daemon', 'ctx']).openapi({ description: 'Name of the program.' }),
+    version: z.string().openapi({ description: 'Version of the program.' }),
   })
   .openapi('Health');
 
@@ -392,6 +412,7 @@ export const Status = z
     url: z.string().nullable(),
     sandbox: z.enum(['bwrap', 'none']),
     sandboxProblem: z.string().nullable().openapi({ description: 'Why no agent can start, and what to do.' }),
+    limits: z.string().openapi({ description: 'What one turn may use of the machine; "none" without a sandbox.' }),
     commits: z.int().openapi({ description: 'Number of store commits since the start.' }),
     notices: z.array(z.string()).openapi({ description: 'What the owner should know or do.' }),
   })
@@ -407,6 +428,7 @@ export const Node = z
     home: z.string().nullable(),
     version: z.string().nullable(),
     labels: z.array(z.string()),
+    shared: z.array(z.string()).openapi({ description: 'Directories that other nodes reach at the same path.' }),
     providers: z.array(z.string()).openapi({ description: 'Providers whose program is installed there.' }),
     slots: z.int(),
     agents: z.int().openapi({ description: 'Agents that are not terminated.' }),
@@ -418,61 +440,12 @@ export const Node = z
   })
   .openapi('Node');
 
-export const Block = z
-  .strictObject({
-    label: z.string(),
-    text: z.string(),
-    version: z.int(),
-    owner: z.string().openapi({ description: 'Handle of the agent, or `user`.' }),
-    sharedWith: z.array(z.string()).openapi({ description: 'Handles of the agents it is shared with.' }),
-    open: z.boolean().openapi({ description: 'Whether those agents may change it.' }),
-    createdAt: time,
-    updatedAt: time,
-  })
-  .openapi('Block');
-
-export const BlockText = z.strictObject({ text: z.string().max(MAX_BLOCK).refine(plain, NO_NUL) }).openapi('BlockText');
-
-export const BlockChange = z
-  .strictObject({
-    version: z.int(),
-    text: z.string().nullable().openapi({ description: 'null if this version is a deletion.' }),
-    by: z.string().openapi({ description: 'Handle of the participant who made the change.' }),
-    at: time,
-  })
-  .openapi('BlockChange');
-
-export const BlockRestoration = z
-  .strictObject({ version: z.int().min(1).max(1_000_000_000) })
-  .openapi('BlockRestoration');
-
-export const BlockSharing = z
-  .strictObject({
-    with: z
-      .array(label)
-      .max(1000)
-      .openapi({ description: 'REFs of the agents; an empty list makes the block private again.' }),
-    open: z.boolean().default(false),
-  })
-  .openapi('BlockSharing');
-
-export const Passage = z
-  .strictObject({ id: uuid, content: z.string(), tags: z.array(z.string()), createdAt: time })
-  .openapi('Passage');
-
-export const PassageCreation = z
-  .strictObject({
-    content: text.max(MAX_PASSAGE),
-    tags: z.array(z.string().regex(TAG, TAG_RULE)).max(MAX_TAGS).default([]),
-  })
-  .openapi('PassageCreation');
-
 export const Prompt = z
   .strictObject({
     agentId: uuid,
     sections: z.array(
       z.strictObject({
-        name: z.enum(['identity', 'persona', 'instructions', 'memory', 'channels', 'guidance', 'messages']),
+        name: z.enum(['identity', 'persona', 'instructions', 'metadata', 'memory', 'channels', 'guidance', 'messages']),
         text: z.string(),
         tokens: z.int(),
       }),

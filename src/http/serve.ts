@@ -4,8 +4,10 @@ import type { AddressInfo } from 'node:net';
 import type { Api } from './api.ts';
 import { createApp } from './app.ts';
 import { EventHub } from './hub.ts';
+import { Latency } from './latency.ts';
 import { bracketed, closeServers, createServer, hostNames, listen } from './listener.ts';
 import { PageFiles } from './page-files.ts';
+import { Pairings } from './pairings.ts';
 import { SignInCodes } from './sign-in.ts';
 
 export interface ApiServer {
@@ -18,6 +20,8 @@ export interface ServeOptions {
   readonly bind: { readonly host: string; readonly port: number } | null;
   /** The address that people use, if a proxy forwards it to `bind`. */
   readonly publicUrl: string | null;
+  /** Foreign origins whose pages may use the API, with a token. */
+  readonly origins: readonly string[];
   readonly token: string;
   /** Called with the TCP address before the socket is opened. */
   readonly onAddress: (url: string) => void;
@@ -30,7 +34,14 @@ export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServ
   const publicUrl = options.publicUrl === null ? null : new URL(options.publicUrl);
   let url: string | null = null;
   const address = () => options.publicUrl ?? url;
-  const site = { hub, files: new PageFiles(), codes: new SignInCodes(api.clock), address };
+  const site = {
+    hub,
+    files: new PageFiles(),
+    codes: new SignInCodes(api.clock),
+    pairings: new Pairings(api.clock),
+    latency: new Latency(),
+    address,
+  };
   const servers: Server[] = [];
   const close = (): Promise<void> => {
     hub.close();
@@ -42,7 +53,7 @@ export async function serveApi(api: Api, options: ServeOptions): Promise<ApiServ
     const port = () => (tcp.address() as AddressInfo).port;
     let names: readonly string[] | undefined;
     const hosts = () => (names ??= hostNames(host, port()));
-    const tcp = createServer(createApp(api, site, { kind: 'tcp', hosts, token, publicUrl }));
+    const tcp = createServer(createApp(api, site, { kind: 'tcp', hosts, token, publicUrl, origins: options.origins }));
     await listen(tcp, options.bind).catch(async (error: unknown) => {
       await close();
       throw error;

@@ -1,10 +1,21 @@
 import { agentState } from '../core/agent.ts';
 import type { Attachment } from '../core/attachment.ts';
 import type { BlockChange, Passage } from '../core/memory.ts';
+import { portabilityOf } from '../core/portable.ts';
 import type { Run, RunRecord } from '../core/run.ts';
+import { seatOf } from '../core/seat.ts';
 import { agentStatus, showStatus } from '../core/status.ts';
 import { tally } from '../messaging/reactions.ts';
-import type { AgentView, BlockView, ChannelView, MemberView, MessageView, ReactionView, Tx } from '../store/store.ts';
+import type {
+  AgentView,
+  BlockView,
+  ChannelView,
+  MemberView,
+  MessageView,
+  ReactionView,
+  RevisionView,
+  Tx,
+} from '../store/store.ts';
 
 /** Records as the API shows them. */
 
@@ -17,19 +28,51 @@ export function showAgent(view: AgentView, now: number) {
     state: agentState(view),
     parentId: view.parentId,
     provider: view.provider,
+    acting: showSeat(view),
     model: view.model,
     program: view.program,
+    maySpawn: view.maySpawn && [...view.maySpawn],
+    fallback: view.fallback && [...view.fallback],
     workspace: view.workspace,
     node: view.nodeName ?? view.nodeId,
     instructions: view.instructions,
     tools: view.tools && [...view.tools],
     persona: view.persona,
     arguments: view.personaArgs ?? {},
+    revision: view.revision,
     pending: view.pending,
+    metadata: { ...view.metadata },
     status: showStatus(agentStatus(view, now)),
+    portability: portabilityOf(view),
+    work: showWork(view),
     paused: view.pausedAt === null ? null : { at: showTime(view.pausedAt), reason: view.pausedReason ?? '' },
     createdAt: showTime(view.createdAt),
   };
+}
+
+/** What was pushed of a git workspace. */
+function showWork({ wipRemote, wipHash, wipRunId, wipSaved, wipProblem, wipLeftOut }: AgentView) {
+  if (wipRemote === null) return null;
+  const leftOut = [...(wipLeftOut ?? [])];
+  return { commit: wipHash, runId: wipRunId, saved: wipSaved === true, problem: wipProblem, leftOut };
+}
+
+/** The id of a workspace is internal. */
+export function showRevision({ revision, settings, by, at }: RevisionView) {
+  const { workspaceId, personaArgs, tools, maySpawn, fallback, ...rest } = settings;
+  const lists = {
+    tools: tools && [...tools],
+    maySpawn: maySpawn && [...maySpawn],
+    fallback: fallback && [...fallback],
+  };
+  const shown = { ...rest, ...lists, arguments: personaArgs ?? {} };
+  return { revision, by, at: showTime(at), settings: shown };
+}
+
+/** What executes its turns in place of its provider's own login; null if nothing does. */
+function showSeat(view: AgentView) {
+  const { provider, model, account } = seatOf(view);
+  return view.actingProvider === null && account === '' ? null : { provider, model, account: account || null };
 }
 
 /** What people other than the owner see: not its instructions, and not where or how it runs. */
@@ -77,17 +120,28 @@ export function showRun(run: Run & { readonly handle: string }) {
     agent: run.handle,
     state: run.state,
     attempt: run.attempt,
+    progress: showProgress(run),
     serves: run.serves,
     triggerId: run.triggerId,
     chainDepth: run.chainDepth,
     stopReason: run.stopReason,
     error: run.error,
     finalText: run.finalText,
-    usage: { inputTokens: run.inputTokens, outputTokens: run.outputTokens, costUsd: run.costUsd },
+    usage: {
+      inputTokens: run.inputTokens,
+      outputTokens: run.outputTokens,
+      costUsd: run.costUsd,
+      grade: run.usageGrade,
+    },
     createdAt: showTime(run.createdAt),
     startedAt: run.startedAt === null ? null : showTime(run.startedAt),
     endedAt: run.endedAt === null ? null : showTime(run.endedAt),
   };
+}
+
+function showProgress({ state, progress, progressReason: reason, progressSince: since }: Run) {
+  if (state !== 'running') return null;
+  return { state: progress ?? ('working' as const), since: since === null ? null : showTime(since), reason };
 }
 
 /** A step is what the model does between two tool results. */

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { SubstratError } from '../core/errors.ts';
 import { shorten } from '../core/text.ts';
@@ -36,12 +37,7 @@ export function streamEvents(
   filter: StreamFilter,
 ): Response {
   if (outgoing.req.method === 'HEAD') return new Response(null, { headers: HEADERS });
-  const { socket } = outgoing;
-  if (!socket)
-    throw new SubstratError(
-      'bad_request',
-      'Use a separate connection for events; do not pipeline other requests on it.',
-    );
+  const socket = socketOf(outgoing);
   const { heartbeatMs, patienceMs } = api.config.events;
   let seen = after;
   let busy = false;
@@ -100,7 +96,7 @@ export function streamEvents(
     ? api.live.subscribe((event) => {
         if (stalled || socket.destroyed || (filter.agentId && event.agentId !== filter.agentId)) return;
         send([Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)]);
-      })
+      }, filter.agentId)
     : () => {};
   socket.on('drain', drained);
   outgoing.on('close', () => {
@@ -137,9 +133,23 @@ async function visibleTo(api: Api, caller: Caller, page: readonly Told[]): Promi
   });
 }
 
+/** The connection of a response; behind other requests on it, there is none yet. */
+export function socketOf({ socket }: ServerResponse): Socket {
+  if (socket) return socket;
+  const message = 'Use a separate connection for events; do not pipeline other requests on it.';
+  throw new SubstratError('bad_request', message);
+}
+
 /** Where a reader resumes: from its header, from the query, or from now. Throws if those events no longer exist. */
-export async function startOf(api: Api, hub: EventHub, lastEventId: string | undefined): Promise<number> {
-  if (lastEventId === undefined) return hub.last;
+export async function startOf(api: Api, lastEventId: string | undefined): Promise<number> {
+  if (lastEventId === undefined) return api.store.read((tx) => tx.events.getEventCounter());
+  if (/^-\d{1,4}$/.test(lastEventId)) {
+    const [oldest, last] = await api.store.read(async (tx) => [
+      await tx.events.getOldestEvent(),
+      await tx.events.getEventCounter(),
+    ]);
+    return Math.max(last + Number(lastEventId), (oldest ?? last + 1) - 1, 0);
+  }
   if (!/^\d{1,15}$/.test(lastEventId)) {
     throw new SubstratError(
       'bad_request',
@@ -151,7 +161,13 @@ export async function startOf(api: Api, hub: EventHub, lastEventId: string | und
     await tx.events.getOldestEvent(),
     await tx.events.getEventCounter(),
   ]);
-  if (after > last) throw new SubstratError('bad_request', `There is no event ${after} yet; the last one is ${last}.`);
+  // Who has seen it has seen another history: the store is an older one, brought back.
+  if (after > last) {
+    throw new SubstratError(
+      'gone',
+      `There is no event ${after}; the last one is ${last}. Read the current state and resume from ${last}.`,
+    );
+  }
   const first = oldest ?? last + 1;
   if (after < first - 1) {
     throw new SubstratError(

@@ -7,6 +7,8 @@ export interface EmbedOptions {
   readonly embedder: Embedder;
   /** Number of chunks embedded between two writes. */
   readonly batch: number;
+  /** The most chunks to embed; null for all. */
+  readonly limit?: number | null;
   readonly onProgress?: (done: number) => void;
   readonly signal?: AbortSignal;
 }
@@ -15,14 +17,17 @@ export interface EmbedOptions {
  * Embeds every chunk that has no vector of this model, or a stale one. Each batch is stored when it is done, so an
  * interrupted run resumes where it stopped.
  */
-export async function embedPending({ store, embedder, batch, onProgress, signal }: EmbedOptions): Promise<number> {
+export async function embedPending(options: EmbedOptions): Promise<number> {
+  const { store, embedder, batch, limit = null, onProgress, signal } = options;
   const { model } = embedder;
   let after = 0;
   let done = 0;
-  while (!signal?.aborted) {
-    const chunks = await store.read((tx) => tx.documents.listUnembedded({ model, after, limit: batch }));
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  while (!signal?.aborted && left > 0) {
+    const most = Math.min(batch, left);
+    const chunks = await store.read((tx) => tx.documents.listUnembedded({ model, after, limit: most }));
     if (chunks.length === 0) break;
-    const made = await embedder.embed(chunks.map(embeddedText));
+    const made = await embedder.embed(chunks.map(embeddedText), 'passage');
     const vectors = chunks.map(({ id, hash }, i) => ({
       chunkId: id,
       hash,
@@ -31,6 +36,7 @@ export async function embedPending({ store, embedder, batch, onProgress, signal 
     const dimension = made[0]?.length ?? 0;
     done += await store.write((tx) => tx.documents.putVectors({ model, dimension, vectors }));
     after = chunks.at(-1)?.id ?? after;
+    left -= chunks.length;
     onProgress?.(done);
   }
   return done;

@@ -21,7 +21,7 @@ test('returns null if embeddings are disabled', () => {
 
 describe.each(['openai', 'ollama'] as const)('%s', (provider) => {
   test('returns vectors of length 1, in the order of the texts, in batches', async () => {
-    const made = await embedder({ provider, batch: 2 }).embed(['car car', 'a doctor by the sea', 'bread']);
+    const made = await embedder({ provider, batch: 2 }).embed(['car car', 'a doctor by the sea', 'bread'], 'passage');
     expect(made.map((vector) => [...vector].map((value) => Math.round(value * 100) / 100))).toEqual([
       [1, 0, 0, 0, 0],
       [0, 0.71, 0.71, 0, 0],
@@ -33,13 +33,13 @@ describe.each(['openai', 'ollama'] as const)('%s', (provider) => {
 
   test('retries transient errors', async () => {
     server.refusals.push({ status: 503, body: 'busy' }, { status: 429, body: 'slow', headers: { 'retry-after': '0' } });
-    expect(await embedder({ provider }).embed(['car'])).toHaveLength(1);
+    expect(await embedder({ provider }).embed(['car'], 'passage')).toHaveLength(1);
     expect(server.requests).toHaveLength(3);
   });
 
   test('does not retry permanent errors, and never shows the key', async () => {
     server.refusals.push({ status: 401, body: 'wrong key: sk-secret' });
-    const failed = embedder({ provider, apiKey: 'sk-secret' }).embed(['car']);
+    const failed = embedder({ provider, apiKey: 'sk-secret' }).embed(['car'], 'passage');
     await expect(failed).rejects.toMatchObject({ code: 'tool_error', message: expect.stringContaining('status 401') });
     await expect(failed).rejects.not.toThrow('sk-secret');
     expect(server.requests).toHaveLength(1);
@@ -49,19 +49,19 @@ describe.each(['openai', 'ollama'] as const)('%s', (provider) => {
 
 test('a response that is invalid or has too few vectors is an error', async () => {
   server.refusals.push({ status: 200, body: '{"data":[]}' });
-  await expect(embedder().embed(['car'])).rejects.toThrow('0 vectors for 1 texts');
+  await expect(embedder().embed(['car'], 'passage')).rejects.toThrow('0 vectors for 1 texts');
   server.refusals.push({ status: 200, body: '<html>' });
-  await expect(embedder().embed(['car'])).rejects.toThrow('a response that cannot be parsed');
+  await expect(embedder().embed(['car'], 'passage')).rejects.toThrow('a response that cannot be parsed');
 });
 
 test('a response beyond the limits is not parsed', async () => {
   const numbers = '1,'.repeat(20_000);
   for (const body of [`{"data":[{"index":0,"embedding":[${numbers}1]}]}`, '['.repeat(1_000_000)]) {
     server.refusals.push({ status: 200, body });
-    await expect(embedder().embed(['car'])).rejects.toThrow('a response that cannot be parsed');
+    await expect(embedder().embed(['car'], 'passage')).rejects.toThrow('a response that cannot be parsed');
   }
   server.refusals.push({ status: 200, body: ' '.repeat(9_000_000) });
-  await expect(embedder({ retries: 0 }).embed(['car'])).rejects.toThrow('sent more than 8388608 bytes');
+  await expect(embedder({ retries: 0 }).embed(['car'], 'passage')).rejects.toThrow('sent more than 8388608 bytes');
 });
 
 test('another model or dimension has another name', () => {

@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
 import type { EmbeddingSettings } from './embedding-settings.ts';
-import type { EmbeddingProgress } from './local-model.ts';
+import type { EmbeddingProgress, LocalModel, TextKind } from './local-model.ts';
+import { MODEL_NAME, modelSettings } from './model-files.ts';
 
 export type { EmbeddingSettings } from './embedding-settings.ts';
 export type { EmbeddingProgress } from './local-model.ts';
@@ -9,7 +11,8 @@ export type { EmbeddingProgress } from './local-model.ts';
 export interface Embedder {
   /** Provider and model. Vectors of different models are never compared. */
   readonly model: string;
-  embed(texts: readonly string[]): Promise<Float32Array[]>;
+  /** Some models read a query in another way than the texts that it should find. */
+  embed(texts: readonly string[], kind: TextKind): Promise<Float32Array[]>;
 }
 
 export interface EmbeddingPlace {
@@ -24,20 +27,19 @@ export function createEmbedder(settings: EmbeddingSettings, place: EmbeddingPlac
   const { provider } = settings;
   if (provider === 'disabled') return null;
   if (provider === 'local') {
-    let loading: Promise<(text: string) => Promise<Float32Array>> | null = null;
-    const load = async () => (await import('./local-model.ts')).loadLocalModel({ ...place, path: settings.path });
+    const { path, model: name } = settings;
+    const { directory, version } = placeOf(settings, place);
+    let loading: Promise<LocalModel> | null = null;
+    const load = async () => (await import('./local-model.ts')).loadLocalModel({ ...place, directory, name });
     return {
-      model: settings.path === null ? 'local:all-MiniLM-L6-v2-q8' : `local:${settings.path}`,
-      embed: async (texts) => {
+      model: `local:${path ?? name ?? 'all-MiniLM-L6-v2-q8'}${version}`,
+      embed: async (texts, kind) => {
         loading ??= load();
-        const embedOne = await loading.catch((error: unknown) => {
+        const model = await loading.catch((error: unknown) => {
           loading = null;
           throw error;
         });
-        const vectors: Float32Array[] = [];
-        // One text at a time: in a batch, the other texts would change its vector through rounding.
-        for (const text of texts) vectors.push(await embedOne(text));
-        return vectors;
+        return model.embed(texts, kind);
       },
     };
   }
@@ -49,6 +51,18 @@ export function createEmbedder(settings: EmbeddingSettings, place: EmbeddingPlac
       return embedRemotely({ ...settings, provider, model }, texts);
     },
   };
+}
+
+/** A path is a directory of the user's; a name is one that `ctx model add` made. Other weights are another version. */
+function placeOf({ path, model }: EmbeddingSettings, { models }: EmbeddingPlace) {
+  if (path !== null || model === null) return { directory: path, version: '' };
+  if (!MODEL_NAME.test(model)) {
+    const why = `[embedding] model must be the name of a model that \`ctx model list\` shows; got "${model}".`;
+    throw new SubstratError('not_configured', why);
+  }
+  const directory = join(models, model);
+  const { sha256 } = modelSettings(directory, model);
+  return { directory, version: sha256 === null ? '' : `@${sha256.slice(0, 8)}` };
 }
 
 export function embeddingsDisabled(): SubstratError {

@@ -90,14 +90,19 @@ function hashedForm({
   });
 }
 
-function chunksOf(structure: Extracted['structure'], { body, title }: Document, limits: ChunkLimits): NewChunk[] {
+function chunksOf(
+  structure: Extracted['structure'],
+  { body, title, sourceId }: Document,
+  limits: ChunkLimits,
+): NewChunk[] {
   const lines = body.split('\n');
   const sections = sectionsOf(structure, lines, limits.maxTokens * 4);
-  return chunkText(body, lines, sections, limits).map(({ text, headings, from, to }) => ({
-    hash: digest(`${WORDS_VERSION}\0${title}\0${headings.join('\0')}\0`, text),
+  return chunkText(body, lines, sections, limits).map(({ text, headings, from, to }, i) => ({
+    // The first chunk has the words of the path as well.
+    hash: digest(`${WORDS_VERSION}\0${i === 0}\0${title}\0${headings.join('\0')}\0`, text),
     place: { headings, from, to },
     text,
-    words: chunkWords({ title, headings, text }),
+    words: chunkWords({ title, headings, text, path: i === 0 ? sourceId : null }),
   }));
 }
 

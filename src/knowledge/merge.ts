@@ -1,10 +1,12 @@
-/** A chunk found by one kind of search. */
+import { closeness, coverage } from '../search/search.ts';
+
+/** A chunk found by one kind of search, with that search's own score: BM25, or the cosine. */
 export interface Hit {
   readonly key: number;
   readonly score: number;
 }
 
-/** The result for a chunk: its score from 0 to 1 and the parts it is made of. */
+/** The result for a chunk: its score and the parts it is made of. */
 export interface Merged {
   readonly key: number;
   readonly score: number;
@@ -14,25 +16,32 @@ export interface Merged {
 
 export interface Part {
   readonly rank: number;
+  /** What counts in the merged score. */
   readonly score: number;
   /** The score from that search. */
   readonly raw: number;
 }
 
 export interface Fusion {
-  /** `weighted`: ratios to the best score; `rrf`: reciprocal ranks. */
+  /** `weighted`: calibrated scores; `rrf`: reciprocal ranks. */
   readonly fusion: 'weighted' | 'rrf';
   /** The weight of semantic (1) against keyword search (0). */
   readonly alpha: number;
+  /** The BM25 of a chunk with all words of the query. */
+  readonly most: number;
+  /** The cosine of two texts that have nothing to do with each other. */
+  readonly unrelated: number;
 }
 
 /** The damping constant of RRF: with it, rank 1 counts little more than rank 2. */
 const RRF_K = 60;
 
 /** Merges both lists, best first. Lists are complete: a chunk missing from one has score 0 there. */
-export function merge(keyword: readonly Hit[], semantic: readonly Hit[], { fusion, alpha }: Fusion): Merged[] {
-  const part = fusion === 'rrf' ? ranked : weighed;
-  const [byWords, byMeaning] = [part(keyword), part(semantic)];
+export function merge(keyword: readonly Hit[], semantic: readonly Hit[], how: Fusion): Merged[] {
+  const { fusion, alpha, most, unrelated } = how;
+  const reciprocal = (_: number, i: number) => (RRF_K + 1) / (RRF_K + 1 + i);
+  const byWords = parts(keyword, fusion === 'rrf' ? reciprocal : (bm25) => coverage(bm25, most));
+  const byMeaning = parts(semantic, fusion === 'rrf' ? reciprocal : (cosine) => closeness(cosine, unrelated));
   const keys = new Set([...byWords.keys(), ...byMeaning.keys()]);
   return [...keys]
     .map((key) => {
@@ -43,14 +52,6 @@ export function merge(keyword: readonly Hit[], semantic: readonly Hit[], { fusio
     .sort((a, b) => b.score - a.score || a.key - b.key);
 }
 
-/** Ratios to the best score. */
-function weighed(hits: readonly Hit[]): Map<number, Part> {
-  const best = hits[0]?.score ?? 0;
-  const share = (score: number) => (best > 0 ? Math.max(0, score / best) : 0);
-  return new Map(hits.map(({ key, score }, i) => [key, { rank: i + 1, score: share(score), raw: score }]));
-}
-
-function ranked(hits: readonly Hit[]): Map<number, Part> {
-  const share = (i: number) => (RRF_K + 1) / (RRF_K + 1 + i);
-  return new Map(hits.map(({ key, score }, i) => [key, { rank: i + 1, score: share(i), raw: score }]));
+function parts(hits: readonly Hit[], scoreOf: (raw: number, i: number) => number): Map<number, Part> {
+  return new Map(hits.map(({ key, score }, i) => [key, { rank: i + 1, score: scoreOf(score, i), raw: score }]));
 }

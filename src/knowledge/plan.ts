@@ -42,6 +42,8 @@ interface PlanOptions {
   readonly scope: SyncScope;
   readonly signal: AbortSignal;
   readonly onSeen: (seen: number) => void;
+  /** Called with each item of a kind that has no text. */
+  readonly onOther?: ((sourceId: string) => void) | undefined;
 }
 
 /** Compares the source's listing with the index. Reads no documents. */
@@ -64,7 +66,10 @@ export async function planSync(options: PlanOptions): Promise<SyncPlan> {
   for await (const items of connector.list({ checkpoint, signal, onUnlisted })) {
     for (const item of items) {
       const { sourceId, contentType } = item;
-      if (formatOf(sourceId) === null && !(contentType && formatOfType(contentType))) continue;
+      if (formatOf(sourceId) === null && !(contentType && formatOfType(contentType))) {
+        options.onOther?.(sourceId);
+        continue;
+      }
       seen += 1;
       const before = versions.get(sourceId);
       const failedBefore = unreadable.size === 0 ? undefined : unreadable.get(sourceId);

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { fetchPackage, type RegistryPackage } from './registry-package.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'registry-'));
@@ -32,7 +32,7 @@ beforeAll(async () => {
     return response.end(JSON.stringify({ name: 'weights', 'dist-tags': {}, versions: { '1.0.0': version } }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  process.env.npm_config_registry = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  vi.stubEnv('npm_config_registry', `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   const sha256 = createHash('sha256').update(archive).digest('hex');
   wanted = { name: 'weights', version: '1.0.0', sha256, bytes: archive.length, members: ['models'] };
 });
@@ -40,7 +40,7 @@ beforeEach(() => {
   asked = [];
 });
 afterAll(() => {
-  delete process.env.npm_config_registry;
+  vi.unstubAllEnvs();
   server.close();
   rmSync(directory, { recursive: true });
 });

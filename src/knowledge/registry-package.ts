@@ -40,8 +40,8 @@ export async function fetchPackage(
   let fetching = true;
   const look = setInterval(async () => {
     const size = await sizeOf(work);
-    // A size check that finishes after the download must not report older progress.
-    if (fetching) onBytes(Math.min(size, bytes));
+    // All bytes are reported once, at the end; a size check that finishes later must not report older progress.
+    if (fetching) onBytes(Math.min(size, bytes - 1));
   }, LOOK_MS);
   try {
     await pack(`${name}@${version}`, work);

@@ -14,7 +14,7 @@ import { embedPending } from './embed-pending.ts';
 import { createEmbedder, type Embedder } from './embedding.ts';
 import { createKnowledge } from './knowledge.ts';
 
-const retrieval = { mode: null, finalLimit: 12, candidates: 80, fusion: 'weighted', hybridAlpha: 0.5 } as const;
+const retrieval = { mode: null, finalLimit: 12, candidates: 80, fusion: 'weighted', hybridAlpha: 0.6 } as const;
 const directory = mkdtempSync(join(tmpdir(), 'search-'));
 let server: EmbeddingServer;
 let store: Store;
@@ -105,7 +105,7 @@ describe('by keyword', () => {
     expect(results).toEqual([
       {
         id: expect.any(String),
-        score: 1,
+        score: expect.closeTo(0.87, 2),
         title: 'Vehicles',
         source: 'filesystem:docs',
         source_id: 'vehicles.md',
@@ -148,12 +148,30 @@ describe('by meaning', () => {
       score: 1,
       explain: {
         mode: 'hybrid',
-        alpha: 0.5,
+        alpha: 0.6,
+        feedback: true,
+        matched: ['physician'],
         chunk: { index: 0, headings: ['Top'], from: 1, to: 1 },
-        keyword: { rank: 1, score: 1, bm25: expect.any(Number) },
+        keyword: { rank: 1, score: expect.closeTo(1.2, 1), bm25: expect.any(Number) },
         semantic: { rank: 1, score: 1, cosine: 1 },
       },
     });
+  });
+
+  test('a score means the same for every query: how much of it a document has', async () => {
+    const best = async (query: string, mode: 'keyword' | 'hybrid') =>
+      (await knowledge.search({ query, mode, limit: 1, explain: true })).results[0];
+    for (const mode of ['keyword', 'hybrid'] as const) {
+      const whole = await best('templates language', mode);
+      const half = await best('templates unheardof', mode);
+      expect(whole?.score).toBeGreaterThan(0.8 * (mode === 'hybrid' ? 0.4 : 1));
+      expect(half?.score).toBeLessThan(0.8 * (whole?.score ?? 0));
+    }
+    const parts = (await best('surgeon unheardof', 'hybrid'))?.explain;
+    // Words match nothing here, so the first results are not taken for what was meant.
+    expect(parts).toMatchObject({ feedback: false, keyword: null, semantic: { rank: 1 } });
+    const { score } = (await best('surgeon unheardof', 'hybrid')) as { score: number };
+    expect(score).toBeCloseTo(0.6 * (parts?.semantic?.score ?? 0), 3);
   });
 
   test('immediately sees what another process embedded, changed and deleted', async () => {
@@ -179,6 +197,12 @@ describe('by meaning', () => {
     const settings = embeddingSettings({ url: server.url, model: 'another' });
     const another = createEmbedder(settings, { models: directory }) as Embedder;
     const renamed = createKnowledge({ store, configured: [], retrieval, embedder: another });
+    const fallen = await renamed.search({ query: 'physician', mode: 'hybrid' });
+    expect(fallen.results.length).toBeGreaterThan(0);
+    expect(fallen.warning).toMatch(/keywords only.*ctx embed pending/);
+    expect((await keyword.search({ query: 'physician', mode: 'hybrid' })).warning).toMatch(
+      /set \[embedding\] provider/,
+    );
     await expect(renamed.search({ query: 'x', mode: 'semantic' })).rejects.toMatchObject({ code: 'not_configured' });
     expect((await renamed.search({ query: 'physician' })).results[0]?.source_id).toBe('health.md');
     expect(await embedPending({ store, embedder: another, batch: 10 })).toBe(11);
@@ -194,7 +218,6 @@ test.each([
   [{ query: 'x', limit: 1.5 }, 'bad_request'],
   [{ query: 'x', filters: { since: 'yesterday' } }, 'bad_request'],
   [{ query: 'x', mode: 'semantic' as const }, 'embeddings_disabled'],
-  [{ query: 'x', mode: 'hybrid' as const }, 'embeddings_disabled'],
 ])('%.60j is refused with %s', async (request, code) => {
   await expect(keyword.search(request)).rejects.toMatchObject({ code });
 });

@@ -1,12 +1,14 @@
 import { SubstratError } from '../core/errors.ts';
-import type { SearchMode, SearchRequest, SearchResult } from '../core/knowledge.ts';
-import { type ChunkQuery, chunkQuery, snippetOf } from '../search/search.ts';
+import type { SearchAnswer, SearchExplanation, SearchMode, SearchRequest, SearchResult } from '../core/knowledge.ts';
+import { type ChunkQuery, chunkQuery, fromZeroToOne, matchedWords, snippetOf } from '../search/search.ts';
 import type { ChunkFilter, ChunkView, Store } from '../store/store.ts';
 import { type Embedder, embeddingsDisabled } from './embedding.ts';
-import { type Fusion, type Hit, type Merged, merge } from './merge.ts';
+import { hybrid } from './hybrid.ts';
+import { type Hit, type Merged, merge } from './merge.ts';
+import { didYouMean, type NearQuery, nearQuery } from './near-query.ts';
 import { readFilter } from './search-filter.ts';
-import { dot, ofLengthOne } from './vector.ts';
 import type { VectorCache } from './vector-cache.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
 /** `[retrieval]` of the configuration. */
 export interface RetrievalSettings {
@@ -22,10 +24,14 @@ export interface RetrievalSettings {
 export interface SearchDependencies {
   readonly store: Store;
   readonly settings: RetrievalSettings;
+  readonly vocabulary: Vocabulary;
+  /** Whether the configuration has sources. */
+  readonly hasSources: boolean;
   /** Null where embeddings are disabled. */
   readonly meaning: { readonly embedder: Embedder; readonly cache: VectorCache } | null;
 }
 
+const LONG = { long: true } as const;
 const SNIPPET = 300;
 const MOST_RESULTS = 500;
 const MOST_QUERY = 100_000;
@@ -33,26 +39,44 @@ const MOST_QUERY = 100_000;
 const CHUNKS_PER_RESULT = 4;
 /** The keyword list is read this many times deeper, so that semantic candidates get their keyword score too. */
 const DEEPER = 5;
-/** Relevance feedback: the mean of this many first results is added to the query vector. */
-const FEEDBACK = 5;
+/** The weight of a word that stands in the place of one that no chunk has. */
+const NEAR_WEIGHT = 0.5;
 
 /** Returns one result per document, by its best chunk, best first. */
-export async function search(deps: SearchDependencies, request: SearchRequest): Promise<SearchResult[]> {
+export async function search(deps: SearchDependencies, request: SearchRequest): Promise<SearchAnswer> {
   const limit = request.limit ?? deps.settings.finalLimit;
   check(request.query, limit);
   const filter = readFilter(request.filters);
-  const asked: Asked = { deps, text: request.query, words: chunkQuery(request.query), filter, limit };
-  const mode = await modeOf(deps, request.mode);
-  const merged = await SEARCHES[mode](asked);
-  const alpha = mode === 'hybrid' ? deps.settings.hybridAlpha : null;
+  const words = chunkQuery(request.query);
+  const { mode, warning } = await modeOf(deps, request.mode);
+  const near = await nearQuery(deps.store, deps.vocabulary, request.query.slice(0, LONGEST_EMBEDDED), words);
+  const asked: Asked = { deps, text: request.query, words, near, filter, limit };
+  const { merged, alpha, feedback } = await SEARCHES[mode](asked);
   const shown = await firstDocuments(asked, merged);
-  return shown.map(({ view, hit }) => show(asked, view, hit, request.explain ? { mode, alpha } : null));
+  const explain = request.explain ? { mode, alpha, feedback } : null;
+  const results = shown.map(({ view, hit }) => show(asked, view, hit, explain));
+  const texts = shown.map(({ view }) => `${view.title ?? ''}\n${view.text}`);
+  const meant = didYouMean(request.query, near, texts);
+  const why = results.length === 0 && (await isEmpty(deps)) ? nothingIndexed(deps) : warning;
+  return { results, ...(meant !== null && { did_you_mean: meant }), ...(why !== null && { warning: why }) };
+}
+
+async function isEmpty({ store }: SearchDependencies): Promise<boolean> {
+  const first = { source: '', afterSource: '', afterId: '', limit: 1 };
+  return (await store.read((tx) => tx.documents.listDocuments(first))).length === 0;
+}
+
+function nothingIndexed({ hasSources }: SearchDependencies): string {
+  return hasSources
+    ? 'Nothing is indexed yet. Run `ctx sync`.'
+    : 'Nothing is indexed yet. Run `ctx init` in a directory with documents.';
 }
 
 interface Asked {
   readonly deps: SearchDependencies;
   readonly text: string;
   readonly words: ChunkQuery;
+  readonly near: NearQuery;
   readonly filter: ChunkFilter | null;
   readonly limit: number;
 }
@@ -69,90 +93,84 @@ function check(query: string, limit: number): void {
   }
 }
 
-async function modeOf({ settings, meaning }: SearchDependencies, asked: SearchMode | undefined): Promise<SearchMode> {
+/** Hybrid search without vectors falls back to keywords, with a warning; semantic search cannot. */
+async function modeOf(
+  { settings, meaning }: SearchDependencies,
+  asked: SearchMode | undefined,
+): Promise<{ readonly mode: SearchMode; readonly warning: string | null }> {
   const mode = asked ?? settings.mode;
-  if (mode === 'keyword') return mode;
-  if (!meaning) {
-    if (mode !== null) throw embeddingsDisabled();
-    return 'keyword';
-  }
-  if ((await meaning.cache.size()) > 0) return mode ?? 'hybrid';
-  if (mode === null) return 'keyword';
-  throw new SubstratError(
-    'not_configured',
-    `No chunk has been embedded with the model ${meaning.embedder.model} yet. Run \`ctx embed pending\`.`,
-  );
+  if (mode === 'keyword') return { mode, warning: null };
+  if (meaning && (await meaning.cache.size()) > 0) return { mode: mode ?? 'hybrid', warning: null };
+  if (mode === null) return { mode: 'keyword', warning: null };
+  const problem = meaning
+    ? new SubstratError(
+        'not_configured',
+        `No chunk has been embedded with the model ${meaning.embedder.model} yet. Run \`ctx embed pending\`.`,
+      )
+    : embeddingsDisabled();
+  if (mode === 'semantic') throw problem;
+  return { mode: 'keyword', warning: `Searched by keywords only. ${problem.message}` };
 }
 
-const SEARCHES: Readonly<Record<SearchMode, (asked: Asked) => Promise<Merged[]>>> = {
-  keyword: async (asked) => merge(await byWords(asked, breadth(asked)), [], { fusion: 'weighted', alpha: 0 }),
+interface Ranking {
+  readonly merged: readonly Merged[];
+  readonly alpha: number | null;
+  readonly feedback: boolean;
+}
+
+const SEARCHES: Readonly<Record<SearchMode, (asked: Asked) => Promise<Ranking>>> = {
+  keyword: async (asked) => {
+    const { hits, most } = await byWords(asked, breadth(asked));
+    return { merged: merge(hits, [], { ...WEIGHTED, alpha: 0, most }), alpha: null, feedback: false };
+  },
   semantic: async (asked) => {
     const hits = await byMeaning(asked, await vectorOf(asked), breadth(asked));
-    // The cosine already is a score from 0 to 1.
-    return merge([], hits, { fusion: 'weighted', alpha: 1 }).map((hit) => ({
-      ...hit,
-      score: Math.min(1, Math.max(0, hit.semantic?.raw ?? 0)),
-    }));
+    const unrelated = (await asked.deps.meaning?.cache.unrelated()) ?? 0;
+    return { merged: merge([], hits, { ...WEIGHTED, alpha: 1, unrelated }), alpha: null, feedback: false };
   },
-  hybrid,
+  hybrid: async (asked) => {
+    const { settings, meaning } = asked.deps;
+    if (!meaning) throw embeddingsDisabled();
+    const width = breadth(asked);
+    const [{ hits, most }, vector] = await Promise.all([byWords(asked, DEEPER * width), vectorOf(asked)]);
+    const alpha = settings.hybridAlpha;
+    const how = { fusion: settings.fusion, alpha, most, unrelated: await meaning.cache.unrelated() };
+    const nearest = (of: Float32Array) => byMeaning(asked, of, width);
+    return { ...(await hybrid({ words: hits, vector, cache: meaning.cache, nearest, width, how })), alpha };
+  },
 };
 
-/**
- * Runs both searches, then again with the query vector moved towards the first results. This improved recall on the
- * development half of the quality benchmark with either kind of fusion.
- */
-async function hybrid(asked: Asked): Promise<Merged[]> {
-  const { settings, meaning } = asked.deps;
-  if (!meaning) throw embeddingsDisabled();
-  const width = breadth(asked);
-  const [words, vector] = await Promise.all([byWords(asked, DEEPER * width), vectorOf(asked)]);
-  const fusion: Fusion = { fusion: settings.fusion, alpha: settings.hybridAlpha };
-  const pass = async (moved: Float32Array): Promise<Merged[]> => {
-    const near = await byMeaning(asked, moved, width);
-    const nearKeys = new Set(near.map(({ key }) => key));
-    const others = words.slice(0, width).filter(({ key }) => !nearKeys.has(key));
-    const vectors = await meaning.cache.vectorsOf(others.map(({ key }) => key));
-    const further = others.flatMap(({ key }) => {
-      const of = vectors.get(key);
-      return of ? [{ key, score: dot(moved, of) }] : [];
-    });
-    const semantic = [...near, ...further.sort((a, b) => b.score - a.score)];
-    const candidates = new Set([...nearKeys, ...words.slice(0, width).map(({ key }) => key)]);
-    return merge(words, semantic, fusion).filter(({ key }) => candidates.has(key));
-  };
-  const first = await pass(vector);
-  const best = await meaning.cache.vectorsOf(first.slice(0, FEEDBACK).map(({ key }) => key));
-  const moved = ofLengthOne(movedTowards(vector, [...best.values()]));
-  const cosines = new Map(first.map(({ key, semantic }) => [key, semantic?.raw]));
-  return (await pass(moved)).map((hit) =>
-    hit.semantic ? { ...hit, semantic: { ...hit.semantic, raw: cosines.get(hit.key) ?? hit.semantic.raw } } : hit,
-  );
-}
-
-function movedTowards(vector: Float32Array, others: readonly Float32Array[]): Float32Array {
-  if (others.length === 0) return vector;
-  return vector.map((value, i) => value + others.reduce((sum, of) => sum + (of[i] as number), 0) / others.length);
-}
+const WEIGHTED = { fusion: 'weighted', most: 0, unrelated: 0 } as const;
 
 function breadth({ deps, limit }: Asked): number {
   return Math.max(deps.settings.candidates, CHUNKS_PER_RESULT * limit);
 }
 
-async function byWords({ deps, words, filter }: Asked, limit: number): Promise<Hit[]> {
-  const found = await deps.store.read((tx) =>
-    tx.documents.findChunks({ ...words, limit, ...(filter ? { filter } : {}) }),
-  );
-  return found.map(({ chunkId, score }) => ({ key: chunkId, score }));
+async function byWords(
+  { deps, words, near, filter }: Asked,
+  limit: number,
+): Promise<{ readonly hits: Hit[]; readonly most: number }> {
+  const find = (query: ChunkQuery) =>
+    deps.store.read((tx) => tx.documents.findChunks({ ...query, limit, ...(filter ? { filter } : {}) }), LONG);
+  const exact = await find(words);
+  const others = near.words.length > 0 ? await find({ words: near.words, phrases: near.phrases }) : [];
+  const found = new Map(exact.map(({ chunkId, score }) => [chunkId, score]));
+  for (const { chunkId, score } of others) found.set(chunkId, (found.get(chunkId) ?? 0) + NEAR_WEIGHT * score);
+  const hits = [...found]
+    .map(([key, score]) => ({ key, score }))
+    .sort((a, b) => b.score - a.score || a.key - b.key)
+    .slice(0, limit);
+  return { hits, most: exact[0]?.most ?? others[0]?.most ?? 0 };
 }
 
 async function byMeaning({ deps, filter }: Asked, vector: Float32Array, limit: number): Promise<Hit[]> {
   const { store, meaning } = deps;
-  const allowed = filter ? new Set(await store.read((tx) => tx.documents.listChunkKeys({ filter }))) : null;
+  const allowed = filter ? new Set(await store.read((tx) => tx.documents.listChunkKeys({ filter }), LONG)) : null;
   return meaning?.cache.nearest(vector, limit, allowed) ?? [];
 }
 
 async function vectorOf({ deps, text }: Asked): Promise<Float32Array> {
-  const [vector] = (await deps.meaning?.embedder.embed([text.slice(0, LONGEST_EMBEDDED)])) ?? [];
+  const [vector] = (await deps.meaning?.embedder.embed([text.slice(0, LONGEST_EMBEDDED)], 'query')) ?? [];
   if (!vector) throw embeddingsDisabled();
   return vector;
 }
@@ -177,24 +195,27 @@ async function firstDocuments({ deps, limit }: Asked, merged: readonly Merged[])
 }
 
 function show(
-  { words }: Asked,
+  { words, near }: Asked,
   view: ChunkView,
   hit: Merged,
-  explain: { readonly mode: SearchMode; readonly alpha: number | null } | null,
+  explain: Pick<SearchExplanation, 'mode' | 'alpha' | 'feedback'> | null,
 ): SearchResult {
   const { headings = [], from = null, to = null } = view.place;
+  const all = [...words.words, ...near.words];
+  const snippet = snippetOf(view.text, all, SNIPPET);
   return {
     id: view.documentId,
-    score: rounded(hit.score),
+    score: rounded(fromZeroToOne(hit.score)),
     title: view.title,
     source: view.source,
     source_id: view.sourceId,
     updated_at: new Date(view.updatedAt).toISOString(),
-    snippet: snippetOf(view.text, words.words, SNIPPET),
+    snippet,
     source_url: view.url,
     ...(explain && {
       explain: {
         ...explain,
+        matched: matchedWords(snippet, all),
         chunk: { index: view.idx, headings, from, to },
         keyword: hit.keyword && {
           rank: hit.keyword.rank,

@@ -18,6 +18,8 @@ export interface SyncOptions {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: SyncProgress) => void;
   readonly onSkip: (sourceId: string, reason: string) => void;
+  /** Called with each item of a kind that has no text, such as an image. It is not counted. */
+  readonly onOther?: ((sourceId: string) => void) | undefined;
 }
 
 export interface SyncCounts {
@@ -88,10 +90,10 @@ class Sync {
   }
 
   async run(checkpoint: string | null): Promise<{ counts: SyncCounts; plan: SyncPlan }> {
-    const { store, connector, indexer, scope, signal, dryRun } = this.#options;
+    const { store, connector, indexer, scope, signal, dryRun, onOther } = this.#options;
     const onSeen = (seen: number) => this.#tell({ seen });
     const recipe = recipeOf(indexer.limits);
-    const plan = await planSync({ store, connector, checkpoint, recipe, scope, signal, onSeen });
+    const plan = await planSync({ store, connector, checkpoint, recipe, scope, signal, onSeen, onOther });
     this.#total = plan.pending.length + plan.deleted.length;
     this.#tell({ seen: plan.seen, unchanged: plan.unchanged, skipped: plan.skipped });
     for (const { prefix, reason } of plan.unlisted) this.#options.onSkip(prefix, reason);

@@ -1,4 +1,5 @@
 import type { BoundTool, ToolResult } from '../core/bound-tool.ts';
+import { showCount } from '../core/counts.ts';
 import { SubstratError } from '../core/errors.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import type { Scope } from '../core/scope.ts';
@@ -35,7 +36,7 @@ export function toResult({ result, isError, news }: CallResult): ToolResult {
   const content = [{ type: 'text' as const, text: JSON.stringify(result) }];
   if (news > 0) {
     const messages = news === 1 ? 'message waits' : 'messages wait';
-    content.push({ type: 'text', text: `${news} ${messages} in your inbox. Call check_inbox to read.` });
+    content.push({ type: 'text', text: `${showCount(news)} ${messages} in your inbox. Call check_inbox to read.` });
   }
   return { content, structuredContent: result, ...(isError && { isError }) };
 }

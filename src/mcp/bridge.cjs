@@ -58,7 +58,7 @@ function bridge(path, agentId) {
     connected = true;
   });
   socket.on('error', (error) => {
-    if (!connected) problem = `the socket ${path} of this agent's run cannot be reached (${error.message}).`;
+    if (!connected) problem = unreachable(path, error);
   });
   socket.on('end', () => socket.destroy());
   socket.on('close', () => {
@@ -94,6 +94,17 @@ function bridge(path, agentId) {
       }
     });
   }
+}
+
+/**
+ * @param {string} path
+ * @param {NodeJS.ErrnoException} error
+ */
+function unreachable(path, { code, message }) {
+  const said = `the socket ${path} of this agent's run cannot be reached (${message}).`;
+  // The program of a turn cannot start a daemon, and its run may just have ended.
+  const isDown = !process.env.SUBSTRAT_RUN_ID && (code === 'ENOENT' || code === 'ECONNREFUSED');
+  return isDown ? `${said} Run \`substrat daemon start\` if the daemon is not running, then reconnect.` : said;
 }
 
 /**

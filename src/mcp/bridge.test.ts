@@ -115,7 +115,7 @@ describe('substrat-mcp-server', () => {
     ['no socket', withId, {}, 1, /SUBSTRAT_SOCKET is not set/],
     ['no such socket', withId, { SUBSTRAT_SOCKET: '/nowhere/agent.sock' }, 1, /\/nowhere\/agent\.sock .*ENOENT/],
     ['a socket path too long', withId, { SUBSTRAT_SOCKET: `/${'x'.repeat(200)}` }, 1, /cannot be reached/],
-    ['a file that is no socket', withId, { SUBSTRAT_SOCKET: bridge }, 1, /cannot be reached/],
+    ['a file that is not a socket', withId, { SUBSTRAT_SOCKET: bridge }, 1, /cannot be reached/],
     ['no agent id', [], { SUBSTRAT_SOCKET: '/x' }, 1, /--agent-id is missing/],
     ['an agent id without value', ['--agent-id'], { SUBSTRAT_SOCKET: '/x' }, 1, /--agent-id is missing/],
     ['a malformed agent id', ['--agent-id', 'a"b'], { SUBSTRAT_SOCKET: '/x' }, 1, /a"b is not a UUID/],

@@ -121,10 +121,12 @@ async function createServer({ version, tools, personas, log }: KnowledgeServerOp
   const known = await personas();
   const inScope = async () => (agent === null ? tools.list() : toolsOf(known, agent, await tools.list()));
   server.setRequestHandler('tools/list', async () => ({
-    tools: (await inScope()).map(({ name, description, parameters }) => ({
+    tools: (await inScope()).map(({ name, description, parameters, output, annotations }) => ({
       name,
       description,
       inputSchema: parameters as { type: 'object' },
+      outputSchema: output as { type: 'object' },
+      ...(annotations && { annotations: { ...annotations } }),
     })),
   }));
   server.setRequestHandler('tools/call', async ({ params }) => {

@@ -19,7 +19,13 @@ const promised: Record<string, { required: string[]; properties: Record<string, 
     },
   },
   broadcast: { required: ['text'], properties: { text } },
-  check_inbox: { required: [], properties: {} },
+  check_inbox: {
+    required: [],
+    properties: {
+      sender: { type: 'string' },
+      kind: { type: 'string', enum: ['request', 'reply', 'error', 'late', 'news', 'notice'] },
+    },
+  },
   spawn_agent: {
     required: ['name', 'instructions'],
     properties: {
@@ -27,6 +33,8 @@ const promised: Record<string, { required: string[]; properties: Record<string, 
       instructions: text,
       role: { type: 'string', enum: ['worker', 'reviewer'], default: 'worker' },
       workspace_subdir: { anyOf: [{ type: 'string', maxLength: 500 }, { type: 'null' }] },
+      provider: { type: 'string' },
+      model: { type: 'string' },
       persona: { type: 'string' },
       arguments: { type: 'object', additionalProperties: { type: 'string' } },
     },
@@ -48,11 +56,29 @@ const promised: Record<string, { required: string[]; properties: Record<string, 
       thread: { type: 'string' },
     },
   },
+  search_messages: {
+    required: ['query'],
+    properties: {
+      query: { type: 'string', maxLength: 10_000 },
+      limit: { type: 'integer', default: 20, minimum: 1, maximum: 100 },
+      since: { type: 'string' },
+      until: { type: 'string' },
+    },
+  },
   update_memory: {
     required: ['label', 'content'],
     properties: { label: { type: 'string' }, content: { type: 'string', maxLength: 20_000 } },
   },
-  search_memory: { required: ['query'], properties: { query: { type: 'string', maxLength: 10_000 } } },
+  search_memory: {
+    required: ['query'],
+    properties: {
+      query: { type: 'string', maxLength: 10_000 },
+      limit: { type: 'integer', minimum: 1, maximum: 100 },
+      tags: { type: 'array', items: { type: 'string' } },
+      since: { type: 'string' },
+      until: { type: 'string' },
+    },
+  },
   store_memory: {
     required: ['content'],
     properties: {
@@ -99,6 +125,15 @@ const promised: Record<string, { required: string[]; properties: Record<string, 
   },
   list_workspaces: { required: [], properties: {} },
   delete_workspace: { required: ['name'], properties: { name: { type: 'string' } } },
+  ask_person: {
+    required: ['question'],
+    properties: {
+      question: { type: 'string' },
+      options: { type: 'array' },
+      details: { type: 'string' },
+      blocking: { type: 'boolean', default: true },
+    },
+  },
   remind_me: {
     required: ['reason'],
     properties: {

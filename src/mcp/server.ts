@@ -4,7 +4,7 @@ import type { Agent } from '../core/agent.ts';
 import type { Attempt } from '../core/attempt.ts';
 import { shorten } from '../core/text.ts';
 import { type ActiveAttempt, scopeNow } from '../runs/attempt.ts';
-
+import { annotationsOf } from '../tools/annotations.ts';
 import { callTool, type ToolDependencies } from '../tools/call.ts';
 import { customToolsInScope, toolsInScope } from '../tools/catalog.ts';
 import { descriptionFor, type Tool } from '../tools/tool.ts';
@@ -51,11 +51,18 @@ export function createToolCaller(deps: ToolDependencies, attempt: ActiveAttempt)
   };
 }
 
-type Published = Pick<Tool, 'name' | 'description' | 'externalDescription' | 'input'>;
+type Published = Pick<Tool, 'name' | 'description' | 'externalDescription' | 'input'> &
+  Partial<Pick<Tool, 'effect' | 'annotations'>>;
 const schemas = new WeakMap<Published, { type: 'object' }>();
 
 function published(tool: Published, attempt: Attempt) {
   const inputSchema = schemas.get(tool) ?? (z.toJSONSchema(tool.input, { io: 'input' }) as { type: 'object' });
   schemas.set(tool, inputSchema);
-  return { name: tool.name, description: descriptionFor(tool, attempt), inputSchema };
+  const annotations = annotationsOf(tool);
+  return {
+    name: tool.name,
+    description: descriptionFor(tool, attempt),
+    inputSchema,
+    ...(annotations && { annotations: { ...annotations } }),
+  };
 }

@@ -7,7 +7,8 @@ import { openStore } from '../store/open.ts';
 import { addAgent } from '../store/store.testkit.ts';
 import type { Store } from '../store/store.ts';
 import { deleteBlock, restoreBlock, seenBlock, shareBlock, writeBlock } from './blocks.ts';
-import { EVERYTHING, searchPassages, storePassage } from './passages.ts';
+import { deletePassage, indexPassages, storePassage } from './passages.ts';
+import { EVERYTHING, searchPassages } from './search.ts';
 
 function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void> }>): void {
   let store: Store;
@@ -97,7 +98,7 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
     const add = (content: string, tags: string[] = [], agentId = agent.id) =>
       store.write((tx) => storePassage(tx, agentId, { content, tags }, 5));
     const search = async (query: string) =>
-      (await store.read((tx) => searchPassages(tx, { agentId: agent.id, ...EVERYTHING, query, limit: 20 }))).map(
+      (await searchPassages({ store, meaning: null }, { agentId: agent.id, ...EVERYTHING, query, limit: 20 })).map(
         ({ content }) => content,
       );
 
@@ -113,8 +114,9 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
 
     test("finds by words, best match first, then by substring, and only one's own", async () => {
       expect((await search('old server deploy'))[0]).toMatch(/^Deploy the/);
-      expect(await search('server')).toHaveLength(2);
-      expect((await search('deploys')).map((content) => content.slice(0, 6)).sort()).toEqual(['Deploy', 'The de']);
+      expect((await search('server')).slice(0, 2).every((content) => content.includes('web server'))).toBe(true);
+      const deploys = (await search('deploys')).slice(0, 2);
+      expect(deploys.map((content) => content.slice(0, 6)).sort()).toEqual(['Deploy', 'The de']);
       expect(await search('ployment')).toHaveLength(1);
       expect(await search('somebody else')).toEqual([]);
     });
@@ -137,10 +139,74 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
 
     test('the newest of equal matches comes first', async () => {
       for (const n of [1, 2, 3]) await add('twin text', [`n${n}`]);
-      const found = await store.read((tx) =>
-        searchPassages(tx, { agentId: agent.id, ...EVERYTHING, query: 'twin', limit: 2 }),
-      );
+      const wanted = { agentId: agent.id, ...EVERYTHING, query: 'twin', limit: 2 };
+      const found = await searchPassages({ store, meaning: null }, wanted);
       expect(found.map(({ tags }) => tags)).toEqual([['n3'], ['n2']]);
+    });
+
+    test("a passage's neighbours and its date find it, after those that have the words themselves", async () => {
+      const anna = await store.write((tx) => addAgent(tx));
+      const day = Date.UTC(2026, 4, 14);
+      const put = (content: string, at: number, runId?: string) =>
+        store.write((tx) => storePassage(tx, anna.id, { content, tags: [], ...(runId && { runId }) }, at));
+      const find = async (query: string) =>
+        (await searchPassages({ store, meaning: null }, { agentId: anna.id, ...EVERYTHING, query, limit: 20 })).map(
+          ({ content }) => content,
+        );
+      await put('Which database do we take for the ledger?', day);
+      await put('Postgres, because of the replicas.', day + 60_000);
+      await put('Lunch was late.', day + 86_400_000, 'r1');
+      const last = await put('Nobody minded.', day + 2 * 86_400_000, 'r1');
+      await put('A ledger is a book of accounts.', Date.UTC(2026, 8, 1));
+      expect(await find('ledger')).toEqual([
+        'A ledger is a book of accounts.',
+        'Which database do we take for the ledger?',
+        'Postgres, because of the replicas.',
+      ]);
+      expect((await find('which database in May')).slice(0, 2)).toEqual([
+        'Which database do we take for the ledger?',
+        'Postgres, because of the replicas.',
+      ]);
+      expect(await find('lunch')).toEqual(['Lunch was late.', 'Nobody minded.']);
+      expect(await find('minded')).toEqual(['Nobody minded.', 'Lunch was late.']);
+      await store.write((tx) => deletePassage(tx, anna.id, last, day));
+      expect(await find('minded')).toEqual([]);
+      expect((await find('"was late"'))[0]).toBe('Lunch was late.');
+    });
+
+    test("what other agents store changes neither the order nor the scores of one's own", async () => {
+      const mine = await store.write((tx) => addAgent(tx));
+      const word = fc.constantFrom(...'alpha beta gamma delta epsilon zeta eta theta iota kappa'.split(' '));
+      const text = fc.array(word, { minLength: 1, maxLength: 12 }).map((words) => words.join(' '));
+      const [contents = [], queries = []] = fc.sample(fc.array(text, { minLength: 60, maxLength: 60 }), {
+        numRuns: 2,
+        seed: 7,
+      });
+      for (const [n, content] of contents.entries()) {
+        await store.write((tx) => storePassage(tx, mine.id, { content, tags: [] }, n * 700_000));
+      }
+      const all = async () => {
+        const found: unknown[] = [];
+        for (const query of queries) {
+          const wanted = { agentId: mine.id, ...EVERYTHING, query, limit: 20 };
+          const results = await searchPassages({ store, meaning: null }, wanted);
+          found.push(results.map(({ id, score }) => [id, Math.round(score * 1e6)]));
+        }
+        return found;
+      };
+      const before = await all();
+      for (let n = 0; n < 20; n += 1) {
+        await store.write(async (tx) => {
+          for (let i = 0; i < 50; i += 1) {
+            await storePassage(tx, other.id, { content: 'alpha beta gamma '.repeat(1 + (i % 9)), tags: [] }, n * i);
+          }
+        });
+      }
+      expect(await all()).toEqual(before);
+    });
+
+    test('passages of an earlier version are indexed by and by', async () => {
+      expect(await store.write((tx) => indexPassages(tx, 10))).toBe(0);
     });
 
     test('accepts any query', async () => {

@@ -12,6 +12,11 @@ export function payerOf({ id }: { readonly id: string }): string | null {
   return id === USER_ID ? null : id;
 }
 
+/** A schedule sends it: the trees get an allowance of runs in place of the owner's word. */
+export interface Scheduled {
+  readonly runs: number;
+}
+
 /**
  * A message from the owner resets the tree's run count; one from another person is refused if their runs for today
  * are used up.
@@ -22,7 +27,12 @@ export async function countWord(
   from: { readonly id: string; readonly handle: string },
   treeIds: readonly string[],
   now: number,
+  scheduled?: Scheduled,
 ): Promise<void> {
+  if (scheduled) {
+    for (const treeId of new Set(treeIds)) await tx.trees.grantRuns({ treeId, runs: scheduled.runs });
+    return;
+  }
   if (payerOf(from) === null) {
     for (const treeId of new Set(treeIds)) await tx.trees.resetTreeRuns({ treeId });
     return;

@@ -3,6 +3,7 @@ import { SYSTEM_ID } from '../core/agent.ts';
 import { answersBroadcasts } from '../core/delivery.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Broadcast, Message } from '../core/message.ts';
+import { EXTERNAL } from '../core/provider-names.ts';
 import type { Run } from '../core/run.ts';
 import type { Respondent } from '../store/store.ts';
 import { openDm } from './channels.ts';
@@ -48,7 +49,7 @@ export async function broadcast(
     },
     now,
   );
-  if (wakes && siblings.some(({ provider }) => provider !== 'external')) {
+  if (wakes && siblings.some(({ provider }) => provider !== EXTERNAL)) {
     const quiet = run.chainDepth + 1 >= rules.maxChainDepth;
     const collection = { messageId, authorId: agent.id, quiet, closesAt: now + COLLECT_MS };
     await tx.broadcasts.insertBroadcast(collection);
@@ -117,8 +118,7 @@ export async function settleBroadcasts(tx: Tx, agentId: string, now: number): Pr
   for (const one of await tx.broadcasts.listOpenBroadcastsTo({ agentId })) {
     const respondents = await tx.broadcasts.listRespondents({ id: one.messageId });
     const awaited = respondents.some(
-      ({ state, live, provider }) =>
-        provider !== 'external' && live > 0 && (state === 'pending' || state === 'injected'),
+      ({ state, live, provider }) => provider !== EXTERNAL && live > 0 && (state === 'pending' || state === 'injected'),
     );
     if (!awaited) await close(tx, one, respondents, now);
   }
@@ -162,7 +162,7 @@ async function close(tx: Tx, one: Broadcast, respondents: readonly Respondent[],
 
 /** Describes who did not reply to a broadcast; null if everybody did. */
 function silenceOf(id: string, respondents: readonly Respondent[]): string | null {
-  const silent = respondents.filter(({ replies, provider }) => replies === 0 && provider !== 'external');
+  const silent = respondents.filter(({ replies, provider }) => replies === 0 && provider !== EXTERNAL);
   const names = (read: boolean) =>
     silent.filter(({ state }) => (state === 'acknowledged' || state === 'dead') === read).map(({ name }) => name);
   const [said, unread] = [names(true), names(false)];

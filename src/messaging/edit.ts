@@ -1,5 +1,7 @@
 import { SubstratError } from '../core/errors.ts';
 import type { Message } from '../core/message.ts';
+import { settled } from '../core/question.ts';
+import { closeRequest } from './closing.ts';
 import { visibleMessage } from './reactions.ts';
 import { endTurns } from './rounds.ts';
 import type { Tx } from './tx.ts';
@@ -17,7 +19,8 @@ export async function deleteMessage(tx: Tx, who: string, id: string, now: number
   const recipients = await tx.deliveries.listPendingRecipients({ messageId: id });
   await tx.messages.deleteMessage({ id, at: now });
   await tx.attachments.deleteAttachments({ messageId: id });
-  if (recipients.length > 0) await tx.requests.tryCloseRequest({ id, at: now });
+  const request = recipients.length > 0 ? await tx.requests.getRequest({ id }) : null;
+  if (request) await closeRequest(tx, request, settled('cancelled'), now);
   await tx.deliveries.killPendingDelivery({ messageId: id });
   for (const { agentId } of recipients) await endTurns(tx, agentId, now);
   await appendMessageEvent(tx, 'message_deleted', message, now);

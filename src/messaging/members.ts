@@ -6,7 +6,7 @@ import { shorten } from '../core/text.ts';
 import type { Side } from './channels.ts';
 import { resolveReference } from './reference.ts';
 import { endTurns } from './rounds.ts';
-import type { Tx } from './tx.ts';
+import type { Tx, TypedTx } from './tx.ts';
 
 /** Members may add others; anybody may join a public channel. */
 export async function addMember(
@@ -75,7 +75,7 @@ export async function setTopic(tx: Tx, channel: Channel, by: string, topic: stri
 }
 
 /** The handle of a person or an agent, or any other reference to an agent. */
-export async function resolveParticipant(tx: Tx, reference: string): Promise<Side> {
+export async function resolveParticipant(tx: TypedTx, reference: string): Promise<Side> {
   const participant = await tx.participants.getParticipant({ handleKey: keyOf(reference) });
   if (participant?.kind === 'person') return participant;
   return resolveReference(tx, reference).catch((error: unknown) => {

@@ -1,7 +1,8 @@
+import { SYSTEM_ID } from '../core/agent.ts';
 import { hashOf, mediaTypeOf, type NewAttachment } from '../core/attachment.ts';
 import type { DeliveryKind, Round } from '../core/delivery.ts';
 import { newId } from '../core/id.ts';
-import type { Message, Request } from '../core/message.ts';
+import type { Message, MessageCause, Request } from '../core/message.ts';
 import { inSpan } from '../core/tracing.ts';
 import type { Tx } from './tx.ts';
 
@@ -21,6 +22,8 @@ export interface Draft {
   readonly attachments?: readonly NewAttachment[];
   /** The agents that receive it; people read the channel. */
   readonly recipients: readonly Recipient[];
+  /** What sends it, if nobody writes it. */
+  readonly cause?: MessageCause;
   /** Set if it is a request. */
   readonly request?: Pick<Request, 'recipientId' | 'parentId' | 'deadlineAt'>;
 }
@@ -44,7 +47,7 @@ export function post(tx: Tx, draft: Draft, now: number): Promise<string> {
 }
 
 async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now: number): Promise<string> {
-  const seq = await tx.events.appendEvent({
+  await tx.events.appendEvent({
     type: 'message_created',
     at: now,
     agentId: draft.recipients[0]?.agentId ?? null,
@@ -59,7 +62,6 @@ async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now
   });
   await tx.messages.insertMessage({
     id,
-    seq,
     channelId: draft.channelId,
     authorId: draft.authorId,
     runId: draft.runId,
@@ -72,14 +74,29 @@ async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now
     threadId: draft.threadId ?? null,
     trace,
     payerId: draft.payerId,
+    cause: draft.cause ?? null,
   });
   await attach(tx, id, draft.attachments ?? [], now);
-  if (draft.request) await tx.requests.insertRequest({ messageId: id, seq, askerId: draft.authorId, ...draft.request });
+  if (draft.request) await tx.requests.insertRequest({ messageId: id, askerId: draft.authorId, ...draft.request });
   for (const { agentId, kind, round } of draft.recipients) {
-    await tx.deliveries.insertDelivery({ messageId: id, agentId, seq, kind, round: round ?? 'free' });
+    await tx.deliveries.insertDelivery({ messageId: id, agentId, kind, round: round ?? 'free' });
     await tx.runs.wakeAgent({ agentId, now });
+    if (kind !== 'news') await tellHolder(tx, agentId, now);
   }
   return id;
+}
+
+/** Something waits for a gated agent: its parent is told, once until the next turn. */
+async function tellHolder(tx: Tx, agentId: string, now: number): Promise<void> {
+  const agent = await tx.agents.getAgent({ id: agentId });
+  if (!agent?.parentId || agent.gatedAt === null || agent.permitted || agent.gateTold) return;
+  const team = await tx.channels.getTeamChannel({ teamOf: agent.parentId });
+  if (!team) return;
+  await tx.agents.setGateTold({ id: agentId });
+  const text = `${agent.name} is gated and a request or reply waits for it. Call permit_turn or ungate.`;
+  const recipients = [{ agentId: agent.parentId, kind: 'news' }] as const;
+  const notice = { channelId: team.id, authorId: SYSTEM_ID, runId: null, kind: 'notice', text } as const;
+  await post(tx, { ...notice, chainDepth: 0, payerId: null, recipients }, now);
 }
 
 async function attach(tx: Tx, messageId: string, files: readonly NewAttachment[], now: number): Promise<void> {

@@ -33,6 +33,7 @@ export async function setReminder(tx: Tx, agent: Agent, run: Run, wanted: NewRem
     chainDepth,
     payerId,
     messageId: null,
+    lastDue: null,
     createdAt: now,
   });
   await tx.timers.setTimer({ kind: REMINDER, key: id, due });
@@ -61,7 +62,8 @@ export async function fireReminder(tx: Tx, { key: id, due }: Timer, now: number)
   if (!reminder) return;
   const agent = (await tx.agents.getAgent({ id: reminder.agentId })) as Agent;
   const { reason, everyMs, chainDepth, payerId } = reminder;
-  if (!(await tx.reminders.isUnread({ id }))) {
+  const isNew = reminder.lastDue === null || due > reminder.lastDue;
+  if (isNew && !(await tx.reminders.isUnread({ id }))) {
     const channelId = await openDm(tx, agent, { id: USER_ID, handle: USER_ID }, now);
     const messageId = await post(
       tx,
@@ -73,6 +75,7 @@ export async function fireReminder(tx: Tx, { key: id, due }: Timer, now: number)
         text: `Reminder ${id}: ${reason}`,
         chainDepth: chainDepth + 1,
         payerId,
+        cause: 'reminder',
         recipients: [{ agentId: agent.id, kind: 'news' }],
       },
       now,
@@ -80,7 +83,26 @@ export async function fireReminder(tx: Tx, { key: id, due }: Timer, now: number)
     await tx.reminders.setReminded({ id, messageId });
   }
   if (everyMs === null) await tx.reminders.deleteReminder({ id });
-  else await tx.timers.setTimer({ kind: REMINDER, key: id, due: due + everyMs * Math.ceil((now + 1 - due) / everyMs) });
+  else {
+    if (isNew) await tx.reminders.setLastDue({ id, due });
+    await arm(tx, { id, everyMs, lastDue: due }, now);
+  }
+}
+
+/** The clock was set back: reminders that repeat keep their rhythm from the time that they last fired for. */
+export async function rearmReminders(tx: Tx, now: number): Promise<void> {
+  for (const { id, everyMs, lastDue } of await tx.reminders.listRepeated()) {
+    if (everyMs !== null && lastDue !== null) await arm(tx, { id, everyMs, lastDue }, now);
+  }
+}
+
+async function arm(
+  tx: Tx,
+  { id, everyMs, lastDue }: { readonly id: string; readonly everyMs: number; readonly lastDue: number },
+  now: number,
+): Promise<void> {
+  const due = lastDue + everyMs * Math.max(1, Math.ceil((now + 1 - lastDue) / everyMs));
+  await tx.timers.setTimer({ kind: REMINDER, key: id, due });
 }
 
 async function remove(tx: Tx, id: string): Promise<void> {

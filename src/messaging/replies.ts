@@ -2,10 +2,13 @@ import type { Agent } from '../core/agent.ts';
 import { SYSTEM_ID, USER_ID } from '../core/agent.ts';
 import type { NewAttachment } from '../core/attachment.ts';
 import type { Request } from '../core/message.ts';
+import { settled } from '../core/question.ts';
 import type { Run } from '../core/run.ts';
 import { payerOf } from './allowance.ts';
-import { openDm, type Side } from './channels.ts';
+import { findDm, openDm, type Side } from './channels.ts';
+import { closeRequest } from './closing.ts';
 import { post } from './post.ts';
+import { tellFailedAgain } from './tell-parent.ts';
 import type { Tx } from './tx.ts';
 
 export const NO_REPLY = '(no reply)';
@@ -37,11 +40,19 @@ export interface Unanswered {
  * as late, and an error is dropped, because the asker has an answer. Returns what was sent, or null.
  */
 export async function answer(tx: Tx, request: Request, reply: Answer, now: number): Promise<Answered | null> {
-  const closed = await tx.requests.tryCloseRequest({ id: request.messageId, at: now });
+  const { messageId, recipientId, askerId } = request;
+  // Together, because each wait for the store counts; the DM is looked at again below.
+  const [from, to] = await Promise.all([
+    sideOf(tx, recipientId),
+    sideOf(tx, askerId),
+    findDm(tx, { id: recipientId }, { id: askerId }),
+  ]);
+  const outcome =
+    reply.kind === 'reply' ? settled('answered', { note: reply.text, settledBy: recipientId }) : settled('expired');
+  const closed = await closeRequest(tx, request, outcome, now);
   if (!closed && reply.kind === 'error') return null;
-  await tx.deliveries.tryAcknowledgePending({ messageId: request.messageId, agentId: request.recipientId });
+  await tx.deliveries.acknowledgePending({ messageId, agentId: recipientId });
 
-  const [from, to] = [await sideOf(tx, request.recipientId), await sideOf(tx, request.askerId)];
   const id = await post(
     tx,
     {
@@ -81,13 +92,33 @@ export async function reply(
 }
 
 /**
+ * Reads together what the answer to the request that a run serves will look at, because each wait for the store
+ * counts.
+ */
+export async function foresee(tx: Tx, { id: runId, serves: id, agentId }: Run): Promise<void> {
+  if (id === null) return;
+  const carried = await tx.deliveries.listDeliveriesOfRun({ runId });
+  const asker = carried.find(({ messageId }) => messageId === id)?.authorId;
+  await Promise.all([
+    tx.requests.getRequest({ id }),
+    tx.requests.countOpenChildren({ id, askerId: agentId }),
+    sideOf(tx, agentId),
+    asker && sideOf(tx, asker),
+    asker && findDm(tx, { id: agentId }, { id: asker }),
+  ]);
+}
+
+/**
  * Called when a run succeeded: its final text answers the request it served, unless it still waits for replies
  * itself.
  */
 export async function answerServed(tx: Tx, run: Run, finalText: string, now: number): Promise<void> {
-  const request = await openServed(tx, run);
-  if (!request) return;
-  if ((await tx.requests.countOpenChildren({ id: request.messageId, askerId: run.agentId })) > 0) return;
+  if (run.serves === null) return;
+  const [request, children] = await Promise.all([
+    run.pokes > 0 ? unansweredServed(tx, run) : openServed(tx, run),
+    tx.requests.countOpenChildren({ id: run.serves, askerId: run.agentId }),
+  ]);
+  if (!request || children > 0) return;
   await answer(tx, request, { run, text: finalText.trim() ? finalText : NO_REPLY, kind: 'reply' }, now);
 }
 
@@ -101,7 +132,7 @@ export async function declineServed(tx: Tx, run: Run, now: number): Promise<bool
 /** Called when a run failed for good. */
 export async function failServed(tx: Tx, run: Run, reason: string, now: number): Promise<void> {
   const request = await openServed(tx, run);
-  if (!request) return;
+  if (!request) return run.pokes > 0 ? tellFailedAgain(tx, run, reason, now) : undefined;
   const text = (await mayKnowWhy(tx, request.askerId))
     ? reason
     : `${(await sideOf(tx, run.agentId)).handle} failed and cannot answer. Only the owner of this daemon sees why.`;
@@ -148,7 +179,18 @@ async function openServed(tx: Tx, run: Run): Promise<Request | null> {
   return request?.state === 'open' ? request : null;
 }
 
+/** Of a run that was tried again: the error that closed its request was no answer, unless the run has answered late since. */
+async function unansweredServed(tx: Tx, run: Run): Promise<Request | null> {
+  const request = run.serves === null ? null : await tx.requests.getRequest({ id: run.serves });
+  if (!request || request.state === 'open') return request;
+  const replies = await tx.messages.listReplies({ id: request.messageId });
+  return replies.some(({ kind, runId }) => kind === 'reply' && runId === run.id) ? null : request;
+}
+
 async function sideOf(tx: Tx, id: string): Promise<{ id: string; handle: string; live: boolean }> {
-  const [participant, agent] = [await tx.participants.getParticipantById({ id }), await tx.agents.getAgent({ id })];
+  const [participant, agent] = await Promise.all([
+    tx.participants.getParticipantById({ id }),
+    tx.agents.getAgent({ id }),
+  ]);
   return { id, handle: participant?.handle ?? id, live: agent !== null && agent.terminatedAt === null };
 }

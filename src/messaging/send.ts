@@ -1,13 +1,16 @@
 import type { Agent } from '../core/agent.ts';
 import type { NewAttachment } from '../core/attachment.ts';
+import { isAutomatic } from '../core/delivery.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Request } from '../core/message.ts';
 import type { Run } from '../core/run.ts';
 import { shorten } from '../core/text.ts';
-import { countWord, payerOf } from './allowance.ts';
+import { countWord, payerOf, type Scheduled } from './allowance.ts';
 import { broadcastOf, replyToBroadcast } from './broadcasts.ts';
-import { openDm } from './channels.ts';
+import { findDm, openDm } from './channels.ts';
+import { holdDeadlines } from './closing.ts';
 import { post } from './post.ts';
+import { checkWords } from './questions.ts';
 import { type Answered, reply, type Unanswered } from './replies.ts';
 import { type Recipient, resolveRecipient } from './route.ts';
 import type { MessagingRules } from './rules.ts';
@@ -27,7 +30,12 @@ export async function send(
   now: number,
 ): Promise<Sent> {
   const { agent, run } = from;
-  const to = await resolveRecipient(tx, agent, message.recipient);
+  // Together, because each wait for the store counts; they are looked at below.
+  const [to, carried] = await Promise.all([
+    resolveRecipient(tx, agent, message.recipient),
+    tx.deliveries.listDeliveriesOfRun({ runId: run.id }),
+    run.serves && tx.requests.getRequest({ id: run.serves }),
+  ]);
   const answered = message.inReplyTo
     ? await namedRequest(tx, agent, to, message.inReplyTo)
     : message.sync === true
@@ -36,14 +44,35 @@ export async function send(
   if (answered) {
     return { ...(await reply(tx, answered, { run, text: message.text }, now)), waiting: false };
   }
-  const waiting =
-    message.sync ?? (to.agent !== null && !(await tx.deliveries.isCarrying({ runId: run.id, authorId: to.id })));
+  const [carrying] = await Promise.all([
+    tx.deliveries.isCarrying({ runId: run.id, authorId: to.id }),
+    findDm(tx, agent, to),
+    to.agent && tx.agents.getAgent({ id: to.agent.id }),
+  ]);
+  const waiting = message.sync ?? (to.agent !== null && !carrying);
+  if (waiting && to.agent?.parentId === agent.id && to.agent.gatedAt !== null) {
+    throw new SubstratError(
+      'conflict',
+      `${to.agent.name} is gated and cannot answer. Send with \`sync: false\`, then call permit_turn or ungate.`,
+    );
+  }
+  // What only reminders and state notices made must end somewhere.
+  const quiet = run.chainDepth >= rules.maxChainDepth && isAutomatic(carried);
+  if (quiet && waiting && to.agent !== null) {
+    throw new SubstratError(
+      'cap_reached',
+      'Only reminders and state notices led to this turn, one after another (limits.max_chain_depth). Send with `sync: false`; the message starts no turn.',
+    );
+  }
   const collecting = !waiting && to.agent !== null ? await broadcastOf(tx, run, to.id) : null;
   if (collecting) {
     const words = { run, agent, text: message.text };
     return { messageId: await replyToBroadcast(tx, collecting, words, now), answered: null, waiting };
   }
   const parent = run.serves && waiting ? await tx.requests.getRequest({ id: run.serves }) : null;
+  const parentId = parent?.state === 'open' ? parent.messageId : null;
+  // People answer when they come back.
+  if (!to.agent) await holdDeadlines(tx, parentId, now);
   const messageId = await post(
     tx,
     {
@@ -54,12 +83,13 @@ export async function send(
       text: message.text,
       chainDepth: run.chainDepth,
       payerId: run.payerId,
-      recipients: to.agent ? [{ agentId: to.id, kind: waiting ? 'request' : 'news' }] : [],
+      recipients: to.agent
+        ? [{ agentId: to.id, kind: waiting ? 'request' : 'news', ...(quiet && { round: 'quiet' }) }]
+        : [],
       ...(waiting && {
         request: {
           recipientId: to.id,
-          parentId: parent?.state === 'open' ? parent.messageId : null,
-          // People answer when they come back.
+          parentId,
           deadlineAt: to.agent ? now + rules.requestDeadlineMs : null,
         },
       }),
@@ -83,12 +113,20 @@ export async function sendAsPerson(
     inReplyTo?: string | null | undefined;
     threadId?: string | null;
     attachments?: readonly NewAttachment[];
+    scheduled?: Scheduled;
   },
   now: number,
 ): Promise<Answered | Unanswered> {
-  if (to.terminatedAt !== null) throw new SubstratError('terminated', `${to.handle} is terminated and cannot answer.`);
-  await countWord(tx, rules, from, [to.treeId], now);
-  const question = message.threadId ? null : await questionMeant(tx, from, to, message.inReplyTo);
+  // What the caller read may be older than this transaction's locks.
+  const [current, question] = await Promise.all([
+    tx.agents.getAgent({ id: to.id }),
+    message.threadId ? null : questionMeant(tx, from, to, message.inReplyTo),
+    findDm(tx, to, from),
+  ]);
+  if (!current || current.terminatedAt !== null) {
+    throw new SubstratError('terminated', `${to.handle} is terminated and cannot answer.`);
+  }
+  await countWord(tx, rules, from, [to.treeId], now, message.scheduled);
   if (question)
     return reply(tx, question, { run: null, text: message.text, attachments: message.attachments ?? [] }, now);
   const messageId = await post(
@@ -103,6 +141,7 @@ export async function sendAsPerson(
       attachments: message.attachments ?? [],
       chainDepth: 0,
       payerId: payerOf(from),
+      ...(message.scheduled && { cause: 'schedule' }),
       recipients: [{ agentId: to.id, kind: 'request' }],
       request: { recipientId: to.id, parentId: null, deadlineAt: now + rules.requestDeadlineMs },
     },
@@ -119,8 +158,16 @@ async function questionMeant(
   named: string | null | undefined,
 ): Promise<Request | null> {
   if (named === null) return null;
-  if (named !== undefined) return requestBetween(tx, { asker: to.id, recipient: from.id }, named);
-  const asked = await tx.requests.listOpenRequestsBetween({ askerId: to.id, recipientId: from.id });
+  if (named !== undefined) {
+    const request = await requestBetween(tx, { asker: to.id, recipient: from.id }, named);
+    await checkWords(tx, request);
+    return request;
+  }
+  const asked = [];
+  for (const request of await tx.requests.listOpenRequestsBetween({ askerId: to.id, recipientId: from.id })) {
+    // An approval is given by its own command only.
+    if ((await tx.questions.getQuestion({ id: request.messageId }))?.kind !== 'approval') asked.push(request);
+  }
   return asked.length === 1 ? (asked[0] ?? null) : null;
 }
 

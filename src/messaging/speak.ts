@@ -1,12 +1,14 @@
 import type { Agent } from '../core/agent.ts';
+import type { NewAttachment } from '../core/attachment.ts';
 import type { Channel } from '../core/channel.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentId } from '../core/ids.ts';
 import { mentioned } from '../core/mentions.ts';
+import { EXTERNAL } from '../core/provider-names.ts';
 import type { Run } from '../core/run.ts';
 import { shorten } from '../core/text.ts';
 import type { MemberView } from '../store/store.ts';
-import { countWord, payerOf } from './allowance.ts';
+import { countWord, payerOf, type Scheduled } from './allowance.ts';
 import { otherSide } from './channels.ts';
 import { post, type Recipient } from './post.ts';
 import { type Answered, reply, type Unanswered } from './replies.ts';
@@ -20,6 +22,7 @@ export interface Speaker {
   readonly handle: string;
   readonly run: Run | null;
   readonly held?: Held;
+  readonly scheduled?: Scheduled;
 }
 
 /** Posts to a channel that the speaker may write to, and decides who is woken. */
@@ -28,26 +31,29 @@ export async function speak(
   rules: MessagingRules,
   speaker: Speaker,
   channel: Channel,
-  message: { readonly text: string; readonly thread?: string | undefined },
+  message: {
+    readonly text: string;
+    readonly thread?: string | undefined;
+    readonly attachments?: readonly NewAttachment[];
+  },
   now: number,
 ): Promise<Answered | Unanswered> {
   const threadId = message.thread === undefined ? null : await threadOf(tx, channel, message.thread);
+  const words: Words = { text: message.text, threadId, attachments: message.attachments ?? [] };
   const said =
     channel.kind === 'dm'
-      ? await speakInDm(tx, rules, speaker, channel, { text: message.text, threadId }, now)
-      : {
-          messageId: await speakToAll(tx, rules, speaker, channel, { text: message.text, threadId }, now),
-          answered: null,
-        };
+      ? await speakInDm(tx, rules, speaker, channel, words, now)
+      : { messageId: await speakToAll(tx, rules, speaker, channel, words, now), answered: null };
   const stored = await tx.messages.getMessage({ id: said.messageId });
   // A speaker counts as having read everything before.
-  await tx.channels.tryRaiseRead({ channelId: channel.id, participantId: speaker.id, seq: stored?.seq ?? 0 });
+  await tx.channels.raiseRead({ channelId: channel.id, participantId: speaker.id, seq: stored?.seq ?? 0 });
   return said;
 }
 
 interface Words {
   readonly text: string;
   readonly threadId: string | null;
+  readonly attachments: readonly NewAttachment[];
 }
 
 async function speakToAll(
@@ -55,7 +61,7 @@ async function speakToAll(
   rules: MessagingRules,
   speaker: Speaker,
   channel: Channel,
-  { text, threadId }: Words,
+  { text, threadId, attachments }: Words,
   now: number,
 ): Promise<string> {
   const { id, run } = speaker;
@@ -74,7 +80,7 @@ async function speakToAll(
       ? await called(tx, channel.id, woken)
       : []
     : await inTurns(tx, channel.id, woken);
-  if (!run) await countWord(tx, rules, speaker, await treesOf(tx, woken), now);
+  if (!run) await countWord(tx, rules, speaker, await treesOf(tx, woken), now, speaker.scheduled);
   const messageId = await post(
     tx,
     {
@@ -84,8 +90,10 @@ async function speakToAll(
       kind: 'message',
       text,
       threadId,
+      attachments,
       chainDepth: run?.chainDepth ?? 0,
       payerId: run ? run.payerId : payerOf(speaker),
+      ...(speaker.scheduled && { cause: 'schedule' }),
       recipients,
     },
     now,
@@ -96,7 +104,7 @@ async function speakToAll(
 
 /** People's posts reach agents one after another; external agents get them immediately. */
 async function inTurns(tx: Tx, channelId: string, woken: readonly MemberView[]): Promise<Recipient[]> {
-  const [external, ours] = [true, false].map((is) => woken.filter(({ provider }) => (provider === 'external') === is));
+  const [external, ours] = [true, false].map((is) => woken.filter(({ provider }) => (provider === EXTERNAL) === is));
   const inOrder = await joinRound(
     tx,
     channelId,
@@ -124,7 +132,7 @@ async function speakInDm(
   rules: MessagingRules,
   speaker: Speaker,
   channel: Channel,
-  { text, threadId }: Words,
+  { text, threadId, attachments }: Words,
   now: number,
 ): Promise<Answered | Unanswered> {
   const { run } = speaker;
@@ -132,7 +140,7 @@ async function speakInDm(
   const agent = await tx.agents.getAgent({ id: other.id });
   if (agent?.terminatedAt) throw new SubstratError('terminated', `${agent.handle} is terminated and cannot answer.`);
   if (!run && agent) {
-    return sendAsPerson(tx, rules, speaker, agent, { text, threadId }, now);
+    return sendAsPerson(tx, rules, speaker, agent, { text, threadId, attachments }, now);
   }
   const request = run && (await requestMeant(tx, { run, held: speaker.held ?? null }, other));
   if (request) return reply(tx, request, { run, text }, now);
@@ -146,6 +154,7 @@ async function speakInDm(
       kind: 'message',
       text,
       threadId,
+      attachments,
       chainDepth: run?.chainDepth ?? 0,
       payerId: run ? run.payerId : payerOf(speaker),
       recipients: wakes ? [{ agentId: agent.id, kind: 'news' }] : [],

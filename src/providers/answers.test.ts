@@ -13,7 +13,7 @@ describe('watchAnswers()', () => {
     expect(watch.signal.aborted).toBe(false);
     watch.saw(answer(429, 3_600_000));
     expect(watch.signal.aborted).toBe(true);
-    expect(watch.judge(cancelled)).toMatchObject({ kind: 'rate_limit', retryAfterMs: 3_600_000 });
+    expect(watch.judge(cancelled)).toMatchObject({ kind: 'rate_limit', retryAfterMs: 3_600_000, metered: true });
   });
 
   test('ends a program that is refused again and again, but not one that gets through', () => {
@@ -28,15 +28,11 @@ describe('watchAnswers()', () => {
     const watch = watchAnswers();
     watch.saw(answer(429, 7_000));
     const limited = { type: 'error', kind: 'rate_limit', message: 'limit' } as const;
-    expect(watch.judge(limited)).toEqual({ ...limited, retryAfterMs: 7_000 });
+    expect(watch.judge(limited)).toEqual({ ...limited, retryAfterMs: 7_000, metered: true });
     expect(watch.judge({ ...limited, retryAfterMs: 1 })).toMatchObject({ retryAfterMs: 1 });
+    // The service did not say that.
+    const longer = { ...limited, retryAfterMs: 3_600_000 };
+    expect(watch.judge(longer)).toEqual(longer);
     expect(watch.judge(cancelled)).toBe(cancelled);
-  });
-
-  test('counts tokens', () => {
-    const watch = watchAnswers();
-    expect(watch.usage()).toEqual([]);
-    for (const inputTokens of [3, 4]) watch.saw({ ...answer(200), inputTokens, outputTokens: 1 });
-    expect(watch.usage()).toEqual([{ type: 'usage', inputTokens: 7, outputTokens: 2 }]);
   });
 });

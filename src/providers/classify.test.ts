@@ -14,7 +14,7 @@ const now = Date.parse('2026-02-13T12:00:00Z');
 
 describe('classify()', () => {
   test.each(cases)('classifies %s: %s', (_, kind, text) => {
-    expect(classify(text)).toEqual({ kind });
+    expect(classify(text)).toMatchObject({ kind });
   });
 
   test.each([
@@ -39,7 +39,7 @@ describe('classify()', () => {
     ['crash', 'Error: EAGAIN: resource temporarily unavailable, write'],
     ['crash', ''],
   ])('%s: %s', (kind, text) => {
-    expect(classify(text)).toEqual({ kind });
+    expect(classify(text)).toMatchObject({ kind });
   });
 
   test.each([
@@ -68,4 +68,15 @@ describe('classify()', () => {
     for (const text of ['session ', 'try again in 1s ', '429 1m, 1', 'retry after ']) classify(text.repeat(100_000));
     expect(performance.now() - start).toBeLessThan(10_000);
   });
+});
+
+test.each([
+  ["You've hit your usage limit", true],
+  ['429 You exceeded your current quota, please check your plan and billing details.', true],
+  ['402 Payment required', true],
+  ['429 Too many requests', undefined],
+  ['Rate limit reached for requests', undefined],
+  ['429 RESOURCE_EXHAUSTED', undefined],
+])('tells a quota that is used up from a limit that passes: %s', (text, exhausted) => {
+  expect(classify(text)).toEqual({ kind: 'rate_limit', ...(exhausted && { exhausted }) });
 });

@@ -4,10 +4,20 @@ import { waitIn } from './wait.ts';
 export interface Classified {
   readonly kind: Exclude<
     FailureKind,
-    'cancelled' | 'daemon_died' | 'daemon_stopped' | 'lease_lost' | 'resources' | 'store' | 'timeout'
+    | 'cancelled'
+    | 'daemon_died'
+    | 'daemon_stopped'
+    | 'interrupted'
+    | 'lease_lost'
+    | 'limit'
+    | 'resources'
+    | 'store'
+    | 'timeout'
   >;
   /** Set if the provider said how long to wait. */
   readonly retryAfterMs?: number;
+  /** Set if a quota is used up and nobody said when it is renewed. */
+  readonly exhausted?: true;
 }
 
 type Kind = Classified['kind'];
@@ -36,6 +46,10 @@ const telling: readonly [RegExp, Kind][] = [
     'rate_limit',
   ],
 ];
+
+/** Waiting a minute does not help: a new period has to begin, or somebody has to pay. */
+const usedUp =
+  /(usage|spend\w*|weekly|daily|monthly) limit|hit your limit|quota|out of (usage|credits)|insufficient (credits|balance|funds)|credit balance|payment required|\b402\b/i;
 
 const statuses: Readonly<Record<number, Kind>> = {
   400: 'invalid_request',
@@ -84,7 +98,8 @@ export function classify(text: string, now = Date.now()): Classified {
   const kind = kindOf(text);
   if (kind !== 'rate_limit' && kind !== 'overloaded') return { kind };
   const retryAfterMs = waitIn(text, now);
-  return retryAfterMs === null ? { kind } : { kind, retryAfterMs };
+  if (retryAfterMs !== null) return { kind, retryAfterMs };
+  return kind === 'rate_limit' && usedUp.test(text) ? { kind, exhausted: true } : { kind };
 }
 
 function kindOf(text: string): Kind {

@@ -37,6 +37,7 @@ describe('cliProvider()', () => {
             versionProblem: (answer) => (answer === 'version 1' ? null : 'It is too old.'),
           },
         },
+        unjudged: [],
         filesInWorkspace: false,
         files: () => () => {},
         env: () => ({ MODE: 'quiet' }),
@@ -181,13 +182,14 @@ describe('cliProvider()', () => {
       expect(events).toMatchObject([{ type: 'error', kind: 'rate_limit', retryAfterMs: 3_600_000 }]);
     });
 
-    test('counts tokens only if the program does not', async () => {
+    test('are metered, whatever the program reports', async () => {
       const confine = seeing({ status: 200, retryAfterMs: null, inputTokens: 7 });
       const provider = createProvider({ needs: () => ({ endpoints }) }, {}, true);
-      const run = (...lines: Said[][]) => collect(provider.runTurn(changed(printing(...lines), { confine })));
-      expect(await run([done])).toEqual([{ type: 'usage', inputTokens: 7, outputTokens: 0 }, done]);
+      const metered: number[] = [];
+      const meter: Turn['meter'] = ({ inputTokens }) => void metered.push(inputTokens);
       const usage = { type: 'usage', inputTokens: 1, outputTokens: 1 } as const;
-      expect(await run([usage, done])).toEqual([usage, done]);
+      const events = await collect(provider.runTurn({ ...changed(printing([usage, done]), { confine }), meter }));
+      expect([events, metered]).toEqual([[usage, done], [7]]);
     });
   });
 });

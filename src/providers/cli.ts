@@ -1,12 +1,13 @@
-import type { Command, Endpoint, Needs } from '../core/command.ts';
+import type { Command, Endpoint, ModelAnswer, Needs } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { OwnKind } from '../core/own-tool.ts';
 import { cleanText } from '../core/text.ts';
 import { watchAnswers } from './answers.ts';
 import { classify } from './classify.ts';
 import type { Description, InstalledProgram } from './description.ts';
 import { turnEnvironment, type Variables } from './environment.ts';
 import { type ProcessEnd, processFailure, runProcess } from './process.ts';
-import type { Launch, Provider, ProviderEvent, Turn } from './provider.ts';
+import type { Arrived, Launch, News, Provider, ProviderEvent, Turn } from './provider.ts';
 import { createTurnstile } from './turnstile.ts';
 import { conclude, type Failed, type Final, maxLineBytes } from './verdict.ts';
 
@@ -43,6 +44,13 @@ export interface Dialogue {
   /** Its stdin, which is closed afterwards. A program that must be answered gets a stream, which `parse` ends. */
   readonly input: string | AsyncIterable<string>;
   parse(line: string): readonly Said[];
+  /** Inserts messages that arrived during the turn. Called after the program has named its session. */
+  steer?(arrived: Arrived): void;
+  /**
+   * How long the program may take to exit after its final event; then it is killed, and the event counts. Without
+   * this, only the time limit of the turn ends it.
+   */
+  readonly graceMs?: number;
 }
 
 /** Options of a program with tools of its own for a shell and files. */
@@ -54,6 +62,8 @@ export interface CodingOptions extends CliOptions {
 /** The differences between programs. A method may throw a `SubstratError` for problems that a person has to fix. */
 export interface CliProgram {
   readonly about: Description & { readonly program: InstalledProgram };
+  /** What it does with tools of its own without asking: policies that ask or deny cannot hold for it. */
+  readonly unjudged: readonly OwnKind[];
   /** Its files are in the workspace: without a sandbox, its agents in one workspace take turns. */
   readonly filesInWorkspace: boolean;
   /** Writes the files that it reads in a turn; returns how to restore the previous ones. */
@@ -95,7 +105,7 @@ export function cliProvider(options: CliOptions, cli: CliProgram): Provider {
   let versionKnown = false;
 
   async function* runTurn(turn: Turn): AsyncGenerator<ProviderEvent> {
-    if (!versionKnown) {
+    if (!versionKnown && about.program.versionProblem !== null) {
       const problem = await checkVersion(options, cli, turn);
       if (problem) return yield problem;
       versionKnown = true;
@@ -119,7 +129,7 @@ export function cliProvider(options: CliOptions, cli: CliProgram): Provider {
     }
   }
 
-  return { about, runTurn, ...(cli.otherTools && { otherTools: cli.otherTools.known }) };
+  return { about, runTurn, unjudged: cli.unjudged, ...(cli.otherTools && { otherTools: cli.otherTools.known }) };
 }
 
 async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): AsyncGenerator<ProviderEvent> {
@@ -133,19 +143,22 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
   const answers = watchAnswers();
   const command = await confine(options, cli, turn, ours(options, cli.args(turn, session)), answers.saw);
   const { timeoutMs, launch } = turn;
-  const signal = AbortSignal.any([turn.signal, answers.signal]);
+  const leaving = new AbortController();
+  const signal = AbortSignal.any([turn.signal, answers.signal, leaving.signal]);
   const { onSpawn } = launch;
-  const { input, parse } = cli.dialogue(turn, session);
+  const { input, parse, graceMs, steer } = cli.dialogue(turn, session);
+  let isSteered = steer === undefined;
   let final: Final | null = null;
   let unfinished = '';
   let oversized = 0;
   const begun = new Set<string>();
-  let isCounted = false;
+  let grace: NodeJS.Timeout | undefined;
   for await (const output of runProcess({ command, input, timeoutMs, signal, onSpawn, maxLineBytes })) {
     if (output.type === 'end') {
+      clearTimeout(grace);
       if (unfinished) yield { type: 'text', text: cleanText(unfinished) };
-      const end = explained(conclude(output, final, oversized), output);
-      if (!isCounted) yield* answers.usage();
+      const isKilled = leaving.signal.aborted && output.reason === 'cancelled';
+      const end = isKilled && final ? final : explained(conclude(output, final, oversized), output, final);
       return yield turn.signal.aborted ? end : answers.judge(end);
     }
     if (output.type === 'oversized') oversized++;
@@ -157,6 +170,8 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
           if (session !== null && said.session !== session) return yield unknownSession(cli, session);
           if (session === null) yield said;
           session = said.session;
+          if (steer && !isSteered) void insertNews(turn.news, steer);
+          isSteered = true;
           break;
         case 'delta':
           if (unfinished.length < maxLineBytes) unfinished += said.text;
@@ -178,10 +193,10 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
         case 'error':
           if (said.type === 'done') unfinished = '';
           final = said;
+          if (graceMs !== undefined) grace = setTimeout(() => leaving.abort(), graceMs).unref();
           break;
         default:
           if (said.type === 'tool_result') begun.delete(said.id);
-          if (said.type === 'usage') isCounted = true;
           yield said;
       }
     }
@@ -194,14 +209,25 @@ function confine(
   cli: CliProgram,
   turn: Turn,
   started: Started,
-  onAnswer: NonNullable<Endpoint['onAnswer']> = () => {},
+  watch: NonNullable<Endpoint['onAnswer']> = () => {},
 ): Promise<Command> {
-  const env = { ...cli.env(turn), ...turnEnvironment(turn, options.env, options.extraEnv), ...started.env };
+  const env: Record<string, string> = {
+    ...cli.env(turn),
+    ...turnEnvironment(turn, options.env, options.extraEnv),
+    ...started.env,
+  };
+  // The login of an account is lent into the agent's home; its own directory is not in the sandbox.
+  const login = cli.about.login?.file;
+  if (options.confined && login) delete env[login.variable];
   const command = { file: started.file, args: started.args, cwd: turn.workspace, env };
   if (!options.confined) return turn.launch.confine(command);
   // A server of the workspace is named in a file that agents can write.
   const installed = started.file === options.command;
   const { endpoints, ...needs } = cli.needs(turn);
+  const onAnswer = (answer: ModelAnswer): void => {
+    watch(answer);
+    turn.meter(answer);
+  };
   const watched = endpoints?.map((endpoint) => ({ ...endpoint, onAnswer }));
   return turn.launch.confine(command, { ...needs, installed, ...(watched && { endpoints: watched }) });
 }
@@ -225,7 +251,7 @@ async function checkVersion(options: CliOptions, { about }: CliProgram, turn: Tu
     return processFailure({ ...end, message: `${end.message} ${about.program.install}` });
   }
   if (end.reason !== 'exit' || end.exitCode !== 0) return processFailure(end);
-  const problem = about.program.versionProblem(lines.join('\n'));
+  const problem = about.program.versionProblem?.(lines.join('\n')) ?? null;
   if (problem === null) return null;
   return { type: 'error', kind: 'invalid_request', message: `${options.command} cannot be used. ${problem}` };
 }
@@ -251,9 +277,14 @@ async function runAside(command: Command, { timeoutMs, signal }: Turn, onSpawn: 
   throw new Error('The process ended without an end event.');
 }
 
-/** If there is no result, stderr often says why. */
-function explained<F extends Final>(final: F, end: ProcessEnd): F {
-  return final.type === 'error' && final.kind === 'crash' && end.stderr ? { ...final, ...classify(end.stderr) } : final;
+/** If the program reported no failure itself, stderr often says why. */
+function explained<F extends Final>(verdict: F, end: ProcessEnd, reported: Final | null = null): F {
+  const isUnexplained = verdict.type === 'error' && verdict.kind === 'crash' && reported?.type !== 'error';
+  return isUnexplained && end.stderr ? { ...verdict, ...classify(end.stderr) } : verdict;
+}
+
+async function insertNews(news: News, steer: (arrived: Arrived) => void): Promise<void> {
+  for (let arrived = await news.next(); arrived; arrived = await news.next()) steer(arrived);
 }
 
 function unknownSession({ about }: CliProgram, session: string): Failed {

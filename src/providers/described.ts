@@ -10,6 +10,7 @@ import { pi } from './pi/describe.ts';
 import { qwen } from './qwen/describe.ts';
 import { scripted } from './scripted/describe.ts';
 
+export { ACP_PRESETS, acpSettings, acpStart } from './acp/describe.ts';
 export type { Description, Fields, InstalledProgram } from './description.ts';
 
 /** Every provider. `config` and `cli` may import this file, and nothing else of this room. */

@@ -32,5 +32,6 @@ export function failed(message: string, { status, retryAfterMs }: Reported = {})
   const classified = classify(status ? `${status} ${message}` : message);
   const told = retryAfterMs ?? undefined;
   const mayWait = classified.kind === 'rate_limit' || classified.kind === 'overloaded';
-  return { type: 'error', message, ...classified, ...(mayWait && told !== undefined && { retryAfterMs: told }) };
+  if (!mayWait || told === undefined) return { type: 'error', message, ...classified };
+  return { type: 'error', message, kind: classified.kind, retryAfterMs: told };
 }

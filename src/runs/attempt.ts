@@ -1,11 +1,15 @@
 import type { Agent } from '../core/agent.ts';
 import type { Attempt } from '../core/attempt.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
+import { LoopWatch } from '../core/progress.ts';
+import { EXTERNAL } from '../core/provider-names.ts';
 import type { Run, RunMessageType } from '../core/run.ts';
 import { narrow, type Scope } from '../core/scope.ts';
 import { sessionKeyOf } from '../core/session.ts';
+import type { Exhausted } from './budgets.ts';
 import type { RunSpans } from './spans.ts';
 import type { Tx } from './tx.ts';
+import { UsageCount } from './usage-count.ts';
 
 /** The progress of an attempt's record. */
 export interface Progress {
@@ -29,8 +33,23 @@ export interface ActiveAttempt extends Attempt {
   progress: Progress;
   /** The rate limit refused its last call: only the first of consecutive refusals is recorded. */
   limited: boolean;
+  /** Its conversation cannot be resumed, so it does not count as one that knows this run. */
+  forgets: boolean;
+  /** Messages that were given to the running turn and may not have reached its program. */
+  readonly untaken: Set<string>;
   /** Writes pending provider events; a tool call is recorded after them. */
   flush: () => Promise<void>;
+  /** Whether it draws from budgets, which one is used up, and what looks at them again. */
+  budgeted: boolean;
+  exhausted: Exhausted | null;
+  checkBudgets: () => Promise<void>;
+  /** Its provider was started. */
+  begun: boolean;
+  /** The calls of Substrat's tools that are being executed: the tool by call. */
+  readonly calling: Map<string, string>;
+  readonly loops: LoopWatch;
+  /** What it has used so far. */
+  readonly usage: UsageCount;
   /** Null if nothing is traced. */
   readonly spans: RunSpans | null;
 }
@@ -48,16 +67,26 @@ export function createAttempt(
   return {
     runId: run.id,
     agentId: agent.id,
+    treeId: run.treeId,
     fence: run.fence,
     number: run.attempt,
     session: sessionKeyOf(agent),
-    external: agent.provider === 'external',
+    external: agent.provider === EXTERNAL,
     widest: scope,
     persona: null,
     shown: new Map(),
     progress: { step, lastType: null, called },
     limited: false,
+    forgets: false,
+    untaken: new Set(),
     flush: async () => {},
+    budgeted: false,
+    exhausted: null,
+    checkBudgets: async () => {},
+    begun: false,
+    calling: new Map(),
+    loops: new LoopWatch(),
+    usage: new UsageCount(),
     spans,
   };
 }

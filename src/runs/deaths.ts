@@ -2,7 +2,7 @@ import type { Agent } from '../core/agent.ts';
 import type { Run } from '../core/run.ts';
 import { shorten } from '../core/text.ts';
 import type { Store } from '../store/store.ts';
-import { type Correspondence, failRun } from './endings.ts';
+import { type Correspondence, setRunAside } from './endings.ts';
 import { pauseAgent } from './pause.ts';
 import type { Tx } from './tx.ts';
 
@@ -58,7 +58,7 @@ export async function setAside(tx: Tx, correspondence: Correspondence, run: Run,
   const times = deaths === 1 ? 'once' : `${deaths} times in a row`;
   const reason = `The daemon died ${times} while the run ${run.id} was in progress.`;
   await pauseAgent(tx, correspondence, agent, reason, now);
-  await failRun(tx, correspondence, run, `Set aside: ${reason}`, now);
+  await setRunAside(tx, correspondence, run, `Set aside: ${reason}`, now);
   const text = [
     `${agent.handle} is paused. ${reason} The last time no other suspect was running, so the run was marked as failed.`,
     await evidence(tx, run),

@@ -1,5 +1,6 @@
 import type { Due } from '../core/due.ts';
 import { dayOf } from '../core/run.ts';
+import { parkedRuns } from './budget-parking.ts';
 import { type LeaseOptions, lostLeases } from './lost-leases.ts';
 import { spentPeople } from './purse.ts';
 import type { Tx } from './tx.ts';
@@ -21,7 +22,7 @@ export function dueRuns(options: DueRunsOptions): Due<Tx>[] {
       (await spentPeople(tx, runsPerDay, now)).length > 0 ? (dayOf(now) + 1) * 86_400_000 : null,
   };
   const poll: Due<Tx> = { next: async (_, now) => (pollMs === null ? null : now + pollMs) };
-  return [lostLeases(options), spentTrees(options), start, allowances, poll];
+  return [lostLeases(options), parkedRuns(options.correspondence), spentTrees(options), start, allowances, poll];
 }
 
 /** The person is told once that a team has used up its runs. This comes with a run and not at a time. */

@@ -37,7 +37,7 @@ export function dueTimers({ handlers, log }: DueTimersOptions): Due<Tx> {
           except.push(timer.kind);
           continue;
         }
-        await tx.timers.tryCancelTimer(timer);
+        if (!(await tx.timers.tryCancelTimer(timer))) continue;
         const fired: Promise<void> = handler(tx, timer, now);
         await fired;
       }

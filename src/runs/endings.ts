@@ -1,26 +1,36 @@
 import type { Agent } from '../core/agent.ts';
 import type { Attempt } from '../core/attempt.ts';
 import { SubstratError } from '../core/errors.ts';
-import { delayBefore, type FailureKind, retryRules } from '../core/failure.ts';
+import { delayBefore, isExhausted, retryRules } from '../core/failure.ts';
+import type { Message } from '../core/message.ts';
 import type { Run, StopReason } from '../core/run.ts';
 import { agentStatus, showStatus } from '../core/status.ts';
 import { shorten } from '../core/text.ts';
+import type { SavedWork } from '../core/wip.ts';
 import type { RunEnd } from '../store/store.ts';
 import type { ActiveAttempt } from './attempt.ts';
+import { type BudgetTalk, park, unparkAll } from './budget-parking.ts';
+import type { Failure } from './failure.ts';
 import { inject } from './start.ts';
 import type { Tx } from './tx.ts';
 
+const SHORT_REST_MS = 60_000;
+
 /** The effects of a run's end on messages; wired by the daemon. */
-export interface Correspondence {
+export interface Correspondence extends BudgetTalk {
+  /** Reads together what the end of a run will look at. */
+  foresee(tx: Tx, run: Run): Promise<void>;
   answerServed(tx: Tx, run: Run, finalText: string, now: number): Promise<void>;
   /** Sends its final text to the authors of the broadcasts it carried. Returns whether anybody gets it. */
   answerBroadcasts(tx: Tx, run: Run, finalText: string, now: number): Promise<boolean>;
   /** Closes broadcasts that only waited for this agent. */
   settleBroadcasts(tx: Tx, agentId: string, now: number): Promise<void>;
   failServed(tx: Tx, run: Run, reason: string, now: number): Promise<void>;
-  tellPerson(tx: Tx, agent: Agent, text: string, now: number): Promise<void>;
   tellPayer(tx: Tx, agent: Agent, personId: string, text: string, now: number): Promise<void>;
-  terminateAgent(tx: Tx, agent: Agent, reason: string, now: number): Promise<string[]>;
+  terminateAgent(tx: Tx, agent: Agent, reason: string, now: number): Promise<unknown>;
+  /** The agent's state has changed: a run of it began, or ended for good. */
+  tellBegun(tx: Tx, run: Run, now: number): Promise<void>;
+  tellEnded(tx: Tx, run: Run, now: number): Promise<void>;
   /** Ends its turn in the channels whose posts it carried. */
   endTurns(tx: Tx, agentId: string, now: number): Promise<void>;
   /** The agent is delayed: others need not wait for it. */
@@ -28,10 +38,13 @@ export interface Correspondence {
   passStaleTurns(tx: Tx, before: number, now: number): Promise<void>;
 }
 
-export interface Failure {
-  readonly kind: Exclude<FailureKind, 'cancelled'>;
-  readonly message: string;
-  readonly retryAfterMs?: number;
+export interface Completion {
+  readonly finalText: string;
+  readonly stopReason?: StopReason | undefined;
+  /** The stored files of the session after the turn; null: it is not portable yet. */
+  readonly snapshot?: string | null;
+  /** What was pushed of a git workspace. */
+  readonly work?: SavedWork | null;
 }
 
 /** The turn succeeded: acknowledges what it carried and answers what it served. */
@@ -39,28 +52,33 @@ export async function completeRun(
   tx: Tx,
   correspondence: Correspondence,
   attempt: ActiveAttempt,
-  { finalText, stopReason }: { readonly finalText: string; readonly stopReason?: StopReason | undefined },
+  { finalText, stopReason, snapshot = null, work = null }: Completion,
   now: number,
 ): Promise<void> {
-  const run = await tx.runs.holdRun(attempt);
+  const [run, ending] = await Promise.all([
+    tx.runs.holdRun(attempt),
+    readEnding(tx, attempt),
+    tx.deliveries.listDeliveriesOfRun({ runId: attempt.runId }),
+  ]);
+  const [trigger] = await Promise.all([triggerOf(tx, run), correspondence.foresee(tx, run)]);
   const heard = await correspondence.answerBroadcasts(tx, run, finalText, now);
-  const why = stopReason ?? (!heard && (await wasIdle(tx, run, attempt)) ? 'no_tool_call' : 'end_turn');
+  const why = stopReason ?? (!heard && (await wasIdle(tx, run, attempt, trigger)) ? 'no_tool_call' : 'end_turn');
+  await correspondence.answerServed(tx, run, finalText, now);
   await tx.runs.endRun({ ...seen(run), state: 'completed', stopReason: why, error: null, finalText, now });
   if (attempt.external) await returnUnanswered(tx, run);
   await tx.deliveries.endCarried({ runId: run.id, state: 'acknowledged' });
-  await correspondence.answerServed(tx, run, finalText, now);
   for (const [channelId, seq] of attempt.shown)
-    await tx.channels.tryRaiseRead({ channelId, participantId: run.agentId, seq });
+    await tx.channels.raiseRead({ channelId, participantId: run.agentId, seq });
   await tx.agents.settleAgent({ id: run.agentId });
-  await tx.sessions.seeRun({ ...attempt.session, runId: run.id, runSeq: run.seq });
-  await tellEnded(tx, run, 'completed', null, now);
-  await afterAttempt(tx, correspondence, run, now);
+  if (!attempt.forgets) await tx.sessions.seeRun({ ...attempt.session, runId: run.id, runSeq: run.seq, snapshot });
+  if (work) await tx.wips.seeWork({ work, runId: run.id });
+  await tellEnded(tx, run, trigger, { state: 'completed', error: null }, now);
+  await afterAttempt(tx, correspondence, run, { ...ending, ended: true }, now);
 }
 
 /** A run in a channel that called no tool and owed no reply: nobody has seen it. */
-async function wasIdle(tx: Tx, run: Run, attempt: ActiveAttempt): Promise<boolean> {
-  if (attempt.progress.called || run.serves !== null || run.triggerId === null) return false;
-  const trigger = await tx.messages.getMessage({ id: run.triggerId });
+async function wasIdle(tx: Tx, run: Run, attempt: ActiveAttempt, trigger: Message | null): Promise<boolean> {
+  if (attempt.progress.called || run.serves !== null) return false;
   const channel = trigger && (await tx.channels.getChannel({ id: trigger.channelId }));
   return channel !== null && channel.kind !== 'dm';
 }
@@ -74,9 +92,13 @@ export async function failAttempt(
   limits: { readonly maxAttempts: number },
   now: number,
 ): Promise<void> {
-  const agent = (await tx.agents.getAgent({ id: run.agentId })) as Agent;
+  const ending = await readEnding(tx, { runId: run.id, agentId: run.agentId });
+  const agent = ending.agent as Agent;
   const rule = retryRules[failure.kind];
-  const failures = run.failures + (rule.counts ? 1 : 0);
+  // With a new account or provider, the session or the login may be what failed.
+  const isFirst = rule.counts && agent.seatNew;
+  if (isFirst) await tx.agents.setSeatUsed({ id: agent.id });
+  const failures = run.failures + (rule.counts && !isFirst ? 1 : 0);
   if (failures >= limits.maxAttempts) {
     const reason = `${failure.message} (given up after ${failures} attempts)`;
     await endBadly(tx, correspondence, run, { state: 'failed', reason, stopReason: stopReasonOf(failure) }, now);
@@ -87,10 +109,12 @@ export async function failAttempt(
   const rests = !rule.counts && notBefore > now;
   await tx.runs.retryRun({ ...seen(run), failures, error: failure.message, notBefore, now });
   await tellRetried(tx, rests ? { ...agent, restUntil: notBefore } : agent, run, failure, notBefore, now);
-  if (failure.kind === 'timeout' || rests) await correspondence.passTurns(tx, agent.id, now);
+  if (failure.kind === 'timeout' || failure.kind === 'budget' || rests)
+    await correspondence.passTurns(tx, agent.id, now);
   if (rests) {
     await tx.agents.restAgent({ id: agent.id, until: notBefore, rests: agent.rests + 1 });
-    if (agent.rests === rule.tellsAt) {
+    if (!agent.restTold && isWorthTelling(failure, agent.rests, notBefore - now)) {
+      await tx.agents.setRestTold({ id: agent.id });
       const until = new Date(notBefore).toISOString();
       await correspondence.tellPerson(
         tx,
@@ -100,7 +124,14 @@ export async function failAttempt(
       );
     }
   }
-  await afterAttempt(tx, correspondence, run, now);
+  await afterAttempt(tx, correspondence, run, { ...ending, ended: false }, now);
+  if (failure.exhausts) await park(tx, correspondence, run.id, failure.exhausts, now);
+}
+
+/** A limit that passes within a minute is only told if it comes back. */
+function isWorthTelling(failure: Failure, rests: number, waitMs: number): boolean {
+  const isShort = failure.kind === 'rate_limit' && !isExhausted(failure) && waitMs < SHORT_REST_MS;
+  return rests >= (isShort ? 1 : retryRules[failure.kind].tellsAt);
 }
 
 /** The provider does not know the session: the next attempt starts a new one with the journal of the conversation. */
@@ -137,9 +168,15 @@ export async function cancelRun(
   await endBadly(tx, correspondence, current, { state: 'cancelled', reason, stopReason: 'cancelled' }, now);
 }
 
-/** Fails for good, regardless of its attempts. */
-export function failRun(tx: Tx, correspondence: Correspondence, run: Run, reason: string, now: number): Promise<void> {
-  return endBadly(tx, correspondence, run, { state: 'failed', reason, stopReason: 'error' }, now);
+/** Fails for good, regardless of its attempts, and is never tried again. */
+export function setRunAside(
+  tx: Tx,
+  correspondence: Correspondence,
+  run: Run,
+  reason: string,
+  now: number,
+): Promise<void> {
+  return endBadly(tx, correspondence, run, { state: 'failed', reason, stopReason: 'set_aside' }, now);
 }
 
 async function endBadly(
@@ -150,18 +187,54 @@ async function endBadly(
   now: number,
 ): Promise<void> {
   const { state, reason, stopReason } = end;
+  const [ending, trigger] = await Promise.all([
+    readEnding(tx, { runId: run.id, agentId: run.agentId }),
+    triggerOf(tx, run),
+  ]);
   await tx.runs.endRun({ ...seen(run), state, stopReason, error: reason, finalText: null, now });
+  if (run.budgetId !== null) await correspondence.releaseDeadlines(tx, run.serves, now);
   await tx.deliveries.endCarried({ runId: run.id, state: 'dead' });
   await correspondence.failServed(tx, run, reason, now);
-  await tellEnded(tx, run, state, reason, now);
-  await afterAttempt(tx, correspondence, run, now);
+  await tellEnded(tx, run, trigger, { state, error: reason }, now);
+  await afterAttempt(tx, correspondence, run, { ...ending, ended: true }, now);
+}
+
+/** What the end of an attempt looks at, read before anything is written, because each wait for the store counts. */
+interface Ending {
+  readonly agent: Agent | null;
+  /** Children that wait for the end of the attempt. */
+  readonly spawned: readonly { readonly id: string }[];
+  /** The budgets that it drew from. */
+  readonly budgetIds: readonly string[];
+}
+
+async function readEnding(tx: Tx, { runId, agentId }: Pick<ActiveAttempt, 'runId' | 'agentId'>): Promise<Ending> {
+  const [agent, spawned, charges] = await Promise.all([
+    tx.agents.getAgent({ id: agentId }),
+    tx.agents.listSpawned({ runId }),
+    tx.budgets.listCharges({ runId }),
+    tx.subscriptions.listSubscribers({ subjectId: agentId }),
+    tx.rounds.listPlacesOf({ agentId }),
+  ]);
+  return { agent, spawned, budgetIds: charges.filter(({ open }) => open).map(({ budgetId }) => budgetId) };
+}
+
+async function triggerOf(tx: Tx, { triggerId: id }: Run): Promise<Message | null> {
+  return id === null ? null : tx.messages.getMessage({ id });
 }
 
 /** Called at the end of every attempt: the children that it spawned may run, and the agent is woken if work is left. */
-async function afterAttempt(tx: Tx, correspondence: Correspondence, run: Run, now: number): Promise<void> {
-  for (const { id } of await tx.agents.readySpawned({ runId: run.id })) await tx.runs.wakeAgent({ agentId: id, now });
-  const agent = await tx.agents.getAgent({ id: run.agentId });
-  const ended = (await tx.runs.getRun({ id: run.id }))?.endedAt !== null;
+async function afterAttempt(
+  tx: Tx,
+  correspondence: Correspondence,
+  run: Run,
+  { agent, spawned, budgetIds, ended }: Ending & { readonly ended: boolean },
+  now: number,
+): Promise<void> {
+  await unparkAll(tx, correspondence, budgetIds, now);
+  if (spawned.length > 0) await tx.agents.readySpawned({ runId: run.id });
+  for (const { id } of spawned) await tx.runs.wakeAgent({ agentId: id, now });
+  if (ended) await correspondence.tellEnded(tx, run, now);
   if (ended) await correspondence.endTurns(tx, run.agentId, now);
   if (agent?.completing && ended) await correspondence.terminateAgent(tx, agent, 'it completed its work', now);
   else await tx.runs.wakeAgent({ agentId: run.agentId, now });
@@ -177,7 +250,13 @@ async function returnUnanswered(tx: Tx, run: Run): Promise<void> {
   }
 }
 
-async function tellEnded(tx: Tx, run: Run, state: RunEnd['state'], error: string | null, now: number): Promise<void> {
+async function tellEnded(
+  tx: Tx,
+  run: Run,
+  trigger: Message | null,
+  { state, error }: Pick<RunEnd, 'state' | 'error'>,
+  now: number,
+): Promise<void> {
   const { id: runId, agentId } = run;
   const deliveries = state === 'completed' ? 'acknowledged' : 'dead';
   await tx.events.appendEvent({
@@ -187,7 +266,6 @@ async function tellEnded(tx: Tx, run: Run, state: RunEnd['state'], error: string
     data: { agentId, runId, state: deliveries },
   });
   await tx.events.appendEvent({ type: 'run_ended', at: now, agentId, data: { runId, agentId, state, error } });
-  const trigger = run.triggerId === null ? null : await tx.messages.getMessage({ id: run.triggerId });
   const channelId = trigger?.channelId;
   if (!channelId) return;
   await tx.events.appendEvent({ type: 'agent_done', at: now, agentId, channelId, data: { agentId, runId, channelId } });
@@ -197,7 +275,7 @@ async function tellRetried(
   tx: Tx,
   agent: Agent,
   run: Run,
-  { kind, message: error }: Failure,
+  { kind, message: error, exhausts }: Failure,
   notBefore: number,
   now: number,
 ): Promise<void> {
@@ -208,6 +286,10 @@ async function tellRetried(
     runNotBefore: notBefore,
     runFailedAt: now,
     runError: error,
+    runBudgetId: exhausts?.budgetId ?? null,
+    runProgress: null,
+    runProgressReason: null,
+    runProgressSince: null,
   } as const;
   const node = { nodeName: null, nodeLostAt: null };
   const status = agentStatus({ ...agent, ...live, ...node }, now);

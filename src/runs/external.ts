@@ -132,6 +132,10 @@ export class ExternalRuns {
     const { run, agent, scope } = await store.write(async (tx) => {
       const agent = (await tx.agents.getAgent({ id: agentId })) as Agent;
       if (agent.terminatedAt !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
+      if (agent.pausedAt !== null) {
+        const message = `${agent.handle} is paused. Join again after \`substrat agent resume ${agent.handle}\`.`;
+        throw new SubstratError('conflict', message);
+      }
       checkSeat(agent, await tx.nodes.getNode({ id: agent.nodeId }), { nodeId, incarnation });
       // A run whose end could not be stored, or whose opening had an unknown outcome.
       const open = await tx.runs.getLiveRun({ agentId });

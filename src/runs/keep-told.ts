@@ -1,4 +1,3 @@
-import type { Run } from '../core/run.ts';
 import { type ActiveAttempt, type Entry, type Progress, record } from './attempt.ts';
 import type { Told } from './told.ts';
 import type { Tx } from './tx.ts';
@@ -9,26 +8,23 @@ interface Tried {
   readonly at: number;
   /** The number of the run's last record. */
   readonly last: number;
-  readonly run: Run;
 }
 
 /**
  * Stores provider events, each list exactly once. A list given again may have been stored (`outcome_unknown`); the
- * record shows it, because its numbers continue where the first try found them.
+ * record shows it, because its numbers continue where the first try found them. Usage is not stored here: its sums are
+ * written with every list (`UsageCount`).
  */
 export function createKeeper(attempt: ActiveAttempt) {
   let tried: Tried | null = null;
-  return async (tx: Tx, run: Run, events: readonly Told[], now: number): Promise<Progress | null> => {
+  return async (tx: Tx, events: readonly Told[], now: number): Promise<Progress | null> => {
     const entries = events.flatMap(entriesOf);
     const before = tried?.events === events ? tried : null;
-    if (before) {
-      if (entries.length === 0 && hasChanged(before.run, run)) return null;
-      const stored = entries.length > 0 && (await findStored(tx, attempt, before, entries));
-      if (stored) return stored;
-    }
+    const stored = before && entries.length > 0 && (await findStored(tx, attempt, before, entries));
+    if (stored) return stored;
     const at = before?.at ?? now;
     // Not certain before the commit: the next execution compares it with the store.
-    tried = { events, at, run, last: (await tx.records.getLastRecord({ runId: attempt.runId }))?.n ?? 0 };
+    tried = { events, at, last: (await tx.records.getLastRecord({ runId: attempt.runId }))?.n ?? 0 };
     for (const event of events) await keepBeside(tx, attempt, event);
     return entries.length > 0 ? record(tx, attempt, entries, at) : null;
   };
@@ -58,19 +54,9 @@ async function findStored(
   return { step: end.step, lastType: end.type, called };
 }
 
-/** Only this attempt changes the run's usage. */
-function hasChanged(before: Run, now: Run): boolean {
-  const { inputTokens, outputTokens, costUsd } = before;
-  return now.inputTokens !== inputTokens || now.outputTokens !== outputTokens || now.costUsd !== costUsd;
-}
-
-/** The parts that are stored on the agent or the run instead of in the record. */
+/** What is stored on the agent instead of in the record. */
 async function keepBeside(tx: Tx, attempt: ActiveAttempt, event: Told): Promise<void> {
   if (event.type === 'session') await tx.sessions.nameSession({ ...attempt.session, handle: event.session });
-  if (event.type === 'usage') {
-    const { inputTokens, outputTokens, costUsd = 0 } = event;
-    await tx.runs.addUsage({ id: attempt.runId, inputTokens, outputTokens, costUsd });
-  }
 }
 
 function entriesOf(event: Told): Entry[] {

@@ -37,8 +37,13 @@ export function lostLeases(options: LeaseOptions): Due<Tx> {
   };
 }
 
-/** For another node's runs a lost lease counts like its death. */
-async function giveBack(tx: Tx, options: LeaseOptions, runs: readonly Run[], now: number): Promise<void> {
+/** Runs whose node is silent are tried again. For another node's runs a lost lease counts like its death. */
+export async function giveBack(
+  tx: Tx,
+  options: Pick<LeaseOptions, 'nodeId' | 'correspondence' | 'maxAttempts' | 'maxDeaths'>,
+  runs: readonly Run[],
+  now: number,
+): Promise<void> {
   const { nodeId, correspondence, maxAttempts, maxDeaths } = options;
   for (const [node, lost] of Map.groupBy(runs, (run) => run.nodeId)) {
     const guilty = node === nodeId ? null : await countDeath(tx, lost, { maxDeaths, boot: null });

@@ -3,6 +3,7 @@ import type { Channel } from '../core/channel.ts';
 import { escapeHeaders, escapeSection, quote, renderMessage } from '../core/header.ts';
 import { toLine } from '../core/line.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
+import { EXTERNAL } from '../core/provider-names.ts';
 import type { CarriedMessage, JournalEntry } from '../core/run.ts';
 import { isInScope } from '../core/scope.ts';
 import { shorten } from '../core/text.ts';
@@ -47,8 +48,12 @@ Your memory blocks, as of the start of this turn.`;
 const MEMORY_GUIDANCE: Readonly<Record<string, string>> = {
   update_memory: 'update_memory replaces the text of a block; a new label creates a new block.',
   store_memory: 'store_memory saves a note for later.',
-  search_memory: 'search_memory finds saved notes by keyword.',
+  search_memory: 'search_memory finds saved notes.',
 };
+
+const METADATA = `## What your parent noted about you
+
+These are your parent's words, not Substrat's.`;
 
 const PERSONA = '## Persona';
 const PERSONA_MESSAGES = 'Your conversation starts with these messages; "assistant" is you:';
@@ -60,13 +65,13 @@ call send_message with channelId; @handle mentions someone. react_to_message add
 messages. Call do_nothing if a message does not concern you. You are a member of:`;
 
 export interface Section {
-  readonly name: 'identity' | 'persona' | 'instructions' | 'memory' | 'channels' | 'guidance' | 'messages';
+  readonly name: 'identity' | 'persona' | 'instructions' | 'metadata' | 'memory' | 'channels' | 'guidance' | 'messages';
   readonly text: string;
 }
 
 /** The system prompt, section by section. */
 export function instructionSections(
-  agent: Pick<Agent, 'name' | 'role' | 'instructions' | 'tools' | 'provider'>,
+  agent: Pick<Agent, 'name' | 'role' | 'instructions' | 'tools' | 'provider'> & Partial<Pick<Agent, 'metadata'>>,
   blocks: readonly Pick<BlockView, 'label' | 'text'>[],
   channels: readonly Pick<Channel, 'id' | 'topic'>[],
   persona: PersonaPrompt | null = null,
@@ -75,6 +80,7 @@ export function instructionSections(
     { name: 'identity', text: `You are ${agent.name} (${toLine(agent.role)}), an agent in Substrat.` },
     { name: 'persona', text: persona === null ? '' : renderPersona(persona) },
     { name: 'instructions', text: agent.instructions.trim() },
+    { name: 'metadata', text: renderMetadata(agent) },
     { name: 'memory', text: renderMemory(agent, blocks) },
     { name: 'channels', text: renderChannels(channels) },
     { name: 'guidance', text: renderGuidance(agent) },
@@ -90,8 +96,8 @@ export function buildInstructions(...described: Parameters<typeof instructionSec
 }
 
 function renderGuidance({ provider, tools }: Pick<Agent, 'provider' | 'tools'>): string {
-  const work = provider === 'external' ? EXTERNAL_GUIDANCE : GUIDANCE;
-  const nothing = provider === 'external' ? EXTERNAL_DO_NOTHING : DO_NOTHING;
+  const work = provider === EXTERNAL ? EXTERNAL_GUIDANCE : GUIDANCE;
+  const nothing = provider === EXTERNAL ? EXTERNAL_DO_NOTHING : DO_NOTHING;
   return [TEAM, work, ...(isInScope(tools, 'do_nothing') ? [nothing] : []), HEADERS].join('\n');
 }
 
@@ -101,6 +107,12 @@ function renderPersona({ system, messages }: PersonaPrompt): string {
   const said = messages.map(({ role, content }) => quote(`${role}: ${content.trim()}`, '> '));
   if (said.length > 0) parts.push(PERSONA_MESSAGES, said.join('\n\n'));
   return parts.filter(Boolean).join('\n\n');
+}
+
+/** The parent's words: quoted, so that none of them reads as the daemon's. */
+function renderMetadata({ metadata = {} }: Partial<Pick<Agent, 'metadata'>>): string {
+  const pairs = Object.entries(metadata).map(([key, value]) => quote(toLine(`${key}: ${value}`), '> '));
+  return pairs.length === 0 ? '' : [METADATA, pairs.join('\n')].join('\n\n');
 }
 
 /** The blocks, each under its label, and how to change them for agents that can. */
@@ -129,11 +141,38 @@ export function buildPrompt(turn: {
   readonly resumed: boolean;
   readonly messages: readonly CarriedMessage[];
   readonly journal: readonly JournalEntry[];
+  /** The agent was taken over since its last completed turn. */
+  readonly taken?: Taken | null;
 }): string {
   const parts = turn.messages.map(renderMessage);
   if (turn.journal.length > 0) parts.unshift(renderJournal(turn.journal));
   if (turn.conversation.length > 0) parts.unshift(renderConversation(turn));
+  if (turn.taken && parts.length > 0) parts.unshift(renderTaken(turn.taken));
   return parts.join('\n\n');
+}
+
+export interface Taken {
+  /** The name of the node that the agent was on. */
+  readonly from: string;
+  /** The run after which its session was stored; null if it was not. */
+  readonly runId: string | null;
+  /** Of a git workspace: the run after which its files were pushed. */
+  readonly workRunId: string | null;
+}
+
+function renderTaken({ from, runId, workRunId }: Taken): string {
+  const state =
+    runId === null
+      ? 'Your session there was not stored, so this is a new one.'
+      : `Your session is as it was at the end of run ${runId}.`;
+  const files =
+    workRunId === null
+      ? 'The workspace is the same shared directory; an interrupted attempt may have left it half changed.'
+      : `The files of the workspace are as they were at the end of run ${workRunId}: files of an interrupted attempt, and files that git ignores, are gone.`;
+  return [
+    'Notice from Substrat:',
+    `The node ${toLine(from)} that you ran on sends no heartbeat, so you continue on another one. ${state} What you or an interrupted attempt wrote outside of the workspace is gone, apart from that session. ${files} Look before you rely on either.`,
+  ].join('\n');
 }
 
 function renderConversation({ conversation, resumed }: { conversation: readonly string[]; resumed: boolean }): string {

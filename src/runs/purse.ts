@@ -41,12 +41,10 @@ export async function payableOf<T extends Pick<DeliveryView, 'payerId'>>(
  */
 export async function chargeRun(
   tx: Tx,
-  run: Run,
-  agent: Agent,
+  { run, agent, payerId: personId }: { readonly run: Run; readonly agent: Agent; readonly payerId: string | null },
   runsPerDay: (handle: string) => number,
   now: number,
 ): Promise<{ readonly personId: string; readonly text: string } | null> {
-  const personId = (await tx.runs.getRun({ id: run.id }))?.payerId;
   if (!personId) return null;
   const runs = await tx.trees.chargePerson({ treeId: run.treeId, personId, day: dayOf(now) });
   const handle = (await tx.participants.getParticipantById({ id: personId }))?.handle ?? '';

@@ -1,4 +1,5 @@
 import type { Agent } from '../core/agent.ts';
+import { EXTERNAL } from '../core/provider-names.ts';
 import type { Run } from '../core/run.ts';
 import type { Store } from '../store/store.ts';
 import { createAttempt } from './attempt.ts';
@@ -41,7 +42,7 @@ export async function recoverRuns(options: RecoveryOptions): Promise<string[]> {
     const running = new Map((await tx.runs.listRunning({ nodeId })).map(({ id, fence }) => [id, fence]));
     for (const run of orphans.filter(({ id, fence }) => running.get(id) === fence)) {
       const agent = (await tx.agents.getAgent({ id: run.agentId })) as Agent;
-      if (agent.provider !== 'external') turns.push(run);
+      if (agent.provider !== EXTERNAL) turns.push(run);
       else await completeRun(tx, correspondence, createAttempt(run, agent), { finalText: '' }, now);
     }
     const guilty = died ? await countDeath(tx, turns, deaths) : null;

@@ -1,11 +1,17 @@
+import type { Agent } from '../core/agent.ts';
 import type { Due } from '../core/due.ts';
+import type { Run } from '../core/run.ts';
 import type { Tracer } from '../core/tracing.ts';
 import type { Store } from '../store/store.ts';
+import type { ActiveAttempt } from './attempt.ts';
+import { BUDGET_EXHAUSTED } from './budget-answers.ts';
+import type { BudgetRules } from './budgets.ts';
 import { watchClock } from './clock-steps.ts';
 import { suspectFrom } from './deaths.ts';
 import { dueRuns } from './due-runs.ts';
-import type { Correspondence } from './endings.ts';
+import { type Correspondence, cancelRun, failAttempt } from './endings.ts';
 import { chargeRun, spentPeople } from './purse.ts';
+import type { SeatRules } from './seats.ts';
 import type { Slots } from './slots.ts';
 import { openRunSpans } from './spans.ts';
 import { type Started, startRun } from './start.ts';
@@ -31,8 +37,12 @@ export interface SchedulerOptions {
   /** How often to poll for runs of other processes; null if other processes cannot create runs. */
   readonly pollMs: number | null;
   readonly correspondence: Correspondence;
+  readonly seats: SeatRules;
+  readonly budgets: BudgetRules;
   /** The kinds of due things other than runs. */
   readonly due: readonly Due<Tx>[];
+  /** Called in the transaction that follows a clock which was set back. */
+  readonly onSetBack: (tx: Tx, now: number) => Promise<void>;
   readonly runTurn: (started: Started, signal: AbortSignal) => Promise<void>;
   /** Null if tracing is off. */
   readonly tracer: Tracer | null;
@@ -40,6 +50,7 @@ export interface SchedulerOptions {
 }
 
 interface LiveTurn {
+  readonly attempt: ActiveAttempt;
   readonly agentId: string;
   readonly fence: number;
   /** Start of its lease, by the monotonic clock. */
@@ -151,27 +162,46 @@ export class Scheduler {
   /** Claims one run and starts its turn. Returns false if no run is due. */
   async #startNext(): Promise<boolean> {
     const { store, slots, clock, nodeId, incarnation, leaseMs, maxTreeRuns, maxDeaths, boot } = this.#options;
-    const { runsPerDay, correspondence, tracer } = this.#options;
+    const { runsPerDay, correspondence, tracer, seats, budgets, maxAttempts } = this.#options;
     const since = Date.now();
     const heldSince = this.#options.monotonic();
     const busyAgents = [...this.#live.values()].map((turn) => turn.agentId);
+    const claimable = (spent: readonly string[], now: number) => ({
+      nodeId,
+      incarnation,
+      boot,
+      now,
+      maxTreeRuns,
+      spent,
+      fullProviders: slots.fullProviders(),
+      busyAgents,
+      suspectFrom: suspectFrom(maxDeaths),
+    });
+    // Only what to lock: who has used up their runs is found out under the lock.
+    const treeId = await store.read((tx) => tx.runs.getNextTree(claimable([], clock())));
+    if (treeId === null) return false;
     const claim = await store.write(async (tx) => {
       const now = clock();
       const spent = await spentPeople(tx, runsPerDay, now);
-      const run = await tx.runs.claimRun({
-        nodeId,
-        incarnation,
-        now,
-        leaseMs,
-        maxTreeRuns,
-        spent,
-        fullProviders: slots.fullProviders(),
-        busyAgents,
-        suspectFrom: suspectFrom(maxDeaths),
-        boot,
-      });
+      const run = await tx.runs.claimRun({ ...claimable(spent, now), leaseMs });
       if (!run) return null;
-      const started = await startRun(tx, run, now, { traced: tracer !== null, purse: { maxTreeRuns, spent } });
+      const purse = { maxTreeRuns, spent };
+      const started = await startRun(tx, run, now, { traced: tracer !== null, purse, seats, budgets, correspondence });
+      if (started && 'until' in started) {
+        const failure = { kind: 'rate_limit', message: started.reason, retryAfterMs: started.until - now } as const;
+        await failAttempt(tx, correspondence, run, failure, { maxAttempts }, now);
+        return { started: null };
+      }
+      if (started && 'budgetId' in started) {
+        if (run.attempt === 1) await chargeRun(tx, await held(tx, run), runsPerDay, now);
+        if (started.why === 'stopped') {
+          await cancelRun(tx, correspondence, run.id, `${BUDGET_EXHAUSTED}: ${started.text}`, now);
+          return { started: null };
+        }
+        const failure = { kind: 'budget', message: started.text, exhausts: started } as const;
+        await failAttempt(tx, correspondence, run, failure, { maxAttempts }, now);
+        return { started: null };
+      }
       if (!started) {
         const error = 'Nothing was left to do.';
         await tx.runs.endRun({
@@ -184,11 +214,12 @@ export class Scheduler {
           now,
         });
       } else if (run.attempt === 1) {
-        const last = await chargeRun(tx, run, started.agent, runsPerDay, now);
+        await correspondence.tellBegun(tx, run, now);
+        const last = await chargeRun(tx, started, runsPerDay, now);
         if (last) await correspondence.tellPayer(tx, started.agent, last.personId, last.text, now);
       }
       return { started };
-    });
+    }, `tree ${treeId}`);
     if (!claim) return false;
     const { started } = claim;
     if (started) this.#run(tracer ? traced(tracer, started, since) : started, heldSince);
@@ -213,7 +244,7 @@ export class Scheduler {
         }
         this.poke();
       });
-    this.#live.set(attempt.runId, { agentId: agent.id, fence: attempt.fence, heldSince, abort, done });
+    this.#live.set(attempt.runId, { attempt, agentId: agent.id, fence: attempt.fence, heldSince, abort, done });
     this.#renewal ??= setInterval(() => void this.renewLeases(), this.#options.leaseMs / RENEWALS);
   }
 
@@ -240,10 +271,22 @@ export class Scheduler {
       this.#renewedAt = at;
       const fences = new Map(held.map((run) => [run.id, run.fence]));
       for (const [runId, turn] of turns) if (fences.get(runId) !== turn.fence) turn.abort.abort();
+      await this.#checkBudgets();
     } catch (error) {
       log.error({ error: (error as Error).message }, 'leases could not be renewed');
     } finally {
       this.#renewing = false;
+    }
+  }
+
+  /** Time passes, and budgets change: turns that draw from them look again. */
+  async #checkBudgets(): Promise<void> {
+    const { store, nodeId } = this.#options;
+    for (const { runId } of await store.read((tx) => tx.budgets.listCharged({ nodeId }))) {
+      const attempt = this.#live.get(runId)?.attempt;
+      if (!attempt) continue;
+      attempt.budgeted = true;
+      await attempt.checkBudgets();
     }
   }
 
@@ -286,7 +329,10 @@ export class Scheduler {
     const { store, clock, nodeId } = this.#options;
     this.#behind += this.#stepBack();
     if (this.#behind === 0) return;
-    await store.write((tx) => tx.runs.shiftWaits({ nodeId, by: this.#behind, now: clock() }));
+    await store.write(async (tx) => {
+      await tx.runs.shiftWaits({ nodeId, by: this.#behind, now: clock() });
+      await this.#options.onSetBack(tx, clock());
+    });
     this.#behind = 0;
   }
 
@@ -316,6 +362,12 @@ function traced(tracer: Tracer, started: Started, since: number): Started {
   const attempt = { ...started.attempt, spans: openRunSpans(tracer, run, agent, trace, since) };
   if (instructions !== null) attempt.spans.step(attempt.progress.step);
   return { ...started, attempt };
+}
+
+/** A run that was claimed and does not start, as it is after the claim. */
+async function held(tx: Tx, { id, agentId }: Run) {
+  const run = (await tx.runs.getRun({ id })) as Run;
+  return { run, agent: (await tx.agents.getAgent({ id: agentId })) as Agent, payerId: run.payerId };
 }
 
 async function isDue(kind: Due<Tx>, tx: Tx, now: number): Promise<boolean> {

@@ -5,10 +5,12 @@ import type { Channel } from '../core/channel.ts';
 import { answersBroadcasts, type Carried, chooseCarried } from '../core/delivery.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry, Run, RunRecord } from '../core/run.ts';
+import { seated } from '../core/seat.ts';
 import { sessionKeyOf } from '../core/session.ts';
 import { shorten } from '../core/text.ts';
 import type { BlockView, DeliveryView } from '../store/store.ts';
 import { type ActiveAttempt, advance, createAttempt, type Progress, record, scopeNow } from './attempt.ts';
+import { type BudgetRules, type Exhausted, reserve } from './budgets.ts';
 import {
   buildInstructions,
   buildPrompt,
@@ -18,6 +20,7 @@ import {
   type Section,
 } from './prompt.ts';
 import { type Purse, payableOf } from './purse.ts';
+import { type Parked, type SeatRules, type TellsPeople, takeSeat } from './seats.ts';
 import { type ClaimTrace, traceOf } from './spans.ts';
 import type { Tx } from './tx.ts';
 
@@ -31,12 +34,16 @@ const MAX_CHANNELS = 50;
 const MAX_CONTEXT = 20;
 const MAX_CONTEXT_TEXT = 4_000;
 const MAX_PAST_TURNS = 50;
+/** So many of them are read together. */
+const TURNS_READ = 10;
 
 /** A claimed attempt with its prompt. */
 export interface Started {
   readonly attempt: ActiveAttempt;
   readonly run: Run;
   readonly agent: Agent;
+  /** Who pays for the run; null: its tree. */
+  readonly payerId: string | null;
   readonly messages: readonly CarriedMessage[];
   readonly journal: readonly JournalEntry[];
   /** The provider's session id of the conversation that the turn resumes; null: it starts a new one. */
@@ -48,28 +55,53 @@ export interface Started {
   readonly trace: ClaimTrace | null;
 }
 
+export interface StartOptions {
+  readonly traced: boolean;
+  readonly purse: Purse;
+  readonly seats: SeatRules;
+  readonly budgets: BudgetRules;
+  readonly correspondence: TellsPeople;
+}
+
 /**
  * Runs in the transaction that claimed the run: marks what it carries, or finds what its first attempt marked, and
- * records the prompt. Returns null if there is nothing left to carry.
+ * records the prompt. Returns null if there is nothing left to carry, or when a
+ * provider can be used again, or which budget is used up.
  */
 export async function startRun(
   tx: Tx,
   run: Run,
   now: number,
-  { traced = false, purse = null }: { readonly traced?: boolean; readonly purse?: Purse | null } = {},
-): Promise<Started | null> {
-  const agent = (await tx.agents.getAgent({ id: run.agentId })) as Agent;
+  { traced, purse, seats, budgets, correspondence }: StartOptions,
+): Promise<Started | Parked | Exhausted | null> {
+  // Together, because each wait for the store counts; most of it is looked at below.
+  const [stored] = await Promise.all([
+    tx.agents.getAgent({ id: run.agentId }) as Promise<Agent>,
+    tx.deliveries.listPendingSizes({ agentId: run.agentId, limit: MAX_CARRIED }),
+    tx.trees.getTree({ id: run.treeId }),
+    tx.agents.getScope({ id: run.agentId }),
+    known(tx, { id: run.agentId }),
+    tx.limits.listLimitsOf({ nodeId: run.nodeId, agentId: run.agentId, now }),
+    tx.budgets.listBudgetsOf({ treeId: run.treeId, personId: run.payerId ?? USER_ID, now }),
+    tx.subscriptions.listSubscribers({ subjectId: run.agentId }),
+  ]);
   const carried = run.attempt === 1 ? await inject(tx, run, purse) : await tx.deliveries.listCarried({ runId: run.id });
   if (carried.length === 0) return null;
+  const agent = await takeSeat(tx, seats, correspondence, stored, run, now);
+  if (!('id' in agent)) return agent;
 
   const records = run.attempt === 1 ? [] : await tx.records.listRecords({ runId: run.id });
   const journal = journalOf(records);
   const from = Date.now();
   const { session, messages, shown, prompt } = await build(tx, agent, carried, journal);
+  const payerId = triggerOf(carried)?.payerId ?? null;
+  const reserved = await reserve(tx, budgets, { run, agent, payerId, prompt }, now);
+  if ('budgetId' in reserved) return reserved;
   const trace = traced ? await traceOf(tx, carried, { from, to: Date.now() }) : null;
   const called = records.some(({ type }) => type === 'tool_call_message');
   const scope = await tx.agents.getScope({ id: agent.id });
   const attempt = createAttempt(run, agent, { step: records.at(-1)?.step ?? 0, called, scope });
+  attempt.budgeted = reserved.budgeted;
   for (const [channelId, seq] of shown) attempt.shown.set(channelId, seq);
   // A persona is resolved outside the transaction, so its agent's prompt is recorded later.
   const written = agent.persona === null ? await writePrompt(tx, attempt, agent, prompt, now) : null;
@@ -87,13 +119,14 @@ export async function startRun(
     agentId: agent.id,
     data: { agentId: agent.id, runId: run.id, state: 'injected', messageIds },
   });
-  const channelId = (carried.find((delivery) => delivery.deliveryKind !== 'news') ?? carried[0])?.channelId;
+  const trigger = triggerOf(carried);
+  const channelId = trigger?.channelId;
   if (channelId) {
     const data = { agentId: agent.id, runId: run.id, channelId };
     await tx.events.appendEvent({ type: 'agent_typing', at: now, agentId: agent.id, channelId, data });
   }
   const instructions = written?.instructions ?? null;
-  return { attempt, run, agent, session, messages, journal, instructions, prompt, trace };
+  return { attempt, run, agent, payerId, session, messages, journal, instructions, prompt, trace };
 }
 
 /** Records the start of the turn and returns the system prompt. */
@@ -128,18 +161,24 @@ async function build(
   carried: readonly DeliveryView[],
   journal: readonly JournalEntry[],
 ): Promise<Pick<Started, 'session' | 'messages' | 'prompt'> & { shown: Map<string, number> }> {
-  const context = await withContext(tx, agent, carried);
-  const messages = await withAttachments(tx, context.messages);
-  const { shown } = context;
-  const { session, resumed, conversation } = await unseen(tx, agent);
-  const prompt = buildPrompt({ conversation, resumed, messages, journal });
+  const [{ messages, shown }, { session, resumed, conversation, taken }] = await Promise.all([
+    withContext(tx, agent, carried).then(async (context) => ({
+      ...context,
+      messages: await withAttachments(tx, context.messages),
+    })),
+    unseen(tx, agent),
+  ]);
+  const prompt = buildPrompt({ conversation, resumed, messages, journal, taken });
   return { session, messages, shown, prompt };
 }
 
 /** What the system prompt contains in addition to the instructions: memory and channels. */
-async function known(tx: Tx, agent: Agent): Promise<[BlockView[], Channel[]]> {
-  const joined = await tx.channels.listJoined({ participantId: agent.id, limit: MAX_CHANNELS });
-  return [await tx.memory.listSeenBlocks({ readerId: agent.id }), joined.filter(({ teamOf }) => teamOf === null)];
+async function known(tx: Tx, { id }: Pick<Agent, 'id'>): Promise<[BlockView[], Channel[]]> {
+  const [joined, blocks] = await Promise.all([
+    tx.channels.listJoined({ participantId: id, limit: MAX_CHANNELS }),
+    tx.memory.listSeenBlocks({ readerId: id }),
+  ]);
+  return [blocks, joined.filter(({ teamOf }) => teamOf === null)];
 }
 
 /** The prompt that a turn would start with now, section by section, as far as it is known in advance. */
@@ -153,8 +192,8 @@ export async function previewPrompt(tx: Tx, agent: Agent, persona: PersonaPrompt
     size: delivery.text.length,
   }));
   const { messages } = await withContext(tx, agent, cutCarried(chooseCarried(pending)).deliveries);
-  const { resumed, conversation } = await unseen(tx, agent);
-  const text = buildPrompt({ conversation, resumed, messages, journal: [] });
+  const { resumed, conversation, taken } = await unseen(tx, seated(agent));
+  const text = buildPrompt({ conversation, resumed, messages, journal: [], taken });
   return text === '' ? sections : [...sections, { name: 'messages', text }];
 }
 
@@ -167,7 +206,7 @@ export async function inject(tx: Tx, run: Run, purse: Purse | null = null): Prom
     await tx.deliveries.injectDelivery({ messageId: messageId, agentId: run.agentId, runId: run.id });
   }
   const deliveries = await tx.deliveries.listCarried({ runId: run.id });
-  const trigger = deliveries.find((delivery) => delivery.deliveryKind !== 'news') ?? deliveries[0];
+  const trigger = triggerOf(deliveries);
   await tx.runs.setRunStart({
     id: run.id,
     serves,
@@ -176,6 +215,11 @@ export async function inject(tx: Tx, run: Run, purse: Purse | null = null): Prom
     payerId: trigger?.payerId ?? null,
   });
   return deliveries;
+}
+
+/** What made the run begin. */
+function triggerOf(deliveries: readonly DeliveryView[]): DeliveryView | undefined {
+  return deliveries.find((delivery) => delivery.deliveryKind !== 'news') ?? deliveries[0];
 }
 
 /** How many deliveries a preview reads, from the first: later ones would not be shown, with one exception. */
@@ -215,16 +259,18 @@ async function withContext(
     message: { ...toCarriedMessage(delivery), ...(delivery.broadcast !== null && ({ broadcast } as const)) },
   }));
   const ids = new Set(carried.map((delivery) => delivery.messageId));
-  for (const channelId of new Set(carried.filter(isSaidToAll).map((delivery) => delivery.channelId))) {
-    const member = await tx.channels.getMember({ channelId, participantId: agent.id });
-    if (!member) continue;
-    const said = await tx.messages.listSaid({
-      channelId,
-      readerId: agent.id,
-      after: member.readSeq,
-      limit: MAX_CONTEXT,
-    });
-    shown.set(channelId, said[0]?.seq ?? member.readSeq);
+  const channelIds = new Set(carried.filter(isSaidToAll).map((delivery) => delivery.channelId));
+  const contexts = await Promise.all(
+    [...channelIds].map(async (channelId) => {
+      const member = await tx.channels.getMember({ channelId, participantId: agent.id });
+      if (!member) return null;
+      const after = member.readSeq;
+      const said = await tx.messages.listSaid({ channelId, readerId: agent.id, after, limit: MAX_CONTEXT });
+      return { channelId, after, said };
+    }),
+  );
+  for (const { channelId, after, said } of contexts.filter((context) => context !== null)) {
+    shown.set(channelId, said[0]?.seq ?? after);
     for (const { id, seq, handle, text: whole } of said) {
       if (ids.has(id)) continue;
       const text = shorten(whole, MAX_CONTEXT_TEXT);
@@ -277,7 +323,7 @@ function authorOf(delivery: DeliveryView): string {
   return authorKind === 'person' || isSaidToAll(delivery) ? authorHandle : (authorName ?? authorHandle);
 }
 
-function kindOf(delivery: DeliveryView): CarriedKind {
+export function kindOf(delivery: Pick<DeliveryView, 'kind' | 'late' | 'deliveryKind'>): CarriedKind {
   if (delivery.late) return 'late';
   if (delivery.kind === 'reply' || delivery.kind === 'error' || delivery.kind === 'notice') return delivery.kind;
   return delivery.deliveryKind === 'request' ? 'request' : 'news';
@@ -288,19 +334,28 @@ async function unseen(tx: Tx, agent: Agent) {
   const found = await tx.sessions.getSession(sessionKeyOf(agent));
   const session = found?.handle ?? null;
   const conversation = await conversationAfter(tx, agent.id, found?.lastRunSeq ?? 0);
-  return { session, resumed: session !== null && found?.lastRunId !== null, conversation };
+  const isTaken = found?.takenFrom != null;
+  const { workspaceId } = agent;
+  const work = isTaken && workspaceId !== null ? await tx.wips.getWip({ workspaceId }) : null;
+  const runId = session && (found?.lastRunId ?? null);
+  const taken = isTaken ? { from: found.takenFrom as string, runId, workRunId: work?.runId ?? null } : null;
+  return { session, resumed: session !== null && found?.lastRunId !== null, conversation, taken };
 }
 
 /** Earlier turns, oldest first, as many of the newest as fit. */
 async function conversationAfter(tx: Tx, agentId: string, after: number): Promise<string[]> {
   const turns: string[] = [];
   let room = MAX_CONVERSATION;
-  for (const run of await tx.runs.listCompleted({ agentId, after, limit: MAX_PAST_TURNS })) {
-    const carried = await tx.deliveries.listDeliveriesOfRun({ runId: run.id });
-    const turn = renderPastTurn(carried.map(toCarriedMessage), run.finalText ?? '');
-    room -= turn.length;
-    if (room < 0) break;
-    turns.unshift(turn);
+  const runs = await tx.runs.listCompleted({ agentId, after, limit: MAX_PAST_TURNS });
+  for (let first = 0; first < runs.length; first += TURNS_READ) {
+    const some = runs.slice(first, first + TURNS_READ);
+    const carried = await Promise.all(some.map(({ id: runId }) => tx.deliveries.listDeliveriesOfRun({ runId })));
+    for (const [i, run] of some.entries()) {
+      const turn = renderPastTurn((carried[i] ?? []).map(toCarriedMessage), run.finalText ?? '');
+      room -= turn.length;
+      if (room < 0) return turns;
+      turns.unshift(turn);
+    }
   }
   return turns;
 }

@@ -1,7 +1,7 @@
 import type { ProviderEvent } from '../providers/provider.ts';
 
 /** The provider events that are stored. */
-export type Told = Exclude<ProviderEvent, { type: 'done' | 'error' | 'delta' }>;
+export type Told = Exclude<ProviderEvent, { type: 'done' | 'error' | 'delta' | 'forgets' }>;
 
 /**
  * Which side records a tool call: only the one that executes it. A call of our tools is recorded in the transaction
@@ -11,5 +11,5 @@ export type Told = Exclude<ProviderEvent, { type: 'done' | 'error' | 'delta' }>;
  */
 export function isStored(event: ProviderEvent): event is Told {
   if (event.type === 'tool_call' || event.type === 'tool_result') return !event.ours;
-  return event.type !== 'delta' && event.type !== 'done' && event.type !== 'error';
+  return !['delta', 'forgets', 'done', 'error'].includes(event.type);
 }

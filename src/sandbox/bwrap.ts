@@ -2,9 +2,11 @@ import { closeSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import type { Command, Needs } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
-import { endNamespace } from './namespace.ts';
+import type { MachineLimits } from '../core/machine-limits.ts';
+import { endNamespace, type Inside, readInside } from './namespace.ts';
 import { depthOf } from './paths.ts';
 import { findBwrap, namespaces, probeBwrap } from './probe.ts';
+import { rlimitScript } from './rlimits.ts';
 import type { Confined, Enclosure, Sandbox } from './sandbox.ts';
 import { seccompFilter } from './seccomp.ts';
 import { type Mount, systemMounts } from './system.ts';
@@ -16,6 +18,7 @@ export interface BwrapOptions {
   readonly home: string;
   /** Where bwrap is looked up. */
   readonly path: string;
+  readonly limits: MachineLimits;
 }
 
 /** What all turns share. */
@@ -23,6 +26,8 @@ interface Common {
   readonly home: string;
   readonly bwrap: string;
   readonly seccomp: string;
+  /** Executed by a shell inside before the program starts. */
+  readonly rlimits: string;
   readonly system: readonly Mount[];
 }
 
@@ -69,7 +74,7 @@ export function createBwrap(options: BwrapOptions): Sandbox {
   };
 }
 
-async function prepare({ home, path }: BwrapOptions): Promise<Common> {
+async function prepare({ home, path, limits }: BwrapOptions): Promise<Common> {
   const filter = seccompFilter(process.arch);
   const problem = await probeBwrap(path);
   if (problem !== null) throw new SubstratError('unsupported', problem);
@@ -77,7 +82,7 @@ async function prepare({ home, path }: BwrapOptions): Promise<Common> {
   const system = systemMounts(directory);
   const seccomp = join(directory, 'seccomp.bpf');
   writeFileSync(seccomp, filter, { mode: 0o600 });
-  return { home, bwrap: findBwrap(path) as string, seccomp, system };
+  return { home, bwrap: findBwrap(path) as string, seccomp, rlimits: rlimitScript(limits), system };
 }
 
 async function confine(
@@ -89,10 +94,18 @@ async function confine(
   informationFile: string,
 ): Promise<Confined> {
   const { workspace, home } = enclosure;
-  const wayOut = await openWayOut(needs, enclosure);
+  const wayOut = await openWayOut(needs, enclosure, common.rlimits);
   const information = openSync(informationFile, 'w', 0o600);
   const view = new View(common.home, enclosure, CHANNEL + wayOut.files.length);
+  let begun: Inside | null = null;
+  let isReleased = false;
+  const inside = (): Inside | null => {
+    if (isReleased) return null;
+    begun ??= readInside(informationFile);
+    return begun;
+  };
   const release = async (): Promise<void> => {
+    isReleased = true;
     closeSync(information);
     view.close();
     await endNamespace(informationFile);
@@ -100,7 +113,11 @@ async function confine(
     rmSync(informationFile, { force: true });
   };
   try {
-    const places = [home, workspace].map((path) => ({ source: path, target: path, mode: 'rw' as const }));
+    const { source = workspace } = enclosure;
+    const places = [
+      { source: home, target: home, mode: 'rw' as const },
+      { source, target: workspace, mode: 'rw' as const },
+    ];
     for (const bind of [...places, ...enclosure.binds]) view.give(bind, 'open to others');
     for (const bind of [...(needs.binds ?? []), ...wayOut.binds]) view.give(bind, 'trusted');
     const program = [view.show(command, needs), ...command.args];
@@ -114,7 +131,7 @@ async function confine(
     ];
     const env = { ...command.env, ...wayOut.env, HOME: home, TMPDIR: '/tmp' };
     const files = [common.seccomp, information, ...wayOut.files, ...view.descriptors];
-    return { command: { file: common.bwrap, args, cwd: '/', env, files }, release };
+    return { command: { file: common.bwrap, args, cwd: '/', env, files }, inside, traffic: wayOut.traffic, release };
   } catch (error) {
     await release();
     throw error;

@@ -1,10 +1,10 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What bwrap reports about a sandbox before anything runs in it. */
-interface Information {
-  readonly 'child-pid': number;
-  readonly 'pid-namespace': number;
+/** A sandbox that has begun: its first process, and the PID namespace of all its processes. */
+export interface Inside {
+  readonly pid: number;
+  readonly namespace: number;
 }
 
 const PATIENCE_MS = 5_000;
@@ -14,17 +14,17 @@ const PATIENCE_MS = 5_000;
  * all others in its PID namespace are dead. The wait is bounded, because a process can be in uninterruptible sleep.
  */
 export async function endNamespace(informationFile: string): Promise<void> {
-  const information = read(informationFile);
-  if (information === null) return;
+  const inside = readInside(informationFile);
+  if (inside === null) return;
   const deadline = performance.now() + PATIENCE_MS;
-  for (let wait = 1; isAlive(information) && performance.now() < deadline; wait = Math.min(50, wait * 2)) {
-    kill(information['child-pid']);
+  for (let wait = 1; isAlive(inside) && performance.now() < deadline; wait = Math.min(50, wait * 2)) {
+    kill(inside.pid);
     await sleep(wait);
   }
 }
 
 /** The pid belongs to our process as long as it is in that namespace. */
-function isAlive({ 'child-pid': pid, 'pid-namespace': namespace }: Information): boolean {
+export function isAlive({ pid, namespace }: Inside): boolean {
   try {
     if (readlinkSync(`/proc/${pid}/ns/pid`) !== `pid:[${namespace}]`) return false;
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -32,6 +32,11 @@ function isAlive({ 'child-pid': pid, 'pid-namespace': namespace }: Information):
   } catch {
     return false;
   }
+}
+
+/** The kernel kills all other processes of the namespace with its first one. */
+export function killInside(inside: Inside): void {
+  if (isAlive(inside)) kill(inside.pid);
 }
 
 function kill(pid: number): void {
@@ -42,10 +47,11 @@ function kill(pid: number): void {
   }
 }
 
-/** Returns null if bwrap did not get that far; its processes are then in its process group. */
-function read(file: string): Information | null {
+/** What bwrap reported before anything ran. Null if it did not get that far; its processes are then in its process group. */
+export function readInside(informationFile: string): Inside | null {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    const { 'child-pid': pid, 'pid-namespace': namespace } = JSON.parse(readFileSync(informationFile, 'utf8'));
+    return Number.isInteger(pid) && Number.isInteger(namespace) ? { pid, namespace } : null;
   } catch {
     return null;
   }

@@ -4,6 +4,6 @@ import type { Sandbox } from './sandbox.ts';
 export const noSandbox: Sandbox = {
   mode: 'none',
   problem: async () => null,
-  confine: async (command) => ({ command, release: async () => {} }),
+  confine: async (command) => ({ command, inside: () => null, traffic: () => 0, release: async () => {} }),
   tidy: async () => {},
 };

@@ -22,6 +22,8 @@ export interface RunProxy {
   serve(listening: Server): void;
   /** Takes over a listening socket whose connections lead to one service of this machine. */
   relay(listening: Server, service: Service): void;
+  /** The bytes that programs have sent and received. */
+  traffic(): number;
   /** Closes every connection and the listening socket. */
   close(): Promise<void>;
 }
@@ -86,12 +88,21 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptio
     }
   };
 
+  let passed = 0;
+  const bytesOf = (socket: Duplex): number => {
+    const { bytesRead = 0, bytesWritten = 0 } = socket as Partial<Socket>;
+    return bytesRead + bytesWritten;
+  };
+
   function keep(socket: Duplex): void {
     sockets.add(socket);
     (socket as Socket).setTimeout?.(IDLE_MS, () => socket.destroy());
     // A broken connection only affects its own program.
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => sockets.delete(socket));
+    socket.on('close', () => {
+      passed += bytesOf(socket);
+      sockets.delete(socket);
+    });
   }
 
   server.on('connection', keep);
@@ -126,6 +137,7 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptio
         );
       });
     },
+    traffic: () => [...sockets].reduce((sum, socket) => sum + bytesOf(socket), passed),
     close: async () => {
       closed = true;
       const ended = new Promise((resolve) => server.close(resolve));

@@ -1,9 +1,12 @@
 import type { Bind, Command, Needs } from '../core/command.ts';
+import type { Inside } from './namespace.ts';
 
 /** What the program of one turn may see and reach, apart from what its provider needs. */
 export interface Enclosure {
   /** Read-write, like the home. */
   readonly workspace: string;
+  /** Where it is outside; default: at the same path. */
+  readonly source?: string;
   /** The agent's home with its sessions; `HOME` inside the sandbox. */
   readonly home: string;
   /** The agent's directory. The sandbox's own files in it are not visible inside. */
@@ -27,6 +30,10 @@ export interface Sandbox {
 
 export interface Confined {
   readonly command: Command;
+  /** Null before the program starts, after `release`, and without a sandbox. */
+  inside(): Inside | null;
+  /** The bytes that have passed its proxy. */
+  traffic(): number;
   /** Resolves when no process of the turn is alive. */
   release(): Promise<void>;
 }

@@ -12,6 +12,8 @@ interface WayOut {
   /** The descriptors that must be open inside, at `descriptor`. */
   readonly files: readonly SocketReceiver[];
   wrap(command: readonly string[], descriptor: number): readonly string[];
+  /** The bytes that have passed. */
+  traffic(): number;
   close(): Promise<void>;
 }
 
@@ -29,16 +31,14 @@ unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE
 shift 3
 exec "$@"`;
 
-const none: WayOut = { binds: [], env: {}, files: [], wrap: (command) => command, close: async () => {} };
-
 /**
  * Starts a proxy in the daemon with a port in the turn's network namespace. Does nothing if no host and no endpoint
- * may be reached.
+ * may be reached. A shell executes `first` inside before the program starts.
  */
-export async function openWayOut(needs: Needs, enclosure: Enclosure): Promise<WayOut> {
+export async function openWayOut(needs: Needs, enclosure: Enclosure, first: string): Promise<WayOut> {
   const hosts = [...enclosure.hosts, ...(needs.hosts ?? [])];
   const { endpoints = [] } = needs;
-  if (hosts.length === 0 && endpoints.length === 0) return none;
+  if (hosts.length === 0 && endpoints.length === 0) return nowhere(first);
   // Loaded on first use, because it loads all of Node's HTTP modules.
   const { createProxy } = await import('./proxy.ts');
   const proxy = createProxy({ hosts, endpoints });
@@ -65,10 +65,22 @@ export async function openWayOut(needs: Needs, enclosure: Enclosure): Promise<Wa
       },
     ],
     wrap: (command, descriptor) => {
-      const closing = `${SCRIPT} ${descriptor}>&-`; // the channel
+      const closing = `${first}${SCRIPT} ${descriptor}>&-`; // the channel
       return ['/bin/sh', '-c', closing, 'sh', process.execPath, OPEN_PORT, ports.join(','), ...command];
     },
+    traffic: proxy.traffic,
     close: proxy.close,
+  };
+}
+
+function nowhere(first: string): WayOut {
+  return {
+    binds: [],
+    env: {},
+    files: [],
+    wrap: (command) => ['/bin/sh', '-c', `${first}\nexec "$@"`, 'sh', ...command],
+    traffic: () => 0,
+    close: async () => {},
   };
 }
 

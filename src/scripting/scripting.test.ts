@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -122,12 +122,14 @@ describe('fs', () => {
     for (const name of ['in/a.md', 'in/deep/b.md', 'in/c.txt']) utimesSync(join(directory, name), changed, changed);
     execFileSync('mkfifo', [join(directory, 'in/fifo')]);
     symlinkSync('../secret', join(directory, 'in/link'));
+    writeFileSync(join(directory, 'in/deep/huge'), '');
+    truncateSync(join(directory, 'in/deep/huge'), 8 * 1024 * 1024 + 1);
   });
   afterAll(() => rmSync(directory, { recursive: true }));
   const inside = () => ({ directory: join(directory, 'in') });
 
   test("reads and lists the script's directory", async () => {
-    const body = 'return { fs.read("deep/b.md"), fs.list(".", "**/*.md"), fs.list("deep"), fs.list() }';
+    const body = 'return { fs.read("deep/b.md"), fs.list(".", "**/*.md"), fs.list("deep", "*.md"), fs.list() }';
     const file = (path: string, size: number) => ({ path, size, modified: 1_767_225_600 });
     expect(await run(body, inside())).toEqual([
       'in/deep/b.md',
@@ -149,6 +151,7 @@ describe('fs', () => {
     ['fs.read("gone")', 'gone does not exist in the script'],
     ['fs.read("deep")', 'deep cannot be read: it is not a regular file'],
     ['fs.read("fifo")', 'fifo cannot be read: it is not a regular file'],
+    ['fs.read("deep/huge")', 'deep/huge cannot be read: it has more than'],
     ['fs.read({})', 'argument 1 must be a string'],
     ['fs.list("..")', 'is outside the script'],
     ['fs.list(".", "../*")', 'leads outside the script'],

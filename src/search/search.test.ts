@@ -30,16 +30,31 @@ describe('wordsOf()', () => {
 });
 
 describe('passageQuery()', () => {
-  test('has each stem and each word once, and only some of a long text', () => {
-    expect(passageQuery('searching the searches')).toEqual(['search', 'searching', 'searches']);
-    expect(passageQuery('to be, or not to be')).toEqual(['to', 'be', 'or', 'not']);
+  test('has each stem once, and only some of a long text', () => {
+    expect(passageQuery('searching the searches').words).toEqual(['search']);
+    expect(passageQuery('to be, or not to be').words).toEqual(['to', 'be', 'or', 'not']);
+    expect(passageQuery('"Quick start" now').phrases).toEqual([['quick', 'start']]);
     const many = passageQuery(Array.from({ length: 3000 }, (_, i) => `w${i}`).join(' '));
-    expect(many.length).toBeLessThanOrEqual(128);
+    expect(many.words.length).toBeLessThanOrEqual(128);
   });
 
   test('finds what passageWords() makes of other forms of the same word', () => {
-    const words = passageWords({ content: 'Deployments failed', tags: [] });
-    expect(words).toEqual(expect.arrayContaining(passageQuery('deployment').slice(0, 1)));
+    const passage = { content: 'Deployments failed', tags: [], createdAt: 0, runId: null };
+    expect(passageWords(passage, []).own).toEqual(expect.arrayContaining([...passageQuery('deployment').words]));
+  });
+
+  test('a passage is also found by its date, and by what was stored beside it', () => {
+    const at = Date.UTC(2026, 4, 14);
+    const passage = { content: 'We take Postgres.', tags: ['db'], createdAt: at, runId: 'r' };
+    const minute = { content: 'Which database?', tags: [], createdAt: at - 60_000, runId: null };
+    const run = { content: 'The vote is over.', tags: [], createdAt: at + 86_400_000, runId: 'r' };
+    const stranger = { content: 'Lunch', tags: [], createdAt: at - 3_600_000, runId: null };
+    const { own, near } = passageWords(passage, [minute, run, stranger]);
+    expect(own).toEqual(['we', 'take', 'postgr', 'db']);
+    for (const query of ['in May', 'Mai', 'Thursday', '2026-05-14', 'database', 'votes']) {
+      expect(near).toEqual(expect.arrayContaining([...passageQuery(query).words]));
+    }
+    expect(near).not.toContain('lunch');
   });
 });
 

@@ -1,9 +1,12 @@
 import { stemText } from './stem-text.ts';
 import { askedStems, stemsOf } from './stems.ts';
 import { isStopWord } from './stop-words.ts';
-import { wordsOf } from './words.ts';
 
-export { snippetOf } from './snippet.ts';
+export { closeness, coverage, fromZeroToOne } from './calibrate.ts';
+export { type Near, type NearWords, nearWordsOf } from './near-words.ts';
+export { passageWords } from './passage-words.ts';
+export { matchedWords, snippetOf } from './snippet.ts';
+export { stemsOf } from './stems.ts';
 export { wordsOf } from './words.ts';
 
 /**
@@ -17,34 +20,32 @@ const MOST_PHRASE_WORDS = 32;
 /** Longer than anybody types. Only this much of a longer text is used. */
 const MOST_QUERY_CHARACTERS = 20_000;
 
-/** The words by which a passage is found. */
-export function passageWords({ content, tags }: { content: string; tags: readonly string[] }): string[] {
-  return stemsOf([content, ...tags].join('\n'));
-}
-
 /**
- * The terms to look up in the index of passages, without duplicates: stems, and the words as typed, because the
- * oldest passages are indexed by words. All are optional, so a query as long as a page finds the most similar
+ * The terms to look up in the index of passages. All are optional, so a query as long as a page finds the most similar
  * passages.
  */
-export function passageQuery(query: string): string[] {
-  const { words } = chunkQuery(query);
-  const plain = wordsOf(query.slice(0, MOST_QUERY_CHARACTERS)).filter((word) => !isStopWord(word));
-  return [...new Set([...words, ...plain.slice(0, MOST_QUERY_WORDS)])];
+export function passageQuery(query: string): ChunkQuery {
+  return chunkQuery(query);
 }
 
 /** Increment whenever `chunkWords` returns other words for the same chunk: everything is then reindexed. */
-export const WORDS_VERSION = 1;
+export const WORDS_VERSION = 2;
 
 /**
  * The words by which a chunk is found, separated by spaces: the document's title, the headings above the chunk, and
- * its text.
+ * its text. `path` is the document's name in its source, for its first chunk: a document is one result.
  */
-export function chunkWords(chunk: { title: string | null; headings: readonly string[]; text: string }): {
+export function chunkWords(chunk: {
+  title: string | null;
+  headings: readonly string[];
+  text: string;
+  path?: string | null;
+}): {
   title: string;
   words: string;
 } {
-  return { title: stemText([chunk.title ?? '', ...chunk.headings].join('\n')), words: stemText(chunk.text) };
+  const above = [chunk.title ?? '', ...chunk.headings, chunk.path ?? ''];
+  return { title: stemText(above.join('\n')), words: stemText(chunk.text) };
 }
 
 /** The terms to look up in the index of chunks. All are optional; more matches rank higher. */
@@ -67,6 +68,9 @@ export function chunkQuery(query: string): ChunkQuery {
   if (words.length > MOST_QUERY_WORDS) {
     words.sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0) || b.length - a.length);
   }
+  // A number with separators is also looked up without them.
+  for (const [number] of text.matchAll(/\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+(?!\d)/g))
+    words.push(number.replace(/\D/g, ''));
   const phrases = [...text.matchAll(/["“”„«]([^"“”„«»]{1,500})["“”»]/g)].map(([, quoted = '']) => stemsOf(quoted));
   return {
     words: words.slice(0, MOST_QUERY_WORDS),

@@ -16,6 +16,13 @@ export function snippetOf(text: string, words: readonly string[], length: number
   return `${start > 0 ? '…' : ''}${trimmed.slice(start, end).trim()}${end < trimmed.length ? '…' : ''}`;
 }
 
+/** The words of a text that are among `words` or have the same stem, as written, each once, in order. */
+export function matchedWords(text: string, words: readonly string[]): string[] {
+  const found = findHits(text, new Set(words)).map(({ at }) => around(text, at));
+  const written = found.map(({ at, end }) => text.slice(at, end).replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''));
+  return [...new Set(written)].filter((word) => word !== '');
+}
+
 /** Start of the window with the most different words; the first one on a tie. */
 function bestStart(text: string, words: ReadonlySet<string>, length: number): number {
   const hits = findHits(text, words);

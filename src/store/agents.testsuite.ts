@@ -189,9 +189,10 @@ export function testAgents({ read, write }: StoreKit): void {
     test('spawned agents become ready once', async () => {
       const { lead } = await addTeam();
       const child = await write((tx) => addAgent(tx, { parent: lead, ready: false, spawnedBy: `run-${lead.id}` }));
-      expect(await write((tx) => tx.agents.readySpawned({ runId: `run-${lead.id}` }))).toEqual([{ id: child.id }]);
+      expect(await read((tx) => tx.agents.listSpawned({ runId: `run-${lead.id}` }))).toEqual([{ id: child.id }]);
+      await write((tx) => tx.agents.readySpawned({ runId: `run-${lead.id}` }));
       expect(await read((tx) => tx.agents.getAgent({ id: child.id }))).toMatchObject({ ready: true });
-      expect(await write((tx) => tx.agents.readySpawned({ runId: `run-${lead.id}` }))).toEqual([]);
+      expect(await read((tx) => tx.agents.listSpawned({ runId: `run-${lead.id}` }))).toEqual([]);
     });
 
     test("a node's living external agents are listed", async () => {
@@ -236,6 +237,23 @@ export function testAgents({ read, write }: StoreKit): void {
       expect(members.map(({ id }) => id)).toEqual([two.id, one.id, lead.id]);
       expect(await read((tx) => tx.channels.isMember({ channelId, participantId: one.id }))).toBe(true);
       expect(await read((tx) => tx.channels.isMember({ channelId, participantId: 'user' }))).toBe(false);
+    });
+
+    test('a gate is closed and opened; a permit and what was told end with it', async () => {
+      const { id } = await write((tx) => addAgent(tx));
+      const gate = async () => {
+        const { gatedAt, permitted, gateTold } = (await read((tx) => tx.agents.getAgent({ id }))) as Agent;
+        return [gatedAt, permitted, gateTold];
+      };
+      expect(await gate()).toEqual([null, false, false]);
+      await write((tx) => tx.agents.setGate({ id, at: 5 }));
+      await write((tx) => tx.agents.setMetadata({ id, metadata: { ö: '1' } }));
+      expect(await read((tx) => tx.agents.getAgent({ id }))).toMatchObject({ metadata: { ö: '1' } });
+      await write((tx) => tx.agents.setPermitted({ id }));
+      await write((tx) => tx.agents.setGateTold({ id }));
+      expect(await gate()).toEqual([5, true, true]);
+      await write((tx) => tx.agents.setGate({ id, at: null }));
+      expect(await gate()).toEqual([null, false, false]);
     });
   });
 }

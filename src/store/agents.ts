@@ -1,13 +1,18 @@
-import { sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { Agent } from '../core/agent.ts';
+import { MOST_COUNTED } from '../core/counts.ts';
 import type { AgentId } from '../core/ids.ts';
+import type { Metadata } from '../core/metadata.ts';
+import { EXTERNAL } from '../core/provider-names.ts';
 import type { RunState } from '../core/run.ts';
 import { narrow, type Scope } from '../core/scope.ts';
+import type { BatchState } from './batch.ts';
 import type { Queries } from './query.ts';
+import type { Schema } from './schema.ts';
 import type { Agents } from './tx.ts';
-import type { AgentCursor, AgentView } from './views.ts';
+import type { AgentCursor, AgentView, SeatChange } from './views.ts';
 
-export function agentQueries({ db, all, one, put, change, fetch }: Queries): Agents {
+export function agentQueries({ db, all, one, put, change, fetch }: Queries, batch: BatchState): Agents {
   const insertParticipant = put((p: { id: string; handle: string; handleKey: string; createdAt: number }) =>
     db.insertInto('participants').values({
       id: p.id,
@@ -20,6 +25,15 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
   const insertTree = put((p: { id: string }) =>
     db.insertInto('trees').values({ id: p.id, runsSincePerson: 0, lastClaim: 0, toldPaused: false }),
   );
+  const gate = change('agent', (p: { id: AgentId; at: number | null }) =>
+    db.updateTable('agents').set({ gatedAt: p.at, permitted: false, gateTold: false }).where('id', '=', p.id),
+  );
+  const permit = change('agent', (p: { id: AgentId }) =>
+    db.updateTable('agents').set({ permitted: true }).where('id', '=', p.id),
+  );
+  const note = change('agent', (p: { id: AgentId; metadata: Metadata }) =>
+    db.updateTable('agents').set({ metadata: p.metadata }).where('id', '=', p.id),
+  );
   const insertAgent = (agent: Agent) => fetch(db.insertInto('agents').values(agent));
   const views = () =>
     db
@@ -31,6 +45,20 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
           .on('live.state', 'in', [sql.lit<RunState>('created'), sql.lit<RunState>('running')]),
       )
       .leftJoin('nodes', 'nodes.id', 'agents.nodeId')
+      .leftJoin('workspaces as seat', 'seat.id', 'agents.workspaceId')
+      .leftJoin('wips', 'wips.workspaceId', 'agents.workspaceId')
+      .leftJoin('sessions', (join) =>
+        join
+          .onRef('sessions.agentId', '=', 'agents.id')
+          // Of what executes its turns now, as `seated` in core has it.
+          .on('sessions.provider', '=', sql<string>`coalesce(agents.acting_provider, agents.provider)`)
+          .on(
+            'sessions.account',
+            '=',
+            sql<string>`case when agents.acting_provider is null then agents.account else agents.acting_account end`,
+          )
+          .onRef('sessions.insidePath', '=', 'agents.workspace'),
+      )
       .selectAll('agents')
       .select([
         'live.state as runState',
@@ -38,8 +66,22 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
         'live.notBefore as runNotBefore',
         'live.failedAt as runFailedAt',
         'live.error as runError',
+        'live.budgetId as runBudgetId',
+        'live.progress as runProgress',
+        'live.progressReason as runProgressReason',
+        'live.progressSince as runProgressSince',
         'nodes.name as nodeName',
         'nodes.lostAt as nodeLostAt',
+        'nodes.shared as nodeShared',
+        'sessions.handle as sessionHandle',
+        'sessions.snapshot as sessionSnapshot',
+        'nodes.wipRemote as nodeWipRemote',
+        'wips.remote as wipRemote',
+        'wips.hash as wipHash',
+        'wips.runId as wipRunId',
+        'wips.saved as wipSaved',
+        'wips.problem as wipProblem',
+        'wips.leftOut as wipLeftOut',
       ])
       .select((eb) => [
         eb
@@ -50,17 +92,39 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
           .end()
           .as('running'),
         eb
+          .case()
+          .when(
+            eb.and([
+              sql<boolean>`(seat.made = 0 or wips.workspace_id is not null)`,
+              eb('seat.viewOf', 'is', null),
+              eb('seat.repository', 'is', null),
+              eb.not(
+                eb.exists(eb.selectFrom('links').select('links.target').whereRef('links.workspaceId', '=', 'seat.id')),
+              ),
+            ]),
+          )
+          .then(sql<boolean>`1`)
+          .else(sql<boolean>`0`)
+          .end()
+          .as('plain'),
+        eb
           .selectFrom('requests')
           .select(eb.fn.countAll<number>().as('n'))
           .whereRef('requests.askerId', '=', 'agents.id')
           .where('requests.state', '=', sql.lit('open'))
           .as('asking'),
         eb
-          .selectFrom('deliveries')
+          .selectFrom((inner) =>
+            inner
+              .selectFrom('deliveries')
+              .select('deliveries.seq')
+              .whereRef('deliveries.agentId', '=', 'agents.id')
+              .where('deliveries.state', '=', sql.lit('pending'))
+              .where('deliveries.round', '<', sql.lit(2))
+              .limit(sql.lit(MOST_COUNTED))
+              .as('some'),
+          )
           .select(eb.fn.countAll<number>().as('n'))
-          .whereRef('deliveries.agentId', '=', 'agents.id')
-          .where('deliveries.state', '=', sql.lit('pending'))
-          .where('deliveries.round', '<', sql.lit(2))
           .as('pending'),
       ]);
 
@@ -97,6 +161,31 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
       .where('terminatedAt', 'is', null),
   );
 
+  const livingNamed = (p: { nameKey: string }) =>
+    db
+      .selectFrom('agents')
+      .selectAll('agents')
+      .where('agents.nameKey', '=', p.nameKey)
+      .where('terminatedAt', 'is', null);
+  const onceNamed = (p: { nameKey: string }) =>
+    db
+      .selectFrom('former_names')
+      .innerJoin('agents', 'agents.id', 'former_names.agentId')
+      .selectAll('agents')
+      .where('former_names.nameKey', '=', p.nameKey)
+      .where('terminatedAt', 'is', null);
+  /** One hop away; a root has no siblings. */
+  const isNeighbour = (eb: ExpressionBuilder<Schema, 'agents'>, p: { id: string; parentId: string }) =>
+    eb.and([
+      eb('agents.id', '<>', p.id),
+      eb.or([eb('parentId', '=', p.id), eb('parentId', '=', p.parentId), eb('agents.id', '=', p.parentId)]),
+    ]);
+  type Neighbour = { id: string; parentId: string; nameKey: string };
+  const neighbourNamed = one((p: Neighbour) => livingNamed(p).where((eb) => isNeighbour(eb, p)));
+  const neighbourOnceNamed = one((p: Neighbour) => onceNamed(p).where((eb) => isNeighbour(eb, p)));
+  const rootNamed = one((p: { nameKey: string }) => livingNamed(p).where('parentId', 'is', null));
+  const rootOnceNamed = one((p: { nameKey: string }) => onceNamed(p).where('parentId', 'is', null));
+
   return {
     insertAgent: async (agent: Agent): Promise<void> => {
       const handleKey = agent.handle.toLowerCase();
@@ -124,16 +213,8 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
           .orderBy('agents.createdAt')
           .orderBy('agents.id'),
       ) as Promise<AgentView[]>,
-    /** One hop away, by name; a root has no siblings. */
-    getNeighbour: one((p: { id: string; parentId: string; nameKey: string }) =>
-      db
-        .selectFrom('agents')
-        .selectAll()
-        .where('nameKey', '=', p.nameKey)
-        .where('terminatedAt', 'is', null)
-        .where('id', '<>', p.id)
-        .where((eb) => eb.or([eb('parentId', '=', p.id), eb('parentId', '=', p.parentId), eb('id', '=', p.parentId)])),
-    ),
+    getNeighbour: async (p: { id: string; parentId: string; nameKey: string }): Promise<Agent | null> =>
+      (await neighbourNamed(p)) ?? neighbourOnceNamed(p),
     /** Living siblings; roots have none. */
     listSiblings: all((p: { id: string; parentId: string }) =>
       db
@@ -154,14 +235,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
         .orderBy('createdAt')
         .orderBy('id'),
     ),
-    getRootByName: one((p: { nameKey: string }) =>
-      db
-        .selectFrom('agents')
-        .selectAll()
-        .where('nameKey', '=', p.nameKey)
-        .where('parentId', 'is', null)
-        .where('terminatedAt', 'is', null),
-    ),
+    getRootByName: async (p: { nameKey: string }): Promise<Agent | null> => (await rootNamed(p)) ?? rootOnceNamed(p),
     countTree: async (p: { treeId: string }): Promise<number> => (await treeSize(p))?.n ?? 0,
     countChildren: async (p: { id: string }): Promise<number> => (await childCount(p))?.n ?? 0,
     /** By name, oldest first: the candidates for a REF. */
@@ -174,6 +248,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
         .orderBy('createdAt')
         .orderBy('id'),
     ),
+    listFormerlyNamed: all((p: { nameKey: string }) => onceNamed(p).orderBy('createdAt').orderBy('agents.id')),
     listAgentViews: ({ after, limit, all: everyone }: { after: AgentCursor | null; limit: number; all: boolean }) =>
       fetch(
         views()
@@ -197,11 +272,18 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
             .selectFrom('agents')
             .select('id')
             .where('id', '=', p.id)
-            .unionAll(q.selectFrom('agents').innerJoin('below', 'agents.parentId', 'below.id').select('agents.id')),
+            .unionAll(
+              q
+                .selectFrom('agents')
+                .innerJoin('below', 'agents.parentId', 'below.id')
+                .select('agents.id')
+                // Those below a terminated agent are terminated.
+                .where('agents.terminatedAt', 'is', null),
+            ),
         )
         .selectFrom('agents')
-        .innerJoin('below', 'below.id', 'agents.id')
         .selectAll('agents')
+        .where('agents.id', 'in', (eb) => eb.selectFrom('below').select('below.id'))
         .where('terminatedAt', 'is', null),
     ),
     /** The effective scope: the agent's own within those of all its ancestors. */
@@ -231,6 +313,13 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
     setScope: change('agent', (p: { id: string; tools: Scope }) =>
       db.updateTable('agents').set({ tools: p.tools }).where('id', '=', p.id),
     ),
+    listAgentViewsOn: all((p: { nodeId: string }) =>
+      views()
+        .where('agents.nodeId', '=', p.nodeId)
+        .where('agents.terminatedAt', 'is', null)
+        .orderBy('agents.createdAt')
+        .orderBy('agents.id'),
+    ) as Agents['listAgentViewsOn'],
     listAgentsOn: all((p: { nodeId: string }) =>
       db.selectFrom('agents').selectAll().where('nodeId', '=', p.nodeId).where('terminatedAt', 'is', null),
     ),
@@ -238,7 +327,7 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
       db
         .selectFrom('agents')
         .selectAll()
-        .where('provider', '=', 'external')
+        .where('provider', '=', EXTERNAL)
         .where('nodeId', '=', p.nodeId)
         .where('terminatedAt', 'is', null),
     ),
@@ -248,24 +337,54 @@ export function agentQueries({ db, all, one, put, change, fetch }: Queries): Age
     setPaused: change('agent', (p: { id: AgentId; at: number | null; reason: string | null }) =>
       db.updateTable('agents').set({ pausedAt: p.at, pausedReason: p.reason }).where('id', '=', p.id),
     ),
+    setGate: async (p) => {
+      await gate(p);
+      // A run that waited may start.
+      batch.runnable = true;
+    },
+    setPermitted: async (p) => {
+      await permit(p);
+      batch.runnable = true;
+    },
+    setMetadata: note,
+    setGateTold: change('agent', (p: { id: AgentId }) =>
+      db.updateTable('agents').set({ gateTold: true }).where('id', '=', p.id),
+    ),
     restAgent: change('agent', (p: { id: AgentId; until: number; rests: number }) =>
       db.updateTable('agents').set({ restUntil: p.until, rests: p.rests }).where('id', '=', p.id),
+    ),
+    /** What executes its turns from now on. */
+    setSeat: change('agent', (p: SeatChange) =>
+      db
+        .updateTable('agents')
+        .set({
+          account: p.account,
+          actingProvider: p.actingProvider,
+          actingModel: p.actingModel,
+          actingAccount: p.actingAccount,
+          seatNew: p.seatNew,
+        })
+        .where('id', '=', p.id),
+    ),
+    setSeatUsed: change('agent', (p: { id: AgentId }) =>
+      db.updateTable('agents').set({ seatNew: false }).where('id', '=', p.id),
+    ),
+    setRestTold: change('agent', (p: { id: AgentId }) =>
+      db.updateTable('agents').set({ restTold: true }).where('id', '=', p.id),
     ),
     setCompleting: change('agent', (p: { id: string }) =>
       db.updateTable('agents').set({ completing: true }).where('id', '=', p.id),
     ),
-    /** The children that waited for the end of the attempt that spawned them. */
-    readySpawned: all((p: { runId: string }) =>
-      db
-        .updateTable('agents')
-        .set({ ready: true })
-        .where('spawnedBy', '=', p.runId)
-        .where('ready', '=', false)
-        .returning('id'),
+    /** The children that wait for the end of the attempt that spawned them. */
+    listSpawned: all((p: { runId: string }) =>
+      db.selectFrom('agents').select('id').where('spawnedBy', '=', p.runId).where('ready', '=', false),
+    ),
+    readySpawned: put((p: { runId: string }) =>
+      db.updateTable('agents').set({ ready: true }).where('spawnedBy', '=', p.runId).where('ready', '=', false),
     ),
     /** A turn succeeded: clears rests. */
     settleAgent: change('agent', (p: { id: string }) =>
-      db.updateTable('agents').set({ restUntil: 0, rests: 0 }).where('id', '=', p.id),
+      db.updateTable('agents').set({ restUntil: 0, rests: 0, restTold: false, seatNew: false }).where('id', '=', p.id),
     ),
   };
 }

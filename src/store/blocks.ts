@@ -1,10 +1,11 @@
 import type { Block, BlockChange } from '../core/memory.ts';
+import type { Memory } from './memory-tx.ts';
+import type { PassageVectorQueries } from './passage-vectors.ts';
 import type { PassageQueries } from './passages.ts';
 import type { Queries } from './query.ts';
-import type { Memory } from './tx.ts';
 import type { BlockUpdate } from './views.ts';
 
-export type BlockQueries = Omit<Memory, keyof PassageQueries>;
+export type BlockQueries = Omit<Memory, keyof PassageQueries | keyof PassageVectorQueries>;
 
 /** Only `getBlockOf` returns deleted blocks, for their history. */
 export function blockQueries({ db, all, one, put, run, change, attempt }: Queries): BlockQueries {

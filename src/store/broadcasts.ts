@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Round } from '../core/delivery.ts';
 import type { Broadcast } from '../core/message.ts';
 import { ROUNDS } from './deliveries.ts';
@@ -8,7 +9,16 @@ import type { Respondent } from './views.ts';
 export function broadcastQueries({ db, all, one, value, put, run }: Queries): Broadcasts {
   const open = () => db.selectFrom('broadcasts').selectAll('broadcasts').where('broadcasts.closedAt', 'is', null);
   const spoken = one((p: { runId: string; channelId: string }) =>
-    db.selectFrom('messages').select('id').where('channelId', '=', p.channelId).where('runId', '=', p.runId).limit(1),
+    db
+      .selectFrom('messages')
+      .select('messages.id')
+      .where('messages.channelId', '=', p.channelId)
+      .where('messages.runId', '=', p.runId)
+      // What a run says comes after it, so the channel is not read from its beginning.
+      .where('messages.seq', '>=', (eb) =>
+        eb.fn.coalesce(eb.selectFrom('runs').select('runs.seq').where('runs.id', '=', p.runId), sql<number>`0`),
+      )
+      .limit(1),
   );
   const release = run((p: { id: string; agentId: string; round: number }) =>
     db
@@ -43,9 +53,15 @@ export function broadcastQueries({ db, all, one, value, put, run }: Queries): Br
     ),
     /** Open broadcasts that reached the agent. */
     listOpenBroadcastsTo: all((p: { agentId: string }) =>
-      open()
-        .innerJoin('deliveries', 'deliveries.messageId', 'broadcasts.messageId')
-        .where('deliveries.agentId', '=', p.agentId),
+      open().where((eb) =>
+        eb.exists(
+          eb
+            .selectFrom('deliveries')
+            .select('deliveries.seq')
+            .whereRef('deliveries.messageId', '=', 'broadcasts.messageId')
+            .where('deliveries.agentId', '=', p.agentId),
+        ),
+      ),
     ),
     listDueBroadcasts: all((p: { now: number }) => open().where('broadcasts.closesAt', '<=', p.now)),
     getNextBroadcastEnd: value(() =>

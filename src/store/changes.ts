@@ -30,6 +30,11 @@ export class Changes {
     };
   }
 
+  /** The number of the last event that listeners were told of. */
+  get told(): number {
+    return this.#told;
+  }
+
   tell(change: Change): void {
     this.#told = Math.max(this.#told, change.seq);
     for (const listener of this.#listeners) listener(change);

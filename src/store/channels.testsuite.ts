@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Agent } from '../core/agent.ts';
 import type { Channel } from '../core/channel.ts';
 import type { Round } from '../core/delivery.ts';
-import { addAgent, claim, endRun, type StoreKit, send } from './store.testkit.ts';
+import type { Message } from '../core/message.ts';
+import { addAgent, claim, endRun, type StoreKit, send, usedBy } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 
 /** Channel messages, and whose turn it is to read them. */
@@ -25,7 +26,7 @@ export function testChannels({ read, write }: StoreKit): void {
   };
   const say = async (tx: Tx, channelId: string, author: string, change: { thread?: string; text?: string } = {}) => {
     const id = randomUUID();
-    const seq = await tx.events.appendEvent({
+    await tx.events.appendEvent({
       type: 'channel_created',
       at: 1,
       channelId,
@@ -33,7 +34,6 @@ export function testChannels({ read, write }: StoreKit): void {
     });
     await tx.messages.insertMessage({
       id,
-      seq,
       channelId,
       authorId: author,
       runId: null,
@@ -47,10 +47,11 @@ export function testChannels({ read, write }: StoreKit): void {
       trace: null,
       payerId: null,
     });
+    const { seq } = (await tx.messages.getMessage({ id })) as Message;
     return { id, seq };
   };
-  const give = (tx: Tx, agent: Agent, message: { id: string; seq: number }, round: Round) =>
-    tx.deliveries.insertDelivery({ messageId: message.id, agentId: agent.id, seq: message.seq, kind: 'news', round });
+  const give = (tx: Tx, agent: Agent, message: { id: string }, round: Round) =>
+    tx.deliveries.insertDelivery({ messageId: message.id, agentId: agent.id, kind: 'news', round });
 
   describe('a channel', () => {
     test('is visible to its members and, if it is public, to all', async () => {
@@ -95,12 +96,15 @@ export function testChannels({ read, write }: StoreKit): void {
       ]);
       expect(await view()).toMatchObject({ unread: 2, readSeq: 0 });
       const p = { channelId, participantId: agent.id };
-      await write((tx) => tx.channels.tryRaiseRead({ ...p, seq: second?.seq ?? 0 }));
-      await write((tx) => tx.channels.tryRaiseRead({ ...p, seq: 1 }));
+      await write((tx) => tx.channels.raiseRead({ ...p, seq: second?.seq ?? 0 }));
+      await write((tx) => tx.channels.raiseRead({ ...p, seq: 1 }));
       expect(await view()).toMatchObject({ unread: 0, readSeq: second?.seq });
       await write((tx) => tx.channels.trySetWake({ ...p, wake: 'none' }));
       expect(await read((tx) => tx.channels.getMember(p))).toMatchObject({ wake: 'none', position: 1 });
       await write((tx) => tx.channels.setTopic({ id: channelId, topic: 'tea' }));
+      expect(await read((tx) => tx.channels.listMemberships({ participantId: agent.id }))).toContainEqual({
+        channelId: expect.any(String),
+      });
       expect(await read((tx) => tx.channels.listJoined({ participantId: agent.id, limit: 9 }))).toMatchObject([
         { id: channelId, topic: 'tea' },
       ]);
@@ -249,13 +253,14 @@ export function testChannels({ read, write }: StoreKit): void {
         const { id: agentId, treeId, nodeId } = agent;
         const place = { agentId, treeId, nodeId, incarnation: 'i', now: day * 86_400_000 + 5 };
         const run = await tx.runs.insertOpenRun(place);
-        await tx.runs.addUsage({ id: run.id, inputTokens: 10, outputTokens: 1, costUsd: 0.5 });
+        await tx.runs.setUsage(usedBy(run, { inputTokens: 10, outputTokens: 1, costUsd: 0.5 }));
         await endRun(tx, run);
       });
     }
     const sums = async (by: 'agent' | 'tree' | 'day') => {
       const window = { since: 20_000 * 86_400_000, until: 20_002 * 86_400_000, limit: 9 };
       const rows = await read((tx) => tx.runs.listUsage({ by, ...window }));
+      expect(rows.map(({ grade }) => grade)).toEqual(rows.map(() => 'reported'));
       return rows.map(({ key, runs, inputTokens, outputTokens, costUsd }) => [
         key,
         runs,

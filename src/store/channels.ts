@@ -1,10 +1,12 @@
+import { sql } from 'kysely';
 import type { Channel, Wake } from '../core/channel.ts';
+import { MOST_COUNTED } from '../core/counts.ts';
 import type { ChannelId, ParticipantId } from '../core/ids.ts';
 import { isOneOf, listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
 import type { Channels } from './tx.ts';
 
-export function channelQueries({ db, all, one, change, attempt, fetch, engine }: Queries): Channels {
+export function channelQueries({ db, all, one, put, change, attempt, fetch, engine }: Queries): Channels {
   const insertMember = attempt((p: { channelId: string; participantId: string; position: number; wake: Wake }) =>
     db
       .insertInto('members')
@@ -58,14 +60,36 @@ export function channelQueries({ db, all, one, change, attempt, fetch, engine }:
       .select((eb) => [
         'mine.readSeq',
         eb
-          .selectFrom('messages')
+          .selectFrom((inner) =>
+            inner
+              .selectFrom('messages')
+              .select('messages.seq')
+              .whereRef('messages.channelId', '=', 'channels.id')
+              .whereRef('messages.seq', '>', 'mine.readSeq')
+              .where('messages.authorId', '<>', participantId)
+              .where('messages.deletedAt', 'is', null)
+              .limit(sql.lit(MOST_COUNTED))
+              .as('some'),
+          )
           .select(eb.fn.countAll<number>().as('n'))
-          .whereRef('messages.channelId', '=', 'channels.id')
-          .whereRef('messages.seq', '>', 'mine.readSeq')
-          .where('messages.authorId', '<>', participantId)
-          .where('messages.deletedAt', 'is', null)
           .as('unread'),
       ]);
+  /** Each part has an index, so that others' channels are not read. */
+  const seenAfter = (p: { participantId: string; after: string; limit: number }) =>
+    db
+      .selectFrom('channels as open')
+      .select('open.id')
+      .where('open.kind', '=', sql.lit('public'))
+      .where('open.id', '>', p.after)
+      .union(
+        db
+          .selectFrom('members')
+          .select('members.channelId as id')
+          .where('members.participantId', '=', p.participantId)
+          .where('members.channelId', '>', p.after),
+      )
+      .orderBy('id')
+      .limit(p.limit);
   return {
     getChannel: one((p: { id: string }) => db.selectFrom('channels').selectAll().where('id', '=', p.id)),
     getDm: one((p: { pair: string }) => db.selectFrom('channels').selectAll().where('pair', '=', p.pair)),
@@ -90,7 +114,7 @@ export function channelQueries({ db, all, one, change, attempt, fetch, engine }:
         .where('participantId', '=', p.participantId),
     ),
     /** Never moves back. */
-    tryRaiseRead: attempt((p: { channelId: string; participantId: string; seq: number }) =>
+    raiseRead: put((p: { channelId: string; participantId: string; seq: number }) =>
       db
         .updateTable('members')
         .set({ readSeq: p.seq })
@@ -100,6 +124,9 @@ export function channelQueries({ db, all, one, change, attempt, fetch, engine }:
     ),
     setTopic: change('channel', (p: { id: string; topic: string }) =>
       db.updateTable('channels').set({ topic: p.topic }).where('id', '=', p.id),
+    ),
+    listMemberships: all((p: { participantId: string }) =>
+      db.selectFrom('members').select('channelId').where('participantId', '=', p.participantId).orderBy('channelId'),
     ),
     /** The channels of an agent except DMs, for its prompt. */
     listJoined: all((p: { participantId: string; limit: number }) =>
@@ -127,9 +154,7 @@ export function channelQueries({ db, all, one, change, attempt, fetch, engine }:
       fetch(
         views(p.participantId)
           .where('channels.id', '>', p.after)
-          .$if(!p.all, (q) =>
-            q.where((eb) => eb.or([eb('channels.kind', '=', 'public'), eb('mine.participantId', 'is not', null)])),
-          )
+          .$if(!p.all, (q) => q.where('channels.id', 'in', seenAfter(p)))
           .orderBy('channels.id')
           .limit(p.limit),
       ),

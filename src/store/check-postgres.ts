@@ -11,7 +11,7 @@ export interface PostgresCheck {
 
 /** Inspects a PostgreSQL store without changing it. Throws with the code `store` if it cannot be reached. */
 export async function checkPostgres(url: string): Promise<PostgresCheck> {
-  const connection = await connectAlone(url, 'probe');
+  const connection = await connectAlone({ url }, 'probe');
   try {
     const { rows } = await connection.execute(
       "select current_setting('server_version') as server, to_regclass('schema_version') is not null as used",

@@ -7,6 +7,17 @@ import type { ChunkFilter } from './views.ts';
 const ANY: ChunkFilter = { source: null, tags: [], since: null, until: null };
 
 export function testChunkSearch({ read, write }: StoreKit): void {
+  test('the words of the index are listed in order, and those that no chunk has are told', async () => {
+    const [a, b] = [`aaa${newWord()}`, `aab${newWord()}`];
+    await add([`${b} ${a}`]);
+    const after = (await read((tx) => tx.documents.listTerms({ after: 'aaa', limit: 1000 }))).filter((term) =>
+      [a, b].includes(term),
+    );
+    expect(after).toEqual([a, b]);
+    expect(await read((tx) => tx.documents.listTerms({ after: a, limit: 1 }))).not.toContain(a);
+    expect(await read((tx) => tx.documents.listUnknownWords({ words: [a, 'nowhere', b] }))).toEqual(['nowhere']);
+  });
+
   const newWord = () => `w${randomUUID().replaceAll('-', '')}`;
   /** Adds a document with one chunk per text. Returns the keys of the chunks. */
   const add = async (texts: readonly string[], change: Partial<Document> = {}): Promise<number[]> =>

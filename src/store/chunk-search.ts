@@ -7,10 +7,16 @@ import type { Queries } from './query.ts';
 import type { Documents } from './tx.ts';
 import type { ChunkFilter, ChunkView, ChunkWords, FoundChunk } from './views.ts';
 
-export type ChunkSearchQueries = Pick<Documents, 'findChunks' | 'listChunkKeys' | 'listChunkViews'>;
+export type ChunkSearchQueries = Pick<
+  Documents,
+  'findChunks' | 'listChunkKeys' | 'listChunkViews' | 'listTerms' | 'listUnknownWords'
+>;
+
+/** FTS5's weight of a word that more than half of the chunks have. */
+const LEAST_WEIGHT = 1e-6;
 
 export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
-  const { engine, db, all, fetch } = queries;
+  const { engine, db, all, one, count, fetch } = queries;
   const ranked = sql<number>`-bm25(chunk_words)`;
   const findAll = all((p: { query: string; limit: number }) =>
     db
@@ -54,7 +60,47 @@ export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
       .where(isOneOf(engine, 'chunks.id', p.ids)),
   );
 
+  const listTerms = all((p: { after: string; limit: number }) =>
+    db.selectFrom('chunk_terms').select('term').where('term', '>', p.after).orderBy('term').limit(p.limit),
+  );
+  const anyWith = all((p: { query: string }) =>
+    db.selectFrom('chunk_words').select('rowid').where(sql<boolean>`chunk_words match ${p.query}`).limit(1),
+  );
+  const countChunks = count(() => db.selectFrom('chunks').select((eb) => eb.fn.countAll<number>().as('n')));
+  const countWith = one((p: { term: string }) => db.selectFrom('chunk_terms').select('doc').where('term', '=', p.term));
+  /** As FTS5 weighs words. A phrase is taken to be as rare as its rarest word: its own rarity would cost a search. */
+  const mostOf = async ({ words, phrases }: Required<ChunkWords>): Promise<number> => {
+    const chunks = await countChunks();
+    const weights = new Map<string, number>();
+    for (const term of new Set([...words, ...phrases.flat()])) {
+      const having = (await countWith({ term }))?.doc ?? 0;
+      weights.set(term, Math.max(LEAST_WEIGHT, Math.log((chunks - having + 0.5) / (having + 0.5))));
+    }
+    const weightOf = (word: string) => weights.get(word) ?? 0;
+    const ofWords = words.reduce((sum, word) => sum + weightOf(word), 0);
+    return phrases.reduce((sum, phrase) => sum + PHRASE_WEIGHT * Math.max(...phrase.map(weightOf)), ofWords);
+  };
+  const postgresTerms = (p: { after: string; limit: number }) => {
+    const query = sql<{ term: string }>`
+      select word as term from ts_stat('select words from chunk_words') where word > ${p.after} order by word limit ${p.limit}`;
+    return fetch({ compile: () => query.compile(db) });
+  };
+  const postgresUnknown = (words: readonly string[]) => {
+    const query = sql<{ word: string }>`
+      select word from unnest(${listOf('postgres', words)}::text[]) as asked (word)
+      where not exists (select from chunk_words where words @@ quote_literal(word)::tsquery)`;
+    return fetch({ compile: () => query.compile(db) });
+  };
+
   return {
+    listTerms: async (p: { after: string; limit: number }) =>
+      (engine === 'sqlite' ? await listTerms(p) : await postgresTerms(p)).map(({ term }) => term),
+    listUnknownWords: async ({ words }: { words: readonly string[] }) => {
+      if (engine === 'postgres') return (await postgresUnknown(words)).map(({ word }) => word);
+      const unknown: string[] = [];
+      for (const word of words) if ((await anyWith({ query: `"${word}"` })).length === 0) unknown.push(word);
+      return unknown;
+    },
     /** Chunks with any of the words, ranked by BM25. */
     findChunks: async ({
       words,
@@ -66,7 +112,10 @@ export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
       const condition = filterOf(engine, filter);
       if (engine === 'postgres') return findByBm25(queries, { words, phrases }, { limit, condition });
       const query = matchOf({ words, phrases });
-      return condition ? findSome(query, limit, condition) : findAll({ query, limit });
+      const found = await (condition ? findSome(query, limit, condition) : findAll({ query, limit }));
+      if (found.length === 0) return [];
+      const most = await mostOf({ words, phrases });
+      return found.map((one) => ({ ...one, most }));
     },
     /** The keys of all chunks that match a filter. */
     listChunkKeys: async ({ filter }: { filter: ChunkFilter }): Promise<ChunkId[]> => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Agent } from '../core/agent.ts';
 import type { Run } from '../core/run.ts';
@@ -42,8 +43,8 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       /** Two trees on one node with three agents each; creates runs for them by name. */
       const addTrees = async () => {
         const agents = await write(async (tx) => {
-          const a = await addAgent(tx, { name: 'a1' });
-          const b = await addAgent(tx, { name: 'b1', nodeId: a.nodeId });
+          const a = await addAgent(tx, { name: 'a1', nameKey: randomUUID() });
+          const b = await addAgent(tx, { name: 'b1', nameKey: randomUUID(), nodeId: a.nodeId });
           const children = [];
           for (const name of ['a2', 'a3']) children.push(await addAgent(tx, { name, parent: a }));
           for (const name of ['b2', 'b3']) children.push(await addAgent(tx, { name, parent: b }));
@@ -145,6 +146,14 @@ export function testClaims({ read, write, openAnother }: StoreKit): void {
       expect(await claimOn(node, capped)).toBeNull();
       expect(await paused()).toBe(true);
       await write((tx) => tx.trees.setToldPaused({ treeId }));
+      const { runsSincePerson } = (await read((tx) => tx.trees.getTree({ id: treeId }))) ?? { runsSincePerson: 0 };
+      await write((tx) => tx.trees.countTreeRun({ treeId }));
+      await write((tx) => tx.trees.grantRuns({ treeId, runs: 1 }));
+      expect(await read((tx) => tx.trees.getTree({ id: treeId }))).toMatchObject({ runsSincePerson });
+      await write((tx) => tx.trees.countTreeRun({ treeId }));
+      expect(await read((tx) => tx.trees.getTree({ id: treeId }))).toMatchObject({
+        runsSincePerson: runsSincePerson + 1,
+      });
       expect(await paused()).toBe(false);
 
       await write((tx) => tx.trees.resetTreeRuns({ treeId }));

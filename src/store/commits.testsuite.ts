@@ -7,6 +7,9 @@ export function testCommits(kit: StoreKit): void {
   const { read, write, openAnother, shared } = kit;
   const append = (tx: Tx, name: string) =>
     tx.events.appendEvent({ type: 'agent_terminated', at: 1, data: { agentId: 'a', reason: name } });
+  /** On PostgreSQL writers run at the same time, each with its own commit. */
+  const serial = () => kit.store.engine === 'sqlite';
+  const inOrder = (names: readonly string[]) => (serial() ? names : names.toSorted());
   const lastEvent = () => read((tx) => tx.events.getEventCounter());
   /** The events after that number; their numbers must have no gaps. */
   const namesAfter = async (after: number, store: Pick<Store, 'read'> = kit) => {
@@ -26,27 +29,26 @@ export function testCommits(kit: StoreKit): void {
   };
 
   describe('a commit', () => {
-    test('is shared by writers that arrive together', async () => {
+    test('is shared by writers that arrive together, where writers are serial', async () => {
       const [before, commits] = [await lastEvent(), kit.store.commits()];
       const names = Array.from({ length: 50 }, (_, i) => `w${i}`);
-      const numbers = await Promise.all(names.map((name) => write((tx) => append(tx, name))));
-      expect(kit.store.commits() - commits).toBe(1);
-      expect(numbers).toEqual(names.map((_, i) => before + 1 + i));
-      expect(await namesAfter(before)).toEqual(names);
+      await Promise.all(names.map((name) => write((tx) => append(tx, name))));
+      expect(kit.store.commits() - commits).toBe(serial() ? 1 : names.length);
+      expect(inOrder(await namesAfter(before))).toEqual(inOrder(names));
     });
 
     test('holds the lock only for a part of a long queue', async () => {
       const commits = kit.store.commits();
       await Promise.all(Array.from({ length: 300 }, () => write((tx) => append(tx, 'many'))));
-      expect(kit.store.commits() - commits).toBe(2);
+      expect(kit.store.commits() - commits).toBe(serial() ? 2 : 300);
     });
 
     test('loses only the writer that throws', async () => {
       const before = await lastEvent();
-      const agents: string[] = [];
+      const agents = new Map<string, string>();
       const writer = (name: string) =>
         write(async (tx) => {
-          agents.push((await addAgent(tx)).id);
+          agents.set(name, (await addAgent(tx)).id);
           await append(tx, name);
           if (name.startsWith('bad')) throw new RangeError(name);
           return name;
@@ -59,9 +61,12 @@ export function testCommits(kit: StoreKit): void {
         new RangeError('bad2'),
         'good3',
       ]);
-      expect(await namesAfter(before)).toEqual(['good1', 'good2', 'good3']);
+      expect(inOrder(await namesAfter(before))).toEqual(['good1', 'good2', 'good3']);
       const kept: boolean[] = [];
-      for (const id of agents) kept.push((await read((tx) => tx.agents.getAgent({ id }))) !== null);
+      for (const name of ['good1', 'bad1', 'good2', 'bad2', 'good3']) {
+        const id = agents.get(name) as string;
+        kept.push((await read((tx) => tx.agents.getAgent({ id }))) !== null);
+      }
       expect(kept).toEqual([true, false, true, false, true]);
     });
 
@@ -72,7 +77,6 @@ export function testCommits(kit: StoreKit): void {
         await tx.deliveries.insertDelivery({
           messageId: 'none',
           agentId: 'nobody',
-          seq: 1,
           kind: 'news',
           round: 'free',
         });
@@ -84,7 +88,7 @@ export function testCommits(kit: StoreKit): void {
       ]);
       expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
       await expect(breaking).rejects.toThrow(/foreign key/i);
-      expect(await namesAfter(before)).toEqual(['one', 'two']);
+      expect(inOrder(await namesAfter(before))).toEqual(['one', 'two']);
     });
 
     test('of a writer that fails alone leaves nothing, and the next one works', async () => {
@@ -94,7 +98,7 @@ export function testCommits(kit: StoreKit): void {
         await tx.channels.tryJoinChannel({ channelId: 'none', participantId: 'user' });
       });
       await expect(failing).rejects.toThrow(/foreign key/i);
-      expect(await write((tx) => append(tx, 'next'))).toBe(before + 1);
+      await write((tx) => append(tx, 'next'));
       expect(await namesAfter(before)).toEqual(['next']);
     });
 
@@ -102,18 +106,17 @@ export function testCommits(kit: StoreKit): void {
       const other = await openAnother();
       const before = await lastEvent();
       const seen = await Promise.all(
-        ['a', 'b', 'c'].map((name) => write((tx) => append(tx, name)).then(() => namesAfter(before, other))),
+        ['a', 'b', 'c'].map((name) =>
+          write((tx) => append(tx, name)).then(async () => (await namesAfter(before, other)).includes(name)),
+        ),
       );
-      expect(seen).toEqual([
-        ['a', 'b', 'c'],
-        ['a', 'b', 'c'],
-        ['a', 'b', 'c'],
-      ]);
+      expect(seen).toEqual([true, true, true]);
     });
 
-    test('resolves no writer and shows nothing before its last writer has finished', async () => {
+    test('of serial writers resolves none and shows nothing before the last one has finished', async () => {
       const other = await openAnother();
       const before = await lastEvent();
+      if (!serial()) return;
       let answered = false;
       const first = write((tx) => append(tx, 'first')).then(() => {
         answered = true;
@@ -147,11 +150,13 @@ export function testCommits(kit: StoreKit): void {
         throw new Error('not this one');
       }).catch(() => {});
       await write((tx) => tx.events.getEventCounter());
-      await lastEvent();
+      // On PostgreSQL events get their numbers shortly after the commit.
+      await expect.poll(() => changes.at(-1)?.seq).toBe(before + 2);
       stop();
       await write((tx) => append(tx, 'd'));
-      expect(changes).toEqual([{ seq: before + 2, runnable: false }]);
-      expect((await heard[0])?.slice(0, 2)).toEqual(['a', 'b']);
+      expect(changes.some(({ runnable }) => runnable)).toBe(false);
+      if (serial()) expect(changes).toEqual([{ seq: before + 2, runnable: false }]);
+      expect(inOrder((await heard.at(-1))?.slice(0, 2) ?? [])).toEqual(['a', 'b']);
     });
 
     test('does not announce the runs of a failed writer', async () => {
@@ -163,7 +168,7 @@ export function testCommits(kit: StoreKit): void {
       }).catch(() => {});
       await Promise.all([failing, write((tx) => append(tx, 'quiet'))]);
       stop();
-      expect(changes.map(({ runnable }) => runnable)).toEqual([false]);
+      expect(changes.some(({ runnable }) => runnable)).toBe(false);
     });
   });
 
@@ -178,9 +183,8 @@ export function testCommits(kit: StoreKit): void {
           const fails = (round + i) % 4 === 3;
           const number = store.write(async (tx) => {
             await append(tx, `${name}a`);
-            const last = await append(tx, `${name}b`);
+            await append(tx, `${name}b`);
             if (fails) throw new Error('fails');
-            return last;
           });
           if (fails) return expect(number).rejects.toThrow('fails');
           await number;

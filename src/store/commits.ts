@@ -1,6 +1,7 @@
 import { SubstratError } from '../core/errors.ts';
 import { held, under } from '../core/tracing.ts';
 import type { BatchState } from './batch.ts';
+import { isDiskFull, storeError } from './commit-errors.ts';
 import type { Execute } from './query.ts';
 import type { Change, Tx } from './store.ts';
 
@@ -10,20 +11,9 @@ export interface WriteConnection {
   readonly batch: BatchState;
   readonly execute: Execute;
   begin(): Promise<void>;
-  /** Throws `CommitInDoubt` if the connection was lost before the response. */
   commit(): Promise<void>;
   rollback(): Promise<void>;
   inTransaction(): boolean;
-}
-
-/** The connection was lost during a commit; `outcome` resolves to what the store finds out, and never rejects. */
-export class CommitInDoubt extends Error {
-  readonly outcome: Promise<'committed' | 'aborted' | 'unknown'>;
-
-  constructor(outcome: CommitInDoubt['outcome'], cause: unknown) {
-    super((cause as Error).message, { cause });
-    this.outcome = outcome;
-  }
 }
 
 interface Writer {
@@ -50,8 +40,6 @@ export class SharedCommits {
   readonly #onCommit: (change: Change) => void;
   readonly #maxBatchMs: number;
   readonly #waiting: Writer[] = [];
-  /** Commits with an unknown outcome. */
-  readonly #doubtful = new Set<Promise<void>>();
   #running: Promise<void> | null = null;
   #closed = false;
   commits = 0;
@@ -79,7 +67,6 @@ export class SharedCommits {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
-    await Promise.all(this.#doubtful);
   }
 
   async #drain(): Promise<void> {
@@ -120,31 +107,11 @@ export class SharedCommits {
       writers = writers.slice(0, outcomes.length);
       await this.#connection.commit();
     } catch (error) {
-      if (error instanceof CommitInDoubt) {
-        this.#resolve(error, writers, succeed, { ...batch });
-        return;
-      }
       if (this.#connection.inTransaction()) await this.#connection.rollback().catch(() => {});
       for (const writer of writers) writer.reject(storeError(error));
       return;
     }
     succeed(batch);
-  }
-
-  /** The next batch does not wait for this: it gets the store's lock only after the transaction in doubt has ended. */
-  #resolve(
-    doubt: CommitInDoubt,
-    writers: readonly Writer[],
-    succeed: (batch: BatchState) => void,
-    batch: BatchState,
-  ): void {
-    const resolved = doubt.outcome.then((outcome) => {
-      if (outcome === 'committed') succeed(batch);
-      else
-        for (const writer of writers) writer.reject(outcome === 'aborted' ? storeError(doubt) : unknownOutcome(doubt));
-    });
-    this.#doubtful.add(resolved);
-    void resolved.finally(() => this.#doubtful.delete(resolved));
   }
 
   /** Runs as many writers as there is time for. */
@@ -189,26 +156,4 @@ export class SharedCommits {
   async #sql(text: string): Promise<void> {
     await this.#connection.execute(text, []);
   }
-}
-
-function storeError(error: unknown): SubstratError {
-  if (error instanceof SubstratError) return error;
-  if (isDiskFull(error)) {
-    const message = "The store's disk is full; nothing was changed. Free some space and try again.";
-    return new SubstratError('store', message, { cause: error });
-  }
-  const message = `The store could not write; nothing was changed: ${(error as Error).message}`;
-  return new SubstratError('store', message, { cause: error });
-}
-
-function unknownOutcome(doubt: CommitInDoubt): SubstratError {
-  const message =
-    'The connection to the store was lost during a commit, and its outcome is unknown. Check whether the change took effect before you try again.';
-  return new SubstratError('outcome_unknown', message, { cause: doubt });
-}
-
-/** The errors of SQLite and PostgreSQL. */
-function isDiskFull(error: unknown): boolean {
-  const { code } = error as { code?: string };
-  return code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE' || code === '53100';
 }

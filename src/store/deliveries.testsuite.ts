@@ -33,7 +33,6 @@ export function testDeliveries({ read, write }: StoreKit): void {
       expect(sizes.map(({ messageId, size }) => [messageId, size])).toEqual(
         texts.map(({ messageId, text }) => [messageId, text.length]),
       );
-      expect(await read((tx) => tx.deliveries.countPendingNews({ agentId: worker.id }))).toBe(2);
     });
 
     test('includes the author, the trace, and whether the request is open', async () => {
@@ -57,6 +56,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
         trace,
         payerId: null,
         broadcast: null,
+        cause: null,
         inReplyTo: null,
         late: false,
         chainDepth: 0,
@@ -128,15 +128,16 @@ export function testDeliveries({ read, write }: StoreKit): void {
 
     test.each(['acknowledged', 'dead'] as const)('ends together as %s, and stays so', async (state) => {
       const { worker, run, request, news, change, stateOf } = await inject();
-      expect(await write((tx) => tx.deliveries.endCarried({ runId: run.id, state }))).toBe(2);
+      await write((tx) => tx.deliveries.endCarried({ runId: run.id, state }));
       expect([await stateOf(request), await stateOf(news)]).toEqual([state, state]);
       expect(await read((tx) => tx.deliveries.listCarried({ runId: run.id }))).toEqual([]);
       await write(async (tx) => {
-        expect(await tx.deliveries.endCarried({ runId: run.id, state: 'dead' })).toBe(0);
-        await expect(tx.deliveries.acknowledgeDelivery(change)).rejects.toMatchObject({ code: 'not_found' });
-        await expect(tx.deliveries.returnDelivery(change)).rejects.toMatchObject({ code: 'not_found' });
+        await tx.deliveries.endCarried({ runId: run.id, state: 'dead' });
         expect(await tx.deliveries.killDeliveriesTo({ agentId: worker.id })).toBe(0);
       });
+      for (const again of ['acknowledgeDelivery', 'returnDelivery'] as const) {
+        await expect(write((tx) => tx.deliveries[again](change))).rejects.toMatchObject({ code: 'not_found' });
+      }
       expect(await stateOf(news)).toBe(state);
     });
 
@@ -147,7 +148,8 @@ export function testDeliveries({ read, write }: StoreKit): void {
       expect(await stateOf(request)).toBe('acknowledged');
       expect(await stateOf(news)).toBeUndefined();
       expect(await pendingOf(worker)).toEqual([news]);
-      expect(await write((tx) => tx.deliveries.endCarried({ runId: run.id, state: 'dead' }))).toBe(0);
+      await write((tx) => tx.deliveries.endCarried({ runId: run.id, state: 'dead' }));
+      expect(await pendingOf(worker)).toEqual([news]);
     });
 
     test('is not killed together with pending deliveries', async () => {
@@ -183,7 +185,7 @@ export function testDeliveries({ read, write }: StoreKit): void {
     const { worker } = await addPair();
     const messageId = await write((tx) => send(tx, { to: worker }));
     const twice = write((tx) =>
-      tx.deliveries.insertDelivery({ messageId, agentId: worker.id, seq: 1, kind: 'news', round: 'free' }),
+      tx.deliveries.insertDelivery({ messageId, agentId: worker.id, kind: 'news', round: 'free' }),
     );
     await expect(twice).rejects.toThrow(/unique/i);
   });

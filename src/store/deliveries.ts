@@ -1,12 +1,14 @@
-import { sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { Delivery, Round } from '../core/delivery.ts';
+import type { BatchState } from './batch.ts';
 import type { Queries } from './query.ts';
+import type { Schema } from './schema.ts';
 import type { Deliveries } from './tx.ts';
 
 /** The values of the column: below `held` can be carried, below `free` wakes nobody. */
 export const ROUNDS = { quiet: -1, free: 0, turn: 1, held: 2 } as const satisfies Record<Round, number>;
 
-export function deliveryQueries({ db, all, one, count, put, run, change, attempt }: Queries): Deliveries {
+export function deliveryQueries({ db, all, one, put, run, change }: Queries, batch: BatchState): Deliveries {
   const views = () =>
     db
       .selectFrom('deliveries')
@@ -40,6 +42,7 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
         'participants.kind as authorKind',
         'participants.handle as authorHandle',
         'agents.name as authorName',
+        'messages.cause',
         'broadcasts.messageId as broadcast',
         'own.state as requestState',
         'parent.messageId as parentRequest',
@@ -83,6 +86,32 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
       .where('state', '=', 'pending')
       .where('round', '=', 2),
   );
+  const ofChannel = (eb: ExpressionBuilder<Schema, 'deliveries'>, channelId: string) =>
+    eb.exists(
+      eb
+        .selectFrom('messages')
+        .select('messages.id')
+        .whereRef('messages.id', '=', 'deliveries.messageId')
+        .where('messages.channelId', '=', channelId),
+    );
+  const killPendingIn = run((p: { agentId: string; channelId: string }) =>
+    db
+      .updateTable('deliveries')
+      .set({ state: 'dead' })
+      .where('agentId', '=', p.agentId)
+      .where('state', '=', 'pending')
+      .where('round', '<', 2)
+      .where((eb) => ofChannel(eb, p.channelId)),
+  );
+  const killHeldIn = run((p: { agentId: string; channelId: string }) =>
+    db
+      .updateTable('deliveries')
+      .set({ state: 'dead' })
+      .where('agentId', '=', p.agentId)
+      .where('state', '=', 'pending')
+      .where('round', '=', 2)
+      .where((eb) => ofChannel(eb, p.channelId)),
+  );
   const killInjectedTo = run((p: { agentId: string }) =>
     db
       .updateTable('deliveries')
@@ -92,8 +121,8 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
       .where('state', '=', 'injected'),
   );
   return {
-    insertDelivery: async (p: Omit<Delivery, 'state' | 'runId'>): Promise<void> => {
-      await insert({ ...p, round: ROUNDS[p.round] });
+    insertDelivery: async (p: Omit<Delivery, 'seq' | 'state' | 'runId'>): Promise<void> => {
+      await insert({ ...p, seq: batch.seq, round: ROUNDS[p.round] });
     },
     listPending: all((p: { agentId: string; limit: number }) =>
       views()
@@ -109,8 +138,12 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
         .select([
           'deliveries.messageId',
           'deliveries.kind as deliveryKind',
+          'messages.kind',
+          'messages.late',
           'messages.authorId',
           'messages.payerId',
+          'participants.handle as authorHandle',
+          'agents.name as authorName',
           'parent.messageId as parentRequest',
           sql<number>`length(messages.text)`.as('size'),
         ])
@@ -130,15 +163,6 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
         .where('deliveries.round', '<', 2)
         .orderBy('deliveries.seq')
         .limit(p.limit),
-    ),
-    countPendingNews: count((p: { agentId: string }) =>
-      db
-        .selectFrom('deliveries')
-        .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('agentId', '=', p.agentId)
-        .where('state', '=', 'pending')
-        .where('round', '<', 2)
-        .where('kind', '=', 'news'),
     ),
     isCarrying: async (p: { runId: string; authorId: string }): Promise<boolean> => (await carrying(p)) !== null,
     /** What a run carries, in order. */
@@ -163,7 +187,7 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
         .where('state', 'in', ['pending', 'injected']),
     ),
     /** For a request that is answered before a run carries it; a carried one ends with its run, through all retries. */
-    tryAcknowledgePending: attempt((p: { messageId: string; agentId: string }) =>
+    acknowledgePending: put((p: { messageId: string; agentId: string }) =>
       db
         .updateTable('deliveries')
         .set({ state: 'acknowledged' })
@@ -180,8 +204,19 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
         .where('state', '=', 'injected'),
     ),
     /** Everything that a run carried ends together. */
-    endCarried: run((p: { runId: string; state: 'acknowledged' | 'dead' }) =>
+    endCarried: put((p: { runId: string; state: 'acknowledged' | 'dead' }) =>
       db.updateTable('deliveries').set({ state: p.state }).where('runId', '=', p.runId).where('state', '=', 'injected'),
+    ),
+    /** What a failed run carried is carried again, if its message still exists. Returns how many. */
+    reviveCarried: run((p: { runId: string }) =>
+      db
+        .updateTable('deliveries')
+        .set({ state: 'injected' })
+        .where('runId', '=', p.runId)
+        .where('state', '=', 'dead')
+        .where('messageId', 'in', (eb) =>
+          eb.selectFrom('messages').select('messages.id').where('deletedAt', 'is', null),
+        ),
     ),
     /** Drops pending deliveries that nobody waits for; a turn that already carries one keeps it. */
     killPendingDelivery: run((p: { messageId: string }) =>
@@ -196,16 +231,8 @@ export function deliveryQueries({ db, all, one, count, put, run, change, attempt
       db.selectFrom('deliveries').select('agentId').where('messageId', '=', p.messageId).where('state', '=', 'pending'),
     ),
     /** Drops messages of a channel that the agent has left. */
-    killDeliveriesIn: run((p: { agentId: string; channelId: string }) =>
-      db
-        .updateTable('deliveries')
-        .set({ state: 'dead' })
-        .where('agentId', '=', p.agentId)
-        .where('state', '=', 'pending')
-        .where('messageId', 'in', (eb) =>
-          eb.selectFrom('messages').select('messages.id').where('messages.channelId', '=', p.channelId),
-        ),
-    ),
+    killDeliveriesIn: async (p: { agentId: string; channelId: string }): Promise<number> =>
+      (await killPendingIn(p)) + (await killHeldIn(p)),
     killDeliveriesTo: async (p: { agentId: string }): Promise<number> =>
       (await killPendingTo(p)) + (await killHeldTo(p)) + (await killInjectedTo(p)),
   };

@@ -156,7 +156,14 @@ export function testDoor({ read, write }: StoreKit): void {
     });
     const owner = (at = 6) => read((tx) => tx.tokens.getTokenOwner({ hash: token.hash, at }));
     const listed = async () => (await read((tx) => tx.tokens.listTokens())).find(({ id }) => id === token.id);
-    const known = { id: person.id, kind: 'person', tokenId: token.id, tokenKind: 'page', tokenExpiresAt: 20 };
+    const known = {
+      id: person.id,
+      kind: 'person',
+      tokenId: token.id,
+      tokenKind: 'page',
+      tokenCreatedAt: 5,
+      tokenExpiresAt: 20,
+    };
     expect(await owner()).toMatchObject(known);
     expect(await owner(19)).toMatchObject(known);
     expect(await owner(20)).toBeNull();
@@ -190,8 +197,10 @@ export function testDoor({ read, write }: StoreKit): void {
   });
 
   test('old events can be deleted, and numbers are not reused', async () => {
-    const append = (at: number) =>
-      write((tx) => tx.events.appendEvent({ type: 'agent_resumed', at, data: { agentId: 'a' } }));
+    const append = async (at: number) => {
+      await write((tx) => tx.events.appendEvent({ type: 'agent_resumed', at, data: { agentId: 'a' } }));
+      return read((tx) => tx.events.getEventCounter());
+    };
     const deleteAll = () =>
       write((tx) => tx.retention.pruneEvents({ before: Number.MAX_SAFE_INTEGER, limit: 100_000 }));
     await deleteAll();

@@ -1,5 +1,7 @@
 import type { ChunkPlace } from '../core/document.ts';
+import type { Passage } from '../core/memory.ts';
 import type { Engine } from './query.ts';
+import type { PassageWords } from './views.ts';
 
 /** A row as returned by both engines; only vectors are bytes. */
 export type Row = Readonly<Record<string, string | number | Uint8Array | null>>;
@@ -42,10 +44,12 @@ export interface Load {
 
 export interface Finishing {
   readonly counters: readonly Counter[];
-  /** The words by which a passage is found. */
-  readonly passageWords: (passage: { readonly content: string; readonly tags: readonly string[] }) => readonly string[];
+  /** The words by which a passage is found; `beside` has the agent's passages before and after it. */
+  readonly passageWords: (passage: Passage, beside: readonly Passage[]) => PassageWords;
   readonly chunkWords: (chunk: {
     readonly title: string | null;
+    readonly idx: number;
+    readonly sourceId: string;
     readonly place: ChunkPlace;
     readonly text: string;
   }) => {

@@ -4,10 +4,21 @@ import type { Queries } from './query.ts';
 import type { EventRow } from './schema.ts';
 import type { Events } from './tx.ts';
 
-export function eventQueries({ db, value, put, all }: Queries, batch: BatchState): Events {
+export function eventQueries({ db, value, append, all, engine, writes }: Queries, batch: BatchState): Events {
   const last = value(() => db.selectFrom('events').select((eb) => eb.fn.max('seq').as('seq')));
   const counter = value(() => db.selectFrom('counters').select('value').where('name', '=', 'event'));
-  const insert = put((p: EventRow) =>
+  // Readers number what is committed; a writer would number what is not.
+  const number = value(() => db.selectNoFrom((eb) => eb.fn<number>('number_events').as('seq')));
+  const numbers = engine === 'postgres' && !writes;
+  const list = all((p: { after: number; limit: number }) =>
+    db
+      .selectFrom('events')
+      .select(['seq', 'type', 'at', 'agentId', 'channelId', 'data'])
+      .where('seq', '>', p.after)
+      .orderBy('seq')
+      .limit(p.limit),
+  );
+  const insert = append((p: EventRow) =>
     db.insertInto('events').values({
       seq: p.seq,
       type: p.type,
@@ -18,26 +29,26 @@ export function eventQueries({ db, value, put, all }: Queries, batch: BatchState
     }),
   );
   return {
-    /** Numbered without gaps in commit order: writers are serial, and a failing writer returns its numbers. */
-    appendEvent: async (event: NewEvent): Promise<number> => {
-      batch.seq += 1;
-      const seq = batch.seq;
+    /** Numbered without gaps in the order of commits: a failing writer on SQLite returns its numbers. */
+    appendEvent: async (event: NewEvent): Promise<void> => {
+      batch.events += 1;
+      if (engine === 'sqlite') batch.seq += 1;
       await insert({
-        seq,
+        seq: engine === 'sqlite' ? batch.seq : null,
         type: event.type,
         at: event.at,
         agentId: event.agentId ?? null,
         channelId: 'channelId' in event ? event.channelId : null,
         data: event.data,
       });
-      return seq;
     },
-    getEventCounter: async () => (await last()) ?? (await counter()) ?? 0,
+    getEventCounter: async () => (numbers ? await number() : ((await last()) ?? (await counter()))) ?? 0,
     /** The number of the oldest stored event; null if there is none. */
     getOldestEvent: value(() => db.selectFrom('events').select((eb) => eb.fn.min('seq').as('seq'))),
     // What is stored came through `appendEvent`, so type and data belong together.
-    listEvents: all((p: { after: number; limit: number }) =>
-      db.selectFrom('events').selectAll().where('seq', '>', p.after).orderBy('seq').limit(p.limit),
-    ) as Events['listEvents'],
+    listEvents: (async (p: { after: number; limit: number }) => {
+      if (numbers) await number();
+      return list(p);
+    }) as Events['listEvents'],
   };
 }

@@ -1,4 +1,3 @@
-import { type RawBuilder, sql } from 'kysely';
 import type { Engine } from './query.ts';
 
 /**
@@ -20,24 +19,6 @@ export function indexedColumns(
   if (engine === 'sqlite') return { title, words };
   const weighted = wordsIn(title).map((word, i) => `'${word}':${Math.min(i + 1, MOST_POSITIONS)}C`);
   return { title: '', words: `${weighted.join(' ')} ${indexedWords(engine, wordsIn(words))}` };
-}
-
-/** A query that matches texts with at least one of the words. */
-export function anyOf(engine: Engine, words: readonly string[]): string {
-  return words
-    .map((word) => (engine === 'sqlite' ? `"${word}"` : `'${word}'`))
-    .join(engine === 'sqlite' ? ' OR ' : ' | ');
-}
-
-export function matches(engine: Engine, table: string, query: string): RawBuilder<boolean> {
-  if (engine === 'sqlite') return sql`${sql.table(table)} match ${query}`;
-  return sql`${sql.ref(`${table}.words`)} @@ ${query}::tsquery`;
-}
-
-/** Lower is better: more of the words, and rarer ones if the engine knows their rarity. */
-export function scoreOf(engine: Engine, table: string, query: string): RawBuilder<number> {
-  if (engine === 'sqlite') return sql`bm25(${sql.table(table)})`;
-  return sql`-ts_rank(${sql.ref(`${table}.words`)}, ${query}::tsquery)`;
 }
 
 function wordsIn(words: string): string[] {

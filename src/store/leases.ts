@@ -3,7 +3,10 @@ import type { Queries } from './query.ts';
 import type { Runs } from './tx.ts';
 import type { LeaseHolder, RunSeen } from './views.ts';
 
-export type LeaseQueries = Pick<Runs, 'setDeaths' | 'clearDeaths' | 'renewLeases' | 'listLeased' | 'shiftWaits'>;
+export type LeaseQueries = Pick<
+  Runs,
+  'setDeaths' | 'clearDeaths' | 'renewLeases' | 'listLeased' | 'shiftWaits' | 'endWaits'
+>;
 
 /** Leases of running runs, daemon deaths during runs, and waits when the clock is set. */
 export function leaseQueries({ db, all, run, change, fetch }: Queries, batch: BatchState): LeaseQueries {
@@ -21,6 +24,20 @@ export function leaseQueries({ db, all, run, change, fetch }: Queries, batch: Ba
       .where('state', '=', 'created')
       .where('nodeId', '=', p.nodeId)
       .where('notBefore', '>', p.now),
+  );
+  const endRest = run((p: { agentId: string }) =>
+    db.updateTable('agents').set({ restUntil: 0, rests: 0, restTold: false }).where('id', '=', p.agentId),
+  );
+  const endLimits = run((p: { agentId: string }) => db.deleteFrom('provider_limits').where('agentId', '=', p.agentId));
+  const endDelay = run((p: { agentId: string }) =>
+    db.updateTable('runs').set({ notBefore: 0 }).where('agentId', '=', p.agentId).where('state', '=', 'created'),
+  );
+  const shiftLimits = run((p: { nodeId: string; by: number; now: number }) =>
+    db
+      .updateTable('provider_limits')
+      .set((eb) => ({ until: eb('until', '+', p.by) }))
+      .where('nodeId', '=', p.nodeId)
+      .where('until', '>', p.now),
   );
   const clampTurns = run((p: { now: number }) =>
     db.updateTable('turns').set({ releasedAt: p.now }).where('releasedAt', '>', p.now),
@@ -61,10 +78,17 @@ export function leaseQueries({ db, all, run, change, fetch }: Queries, batch: Ba
     listLeased: all(() =>
       db.selectFrom('runs').selectAll().where('state', '=', 'running').where('leaseUntil', 'is not', null),
     ),
+    endWaits: async (p: { agentId: string }): Promise<void> => {
+      await endRest(p);
+      await endLimits(p);
+      await endDelay(p);
+      batch.runnable = true;
+    },
     /** The clock was set back: waits on the node keep their length, and no channel turn begins in the future. */
     shiftWaits: async (p: { nodeId: string; by: number; now: number }): Promise<void> => {
       await shiftRests(p);
       await shiftStarts(p);
+      await shiftLimits(p);
       await clampTurns(p);
       batch.runnable = true;
     },

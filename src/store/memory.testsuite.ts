@@ -6,7 +6,7 @@ import { addAgent, type StoreKit } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 
 export function testMemory({ read, write }: StoreKit): void {
-  const EVER = { tag: null, since: 0, until: Number.MAX_SAFE_INTEGER };
+  const EVER = { tags: [], since: 0, until: Number.MAX_SAFE_INTEGER };
 
   const addBlock = async (tx: Tx, ownerId: string, label: string, change: Partial<Block> = {}) => {
     const id = randomUUID();
@@ -17,24 +17,30 @@ export function testMemory({ read, write }: StoreKit): void {
     return block;
   };
 
-  const addPassage = async (tx: Tx, agent: Agent, content: string, change: { at?: number; tags?: string[] } = {}) => {
+  const addPassage = async (
+    tx: Tx,
+    agent: Agent,
+    content: string,
+    change: { at?: number; tags?: string[]; near?: string[] } = {},
+  ) => {
     const id = randomUUID();
-    const seq = await tx.events.appendEvent({
+    await tx.events.appendEvent({
       type: 'passage_stored',
       at: 1,
       data: { agentId: agent.id, passageId: id },
     });
     const small = content.toLowerCase();
-    await tx.memory.insertPassage({
+    const seq = await tx.memory.insertPassage({
       agentId: agent.id,
-      seq,
       id,
       content,
       folded: /[^\0-\x7f]/.test(content) ? small : null,
       tags: change.tags ?? [],
       createdAt: change.at ?? 1,
-      words: small.split(' ').map((word) => word.replace(/[^a-z0-9]/g, 'x')),
+      runId: null,
     });
+    const own = small.split(' ').map((word) => word.replace(/[^a-z0-9]/g, 'x'));
+    await tx.memory.indexPassage({ agentId: agent.id, seq, words: { own, near: change.near ?? [] } });
     return id;
   };
 
@@ -114,8 +120,9 @@ export function testMemory({ read, write }: StoreKit): void {
     expect(await ids({})).toEqual([c, b, a]);
     expect(await ids({ limit: 1 })).toEqual([c]);
     expect(await ids({ before: (await list({}))[0]?.seq })).toEqual([b, a]);
-    expect(await ids({ tag: 'y' })).toEqual([c, a]);
-    expect(await ids({ tag: 'z' })).toEqual([]);
+    expect(await ids({ tags: ['y'] })).toEqual([c, a]);
+    expect(await ids({ tags: ['z'] })).toEqual([]);
+    expect(await ids({ tags: ['y', 'x'] })).toEqual([a]);
     expect(await ids({ since: 20 })).toEqual([c, b]);
     expect(await ids({ until: 20 })).toEqual([a]);
   });
@@ -130,19 +137,123 @@ export function testMemory({ read, write }: StoreKit): void {
     ]);
     await write((tx) => addPassage(tx, other, 'apple pear'));
     const find = async (words: string[], change: object = {}) =>
-      (await read((tx) => tx.memory.findPassages({ agentId: agent.id, ...EVER, words, limit: 9, ...change }))).map(
-        ({ id }) => id,
-      );
+      (
+        await read((tx) =>
+          tx.memory.findPassages({
+            agentId: agent.id,
+            ...EVER,
+            terms: { words, phrases: [] },
+            limit: 9,
+            ...change,
+          }),
+        )
+      ).map(({ id }) => id);
     const found = await find(['apple', 'pear']);
     expect(found[0]).toBe(both);
     expect(new Set(found)).toEqual(new Set([apple, both, pear, second]));
     expect(found.indexOf(second as string)).toBeLessThan(found.indexOf(apple as string));
     expect(await find(['apple', 'pear'], { limit: 1 })).toEqual([both]);
-    expect(await find(['apple', 'pear'], { limit: 1, tag: 'fruit' })).toEqual([both]);
+    expect(await find(['apple', 'pear'], { limit: 1, tags: ['fruit'] })).toEqual([both]);
     expect(await find(['apple'], { since: 5 })).toEqual([second]);
-    expect(await find(['apple'], { tag: 'fruit' })).toEqual([both]);
+    expect(await find(['apple'], { tags: ['fruit'] })).toEqual([both]);
     expect(await find(['nothing'])).toEqual([]);
     expect(await find(['or', 'not', 'near', 'and'])).toEqual([]);
+  });
+
+  test("a word in a passage counts more than the same word around one, and only one's own passages are counted", async () => {
+    const [agent, other] = await write(async (tx) => [await addAgent(tx), await addAgent(tx)] as const);
+    const long = `apple ${'tree '.repeat(40).trim()}`;
+    const [beside, own] = await write(async (tx) => [
+      await addPassage(tx, agent, 'pear', { near: ['apple'] }),
+      await addPassage(tx, agent, long),
+    ]);
+    for (let n = 0; n < 5; n += 1) await write((tx) => addPassage(tx, agent, `nothing of it ${n}`));
+    const find = async (words: string[], phrases: string[][] = []) => {
+      const terms = { words, phrases };
+      return (await read((tx) => tx.memory.findPassages({ agentId: agent.id, ...EVER, terms, limit: 9 }))).map(
+        ({ id, score }) => ({ id, score }),
+      );
+    };
+    const before = await find(['apple']);
+    expect(before.map(({ id }) => id)).toEqual([own, beside]);
+    for (let n = 0; n < 20; n += 1) await write((tx) => addPassage(tx, other, 'apple apple pear', { near: ['apple'] }));
+    expect(await find(['apple'])).toEqual(before);
+    expect(await read((tx) => tx.memory.getPassageStats({ agentId: agent.id }))).toEqual({ passages: 7, length: 62 });
+    expect(await find(['nothing', 'tree'], [['apple', 'tree']])).toMatchObject([{ id: own }, {}, {}, {}, {}, {}]);
+  });
+
+  test('a passage is indexed again when its neighbours change, and knows them', async () => {
+    const [agent, other] = await write(async (tx) => [await addAgent(tx), await addAgent(tx)] as const);
+    const ids = await write(async (tx) => [
+      await addPassage(tx, agent, 'one'),
+      await addPassage(tx, agent, 'two words'),
+      await addPassage(tx, other, 'foreign'),
+      await addPassage(tx, agent, 'three'),
+    ]);
+    const seqs = await read((tx) => seqsOf(tx, agent));
+    const rows = await read((tx) => tx.memory.listPassagesBySeq({ agentId: agent.id, ...EVER, seqs }));
+    const [first, second, third] = rows.sort((a, b) => a.seq - b.seq);
+    expect([first?.id, second?.id, third?.id]).toEqual([ids[0], ids[1], ids[3]]);
+    if (!second) throw new Error('There is no passage.');
+    expect(await read((tx) => tx.memory.getPassagesBeside({ agentId: agent.id, seq: second.seq }))).toEqual({
+      before: first,
+      after: third,
+    });
+    await write((tx) => tx.memory.indexPassage({ ...second, words: { own: ['only'], near: ['one', 'three'] } }));
+    const find = async (word: string) =>
+      (
+        await read((tx) =>
+          tx.memory.findPassages({ agentId: agent.id, ...EVER, terms: { words: [word], phrases: [] }, limit: 9 }),
+        )
+      ).map(({ id }) => id);
+    expect(await find('words')).toEqual([]);
+    expect(await find('only')).toEqual([ids[1]]);
+    expect(await find('three')).toEqual([ids[3], ids[1]]);
+    expect(await read((tx) => tx.memory.getPassageStats({ agentId: agent.id }))).toEqual({ passages: 3, length: 3 });
+    expect(await read((tx) => tx.memory.listUnindexedPassages({ limit: 9 }))).toEqual([]);
+  });
+
+  const seqsOf = async (tx: Tx, agent: Agent) =>
+    (await tx.memory.listPassages({ agentId: agent.id, ...EVER, before: Number.MAX_SAFE_INTEGER, limit: 99 })).map(
+      ({ seq }) => seq,
+    );
+
+  test('vectors of passages are stored in order, belong to a model, and go with their passage', async () => {
+    const [agent, far] = await write(
+      async (tx) => [await addAgent(tx), await addAgent(tx, { nodeId: 'far' })] as const,
+    );
+    const ids = await write(async (tx) => [await addPassage(tx, agent, 'one'), await addPassage(tx, agent, 'two')]);
+    await write((tx) => addPassage(tx, far, 'elsewhere'));
+    const waiting = async () =>
+      (await read((tx) => tx.memory.listUnembeddedPassages({ nodeId: agent.nodeId, limit: 99 })))
+        .filter(({ agentId }) => agentId === agent.id)
+        .map(({ id }) => id);
+    expect(await waiting()).toEqual(ids);
+    const [first = 0, second = 0] = (await read((tx) => seqsOf(tx, agent))).reverse();
+    const vectorOf = (seq: number, n: number) => ({ agentId: agent.id, seq, vector: Buffer.from([0, 0, n, 1]) });
+    const put = (model: string, ...vectors: ReturnType<typeof vectorOf>[]) =>
+      write((tx) => tx.memory.putPassageVectors({ model, dimension: 1, vectors }));
+    expect(await put('m', vectorOf(second, 2), vectorOf(1e9, 3), vectorOf(first, 1))).toBe(2);
+    expect(await waiting()).toEqual([]);
+    const key = { agentId: agent.id, model: 'm' };
+    const list = (after: number) => read((tx) => tx.memory.listPassageVectors({ ...key, after, limit: 9 }));
+    expect((await list(0)).map(({ seq, vector }) => [seq, vector[2]])).toEqual([
+      [second, 2],
+      [first, 1],
+    ]);
+    expect(await list((await list(0)).at(-1)?.number ?? 0)).toEqual([]);
+    expect(await read((tx) => tx.memory.getPassageVectors({ ...key, seqs: [first, 1e9] }))).toEqual([
+      { seq: first, vector: Buffer.from([0, 0, 1, 1]) },
+    ]);
+    expect(await read((tx) => tx.memory.countPassageVectors(key))).toBe(2);
+    expect(await read((tx) => tx.memory.countPassageVectors({ ...key, model: 'n' }))).toBe(0);
+    expect(await write((tx) => tx.memory.forgetPassageVectors({ model: 'm' }))).toBe(0);
+    expect(await write((tx) => tx.memory.forgetPassageVectors({ model: 'n' }))).toBe(2);
+    expect(await waiting()).toEqual(ids);
+    expect(await put('n', vectorOf(first, 7))).toBe(1);
+    expect(await read((tx) => tx.memory.countPassageVectors(key))).toBe(1);
+    expect(await write((tx) => tx.memory.tryDeletePassage({ agentId: agent.id, id: ids[0] as string }))).toBe(true);
+    expect(await read((tx) => tx.memory.countPassageVectors({ ...key, model: 'n' }))).toBe(0);
   });
 
   test('passages are found by a substring, case-insensitively, without wildcards', async () => {
@@ -172,7 +283,7 @@ export function testMemory({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.memory.getPassage({ agentId: other.id, id }))).toBeNull();
     expect(await write((tx) => tx.memory.tryDeletePassage({ agentId: other.id, id }))).toBe(false);
     expect(await write((tx) => tx.memory.tryDeletePassage({ agentId: agent.id, id }))).toBe(true);
-    const find = { agentId: agent.id, ...EVER, words: ['gone'], limit: 9 };
+    const find = { agentId: agent.id, ...EVER, terms: { words: ['gone'], phrases: [] }, limit: 9 };
     expect(await read((tx) => tx.memory.findPassages(find))).toEqual([]);
   });
 }

@@ -1,9 +1,13 @@
 import type { Message } from '../core/message.ts';
+import type { BatchState } from './batch.ts';
 import type { Queries } from './query.ts';
 import type { ReactionQueries } from './reactions.ts';
 import type { Messages } from './tx.ts';
 
-export function messageQueries({ db, all, one, put, change }: Queries): Omit<Messages, keyof ReactionQueries> {
+export function messageQueries(
+  { db, all, one, put, change }: Queries,
+  batch: BatchState,
+): Omit<Messages, keyof ReactionQueries> {
   const views = () =>
     db
       .selectFrom('messages')
@@ -11,8 +15,44 @@ export function messageQueries({ db, all, one, put, change }: Queries): Omit<Mes
       .leftJoin('requests', 'requests.messageId', 'messages.id')
       .selectAll('messages')
       .select(['participants.handle', 'requests.state as requestState', 'requests.recipientId']);
+  const insert = put((p: Omit<Message, 'inboxOf' | 'editedAt' | 'deletedAt'>) =>
+    db.insertInto('messages').values((eb) => ({
+      id: p.id,
+      seq: p.seq,
+      channelId: p.channelId,
+      authorId: p.authorId,
+      runId: p.runId,
+      kind: p.kind,
+      text: p.text,
+      inReplyTo: p.inReplyTo,
+      late: p.late,
+      chainDepth: p.chainDepth,
+      createdAt: p.createdAt,
+      threadId: p.threadId,
+      trace: p.trace,
+      payerId: p.payerId,
+      cause: p.cause,
+      inboxOf: eb
+        .selectFrom('members')
+        .innerJoin('channels', 'channels.id', 'members.channelId')
+        .innerJoin('participants', 'participants.id', 'members.participantId')
+        .select((person) => person.fn.min('members.participantId').as('id'))
+        .where('members.channelId', '=', p.channelId)
+        .where('channels.kind', '=', 'dm')
+        .where('participants.kind', '=', 'person')
+        .where('members.participantId', '<>', p.authorId),
+    })),
+  );
+  const message = one((p: { id: string }) => views().where('messages.id', '=', p.id));
+  const inThread = all((p: { id: string; before: number; limit: number }) =>
+    views()
+      .where('messages.threadId', '=', p.id)
+      .where('messages.seq', '<', p.before)
+      .orderBy('messages.seq', 'desc')
+      .limit(p.limit),
+  );
   return {
-    getMessageView: one((p: { id: string }) => views().where('messages.id', '=', p.id)),
+    getMessageView: message,
     /** Newest first, older than `before`. */
     listChannelMessages: all((p: { channelId: string; before: number; limit: number }) =>
       views()
@@ -38,42 +78,14 @@ export function messageQueries({ db, all, one, put, change }: Queries): Omit<Mes
         .orderBy('messages.seq', 'desc')
         .limit(p.limit),
     ),
-    insertMessage: put((p: Omit<Message, 'inboxOf' | 'editedAt' | 'deletedAt'>) =>
-      db.insertInto('messages').values((eb) => ({
-        id: p.id,
-        seq: p.seq,
-        channelId: p.channelId,
-        authorId: p.authorId,
-        runId: p.runId,
-        kind: p.kind,
-        text: p.text,
-        inReplyTo: p.inReplyTo,
-        late: p.late,
-        chainDepth: p.chainDepth,
-        createdAt: p.createdAt,
-        threadId: p.threadId,
-        trace: p.trace,
-        payerId: p.payerId,
-        inboxOf: eb
-          .selectFrom('members')
-          .innerJoin('channels', 'channels.id', 'members.channelId')
-          .innerJoin('participants', 'participants.id', 'members.participantId')
-          .select((person) => person.fn.min('members.participantId').as('id'))
-          .where('members.channelId', '=', p.channelId)
-          .where('channels.kind', '=', 'dm')
-          .where('participants.kind', '=', 'person')
-          .where('members.participantId', '<>', p.authorId),
-      })),
-    ),
+    insertMessage: (message) => insert({ cause: null, ...message, seq: batch.seq }),
     getMessage: one((p: { id: string }) => db.selectFrom('messages').selectAll().where('id', '=', p.id)),
     /** A thread: its first message and the messages in it. Newest first, older than `before`. */
-    listThreadMessages: all((p: { id: string; before: number; limit: number }) =>
-      views()
-        .where((eb) => eb.or([eb('messages.threadId', '=', p.id), eb('messages.id', '=', p.id)]))
-        .where('messages.seq', '<', p.before)
-        .orderBy('messages.seq', 'desc')
-        .limit(p.limit),
-    ),
+    listThreadMessages: async (p: { id: string; before: number; limit: number }) => {
+      const replies = await inThread(p);
+      const first = replies.length < p.limit ? await message({ id: p.id }) : null;
+      return first && first.seq < p.before ? [...replies, first] : replies;
+    },
     /** Messages by others in a channel within a range of numbers, newest first. */
     listSaid: all((p: { channelId: string; readerId: string; after: number; limit: number }) =>
       views()

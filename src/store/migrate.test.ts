@@ -9,8 +9,8 @@ import { NODE } from './store.testkit.ts';
 describeOnPostgres('the schema', () => {
   async function opened() {
     const database = await createDatabase();
-    const store = await openPostgres(database.url);
-    const connections = new PostgresConnections(database.url, POSTGRES_LIMITS, { info: () => {}, warn: () => {} });
+    const store = await openPostgres(database);
+    const connections = new PostgresConnections(database, POSTGRES_LIMITS, { info: () => {}, warn: () => {} });
     const connection = await connections.connect('migration');
     onTestFinished(async () => {
       connection.leave();
@@ -37,7 +37,7 @@ describeOnPostgres('the schema', () => {
     const { url, store, execute } = await opened();
     await store.write((tx) => tx.nodes.registerNode({ ...NODE, version: '9.9.9' }));
     await execute('update schema_version set version = version + 1', []);
-    await expect(openPostgres(url)).rejects.toThrow(
+    await expect(openPostgres({ url })).rejects.toThrow(
       new RegExp(
         `version ${NEWEST_SCHEMA + 1}, made by Substrat 9\\.9\\.9; Substrat \\d.* supports up to ${NEWEST_SCHEMA}`,
       ),

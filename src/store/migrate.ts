@@ -28,6 +28,26 @@ import { conversations } from './migrations/0025-conversations.ts';
 import { fleet } from './migrations/0026-fleet.ts';
 import { reminders } from './migrations/0027-reminders.ts';
 import { attachments } from './migrations/0028-attachments.ts';
+import { choices } from './migrations/0029-choices.ts';
+import { writers } from './migrations/0030-writers.ts';
+import { memorySearch } from './migrations/0031-memory-search.ts';
+import { questions } from './migrations/0032-questions.ts';
+import { settings } from './migrations/0033-settings.ts';
+import { pushes } from './migrations/0034-pushes.ts';
+import { configured } from './migrations/0035-configured.ts';
+import { seats } from './migrations/0036-seats.ts';
+import { takeover } from './migrations/0037-takeover.ts';
+import { terms } from './migrations/0038-terms.ts';
+import { gates } from './migrations/0039-gates.ts';
+import { usage } from './migrations/0040-usage.ts';
+import { history } from './migrations/0041-history.ts';
+import { cheapGuards } from './migrations/0042-cheap-guards.ts';
+import { steering } from './migrations/0043-steering.ts';
+import { wips } from './migrations/0044-wips.ts';
+import { budgets } from './migrations/0045-budgets.ts';
+import { schedules } from './migrations/0046-schedules.ts';
+import { subscriptions } from './migrations/0047-subscriptions.ts';
+import { progress } from './migrations/0048-progress.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -60,6 +80,26 @@ const migrations: readonly string[] = [
   fleet,
   reminders,
   attachments,
+  choices,
+  writers,
+  memorySearch,
+  questions,
+  settings,
+  pushes,
+  configured,
+  seats,
+  takeover,
+  terms,
+  gates,
+  usage,
+  history,
+  cheapGuards,
+  steering,
+  wips,
+  budgets,
+  schedules,
+  subscriptions,
+  progress,
 ];
 
 /** The first version in which nodes register with their version. */

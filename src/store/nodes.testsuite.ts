@@ -33,13 +33,15 @@ export function testNodes({ read, write }: StoreKit): void {
     const [id, stranger] = [randomUUID(), randomUUID()];
     await write(async (tx) => {
       await register(tx, { id, labels: ['a'], home: '/a' });
-      await register(tx, { id, labels: ['gpu'], providers: ['scripted'], home: '/b' });
+      await register(tx, { id, labels: ['gpu'], providers: ['scripted'], shared: ['/s'], home: '/b' });
       await startRun(tx, await addAgent(tx, { nodeId: id }));
       await queueRun(tx, await addAgent(tx, { nodeId: id }));
       await addAgent(tx, { nodeId: stranger });
       await addAgent(tx, { nodeId: stranger, terminatedAt: 1 });
     });
-    expect(await nodeOf(id)).toMatchObject({ ...NODE, id, labels: ['gpu'], providers: ['scripted'], home: '/b' });
+    expect(await nodeOf(id)).toMatchObject({
+      ...{ ...NODE, id, labels: ['gpu'], providers: ['scripted'], shared: ['/s'], home: '/b' },
+    });
     expect(await read((tx) => tx.nodes.getNode({ id: stranger }))).toBeNull();
     const nodes = (await read((tx) => tx.nodes.listNodes())).filter((node) => node.id === id || node.id === stranger);
     expect(nodes.map((node) => [node.id, node.record?.home])).toEqual([
@@ -157,6 +159,9 @@ export function testNodes({ read, write }: StoreKit): void {
     expect(await write((tx) => tx.nodes.adoptNode({ from, to }))).toBe(1);
     expect((await read((tx) => tx.agents.listAgentsOn({ nodeId: to }))).map(({ id }) => id)).toEqual([agent.id]);
     expect((await read((tx) => tx.agents.listAgentsOn({ nodeId: other }))).map(({ id }) => id)).toEqual([stays.id]);
+    expect(await read((tx) => tx.agents.listAgentViewsOn({ nodeId: other }))).toMatchObject([
+      { id: stays.id, plain: false, nodeShared: null, sessionHandle: null, sessionSnapshot: null },
+    ]);
     expect(await read((tx) => tx.workspaces.listMadeWorkspaces({ nodeId: to }))).toHaveLength(1);
     expect(await read((tx) => tx.runs.getRun({ id: run.id }))).toMatchObject({ nodeId: to, state: 'created' });
     expect(await read((tx) => tx.nodes.getNode({ id: from }))).toBeNull();

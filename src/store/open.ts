@@ -1,4 +1,4 @@
-import type { PostgresLimits } from './postgres-connection.ts';
+import type { PostgresLimits, PostgresPlace } from './postgres-connection.ts';
 import type { Store, StoreLog } from './store.ts';
 
 export interface StoreOptions {
@@ -14,6 +14,11 @@ export interface StoreOptions {
    * the file only once: the descriptors held open for this must not be closed before SQLite closes the file.
    */
   readonly watch?: boolean;
+  /**
+   * Run long reads on SQLite in threads of their own. For a process that serves others: a thread takes longer to start
+   * than most reads take.
+   */
+  readonly threads?: boolean;
   /** Called with its version before the schema of an existing SQLite file is migrated. */
   readonly beforeUpgrade?: (from: number) => Promise<void>;
   /** Overrides the default PostgreSQL limits. */
@@ -22,9 +27,12 @@ export interface StoreOptions {
 
 /** Loads only the driver of the engine that is used, for a faster start. */
 export async function openStore(
-  where: { readonly path: string } | { readonly url: string },
-  { durability = 'full', log, limits, watch = false, beforeUpgrade }: StoreOptions = {},
+  where: { readonly path: string } | (PostgresPlace & { readonly pool?: number }),
+  { durability = 'full', log, limits, watch = false, threads = false, beforeUpgrade }: StoreOptions = {},
 ): Promise<Store> {
-  if ('url' in where) return (await import('./postgres.ts')).openPostgres(where.url, { log, limits });
-  return (await import('./sqlite.ts')).openSqlite(where.path, { durability, watch, log, beforeUpgrade });
+  if ('url' in where) {
+    const { openPostgres } = await import('./postgres.ts');
+    return openPostgres(where, { log, limits: { ...(where.pool && { writers: where.pool }), ...limits } });
+  }
+  return (await import('./sqlite.ts')).openSqlite(where.path, { durability, watch, threads, log, beforeUpgrade });
 }

@@ -1,126 +1,162 @@
-import { hash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { AgentId, PassageId } from '../core/ids.ts';
-import { anyOf, indexedWords, matches, scoreOf } from './fulltext.ts';
+import type { Passage } from '../core/memory.ts';
+import type { BatchState } from './batch.ts';
+import { indexedWords } from './fulltext.ts';
+import type { Memory } from './memory-tx.ts';
+import { type PassageSearchQueries, passageSearchQueries, scopedWord } from './passage-search.ts';
 import type { Queries } from './query.ts';
-import type { Memory } from './tx.ts';
-import type { NewPassage, PassageFilter } from './views.ts';
+import type { NewPassage, PassageWords } from './views.ts';
 
-export type PassageQueries = Pick<
-  Memory,
-  'insertPassage' | 'getPassage' | 'tryDeletePassage' | 'listPassages' | 'findPassages' | 'findPassagesContaining'
->;
+export type PassageQueries = PassageSearchQueries &
+  Pick<
+    Memory,
+    | 'insertPassage'
+    | 'indexPassage'
+    | 'getPassage'
+    | 'getPassagesBeside'
+    | 'tryDeletePassage'
+    | 'listUnindexedPassages'
+    | 'getPassageStats'
+  >;
 
-interface Holes {
-  readonly agentId: string;
-  readonly tag: string;
-  readonly since: number;
-  readonly until: number;
-}
-
-export function passageQueries({ engine, db, all, one, put, run, attempt }: Queries): PassageQueries {
-  const insert = put((p: Omit<NewPassage, 'words'>) =>
-    db.insertInto('passages').values({
-      agentId: p.agentId,
-      seq: p.seq,
-      id: p.id,
-      content: p.content,
-      folded: p.folded,
-      tags: p.tags,
-      createdAt: p.createdAt,
-    }),
+export function passageQueries(queries: Queries, batch: BatchState): PassageQueries {
+  const { engine, db, all, one, value, put, run, attempt } = queries;
+  const insert = value((p: NewPassage & { readonly seq: number }) =>
+    db
+      .insertInto('passages')
+      .values({
+        agentId: p.agentId,
+        seq: engine === 'sqlite' ? p.seq : sql<number>`nextval('numbers')`,
+        id: p.id,
+        content: p.content,
+        folded: p.folded,
+        tags: p.tags,
+        createdAt: p.createdAt,
+        runId: p.runId,
+        length: 0,
+        indexed: false,
+        embeddedBy: null,
+      })
+      .returning('seq'),
   );
   const insertWords = put((p: { rowid: number; words: string }) =>
     db.insertInto('passage_words').values({ rowid: p.rowid, words: p.words }),
   );
+  const insertTag = put((p: { agentId: string; tag: string; seq: number }) =>
+    db
+      .insertInto('passage_tags')
+      .values({ agentId: p.agentId, tag: p.tag, seq: p.seq })
+      .onConflict((conflict) => conflict.doNothing()),
+  );
+  const removeTag = put((p: { agentId: string; tag: string; seq: number }) =>
+    db.deleteFrom('passage_tags').where('agentId', '=', p.agentId).where('tag', '=', p.tag).where('seq', '=', p.seq),
+  );
+  const removeWords = put((p: { rowid: number }) => db.deleteFrom('passage_words').where('rowid', '=', p.rowid));
   const get = one((p: { agentId: string; id: string }) =>
     db.selectFrom('passages').selectAll().where('id', '=', p.id).where('agentId', '=', p.agentId),
+  );
+  /** Before its length changes. */
+  const adjustStats = put((p: { agentId: string; seq: number; length: number }) =>
+    db
+      .updateTable('passage_stats')
+      .set((eb) => ({
+        length: eb(
+          'length',
+          '+',
+          sql<number>`${p.length} - (select length from passages where agent_id = ${p.agentId} and seq = ${p.seq})`,
+        ),
+      }))
+      .where('agentId', '=', p.agentId),
+  );
+  const setIndexed = put((p: { agentId: string; seq: number; length: number }) =>
+    db
+      .updateTable('passages')
+      .set({ length: p.length, indexed: true })
+      .where('agentId', '=', p.agentId)
+      .where('seq', '=', p.seq),
   );
   const remove = attempt((p: { agentId: string; seq: number }) =>
     db.deleteFrom('passages').where('agentId', '=', p.agentId).where('seq', '=', p.seq),
   );
-  const removeWords = run((p: { rowid: number }) => db.deleteFrom('passage_words').where('rowid', '=', p.rowid));
-
-  const position = sql.raw(engine === 'sqlite' ? 'instr' : 'strpos');
-  /** Every text contains the empty one, which therefore means "any tag". */
-  const wanted = (p: Holes) =>
-    sql<boolean>`passages.agent_id = ${p.agentId} and passages.created_at >= ${p.since}
-      and passages.created_at < ${p.until} and ${position}(passages.tags, ${p.tag}) > 0`;
-  const filtered = (p: Holes) => db.selectFrom('passages').selectAll('passages').where(wanted(p));
-  const holes = ({ agentId, tag, since, until }: PassageFilter): Holes => ({
-    agentId,
-    tag: tag === null ? '' : JSON.stringify(tag),
-    since,
-    until,
-  });
-  const list = all((p: Holes & { before: number; limit: number }) =>
-    filtered(p).where('passages.seq', '<', p.before).orderBy('passages.seq', 'desc').limit(p.limit),
+  const removeVector = run((p: { agentId: string; seq: number }) =>
+    db.deleteFrom('passage_vectors').where('agentId', '=', p.agentId).where('seq', '=', p.seq),
   );
-  const find = all((p: Holes & { query: string; candidates: number; limit: number }) =>
+  const count = put((p: { agentId: string; passages: number; length: number }) =>
     db
-      .selectFrom(
-        db
-          .selectFrom('passage_words')
-          .select(['rowid as seq', scoreOf(engine, 'passage_words', p.query).as('score')])
-          .where(matches(engine, 'passage_words', p.query))
-          .orderBy('score')
-          .orderBy('rowid', 'desc')
-          .limit(p.candidates)
-          .as('found'),
-      )
-      // SQLite joins the tables of a cross join in this order, so it looks up the matches.
-      .crossJoin('passages')
-      .selectAll('passages')
-      .whereRef('passages.seq', '=', 'found.seq')
-      .where(wanted(p))
-      .orderBy('found.score')
-      .orderBy('passages.seq', 'desc')
-      .limit(p.limit),
+      .insertInto('passage_stats')
+      .values({ agentId: p.agentId, passages: p.passages, length: p.length })
+      .onConflict((conflict) =>
+        conflict.column('agentId').doUpdateSet((row) => ({
+          passages: row('passage_stats.passages', '+', row.ref('excluded.passages')),
+          length: row('passage_stats.length', '+', row.ref('excluded.length')),
+        })),
+      ),
   );
-  const like = sql.raw(engine === 'sqlite' ? 'like' : 'ilike');
-  const contain = all((p: Holes & { pattern: string; limit: number }) =>
-    filtered(p)
-      .where(sql<boolean>`coalesce(passages.folded, passages.content) ${like} ${p.pattern} escape '\\'`)
-      .orderBy('passages.seq', 'desc')
-      .limit(p.limit),
+  const before = one((p: { agentId: string; seq: number }) =>
+    db
+      .selectFrom('passages')
+      .selectAll()
+      .where('agentId', '=', p.agentId)
+      .where('seq', '<', p.seq)
+      .orderBy('seq', 'desc')
+      .limit(1),
   );
+  const after = one((p: { agentId: string; seq: number }) =>
+    db
+      .selectFrom('passages')
+      .selectAll()
+      .where('agentId', '=', p.agentId)
+      .where('seq', '>', p.seq)
+      .orderBy('seq')
+      .limit(1),
+  );
+  const putWords = (agentId: string, rowid: number, { own, near }: PassageWords) =>
+    insertWords({ rowid, words: indexedWords(engine, scopedWords(agentId, { own, near })) });
 
   return {
-    insertPassage: async ({ words, ...row }: NewPassage) => {
-      await insert(row);
-      await insertWords({ rowid: row.seq, words: indexedWords(engine, scoped(row.agentId, words)) });
+    ...passageSearchQueries(queries),
+    /** Returns its number. It is found once `indexPassage` has given it its words. */
+    insertPassage: async (row: NewPassage) => {
+      const seq = await insert({ ...row, seq: batch.seq });
+      await count({ agentId: row.agentId, passages: 1, length: 0 });
+      for (const tag of row.tags) await insertTag({ agentId: row.agentId, tag, seq: seq ?? 0 });
+      return seq ?? 0;
+    },
+    /** Replaces the words of a passage that exists. */
+    indexPassage: async ({ agentId, seq, words }: Pick<Passage, 'agentId' | 'seq'> & { words: PassageWords }) => {
+      const length = words.own.length;
+      await adjustStats({ agentId, seq, length });
+      await setIndexed({ agentId, seq, length });
+      await removeWords({ rowid: seq });
+      await putWords(agentId, seq, words);
     },
     getPassage: get,
+    /** The agent's passages stored directly before and after this number, whether or not it exists. */
+    getPassagesBeside: async (p: { agentId: AgentId; seq: number }) => {
+      const [earlier, later] = await Promise.all([before(p), after(p)]);
+      return { before: earlier, after: later };
+    },
     tryDeletePassage: async (p: { agentId: AgentId; id: PassageId }) => {
       const row = await get(p);
       if (!row) return false;
       await removeWords({ rowid: row.seq });
+      for (const tag of row.tags) await removeTag({ agentId: p.agentId, tag, seq: row.seq });
+      await removeVector({ agentId: p.agentId, seq: row.seq });
+      await count({ agentId: p.agentId, passages: -1, length: -row.length });
       return remove({ agentId: p.agentId, seq: row.seq });
     },
-    /** Newest first. */
-    listPassages: ({ before, limit, ...filter }: PassageFilter & { before: number; limit: number }) =>
-      list({ ...holes(filter), before, limit }),
-    /**
-     * Passages with any of the words, best first, newest of equals first. Without further filters the index applies
-     * the limit itself, so that only the results are read.
-     */
-    findPassages: ({ words, limit, ...filter }: PassageFilter & { words: readonly string[]; limit: number }) => {
-      const all = filter.tag === null && filter.since <= 0 && filter.until === Number.MAX_SAFE_INTEGER;
-      const candidates = all ? limit : Number.MAX_SAFE_INTEGER;
-      return find({ ...holes(filter), query: anyOf(engine, scoped(filter.agentId, words)), candidates, limit });
-    },
-    /** Passages that contain the text, case-insensitively, newest first. */
-    findPassagesContaining: ({ text, limit, ...filter }: PassageFilter & { text: string; limit: number }) =>
-      contain({ ...holes(filter), pattern: `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`, limit }),
+    /** Those that are not indexed in the current way, by number. */
+    listUnindexedPassages: all((p: { limit: number }) =>
+      db.selectFrom('passages').selectAll().where('indexed', '=', false).orderBy('seq').limit(p.limit),
+    ),
+    getPassageStats: one((p: { agentId: string }) =>
+      db.selectFrom('passage_stats').select(['passages', 'length']).where('agentId', '=', p.agentId),
+    ),
   };
 }
 
-/**
- * In the index, each word has a prefix for its agent. So a search only touches this agent's words, however many
- * others there are, and a word's rarity is that among its own passages. The prefix is short and two agents could
- * share one, so the owner is checked as well.
- */
-export function scoped(agentId: string, words: readonly string[]): string[] {
-  const mark = hash('sha256', agentId, 'hex').slice(0, 10);
-  return words.map((word) => `${mark}${word}`);
+/** The words of a passage as its index has them. */
+export function scopedWords(agentId: string, { own, near }: PassageWords): string[] {
+  return [...own.map((word) => scopedWord(agentId, word)), ...near.map((word) => scopedWord(agentId, word, 'near'))];
 }

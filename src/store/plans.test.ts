@@ -21,7 +21,7 @@ const execute: Execute = (sql, parameters) => {
   if (statement.reader) return { rows: statement.all(...parameters), changes: 0 };
   return { rows: [], changes: statement.run(...parameters).changes };
 };
-const tx = createTx('sqlite', execute, { seq: 0, runnable: false });
+const tx = createTx('sqlite', execute, { seq: 0, events: 0, runnable: false });
 let ids: { agent: string; node: string; run: string; fence: number; message: string };
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ beforeAll(async () => {
   ids = { agent: agent.id, node: agent.nodeId, run: run.id, fence: run.fence, message: 'm7' };
 });
 
-const anything = () => ({ agentId: ids.agent, tag: null, since: 0, until: Number.MAX_SAFE_INTEGER });
+const anything = () => ({ agentId: ids.agent, tags: [], since: 0, until: Number.MAX_SAFE_INTEGER });
 
 describe.each([false, true])('with 100,000 old messages, statistics: %s', (statistics) => {
   beforeAll(() => {
@@ -47,7 +47,6 @@ describe.each([false, true])('with 100,000 old messages, statistics: %s', (stati
       ['deliveries_pending'],
       (q) => q.deliveries.listPendingHeads({ agentId: ids.agent, limit: 200 }),
     ],
-    ['countPendingNews', ['deliveries_pending'], (q) => q.deliveries.countPendingNews({ agentId: ids.agent })],
     [
       'wakeAgent',
       ['deliveries_pending', 'runs_live', 'requests_asker'],
@@ -93,7 +92,11 @@ describe.each([false, true])('with 100,000 old messages, statistics: %s', (stati
     ['listSeenBlocks', ['block_readers_agent'], (q) => q.memory.listSeenBlocks({ readerId: ids.agent })],
     ['listBlockChanges', [], (q) => q.memory.listBlockChanges({ blockId: 'b', before: 9, limit: 5 })],
     ['listPassages', [], (q) => q.memory.listPassages({ ...anything(), before: 9, limit: 5 })],
-    ['findPassages', [], (q) => q.memory.findPassages({ ...anything(), words: ['w'], limit: 5 })],
+    [
+      'findPassages',
+      [],
+      (q) => q.memory.findPassages({ ...anything(), terms: { words: ['w'], phrases: [['w', 'x']] }, limit: 5 }),
+    ],
     ['findPassagesContaining', [], (q) => q.memory.findPassagesContaining({ ...anything(), text: 'x', limit: 5 })],
     ['listEvents', [], (q) => q.events.listEvents({ after: 5, limit: 5 })],
     [
@@ -110,7 +113,7 @@ describe.each([false, true])('with 100,000 old messages, statistics: %s', (stati
     ['pruneHistory', [], (q) => q.retention.pruneHistory({ before: 1, after: { blockId: '', version: 0 }, limit: 5 })],
     [
       'listAgentViews',
-      ['agents_created', 'runs_live', 'deliveries_pending'],
+      ['agents_living', 'runs_live', 'deliveries_pending'],
       (q) => q.agents.listAgentViews({ after: { createdAt: 1, id: '' }, limit: 5, all: false }),
     ],
   ];

@@ -77,12 +77,13 @@ function ofItsDocument(condition: RawBuilder<boolean>): RawBuilder<boolean> {
 
 function bestOf(rows: readonly Weighed[], words: readonly string[]): FoundChunk[] {
   const mean = rows.reduce((sum, { length }) => sum + length, 0) / rows.length;
+  const most = rows[0]?.weights.reduce((sum, weight) => sum + weight, 0) ?? 0;
   const score = ({ length, counts, phrases, weights }: Weighed): number => {
     const gain = (n: number) => (n * (K1 + 1)) / (n + K1 * (1 - B + (B * length) / mean));
     const ofWords = words.reduce((sum, word, i) => sum + (weights[i] as number) * gain(counts[word] ?? 0), 0);
     return phrases.reduce((sum, is, i) => sum + (is ? (weights[words.length + i] as number) * gain(1) : 0), ofWords);
   };
   return rows
-    .map((row) => ({ chunkId: row.rowid, score: score(row) }))
+    .map((row) => ({ chunkId: row.rowid, score: score(row), most }))
     .sort((a, b) => b.score - a.score || a.chunkId - b.chunkId);
 }

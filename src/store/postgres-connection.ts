@@ -1,6 +1,15 @@
 import pg from 'pg';
 import { isUnavailable, unavailable } from './postgres-errors.ts';
+import { Flight, type FlightResult, PreparedStatements, type Statement } from './postgres-flight.ts';
 import type { Execute } from './query.ts';
+
+export interface PostgresPlace {
+  readonly url: string;
+  /** Where no pooler is in between, for what needs a session: LISTEN, migrations, questions about other connections. */
+  readonly directUrl?: string | null;
+  /** False: a pooler in transaction mode is in between, so nothing may be left in a session. */
+  readonly prepared?: boolean;
+}
 
 /** All PostgreSQL timeouts. In an outage a caller waits at most `silenceMs` plus `connectMs`. */
 export interface PostgresLimits {
@@ -12,8 +21,6 @@ export interface PostgresLimits {
   readonly silenceMs: number;
   readonly statementMs: number;
   readonly lockMs: number;
-  /** How long a batch of writers may hold the lock of all nodes before the remaining ones wait for the next batch. */
-  readonly batchMs: number;
   /** A node that stalls inside a transaction must not block the others. */
   readonly idleInTransactionMs: number;
   /** How long to look for the outcome of a commit. */
@@ -26,6 +33,10 @@ export interface PostgresLimits {
   /** The timeout for closing connections gracefully. */
   readonly closeMs: number;
   readonly readers: number;
+  /** Transactions of this node at the same time. */
+  readonly writers: number;
+  /** Other nodes are told of commits at most this often. */
+  readonly hintMs: number;
 }
 
 export const POSTGRES_LIMITS: PostgresLimits = {
@@ -34,7 +45,6 @@ export const POSTGRES_LIMITS: PostgresLimits = {
   silenceMs: 3_000,
   statementMs: 30_000,
   lockMs: 8_000,
-  batchMs: 2_000,
   idleInTransactionMs: 2_500,
   doubtMs: 10_000,
   backoffMs: 100,
@@ -42,6 +52,8 @@ export const POSTGRES_LIMITS: PostgresLimits = {
   pollMs: 2_000,
   closeMs: 1_000,
   readers: 8,
+  writers: 16,
+  hintMs: 10,
 };
 
 /** Migrations may take long, and other nodes that start at the same time wait for the one that migrates. */
@@ -65,24 +77,32 @@ interface Keeper {
   readonly silenceMs: number;
   readonly onSilence: (connection: Connection) => Promise<void>;
   readonly onLost: (error: Error) => void;
+  /** Statements were sent while none was unanswered. */
+  readonly onSent: () => void;
 }
 
 /**
- * One connection: statements are prepared once, unanswered ones are monitored, and a lost connection is an error with
- * the code `store`.
+ * One connection: statements are prepared once and sent without waiting for earlier ones, unanswered ones are
+ * monitored, and a lost connection is an error with the code `store`.
  */
 export class Connection extends pg.Client {
   readonly role: Role;
+  /** Whether a pooler gives each transaction another session. */
+  readonly pooled: boolean;
   /** Why it can no longer be used. */
   lost: Error | null = null;
-  /** Identifies the statement without a response. */
+  /** Identifies the last statement without a response. */
   underWay: object | null = null;
-  readonly #names = new Map<string, string>();
+  readonly #prepared: PreparedStatements | null;
   readonly #keeper: Keeper;
+  #unanswered = 0;
+  #watch: NodeJS.Timeout | undefined;
 
-  constructor(config: pg.ClientConfig, role: Role, keeper: Keeper) {
+  constructor({ pooled, ...config }: ConnectionConfig, role: Role, keeper: Keeper) {
     super(config);
     this.role = role;
+    this.pooled = pooled;
+    this.#prepared = pooled ? null : new PreparedStatements();
     this.#keeper = keeper;
     // Without a listener, losing a connection in use would end the process.
     this.on('error', (error) => this.#lose(error));
@@ -95,21 +115,19 @@ export class Connection extends pg.Client {
     return (this as unknown as { processID: number | null }).processID ?? 0;
   }
 
-  readonly execute: Execute = async (text, values) => {
-    const name = this.#names.get(text) ?? `q${this.#names.size}`;
-    this.#names.set(text, name);
-    const result = await this.#watched(() => this.query({ name, text, values: values as unknown[] }));
-    return { rows: result.rows, changes: result.rowCount ?? 0 };
-  };
+  readonly execute: Execute = async (sql, parameters) => (await this.send([{ sql, parameters }]))[0] as FlightResult;
 
-  /**
-   * PostgreSQL accepts a commit of a failed transaction and rolls it back. A commit has no statement timeout: one
-   * that waits for a replica would end as if it had been replicated.
-   */
+  /** Sends statements together. None is executed behind one that failed. */
+  send(statements: readonly Statement[]): Promise<readonly FlightResult[]> {
+    const flight = new Flight(statements, this.#prepared, types);
+    return this.#watched(() => {
+      this.query(flight);
+      return flight.landed;
+    });
+  }
+
   async commit(): Promise<void> {
-    const results = await this.#watched(() => this.query('set local statement_timeout = 0; commit'));
-    const last = (results as unknown as pg.QueryResult[]).at(-1);
-    if (last?.command !== 'COMMIT') throw new Error('a statement had failed before');
+    checkCommitted((await this.send(COMMIT)).at(-1));
   }
 
   /** Closes it without waiting for the server; the current statement fails. */
@@ -134,7 +152,11 @@ export class Connection extends pg.Client {
   async #watched<T>(query: () => Promise<T>): Promise<T> {
     const statement = {};
     this.underWay = statement;
-    const watch = setInterval(() => void this.#keeper.onSilence(this), this.#keeper.silenceMs);
+    if (this.#unanswered === 0) {
+      this.#keeper.onSent();
+      this.#watch = setInterval(() => void this.#keeper.onSilence(this), this.#keeper.silenceMs);
+    }
+    this.#unanswered += 1;
     try {
       return await query();
     } catch (error) {
@@ -142,7 +164,8 @@ export class Connection extends pg.Client {
       if (this.lost || isUnavailable(error)) throw unavailable(this.lost ?? (error as Error));
       throw error;
     } finally {
-      clearInterval(watch);
+      this.#unanswered -= 1;
+      if (this.#unanswered === 0) clearInterval(this.#watch);
       if (this.underWay === statement) this.underWay = null;
     }
   }
@@ -150,13 +173,24 @@ export class Connection extends pg.Client {
 
 const LEAVING_MS = 1_000;
 
+/** A commit has no statement timeout: one that waits for a replica would end as if it had been replicated. */
+export const COMMIT: readonly Statement[] = [
+  { sql: 'set local statement_timeout = 0', parameters: [] },
+  { sql: 'commit', parameters: [] },
+];
+
+/** PostgreSQL accepts a commit of a failed transaction and rolls it back. */
+export function checkCommitted(result: FlightResult | undefined): void {
+  if (result?.command !== 'COMMIT') throw new Error('a statement had failed before');
+}
+
 /** A connection that belongs to no store. The caller closes it. */
-export async function connectAlone(url: string, role: 'backup' | 'probe'): Promise<Connection> {
+export async function connectAlone(place: PostgresPlace, role: 'backup' | 'probe'): Promise<Connection> {
   const onSilence = async (silent: Connection) => silent.cut(NO_SERVER);
   // A backup's statements may take long; keepalive detects a lost connection.
   const silenceMs = role === 'backup' ? LONGEST_TIMER_MS : POSTGRES_LIMITS.silenceMs;
-  const keeper = { silenceMs, onSilence, onLost: () => {} };
-  const connection = new Connection(configOf(url, role, POSTGRES_LIMITS), role, keeper);
+  const keeper = { silenceMs, onSilence, onLost: () => {}, onSent: () => {} };
+  const connection = new Connection(configOf(place, role, POSTGRES_LIMITS), role, keeper);
   try {
     await connection.connect();
     return connection;
@@ -168,20 +202,36 @@ export async function connectAlone(url: string, role: 'backup' | 'probe'): Promi
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-export function configOf(url: string, role: Role, limits: PostgresLimits): pg.ClientConfig {
-  const ours = {
-    statement_timeout: limits.statementMs,
-    lock_timeout: limits.lockMs,
-    idle_in_transaction_session_timeout: limits.idleInTransactionMs,
-  };
+interface ConnectionConfig extends pg.ClientConfig {
+  readonly pooled: boolean;
+}
+
+export function configOf(
+  { url, directUrl, prepared }: PostgresPlace,
+  role: Role,
+  limits: PostgresLimits,
+): ConnectionConfig {
+  const pooled = prepared === false && (role === 'reader' || role === 'writer');
   return {
-    connectionString: url,
+    pooled,
+    connectionString: pooled ? url : (directUrl ?? url),
     types,
+    pipeline: role !== 'backup',
     application_name: `substrat ${role}`,
     connectionTimeoutMillis: limits.connectMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEPALIVE_MS,
-    ...(role === 'migration' ? MIGRATION : role === 'backup' ? BACKUP : ours),
+    // A pooler refuses settings of a session: writers set them in each transaction.
+    ...(pooled ? {} : role === 'migration' ? MIGRATION : role === 'backup' ? BACKUP : timeoutsOf(limits)),
+  };
+}
+
+/** The timeouts of a session, or of a transaction. */
+export function timeoutsOf(limits: PostgresLimits) {
+  return {
+    statement_timeout: limits.statementMs,
+    lock_timeout: limits.lockMs,
+    idle_in_transaction_session_timeout: limits.idleInTransactionMs,
   };
 }
 

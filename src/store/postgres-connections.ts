@@ -1,11 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { SubstratError } from '../core/errors.ts';
-import { Connection, configOf, NO_SERVER, type PostgresLimits, type Role } from './postgres-connection.ts';
+import {
+  Connection,
+  configOf,
+  NO_SERVER,
+  type PostgresLimits,
+  type PostgresPlace,
+  type Role,
+} from './postgres-connection.ts';
 import { unavailable } from './postgres-errors.ts';
 import type { StoreLog } from './store.ts';
 
 export type CommitOutcome = 'committed' | 'aborted' | 'unknown';
+
+/** A transaction for the server: its id, and the process that executes it. */
+export interface TransactionIdentity {
+  readonly xid: string;
+  readonly pid: number;
+  /** When the server started and when it last recovered from a crash, which also clears its statistics. */
+  readonly life: string;
+}
+
+const LIFE = `concat(pg_postmaster_start_time(), ' ', pg_stat_get_bgwriter_stat_reset_time()) as life`;
+/** The columns of a transaction's identity, as the transaction itself selects them. */
+export const IDENTITY = `pg_current_xact_id()::text as xid, pg_backend_pid() as pid, ${LIFE}`;
 
 /**
  * All connections of one store. Readers use a pool; writers and the listener each hold a connection and request a new
@@ -14,7 +33,7 @@ export type CommitOutcome = 'committed' | 'aborted' | 'unknown';
  */
 export class PostgresConnections {
   readonly limits: PostgresLimits;
-  readonly #url: string;
+  readonly #place: PostgresPlace;
   readonly #log: StoreLog;
   readonly #pool: pg.Pool;
   readonly #open = new Set<Connection>();
@@ -23,9 +42,11 @@ export class PostgresConnections {
   #outage: { readonly reason: string; readonly over: Promise<void> } | null = null;
   #probing: Promise<ReadonlySet<number> | null> | null = null;
   #closed = false;
+  /** How often writers waited for the server. */
+  roundTrips = 0;
 
-  constructor(url: string, limits: PostgresLimits, log: StoreLog) {
-    this.#url = url;
+  constructor(place: PostgresPlace, limits: PostgresLimits, log: StoreLog) {
+    this.#place = place;
     this.limits = limits;
     this.#log = log;
     const create = () => this.#create('reader');
@@ -41,6 +62,10 @@ export class PostgresConnections {
     });
     this.#pool.on('connect', () => this.#reached('reader'));
     this.#pool.on('error', () => {}); // An idle connection was lost: it has reported that itself, and the pool has dropped it.
+  }
+
+  get pooled(): boolean {
+    return this.#place.prepared === false;
   }
 
   /** Runs `work` on a connection of the pool. */
@@ -81,18 +106,17 @@ export class PostgresConnections {
    * Whether a transaction whose `commit` got no response took effect, according to the server on a new connection. A
    * transaction that still waits for its `commit` is terminated first, so that it cannot take effect later.
    */
-  async outcomeOf(
-    { xid, pid }: { readonly xid: string; readonly pid: number },
-    giveUpAt: number,
-  ): Promise<CommitOutcome> {
+  async outcomeOf({ xid, pid, life }: TransactionIdentity, giveUpAt: number): Promise<CommitOutcome> {
     for (let wait = 20; performance.now() < giveUpAt && !this.#closed; wait = Math.min(wait * 2, 500)) {
       const probe = this.#create('probe');
       const overdue = setTimeout(() => probe.cut('no answer in time'), giveUpAt - performance.now());
       try {
         await probe.connect();
-        const { rows } = await probe.execute('select pg_xact_status($1::xid8) as status', [xid]);
-        const { status } = rows[0] as { status: string | null };
-        if (status === 'committed' || status === 'aborted') return status;
+        const { rows } = await probe.execute(`select pg_xact_status($1::xid8) as status, ${LIFE}`, [xid]);
+        const found = rows[0] as { status: string | null; life: string };
+        // After a crash the id can be another transaction's: what was not yet on the disk has left no trace.
+        if (found.status === 'committed' && found.life !== life) return 'unknown';
+        if (found.status === 'committed' || found.status === 'aborted') return found.status;
         await probe.execute(
           `select pg_terminate_backend(pid) from pg_stat_activity
            where pid = $1 and backend_xid = $2::xid8::xid and state like 'idle in transaction%'`,
@@ -122,10 +146,13 @@ export class PostgresConnections {
 
   #create(role: Role): Connection {
     const { silenceMs } = this.limits;
-    const connection = new Connection(configOf(this.#url, role, this.limits), role, {
+    const connection = new Connection(configOf(this.#place, role, this.limits), role, {
       silenceMs,
       onSilence: (silent) => this.#examine(silent),
       onLost: (error) => this.#lost(role, error),
+      onSent: () => {
+        if (role === 'writer') this.roundTrips += 1;
+      },
     });
     this.#open.add(connection);
     connection.on('end', () => this.#open.delete(connection));
@@ -194,7 +221,8 @@ export class PostgresConnections {
     });
     try {
       const active = await this.#probing;
-      if (active === null || active.has(silent.pid)) return;
+      // Behind a pooler nobody knows which process works for it.
+      if (active === null || silent.pooled || active.has(silent.pid)) return;
     } catch {
       for (const connection of this.#open) if (connection.role !== 'probe') connection.cut(NO_SERVER);
       return;
@@ -227,92 +255,6 @@ export class PostgresConnections {
 const POOL_IS_BUSY = 'timeout exceeded when trying to connect';
 /** The response of a finished statement arrives within this time. */
 const LATE_ANSWER_MS = 250;
-
-/**
- * Receives hints about other nodes' commits, on a connection that is re-established whenever it is lost.
- * `onConnected` is called each time.
- */
-export class PostgresListener {
-  readonly #connections: PostgresConnections;
-  readonly #tell: { readonly onHint: (hint: string) => void; readonly onConnected: () => void };
-  readonly #stop = new AbortController();
-  #connection: Connection | null = null;
-  #hint: string | null = null;
-  #unchecked = false;
-  #sending = false;
-
-  constructor(
-    connections: PostgresConnections,
-    tell: { readonly onHint: (hint: string) => void; readonly onConnected: () => void },
-  ) {
-    this.#connections = connections;
-    this.#tell = tell;
-  }
-
-  async connect(): Promise<void> {
-    const connection = await this.#connections.connect('listener');
-    connection.on('notification', ({ processId, payload }) => {
-      if (processId !== connection.pid && payload) this.#tell.onHint(payload);
-    });
-    try {
-      await connection.execute(`listen ${CHANNEL}`, []);
-      if (connection.lost) throw connection.lost;
-    } catch (error) {
-      connection.leave();
-      throw error;
-    }
-    connection.on('end', () => void this.#reconnect());
-    this.#connection = connection;
-    this.#tell.onConnected();
-  }
-
-  /** Only the last pending hint is sent. A lost hint delays other nodes until their next poll. */
-  notify(hint: string): void {
-    this.#hint = hint;
-    void this.#send();
-  }
-
-  /** Checks that the server still responds: a connection on which nothing is sent never fails. */
-  check(): void {
-    this.#unchecked = true;
-    void this.#send();
-  }
-
-  close(): void {
-    this.#stop.abort();
-  }
-
-  async #send(): Promise<void> {
-    if (this.#sending) return;
-    this.#sending = true;
-    while (this.#connection && !this.#connection.lost && (this.#hint !== null || this.#unchecked)) {
-      const hint = this.#hint;
-      this.#hint = null;
-      this.#unchecked = false;
-      const sent =
-        hint === null
-          ? this.#connection.execute('select 1', [])
-          : this.#connection.execute('select pg_notify($1, $2)', [CHANNEL, hint]);
-      await Promise.resolve(sent).catch(() => {});
-    }
-    this.#sending = false;
-  }
-
-  async #reconnect(): Promise<void> {
-    const { signal } = this.#stop;
-    for (;;) {
-      await this.#connections.pause(signal);
-      if (signal.aborted) return;
-      try {
-        return await this.connect();
-      } catch {
-        // The loss is logged; the next attempt follows after a pause.
-      }
-    }
-  }
-}
-
-const CHANNEL = 'substrat';
 
 /**
  * Whether a working server said this, for example that it has too many connections. A server that is starting or

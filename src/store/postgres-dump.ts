@@ -5,13 +5,17 @@ import { finishLoad } from './finish-load.ts';
 import { knownTables, migrate } from './migrate.ts';
 import { connectAlone } from './postgres-connection.ts';
 import { openError } from './postgres-errors.ts';
-import { WRITE_LOCK } from './postgres-writer.ts';
+import { EVERYTHING, WRITE_LOCK } from './postgres-locks.ts';
 import type { Execute } from './query.ts';
 
 /** Bytes of rows per fetch, estimated from the previous rows. */
 const PAGE = 500_000;
 const MOST_ROWS = 2_000;
 const VERSION = 'schema_version';
+/** An event that has no number yet is not announced, and the order of insertion means nothing elsewhere. */
+const ROWS: Readonly<Record<string, string>> = {
+  events: 'select seq, type, at, agent_id, channel_id, data from events where seq is not null',
+};
 /** The full-text indexes. */
 const DERIVED = ['passage_words', 'chunk_words'];
 
@@ -53,6 +57,7 @@ export async function openPostgresLoad(
   try {
     await client.query('begin');
     await client.query(`select pg_advisory_xact_lock(${WRITE_LOCK})`);
+    await client.query(`select set_config('substrat.locks', '${EVERYTHING}', true)`);
     await clear(client, replace);
     await migrate(execute, 'postgres', version);
     const tables = await tablesOf(client);
@@ -87,7 +92,7 @@ export async function openPostgresLoad(
 
 async function connect(url: string): Promise<pg.Client> {
   try {
-    return await connectAlone(url, 'backup');
+    return await connectAlone({ url }, 'backup');
   } catch (error) {
     throw openError(error);
   }
@@ -116,7 +121,7 @@ async function countersOf(client: pg.Client): Promise<Counter[]> {
   const counters: Counter[] = [];
   const known = knownTables();
   for (const { table, name } of rows) {
-    if (!known.has(table)) continue;
+    if (!known.has(table) || table in ROWS) continue;
     const found = await client.query<{ value: number }>(
       `select case when is_called then last_value else 0 end as value from ${name}`,
     );
@@ -126,13 +131,14 @@ async function countersOf(client: pg.Client): Promise<Counter[]> {
 }
 
 async function* pagesOf(client: pg.Client, table: string): AsyncGenerator<readonly Row[]> {
-  await client.query(`declare dump no scroll cursor for select * from ${quoted(table)}`);
+  const rows = ROWS[table] ?? `select * from ${quoted(table)}`;
+  await client.query(`declare dump no scroll cursor for ${rows}`);
   for (let count = 20; ; ) {
-    const { rows } = await client.query<Row>(`fetch ${count} from dump`);
-    if (rows.length === 0) break;
-    yield rows;
-    const bytes = rows.reduce((sum, row) => sum + sizeOf(row), 0);
-    count = Math.max(1, Math.min(MOST_ROWS, Math.floor((PAGE * rows.length) / Math.max(bytes, 1))));
+    const { rows: page } = await client.query<Row>(`fetch ${count} from dump`);
+    if (page.length === 0) break;
+    yield page;
+    const bytes = page.reduce((sum, row) => sum + sizeOf(row), 0);
+    count = Math.max(1, Math.min(MOST_ROWS, Math.floor((PAGE * page.length) / Math.max(bytes, 1))));
   }
   await client.query('close dump');
 }
@@ -149,7 +155,11 @@ async function insertRows(client: pg.Client, table: string, columns: string[], r
   const text = JSON.stringify(
     rows.map((row) => Object.fromEntries(Object.entries(row).map(([key, value]) => [key, asText(value)]))),
   );
-  const names = columns.map(quoted).join(', ');
+  // Another engine's rows may lack a column that has a default.
+  const names = columns
+    .filter((column) => column in (rows[0] ?? {}))
+    .map(quoted)
+    .join(', ');
   const from = `select ${names} from json_populate_recordset(null::${quoted(table)}, $1)`;
   await client.query(`insert into ${quoted(table)} (${names}) ${from}`, [text]);
 }

@@ -1,89 +1,153 @@
-import { SubstratError } from '../core/errors.ts';
+import { type ErrorCode, SubstratError } from '../core/errors.ts';
 import type { BatchState } from './batch.ts';
-import { CommitInDoubt, type WriteConnection } from './commits.ts';
+import { storeError } from './commit-errors.ts';
 import { createTx } from './create-tx.ts';
-import { type Connection, NO_ANSWER, wasSilent } from './postgres-connection.ts';
-import type { PostgresConnections } from './postgres-connections.ts';
-import type { Execute } from './query.ts';
+import { type Connection, NO_ANSWER, timeoutsOf, wasSilent } from './postgres-connection.ts';
+import {
+  type CommitOutcome,
+  IDENTITY,
+  type PostgresConnections,
+  type TransactionIdentity,
+} from './postgres-connections.ts';
+import { EVERYTHING, WRITE_LOCK } from './postgres-locks.ts';
+import { PostgresTransaction } from './postgres-transaction.ts';
 import type { Tx } from './store.ts';
 
-/** One lock for all writers of all nodes, held until the commit: event numbers have no gaps and are in commit order. */
-export const WRITE_LOCK = 7_331_001;
+/** How one execution of a write ended. */
+export type Attempted =
+  | { readonly as: 'committed'; readonly value: unknown; readonly batch: Readonly<BatchState> }
+  | { readonly as: 'failed'; readonly error: unknown }
+  /** Nothing happened, and the same write can succeed: with more locks, or after whatever came in between. */
+  | { readonly as: 'again'; readonly missing: readonly string[]; readonly error: unknown; readonly duplicate?: boolean }
+  /** The connection was lost during the commit. */
+  | {
+      readonly as: 'doubtful';
+      readonly value: unknown;
+      readonly batch: Readonly<BatchState>;
+      readonly outcome: Promise<CommitOutcome>;
+      readonly error: unknown;
+    };
 
-/** A connection that writes. When it is lost, the current transaction fails, and the next one gets a new connection. */
-export class PostgresWriter implements WriteConnection {
-  readonly batch: BatchState = { seq: 0, runnable: false };
-  readonly execute: Execute = (sql, parameters) => this.#connected().execute(sql, parameters);
-  readonly tx: Tx = createTx('postgres', this.execute, this.batch);
+/** A connection that writes, one transaction at a time. When it is lost, the next transaction gets a new one. */
+export class PostgresWriter {
   readonly #connections: PostgresConnections;
+  readonly #batch: BatchState = { seq: 0, events: 0, runnable: false };
+  readonly #transaction = new PostgresTransaction();
+  readonly #tx: Tx = createTx('postgres', this.#transaction.execute, this.#batch);
+  /** Behind a pooler, sets the timeouts of the transaction. */
+  readonly #settings: string;
   #connection: Connection | null = null;
-  #xid: string | null = null;
 
   constructor(connections: PostgresConnections) {
     this.#connections = connections;
+    this.#settings = connections.pooled
+      ? Object.entries(timeoutsOf(connections.limits))
+          .map(([name, ms]) => `, set_config('${name}', '${ms}', true)`)
+          .join('')
+      : '';
   }
 
-  async begin(): Promise<void> {
-    const before = this.#connection;
-    try {
-      await this.#begin();
-    } catch (error) {
-      // It was lost while idle: nothing has happened yet, so a new one can be used.
-      if (before === null || !before.lost || wasSilent(before.lost) || this.#connection !== before) throw error;
-      await this.#begin();
+  async attempt(work: (tx: Tx) => Promise<unknown>, locks: ReadonlySet<string>): Promise<Attempted> {
+    const used = this.#connection !== null && !this.#connection.lost;
+    if (!used) {
+      try {
+        this.#connection = await this.#connections.connect('writer');
+      } catch (error) {
+        return { as: 'failed', error };
+      }
     }
+    const connection = this.#connection as Connection;
+    Object.assign(this.#batch, { events: 0, runnable: false });
+    // Whoever waited for a lock must see what was committed meanwhile. Without locks, one moment is seen throughout: what
+    // is decided without a change of anything guarded was right at that moment.
+    this.#transaction.begin(connection, locks.size > 0 ? 'read committed' : 'repeatable read');
+    const identity = this.#lock(locks);
+    let value: unknown;
+    try {
+      value = await work(this.#tx);
+    } catch (error) {
+      // The first statement was never answered: the connection was lost while nobody used it.
+      const idle = used && connection.lost !== null && !wasSilent(connection.lost) && !(await answered(identity));
+      await this.#transaction.rollback();
+      return idle ? { as: 'again', missing: [], error } : this.#ended(this.#transaction.failure ?? error);
+    }
+    if (!(await answered(identity)) || this.#transaction.failure !== null) {
+      const idle = used && connection.lost !== null && !wasSilent(connection.lost) && !(await answered(identity));
+      const { failure } = this.#transaction;
+      await this.#transaction.rollback();
+      return idle ? { as: 'again', missing: [], error: failure } : this.#ended(storeError(failure), failure);
+    }
+    return this.#commit(connection, await identity, value);
   }
 
-  inTransaction(): boolean {
-    return this.#xid !== null && this.#connection !== null && !this.#connection.lost;
+  /** Everything is locked at once and in one order, so writers never wait for each other in a circle. */
+  #lock(locks: ReadonlySet<string>): Promise<TransactionIdentity> {
+    const { execute } = this.#transaction;
+    const all = locks.has(EVERYTHING);
+    const held = all ? EVERYTHING : ` ${[...locks].join(' ')} `;
+    const begun = execute(
+      `select set_config('substrat.locks', $1, true), ${IDENTITY}${this.#settings}
+       from (select pg_advisory_xact_lock${all ? '' : '_shared'}(${WRITE_LOCK})) as everything`,
+      [held],
+    );
+    if (!all && locks.size > 0) {
+      execute.later?.(
+        `select count(pg_advisory_xact_lock(key)) from (
+           select distinct hashtextextended(name, 0) as key from unnest($1::text[]) as name order by key) as keys`,
+        [[...locks]],
+      );
+    }
+    const identified = Promise.resolve(begun).then(({ rows }) => rows[0] as TransactionIdentity);
+    identified.catch(() => {});
+    return identified;
   }
 
-  async rollback(): Promise<void> {
-    this.#xid = null;
-    await this.execute('rollback', []);
-  }
-
-  async commit(): Promise<void> {
-    const connection = this.#connected();
-    const xid = this.#xid as string;
+  async #commit(connection: Connection, identity: TransactionIdentity, value: unknown): Promise<Attempted> {
     const { doubtMs } = this.#connections.limits;
     const silentUntil = performance.now() + doubtMs;
     const overdue = setTimeout(() => connection.cut(NO_ANSWER), doubtMs);
-    this.#xid = null;
+    const batch = this.#batch;
     try {
-      await connection.commit();
+      await this.#transaction.commit();
+      return { as: 'committed', value, batch: { ...batch } };
     } catch (error) {
       if (!connection.lost) {
-        await connection.execute('rollback', []);
-        throw error;
+        await this.#transaction.rollback();
+        return this.#ended(storeError(error), error);
       }
       // After a long silence the time limit is already used up; after a cut it starts now.
       const giveUpAt = wasSilent(connection.lost) ? silentUntil : performance.now() + doubtMs;
-      throw new CommitInDoubt(this.#connections.outcomeOf({ xid, pid: connection.pid }, giveUpAt), error);
+      const outcome = this.#connections.outcomeOf(identity, giveUpAt);
+      // Whether a run became ready is not known of a statement whose answer was lost.
+      return { as: 'doubtful', value, batch: { ...batch, runnable: true }, outcome, error };
     } finally {
       clearTimeout(overdue);
     }
   }
 
-  #connected(): Connection {
-    if (this.#connection === null) throw new SubstratError('store', 'The store is not connected.');
-    return this.#connection;
+  /** `cause` is what the server said. */
+  #ended(error: unknown, cause: unknown = error): Attempted {
+    const { code, message, detail = '' } = causeOf(cause) as { code?: string; message: string; detail?: string };
+    if (code === 'SU001') return { as: 'again', missing: detail.split(' '), error };
+    if (code === 'SU404') return { as: 'failed', error: new SubstratError(detail as ErrorCode, message) };
+    if (code === DUPLICATE) return { as: 'again', missing: [], error, duplicate: true };
+    if (code !== undefined && RACES.has(code)) return { as: 'again', missing: [], error };
+    return { as: 'failed', error };
   }
+}
 
-  async #begin(): Promise<void> {
-    if (this.#connection === null || this.#connection.lost) {
-      this.#connection = await this.#connections.connect('writer');
-    }
-    await this.execute('begin', []);
-    try {
-      const { rows } = await this.execute(
-        `select pg_current_xact_id()::text as xid from pg_advisory_xact_lock(${WRITE_LOCK})`,
-        [],
-      );
-      this.#xid = (rows[0] as { xid: string }).xid;
-    } catch (error) {
-      if (!this.#connection.lost) await this.rollback();
-      throw error;
-    }
-  }
+/** A row that somebody else may have inserted meanwhile. */
+const DUPLICATE = '23505';
+/** A deadlock, and a serialization failure. */
+const RACES = new Set(['40P01', '40001']);
+
+function causeOf(error: unknown): unknown {
+  return error instanceof SubstratError && error.cause ? error.cause : error;
+}
+
+async function answered(promise: Promise<unknown>): Promise<boolean> {
+  return promise.then(
+    () => true,
+    () => false,
+  );
 }

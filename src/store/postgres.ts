@@ -1,11 +1,12 @@
 import { Changes } from './changes.ts';
-import { SharedCommits } from './commits.ts';
 import { createTx } from './create-tx.ts';
 import { migrate } from './migrate.ts';
-import { type Connection, POSTGRES_LIMITS, type PostgresLimits } from './postgres-connection.ts';
-import { PostgresConnections, PostgresListener } from './postgres-connections.ts';
+import { type Connection, POSTGRES_LIMITS, type PostgresLimits, type PostgresPlace } from './postgres-connection.ts';
+import { PostgresConnections } from './postgres-connections.ts';
 import { openError } from './postgres-errors.ts';
-import { PostgresWriter, WRITE_LOCK } from './postgres-writer.ts';
+import { PostgresListener } from './postgres-listener.ts';
+import { EVERYTHING, WRITE_LOCK } from './postgres-locks.ts';
+import { PostgresWriters } from './postgres-writers.ts';
 import type { Change, Store, StoreLog, Tx } from './store.ts';
 
 export interface PostgresOptions {
@@ -13,12 +14,17 @@ export interface PostgresOptions {
   readonly limits?: Partial<PostgresLimits> | undefined;
 }
 
-export async function openPostgres(url: string, { log = SILENT, limits }: PostgresOptions = {}): Promise<Store> {
-  const connections = new PostgresConnections(url, { ...POSTGRES_LIMITS, ...limits }, log);
+export async function openPostgres(
+  place: PostgresPlace,
+  { log = SILENT, limits }: PostgresOptions = {},
+): Promise<Store> {
+  const connections = new PostgresConnections(place, { ...POSTGRES_LIMITS, ...limits }, log);
   const transactions = new WeakMap<Connection, Tx>();
   const read = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
     connections.read((connection) => {
-      const tx = transactions.get(connection) ?? createTx('postgres', connection.execute, { seq: 0, runnable: false });
+      const tx =
+        transactions.get(connection) ??
+        createTx('postgres', connection.execute, { seq: 0, events: 0, runnable: false });
       transactions.set(connection, tx);
       return work(tx);
     });
@@ -31,6 +37,7 @@ export async function openPostgres(url: string, { log = SILENT, limits }: Postgr
   });
   const listener = new PostgresListener(connections, {
     onHint: (hint) => changes.tell(readHint(hint)),
+    onNumbered: (seq) => changes.tell({ seq, runnable: false }),
     onConnected: () => void changes.look(),
   });
   try {
@@ -42,22 +49,24 @@ export async function openPostgres(url: string, { log = SILENT, limits }: Postgr
     throw openError(error);
   }
 
-  const onCommit = (change: Change): void => {
-    changes.tell(change);
-    listener.notify(writeHint(change));
-  };
-  const commits = new SharedCommits(new PostgresWriter(connections), onCommit, connections.limits.batchMs);
+  const writers = new PostgresWriters(connections, ({ runnable }) => {
+    changes.tell({ seq: changes.told, runnable });
+    listener.announce(runnable);
+  });
   return {
     engine: 'postgres',
     read,
-    write: (work) => commits.write(work),
+    write: (work, ...like) => writers.write(work, like),
     onChange: (listen) => changes.listen(listen),
-    commits: () => commits.commits,
+    whisper: (text) => listener.whisper(text),
+    onWhisper: (listen) => listener.onWhisper(listen),
+    commits: () => writers.commits,
+    roundTrips: () => connections.roundTrips,
     problem: () => null,
     close: async () => {
       changes.stop();
-      listener.close();
-      await commits.close();
+      await writers.close();
+      await listener.finish();
       await connections.close();
     },
   };
@@ -70,15 +79,12 @@ async function bringUpToDate(connections: PostgresConnections): Promise<void> {
   try {
     await connection.execute('begin', []);
     await connection.execute(`select pg_advisory_xact_lock(${WRITE_LOCK})`, []);
+    await connection.execute(`select set_config('substrat.locks', '${EVERYTHING}', true)`, []);
     await migrate(connection.execute, 'postgres');
     await connection.commit();
   } finally {
     connection.leave();
   }
-}
-
-function writeHint({ seq, runnable }: Change): string {
-  return `${seq} ${runnable ? 1 : 0}`;
 }
 
 function readHint(hint: string): Change {

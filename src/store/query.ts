@@ -21,7 +21,17 @@ export interface Result {
 }
 
 /** Runs one compiled statement on its connection. */
-export type Execute = (sql: string, parameters: readonly unknown[]) => Result | Promise<Result>;
+export interface Execute {
+  (sql: string, parameters: readonly unknown[]): Result | Promise<Result>;
+  /**
+   * Where each wait for the server counts: runs a statement whose result decides nothing, in its place among the
+   * others, but is sent only with the next one that is waited for, at the latest with the commit. If it fails, so
+   * does the transaction.
+   */
+  readonly later?: (sql: string, parameters: readonly unknown[], done?: (result: Result) => void) => void;
+  /** The same, but sent after all others, just before the commit. */
+  readonly last?: (sql: string, parameters: readonly unknown[]) => void;
+}
 
 interface Compilable<R> {
   compile(): CompiledQuery<R>;
@@ -33,6 +43,8 @@ interface Compilable<R> {
  */
 export interface Queries {
   readonly engine: Engine;
+  /** Whether this is a transaction whose statements can wait for the next one. */
+  readonly writes: boolean;
   readonly db: Kysely<Schema>;
   /** All rows. */
   all<R>(build: () => Compilable<R>): () => Promise<R[]>;
@@ -53,10 +65,22 @@ export interface Queries {
   /** The number of changed rows. */
   run(build: () => Compilable<unknown>): () => Promise<number>;
   run<P extends object>(build: (p: P) => Compilable<unknown>): (params: P) => Promise<number>;
-  /** Inserts or upserts. */
+  /** Inserts or upserts, or changes what may not exist; the caller does not need to know whether it did. */
   put<P extends object>(build: (p: P) => Compilable<unknown>): (params: P) => Promise<void>;
-  /** Changes something that must exist: throws if no row matched. */
+  /** Changes something that must exist: throws if no row matched, where statements can wait at the latest at the commit. */
   change<P extends object>(what: string, build: (p: P) => Compilable<unknown>): (params: P) => Promise<void>;
+  /** The same, where possible after everything else in the transaction. */
+  append<P extends object>(build: (p: P) => Compilable<unknown>): (params: P) => Promise<void>;
+  /** The same; `changed` is called once it is known that rows were changed, at the latest before the commit returns. */
+  putAnd<P extends object>(
+    build: (p: P) => Compilable<unknown>,
+    changed: (params: P) => void,
+  ): (params: P) => Promise<void>;
+  /** The same, with an error of its own. */
+  must<P extends object>(
+    build: (p: P) => Compilable<unknown>,
+    otherwise: (params: P) => SubstratError,
+  ): (params: P) => Promise<void>;
   /** Changes something that may not exist, or no longer be as expected. Returns whether a row matched. */
   attempt<P extends object>(build: (p: P) => Compilable<unknown>): (params: P) => Promise<boolean>;
   /** For queries whose shape depends on the arguments. */
@@ -66,24 +90,40 @@ export interface Queries {
 export function createQueries(engine: Engine, execute: Execute): Queries {
   const mode: CompileMode = { literal: false };
   const db = createBuilder(engine, mode);
-  const prepare = <P extends object>(build: (p: P) => Compilable<unknown>) => {
+  const compileOnce = <P extends object>(build: (p: P) => Compilable<unknown>) => {
     let compiled: CompiledQuery | null = null;
-    return (params: P): Result | Promise<Result> => {
-      if (!compiled) {
-        mode.literal = true;
-        try {
-          compiled = build(holes as P).compile();
-        } finally {
-          mode.literal = false;
-        }
+    return () => {
+      if (compiled) return compiled;
+      mode.literal = true;
+      try {
+        compiled = build(holes as P).compile();
+      } finally {
+        mode.literal = false;
       }
-      return execute(compiled.sql, fill(compiled.parameters, params));
+      return compiled;
     };
+  };
+  const prepare = <P extends object>(build: (p: P) => Compilable<unknown>) => {
+    const compiled = compileOnce(build);
+    return (params: P): Result | Promise<Result> => {
+      const { sql, parameters } = compiled();
+      return execute(sql, fill(parameters, params));
+    };
+  };
+  const { later, last } = execute;
+  const queued = <P extends object>(build: (p: P) => Compilable<unknown>, send: typeof last) => {
+    if (!send) {
+      const query = prepare<P>(build);
+      return async (params: P) => void (await query(params));
+    }
+    const compiled = compileOnce(build);
+    return async (params: P) => send(compiled().sql, fill(compiled().parameters, params));
   };
   const onlyValue = (rows: readonly unknown[]): unknown =>
     rows.length === 0 ? null : (Object.values(rows[0] as Record<string, unknown>)[0] ?? null);
   const queries = {
     engine,
+    writes: later !== undefined,
     db,
     all: <P extends object, R>(build: (p: P) => Compilable<R>) => {
       const query = prepare<P>(build);
@@ -105,15 +145,38 @@ export function createQueries(engine: Engine, execute: Execute): Queries {
       const query = prepare<P>(build);
       return async (params: P) => (await query(params)).changes;
     },
-    put: <P extends object>(build: (p: P) => Compilable<unknown>) => {
-      const query = prepare<P>(build);
-      return async (params: P) => void (await query(params));
+    put: <P extends object>(build: (p: P) => Compilable<unknown>) => queued(build, later),
+    append: <P extends object>(build: (p: P) => Compilable<unknown>) => queued(build, last),
+    putAnd: <P extends object>(build: (p: P) => Compilable<unknown>, changed: (params: P) => void) => {
+      if (!later) {
+        const query = prepare<P>(build);
+        return async (params: P) => {
+          if ((await query(params)).changes > 0) changed(params);
+        };
+      }
+      const compiled = compileOnce(build);
+      return async (params: P) =>
+        later(compiled().sql, fill(compiled().parameters, params), ({ changes }) => {
+          if (changes > 0) changed(params);
+        });
     },
     change: <P extends object>(what: string, build: (p: P) => Compilable<unknown>) => {
-      const query = prepare<P>(build);
+      return queries.must(build, (params) => new SubstratError('not_found', `There is no ${what}${named(params)}.`));
+    },
+    must: <P extends object>(build: (p: P) => Compilable<unknown>, otherwise: (params: P) => SubstratError) => {
+      if (!later) {
+        const query = prepare<P>(build);
+        return async (params: P) => {
+          if ((await query(params)).changes === 0) throw otherwise(params);
+        };
+      }
+      const compiled = compileOnce(build);
       return async (params: P) => {
-        if ((await query(params)).changes > 0) return;
-        throw new SubstratError('not_found', `There is no ${what}${named(params)}.`);
+        const { sql, parameters } = compiled();
+        const { code, message } = otherwise(params);
+        const [n, m] = [parameters.length + 1, parameters.length + 2];
+        const checked = `with changed as (${sql} returning 1) select must_change(count(*), $${n}, $${m}) from changed`;
+        later(checked, [...fill(parameters, params), code, message]);
       };
     },
     attempt: <P extends object>(build: (p: P) => Compilable<unknown>) => {

@@ -14,6 +14,7 @@ export function testReminders({ read, write }: StoreKit): void {
         chainDepth: 1,
         payerId: null,
         messageId: null,
+        lastDue: null,
         createdAt: 5,
         ...change,
       };
@@ -31,6 +32,9 @@ export function testReminders({ read, write }: StoreKit): void {
       await write((tx) => tx.reminders.deleteReminder({ id: first.id }));
       expect(await read((tx) => tx.reminders.listReminders({ agentId: a.id }))).toEqual([later]);
       expect(await read((tx) => tx.reminders.getReminder({ id: first.id }))).toBeNull();
+      await write((tx) => tx.reminders.setLastDue({ id: later.id, due: 2 ** 41 }));
+      const repeated = await read((tx) => tx.reminders.listRepeated());
+      expect(repeated.filter(({ agentId }) => agentId === a.id)).toEqual([{ ...later, lastDue: 2 ** 41 }]);
       await expect(write((tx) => tx.reminders.deleteReminder({ id: first.id }))).rejects.toThrow('no reminder');
     });
 

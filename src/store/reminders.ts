@@ -7,6 +7,9 @@ export interface Reminders {
   getReminder(p: { id: string }): Promise<Reminder | null>;
   listReminders(p: { agentId: AgentId }): Promise<Reminder[]>;
   setReminded(p: { id: string; messageId: MessageId }): Promise<void>;
+  setLastDue(p: { id: string; due: number }): Promise<void>;
+  /** Those that repeat. */
+  listRepeated(): Promise<Reminder[]>;
   deleteReminder(p: { id: string }): Promise<void>;
   /** Whether its agent has not read the last notice about it yet. */
   isUnread(p: { id: string }): Promise<boolean>;
@@ -35,6 +38,7 @@ export function reminderQueries({ db, one, all, put, change, count }: Queries): 
         chainDepth: p.chainDepth,
         payerId: p.payerId,
         messageId: p.messageId,
+        lastDue: p.lastDue,
         createdAt: p.createdAt,
       }),
     ),
@@ -45,6 +49,10 @@ export function reminderQueries({ db, one, all, put, change, count }: Queries): 
     setReminded: change('reminder', (p: { id: string; messageId: MessageId }) =>
       db.updateTable('reminders').set({ messageId: p.messageId }).where('id', '=', p.id),
     ),
+    setLastDue: change('reminder', (p: { id: string; due: number }) =>
+      db.updateTable('reminders').set({ lastDue: p.due }).where('id', '=', p.id),
+    ),
+    listRepeated: all(() => db.selectFrom('reminders').selectAll().where('everyMs', 'is not', null).orderBy('id')),
     deleteReminder: change('reminder', (p: { id: string }) => db.deleteFrom('reminders').where('id', '=', p.id)),
     isUnread: async (p) => (await unread(p)) > 0,
   };

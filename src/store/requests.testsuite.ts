@@ -121,6 +121,7 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       const { worker } = await addPair();
       const id = await write((tx) => send(tx, { to: worker }));
       expect(await write((tx) => tx.requests.tryCloseRequest({ id, at: 1 }))).toBeNull();
+      await expect(write((tx) => tx.requests.closeRequest({ id, at: 1 }))).rejects.toMatchObject({ code: 'not_found' });
       expect(await read((tx) => tx.requests.getRequest({ id }))).toBeNull();
     });
 
@@ -186,6 +187,8 @@ export function testRequests({ read, write, openAnother }: StoreKit): void {
       return [await send(tx, request), await send(tx, request), await send(tx, request)];
     });
     await write((tx) => tx.requests.tryCloseRequest({ id: closed as string, at: 1 }));
+    const waiting = await read((tx) => tx.requests.listOpenRequests({ after: 0, limit: 1000 }));
+    expect(waiting.filter(({ from }) => from === lead.handle).length).toBeGreaterThan(0);
     const from = await read((tx) => tx.requests.listOpenRequestsFrom({ askerId: lead.id }));
     expect(from.map(({ messageId }) => messageId)).toEqual(open);
     expect(await read((tx) => tx.requests.listOpenRequestsTo({ recipientId: worker.id }))).toEqual(from);

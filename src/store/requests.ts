@@ -1,24 +1,44 @@
+import { sql } from 'kysely';
 import type { Request } from '../core/message.ts';
+import type { BatchState } from './batch.ts';
 import type { Queries } from './query.ts';
 import type { Requests } from './tx.ts';
 
-export function requestQueries({ db, all, one, value, count, put, change }: Queries): Requests {
+export function requestQueries({ db, all, one, value, count, put, change }: Queries, batch: BatchState): Requests {
+  const insert = put((p: Pick<Request, 'messageId' | 'seq' | 'askerId' | 'recipientId' | 'parentId' | 'deadlineAt'>) =>
+    db.insertInto('requests').values({
+      messageId: p.messageId,
+      seq: p.seq,
+      askerId: p.askerId,
+      recipientId: p.recipientId,
+      parentId: p.parentId,
+      state: 'open',
+      deadlineAt: p.deadlineAt,
+      replyId: null,
+      closedAt: null,
+      waits: 0,
+      waitsSince: null,
+    }),
+  );
+  const waiting = one((p: { id: string }) =>
+    db.selectFrom('requests').select(['waits', 'waitsSince']).where('messageId', '=', p.id).where('waits', '>', 0),
+  );
+  const release = put((p: { id: string; waits: number; waitsSince: number | null; stood: number }) =>
+    db
+      .updateTable('requests')
+      .set((eb) => ({ waits: p.waits, waitsSince: p.waitsSince, deadlineAt: eb('deadlineAt', '+', p.stood) }))
+      .where('messageId', '=', p.id),
+  );
   return {
-    insertRequest: put(
-      (p: Pick<Request, 'messageId' | 'seq' | 'askerId' | 'recipientId' | 'parentId' | 'deadlineAt'>) =>
-        db.insertInto('requests').values({
-          messageId: p.messageId,
-          seq: p.seq,
-          askerId: p.askerId,
-          recipientId: p.recipientId,
-          parentId: p.parentId,
-          state: 'open',
-          deadlineAt: p.deadlineAt,
-          replyId: null,
-          closedAt: null,
-        }),
-    ),
+    insertRequest: (request) => insert({ ...request, seq: batch.seq }),
     getRequest: one((p: { id: string }) => db.selectFrom('requests').selectAll().where('messageId', '=', p.id)),
+    closeRequest: change('open request', (p: { id: string; at: number }) =>
+      db
+        .updateTable('requests')
+        .set({ state: 'closed', closedAt: p.at })
+        .where('messageId', '=', p.id)
+        .where('state', '=', 'open'),
+    ),
     /** Compare and set: returns the request if this call closed it, null if it was already closed. */
     tryCloseRequest: one((p: { id: string; at: number }) =>
       db
@@ -52,6 +72,20 @@ export function requestQueries({ db, all, one, value, count, put, change }: Quer
           ]),
         ),
     ),
+    /** With the handles of both sides, oldest first. */
+    listOpenRequests: all((p: { after: number; limit: number }) =>
+      db
+        .selectFrom('requests')
+        .innerJoin('messages', 'messages.id', 'requests.messageId')
+        .innerJoin('participants as asker', 'asker.id', 'requests.askerId')
+        .innerJoin('participants as recipient', 'recipient.id', 'requests.recipientId')
+        .select(['requests.messageId', 'requests.seq', 'requests.deadlineAt', 'messages.createdAt'])
+        .select(['asker.handle as from', 'recipient.handle as to'])
+        .where('requests.state', '=', 'open')
+        .where('requests.seq', '>', p.after)
+        .orderBy('requests.seq')
+        .limit(p.limit),
+    ),
     listOpenRequestsTo: all((p: { recipientId: string }) =>
       db
         .selectFrom('requests')
@@ -78,6 +112,7 @@ export function requestQueries({ db, all, one, value, count, put, change }: Quer
         .selectAll()
         .where('state', '=', 'open')
         .where('deadlineAt', '<=', p.now)
+        .where('waits', '=', 0)
         .orderBy('deadlineAt')
         .limit(p.limit),
     ),
@@ -86,7 +121,25 @@ export function requestQueries({ db, all, one, value, count, put, change }: Quer
         .selectFrom('requests')
         .select((eb) => eb.fn.min('deadlineAt').as('at'))
         .where('state', '=', 'open')
-        .where('deadlineAt', 'is not', null),
+        .where('deadlineAt', 'is not', null)
+        .where('waits', '=', 0),
     ),
+    holdDeadline: change('request', (p: { id: string; at: number }) =>
+      db
+        .updateTable('requests')
+        .set((eb) => ({
+          waits: eb('waits', '+', 1),
+          waitsSince: eb.fn.coalesce('waitsSince', sql<number>`${p.at}`),
+        }))
+        .where('messageId', '=', p.id),
+    ),
+    releaseDeadline: async (p) => {
+      const held = await waiting(p);
+      if (!held) return;
+      const stood = held.waits > 1 ? 0 : Math.max(0, p.at - (held.waitsSince ?? p.at));
+      await release({ id: p.id, waits: held.waits - 1, waitsSince: held.waits > 1 ? held.waitsSince : null, stood });
+      // It may be due before what the scheduler waits for.
+      batch.runnable = true;
+    },
   };
 }

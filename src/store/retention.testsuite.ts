@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { addAgent, answer, endRun, queueRun, type StoreKit, send, startRun } from './store.testkit.ts';
+import { addAgent, answer, endRun, queueRun, type StoreKit, send, startRun, usedBy } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 
 /** The time of recent items. Messages of the kit have the time 0. */
@@ -69,10 +69,9 @@ export function testRetention({ read, write }: StoreKit): void {
         await tx.requests.tryCloseRequest({ id: first, at: 1 });
         const begun = await send(tx, { to: agent });
         await tx.deliveries.acknowledgeDelivery({ messageId: begun, agentId: agent.id });
-        const seq = await tx.events.appendEvent({ type: 'agent_resumed', at: 0, data: { agentId: 'a' } });
+        await tx.events.appendEvent({ type: 'agent_resumed', at: 0, data: { agentId: 'a' } });
         await tx.messages.insertMessage({
           id: randomUUID(),
-          seq,
           channelId: `in-${agent.id}`,
           authorId: 'user',
           runId: null,
@@ -123,6 +122,7 @@ export function testRetention({ read, write }: StoreKit): void {
         await tx.deliveries.endCarried({ runId: one.id, state: 'acknowledged' });
         const two = await startRun(tx, await addAgent(tx));
         await record(two.id);
+        for (const run of [one, two]) await tx.runs.setUsage(usedBy(run, { inputTokens: 1 }));
         return { ended: one, running: two, waiting: await queueRun(tx, await addAgent(tx)) };
       });
       const records = (id: string) => read(async (tx) => (await tx.records.listRecords({ runId: id })).length);
@@ -137,8 +137,16 @@ export function testRetention({ read, write }: StoreKit): void {
       await pruneAll(place, (tx, after) => tx.retention.pruneRecords({ before: 2001, after, limit: 200 }));
       expect([await records(ended.id), await records(running.id)]).toEqual([0, 5]);
       await runs(2001);
+      expect(await read((tx) => tx.runs.getRun({ id: ended.id })), 'its usage is in no total').not.toBeNull();
+      while ((await write((tx) => tx.runs.tallyRuns({ limit: 200 }))) > 0);
+      const usage = await read((tx) => tx.runs.getUsage({ agentId: ended.agentId }));
+      await runs(2001);
       expect(await read((tx) => tx.runs.getRun({ id: ended.id }))).toBeNull();
+      expect(usage.runs).toBeGreaterThan(0);
+      expect(await read((tx) => tx.runs.getUsage({ agentId: ended.agentId }))).toEqual(usage);
       for (const { id } of [running, waiting]) expect(await read((tx) => tx.runs.getRun({ id }))).not.toBeNull();
+      const used = (runId: string) => read(async (tx) => (await tx.runs.listRunUsage({ runId })).length);
+      expect([await used(ended.id), await used(running.id)]).toEqual([0, 1]);
     });
 
     test('of history removes earlier texts, never the last one', async () => {

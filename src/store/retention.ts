@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { isOneOf, listOf } from './key-list.ts';
+import { messageRemoval } from './message-removal.ts';
 import type { Queries } from './query.ts';
 import type { Retention } from './tx.ts';
 import type { ChangePlace, Pruned, PruneStep, RunCursor } from './views.ts';
@@ -8,9 +9,17 @@ import type { ChangePlace, Pruned, PruneStep, RunCursor } from './views.ts';
  * Removes old data in steps: each is a short transaction. Undelivered or unanswered messages and unfinished runs
  * stay, however old they are.
  */
-export function retentionQueries({ db, all, run, engine, fetch }: Queries): Retention {
+export function retentionQueries(queries: Queries): Retention {
+  const { db, all, run, engine, fetch } = queries;
+  const removeMessages = messageRemoval(queries);
   const oldEvents = all((p: { limit: number }) =>
-    db.selectFrom('events').select(['seq', 'at']).orderBy('seq').limit(p.limit),
+    db
+      .selectFrom('events')
+      .select(['seq', 'at'])
+      .where('seq', 'is not', null)
+      .$narrowType<{ seq: number }>()
+      .orderBy('seq')
+      .limit(p.limit),
   );
   const removeEvents = run((p: { seq: number }) => db.deleteFrom('events').where('seq', '<', p.seq));
   const keepCounter = run((p: { seq: number }) =>
@@ -62,6 +71,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
     db
       .deleteFrom('runs')
       .where(isOneOf(engine, 'runs.id', p.ids, 'text'))
+      .where('runs.tallied', '=', true)
       .where(({ not, exists, selectFrom }) =>
         not(exists(selectFrom('run_messages').select('n').whereRef('run_messages.runId', '=', 'runs.id'))),
       )
@@ -74,6 +84,15 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
               .where('deliveries.state', '=', 'injected'),
           ),
         ),
+      ),
+  );
+  /** Of runs that are gone. */
+  const removeUsage = run((p: { ids: unknown }) =>
+    db
+      .deleteFrom('run_usage')
+      .where(isOneOf(engine, 'run_usage.runId', p.ids, 'text'))
+      .where(({ not, exists, selectFrom }) =>
+        not(exists(selectFrom('runs').select('runs.id').whereRef('runs.id', '=', 'run_usage.runId'))),
       ),
   );
 
@@ -136,32 +155,6 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
         ]),
       ),
   );
-  const list = (column: string, ids: unknown) => isOneOf(engine, column, ids, 'text');
-  const cut = [
-    run((p: { ids: unknown }) => db.deleteFrom('attachments').where(list('messageId', p.ids))),
-    run(() =>
-      db
-        .deleteFrom('files')
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom('attachments').select('attachments.hash').whereRef('attachments.hash', '=', 'files.hash'),
-            ),
-          ),
-        ),
-    ),
-    run((p: { ids: unknown }) => db.deleteFrom('reactions').where(list('messageId', p.ids))),
-    run((p: { ids: unknown }) => db.deleteFrom('deliveries').where(list('messageId', p.ids))),
-    run((p: { ids: unknown }) => db.deleteFrom('broadcasts').where(list('messageId', p.ids))),
-    run((p: { ids: unknown }) => db.updateTable('requests').set({ parentId: null }).where(list('parentId', p.ids))),
-    run((p: { ids: unknown }) => db.updateTable('requests').set({ replyId: null }).where(list('replyId', p.ids))),
-    run((p: { ids: unknown }) => db.updateTable('runs').set({ triggerId: null }).where(list('triggerId', p.ids))),
-    run((p: { ids: unknown }) => db.updateTable('runs').set({ serves: null }).where(list('serves', p.ids))),
-    run((p: { ids: unknown }) => db.deleteFrom('requests').where(list('messageId', p.ids))),
-    run((p: { ids: unknown }) => db.updateTable('messages').set({ inReplyTo: null }).where(list('inReplyTo', p.ids))),
-    run((p: { ids: unknown }) => db.deleteFrom('messages').where(list('id', p.ids))),
-  ];
-
   const changesFrom = all((p: { blockId: string; version: number; limit: number }) =>
     db
       .selectFrom('block_changes')
@@ -208,10 +201,13 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
       const removed = ids.length === 0 ? 0 : await removeRecords({ ids: listOf(engine, ids), limit: step.limit });
       return { removed, next: removed < step.limit ? next : step.after };
     },
-    /** Ended runs whose records are gone. */
+    /** Ended runs whose records are gone and whose usage is in the totals. */
     pruneRuns: async (step: PruneStep<RunCursor>): Promise<Pruned<RunCursor>> => {
       const { ids, next } = await endedRuns(step);
-      return { removed: ids.length === 0 ? 0 : await removeRuns({ ids: listOf(engine, ids) }), next };
+      if (ids.length === 0) return { removed: 0, next };
+      const removed = await removeRuns({ ids: listOf(engine, ids) });
+      await removeUsage({ ids: listOf(engine, ids) });
+      return { removed, next };
     },
     pruneMessages: async ({ before, after, limit }: PruneStep<number>): Promise<Pruned<number>> => {
       const rows = await messagesFrom({ seq: after, limit });
@@ -223,7 +219,7 @@ export function retentionQueries({ db, all, run, engine, fetch }: Queries): Rete
         engine,
         settled.map(({ id }) => id),
       );
-      if (settled.length > 0) for (const remove of cut) await remove({ ids });
+      if (settled.length > 0) await removeMessages(ids);
       return { removed: settled.length, next: to };
     },
     /** Earlier texts of blocks. */

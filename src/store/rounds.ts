@@ -1,6 +1,7 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
+import { passesGate } from './trees.ts';
 import type { Rounds } from './tx.ts';
 
 /** The agents of a channel that have yet to see people's posts, in turn order. */
@@ -175,18 +176,26 @@ export function roundQueries({ db, all, one, value, put, run, change, attempt }:
   };
 }
 
-/** Ready, living, not resting, not paused, and, if nodes register, on one that starts runs. */
+/** Ready, living, not resting, not paused, not waiting for a budget, and, if nodes register, on one that starts runs. */
 function canRun(eb: ExpressionBuilder<Schema, 'agents'>, now: number) {
   const nodes = () => eb.selectFrom('nodes').select('nodes.id');
   const working = nodes()
     .whereRef('nodes.id', '=', 'agents.nodeId')
     .where('nodes.lostAt', 'is', null)
     .where('nodes.drainingAt', 'is', null);
+  const parked = eb
+    .selectFrom('runs')
+    .select('runs.id')
+    .whereRef('runs.agentId', '=', 'agents.id')
+    .where('runs.state', 'in', ['created', 'running'])
+    .where('runs.budgetId', 'is not', null);
   return eb.and([
     eb('agents.ready', '=', true),
     eb('agents.terminatedAt', 'is', null),
     eb('agents.restUntil', '<=', now),
     eb('agents.pausedAt', 'is', null),
+    passesGate(eb),
+    eb.not(eb.exists(parked)),
     eb.or([eb.exists(working), eb.not(eb.exists(nodes()))]),
   ]);
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Agent } from '../core/agent.ts';
 import type { Run } from '../core/run.ts';
-import { addAgent, answer, claim, endRun, queueRun, type StoreKit, send, startRun } from './store.testkit.ts';
+import type { UsageGrade } from '../core/usage.ts';
+import { addAgent, answer, claim, endRun, queueRun, type StoreKit, send, startRun, usedBy } from './store.testkit.ts';
 import type { Change, Tx } from './store.ts';
 
 export function testRuns(kit: StoreKit): void {
@@ -69,7 +70,8 @@ export function testRuns(kit: StoreKit): void {
       await write((tx) => tx.runs.wakeAgent({ agentId: agent.id, now: 0 }));
       await write((tx) => tx.runs.wakeAgent({ agentId: agent.id, now: 0 }));
       stop();
-      expect(changes.map(({ runnable }) => runnable)).toEqual([false, true]);
+      expect(changes.filter(({ runnable }) => runnable)).toHaveLength(1);
+      expect(changes[0]?.runnable).toBe(false);
     });
 
     test('wakeAllAgents() wakes the agents of one node that have something to do', async () => {
@@ -79,7 +81,9 @@ export function testRuns(kit: StoreKit): void {
         for (const agent of [agents[0], agents[2]]) await send(tx, { to: agent });
         return agents;
       });
+      expect(await read((tx) => tx.runs.listSleepers({ nodeId: busy.nodeId }))).toMatchObject([{ id: busy.id }]);
       await write((tx) => tx.runs.wakeAllAgents({ nodeId: busy.nodeId, now: 0 }));
+      expect(await read((tx) => tx.runs.listSleepers({ nodeId: busy.nodeId }))).toEqual([]);
       const woken = async ({ id }: Agent) => (await read((tx) => tx.runs.getLiveRun({ agentId: id }))) !== null;
       expect([await woken(busy), await woken(idle), await woken(elsewhere)]).toEqual([true, false, false]);
     });
@@ -105,6 +109,10 @@ export function testRuns(kit: StoreKit): void {
       const run = await startNew();
       await write((tx) => tx.runs.setRunProcess({ id: run.id, pid: 42, startedAt: '99' }));
       expect(await getRun(run.id)).toMatchObject({ pid: 42, pidStarted: '99' });
+      const quiet = { progress: 'quiet', reason: 'No event.', since: 5, toldAttempt: 1 } as const;
+      await write((tx) => tx.runs.setProgress({ id: run.id, ...quiet }));
+      await write((tx) => tx.runs.setPatience({ id: run.id, until: 7 }));
+      expect(await getRun(run.id)).toMatchObject({ progress: 'quiet', progressSince: 5, patientUntil: 7 });
       const end = {
         id: run.id,
         fence: run.fence,
@@ -122,6 +130,8 @@ export function testRuns(kit: StoreKit): void {
         error: 'slow',
         finalText: null,
         endedAt: 9,
+        progress: null,
+        patientUntil: null,
         fence: run.fence + 1,
         leaseUntil: null,
         pid: null,
@@ -226,6 +236,42 @@ export function testRuns(kit: StoreKit): void {
     });
   });
 
+  describe('reopenRun()', () => {
+    const fail = (run: Run) =>
+      write(async (tx) => {
+        const end = { state: 'failed', stopReason: 'error', error: 'it broke', finalText: null, now: 5 } as const;
+        await tx.runs.endRun({ id: run.id, fence: run.fence, ...end });
+        await tx.deliveries.endCarried({ runId: run.id, state: 'dead' });
+        return (await tx.runs.getRun({ id: run.id })) as Run;
+      });
+
+    test('has a failed run claimed again, with its next attempt and what it carried', async () => {
+      const agent = await write((tx) => addAgent(tx));
+      const run = await write((tx) => startRun(tx, agent));
+      const messageId = await write((tx) => send(tx, { to: agent }));
+      await write((tx) => tx.deliveries.injectDelivery({ messageId, agentId: agent.id, runId: run.id }));
+      const failed = await fail(run);
+      expect(await write((tx) => tx.deliveries.reviveCarried({ runId: run.id }))).toBe(1);
+      await write((tx) => tx.runs.reopenRun(failed));
+      expect(await getRun(run.id)).toMatchObject({ state: 'created', failures: 0, pokes: 1, endedAt: null });
+      expect(await read((tx) => tx.deliveries.listCarried({ runId: run.id }))).toMatchObject([{ messageId }]);
+      await expect(write((tx) => tx.runs.reopenRun(failed))).rejects.toThrow('has ended');
+      expect(await write((tx) => claim(tx, agent.nodeId))).toMatchObject({ id: run.id, attempt: 2 });
+    });
+
+    test('does nothing for a run that has not failed', async () => {
+      const run = await startNew();
+      await expect(write((tx) => tx.runs.reopenRun(run))).rejects.toThrow('has ended');
+      await write((tx) => endRun(tx, run));
+      const ended = await getRun(run.id);
+      await expect(write((tx) => tx.runs.reopenRun(ended))).rejects.toThrow('has ended');
+      expect(await read((tx) => tx.runs.getNewestRun({ agentId: run.agentId }))).toMatchObject({
+        id: run.id,
+        pokes: 0,
+      });
+    });
+  });
+
   describe('a paused agent', () => {
     test('is not woken, and its waiting run is not claimed, until it is resumed', async () => {
       const agent = await write((tx) => addAgent(tx));
@@ -287,6 +333,24 @@ export function testRuns(kit: StoreKit): void {
       expect(await waits(other)).toEqual([5000, 6000]);
     });
 
+    test("an agent's wait ends with its rest and the delay of its run", async () => {
+      const run = await startNew();
+      const other = await startNew();
+      for (const { id, fence, agentId } of [run, other]) {
+        await write(async (tx) => {
+          await tx.runs.retryRun({ id, fence, failures: 0, error: 'e', notBefore: 5000, now: 1 });
+          await tx.agents.restAgent({ id: agentId, until: 6000, rests: 2 });
+        });
+      }
+      await write((tx) => tx.runs.endWaits({ agentId: run.agentId }));
+      const waits = async ({ id, agentId }: Run) => {
+        const agent = await read((tx) => tx.agents.getAgent({ id: agentId }));
+        return [(await getRun(id)).notBefore, agent?.restUntil, agent?.rests];
+      };
+      expect(await waits(run)).toEqual([0, 0, 0]);
+      expect(await waits(other)).toEqual([5000, 6000, 2]);
+    });
+
     test('an open run of an external agent has no lease and gets none', async () => {
       const run = await write(async (tx) => {
         const { id, treeId, nodeId } = await addAgent(tx, { provider: 'external' });
@@ -314,15 +378,39 @@ export function testRuns(kit: StoreKit): void {
     const run = await startNew();
     const usage = () => read((tx) => tx.runs.getUsage({ agentId: run.agentId }));
     expect(await usage()).toEqual({ runs: 1, inputTokens: 0, outputTokens: 0, costUsd: 0 });
-    await write((tx) => tx.runs.addUsage({ id: run.id, inputTokens: 10, outputTokens: 1, costUsd: 0.25 }));
+    await write((tx) => tx.runs.setUsage(usedBy(run, { inputTokens: 10, outputTokens: 1, costUsd: 0.25 })));
     const next = await write(async (tx) => {
       await endRun(tx, run);
       return startRun(tx, (await tx.agents.getAgent({ id: run.agentId })) as Agent);
     });
-    await write((tx) => tx.runs.addUsage({ id: next.id, inputTokens: 20, outputTokens: 2, costUsd: 0.5 }));
-    expect(await usage()).toEqual({ runs: 2, inputTokens: 30, outputTokens: 3, costUsd: 0.75 });
-    await write((tx) => tx.runs.addUsage({ id: next.id, inputTokens: 2 ** 40, outputTokens: 2 ** 40, costUsd: 0 }));
-    expect(await usage()).toMatchObject({ inputTokens: 2 ** 40 + 30, outputTokens: 2 ** 40 + 3 });
+    const more = usedBy(next, { inputTokens: 2 ** 40, outputTokens: 2, costUsd: 0.5 });
+    for (let n = 0; n < 2; n += 1) await write((tx) => tx.runs.setUsage(more));
+    expect(await usage()).toEqual({ runs: 2, inputTokens: 2 ** 40 + 10, outputTokens: 3, costUsd: 0.75 });
     expect(await read((tx) => tx.runs.getUsage({ agentId: 'nobody' }))).toMatchObject({ runs: 0, costUsd: 0 });
+  });
+
+  test('of an attempt the larger number counts, and a run is as certain as its least certain attempt', async () => {
+    const run = await startNew();
+    const set = (attempt: number, grade: UsageGrade, inputTokens: number, outputTokens: number) =>
+      write((tx) => tx.runs.setUsage({ ...usedBy(run, { inputTokens, outputTokens }), attempt, grade }));
+    const sums = async () => {
+      const { inputTokens, outputTokens, usageGrade } = (await getRun(run.id)) as Run;
+      return [inputTokens, outputTokens, usageGrade];
+    };
+    expect(await sums()).toEqual([0, 0, null]);
+    await set(1, 'metered', 100, 10);
+    await set(1, 'reported', 90, 20);
+    expect(await sums()).toEqual([100, 20, 'metered']);
+    await set(2, 'reported', 5, 5);
+    expect(await sums()).toEqual([105, 25, 'reported']);
+    await set(3, 'assumed', 1, 1);
+    expect(await sums()).toEqual([106, 26, 'assumed']);
+    const rows = await read((tx) => tx.runs.listRunUsage({ runId: run.id }));
+    expect(rows.map(({ attempt, grade }) => [attempt, grade])).toEqual([
+      [1, 'metered'],
+      [1, 'reported'],
+      [2, 'reported'],
+      [3, 'assumed'],
+    ]);
   });
 }

@@ -1,18 +1,28 @@
 import { type ExpressionBuilder, sql } from 'kysely';
-import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
+import { EXTERNAL } from '../core/provider-names.ts';
 import type { Run, RunState } from '../core/run.ts';
-import { inSpan } from '../core/tracing.ts';
+import { bound, inSpan } from '../core/tracing.ts';
 import type { BatchState } from './batch.ts';
+import { chargeClosing } from './budgets.ts';
 import type { LeaseQueries } from './leases.ts';
 import type { Queries } from './query.ts';
+import { fenced, type ReopeningQueries } from './reopening.ts';
 import type { Schema } from './schema.ts';
-import { mayBegin } from './trees.ts';
+import { mayBegin, passesGate } from './trees.ts';
 import type { Runs } from './tx.ts';
+import type { UsageQueries } from './usage.ts';
 import type { Claimant, ClaimFilter, FailedAttempt, NewOpenRun, RunCursor, RunEnd, RunHold, RunSeen } from './views.ts';
 
-export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyof LeaseQueries> {
-  const { db, all, one, value, put, change, attempt, fetch } = queries;
+/** Nothing is known about the progress of an attempt that has not begun. */
+const WORKING = { progress: null, progressReason: null, progressSince: null, patientUntil: null } as const;
+
+export function runQueries(
+  queries: Queries,
+  batch: BatchState,
+): Omit<Runs, keyof LeaseQueries | keyof ReopeningQueries | keyof UsageQueries> {
+  const closeCharges = chargeClosing(queries);
+  const { engine, db, all, one, value, count, put, putAnd, change, must, fetch } = queries;
   const insertRun = put((p: Run) =>
     db.insertInto('runs').values({
       id: p.id,
@@ -32,53 +42,81 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       deaths: 0,
       deathsEver: 0,
       recordsAtDeath: 0,
+      pokes: 0,
       createdAt: p.createdAt,
       startedAt: p.startedAt,
       incarnation: p.incarnation,
     }),
   );
-  const end = attempt((p: RunSeen & RunEnd) =>
-    db
-      .updateTable('runs')
-      .set((eb) => ({
-        state: p.state,
-        stopReason: p.stopReason,
-        error: p.error,
-        finalText: p.finalText,
-        fence: eb('fence', '+', 1),
-        leaseUntil: null,
-        pid: null,
-        pidStarted: null,
-        endedAt: p.now,
-      }))
-      .where('id', '=', p.id)
-      .where('fence', '=', p.fence)
-      .where('state', 'in', ['created', 'running']),
+  const end = must(
+    (p: RunSeen & RunEnd) =>
+      db
+        .updateTable('runs')
+        .set((eb) => ({
+          state: p.state,
+          stopReason: p.stopReason,
+          error: p.error,
+          finalText: p.finalText,
+          fence: eb('fence', '+', 1),
+          leaseUntil: null,
+          pid: null,
+          pidStarted: null,
+          budgetId: null,
+          budgetUntil: null,
+          ...WORKING,
+          endedAt: p.now,
+        }))
+        .where('id', '=', p.id)
+        .where('fence', '=', p.fence)
+        .where('state', 'in', ['created', 'running']),
+    fenced,
   );
-  const retry = attempt((p: RunSeen & FailedAttempt) =>
-    db
-      .updateTable('runs')
-      .set((eb) => ({
-        state: 'created',
-        failures: p.failures,
-        error: p.error,
-        notBefore: p.notBefore,
-        failedAt: p.now,
-        fence: eb('fence', '+', 1),
-        leaseUntil: null,
-        pid: null,
-        pidStarted: null,
-      }))
-      .where('id', '=', p.id)
-      .where('fence', '=', p.fence)
-      .where('state', '=', 'running'),
+  const retry = must(
+    (p: RunSeen & FailedAttempt) =>
+      db
+        .updateTable('runs')
+        .set((eb) => ({
+          state: 'created',
+          failures: p.failures,
+          error: p.error,
+          notBefore: p.notBefore,
+          failedAt: p.now,
+          fence: eb('fence', '+', 1),
+          leaseUntil: null,
+          pid: null,
+          pidStarted: null,
+          ...WORKING,
+        }))
+        .where('id', '=', p.id)
+        .where('fence', '=', p.fence)
+        .where('state', '=', 'running'),
+    fenced,
   );
-  const wakeable = one((p: { agentId: string }) =>
-    db
-      .selectFrom('agents')
-      .select(['agents.id', 'agents.treeId', 'agents.nodeId'])
-      .where('agents.id', '=', p.agentId)
-      .where(hasWork),
+  const wake = putAnd(
+    (p: { id: string; seq: number; agentId: string; now: number; woken: () => void }) =>
+      db
+        .insertInto('runs')
+        .columns(['id', 'seq', 'agentId', 'treeId', 'nodeId', 'state', ...NEW, 'createdAt'])
+        .expression(
+          db
+            .selectFrom('agents')
+            .select([
+              sql<string>`cast(${p.id} as text)`.as('id'),
+              sql<number>`cast(${p.seq} as bigint)`.as('seq'),
+              'agents.id as agentId',
+              'agents.treeId',
+              'agents.nodeId',
+              sql<RunState>`'created'`.as('state'),
+              ...NEW.map((name) => sql<number>`0`.as(name)),
+              sql<number>`cast(${p.now} as bigint)`.as('createdAt'),
+            ])
+            .where('agents.id', '=', p.agentId)
+            .where(hasWork),
+        ),
+    ({ woken }) => {
+      batch.runnable = true;
+      woken();
+    },
   );
   const wakeableAgents = all((p: { nodeId: string }) =>
     db
@@ -97,13 +135,16 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       .where('runs.nodeId', '=', p.nodeId)
       .where((eb) => eb.not(eb.exists(heldByOthers(eb, p))))
       .where('runs.notBefore', '<=', p.now)
+      .where('runs.budgetId', 'is', null)
       .where('agents.restUntil', '<=', p.now)
       .where('agents.pausedAt', 'is', null)
       // A run that has already started may finish regardless of the cap, because requests wait for it.
-      .where((eb) => eb.or([eb('runs.attempt', '>', 0), mayBegin(eb, p)]))
+      .where((eb) => eb.or([eb('runs.attempt', '>', 0), eb.and([mayBegin(eb, p), passesGate(eb)])]))
       .$if(p.suspectFrom !== null, (q) => q.where((eb) => isAllowed(eb, p)))
       .$if(p.busyAgents.length > 0, (q) => q.where('runs.agentId', 'not in', [...p.busyAgents]))
-      .$if(p.fullProviders.length > 0, (q) => q.where('agents.provider', 'not in', [...p.fullProviders]))
+      .$if(p.fullProviders.length > 0, (q) =>
+        q.where((eb) => eb.fn.coalesce('agents.actingProvider', 'agents.provider'), 'not in', [...p.fullProviders]),
+      )
       // The tree with the fewest running turns, then the one that has waited longest.
       .orderBy((eb) =>
         eb
@@ -116,18 +157,15 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
       .orderBy('trees.lastClaim')
       .orderBy('runs.seq')
       .orderBy('runs.id')
-      .limit(1)
-      // Writers are serial, but a person's own transaction on the database is not one of them: never wait for its
-      // lock.
-      .$if(queries.engine === 'postgres', (q) => q.forUpdate(['runs']).skipLocked());
-  const startClaimed = one((p: { id: string; now: number; leaseUntil: number; boot: string; incarnation: string }) =>
+      .limit(1);
+  const claim = (p: ClaimFilter & Claimant & { leaseMs: number }) =>
     db
       .updateTable('runs')
       .set((eb) => ({
         state: 'running',
         attempt: eb('attempt', '+', 1),
         fence: eb('fence', '+', 1),
-        leaseUntil: p.leaseUntil,
+        leaseUntil: p.now + p.leaseMs,
         startedAt: eb.fn.coalesce('startedAt', sql<number>`${p.now}`),
         pid: null,
         pidStarted: null,
@@ -137,27 +175,33 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
         boot: p.boot,
         incarnation: p.incarnation,
       }))
-      .where('id', '=', p.id)
-      .where('state', '=', 'created')
-      .returningAll(),
+      // Not `in`: a plan could evaluate the query several times, each time skipping what it has just locked.
+      .where(
+        'id',
+        '=',
+        nextRun(p)
+          .clearSelect()
+          .select('runs.id')
+          .$if(engine === 'postgres', (q) => q.forNoKeyUpdate(['runs']).skipLocked()),
+      )
+      .returningAll();
+  const closeGate = put((p: { agentId: string }) =>
+    db
+      .updateTable('agents')
+      .set({ permitted: false, gateTold: false })
+      .where('id', '=', p.agentId)
+      .where('permitted', '=', true),
   );
   const countClaim = put((p: { treeId: string; seq: number; started: number }) =>
     db
       .updateTable('trees')
-      .set((eb) => ({ lastClaim: p.seq, runsSincePerson: eb('runsSincePerson', '+', p.started) }))
+      .set((eb) => ({
+        lastClaim: engine === 'sqlite' ? p.seq : sql<number>`nextval('numbers')`,
+        runsSincePerson: eb('runsSincePerson', '+', p.started),
+      }))
       .where('id', '=', p.treeId),
   );
-  const usage = one((p: { agentId: string }) =>
-    db
-      .selectFrom('runs')
-      .select((eb) => [
-        eb.fn.countAll<number>().as('runs'),
-        eb.fn.sum<number>('inputTokens').as('input'),
-        eb.fn.sum<number>('outputTokens').as('output'),
-        eb.fn.sum<number>('costUsd').as('cost'),
-      ])
-      .where('agentId', '=', p.agentId),
-  );
+  const run = one((p: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', p.id));
   const held = one((p: RunHold) =>
     db
       .selectFrom('runs')
@@ -179,18 +223,20 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
      * program reads the inbox.
      */
     wakeAgent: async (p: { agentId: string; now: number }): Promise<void> => {
-      const agent = await wakeable({ agentId: p.agentId });
-      if (agent) await inSpan('wake', { 'gen_ai.agent.id': agent.id }, () => enqueue(agent, p.now));
+      const woken = bound(() => void inSpan('wake', { 'gen_ai.agent.id': p.agentId }, async () => {}));
+      await wake({ id: newId(), seq: batch.seq, agentId: p.agentId, now: p.now, woken });
     },
+    listSleepers: wakeableAgents,
     wakeAllAgents: async (p: { nodeId: string; now: number }): Promise<void> => {
       for (const agent of await wakeableAgents({ nodeId: p.nodeId })) await enqueue(agent, p.now);
     },
+    getNextTree: async (p: ClaimFilter & Claimant) => (await fetch(nextRun(p)))[0]?.treeId ?? null,
+    /** Never waits for the lock of a person's own transaction on the database. */
     claimRun: async (p: ClaimFilter & Claimant & { leaseMs: number }): Promise<Run | null> => {
-      const [next] = await fetch(nextRun(p));
-      if (!next) return null;
-      const { now, boot, incarnation } = p;
-      const claimed = await startClaimed({ id: next.id, now, leaseUntil: now + p.leaseMs, boot, incarnation });
-      await countClaim({ treeId: next.treeId, seq: batch.seq + 1, started: next.attempt === 0 ? 1 : 0 });
+      const [claimed] = await fetch(claim(p));
+      if (!claimed) return null;
+      if (claimed.attempt === 1) await closeGate({ agentId: claimed.agentId });
+      await countClaim({ treeId: claimed.treeId, seq: batch.seq + 1, started: claimed.attempt === 1 ? 1 : 0 });
       return claimed;
     },
     /** The open-ended run of an external agent: running from the start, without a slot or a lease. */
@@ -204,9 +250,9 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
         incarnation: p.incarnation,
       };
       await insertRun(open);
-      return open;
+      return (await run({ id: open.id })) as Run;
     },
-    getRun: one((p: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', p.id)),
+    getRun: run,
     /** Newest first, older than the cursor. */
     listRuns: (p: { agentId: string | null; state: RunState | null; before: RunCursor | null; limit: number }) =>
       fetch(
@@ -216,16 +262,25 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
           .selectAll('runs')
           .select('agents.handle')
           .$if(p.agentId !== null, (q) => q.where('runs.agentId', '=', p.agentId ?? ''))
-          .$if(p.state !== null, (q) => q.where('runs.state', '=', p.state as RunState))
+          .$if(p.state !== null, (q) => q.where((eb) => isIn(eb, p.state as RunState)))
           .$if(p.before !== null, (q) =>
             q
               .where('runs.seq', '<=', p.before?.seq ?? 0) // where the index starts
               .where((eb) => eb.or([eb('runs.seq', '<', p.before?.seq ?? 0), eb('runs.id', '<', p.before?.id ?? '')])),
           )
-          .orderBy('runs.seq', 'desc')
+          // Those that live are few, so they are sorted: SQLite would rather read all runs in their order.
+          .orderBy(p.state === 'created' || p.state === 'running' ? sql`+runs.seq` : 'runs.seq', 'desc')
           .orderBy('runs.id', 'desc')
           .limit(p.limit),
       ),
+    /** How many runs of an agent have served a request. */
+    countServing: count((p: { agentId: string; serves: string }) =>
+      db
+        .selectFrom('runs')
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .where('agentId', '=', p.agentId)
+        .where('serves', '=', p.serves),
+    ),
     getLiveRun: one((p: { agentId: string }) =>
       db.selectFrom('runs').selectAll().where('agentId', '=', p.agentId).where('state', 'in', ['created', 'running']),
     ),
@@ -252,63 +307,15 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
     setRunProcess: change('run', (p: { id: string; pid: number; startedAt: string }) =>
       db.updateTable('runs').set({ pid: p.pid, pidStarted: p.startedAt }).where('id', '=', p.id),
     ),
-    addUsage: change('run', (p: { id: string; inputTokens: number; outputTokens: number; costUsd: number }) =>
-      db
-        .updateTable('runs')
-        .set((eb) => ({
-          inputTokens: eb('inputTokens', '+', p.inputTokens),
-          outputTokens: eb('outputTokens', '+', p.outputTokens),
-          costUsd: eb('costUsd', '+', p.costUsd),
-        }))
-        .where('id', '=', p.id),
-    ),
-    /** Totals by agent, tree or day (in UTC, as its number since 1970), the most expensive or the latest first. */
-    listUsage: async (p: { by: 'agent' | 'tree' | 'day'; since: number; until: number; limit: number }) => {
-      const rows = await fetch(
-        db
-          .selectFrom('runs')
-          .innerJoin('agents', 'agents.id', p.by === 'tree' ? 'runs.treeId' : 'runs.agentId')
-          .select((eb) => [
-            (p.by === 'day' ? sql<string>`cast(runs.created_at / 86400000 as text)` : sql<string>`agents.handle`).as(
-              'key',
-            ),
-            eb.fn.countAll<number>().as('runs'),
-            eb.fn.sum<number>('runs.inputTokens').as('input'),
-            eb.fn.sum<number>('runs.outputTokens').as('output'),
-            eb.fn.sum<number>('runs.costUsd').as('cost'),
-          ])
-          .where('runs.createdAt', '>=', p.since)
-          .where('runs.createdAt', '<', p.until)
-          .groupBy(p.by === 'day' ? sql`runs.created_at / 86400000` : 'agents.handle')
-          .orderBy(p.by === 'day' ? sql`runs.created_at / 86400000` : 'cost', 'desc')
-          .limit(p.limit),
-      );
-      return rows.map((row) => ({
-        key: row.key,
-        runs: Number(row.runs),
-        inputTokens: Number(row.input),
-        outputTokens: Number(row.output),
-        costUsd: Number(row.cost),
-      }));
-    },
-    getUsage: async (p: {
-      agentId: string;
-    }): Promise<{ runs: number; inputTokens: number; outputTokens: number; costUsd: number }> => {
-      const sums = await usage(p);
-      return {
-        runs: Number(sums?.runs ?? 0),
-        inputTokens: Number(sums?.input ?? 0),
-        outputTokens: Number(sums?.output ?? 0),
-        costUsd: Number(sums?.cost ?? 0),
-      };
-    },
     /** Ends a run for good and raises its fence, so that nothing its attempt still sends counts. */
     endRun: async (p: RunSeen & RunEnd) => {
-      if (!(await end(p))) throw fenced();
+      await end(p);
+      await closeCharges({ runId: p.id });
     },
     /** Ends an attempt: the run waits for the next one. */
     retryRun: async (p: RunSeen & FailedAttempt) => {
-      if (!(await retry(p))) throw fenced();
+      await retry(p);
+      await closeCharges({ runId: p.id });
       batch.runnable = true;
     },
     listCompleted: all((p: { agentId: string; after: number; limit: number }) =>
@@ -348,9 +355,27 @@ export function runQueries(queries: Queries, batch: BatchState): Omit<Runs, keyo
   };
 }
 
-function fenced(): SubstratError {
-  return new SubstratError('fenced', 'The turn has ended; its tools can no longer be called.');
+/** As the conditions of the partial indexes have it: all but the completed, which most are, have one of their own. */
+function isIn(eb: ExpressionBuilder<Schema, 'runs'>, state: RunState) {
+  const alike = ALIKE.find((states) => states.includes(state)) ?? [];
+  return eb.and([
+    eb('runs.state', '=', sql.lit(state)),
+    ...(alike.length > 0
+      ? [
+          eb(
+            'runs.state',
+            'in',
+            alike.map((one) => sql.lit(one)),
+          ),
+        ]
+      : []),
+  ]);
 }
+
+const ALIKE: readonly (readonly RunState[])[] = [
+  ['created', 'running'],
+  ['failed', 'cancelled'],
+];
 
 /** The node drains, or another daemon is this node now. A node that has not registered may claim. */
 function heldByOthers(eb: ExpressionBuilder<Schema, 'runs'>, p: Claimant) {
@@ -376,13 +401,16 @@ function isAllowed(eb: ExpressionBuilder<Schema, 'runs'>, p: ClaimFilter) {
 
 /** Ready, living, not paused, without a live run, and with something to carry. */
 function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
+  // An offset keeps PostgreSQL from reading what waits for all agents into a hash table to look for one.
   const pending = () =>
     eb
       .selectFrom('deliveries')
       .select('deliveries.messageId')
       .whereRef('deliveries.agentId', '=', 'agents.id')
       .where('deliveries.state', '=', 'pending')
-      .where('deliveries.round', '<', 2);
+      .where('deliveries.round', '<', 2)
+      .limit(1)
+      .offset(0);
   const awaited = pending().where((d) => d.or([d('deliveries.kind', '<>', 'news'), d('deliveries.round', '=', 1)]));
   const news = pending().where('deliveries.round', '>=', 0);
   const live = eb
@@ -395,16 +423,25 @@ function hasWork(eb: ExpressionBuilder<Schema, 'agents'>) {
     .innerJoin('agents as asked', 'asked.id', 'requests.recipientId')
     .select('requests.messageId')
     .whereRef('requests.askerId', '=', 'agents.id')
-    .where('requests.state', '=', 'open');
+    .where('requests.state', '=', 'open')
+    .limit(1)
+    .offset(0);
   return eb.and([
     eb('agents.ready', '=', true),
     eb('agents.terminatedAt', 'is', null),
-    eb('agents.provider', '<>', 'external'),
+    eb('agents.provider', '<>', EXTERNAL),
     eb('agents.pausedAt', 'is', null),
+    passesGate(eb),
     eb.not(eb.exists(live)),
     eb.or([eb.exists(awaited), eb.and([eb.exists(news), eb.not(eb.exists(asking))])]),
   ]);
 }
+
+/** The columns of a new run that are 0, in the order in which they are inserted. */
+const NEW = [
+  ...(['attempt', 'failures', 'fence', 'chainDepth', 'inputTokens', 'outputTokens', 'costUsd', 'notBefore'] as const),
+  ...(['deaths', 'deathsEver', 'recordsAtDeath', 'pokes'] as const),
+];
 
 function newRun(p: { agentId: string; treeId: string; nodeId: string; seq: number; now: number }): Run {
   return {
@@ -427,11 +464,17 @@ function newRun(p: { agentId: string; treeId: string; nodeId: string; seq: numbe
     inputTokens: 0,
     outputTokens: 0,
     costUsd: 0,
+    usageGrade: null,
     notBefore: 0,
+    budgetId: null,
+    budgetUntil: null,
     failedAt: null,
+    pokes: 0,
     leaseUntil: null,
     pid: null,
     pidStarted: null,
+    ...WORKING,
+    toldAttempt: null,
     deaths: 0,
     deathsEver: 0,
     recordsAtDeath: 0,

@@ -11,8 +11,8 @@ export function testSessions({ read, write }: StoreKit): void {
       get: (other: Partial<typeof key> = {}) => read((tx) => tx.sessions.getSession({ ...key, ...other })),
     };
   };
-  const run = { runId: 'r', runSeq: 2 ** 41 };
-  const unseen = { lastRunId: null, lastRunSeq: 0 };
+  const run = { runId: 'r', runSeq: 2 ** 41, snapshot: null };
+  const unseen = { lastRunId: null, lastRunSeq: 0, snapshot: null, snapshotHandle: null, takenFrom: null };
 
   describe('sessions', () => {
     test('of another agent, provider, account or path are others', async () => {
@@ -34,7 +34,7 @@ export function testSessions({ read, write }: StoreKit): void {
       await write((tx) => tx.sessions.nameSession({ ...key, handle: 's' }));
       await write((tx) => tx.sessions.nameSession({ ...key, handle: 't' }));
       expect(await get()).toMatchObject({ handle: 't', lastRunId: 'r', lastRunSeq: 2 ** 41 });
-      await write((tx) => tx.sessions.seeRun({ ...key, runId: 'q', runSeq: 2 ** 41 + 1 }));
+      await write((tx) => tx.sessions.seeRun({ ...key, runId: 'q', runSeq: 2 ** 41 + 1, snapshot: null }));
       expect(await get()).toMatchObject({ handle: 't', lastRunId: 'q', lastRunSeq: 2 ** 41 + 1 });
     });
 
@@ -51,6 +51,30 @@ export function testSessions({ read, write }: StoreKit): void {
       const { key: fresh, get: getFresh } = await create();
       await write((tx) => tx.sessions.loseSession(fresh));
       expect(await getFresh()).toMatchObject({ ...unseen, handle: null, lost: true });
+    });
+
+    test('are taken over as they were when they last saw a run', async () => {
+      const { key, get } = await create();
+      await write((tx) => tx.sessions.nameSession({ ...key, handle: 's' }));
+      await write((tx) => tx.sessions.seeRun({ ...key, ...run, snapshot: 'hash' }));
+      // The program gave it another name in a turn that did not end.
+      await write((tx) => tx.sessions.nameSession({ ...key, handle: 't' }));
+      expect(await get()).toMatchObject({ handle: 't', snapshot: 'hash', snapshotHandle: 's' });
+      await write((tx) => tx.sessions.takeSession({ ...key, from: 'b' }));
+      expect(await get()).toMatchObject({ handle: 's', lastRunId: 'r', snapshot: 'hash', takenFrom: 'b' });
+      await write((tx) => tx.sessions.seeRun({ ...key, runId: 'q', runSeq: 2 ** 41 + 1, snapshot: null }));
+      expect(await get()).toMatchObject({ handle: 's', lastRunId: 'q', snapshot: null, takenFrom: null });
+      expect(await read((tx) => tx.sessions.listSessions(key))).toMatchObject([{ lastRunId: 'q' }]);
+    });
+
+    test('are left behind without a name, and with nothing that they saw', async () => {
+      const { key, get } = await create();
+      await write((tx) => tx.sessions.leaveSession({ ...key, from: 'b' }));
+      expect(await get()).toEqual({ ...key, ...unseen, handle: null, lost: false, takenFrom: 'b' });
+      await write((tx) => tx.sessions.nameSession({ ...key, handle: 's' }));
+      await write((tx) => tx.sessions.seeRun({ ...key, ...run }));
+      await write((tx) => tx.sessions.leaveSession({ ...key, from: 'c' }));
+      expect(await get()).toEqual({ ...key, ...unseen, handle: null, lost: false, takenFrom: 'c' });
     });
   });
 }

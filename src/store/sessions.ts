@@ -1,3 +1,4 @@
+import type { AgentId } from '../core/ids.ts';
 import type { Session, SessionKey } from '../core/session.ts';
 import type { Queries } from './query.ts';
 import type { SeenRun } from './views.ts';
@@ -9,9 +10,15 @@ export interface Sessions {
   /** The provider does not know it: it has no handle and has seen no run. */
   loseSession(key: SessionKey): Promise<void>;
   seeRun(p: SeenRun): Promise<void>;
+  /** Those of an agent, in the order in which they last saw a run. */
+  listSessions(p: { agentId: AgentId }): Promise<Session[]>;
+  /** The agent was taken over: its session has the name and the files of its snapshot. */
+  takeSession(p: SessionKey & { from: string }): Promise<void>;
+  /** The same without a snapshot: the session stays behind, and the next turn starts a new one. */
+  leaveSession(p: SessionKey & { from: string }): Promise<void>;
 }
 
-export function sessionQueries({ db, one, put }: Queries): Sessions {
+export function sessionQueries({ db, all, one, put, change }: Queries): Sessions {
   const key = ['agentId', 'provider', 'account', 'insidePath'] as const;
   return {
     getSession: one((p: SessionKey) =>
@@ -33,20 +40,41 @@ export function sessionQueries({ db, one, put }: Queries): Sessions {
       db
         .insertInto('sessions')
         .values({ ...fresh(p), lost: true })
-        .onConflict((conflict) =>
-          conflict.columns(key).doUpdateSet({ handle: null, lastRunId: null, lastRunSeq: 0, lost: true }),
-        ),
+        .onConflict((conflict) => conflict.columns(key).doUpdateSet({ ...nothing, lost: true })),
     ),
     seeRun: put((p: SeenRun) =>
       db
         .insertInto('sessions')
-        .values({ ...fresh(p), lastRunId: p.runId, lastRunSeq: p.runSeq })
+        .values({ ...fresh(p), lastRunId: p.runId, lastRunSeq: p.runSeq, snapshot: p.snapshot })
         .onConflict((conflict) =>
           conflict.columns(key).doUpdateSet((eb) => ({
             lastRunId: eb.ref('excluded.lastRunId'),
             lastRunSeq: eb.ref('excluded.lastRunSeq'),
             lost: false,
+            snapshot: eb.ref('excluded.snapshot'),
+            snapshotHandle: eb.ref('sessions.handle'),
+            takenFrom: null,
           })),
+        ),
+    ),
+    listSessions: all((p: { agentId: string }) =>
+      db.selectFrom('sessions').selectAll().where('agentId', '=', p.agentId).orderBy('lastRunSeq').orderBy('provider'),
+    ),
+    takeSession: change('session', (p: SessionKey & { from: string }) =>
+      db
+        .updateTable('sessions')
+        .set((eb) => ({ handle: eb.ref('snapshotHandle'), takenFrom: p.from }))
+        .where('agentId', '=', p.agentId)
+        .where('provider', '=', p.provider)
+        .where('account', '=', p.account)
+        .where('insidePath', '=', p.insidePath),
+    ),
+    leaveSession: put((p: SessionKey & { from: string }) =>
+      db
+        .insertInto('sessions')
+        .values({ ...fresh(p), takenFrom: p.from })
+        .onConflict((conflict) =>
+          conflict.columns(key).doUpdateSet((eb) => ({ ...nothing, takenFrom: eb.ref('excluded.takenFrom') })),
         ),
     ),
   };
@@ -54,5 +82,7 @@ export function sessionQueries({ db, one, put }: Queries): Sessions {
 
 /** A session of which nothing is known yet. */
 function fresh({ agentId, provider, account, insidePath }: SessionKey) {
-  return { agentId, provider, account, insidePath, handle: null, lastRunId: null, lastRunSeq: 0, lost: false };
+  return { agentId, provider, account, insidePath, ...nothing, lost: false, takenFrom: null };
 }
+
+const nothing = { handle: null, lastRunId: null, lastRunSeq: 0, snapshot: null, snapshotHandle: null };

@@ -1,10 +1,11 @@
 import type { Load, Snapshot } from './dump.ts';
+import type { PostgresPlace } from './postgres-connection.ts';
 
 export type * from './dump.ts';
 
 /** Opens a second connection, so that a running daemon can keep writing. */
-export async function openSnapshot(where: { readonly path: string } | { readonly url: string }): Promise<Snapshot> {
-  if ('url' in where) return (await import('./postgres-dump.ts')).openPostgresSnapshot(where.url);
+export async function openSnapshot(where: { readonly path: string } | PostgresPlace): Promise<Snapshot> {
+  if ('url' in where) return (await import('./postgres-dump.ts')).openPostgresSnapshot(where.directUrl ?? where.url);
   return (await import('./sqlite-dump.ts')).openSqliteSnapshot(where.path);
 }
 
@@ -13,9 +14,10 @@ export async function openSnapshot(where: { readonly path: string } | { readonly
  * moves it into place afterwards.
  */
 export async function openLoad(
-  where: { readonly path: string } | { readonly url: string },
+  where: { readonly path: string } | PostgresPlace,
   options: { readonly version: number; readonly replace: boolean },
 ): Promise<Load> {
-  if ('url' in where) return (await import('./postgres-dump.ts')).openPostgresLoad(where.url, options);
+  if ('url' in where)
+    return (await import('./postgres-dump.ts')).openPostgresLoad(where.directUrl ?? where.url, options);
   return (await import('./sqlite-dump.ts')).openSqliteLoad(where.path, options.version);
 }

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { SubstratError } from '../core/errors.ts';
 import type { BatchState } from './batch.ts';
 import { SharedCommits, type WriteConnection } from './commits.ts';
+import { isContextHarness } from './context-harness.ts';
 import { createTx } from './create-tx.ts';
 import { migrate, NEWEST_SCHEMA } from './migrate.ts';
 import type { Execute } from './query.ts';
@@ -15,6 +16,7 @@ const BUSY_LIMIT_MS = 30_000;
 export interface SqliteOptions {
   readonly durability: 'full' | 'normal';
   readonly watch: boolean;
+  readonly threads: boolean;
   readonly log?: StoreLog | undefined;
   readonly beforeUpgrade?: ((from: number) => Promise<void>) | undefined;
 }
@@ -23,7 +25,7 @@ export interface SqliteOptions {
 export async function openSqlite(path: string, options: SqliteOptions): Promise<Store> {
   const database = openDatabase(path);
   const execute = executor(database);
-  const batch: BatchState = { seq: 0, runnable: false };
+  const batch: BatchState = { seq: 0, events: 0, runnable: false };
   let file: StoreFile | null = null;
   const connection: WriteConnection = {
     tx: createTx('sqlite', execute, batch),
@@ -57,7 +59,9 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
   const reader = path === ':memory:' ? null : new Database(path, { readonly: true, timeout: 1000 });
   reader?.pragma('temp_store = memory');
   reader?.pragma('cache_size = -4096');
-  const readTx = reader && createTx('sqlite', committedReader(database, reader), { seq: 0, runnable: false });
+  const readTx =
+    reader && createTx('sqlite', committedReader(database, reader), { seq: 0, events: 0, runnable: false });
+  const readers = options.threads && reader ? (await import('./sqlite-readers.ts')).createReaders(path) : null;
   if (options.watch && reader) file = new StoreFile(path, options.log);
   const write: Store['write'] = (work) => {
     const problem = file?.problem ?? null;
@@ -65,16 +69,23 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
   };
   return {
     engine: 'sqlite',
-    read: (work) => (readTx ? work(readTx) : commits.write(work)),
+    read: (work, { long = false, signal } = {}) => {
+      if (long && readers) return readers.read(work, signal);
+      return readTx ? work(readTx) : commits.write(work);
+    },
     write,
+    whisper: () => {},
+    onWhisper: () => () => {},
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     commits: () => commits.commits,
+    roundTrips: () => 0,
     problem: () => file?.problem ?? null,
     close: async () => {
       await commits.close();
+      await readers?.close();
       // Already closed: closing a descriptor twice could close someone else's.
       if (!database.open) return;
       file?.stop();
@@ -101,6 +112,8 @@ async function prepare(
   connection: WriteConnection,
   { durability, beforeUpgrade }: SqliteOptions,
 ): Promise<void> {
+  // Before anything is written.
+  await retryBusy(() => refuseForeign(database));
   await retryBusy(() => {
     database.pragma('journal_mode = wal');
     database.pragma(`synchronous = ${durability}`);
@@ -123,6 +136,13 @@ async function prepare(
     if (database.inTransaction) await connection.execute('rollback', []);
     throw error;
   }
+}
+
+function refuseForeign(database: Database.Database): void {
+  if (!isContextHarness(database)) return;
+  const kept = `${database.name}.context-harness`;
+  const message = `${database.name} is a store of Context Harness. Run \`ctx import-store\` to import its documents; the file is kept as ${kept}.`;
+  throw new SubstratError('config', message);
 }
 
 /** Prepares each statement once. */

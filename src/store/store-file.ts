@@ -9,6 +9,9 @@ const PAGE_SIZE_AT = 16;
 const PAGE_COUNT_AT = 28;
 const WAL_HEADER = 32;
 const FRAME_HEADER = 24;
+/** In the index of the log: its frames, and how many of them are copied into the file. */
+const FRAMES_AT = 16;
+const BACKFILLED_AT = 96;
 
 type Kind = 'deleted' | 'replaced' | 'truncated';
 
@@ -49,6 +52,11 @@ export class StoreFile {
 
   stop(): void {
     clearInterval(this.#timer);
+  }
+
+  /** Resolves when it does not look at the files. */
+  async settled(): Promise<void> {
+    await this.#looking;
   }
 
   /** Call it after SQLite has closed its files. */
@@ -113,7 +121,7 @@ export class StoreFile {
     const [main, log] = await Promise.all([stat(this.#path), stat(wal)]).catch(() => [null, null]);
     if (!main || !log) return null;
     const short =
-      main.size < this.#expectedSize()
+      main.size < this.#expectedSize() && !this.#isPartlyCheckpointed()
         ? { file: this.#path, mark: `${main.size} ${main.mtimeMs}` }
         : this.#journal !== null && this.#isLogShort(this.#journal)
           ? { file: wal, mark: `${log.size} ${saltsOf(this.#journal.log).toString('hex')}` }
@@ -129,6 +137,19 @@ export class StoreFile {
     // An empty file has no header; the store had one.
     if (readSync(this.#database, header, 0, header.length, 0) < header.length) return Number.POSITIVE_INFINITY;
     return pageSizeOf(header) * header.readUInt32BE(PAGE_COUNT_AT);
+  }
+
+  /**
+   * A checkpoint beside readers skips pages that were written again after the readers began: the file can be shorter
+   * than its header says, and the rest is in the log.
+   */
+  #isPartlyCheckpointed(): boolean {
+    if (this.#journal === null) return false;
+    const header = Buffer.alloc(BACKFILLED_AT + 4);
+    if (readSync(this.#journal.index, header, 0, header.length, 0) < header.length) return false;
+    const words = new Uint32Array(header.buffer, header.byteOffset, header.length / 4);
+    const [frames = 0, copied = 0] = [words[FRAMES_AT / 4], words[BACKFILLED_AT / 4]];
+    return copied > 0 && copied < frames;
   }
 
   #isLogShort({ log, index }: { readonly log: number; readonly index: number }): boolean {

@@ -6,6 +6,8 @@ import type { ConversationEntry } from '../core/conversation.ts';
 import type { DeliveryKind, Round } from '../core/delivery.ts';
 import type { Message } from '../core/message.ts';
 import type { Run } from '../core/run.ts';
+import type { AttemptUsage, Tokens } from '../core/usage.ts';
+import type { Wip } from '../core/wip.ts';
 import type { Store, Tx } from './store.ts';
 
 export interface StoreSubject {
@@ -101,14 +103,27 @@ export async function addAgent(tx: Tx, change: Partial<Agent> & { parent?: Agent
     tools: null,
     persona: null,
     personaArgs: null,
+    revision: 1,
     nodeId: parent?.nodeId ?? `node-${id}`,
     spawnedBy: null,
     ready: true,
     completing: false,
+    maySpawn: null,
+    fallback: null,
+    account: '',
+    actingProvider: null,
+    actingModel: null,
+    actingAccount: '',
+    seatNew: false,
+    restTold: false,
     restUntil: 0,
     rests: 0,
     pausedAt: null,
     pausedReason: null,
+    gatedAt: null,
+    permitted: false,
+    gateTold: false,
+    metadata: {},
     createdAt: count,
     terminatedAt: null,
     ...rest,
@@ -147,10 +162,9 @@ interface Mail {
 export async function send(tx: Tx, mail: Mail): Promise<string> {
   const { to, from = 'user', kind = 'news' } = mail;
   const id = randomUUID();
-  const seq = await tx.events.appendEvent({ type: 'agent_resumed', at: 0, data: { agentId: to.id } });
+  await tx.events.appendEvent({ type: 'agent_resumed', at: 0, data: { agentId: to.id } });
   await tx.messages.insertMessage({
     id,
-    seq,
     channelId: `in-${to.id}`,
     authorId: from,
     runId: null,
@@ -166,9 +180,9 @@ export async function send(tx: Tx, mail: Mail): Promise<string> {
   });
   if (kind === 'request') {
     const [parentId, deadlineAt] = [mail.parent ?? null, mail.deadlineAt ?? null];
-    await tx.requests.insertRequest({ messageId: id, seq, askerId: from, recipientId: to.id, parentId, deadlineAt });
+    await tx.requests.insertRequest({ messageId: id, askerId: from, recipientId: to.id, parentId, deadlineAt });
   }
-  await tx.deliveries.insertDelivery({ messageId: id, agentId: to.id, seq, kind, round: mail.round ?? 'free' });
+  await tx.deliveries.insertDelivery({ messageId: id, agentId: to.id, kind, round: mail.round ?? 'free' });
   return id;
 }
 
@@ -178,6 +192,12 @@ export async function answer(tx: Tx, request: string, asker: Agent, from: Agent)
   const reply = await send(tx, { to: asker, from: from.id, kind: 'reply', inReplyTo: request });
   await tx.requests.setRequestReply({ id: request, replyId: reply });
   return reply;
+}
+
+/** A git workspace that was not pushed yet. */
+export function wipOf(change: Pick<Wip, 'workspaceId' | 'agentId'> & Partial<Wip>): Wip {
+  const nothing = { hash: null, head: null, branch: null, runId: null, saved: false, problem: null, leftOut: [] };
+  return { remote: 'r', source: '/s', base: 'b', ...nothing, moves: 0, ...change };
 }
 
 /** A node as it registers. */
@@ -190,7 +210,9 @@ export const NODE: Parameters<Tx['nodes']['registerNode']>[0] = {
   version: '0.2.0',
   labels: [],
   providers: [],
+  shared: [],
   slots: 4,
+  wipRemote: null,
   deadAfterMs: 60_000,
   startedAt: 1,
   clockAt: 1,
@@ -220,7 +242,9 @@ export async function claim(tx: Tx, nodeId: string, change: Partial<Claim> = {})
     incarnation: 'incarnation',
     ...change,
   };
+  const treeId = await tx.runs.getNextTree(filter);
   const run = await tx.runs.claimRun(filter);
+  if (run && treeId === null) throw new Error('a run was claimed that was not announced');
   if (run) await tx.events.appendEvent({ type: 'agent_resumed', at: filter.now, data: { agentId: run.agentId } });
   return run;
 }
@@ -270,4 +294,10 @@ export async function attachTo(
   await tx.attachments.putFile({ hash, mediaType: 'image/png', size: bytes.length, bytes, createdAt: 1 });
   await tx.attachments.insertAttachment({ messageId, position, name, hash });
   return hash;
+}
+
+/** What an attempt used, as its program says. */
+export function usedBy(run: Run, used: Partial<Tokens>): AttemptUsage {
+  const none = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+  return { runId: run.id, attempt: run.attempt, grade: 'reported', ...none, ...used };
 }

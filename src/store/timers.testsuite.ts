@@ -71,7 +71,7 @@ export function testTimers(kit: StoreKit): void {
       const stop = kit.store.onChange((change) => void changes.push(change));
       await set({ kind: 'k', key: 'a', due: 1 });
       stop();
-      expect(changes.map(({ runnable }) => runnable)).toEqual([true]);
+      expect(changes.filter(({ runnable }) => runnable)).toHaveLength(1);
       await takeAll();
     });
   });

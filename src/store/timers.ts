@@ -2,7 +2,15 @@ import type { Timer } from '../core/timer.ts';
 import type { BatchState } from './batch.ts';
 import { isOneOf, listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
-import type { Timers } from './tx.ts';
+
+/** Due times of what has no row of its own with a time in it. */
+export interface Timers {
+  /** In place of the one of that kind and key, if there is one. */
+  setTimer(timer: Timer): Promise<void>;
+  tryCancelTimer(p: Pick<Timer, 'kind' | 'key'>): Promise<boolean>;
+  /** The first to be due, of other kinds than `except`. */
+  getNextTimer(p: { except: readonly string[] }): Promise<Timer | null>;
+}
 
 export function timerQueries({ engine, db, one, put, attempt }: Queries, batch: BatchState): Timers {
   const set = put((p: Timer) =>

@@ -23,7 +23,8 @@ export function tokenQueries({ db, all, one, put, attempt }: Queries): Tokens {
         .selectFrom('tokens')
         .innerJoin('participants', 'participants.id', 'tokens.participantId')
         .selectAll('participants')
-        .select(['tokens.id as tokenId', 'tokens.kind as tokenKind', 'tokens.expiresAt as tokenExpiresAt'])
+        .select(['tokens.id as tokenId', 'tokens.kind as tokenKind'])
+        .select(['tokens.createdAt as tokenCreatedAt', 'tokens.expiresAt as tokenExpiresAt'])
         .where('tokens.hash', '=', p.hash)
         .where('tokens.revokedAt', 'is', null)
         .where((is) => is.or([is('tokens.expiresAt', 'is', null), is('tokens.expiresAt', '>', p.at)])),

@@ -1,13 +1,31 @@
-import type { ExpressionBuilder } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { AgentId, ParticipantId } from '../core/ids.ts';
 import type { BatchState } from './batch.ts';
 import type { Queries } from './query.ts';
 import type { Schema } from './schema.ts';
-import type { Trees } from './tx.ts';
+import type { PersonRuns } from './views.ts';
+
+/** Caps of trees, and who pays for runs. */
+export interface Trees {
+  getTree(p: { id: AgentId }): Promise<{ readonly runsSincePerson: number; readonly toldPaused: boolean } | null>;
+  /** The owner spoke: the tree may run again. */
+  resetTreeRuns(p: { treeId: AgentId }): Promise<void>;
+  /** Trees that reached their cap since the last time their person was told. */
+  listNewlyPaused(p: { maxTreeRuns: number }): Promise<{ readonly id: AgentId }[]>;
+  setToldPaused(p: { treeId: AgentId }): Promise<void>;
+  /** It may begin so many runs in addition, up to what it may begin after the owner's word. */
+  grantRuns(p: { treeId: AgentId; runs: number }): Promise<void>;
+  /** A run that no claim counts. */
+  countTreeRun(p: { treeId: AgentId }): Promise<void>;
+  /** A run that was counted for its tree counts for a person. Returns the person's runs of that day. */
+  chargePerson(p: { treeId: AgentId; personId: ParticipantId; day: number }): Promise<number>;
+  listPersonRuns(p: { day: number }): Promise<PersonRuns[]>;
+}
 
 /**
  * Who pays for runs: the tree, up to its cap, or the person whose message started the chain, up to their daily runs.
  */
-export function treeQueries({ db, all, one, value, put, run, change }: Queries, batch: BatchState): Trees {
+export function treeQueries({ db, all, one, value, put, putAnd, change }: Queries, batch: BatchState): Trees {
   const uncount = put((p: { treeId: string }) =>
     db
       .updateTable('trees')
@@ -23,13 +41,6 @@ export function treeQueries({ db, all, one, value, put, run, change }: Queries, 
       )
       .returning('runs'),
   );
-  const resetTree = run((p: { treeId: string }) =>
-    db
-      .updateTable('trees')
-      .set({ runsSincePerson: 0, toldPaused: false })
-      .where('id', '=', p.treeId)
-      .where('runsSincePerson', '>', 0),
-  );
   return {
     getTree: one((p: { id: string }) => db.selectFrom('trees').selectAll().where('id', '=', p.id)),
     /** Moves a run counted for its tree to a person. Returns the person's runs of that day. */
@@ -38,9 +49,17 @@ export function treeQueries({ db, all, one, value, put, run, change }: Queries, 
       return (await charge(p)) ?? 0;
     },
     /** The owner wrote a message: the tree may run again. */
-    resetTreeRuns: async (p: { treeId: string }): Promise<void> => {
-      if ((await resetTree(p)) > 0) batch.runnable = true;
-    },
+    resetTreeRuns: putAnd(
+      (p: { treeId: string }) =>
+        db
+          .updateTable('trees')
+          .set({ runsSincePerson: 0, toldPaused: false })
+          .where('id', '=', p.treeId)
+          .where('runsSincePerson', '>', 0),
+      () => {
+        batch.runnable = true;
+      },
+    ),
     listNewlyPaused: all((p: { maxTreeRuns: number }) =>
       db
         .selectFrom('trees')
@@ -50,6 +69,25 @@ export function treeQueries({ db, all, one, value, put, run, change }: Queries, 
         .where('id', 'in', (eb) =>
           eb.selectFrom('runs').select('runs.treeId').where('runs.state', '=', 'created').where('runs.attempt', '=', 0),
         ),
+    ),
+    grantRuns: putAnd(
+      (p: { treeId: string; runs: number }) =>
+        db
+          .updateTable('trees')
+          .set({
+            runsSincePerson: sql<number>`case when runs_since_person > ${p.runs} then runs_since_person - ${p.runs} else 0 end`,
+          })
+          .where('id', '=', p.treeId)
+          .where('runsSincePerson', '>', 0),
+      () => {
+        batch.runnable = true;
+      },
+    ),
+    countTreeRun: change('tree', (p: { treeId: string }) =>
+      db
+        .updateTable('trees')
+        .set((eb) => ({ runsSincePerson: eb('runsSincePerson', '+', 1) }))
+        .where('id', '=', p.treeId),
     ),
     setToldPaused: change('tree', (p: { treeId: string }) =>
       db.updateTable('trees').set({ toldPaused: true }).where('id', '=', p.treeId),
@@ -75,12 +113,18 @@ export function mayBegin(
       .innerJoin('messages', 'messages.id', 'deliveries.messageId')
       .select('messages.id')
       .whereRef('deliveries.agentId', '=', 'runs.agentId')
-      .where('deliveries.state', '=', 'pending')
-      .where('deliveries.round', '<', 2);
+      // As the partial index of pending deliveries has it: these queries are not prepared.
+      .where('deliveries.state', '=', sql.lit('pending'))
+      .where('deliveries.round', '<', sql.lit(2));
   const room = eb('trees.runsSincePerson', '<', maxTreeRuns);
   if (spent.length === 0) return eb.or([room, eb.exists(pending().where('messages.payerId', 'is not', null))]);
   return eb.or([
     eb.and([room, eb.exists(pending().where('messages.payerId', 'is', null))]),
     eb.exists(pending().where('messages.payerId', 'not in', [...spent])),
   ]);
+}
+
+/** No gate, or one turn is permitted. */
+export function passesGate(eb: ExpressionBuilder<Schema, 'agents'>) {
+  return eb.or([eb('agents.gatedAt', 'is', null), eb('agents.permitted', '=', true)]);
 }

@@ -5,59 +5,87 @@ import type { Chunk, Document, SkippedDocument, Source } from '../core/document.
 import type { NewEvent, StoredEvent } from '../core/event.ts';
 import type {
   AgentId,
-  BlockId,
   ChannelId,
   ChunkId,
   DocumentId,
   MessageId,
   NodeId,
   ParticipantId,
-  PassageId,
   RunId,
   TokenId,
   WorkspaceId,
 } from '../core/ids.ts';
-import type { Block, BlockChange, Passage } from '../core/memory.ts';
-import type { Broadcast, Message, Request } from '../core/message.ts';
-import type { Run, RunRecord, Usage } from '../core/run.ts';
+import type { Broadcast, Message, NewMessage, Request } from '../core/message.ts';
+import type { Metadata } from '../core/metadata.ts';
+import type { Run, RunRecord } from '../core/run.ts';
 import type { Scope } from '../core/scope.ts';
-import type { Timer } from '../core/timer.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
 import type { Attachments } from './attachments.ts';
+import type { Budgets } from './budgets.ts';
+import type { ConfiguredThings } from './configured.ts';
 import type { Conversations } from './conversations.ts';
+import type { Deletions } from './deletions.ts';
+import type { Ids } from './ids.ts';
+import type { Limits } from './limits.ts';
+import type { Memory } from './memory-tx.ts';
+import type { Metrics } from './metrics.ts';
 import type { Nodes } from './node-tx.ts';
+import type { Questions } from './questions.ts';
 import type { Reminders } from './reminders.ts';
+import type { ReopeningQueries } from './reopening.ts';
+import type { Reports } from './reports.ts';
+import type { Schedules } from './schedules.ts';
 import type { Sessions } from './sessions.ts';
+import type { AgentSettings } from './settings.ts';
+import type { Snapshots } from './snapshots.ts';
+import type { Subscriptions } from './subscriptions.ts';
+import type { Timers } from './timers.ts';
+import type { Trees } from './trees.ts';
+import type { UsageQueries } from './usage.ts';
 import type * as view from './views.ts';
+import type { Wips } from './wips.ts';
 
 /**
  * What a transaction can do, by subject. `get…` returns null if there is nothing; `list…` is in the order its comment states.
- * A change that matches no row throws `not_found`; `try…` returns whether it matched, and what changes many rows returns how many.
+ * A change that matches no row throws `not_found`, on PostgreSQL at the latest at the commit; `try…` returns whether it matched, and what changes many rows returns how many.
  */
 export interface Tx {
   readonly agents: Agents;
   readonly broadcasts: Broadcasts;
+  readonly budgets: Budgets;
   readonly channels: Channels;
   readonly deliveries: Deliveries;
   readonly documents: Documents;
   readonly events: Events;
   readonly idempotency: Idempotency;
+  readonly ids: Ids;
   readonly memory: Memory;
   readonly messages: Messages;
+  readonly metrics: Metrics;
   readonly nodes: Nodes;
   readonly participants: Participants;
   readonly records: Records;
   readonly requests: Requests;
+  readonly reports: Reports;
   readonly retention: Retention;
   readonly rounds: Rounds;
   readonly runs: Runs;
   readonly attachments: Attachments;
+  readonly configured: ConfiguredThings;
   readonly conversations: Conversations;
+  readonly questions: Questions;
   readonly reminders: Reminders;
+  readonly schedules: Schedules;
   readonly sessions: Sessions;
+  readonly settings: AgentSettings;
+  readonly deletions: Deletions;
+  readonly limits: Limits;
+  readonly snapshots: Snapshots;
+  readonly subscriptions: Subscriptions;
   readonly timers: Timers;
   readonly tokens: Tokens;
   readonly trees: Trees;
+  readonly wips: Wips;
   readonly workspaces: Workspaces;
 }
 
@@ -68,8 +96,9 @@ export interface Agents {
   insertAgent(agent: Agent): Promise<void>;
   getAgent(p: { id: AgentId }): Promise<Agent | null>;
   getAgentView(p: { id: AgentId }): Promise<view.AgentView | null>;
-  /** A neighbour by name; roots have no siblings. */
+  /** A neighbour by name or former name; roots have no siblings. */
   getNeighbour(p: { id: AgentId; parentId: AgentId; nameKey: string }): Promise<Agent | null>;
+  /** By name or former name. */
   getRootByName(p: { nameKey: string }): Promise<Agent | null>;
   /** Its own scope within those of all its ancestors. */
   getScope(p: { id: AgentId }): Promise<Scope>;
@@ -87,20 +116,35 @@ export interface Agents {
   listAncestors(p: { id: AgentId }): Promise<Agent[]>;
   /** Living agents of that name, oldest first. */
   listAgentsNamed(p: { nameKey: string }): Promise<Agent[]>;
+  /** Living agents that once had that name, oldest first. */
+  listFormerlyNamed(p: { nameKey: string }): Promise<Agent[]>;
   listExternalAgents(p: { nodeId: NodeId }): Promise<Agent[]>;
   /** Living agents of a node. */
   listAgentsOn(p: { nodeId: NodeId }): Promise<Agent[]>;
+  /** The same, in the order of their creation. */
+  listAgentViewsOn(p: { nodeId: NodeId }): Promise<view.AgentView[]>;
   countTree(p: { treeId: AgentId }): Promise<number>;
   countChildren(p: { id: AgentId }): Promise<number>;
   setScope(p: { id: AgentId; tools: Scope }): Promise<void>;
   setTerminated(p: { id: AgentId; at: number }): Promise<void>;
+  /** Closes the gate (a time) or opens it (null). A permit that was not used is void. */
+  setGate(p: { id: AgentId; at: number | null }): Promise<void>;
+  setPermitted(p: { id: AgentId }): Promise<void>;
+  setGateTold(p: { id: AgentId }): Promise<void>;
+  setMetadata(p: { id: AgentId; metadata: Metadata }): Promise<void>;
   setPaused(p: { id: AgentId; at: number | null; reason: string | null }): Promise<void>;
+  /** What executes its turns from now on. */
+  setSeat(p: view.SeatChange): Promise<void>;
+  /** An attempt with the new seat has ended. */
+  setSeatUsed(p: { id: AgentId }): Promise<void>;
+  setRestTold(p: { id: AgentId }): Promise<void>;
   setCompleting(p: { id: AgentId }): Promise<void>;
   /** A turn ended well: clears rests. */
   settleAgent(p: { id: AgentId }): Promise<void>;
   restAgent(p: { id: AgentId; until: number; rests: number }): Promise<void>;
-  /** Children that waited for the end of the attempt that spawned them. */
-  readySpawned(p: { runId: RunId }): Promise<{ readonly id: AgentId }[]>;
+  /** Children that wait for the end of the attempt that spawned them. */
+  listSpawned(p: { runId: RunId }): Promise<{ readonly id: AgentId }[]>;
+  readySpawned(p: { runId: RunId }): Promise<void>;
 }
 
 export interface Participants {
@@ -130,6 +174,8 @@ export interface Channels {
     participantId: ParticipantId;
     channelIds: readonly ChannelId[];
   }): Promise<{ readonly id: ChannelId }[]>;
+  /** Every channel and DM of a participant, by id. */
+  listMemberships(p: { participantId: ParticipantId }): Promise<{ readonly channelId: ChannelId }[]>;
   /** The channels of a participant except DMs, by id. */
   listJoined(p: { participantId: ParticipantId; limit: number }): Promise<Channel[]>;
   /** By id. */
@@ -141,12 +187,12 @@ export interface Channels {
   tryLeaveChannel(p: view.MemberKey): Promise<boolean>;
   trySetWake(p: view.MemberKey & { wake: Wake }): Promise<boolean>;
   /** Never moves back. */
-  tryRaiseRead(p: view.MemberKey & { seq: number }): Promise<boolean>;
+  raiseRead(p: view.MemberKey & { seq: number }): Promise<void>;
   setTopic(p: { id: ChannelId; topic: string }): Promise<void>;
 }
 
 export interface Messages {
-  insertMessage(message: Omit<Message, 'inboxOf' | 'editedAt' | 'deletedAt'>): Promise<void>;
+  insertMessage(message: NewMessage): Promise<void>;
   getMessage(p: { id: MessageId }): Promise<Message | null>;
   getMessageView(p: { id: MessageId }): Promise<view.MessageView | null>;
   /** Newest first, older than `before`. */
@@ -169,14 +215,13 @@ export interface Messages {
 }
 
 export interface Deliveries {
-  insertDelivery(delivery: Omit<Delivery, 'state' | 'runId'>): Promise<void>;
+  insertDelivery(delivery: Omit<Delivery, 'seq' | 'state' | 'runId'>): Promise<void>;
   /** What an agent's next run may carry, in order. */
   listPending(p: { agentId: AgentId; limit: number }): Promise<view.DeliveryView[]>;
   /** The same without texts: what decides which run carries them, and how long they are. */
   listPendingSizes(p: { agentId: AgentId; limit: number }): Promise<view.SizedDelivery[]>;
   /** The same: what decides which news may be read now. */
   listPendingHeads(p: { agentId: AgentId; limit: number }): Promise<Pick<Waiting, 'authorId' | 'deliveryKind'>[]>;
-  countPendingNews(p: { agentId: AgentId }): Promise<number>;
   isCarrying(p: { runId: RunId; authorId: ParticipantId }): Promise<boolean>;
   /** What a run carries, in order. */
   listCarried(p: { runId: RunId }): Promise<view.DeliveryView[]>;
@@ -186,19 +231,25 @@ export interface Deliveries {
   listPendingRecipients(p: { messageId: MessageId }): Promise<{ readonly agentId: AgentId }[]>;
   injectDelivery(p: view.DeliveryKey & { runId: RunId }): Promise<void>;
   acknowledgeDelivery(p: view.DeliveryKey): Promise<void>;
-  /** False for a request that a run carries: it ends with that run. */
-  tryAcknowledgePending(p: { messageId: MessageId; agentId: ParticipantId }): Promise<boolean>;
+  /** Not a request that a run carries: it ends with that run. */
+  acknowledgePending(p: { messageId: MessageId; agentId: ParticipantId }): Promise<void>;
   /** An external agent left without answering. */
   returnDelivery(p: view.DeliveryKey): Promise<void>;
-  endCarried(p: { runId: RunId; state: 'acknowledged' | 'dead' }): Promise<number>;
+  endCarried(p: { runId: RunId; state: 'acknowledged' | 'dead' }): Promise<void>;
+  /** What a failed run carried is carried again, if its message still exists. Returns how many. */
+  reviveCarried(p: { runId: RunId }): Promise<number>;
   killPendingDelivery(p: { messageId: MessageId }): Promise<number>;
   killDeliveriesIn(p: { agentId: AgentId; channelId: ChannelId }): Promise<number>;
   killDeliveriesTo(p: { agentId: AgentId }): Promise<number>;
 }
 
 export interface Requests {
-  insertRequest(request: Omit<Request, 'state' | 'replyId' | 'closedAt'>): Promise<void>;
+  insertRequest(
+    request: Omit<Request, 'seq' | 'state' | 'replyId' | 'closedAt' | 'waits' | 'waitsSince'>,
+  ): Promise<void>;
   getRequest(p: { id: MessageId }): Promise<Request | null>;
+  /** Must be open. */
+  closeRequest(p: { id: MessageId; at: number }): Promise<void>;
   /** Compare and set: null if it was closed before. */
   tryCloseRequest(p: { id: MessageId; at: number }): Promise<Request | null>;
   setRequestReply(p: { id: MessageId; replyId: MessageId }): Promise<void>;
@@ -206,10 +257,15 @@ export interface Requests {
   countOpenChildren(p: { id: MessageId; askerId: ParticipantId }): Promise<number>;
   /** These lists are in the order of asking. */
   listOpenRequestsTo(p: { recipientId: ParticipantId }): Promise<Request[]>;
+  listOpenRequests(p: { after: number; limit: number }): Promise<view.OpenRequest[]>;
   listOpenRequestsFrom(p: { askerId: ParticipantId }): Promise<Request[]>;
   listOpenRequestsBetween(p: { askerId: ParticipantId; recipientId: ParticipantId }): Promise<Request[]>;
   listOverdueRequests(p: { now: number; limit: number }): Promise<Request[]>;
   getNextDeadline(): Promise<number | null>;
+  /** Its answer waits for one more person: its deadline stands still. */
+  holdDeadline(p: { id: MessageId; at: number }): Promise<void>;
+  /** It waits for one person less; with none left, its deadline moves by the time it stood still. */
+  releaseDeadline(p: { id: MessageId; at: number }): Promise<void>;
 }
 
 export interface Broadcasts {
@@ -221,7 +277,6 @@ export interface Broadcasts {
   listOpenBroadcastsTo(p: { agentId: AgentId }): Promise<Broadcast[]>;
   listDueBroadcasts(p: { now: number }): Promise<Broadcast[]>;
   getNextBroadcastEnd(): Promise<number | null>;
-  /** By name. */
   listRespondents(p: { id: MessageId }): Promise<view.Respondent[]>;
   releaseReplies(p: { id: MessageId; agentId: AgentId; round: Round }): Promise<number>;
   /** Whether a run wrote in a channel. */
@@ -253,17 +308,23 @@ export interface Rounds {
   leftInPlace(p: view.PlaceKey): Promise<'carried' | 'open' | 'held' | null>;
 }
 
-export interface Runs {
+export interface Runs extends UsageQueries, ReopeningQueries {
   /** Creates a run if the agent has something to do and no run of it is created or running (`hasWork` in runs.ts). */
   wakeAgent(p: { agentId: AgentId; now: number }): Promise<void>;
+  /** Agents of a node that have something to do and no run, although whoever gave it to them should have woken them. */
+  listSleepers(p: { nodeId: NodeId }): Promise<{ readonly id: AgentId }[]>;
   wakeAllAgents(p: { nodeId: NodeId; now: number }): Promise<void>;
   /** The next run in turn: the tree with the fewest running, then the one that waited longest. */
+  /** The tree of the run that would be claimed next; null if there is none. */
+  getNextTree(p: view.ClaimFilter & view.Claimant): Promise<AgentId | null>;
   claimRun(p: view.ClaimFilter & view.Claimant & { leaseMs: number }): Promise<Run | null>;
   /** The open-ended run of an external agent: no slot, no lease. */
   insertOpenRun(p: view.NewOpenRun): Promise<Run>;
   getRun(p: { id: RunId }): Promise<Run | null>;
   /** The run of an agent that is created or running. */
   getLiveRun(p: { agentId: AgentId }): Promise<Run | null>;
+  /** How many runs of an agent have served a request. */
+  countServing(p: { agentId: AgentId; serves: MessageId }): Promise<number>;
   /** The run if the attempt still holds it; throws `fenced` otherwise. Every write of an attempt calls it. */
   holdRun(hold: view.RunHold): Promise<Run>;
   /** Newest first, older than the cursor. */
@@ -277,12 +338,8 @@ export interface Runs {
   listLeased(): Promise<Run[]>;
   /** When the next run that is put off may start. */
   getNextStart(p: { nodeId: NodeId; now: number }): Promise<number | null>;
-  getUsage(p: { agentId: AgentId }): Promise<Usage>;
-  /** By agent, tree or day (its number since 1970, UTC); the costliest or latest first. */
-  listUsage(p: view.UsageFilter): Promise<(Usage & { readonly key: string })[]>;
   setRunStart(p: Pick<Run, 'id' | 'serves' | 'triggerId' | 'chainDepth' | 'payerId'>): Promise<void>;
   setRunProcess(p: { id: RunId; pid: number; startedAt: string }): Promise<void>;
-  addUsage(p: { id: RunId; inputTokens: number; outputTokens: number; costUsd: number }): Promise<void>;
   /** Ends a run for good and raises its fence. Throws `fenced` if another claim or end came first. */
   endRun(p: view.RunSeen & view.RunEnd): Promise<void>;
   /** Ends an attempt: the run waits for the next one. Throws as `endRun` does. */
@@ -290,6 +347,8 @@ export interface Runs {
   setDeaths(p: { id: RunId; deaths: number; deathsEver: number; records: number }): Promise<void>;
   clearDeaths(p: { nodeId: NodeId }): Promise<number>;
   renewLeases(p: view.LeaseHolder & { runIds: readonly RunId[]; leaseUntil: number }): Promise<view.RunSeen[]>;
+  /** The agent's rest ends, and its next attempt may begin. */
+  endWaits(p: { agentId: AgentId }): Promise<void>;
   /** The clock was set back: what waits on the node waits as long as before. */
   shiftWaits(p: { nodeId: NodeId; by: number; now: number }): Promise<void>;
 }
@@ -316,57 +375,14 @@ export interface Records {
   countReturns(p: { runId: RunId; tool: string }): Promise<number>;
 }
 
-/** Caps of trees, and who pays for runs. */
-export interface Trees {
-  getTree(p: { id: AgentId }): Promise<{ readonly runsSincePerson: number; readonly toldPaused: boolean } | null>;
-  /** The owner spoke: the tree may run again. */
-  resetTreeRuns(p: { treeId: AgentId }): Promise<void>;
-  /** Trees that reached their cap since the last time their person was told. */
-  listNewlyPaused(p: { maxTreeRuns: number }): Promise<{ readonly id: AgentId }[]>;
-  setToldPaused(p: { treeId: AgentId }): Promise<void>;
-  /** A run that was counted for its tree counts for a person. Returns the person's runs of that day. */
-  chargePerson(p: { treeId: AgentId; personId: ParticipantId; day: number }): Promise<number>;
-  listPersonRuns(p: { day: number }): Promise<view.PersonRuns[]>;
-}
-
 export interface Events {
-  /** Returns its number: without gaps, in commit order. */
-  appendEvent(event: NewEvent): Promise<number>;
+  /** Its number follows the last one's, without gaps, in the order of commits. */
+  appendEvent(event: NewEvent): Promise<void>;
   /** The number of the last event, also after it was pruned. */
   getEventCounter(): Promise<number>;
   /** The number of the oldest event that is kept. */
   getOldestEvent(): Promise<number | null>;
   listEvents(p: { after: number; limit: number }): Promise<StoredEvent[]>;
-}
-
-/** Blocks and passages. */
-export interface Memory {
-  insertBlock(block: Block): Promise<void>;
-  /** The owner's own of that label, also if it is deleted. */
-  getBlockOf(p: { ownerId: ParticipantId; labelKey: string }): Promise<view.BlockView | null>;
-  /** Its own or one shared with it. */
-  getSeenBlock(p: { readerId: ParticipantId; labelKey: string }): Promise<view.BlockView | null>;
-  /** By creation. */
-  listSeenBlocks(p: { readerId: ParticipantId }): Promise<view.BlockView[]>;
-  /** Compare and set by version. */
-  tryUpdateBlock(p: view.BlockUpdate): Promise<boolean>;
-  setBlockOpen(p: { id: BlockId; open: boolean }): Promise<void>;
-  insertBlockReader(p: { blockId: BlockId; agentId: AgentId }): Promise<void>;
-  deleteBlockReaders(p: { blockId: BlockId }): Promise<number>;
-  listBlockReaders(p: { blockId: BlockId }): Promise<{ readonly id: AgentId; readonly handle: string }[]>;
-  insertBlockChange(change: BlockChange): Promise<void>;
-  getBlockChange(p: { blockId: BlockId; version: number }): Promise<BlockChange | null>;
-  /** Newest first, with the handle of the author. */
-  listBlockChanges(p: view.BlockChangePage): Promise<(BlockChange & { readonly by: string })[]>;
-  insertPassage(passage: view.NewPassage): Promise<void>;
-  getPassage(p: { agentId: AgentId; id: PassageId }): Promise<Passage | null>;
-  tryDeletePassage(p: { agentId: AgentId; id: PassageId }): Promise<boolean>;
-  /** Newest first. */
-  listPassages(p: view.PassageFilter & { before: number; limit: number }): Promise<Passage[]>;
-  /** With any of the words, best first. */
-  findPassages(p: view.PassageFilter & { words: readonly string[]; limit: number }): Promise<Passage[]>;
-  /** With the text in them, in any case, newest first. */
-  findPassagesContaining(p: view.PassageFilter & { text: string; limit: number }): Promise<Passage[]>;
 }
 
 export interface Workspaces {
@@ -388,14 +404,14 @@ export interface Workspaces {
   listInhabitants(p: { workspaceId: WorkspaceId }): Promise<Pick<Agent, 'id' | 'handle' | 'terminatedAt'>[]>;
   /** Frees its name and removes its links; `tryRemoveWorkspace` follows when its directory is gone. */
   deleteWorkspace(p: { id: WorkspaceId; at: number }): Promise<void>;
+  /** The same directory is another node's now. */
+  moveWorkspace(p: { id: WorkspaceId; nodeId: NodeId }): Promise<void>;
   reviveWorkspace(p: { id: WorkspaceId; ownerId: ParticipantId; name: string; nameKey: string }): Promise<void>;
-  /** May be repeated. */
   tryRemoveWorkspace(p: { id: WorkspaceId }): Promise<boolean>;
   /** A directory of this node moved: every path in it follows. */
   moveDirectory(p: { nodeId: NodeId; from: string; to: string }): Promise<void>;
   insertLink(link: Link): Promise<void>;
   tryDeleteLink(p: { workspaceId: WorkspaceId; target: string }): Promise<boolean>;
-  /** By target. */
   listLinks(p: { workspaceId: WorkspaceId }): Promise<Link[]>;
   /** Of all workspaces of a node, with the name of each. */
   listLinksOn(p: { nodeId: NodeId }): Promise<(Link & { readonly workspace: string })[]>;
@@ -428,6 +444,10 @@ export interface Documents {
   listChunks(p: { documentId: DocumentId }): Promise<Chunk[]>;
   countChunks(): Promise<number>;
   /** Chunks with any of the words, best first (BM25). */
+  /** Words of the index after `after`, in order. */
+  listTerms(p: { after: string; limit: number }): Promise<string[]>;
+  /** Those that no chunk has. */
+  listUnknownWords(p: { words: readonly string[] }): Promise<string[]>;
   findChunks(p: view.ChunkWords & { limit: number; filter?: view.ChunkFilter }): Promise<view.FoundChunk[]>;
   /** The keys of all chunks that a filter lets through. */
   listChunkKeys(p: { filter: view.ChunkFilter }): Promise<ChunkId[]>;
@@ -444,15 +464,6 @@ export interface Documents {
   listUnembedded(p: { model: string; after: number; limit: number }): Promise<view.UnembeddedChunk[]>;
   listVectorModels(): Promise<{ readonly model: string; readonly dimension: number; readonly vectors: number }[]>;
   deleteVectors(): Promise<number>;
-}
-
-/** Due times of what has no row of its own with a time in it. */
-export interface Timers {
-  /** In place of the one of that kind and key, if there is one. */
-  setTimer(timer: Timer): Promise<void>;
-  tryCancelTimer(p: Pick<Timer, 'kind' | 'key'>): Promise<boolean>;
-  /** The first to be due, of other kinds than `except`. */
-  getNextTimer(p: { except: readonly string[] }): Promise<Timer | null>;
 }
 
 /** Tokens are stored as hashes. */

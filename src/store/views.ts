@@ -14,17 +14,20 @@ import type {
   TokenId,
 } from '../core/ids.ts';
 import type { Block, Passage } from '../core/memory.ts';
-import type { Message, MessageKind } from '../core/message.ts';
+import type { Message, MessageKind, Request } from '../core/message.ts';
 import type { NodeRecord } from '../core/node.ts';
+import type { PortabilityFacts } from '../core/portable.ts';
+import type { Question } from '../core/question.ts';
 import type { Run, RunState, StopReason } from '../core/run.ts';
 import type { SessionKey } from '../core/session.ts';
+import type { SettingsRevision } from '../core/settings.ts';
 import type { Standing } from '../core/status.ts';
 import type { Workspace } from '../core/workspace.ts';
 
 /** What transactions return and take beside the records of core. */
 
 /** An agent with what its state and its status are derived from. */
-export interface AgentView extends Agent, Standing {
+export interface AgentView extends Agent, Standing, PortabilityFacts {
   readonly running: number;
   readonly asking: number;
   readonly pending: number;
@@ -40,7 +43,34 @@ export interface BlockChangePage {
 export interface SeenRun extends SessionKey {
   readonly runId: RunId;
   readonly runSeq: number;
+  /** The stored files of the session as they are after the run; null if they are not stored. */
+  readonly snapshot: string | null;
 }
+
+/** A file of a session, compressed. */
+export interface SnapshotFile {
+  readonly hash: string;
+  /** Of the file itself. */
+  readonly size: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface SnapshotEntry {
+  /** In the agent's home. */
+  readonly path: string;
+  readonly hash: string;
+}
+
+/** Who waits for whom. */
+export interface OpenRequest extends Pick<Request, 'messageId' | 'seq' | 'deadlineAt'> {
+  readonly createdAt: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What executes an agent's turns. */
+export interface SeatChange
+  extends Pick<Agent, 'id' | 'account' | 'actingProvider' | 'actingModel' | 'actingAccount' | 'seatNew'> {}
 
 export interface AgentCursor {
   readonly createdAt: number;
@@ -71,6 +101,19 @@ export interface MemberView extends Pick<Member, 'position' | 'wake' | 'readSeq'
 }
 
 /** A message as people read it. */
+/** A question with the conversation it is in. */
+export interface QuestionView extends Question {
+  readonly seq: number;
+  readonly channelId: ChannelId;
+  /** Of the agent. */
+  readonly handle: string;
+  readonly provider: string;
+  readonly deadlineAt: number | null;
+  /** The request that it was asked for. */
+  readonly parentId: MessageId | null;
+  readonly settledByHandle: string | null;
+}
+
 export interface MessageView extends Message {
   readonly handle: string;
   /** For a request. */
@@ -99,7 +142,7 @@ export interface ReactionView {
 }
 
 /** A delivery with its message and what decides which run carries it. */
-export interface DeliveryView extends Waiting {
+export interface DeliveryView extends Waiting, Pick<Message, 'late' | 'chainDepth' | 'trace' | 'payerId' | 'cause'> {
   readonly seq: number;
   readonly state: DeliveryState;
   readonly kind: MessageKind;
@@ -109,10 +152,6 @@ export interface DeliveryView extends Waiting {
   readonly threadId: MessageId | null;
   readonly text: string;
   readonly inReplyTo: MessageId | null;
-  readonly late: boolean;
-  readonly chainDepth: number;
-  readonly trace: string | null;
-  readonly payerId: ParticipantId | null;
   readonly authorKind: ParticipantKind;
   readonly authorName: string | null;
   readonly authorHandle: string;
@@ -122,7 +161,7 @@ export interface DeliveryView extends Waiting {
   readonly requestState: 'open' | 'closed' | null;
 }
 
-export interface SizedDelivery extends Waiting {
+export interface SizedDelivery extends Waiting, Pick<DeliveryView, 'kind' | 'late' | 'authorHandle' | 'authorName'> {
   readonly payerId: ParticipantId | null;
   readonly size: number;
 }
@@ -239,19 +278,43 @@ export interface BlockUpdate {
   readonly deletedAt: number | null;
 }
 
-export interface NewPassage extends Passage {
+export interface NewPassage extends Omit<Passage, 'seq'> {
   /** The content in small letters where SQLite cannot fold it itself; else null. */
   readonly folded: string | null;
-  /** What it is found by (src/search). */
-  readonly words: readonly string[];
 }
 
-/** Of one agent, with the tag (null: any), from `since` to before `until`. */
+/** What a passage is found by (src/search): its own words, and the words around it, which count less. */
+export interface PassageWords {
+  readonly own: readonly string[];
+  readonly near: readonly string[];
+}
+
+/** The terms of a query: any of them may match. A phrase is a list of words. */
+export interface PassageTerms {
+  readonly words: readonly string[];
+  readonly phrases: readonly (readonly string[])[];
+}
+
+/** A passage and how well it matches, by BM25 with the agent's own statistics. */
+export interface RankedPassage extends Passage {
+  readonly score: number;
+  /** The score of a passage of mean length that has every word and phrase once. */
+  readonly most: number;
+}
+
+/** Of one agent, with all of the tags, from `since` to before `until`. */
 export interface PassageFilter {
   readonly agentId: AgentId;
-  readonly tag: string | null;
+  readonly tags: readonly string[];
   readonly since: number;
   readonly until: number;
+}
+
+/** The vector of a passage, and the order in which vectors were stored. */
+export interface StoredPassageVector {
+  readonly seq: number;
+  readonly number: number;
+  readonly vector: Buffer;
 }
 
 /** A run as it was when a change of its state was decided. */
@@ -278,6 +341,8 @@ export interface ChunkWords {
 export interface FoundChunk {
   readonly chunkId: ChunkId;
   readonly score: number;
+  /** The score of a chunk of mean length that has every word and phrase once. With it, scores of queries compare. */
+  readonly most: number;
 }
 
 /** Which documents' chunks; null and an empty list are "any". Times are from `since` to before `until`. */
@@ -332,8 +397,8 @@ export interface NewToken {
   readonly hash: string;
   readonly participantId: ParticipantId;
   readonly label: string;
-  /** A page's token may not make tokens. */
-  readonly kind: 'api' | 'page';
+  /** A page's token may not make tokens. `phone`: a page that another one paired. */
+  readonly kind: 'api' | 'page' | 'phone';
   readonly createdAt: number;
   /** Null: it does not expire. */
   readonly expiresAt: number | null;
@@ -348,6 +413,7 @@ export interface TokenView extends Omit<NewToken, 'hash' | 'participantId'> {
 export interface TokenOwner extends Participant {
   readonly tokenId: TokenId;
   readonly tokenKind: NewToken['kind'];
+  readonly tokenCreatedAt: number;
   readonly tokenExpiresAt: number | null;
 }
 
@@ -423,4 +489,9 @@ export interface StoredFile {
   readonly size: number;
   readonly bytes: Uint8Array;
   readonly createdAt: number;
+}
+
+export interface RevisionView extends SettingsRevision {
+  /** The handle of who changed it. */
+  readonly by: string | null;
 }

@@ -101,6 +101,9 @@ export function testWorkspaces({ read, write }: StoreKit): void {
     expect(await read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId }))).toMatchObject([{ id, deletedAt: 9 }]);
 
     await write((tx) => tx.workspaces.reviveWorkspace({ id, ownerId: agent.id, name: 'Again', nameKey }));
+    await write((tx) => tx.workspaces.moveWorkspace({ id, nodeId: 'elsewhere' }));
+    expect(await read((tx) => tx.workspaces.getWorkspace({ id }))).toMatchObject({ nodeId: 'elsewhere' });
+    await write((tx) => tx.workspaces.moveWorkspace({ id, nodeId }));
     expect(await read((tx) => tx.workspaces.getWorkspaceNamed({ nameKey }))).toMatchObject({ id, owner: agent.handle });
     const nobody = write((tx) =>
       tx.workspaces.reviveWorkspace({ id: 'none', ownerId: agent.id, name: 'x', nameKey: 'x' }),

@@ -25,6 +25,7 @@ export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: 
     db.updateTable('agents').set({ workspaceId: null }).where('workspaceId', '=', p.id),
   );
   const unlinkAll = run((p: { id: string }) => db.deleteFrom('links').where('workspaceId', '=', p.id));
+  const forget = run((p: { id: string }) => db.deleteFrom('wips').where('workspaceId', '=', p.id));
   const remove = attempt((p: { id: string }) => db.deleteFrom('workspaces').where('id', '=', p.id));
   const mark = change('workspace', (p: { id: string; at: number }) =>
     db.updateTable('workspaces').set({ deletedAt: p.at, nameKey: null }).where('id', '=', p.id),
@@ -92,8 +93,12 @@ export function workspaceQueries({ db, all, one, run, change, attempt, fetch }: 
       await mark(p);
     },
     reviveWorkspace: revive,
+    moveWorkspace: change('workspace', (p: { id: string; nodeId: string }) =>
+      db.updateTable('workspaces').set({ nodeId: p.nodeId }).where('id', '=', p.id),
+    ),
     tryRemoveWorkspace: async (p: { id: WorkspaceId }) => {
       await leave(p);
+      await forget(p);
       return remove(p);
     },
     /** The workspaces of a node whose directories Substrat created in the node's home. */

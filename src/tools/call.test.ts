@@ -53,10 +53,10 @@ const value = fc.oneof(
 
 const tools = [
   ...['send_message', 'broadcast', 'check_inbox', 'spawn_agent', 'inspect_agent', 'list_agents', 'complete'],
-  ...['react_to_message', 'do_nothing', 'read_channel'],
+  ...['react_to_message', 'do_nothing', 'read_channel', 'search_messages'],
   ...['update_memory', 'search_memory', 'store_memory', 'search', 'get', 'sources'],
   ...['create_workspace', 'link_dir', 'unlink_dir', 'list_workspaces', 'delete_workspace'],
-  ...['remind_me', 'cancel_reminder'],
+  ...['ask_person', 'remind_me', 'cancel_reminder'],
 ];
 const keys = [
   'recipient',

@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { Agent } from '../core/agent.ts';
 import type { Attempt } from '../core/attempt.ts';
+import { SubstratError } from '../core/errors.ts';
 import { isInScope } from '../core/scope.ts';
 import { within } from '../core/tracing.ts';
 import { type ActiveAttempt, advance, record, stepOf } from '../runs/attempt.ts';
@@ -8,6 +9,7 @@ import type { Tx } from '../store/store.ts';
 import { findTool } from './catalog.ts';
 import { callCustom } from './custom-call.ts';
 import type { CallResult, ToolDependencies } from './dependencies.ts';
+import { checkPolicy, type Held, mayProceed } from './policy.ts';
 import {
   type Call,
   callEntry,
@@ -63,12 +65,22 @@ export async function callTool(
     custom
       ? callCustom(deps, attempt, { ...call, tool: custom })
       : carryOut(deps, attempt, { ...call, tool: own as Tool, connection });
+  attempt.calling.set(id, name);
   try {
-    return await (span ? within(span, work) : work());
+    const returned = await (span ? within(span, work) : work());
+    attempt.loops.returned(name, resultKey(args, returned), deps.clock());
+    return returned;
   } catch (error) {
     if (error instanceof NotInScope) return null;
     throw error;
+  } finally {
+    attempt.calling.delete(id);
   }
+}
+
+/** Equal keys mean the same arguments and the same result. */
+function resultKey(args: unknown, { result }: CallResult): string {
+  return hash('sha256', JSON.stringify([args, result]) ?? '');
 }
 
 async function carryOut(deps: ToolDependencies, attempt: ActiveAttempt, call: OwnCall): Promise<CallResult> {
@@ -80,30 +92,36 @@ async function carryOut(deps: ToolDependencies, attempt: ActiveAttempt, call: Ow
     await attempt.flush();
     const input = parseInput(call);
     let looked: unknown;
+    let prepared = true;
     if (tool.prepare || tool.look) {
       // Work outside the store must not run for a turn that has ended, beyond the rate limit, or twice.
-      const { agent, repeated } = await deps.store.read(async (tx) => {
+      const { store, settings } = deps;
+      const { agent, repeated, proceeds } = await store.read(async (tx) => {
         await tx.runs.holdRun(attempt);
         await checkScope(tx, attempt, tool.name);
-        return {
-          agent: (await tx.agents.getAgent({ id: agentId })) as Agent,
-          repeated: await repeatOf(tx, attempt, call, callKey(tool.name, input)),
-        };
+        const agent = (await tx.agents.getAgent({ id: agentId })) as Agent;
+        const key = callKey(tool.name, input);
+        const repeated = await repeatOf(tx, attempt, call, key);
+        const judged = { agent, tool: tool.name, input, key };
+        return { agent, repeated, proceeds: !repeated && (await mayProceed(tx, settings, judged, deps.clock())) };
       });
       if (call.wait !== null && !repeated) throw tooMany(call.wait);
-      const { store, settings } = deps;
+      prepared = proceeds;
       const preparation = { agent, store, settings };
-      if (!repeated) {
+      if (proceeds) {
         undo = (await tool.prepare?.(preparation, input as never)) ?? undo;
         looked = await tool.look?.(preparation, input as never);
       }
     }
-    const { outcome, news } = await execute(deps, attempt, call, { input, looked });
+    const { outcome, news, held } = await execute(deps, attempt, call, { input, looked, prepared });
+    if (held) return { result: { ...held }, isError: true, news };
     for (const id of outcome.given ?? []) call.connection.given.add(id);
     if (outcome.settled) call.connection.given.delete(outcome.settled);
     if (outcome.reply && call.wait === null) deps.limiter.giveBack(agentId);
     // The agent exists even if this fails; its directory is created again before its first run.
     if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error: unknown) => reportError(deps, error));
+    if (outcome.terminated)
+      await deps.onTerminated(outcome.terminated).catch((error: unknown) => reportError(deps, error));
     if (outcome.workspace)
       await deps.onWorkspaceChanged(outcome.workspace).catch((error: unknown) => reportError(deps, error));
     return { result: outcome.result, isError: false, news };
@@ -119,38 +137,54 @@ async function execute(
   deps: ToolDependencies,
   attempt: ActiveAttempt,
   call: OwnCall,
-  { input, looked }: { readonly input: unknown; readonly looked: unknown },
-): Promise<{ outcome: ToolOutcome; news: number }> {
+  { input, looked, prepared }: { readonly input: unknown; readonly looked: unknown; readonly prepared: boolean },
+): Promise<{ outcome: ToolOutcome; news: number; held: Held | null }> {
   const { tool } = call;
   const key = callKey(tool.name, input);
   const now = deps.clock();
-  const executed = await deps.store.write(async (tx) => {
-    const run = await tx.runs.holdRun(attempt);
-    await checkScope(tx, attempt, tool.name);
-    const agent = (await tx.agents.getAgent({ id: attempt.agentId })) as Agent;
-    const repeated = await repeatOf(tx, attempt, call, key);
-    if (call.wait !== null && !tool.mayReply && !repeated) throw tooMany(call.wait);
-    const outcome =
-      repeated ??
-      (await tool.run(
-        {
-          tx,
-          agent,
-          run,
-          attempt,
-          settings: deps.settings,
-          now,
-          given: [...call.connection.given],
-          looked: looked as never,
-        },
-        input as never,
-      ));
-    if (call.wait !== null && !outcome.reply && !repeated) throw tooMany(call.wait);
-    const { result } = outcome;
-    const entries = [callEntry(call, input), returnEntry(call, { key, result, effect: tool.effect && !repeated })];
-    const progress = await record(tx, attempt, entries, now);
-    return { outcome, progress, news: await countNews(tx, attempt) };
-  });
+  const executed = await deps.store.write(
+    async (tx) => {
+      const [run, agent] = await Promise.all([
+        tx.runs.holdRun(attempt),
+        tx.agents.getAgent({ id: attempt.agentId }) as Promise<Agent>,
+        checkScope(tx, attempt, tool.name),
+      ]);
+      const repeated = await repeatOf(tx, attempt, call, key);
+      if (call.wait !== null && !tool.mayReply && !repeated) throw tooMany(call.wait);
+      const judged = { agent, run, tool: tool.name, input, key };
+      const held = repeated ? null : await checkPolicy(tx, deps.settings, judged, now);
+      if (held) {
+        const refused = [callEntry(call, input), returnEntry(call, { result: held, isError: true })];
+        const progress = await record(tx, attempt, refused, now);
+        return { outcome: { result: {} }, held, progress, news: await countNews(tx, attempt) };
+      }
+      if (!prepared && !repeated) {
+        throw new SubstratError('conflict', 'A person has just approved this call. Call it again.');
+      }
+      const outcome =
+        repeated ??
+        (await tool.run(
+          {
+            tx,
+            agent,
+            run,
+            attempt,
+            settings: deps.settings,
+            now,
+            given: [...call.connection.given],
+            looked: looked as never,
+          },
+          input as never,
+        ));
+      if (call.wait !== null && !outcome.reply && !repeated) throw tooMany(call.wait);
+      const { result } = outcome;
+      const entries = [callEntry(call, input), returnEntry(call, { key, result, effect: tool.effect && !repeated })];
+      const progress = await record(tx, attempt, entries, now);
+      return { outcome, held, progress, news: await countNews(tx, attempt) };
+    },
+    `call of ${tool.name} by ${attempt.agentId}`,
+    `tree ${attempt.treeId}`,
+  );
   advance(attempt, executed.progress);
   attempt.limited = false;
   return executed;

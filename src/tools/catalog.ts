@@ -1,12 +1,16 @@
 import { SubstratError } from '../core/errors.ts';
-import { isInScope, type Scope } from '../core/scope.ts';
+import { expandScope, isInScope, type Scope } from '../core/scope.ts';
 import { shorten } from '../core/text.ts';
-import { doNothing, reactToMessage, readChannel } from './channel.ts';
+import { doNothing, reactToMessage, readChannel, searchMessagesTool } from './channel.ts';
+import { gateTool, permitTurn, ungateTool } from './gates.ts';
 import { inspectAgent } from './inspect.ts';
 import { getTool, searchTool, sourcesTool } from './knowledge.ts';
 import { searchMemory, storeMemory, updateMemory } from './memory.ts';
+import { askPersonTool } from './questions.ts';
 import { cancelReminderTool, remindMe } from './reminders.ts';
 import { spawnAgent } from './spawn.ts';
+import { poke, setAgentMetadata, terminateAgentTool } from './steering.ts';
+import { subscribeTool, unsubscribeTool } from './subscriptions.ts';
 import { broadcastTool, checkInbox, complete, listAgents, sendMessage } from './team.ts';
 import type { Tool } from './tool.ts';
 import { createWorkspaceTool, deleteWorkspaceTool, linkDir, listWorkspaces, unlinkDir } from './workspaces.ts';
@@ -23,6 +27,7 @@ const catalog: readonly Tool[] = [
   reactToMessage,
   doNothing,
   readChannel,
+  searchMessagesTool,
   updateMemory,
   searchMemory,
   storeMemory,
@@ -34,8 +39,17 @@ const catalog: readonly Tool[] = [
   unlinkDir,
   listWorkspaces,
   deleteWorkspaceTool,
+  askPersonTool,
   remindMe,
   cancelReminderTool,
+  gateTool,
+  ungateTool,
+  permitTurn,
+  poke,
+  terminateAgentTool,
+  setAgentMetadata,
+  subscribeTool,
+  unsubscribeTool,
 ];
 
 const byName = new Map(catalog.map((tool) => [tool.name, tool]));
@@ -65,7 +79,7 @@ export function countTools(scope: Scope, custom: readonly { readonly name: strin
 /** `custom` are the names of all other tools. */
 export function checkScope(names: readonly string[], custom: readonly string[]): void {
   const all = [...catalog.map((tool) => tool.name), ...custom];
-  const unknown = names.filter((name) => !all.includes(name));
+  const unknown = expandScope(names).filter((name) => !all.includes(name));
   if (unknown.length === 0) return;
   const known = all.join(', ');
   throw new SubstratError('bad_request', `Unknown tools: ${shorten(unknown.join(', '), 400)}. There are: ${known}.`);

@@ -2,15 +2,19 @@ import * as z from 'zod';
 import type { Channel } from '../core/channel.ts';
 import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
 import { SubstratError } from '../core/errors.ts';
+import { MAX_QUERY } from '../core/memory.ts';
 import { shorten, takeFitting } from '../core/text.ts';
 import { resolveChannel } from '../messaging/channels.ts';
 import { react, tally } from '../messaging/reactions.ts';
 import { declineServed } from '../messaging/replies.ts';
+import { searchMessages } from '../messaging/search-messages.ts';
 import type { Tx } from '../store/store.ts';
-import { defineTool, referenceField } from './tool.ts';
+import { defineTool, referenceField, textField, timeField } from './tool.ts';
 
 /** A result of `read_channel` holds about this many characters; `before` gets the rest. */
 const READ_CHARACTERS = 200_000;
+/** A search holds about this many characters after the first message. */
+const FOUND_CHARACTERS = 60_000;
 
 export const reactToMessage = defineTool({
   name: 'react_to_message',
@@ -77,6 +81,35 @@ export const readChannel = defineTool({
       },
     };
   },
+});
+
+export const searchMessagesTool = defineTool({
+  name: 'search_messages',
+  description:
+    'Search everything said in your channels and DMs, and the final texts of your earlier runs. The query is plain text. Returns the best match first; read_channel with `before` shows what was said around it.',
+  input: z.strictObject({
+    query: textField('What to search for.').max(MAX_QUERY, `must have at most ${MAX_QUERY} characters`),
+    limit: z.int().min(1).max(100).default(20).describe('Maximum number of messages.'),
+    since: timeField('Only what was said since this date or time, such as 2026-01-31.').optional(),
+    until: timeField('Only what was said before this date or time.').optional(),
+  }),
+  effect: false,
+  look: ({ store, agent }, { query, limit, since, until }) =>
+    searchMessages(store, {
+      agentId: agent.id,
+      query,
+      limit,
+      since: since === undefined ? 0 : Date.parse(since),
+      until: until === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(until),
+    }),
+  run: async ({ looked }) => ({
+    result: {
+      messages: takeFitting(looked, ({ text }) => text, FOUND_CHARACTERS).map(({ createdAt, ...said }) => ({
+        ...said,
+        createdAt: new Date(createdAt).toISOString(),
+      })),
+    },
+  }),
 });
 
 async function seqOf(tx: Tx, channel: Channel, id: string): Promise<number> {

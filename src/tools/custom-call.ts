@@ -1,9 +1,11 @@
+import type { Agent } from '../core/agent.ts';
 import type { Attempt } from '../core/attempt.ts';
 import { SubstratError } from '../core/errors.ts';
 import { type ActiveAttempt, advance, record } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import type { CustomTool } from './custom.ts';
 import type { CallResult, ToolDependencies } from './dependencies.ts';
+import { checkPolicy } from './policy.ts';
 import {
   type Call,
   callEntry,
@@ -40,18 +42,25 @@ export async function callCustom(
     const input = parseInput(call);
     const key = callKey(tool.name, input);
     const begun = await deps.store.write(async (tx) => {
-      await tx.runs.holdRun(attempt);
+      const run = await tx.runs.holdRun(attempt);
       await checkScope(tx, attempt, tool.name);
       const earlier = call.isNew ? null : await earlierCall(tx, attempt, key);
       if (!earlier && call.wait !== null) throw tooMany(call.wait);
       if (earlier?.content === null) return { progress: null, unknown: true };
       const now = deps.clock();
-      if (!earlier) return { progress: await record(tx, attempt, [callEntry(call, input, key)], now) };
+      if (!earlier) {
+        const agent = (await tx.agents.getAgent({ id: attempt.agentId })) as Agent;
+        const held = await checkPolicy(tx, deps.settings, { agent, run, tool: tool.name, input, key }, now);
+        if (!held) return { progress: await record(tx, attempt, [callEntry(call, input, key)], now) };
+        const refused = [callEntry(call, input), returnEntry(call, { result: held, isError: true })];
+        const progress = await record(tx, attempt, refused, now);
+        return { progress, repeated: { result: { ...held }, isError: true, news: await countNews(tx, attempt) } };
+      }
       const result = { ...(earlier.content as Record<string, unknown>), repeated: true };
       const entries = [callEntry(call, input), returnEntry(call, { key, result })];
       const progress = await record(tx, attempt, entries, now);
       return { progress, repeated: { result, isError: false, news: await countNews(tx, attempt) } };
-    });
+    }, `tree ${attempt.treeId}`);
     if (begun.unknown) {
       counted = { key };
       throw unknownOutcome(tool.name);
@@ -68,7 +77,7 @@ export async function callCustom(
         progress: await record(tx, attempt, [entry], deps.clock()),
         news: await countNews(tx, attempt),
       };
-    });
+    }, `tree ${attempt.treeId}`);
     advance(attempt, ended.progress);
     return { result, isError: false, news: ended.news };
   } catch (error) {

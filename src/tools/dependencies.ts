@@ -2,7 +2,7 @@ import type { Agent } from '../core/agent.ts';
 import type { Workspace } from '../core/workspace.ts';
 import type { Store } from '../store/store.ts';
 import type { RateLimiter } from './rate.ts';
-import type { ToolSettings } from './tool.ts';
+import type { Terminated, ToolSettings } from './tool.ts';
 
 /** What a call of a tool needs. */
 export interface ToolDependencies {
@@ -11,6 +11,7 @@ export interface ToolDependencies {
   readonly settings: ToolSettings;
   readonly limiter: RateLimiter;
   readonly onAgentCreated: (agent: Agent) => Promise<void>;
+  readonly onTerminated: (terminated: Terminated) => Promise<void>;
   readonly onWorkspaceChanged: (workspace: Workspace) => Promise<void>;
   readonly log: { error(details: object, message: string): void };
 }

@@ -14,7 +14,7 @@ const RECENT = 20;
 const SHORT = 300;
 const BLANK = '[not shown: a conversation you are not part of]';
 const PRIVATE = '[not shown: its memory]';
-const MEMORY_TOOLS = new Set(['update_memory', 'search_memory', 'store_memory']);
+const MEMORY_TOOLS = new Set(['update_memory', 'search_memory', 'store_memory', 'search_messages']);
 
 export const inspectAgent = defineTool({
   name: 'inspect_agent',
@@ -36,6 +36,7 @@ export const inspectAgent = defineTool({
         usage: await tx.runs.getUsage({ agentId: view.id }),
         status: statusFor(view, now),
         pending: view.pending,
+        metadata: view.metadata,
         children: (await tx.agents.listChildren({ id: view.id })).map((one) => one.name),
       },
     };

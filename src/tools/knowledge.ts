@@ -36,12 +36,15 @@ export const searchInput = z.strictObject({
   explain: z.boolean().optional().describe('Include how each score was computed.'),
 });
 
-export const getInput = z.strictObject({ id: referenceField('Document id, as returned by search.') });
+export const getInput = z.strictObject({
+  id: referenceField('Document id or path (source_id), as returned by search.'),
+});
 export const sourcesInput = z.strictObject({});
 
 export const SEARCH_DESCRIPTION =
   'Search the knowledge base. The query is plain text; documents that match more words rank higher. Returns documents with a matching snippet; use get to read one.';
-export const GET_DESCRIPTION = 'Read a document of the knowledge base by the id that search returns.';
+export const GET_DESCRIPTION =
+  'Read a document of the knowledge base by the id or path (source_id) that search returns.';
 export const SOURCES_DESCRIPTION = 'List the sources of the knowledge base and their status.';
 
 export const searchTool = defineTool({

@@ -76,7 +76,7 @@ describe('the memory tools', () => {
     await world.settle();
     await world.pass(60_000);
     await world.settle();
-    const filter = { agentId: anna.id, tag: null, since: 0, until: Number.MAX_SAFE_INTEGER };
+    const filter = { agentId: anna.id, tags: [], since: 0, until: Number.MAX_SAFE_INTEGER };
     const stored = await world.store.read((tx) =>
       tx.memory.listPassages({ ...filter, before: Number.MAX_SAFE_INTEGER, limit: 9 }),
     );

@@ -3,12 +3,14 @@ import type { Passage } from '../core/memory.ts';
 import { LABEL, LABEL_RULE, MAX_BLOCK, MAX_PASSAGE, MAX_QUERY, MAX_TAGS, TAG, TAG_RULE } from '../core/memory.ts';
 import { takeFitting } from '../core/text.ts';
 import { writeBlock } from '../memory/blocks.ts';
-import { EVERYTHING, searchPassages, storePassage } from '../memory/passages.ts';
+import { storePassage } from '../memory/passages.ts';
+import { EVERYTHING, searchPassages } from '../memory/search.ts';
 
-import { defineTool, textField } from './tool.ts';
+import { defineTool, textField, timeField } from './tool.ts';
 
-/** A search returns at most this many passages and, after the first one, about this many characters. */
-const MOST_FOUND = 20;
+/** A search returns at most this many passages, 20 by default, and, after the first one, about this many characters. */
+const MOST_FOUND = 100;
+const USUALLY_FOUND = 20;
 const FOUND_CHARACTERS = 60_000;
 
 export const updateMemory = defineTool({
@@ -38,13 +40,32 @@ export const updateMemory = defineTool({
 export const searchMemory = defineTool({
   name: 'search_memory',
   description:
-    'Search your stored passages by keyword. The query is plain text. Passages that match more words rank higher; passages that only contain the query as a substring come last. Returns at most 20 passages.',
+    'Search your stored passages by words and, if embeddings are configured, by meaning. The query is plain text; a phrase in quotes ranks higher where its words stand together. ' +
+    'Passages stored next to a match and the date ("in May") count too. Returns the best first, at most 20 unless `limit` says otherwise.',
   input: z.strictObject({
     query: textField('What to search for.').max(MAX_QUERY, `must have at most ${MAX_QUERY} characters`),
+    limit: z.int().min(1).max(MOST_FOUND).optional().describe('Maximum number of passages. Default: 20.'),
+    tags: z
+      .array(z.string().regex(TAG, TAG_RULE))
+      .max(MAX_TAGS)
+      .optional()
+      .describe('Only passages with all of these tags.'),
+    since: timeField('Only passages stored since this date or time, such as 2026-01-31.').optional(),
+    until: timeField('Only passages stored before this date or time.').optional(),
   }),
   effect: false,
-  look: ({ store, agent }, { query }) =>
-    store.read((tx) => searchPassages(tx, { agentId: agent.id, ...EVERYTHING, query, limit: MOST_FOUND })),
+  look: ({ store, agent, settings }, { query, limit, tags, since, until }) =>
+    searchPassages(
+      { store, meaning: settings.passageMeaning },
+      {
+        agentId: agent.id,
+        query,
+        limit: limit ?? USUALLY_FOUND,
+        tags: tags ?? [],
+        since: since === undefined ? EVERYTHING.since : Date.parse(since),
+        until: until === undefined ? EVERYTHING.until : Date.parse(until),
+      },
+    ),
   run: async ({ looked }) => ({
     result: { passages: takeFitting(looked, ({ content }) => content, FOUND_CHARACTERS).map(shown) },
   }),
@@ -58,8 +79,8 @@ export const storeMemory = defineTool({
     tags: z.array(z.string().regex(TAG, TAG_RULE)).max(MAX_TAGS).optional().describe('Tags for the passage.'),
   }),
   effect: true,
-  run: async ({ tx, agent, now }, { content, tags }) => ({
-    result: { passageId: await storePassage(tx, agent.id, { content, tags: tags ?? [] }, now) },
+  run: async ({ tx, agent, run, now }, { content, tags }) => ({
+    result: { passageId: await storePassage(tx, agent.id, { content, tags: tags ?? [], runId: run.id }, now) },
   }),
 });
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Attempt } from '../core/attempt.ts';
+import { MOST_COUNTED } from '../core/counts.ts';
 import { chooseNews } from '../core/delivery.ts';
 import { SubstratError, toSubstratError } from '../core/errors.ts';
 import { isInScope } from '../core/scope.ts';
@@ -46,7 +47,7 @@ export async function refuse(
     const ended = returnEntry(call, { result, isError: true, ...(key !== undefined && { key }) });
     const entries = started ? [ended] : [callEntry(call, excerpt(call.args)), ended];
     return { progress: await record(tx, attempt, entries, deps.clock()), news: await countNews(tx, attempt) };
-  });
+  }, `tree ${attempt.treeId}`);
   // If recording fails, the call is still refused and had no effect that a later attempt could repeat.
   const recorded = await recording.catch(() => null);
   if (recorded) {
@@ -137,8 +138,8 @@ export async function checkScope(tx: Tx, attempt: ActiveAttempt, tool: string): 
   if (!isInScope(await scopeNow(tx, attempt), tool)) throw new NotInScope(tool);
 }
 
-export async function countNews(tx: Tx, attempt: ActiveAttempt): Promise<number> {
-  const { agentId } = attempt;
-  if ((await tx.deliveries.countPendingNews({ agentId })) === 0 || !isInScope(attempt.widest, 'check_inbox')) return 0;
-  return chooseNews(await tx.deliveries.listPendingHeads({ agentId, limit: 1000 })).length;
+/** What the next `check_inbox` would look at, so that a long inbox costs no more than a short one. */
+export async function countNews(tx: Tx, { agentId, widest }: ActiveAttempt): Promise<number> {
+  if (!isInScope(widest, 'check_inbox')) return 0;
+  return chooseNews(await tx.deliveries.listPendingHeads({ agentId, limit: MOST_COUNTED })).length;
 }

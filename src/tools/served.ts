@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import { describeProblems } from '../core/validation.ts';
+import { type Annotations, READS } from './annotations.ts';
 import type { CustomTool, CustomTools } from './custom.ts';
 import {
   GET_DESCRIPTION,
@@ -11,15 +12,19 @@ import {
   searchInput,
   sourcesInput,
 } from './knowledge.ts';
+import { customOutput, getOutput, searchOutput, sourcesOutput } from './results.ts';
 
 /** A tool for HTTP clients that are not agents: seed 004's tools and the scripts of the configuration. */
 export interface ServedTool {
   readonly name: string;
   readonly description: string;
-  /** A built-in tool. The others return `{result}`. */
+  /** A built-in tool. The others return `{result}`, which can be anything. */
   readonly builtin: boolean;
   /** JSON schema of its arguments. */
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** JSON schema of what it returns. */
+  readonly output: Readonly<Record<string, unknown>>;
+  readonly annotations?: Annotations;
   /** Throws a `SubstratError`: `bad_request`, `tool_error`, `timeout` … */
   call(args: unknown): Promise<Readonly<Record<string, unknown>>>;
 }
@@ -30,9 +35,9 @@ export function createServedTools(
   more: () => Promise<Pick<CustomTools, 'list' | 'onChange'>>,
 ): ServedTools {
   const builtin = [
-    serve('search', SEARCH_DESCRIPTION, searchInput, (input) => knowledge.search(input)),
-    serve('get', GET_DESCRIPTION, getInput, ({ id }) => knowledge.get(id)),
-    serve('sources', SOURCES_DESCRIPTION, sourcesInput, () => knowledge.sources()),
+    serve('search', SEARCH_DESCRIPTION, [searchInput, searchOutput], (input) => knowledge.search(input)),
+    serve('get', GET_DESCRIPTION, [getInput, getOutput], ({ id }) => knowledge.get(id)),
+    serve('sources', SOURCES_DESCRIPTION, [sourcesInput, sourcesOutput], () => knowledge.sources()),
   ];
   return {
     list: async () => [...builtin, ...(await more()).list().map(toServed)],
@@ -45,6 +50,8 @@ export interface ServedTools {
   onChange(listener: () => void): Promise<() => void>;
 }
 
+const CUSTOM_OUTPUT = z.toJSONSchema(customOutput) as Record<string, unknown>;
+
 /** Wraps a custom tool, whose result can be anything. */
 function toServed({ name, description, input, call }: CustomTool): ServedTool {
   return {
@@ -52,6 +59,7 @@ function toServed({ name, description, input, call }: CustomTool): ServedTool {
     description,
     builtin: false,
     parameters: z.toJSONSchema(input, { io: 'input' }) as Record<string, unknown>,
+    output: CUSTOM_OUTPUT,
     call: async (args) => ({ result: await call(args) }),
   };
 }
@@ -59,7 +67,7 @@ function toServed({ name, description, input, call }: CustomTool): ServedTool {
 function serve<I extends z.ZodObject>(
   name: string,
   description: string,
-  input: I,
+  [input, output]: readonly [I, z.ZodObject],
   run: (input: z.infer<I>) => Promise<object>,
 ): ServedTool {
   return {
@@ -67,6 +75,8 @@ function serve<I extends z.ZodObject>(
     description,
     builtin: true,
     parameters: z.toJSONSchema(input, { io: 'input' }) as Record<string, unknown>,
+    output: z.toJSONSchema(output) as Record<string, unknown>,
+    annotations: READS,
     call: async (args) => {
       const parsed = input.safeParse(args ?? {});
       if (!parsed.success) throw new SubstratError('bad_request', `${describeProblems(parsed.error)}.`);

@@ -5,9 +5,11 @@ import { NAME } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { checkLine } from '../core/line.ts';
 import { withinScope } from '../core/persona.ts';
+import { allows, readChoice, showChoice } from '../core/provider-choice.ts';
+import { EXTERNAL } from '../core/provider-names.ts';
 import { createAgent } from '../messaging/tree.ts';
 import { scopeNow } from '../runs/attempt.ts';
-
+import type { Tx } from '../store/store.ts';
 import { makeSubdirectory } from '../workspaces/directories.ts';
 import { defineTool, referenceField, textField } from './tool.ts';
 
@@ -32,6 +34,12 @@ export const spawnAgent = defineTool({
       .nullable()
       .optional()
       .describe('Subdirectory of your workspace for the agent to work in. Default: it shares your workspace.'),
+    provider: referenceField('Provider that runs the agent, if the person lets you choose it. Default: yours.')
+      .max(64)
+      .optional(),
+    model: textField('Model of the agent, if the person lets you choose it. Default: yours, if it has your provider.')
+      .max(200)
+      .optional(),
     persona: referenceField(
       'Configured persona to create the agent from: its instructions, and those of its tools that you have too.',
     )
@@ -57,7 +65,7 @@ export const spawnAgent = defineTool({
     // A persona's restriction of this run also applies to its children.
     const parent = { ...agent, tools: await scopeNow(tx, attempt) };
     const persona = choiceOf(input);
-    const heir = inheritance(parent, settings.defaultProvider);
+    const heir = await heirOf(tx, parent, input, settings.defaultProvider);
     const child = await createAgent(
       tx,
       settings.limits,
@@ -78,6 +86,7 @@ export const spawnAgent = defineTool({
       now,
     );
     await settings.checkTools(child, custom);
+    await settings.checkEnforced(tx, child);
     const result = { status: 'created', agent_id: child.id, name: child.name, ...noteOn(child) };
     return { result, created: child };
   },
@@ -89,16 +98,45 @@ function choiceOf(input: { persona?: string | undefined; arguments?: Record<stri
   throw new SubstratError('bad_request', 'spawn_agent: `arguments` needs `persona`.');
 }
 
+/**
+ * What runs the child. Without a word it is what runs the parent. Anything else must be in the nearest list of
+ * `may_spawn` and in those above it: a child never gets more than its parent's parent allows.
+ */
+async function heirOf(
+  tx: Tx,
+  parent: Agent,
+  asked: { provider?: string | undefined; model?: string | undefined },
+  defaultProvider: string | null,
+) {
+  const heir = inheritance(parent, defaultProvider);
+  if (asked.provider === undefined && asked.model === undefined) return heir;
+  const above = await tx.agents.listAncestors({ id: parent.id });
+  const lists = [parent, ...above].flatMap(({ maySpawn }) => (maySpawn === null ? [] : [maySpawn]));
+  const provider = asked.provider ?? heir.provider;
+  const same = provider === heir.provider;
+  const usual = (lists[0] ?? []).map(readChoice).find((one) => one.provider === provider)?.model ?? null;
+  const choice = { provider, model: asked.model ?? (same ? heir.model : usual) };
+  const inherits = same && choice.model === heir.model;
+  if (!inherits && !(lists.length > 0 && lists.every((list) => allows(list, choice)))) {
+    const allowed = [showChoice(heir), ...(lists[0] ?? [])].join(', ');
+    throw new SubstratError(
+      'forbidden',
+      `You may not spawn an agent with ${showChoice(choice)}. You may use: ${allowed}. A person can allow more with \`may_spawn\`.`,
+    );
+  }
+  return { ...choice, program: same ? heir.program : null };
+}
+
 /** Inherits provider, model and program; falls back to the default provider if the parent's cannot run here. */
 function inheritance(parent: Agent, defaultProvider: string | null) {
   const { provider, model, program } = parent;
-  if (provider !== 'external' || defaultProvider === null) return { provider, model, program };
+  if (provider !== EXTERNAL || defaultProvider === null) return { provider, model, program };
   return { provider: defaultProvider, model: null, program };
 }
 
 /** Tells the parent about a child that nothing runs. */
 function noteOn(child: Agent) {
-  if (child.provider !== 'external') return {};
+  if (child.provider !== EXTERNAL) return {};
   return {
     note: `${child.name} does not run yet. It is an external agent like you because \`[daemon] default_provider\` is not set. Its messages wait until a person joins it with \`substrat agent mcp ${child.handle}\`.`,
   };

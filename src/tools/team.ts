@@ -1,23 +1,16 @@
 import * as z from 'zod';
-import { agentState, USER, USER_ID } from '../core/agent.ts';
-import { chooseNews } from '../core/delivery.ts';
+import { type Agent, agentState, keyOf, USER, USER_ID } from '../core/agent.ts';
+import { chooseNews, takeMatching } from '../core/delivery.ts';
 import { SubstratError } from '../core/errors.ts';
-import { MAX_TEXT } from '../core/text.ts';
 import { broadcast } from '../messaging/broadcasts.ts';
 import { resolveChannel } from '../messaging/channels.ts';
 import { type Answered, reply, type Unanswered } from '../messaging/replies.ts';
 import { send } from '../messaging/send.ts';
 import { speak } from '../messaging/speak.ts';
-import { toCarriedMessage } from '../runs/start.ts';
-import type { DeliveryView } from '../store/store.ts';
+import { giveNews } from '../runs/news.ts';
+import { kindOf, toCarriedMessage } from '../runs/start.ts';
+import type { DeliveryView, SizedDelivery } from '../store/store.ts';
 import { defineTool, referenceField, type ToolContext, type ToolOutcome, textField } from './tool.ts';
-
-/**
- * A result of `check_inbox` holds at most this many messages and about this many characters; the next call gets the
- * rest.
- */
-const INBOX_PAGE = 100;
-const INBOX_CHARACTERS = MAX_TEXT;
 
 export const sendMessage = defineTool({
   name: 'send_message',
@@ -68,9 +61,19 @@ export const sendMessage = defineTool({
     }
     const message = { recipient: recipient as string, text, sync, inReplyTo };
     const sent = await send(tx, settings.rules, { agent, run, held }, message, now);
-    return outcomeOf({ status: 'sent', message_id: sent.messageId, waiting_for_reply: sent.waiting }, sent);
+    const state = await heldState(tx, agent, recipient as string);
+    const result = { status: 'sent', message_id: sent.messageId, waiting_for_reply: sent.waiting };
+    return outcomeOf(state === null ? result : { ...result, recipient_state: state }, sent);
   },
 });
+
+/** Why the recipient takes no turn for now. */
+async function heldState(tx: ToolContext['tx'], agent: Agent, name: string): Promise<'paused' | 'gated' | null> {
+  const nameKey = keyOf(name);
+  const to = await tx.agents.getNeighbour({ id: agent.id, parentId: agent.parentId ?? '', nameKey });
+  if (!to) return null;
+  return to.pausedAt !== null ? 'paused' : to.gatedAt !== null ? 'gated' : null;
+}
 
 /** The result for a message, with the request that it answered. */
 function outcomeOf(result: Record<string, unknown>, sent: Answered | Unanswered): ToolOutcome {
@@ -100,18 +103,26 @@ export const checkInbox = defineTool({
     'Retrieve your pending messages: requests, replies to your sync messages, and notifications. Each message has a `kind`. Answer a ' +
     'request with send_message to its sender, with `in_reply_to` set to its message_id. Call this when you begin, after each piece of work, ' +
     'and when a tool result says that messages are waiting. Do not call it in a loop.',
-  input: z.strictObject({}),
+  input: z.strictObject({
+    sender: referenceField('Only messages from this agent or person; the others stay.').optional(),
+    kind: z
+      .enum(['request', 'reply', 'error', 'late', 'news', 'notice'])
+      .optional()
+      .describe('Only messages of this kind; the others stay.'),
+  }),
   effect: false,
-  run: async (context) => {
-    const { tx, agent, run, attempt } = context;
+  // It marks what it returns as read.
+  annotations: { readOnlyHint: false },
+  run: async (context, { sender, kind }) => {
+    const { tx, run, attempt } = context;
+    const isWanted = (one: SizedDelivery) =>
+      (sender === undefined ||
+        [one.authorHandle, one.authorName ?? ''].some((name) => keyOf(name) === keyOf(sender))) &&
+      (kind === undefined || kindOf(one) === kind);
     if (attempt.external) await acknowledgeGiven(context);
-    const pending = await tx.deliveries.listPendingSizes({ agentId: agent.id, limit: INBOX_PAGE });
-    const chosen = onePage(attempt.external ? pending : chooseNews(pending));
-    for (const { messageId } of chosen) {
-      await tx.deliveries.injectDelivery({ messageId: messageId, agentId: agent.id, runId: run.id });
-    }
-    const ids = new Set(chosen.map(({ messageId }) => messageId));
-    const taken = (await tx.deliveries.listCarried({ runId: run.id })).filter(({ messageId }) => ids.has(messageId));
+    const taken = await giveNews(tx, run, (pending) =>
+      takeMatching(attempt.external ? pending : chooseNews(pending), isWanted),
+    );
     const given = taken.filter(({ requestState }) => requestState === 'open').map(({ messageId }) => messageId);
     return { result: { messages: taken.map(attempt.external ? fullEntry : entry) }, given };
   },
@@ -130,6 +141,7 @@ export const listAgents = defineTool({
       state: agentState(neighbour),
       relation: neighbour.id === agent.parentId ? 'parent' : neighbour.parentId === agent.id ? 'child' : 'sibling',
       pending: neighbour.pending,
+      ...(Object.keys(neighbour.metadata).length > 0 && { metadata: neighbour.metadata }),
     }));
     return { result: { agents } };
   },
@@ -175,16 +187,6 @@ async function acknowledgeGiven({ tx, agent, run }: ToolContext): Promise<void> 
       await tx.deliveries.acknowledgeDelivery({ messageId: given.messageId, agentId: agent.id });
     }
   }
-}
-
-/** Never empty if there is a message, however long it is. */
-function onePage<T extends { readonly size: number }>(deliveries: readonly T[]): T[] {
-  let room = INBOX_CHARACTERS;
-  return deliveries.filter(({ size }) => {
-    const fits = room > 0;
-    room -= size;
-    return fits;
-  });
 }
 
 function entry(delivery: DeliveryView) {

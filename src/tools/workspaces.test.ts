@@ -15,7 +15,7 @@ import { startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daem
 import { type ConnectedAgent, connectAgent } from '../../test/helpers/mcp.ts';
 import type { Agent } from '../core/agent.ts';
 
-import { placeOf } from '../workspaces/place.ts';
+import { reachOf } from '../workspaces/reach.ts';
 
 let daemon: TestDaemon;
 let lead: ConnectedAgent;
@@ -65,14 +65,14 @@ afterAll(async () => {
   for (const directory of [root, person]) rmSync(directory, { recursive: true });
 });
 
-/** Pretends that a sandbox enforces links; `placeOf` returns what would be mounted. */
+/** Pretends that a sandbox enforces links; `reachOf` returns what would be mounted. */
 function enforce({ daemon: { api } }: TestDaemon): void {
   Object.assign(api.workspaces, { inForce: true });
 }
 
-const place = (agentId: string) =>
+const reach = (agentId: string) =>
   daemon.daemon.store.read(async (tx) =>
-    placeOf(tx, daemon.daemon.api.workspaces, (await tx.agents.getAgent({ id: agentId })) as Agent),
+    reachOf(tx, daemon.daemon.api.workspaces, (await tx.agents.getAgent({ id: agentId })) as Agent),
   );
 const code = async (call: Promise<{ value: { error?: { code: string } } }>) => (await call).value.error?.code;
 const link = (change: Record<string, unknown>, agent = lead) =>
@@ -163,8 +163,8 @@ describe('link_dir', () => {
     await link({ target: 'part/docs' });
     const bind = { source: join(root, 'docs'), target: join(own, 'part/docs'), mode: 'ro' };
     const { id } = await daemon.client.getAgent('boxed');
-    expect((await place(daemon.agent('lead').id)).binds).toEqual([bind]);
-    expect((await place(id)).binds).toEqual([bind]);
+    expect((await reach(daemon.agent('lead').id)).binds).toEqual([bind]);
+    expect((await reach(id)).binds).toEqual([bind]);
     expect(existsSync(join(own, 'part/docs'))).toBe(true);
 
     const { value } = await lead.call('spawn_agent', {
@@ -172,14 +172,14 @@ describe('link_dir', () => {
       instructions: 'x',
       workspace_subdir: 'part/docs/api',
     });
-    expect((await place(value.agent_id as string)).binds).toEqual([
+    expect((await reach(value.agent_id as string)).binds).toEqual([
       { source: join(root, 'docs/api'), target: join(own, 'part/docs/api'), mode: 'ro' },
     ]);
     await daemon.client.terminateAgent('reader');
     rmSync(join(own, 'part/docs'), { recursive: true });
 
     symlinkSync('/etc', join(own, 'part/docs'));
-    await expect(place(id)).rejects.toThrow(/is a symbolic link/);
+    await expect(reach(id)).rejects.toThrow(/is a symbolic link/);
     rmSync(join(own, 'part/docs'));
     await lead.call('unlink_dir', { workspace: 'lead', target: 'part/docs' });
   });
@@ -187,19 +187,19 @@ describe('link_dir', () => {
   test('is checked before every run: the agent does not run if a source became a symlink or is no longer a root', async () => {
     mkdirSync(join(own, 'later'));
     await link({ source: 'later', target: 'shown' });
-    await place(daemon.agent('worker').id);
+    await reach(daemon.agent('worker').id);
     renameSync(join(own, 'later'), join(own, 'moved'));
     symlinkSync(join(person, '.ssh'), join(own, 'later'));
-    await expect(place(daemon.agent('worker').id)).rejects.toThrow(/is a symbolic link/);
+    await expect(reach(daemon.agent('worker').id)).rejects.toThrow(/is a symbolic link/);
     await lead.call('unlink_dir', { workspace: 'lead', target: 'shown' });
 
     await link({});
     const { workspaces } = daemon.daemon.api;
     const { roots } = workspaces;
     Object.assign(workspaces, { roots: [] });
-    await expect(place(daemon.agent('worker').id)).rejects.toThrow(/The link docs is no longer valid/);
+    await expect(reach(daemon.agent('worker').id)).rejects.toThrow(/The link docs is no longer valid/);
     Object.assign(workspaces, { roots });
-    expect((await place(daemon.agent('worker').id)).binds).toHaveLength(1);
+    expect((await reach(daemon.agent('worker').id)).binds).toHaveLength(1);
     await lead.call('unlink_dir', { workspace: 'lead', target: 'docs' });
   });
 
@@ -221,7 +221,7 @@ describe('link_dir', () => {
   test('reports that no sandbox enforces it', async () => {
     Object.assign(daemon.daemon.api.workspaces, { inForce: false });
     await refused(() => link({}), 'unsupported');
-    expect(await place(daemon.agent('lead').id)).toEqual({ binds: [], hosts: [] });
+    expect(await reach(daemon.agent('lead').id)).toEqual({ binds: [], hosts: [], source: own });
     enforce(daemon);
   });
 });
@@ -290,7 +290,7 @@ describe('create_workspace', () => {
 
     await daemon.client.linkDirectory('lead', { source: person, target: 'part/inner/data', mode: 'rw' });
     const { id } = await daemon.client.createAgent({ name: 'reader', provider: 'external', workspace: 'closer' });
-    expect((await place(id)).binds).toEqual([
+    expect((await reach(id)).binds).toEqual([
       { source: join(own, 'part/inner'), target: join(own, 'part/inner'), mode: 'ro' },
       { source: person, target: join(own, 'part/inner/data'), mode: 'ro' },
     ]);

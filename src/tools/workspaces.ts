@@ -94,6 +94,7 @@ export const deleteWorkspaceTool = defineTool({
   description: 'Delete one of your workspaces and everything in its directory. No agent may work in it or link to it.',
   input: z.strictObject({ name: workspace }),
   effect: true,
+  annotations: { destructiveHint: true },
   prepare: async ({ agent, store }, { name }) => {
     await checkRemoval(store, callerOf(agent), name);
   },

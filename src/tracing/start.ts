@@ -21,7 +21,7 @@ export function startTracing(
     ?.then((opened) => {
       ready = opened;
     })
-    ?.catch((error: Error) => log.warn({ error: error.name }, 'nothing is sent to Sentry: check SENTRY_DSN'));
+    ?.catch((error: NodeJS.ErrnoException) => log.warn({ error: error.name }, sentryProblem(error.code)));
   const exporters: SpanExporter[] = [];
   if (otlp) exporters.push(tellingOnce(createCollectorExporter(env), 'the collector', log));
   if (sentry && spans) exporters.push(tellingOnce(later(sentry), 'Sentry', log));
@@ -42,6 +42,13 @@ export function startTracing(
       await waitAtMost(CLOSE_MS, Promise.allSettled(left));
     },
   };
+}
+
+/** Its package is optional: it would be a third of what is installed, for something that few turn on. */
+function sentryProblem(code: string | undefined): string {
+  return code === 'ERR_MODULE_NOT_FOUND'
+    ? 'nothing is sent to Sentry: SENTRY_DSN is set, but its package is not installed. Run `npm install -g @sentry/node@11`, or without -g in the clone or project that has Substrat'
+    : 'nothing is sent to Sentry: check SENTRY_DSN';
 }
 
 async function loadSentry(dsn: string, version: string, nodeId: string): Promise<Sentry> {

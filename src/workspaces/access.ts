@@ -4,6 +4,7 @@ import { isAbsolute, join, normalize } from 'node:path';
 import type { Agent } from '../core/agent.ts';
 import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
+import { isIdEnding, onlyIdEnding } from '../core/short-id.ts';
 import { shorten } from '../core/text.ts';
 import type { Workspace } from '../core/workspace.ts';
 import type { WorkspaceView } from '../store/store.ts';
@@ -48,13 +49,21 @@ interface Grant {
  * it.
  */
 export async function findWorkspace(tx: Tx, caller: Caller, reference: string): Promise<WorkspaceView> {
+  const { agent } = caller;
   const found =
     (await tx.workspaces.getWorkspaceNamed({ nameKey: keyOf(reference) })) ??
-    (await tx.workspaces.getWorkspace({ id: reference }));
-  const { agent } = caller;
+    (await tx.workspaces.getWorkspace({ id: reference })) ??
+    (agent ? null : await workspaceEnding(tx, reference));
   if (found && (!agent || found.ownerId === agent.id || found.id === agent.workspaceId)) return found;
   const tip = agent ? 'list_workspaces returns yours' : '`substrat workspace list` shows all';
   throw new SubstratError('not_found', `There is no workspace "${shorten(reference)}"; ${tip}.`);
+}
+
+/** By the end of its id, which only people type. */
+async function workspaceEnding(tx: Tx, ending: string): Promise<WorkspaceView | null> {
+  if (!isIdEnding(ending)) return null;
+  const id = onlyIdEnding('workspace', ending, await tx.ids.listIdsEnding({ kind: 'workspaces', ending }));
+  return id === null ? null : tx.workspaces.getWorkspace({ id });
 }
 
 /** Finds a workspace that the caller may change. Sharing a workspace does not make an agent its owner. */

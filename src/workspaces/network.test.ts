@@ -3,7 +3,7 @@ import { createWorld } from '../../test/helpers/world.ts';
 import type { Agent } from '../core/agent.ts';
 
 import { reachedByBoth } from './network.ts';
-import { placeOf } from './place.ts';
+import { reachOf } from './reach.ts';
 
 test.each([
   [['a.com', 'b.com'], ['b.com'], ['b.com']],
@@ -32,7 +32,7 @@ test('an agent loses a host when an ancestor loses it', async () => {
   const lead = await world.create('lead', null, await workspace('narrowed', ['b.com']));
   const middle = await world.create('middle', lead, await workspace('wide', ['*']));
   const end = await world.create('end', middle, await workspace('own', ['a.com', 'b.com']));
-  const hosts = (agent: Agent) => world.store.read(async (tx) => (await placeOf(tx, world.workspaces, agent)).hosts);
+  const hosts = (agent: Agent) => world.store.read(async (tx) => (await reachOf(tx, world.workspaces, agent)).hosts);
   expect(await hosts(lead)).toEqual(['b.com']);
   expect(await hosts(middle)).toEqual(['b.com']);
   expect(await hosts(end)).toEqual(['b.com']);

@@ -1,11 +1,9 @@
+import { CLAUDE } from './pinned.ts';
 import { testRealProgram } from './real-program.testsuite.ts';
 
 testRealProgram({
   name: 'claude',
-  pinned: {
-    packages: ['@anthropic-ai/claude-code@2.1.325'],
-    file: `@anthropic-ai/claude-code-linux-${process.arch}/claude`,
-  },
+  pinned: CLAUDE,
   settings: ({ url, key }) => `env = { CLAUDE_CODE_OAUTH_TOKEN = "${key}", ANTHROPIC_BASE_URL = "${url}" }`,
   shell: { tool: 'Bash', argument: 'command' },
   limit: (resetsAt) => {
@@ -23,4 +21,6 @@ testRealProgram({
   },
   knowsReset: true,
   reportsUsage: true,
+  judged: true,
+  steers: true,
 });

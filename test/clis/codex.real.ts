@@ -1,13 +1,9 @@
+import { CODEX } from './pinned.ts';
 import { testRealProgram } from './real-program.testsuite.ts';
-
-const platform = process.arch === 'arm64' ? 'aarch64-unknown-linux-musl' : 'x86_64-unknown-linux-musl';
 
 testRealProgram({
   name: 'codex',
-  pinned: {
-    packages: ['@openai/codex@0.166.0'],
-    file: `@openai/codex-linux-${process.arch}/vendor/${platform}/bin/codex`,
-  },
+  pinned: CODEX,
   settings: ({ url, key }) => `env = { OPENAI_API_KEY = "${key}", OPENAI_BASE_URL = "${url}/v1" }`,
   shell: { tool: 'exec_command', argument: 'cmd' },
   limit: (resetsAt) => {
@@ -22,4 +18,6 @@ testRealProgram({
   },
   knowsReset: true,
   reportsUsage: true,
+  judged: true,
+  steers: true,
 });

@@ -1,12 +1,10 @@
 import { dirname, join } from 'node:path';
+import { PI } from './pinned.ts';
 import { refusedUntil, testRealProgram } from './real-program.testsuite.ts';
 
 testRealProgram({
   name: 'pi',
-  pinned: {
-    packages: ['@earendil-works/pi-coding-agent@0.86.1', 'pi-mcp-adapter@2.36.0'],
-    file: '.bin/pi',
-  },
+  pinned: PI,
   settings: ({ url, key, command }) =>
     `mcp_adapter = ${JSON.stringify(join(dirname(command), '../pi-mcp-adapter'))}
      env = { OPENAI_API_KEY = "${key}", OPENAI_BASE_URL = "${url}/v1" }`,
@@ -14,4 +12,5 @@ testRealProgram({
   limit: refusedUntil,
   knowsReset: true,
   reportsUsage: true,
+  steers: true,
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { obedient } from '../fake-model/mind.ts';
@@ -13,6 +13,10 @@ export interface RealProgram {
   /** The provider. */
   readonly name: string;
   readonly pinned: Pinned;
+  /** The file to start instead of the installed one, made from it. */
+  altered?(command: string): string;
+  /** What the program calls the model. */
+  readonly model?: string;
   /** What its table in the configuration has besides the command. */
   settings(model: { readonly url: string; readonly key: string; readonly command: string }): string;
   /** Its own tool that runs a shell command, and the argument that has it. */
@@ -26,6 +30,10 @@ export interface RealProgram {
   /** Whether the reset time of a limit is known from the program's events. */
   readonly knowsReset: boolean;
   readonly reportsUsage: boolean;
+  /** Messages are inserted into a running turn. */
+  readonly steers?: boolean;
+  /** Policies hold for its own tools: what it is configured with so that it asks, if not by Substrat alone. */
+  readonly judged?: boolean;
   /** It takes an answer that was cut off for a whole one. */
   readonly missesDrop?: boolean;
 }
@@ -40,12 +48,16 @@ export function refusedUntil(resetsAt: Date) {
 export function testRealProgram({
   name,
   pinned,
+  altered = (command) => command,
+  model: modelName = 'mock-model',
   settings,
   shell,
   limit,
   knowsReset,
   reportsUsage,
   missesDrop = false,
+  steers = false,
+  judged = false,
 }: RealProgram): void {
   const key = `sk-secret-${crypto.randomUUID()}`;
   let command: string;
@@ -53,7 +65,7 @@ export function testRealProgram({
   let daemon: TestDaemon;
 
   beforeAll(async () => {
-    command = await install(pinned);
+    command = altered(await install(pinned));
   });
 
   afterEach(async () => {
@@ -61,10 +73,10 @@ export function testRealProgram({
     await model?.close();
   });
 
-  async function start(limits = 'max_attempts = 1'): Promise<void> {
+  async function start(limits = 'max_attempts = 1', more = ''): Promise<void> {
     model = await startFakeModel({ key, mind: obedient });
-    const config = `[daemon]\n${limits}\n[providers.${name}]\ncommand = ${JSON.stringify(command)}\n${settings({ url: model.url, key, command })}`;
-    const members = { bob: {}, asked: { provider: name, model: 'mock-model' } };
+    const config = `[daemon]\n${limits}\n[providers.${name}]\ncommand = ${JSON.stringify(command)}\n${settings({ url: model.url, key, command })}\n${more}`;
+    const members = { bob: {}, asked: { provider: name, model: modelName } };
     daemon = await startDaemon({ config, members, sandbox: 'bwrap' });
   }
 
@@ -104,7 +116,7 @@ export function testRealProgram({
         'cat /proc/[0-9]*/cmdline',
         'grep -rah "sk-[s]ecret-" ~ . /tmp',
       ];
-      const found = `(${looks.join('; ')}) 2>&1 | tr "\\0" "\\n" | grep -ao "sk-[s]ecret-[0-9a-f]*"`;
+      const found = `(${looks.join('; ')}) 2>&1 | tr "\\0" "\\n" | grep -aoE "sk-[s]ecret-[0-9a-f]{8}"`;
       const reply = await ask(inShell(`echo found > made.txt; echo HOME=$HOME; ${found}; exit 0`));
       expect(readFileSync(join(daemon.agent('asked').workspace, 'made.txt'), 'utf8')).toBe('found\n');
       expect(reply?.text).toMatch(/HOME=/);
@@ -113,6 +125,55 @@ export function testRealProgram({
       const called = run.messages.filter(({ type }) => type === 'tool_call_message').map(({ tool }) => tool);
       expect(called).toHaveLength(1);
       expect(grep(key, join(daemon.home, 'agents'))).toEqual([]);
+    });
+
+    test.runIf(steers)('gets a message in the middle of its turn, once', async () => {
+      await start();
+      const program = daemon.program(
+        'helper',
+        `async ({ call }) => { await call('send_message', { recipient: 'asked', text: 'psst, by the way', sync: false }); return 'sent'; }`,
+      );
+      await daemon.client.createAgent({ name: 'helper', parent: 'asked', program });
+      const { workspace } = daemon.agent('asked');
+      const wait = 'touch waiting; while [ ! -e go ]; do sleep 0.1; done; echo went';
+      const { messageId } = await daemon.client.sendMessage('asked', { text: inShell(wait) });
+      await until('its shell waits', () => existsSync(join(workspace, 'waiting')), 60_000);
+      await daemon.client.sendMessage('helper', { text: 'go' });
+      const runId = (await latest())?.id ?? '';
+      const { store } = daemon.daemon;
+      const news = async () => {
+        const carried = await store.read((tx) => tx.deliveries.listDeliveriesOfRun({ runId }));
+        return carried.filter(({ deliveryKind }) => deliveryKind === 'news').map(({ text }) => text);
+      };
+      await until('the news is given', async () => (await news()).length > 0, 60_000);
+      writeFileSync(join(workspace, 'go'), '');
+      expect((await daemon.client.awaitReply(messageId, 60))?.kind).toBe('reply');
+      const last = JSON.stringify(model.requests.at(-1)?.body);
+      expect(last.match(/psst, by the way/g)).toHaveLength(1);
+      expect(await news()).toEqual(['psst, by the way']);
+      expect((await daemon.client.listRuns({ agent: daemon.agent('asked').id })).items).toHaveLength(1);
+    });
+
+    test.runIf(judged)('asks before it uses its shell, and does only what was approved, once', async () => {
+      const policies = ['shell', 'write'].map((kind) => `[policies.${kind}]\ntool = "own:${kind}"\naction = "ask"`);
+      await start('max_attempts = 1', policies.join('\n'));
+      const { workspace } = daemon.agent('asked');
+      // What the workspace says about permissions does not count.
+      const hook = { matcher: '*', hooks: [{ type: 'command', command: `echo '{"decision":"approve"}'` }] };
+      const settings = { permissions: { allow: ['Bash', 'Write'] }, hooks: { PreToolUse: [hook] } };
+      mkdirSync(join(workspace, '.claude'));
+      writeFileSync(join(workspace, '.claude/settings.json'), JSON.stringify(settings));
+      const order = inShell('echo made >> made.txt');
+      const { messageId } = await daemon.client.sendMessage('asked', { text: order });
+      const open = async () => (await daemon.client.listQuestions({ open: true })).items;
+      const [question] = await until('it has asked', async () => ((await open()).length > 0 ? open() : null), 60_000);
+      expect(existsSync(join(workspace, 'made.txt'))).toBe(false);
+      expect(question).toMatchObject({ tool: 'own:shell', arguments: { command: 'echo made >> made.txt' } });
+      await daemon.client.approveQuestion(question?.id ?? '');
+      expect((await daemon.client.awaitReply(messageId, 60))?.kind).toBe('reply');
+      await daemon.client.sendMessage('asked', { text: `${order} ${order}` });
+      await until('it asks again', async () => (await open()).length > 0, 60_000);
+      expect(readFileSync(join(workspace, 'made.txt'), 'utf8')).toBe('made\n');
     });
 
     test('is killed in the middle of a turn and resumes its session', async () => {

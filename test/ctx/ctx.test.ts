@@ -114,7 +114,7 @@ describe('sync', () => {
     write('b.pdf', 'broken');
     const { code, stdout, stderr } = await runCtx(directory, 'sync');
     expect(code).toBe(1);
-    expect(stdout).toBe('filesystem:docs: 2 seen, 1 indexed (1 chunks), 0 removed, 0 unchanged, 1 skipped\n');
+    expect(stdout).toBe('filesystem:docs: 2 seen, 1 indexed (1 chunk), 0 removed, 0 unchanged, 1 skipped\n');
     expect(stderr).toMatch(/filesystem:docs: skipped b\.pdf: it cannot be read/);
     expect(stderr).toMatch(/ctx: filesystem:absent: .*nowhere cannot be read: ENOENT/);
     const { sources } = await ctxJson<{ sources: object[] }>(directory, 'sources');
@@ -200,8 +200,8 @@ describe('config check', () => {
 });
 
 test.each([
-  ['an unknown command', ['fly'], 2, /unknown command 'fly'/],
-  ['no query', ['search'], 2, /missing required argument/],
+  ['an unknown command', ['fly'], 2, /Unknown command 'fly'/],
+  ['no query', ['search'], 2, /Missing required argument/],
   ['a mode that is none', ['search', 'x', '--mode', 'magic'], 2, /Allowed choices are keyword, semantic, hybrid/],
   ['a time that is none', ['search', 'x', '--since', 'soon'], 2, /--since takes a date/],
   ['an unknown document', ['get', 'none'], 1, /There is no document none/],
@@ -219,5 +219,6 @@ test('help and completions include every command', async () => {
     expect(help).toContain(name);
   const { stdout } = await runCtx(directory, 'completions', 'bash');
   expect(stdout).toContain('complete -o default -F _ctx ctx');
-  expect(stdout).toContain('--dry-run');
+  const offered = await runCtx(directory, 'complete', '--', 'sync', '--dry');
+  expect(offered.stdout).toContain('--dry-run');
 });

@@ -19,7 +19,7 @@ const configure = (connector: string) =>
   writeFileSync(join(directory, 'ctx.toml'), `[db]\npath = "ctx.db"\n${connector}`);
 
 /** YAML of this form takes the parser minutes. */
-const endless = `---\n${Array.from({ length: 80 }, (_, i) => `{{{{k${i}: 1`).join('\n')}\n---\n# Title\n`;
+const endless = `---\n${Array.from({ length: 200 }, (_, i) => `{{{{k${i}: 1`).join('\n')}\n---\n# Title\n`;
 
 test('SIGTERM ends a sync while a document hangs its parser', async () => {
   configure('[connectors.filesystem.docs]\nroot = "docs"\n');

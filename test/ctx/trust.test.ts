@@ -147,13 +147,13 @@ describe('a configuration that was found', () => {
     write('repo/t.lua', 'tool = { description = "d", parameters = {} } function tool.execute() return 1 end');
     const tool = async (...args: string[]) => {
       const { stdout, stderr } = await ctx('tool', 'list', '--json', ...args);
-      return stdout === '' ? stderr.split('\n')[0] : JSON.parse(stdout).tools[0]?.name;
+      return stdout === '' ? JSON.parse(stderr).error.message.split('\n')[0] : JSON.parse(stdout).tools[0]?.name;
     };
     write('home/config.toml', text('of_home'));
     expect(await tool()).toBe('of_home');
     for (const name of ['config/ctx.toml', '.ctx/config.toml', 'ctx.toml']) {
       write(`repo/${name}`, text('found'));
-      expect(await tool()).toBe(`ctx: ${join(repo, name)} is not trusted, and it wants to:`);
+      expect(await tool()).toBe(`${join(repo, name)} is not trusted, and it wants to:`);
     }
     expect(await tool('--config', 'ctx.toml')).toBe('found');
     // Only the home itself is the person's; an agent's workspace is inside it too.

@@ -35,6 +35,26 @@ describe('on TCP', () => {
     expect((await tcp('/api/status')).status).toBe(200);
   });
 
+  test('/metrics tells only the owner what runs, waits and costs, and how long requests take', async () => {
+    const guest = await world.client.createToken({ as: 'gina' });
+    expect((await ask({ url }, '/metrics')).status).toBe(401);
+    expect((await tcp('/metrics', { authorization: `Bearer ${guest.token}` })).status).toBe(403);
+    await tcp('/api/agents/other/messages', {}, { method: 'POST', body: { text: 'hello' } });
+    const { status, headers, text } = await tcp('/metrics');
+    expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    const value = (name: string) => Number(new RegExp(`^substrat_${name} (.+)$`, 'm').exec(text)?.[1]);
+    expect(value('deliveries_pending')).toBe(1);
+    expect(value('agents{node="[^"]+"}')).toBe(3);
+    expect(value('store_bytes')).toBeGreaterThan(10_000);
+    for (const name of ['runs_total', 'tokens_total{kind="input"}', 'cost_usd_total'])
+      expect(value(name)).toBeGreaterThanOrEqual(0);
+    const took = 'http_request_duration_seconds';
+    expect(value(`${took}_bucket{method="POST",le="\\+Inf"}`)).toBe(value(`${took}_count{method="POST"}`));
+    expect(value(`${took}_count{method="POST"}`)).toBeGreaterThan(0);
+    for (const line of text.trim().split('\n'))
+      expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{[^}]+\})? -?[\d.e+-]+)$/);
+  });
+
   test.each(['', 'Bearer', 'Bearer ', 'Basic eA==', 'Bearer x', `Bearer ${'x'.repeat(5000)}`])(
     'refuses the authorization %j',
     async (authorization) => {

@@ -198,6 +198,49 @@ describe('people', () => {
   });
 });
 
+describe('search and queue', () => {
+  test('people find what was said in the channels that they see, and nothing else', async () => {
+    await bert.createChannel({ id: 'hall' });
+    await anna.createChannel({ id: 'attic', kind: 'private', members: [] });
+    await anna.postMessage('attic', { text: 'The lanterns are in the attic.' });
+    await bert.postMessage('hall', { text: 'Who has seen the lantern of the office?' });
+    await bert.postMessage('hall', { text: 'Nobody answered.' });
+    const found = async (who: Client, channel?: string) =>
+      (await who.findMessages({ q: 'lanterns', ...(channel && { channel }) })).items.map(({ text }) => text);
+    expect(await found(bert)).toEqual(['Who has seen the lantern of the office?']);
+    expect((await found(anna)).sort()).toEqual([
+      'The lanterns are in the attic.',
+      'Who has seen the lantern of the office?',
+    ]);
+    expect(await found(owner)).toHaveLength(2);
+    expect(await found(anna, 'attic')).toEqual(['The lanterns are in the attic.']);
+    expect(await code(bert.findMessages({ q: 'lanterns', channel: 'attic' }))).toBe('not_found');
+    expect((await anna.findMessages({ q: 'lanterns' })).complete).toBe(true);
+    const gone = await bert.postMessage('hall', { text: 'Forget the lanterns.' });
+    await bert.deleteMessage(gone.messageId);
+    expect(await found(bert)).toHaveLength(1);
+  });
+
+  test('each sees their own messages that an agent has not received, until it has or they are deleted', async () => {
+    await anna.createChannel({ id: 'desk', members: ['ben'] });
+    const queued = async (who: Client) => (await who.listQueued('desk')).items.map(({ text, to }) => [text, to]);
+    const first = await anna.postMessage('desk', { text: 'one @ben' });
+    const second = await anna.postMessage('desk', { text: 'two @ben' });
+    await anna.editMessage(second.messageId, 'two, edited @ben');
+    expect(await queued(anna)).toEqual([
+      ['one @ben', ['ben']],
+      ['two, edited @ben', ['ben']],
+    ]);
+    expect(await queued(bert)).toEqual([]);
+    await anna.deleteMessage(first.messageId);
+    expect(await queued(anna)).toEqual([['two, edited @ben', ['ben']]]);
+    const ben = await connectAgent({ home: world.home, agentId: (await owner.getAgent('ben')).id });
+    onTestFinished(() => ben.close());
+    await ben.call('check_inbox', {});
+    expect(await queued(anna)).toEqual([]);
+  });
+});
+
 describe('events', () => {
   test('match the OpenAPI document', async () => {
     const document = (await ask(world, '/api/openapi.json')).json;
@@ -226,9 +269,24 @@ describe('events', () => {
       steps: [{ step: 1, attempt: 1, tools: [] }],
     });
     const { items: costs } = await owner.listUsage({ by: 'agent' });
-    expect(costs).toContainEqual({ of: 'echo', runs: 1, inputTokens: 1_000_000, outputTokens: 0, costUsd: 3 });
+    const counted = { inputTokens: 1_000_000, outputTokens: 0, costUsd: 3, grade: 'reported' };
+    expect(costs).toContainEqual({ of: 'echo', runs: 1, ...counted });
+    const { usageByAttempt } = await owner.getRun(run?.id ?? '');
+    expect(usageByAttempt).toEqual([{ attempt: 1, ...counted }]);
     await owner.deleteMessage(messageId);
     await owner.removeMember('general', 'echo');
+    await owner.changeAgent('echo', { role: 'reviewer' });
+    await owner.pauseAgent('echo');
+    await owner.resumeAgent('echo');
+    const ann = await connectAgent({ home: world.home, agentId: (await owner.getAgent('ann')).id });
+    const { value } = await ann.call('ask_person', { question: 'May I?' });
+    await owner.answerQuestion(String(value.question_id), 'You may.');
+    await ann.close();
+    const { id: leaving } = await owner.createAgent({ name: 'leaving', program });
+    await owner.terminateAgent(leaving);
+    await owner.deleteAgent(leaving);
+    await owner.createChannel({ id: 'cellar' });
+    await owner.deleteChannel('cellar');
     await owner.terminateAgent('echo');
 
     const nameOf = (type: string) =>
@@ -239,15 +297,16 @@ describe('events', () => {
       const { fault } = schemaOf(document, nameOf(event.type));
       expect([event.type, fault(event)]).toEqual([event.type, null]);
       kinds.add(event.type);
-      if (event.type === 'agent_terminated') stop.abort();
+      if (event.type === 'agent_terminated' && event.data.agentId === echo.id) stop.abort();
     }
     const described = Object.keys(document.components.schemas).filter((name) => /.Event$/.test(name));
     const seen = new Set([...kinds].map(nameOf));
-    // What needs a failure, a run that was set aside, a second node or time: test/rules and test/fleet cover them.
+    // What needs a failure, a parent, a second node or time: test/rules and test/fleet cover them.
     expect(described.filter((name) => !seen.has(name)).toSorted()).toEqual([
+      'AgentGatedEvent',
       'AgentMovedEvent',
-      'AgentPausedEvent',
-      'AgentResumedEvent',
+      'AgentNotedEvent',
+      'AgentUngatedEvent',
       'NodeDrainingEvent',
       'NodeLostEvent',
       'NodeRemovedEvent',
@@ -255,6 +314,8 @@ describe('events', () => {
       'NodeStoppedEvent',
       'NodeUndrainedEvent',
       'ReminderSetEvent',
+      'RunPokedEvent',
+      'RunProgressEvent',
       'RunRetriedEvent',
     ]);
   });

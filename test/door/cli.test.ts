@@ -28,6 +28,10 @@ beforeAll(async () => {
   echo('limited.ts', "() => { throw new TurnError('rate_limit', 'Too many.', { retryAfterMs: 3_600_000 }); }");
   echo('broken.ts', "() => { throw new Error('it broke'); }");
   echo(
+    'chooser.ts',
+    "async ({ call, messages }) => { if (messages[0].kind !== 'request') return 'chose ' + messages[0].text; await call('ask_person', { question: 'Which branch?', options: ['main', 'next'] }); }",
+  );
+  echo(
     'curious.ts',
     "async ({ call, messages }) => { if (messages[0].kind === 'request') await call('send_message', { recipient: 'USER', text: 'Which?', sync: true }); return 'thanks for ' + messages[0].text; }",
   );
@@ -70,8 +74,8 @@ describe('agent', () => {
   test('send --wait for an agent that cannot answer prints its error and fails', async () => {
     await run(['agent', 'create', 'broken', '--program', join(directory, 'broken.ts')]);
     const { code, stdout, stderr } = await runSubstrat(['agent', 'send', 'broken', 'x', '--wait'], { home });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('it broke') });
-    expect(stderr).toContain('broken could not answer');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^substrat: broken could not answer: .*it broke/);
   });
 
   test('list and inspect show what blocks an agent', async () => {
@@ -92,16 +96,16 @@ describe('agent', () => {
     expect(items.find(({ handle }) => handle === 'limited')).toMatchObject({ state: 'idle', status: resting });
     expect(items.find(({ handle }) => handle === 'echo')).toMatchObject({ status: null });
     expect(await run(['agent', 'list'])).toMatch(
-      /^HANDLE .* STATUS\n(.*\n)*limited +idle .* resting until .*Z: Too many\.\n/,
+      /^AGENT +STATE .*\n(.*\n)*limited +resting until [\w ]*\d\d:\d\d: Too many\. +worker/,
     );
-    expect(await run(['agent', 'inspect', 'limited'])).toMatch(/^status +resting until .*Z: Too many\.$/m);
+    expect(await run(['agent', 'inspect', 'limited'])).toMatch(/^limited is resting until .*: Too many\.$/m);
     await run(['agent', 'terminate', 'limited']);
   });
 
   test('inspect, list and terminate', async () => {
     expect(await run(['agent', 'inspect', 'echo'])).toContain('Say it again.');
     expect(await json(['agent', 'inspect', 'echo'])).toMatchObject({ name: 'echo', runs: expect.any(Array) });
-    expect(await run(['agent', 'list'])).toMatch(/^HANDLE .*\n(.*\n)*echo +idle/);
+    expect(await run(['agent', 'list'])).toMatch(/^AGENT .*\n(.*\n)*echo +idle/);
     await run(['agent', 'create', 'short-lived', '--provider', 'external']);
     expect(await json(['agent', 'terminate', 'short-lived'])).toMatchObject({ status: 'terminated' });
     expect(await run(['agent', 'list'])).not.toContain('short-lived');
@@ -113,7 +117,11 @@ describe('agent', () => {
       await run(['agent', 'create', parent, '--provider', 'external']);
       await run(['agent', 'create', 'twin', '--provider', 'external', '--parent', parent]);
     }
-    expect(await fails(['agent', 'inspect', 'twin'], 1)).toMatch(/twin \(.*right\.twin \(/);
+    expect(await json(['agent', 'inspect', 'twin'])).toMatchObject({ handle: 'twin' });
+    await run(['agent', 'create', 'twin', '--provider', 'external', '--parent', 'echo']);
+    await run(['agent', 'terminate', 'left/twin']);
+    expect(await fails(['agent', 'inspect', 'twin'], 1)).toMatch(/right\.twin \(.*echo\.twin \(/);
+    expect(await run(['agent', 'list'])).toMatch(/^right +idle.*\n {2}right\.twin +idle/m);
     expect(await json(['agent', 'inspect', 'right/twin'])).toMatchObject({ handle: 'right.twin' });
     expect(await fails(['agent', 'inspect', 'nobody'], 1)).toMatch(/There is no agent "nobody"/);
   });
@@ -154,17 +162,37 @@ describe('memory', () => {
 });
 
 describe('inbox', () => {
+  test('a question is shown with its options and how to answer, and is answered once', async () => {
+    await run(['agent', 'create', 'chooser', '--program', join(directory, 'chooser.ts')]);
+    await run(['agent', 'send', 'chooser', 'choose']);
+    let asked: { id: string } | undefined;
+    while (!asked) asked = ((await json(['inbox', '--open'])).questions as { id: string }[])[0];
+    const shown = await run(['inbox', '--open']);
+    expect(shown).toContain(
+      `chooser asks\n  Which branch?\n  1. main\n  2. next\n  substrat answer ${asked.id.slice(-6)} "…"`,
+    );
+    expect(await run(['answer', asked.id.slice(-6), 'next'])).toBe('Answered chooser\n');
+    expect(await fails(['answer', asked.id, 'main'], 1)).toContain('closed: answered by user');
+    expect(await fails(['approve', asked.id], 1)).toContain('closed');
+    expect(await fails(['reject', 'none'], 1)).toContain('no question');
+    expect(await run(['inbox', '--open'])).toBe('No open questions.\n');
+  });
+
   test('shows open questions, and an answer closes them', async () => {
     await run(['agent', 'create', 'curious', '--program', join(directory, 'curious.ts')]);
     const sent = await json(['agent', 'send', 'curious', 'go']);
     let question: { messageId: string; text: string } | undefined;
     while (!question) question = ((await json(['inbox', '--open'])).items as { messageId: string; text: string }[])[0];
     expect(question.text).toBe('Which?');
-    await run(['agent', 'send', 'curious', 'the red one', '--reply-to', question.messageId]);
+    const short = question.messageId.slice(-6);
+    const shown = await run(['inbox', 'show', short]);
+    expect(shown).toMatch(new RegExp(`^curious .* ${short}\n  Which\\?\ncurious waits .* reply ${short}`));
+    expect(await run(['agent', 'list'])).toMatch(/^curious +waiting for you since \d+ s/m);
+    expect(await run(['inbox', 'reply', short, 'the red one'])).toBe('Answered curious.\n');
     const reply = await daemon.client.awaitReply(sent.messageId as string, 10);
     expect(reply?.text).toBe('thanks for the red one');
     expect(await run(['inbox', '--open'])).toBe('No open questions.\n');
-    expect(await run(['inbox'])).toMatch(/^FROM +KIND/);
+    expect(await run(['inbox'])).toMatch(/^ID +FROM +KIND/);
   });
 });
 
@@ -289,6 +317,7 @@ describe('doctor', () => {
       'daemon',
       'store',
       'sandbox',
+      'limits',
       'claude',
       'codex',
       'cursor-agent',
@@ -324,11 +353,7 @@ describe('the docs', () => {
   });
 
   test('completions are valid scripts for their shells', async () => {
-    const script = await run(['completions', 'bash']);
-    const complete = `${script}\nCOMP_WORDS=(substrat agent s); COMP_CWORD=2; _substrat; echo "\${COMPREPLY[*]}"`;
-    expect(execFileSync('bash', ['-c', complete], { encoding: 'utf8' })).toBe('send\n');
-    expect(await run(['completions', 'fish'])).toContain('complete -c substrat');
-    expect(await run(['completions', 'zsh'])).toContain('bashcompinit');
+    for (const shell of ['bash', 'zsh', 'fish']) expect(await run(['completions', shell])).toContain('complete --');
   });
 
   test('the client example runs', () => {

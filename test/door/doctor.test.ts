@@ -15,6 +15,18 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
+test('doctor finds the programs of providers with `kind = "acp"`', async () => {
+  writeFileSync(
+    join(home, 'config.toml'),
+    '[providers.there]\nkind = "acp"\ncommand = "sh"\n[providers.goose]\nkind = "acp"\n',
+  );
+  const { stdout } = await runSubstrat(['doctor', '--json'], { home, cwd: home });
+  const { findings } = JSON.parse(stdout) as { findings: { what: string }[] };
+  const found = (name: string) => findings.find(({ what }) => what === name);
+  expect(found('there')).toMatchObject({ state: 'ok', detail: expect.stringMatching(/\/sh, /) });
+  expect(found('goose')).toMatchObject({ state: 'warning', mend: 'Install it, or set `[providers.goose] command`.' });
+});
+
 describe('doctor on a store', () => {
   const examineStore = async () => {
     const { stdout } = await runSubstrat(['doctor', '--json'], { home });

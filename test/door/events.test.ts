@@ -74,7 +74,7 @@ describe('the stream', () => {
     expect(text).not.toContain('data:');
   });
 
-  test('reports a position that is gone, does not exist yet, or is not a number', async () => {
+  test('reports a position that is gone, is of another history, or is not a number', async () => {
     let now = Date.now();
     await open({ config: '[events]\nretention = "1m"', clock: () => now });
     await say('a', 'old');
@@ -86,7 +86,7 @@ describe('the stream', () => {
       return [status, json.error.code];
     };
     expect(await code('0')).toEqual([410, 'gone']);
-    expect(await code('999')).toEqual([400, 'bad_request']);
+    expect(await code('999')).toEqual([410, 'gone']);
     expect(await code('x')).toEqual([400, 'bad_request']);
     const [event] = await take(1, { after: 4 });
     expect(event?.seq).toBe(5);

@@ -56,7 +56,7 @@ type Ask = ReturnType<typeof askOver>;
 async function expectSeed004(ask: Ask): Promise<void> {
   const { status, json } = await ask('POST', '/tools/search', { query: 'deploy foo-bar', mode: 'keyword', limit: 1 });
   expect(status).toBe(200);
-  expect(json).toEqual({
+  expect(json.result).toEqual({
     results: [
       {
         id: expect.any(String),
@@ -70,13 +70,13 @@ async function expectSeed004(ask: Ask): Promise<void> {
       },
     ],
   });
-  const { id } = json.results[0];
-  expect((await ask('POST', '/tools/get', { id })).json).toMatchObject({
+  const { id } = json.result.results[0];
+  expect((await ask('POST', '/tools/get', { id })).json.result).toMatchObject({
     ...{ id, source: 'filesystem:docs', source_id: 'deploy.md', title: 'Deploying', author: null },
     ...{ content_type: 'text/markdown', metadata: {}, body: expect.stringContaining('foo-bar') },
     chunks: [{ index: 0, text: expect.stringContaining('foo-bar') }],
   });
-  expect((await ask('GET', '/tools/sources')).json).toEqual({
+  expect((await ask('GET', '/tools/sources')).json.result).toEqual({
     sources: [{ name: 'filesystem:docs', configured: true, healthy: true, notes: null }],
   });
   const { tools } = (await ask('GET', '/tools/list')).json;
@@ -87,7 +87,7 @@ async function expectSeed004(ask: Ask): Promise<void> {
   ]);
   expect(tools[0].parameters).toMatchObject({ type: 'object', required: ['query'] });
   expect(Object.keys(tools[0])).toEqual(['name', 'description', 'builtin', 'parameters']);
-  expect((await ask('POST', '/tools/sources', {})).json).toHaveProperty('sources');
+  expect((await ask('POST', '/tools/sources', {})).json).toHaveProperty('result.sources');
 
   const refused: [string, string, unknown, number, string][] = [
     ['POST', '/tools/search', {}, 400, 'bad_request'],
@@ -144,7 +144,11 @@ describe('on the daemon', () => {
       const answer = await askOver(url, {})(method, path, method === 'POST' ? { query: 'x' } : undefined);
       expect(answer).toMatchObject({ status: 401, json: { error: { code: 'unauthorized' } } });
     }
-    expect((await askOver(url, {})('GET', '/health')).json).toEqual({ status: 'ok', name: 'daemon' });
+    expect((await askOver(url, {})('GET', '/health')).json).toEqual({
+      status: 'ok',
+      name: 'daemon',
+      version: expect.stringMatching(/^\d+\.\d+/),
+    });
     const anna = await world.client.createToken({ as: 'anna' });
     const other = await askOver(url, { authorization: `Bearer ${anna.token}` })('GET', '/tools/sources');
     expect(other).toMatchObject({ status: 403, json: { error: { code: 'forbidden' } } });
@@ -185,7 +189,9 @@ describe('on the daemon', () => {
     });
     expect((await agent.call('sources')).value).toMatchObject({ sources: [{ name: 'filesystem:docs' }] });
     expect((await agent.call('get', { id: 'nothing' })).value.error?.code).toBe('not_found');
-    expect((await agent.call('search', { query: 'x', mode: 'hybrid' })).value.error?.code).toBe('embeddings_disabled');
+    expect((await agent.call('search', { query: 'x', mode: 'semantic' })).value.error?.code).toBe(
+      'embeddings_disabled',
+    );
     await using clerk = await connectAgent({ home: world.home, agentId: world.agent('clerk').id });
     await expect(clerk.call('search', { query: 'x' })).rejects.toThrow('no tool "search" in the scope');
   });
@@ -247,7 +253,11 @@ describe('ctx serve mcp', () => {
     const url = served.url as string;
     expect((await askOver(url, {})('GET', '/tools/list')).status).toBe(401);
     expect((await askOver(url, { authorization: 'Bearer sesame' })('GET', '/tools/list')).status).toBe(200);
-    expect((await askOver(url, {})('GET', '/health')).json).toEqual({ status: 'ok', name: 'ctx' });
+    expect((await askOver(url, {})('GET', '/health')).json).toEqual({
+      status: 'ok',
+      name: 'ctx',
+      version: expect.stringMatching(/^\d+\.\d+/),
+    });
   });
 
   test('takes the token from a file or the environment, hidden from other users', async () => {

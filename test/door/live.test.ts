@@ -1,4 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { LiveEvent } from '../../src/client/client.ts';
 import { obedient } from '../fake-model/mind.ts';
 import { type FakeModel, startFakeModel } from '../fake-model/server.ts';
@@ -99,5 +103,26 @@ describe('live output', () => {
     stop.abort();
     await Promise.all([followed, live.leave()]);
     expect(types.filter((type) => type.startsWith('live'))).toEqual([]);
+  });
+
+  test('is not kept for a reader that does not keep up: it misses pieces', async () => {
+    const path = '/api/events?live=true&type=none';
+    const { promise: ours, resolve } = Promise.withResolvers<Socket>();
+    const onRequest = (message: unknown) => {
+      const { request: incoming, socket } = message as { request: IncomingMessage; socket: Socket };
+      if (incoming.url === path) resolve(socket);
+    };
+    subscribe('http.server.request.start', onRequest);
+    onTestFinished(() => void unsubscribe('http.server.request.start', onRequest));
+    const outgoing = request({ socketPath: join(daemon.home, 'daemon.sock'), path });
+    outgoing.on('response', (response) => response.pause()).on('error', () => {});
+    outgoing.end();
+    const socket = await ours;
+    const text = 'All work and no play.'.repeat(45_000);
+    model.become(() => ({ text }));
+    expect((await ask('ann', 'Write.'))?.length).toBe(text.length);
+    expect(socket.bytesWritten).toBeLessThan(text.length);
+    expect(socket.writableLength).toBeLessThan(100_000);
+    outgoing.destroy();
   });
 });

@@ -133,7 +133,9 @@ test('passages are stored once per key, listed by tag and date, searched and del
     (await call('GET', `${path}?${query}`)).json.items.map((one: { content: string }) => one.content);
   expect(await contents('')).toEqual(['Rust is new', 'C++ is old']);
   expect(await contents('tag=a')).toEqual(['C++ is old']);
-  expect(await contents('q=C%2B%2B')).toEqual(['C++ is old']);
+  // The other one was stored beside it.
+  expect(await contents('q=C%2B%2B')).toEqual(['C++ is old', 'Rust is new']);
+  expect(await contents('q=C%2B%2B&tag=a,x')).toEqual([]);
   expect(await contents('q=is&tag=b')).toEqual(['Rust is new']);
   expect(await contents('since=2999-01-01')).toEqual([]);
   expect(await contents('until=2999-01-01T00:00:00Z')).toHaveLength(2);

@@ -39,19 +39,27 @@ const find = (method: string, path: string): Operation => {
 describe('the document', () => {
   test('is OpenAPI 3.1 and describes every route', () => {
     expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+      'DELETE /api/agents/{id}',
       'DELETE /api/agents/{id}/memory/{label}',
       'DELETE /api/agents/{id}/passages/{passageId}',
+      'DELETE /api/budgets/{id}',
+      'DELETE /api/channels/{id}',
       'DELETE /api/channels/{id}/members/{participant}',
       'DELETE /api/memory/{label}',
       'DELETE /api/messages/{id}',
       'DELETE /api/messages/{id}/reactions/{emoji}',
       'DELETE /api/nodes/{id}',
+      'DELETE /api/pairings/{id}',
+      'DELETE /api/schedules/{name}',
       'DELETE /api/tokens/{id}',
       'DELETE /api/workspaces/{id}',
       'DELETE /api/workspaces/{id}/links',
       'GET /agents/list',
       'GET /api/agents',
       'GET /api/agents/{id}',
+      'GET /api/agents/{id}/diff',
+      'GET /api/agents/{id}/files',
+      'GET /api/agents/{id}/files/raw',
       'GET /api/agents/{id}/mcp',
       'GET /api/agents/{id}/memory',
       'GET /api/agents/{id}/memory/{label}',
@@ -59,25 +67,38 @@ describe('the document', () => {
       'GET /api/agents/{id}/messages',
       'GET /api/agents/{id}/passages',
       'GET /api/agents/{id}/prompt',
+      'GET /api/agents/{id}/said',
+      'GET /api/agents/{id}/settings',
+      'GET /api/budgets',
       'GET /api/channels',
       'GET /api/channels/{id}',
       'GET /api/channels/{id}/members',
       'GET /api/channels/{id}/messages',
+      'GET /api/channels/{id}/queued',
       'GET /api/events',
       'GET /api/inbox',
       'GET /api/me',
       'GET /api/memory',
       'GET /api/memory/{label}',
       'GET /api/memory/{label}/history',
+      'GET /api/messages',
       'GET /api/messages/{id}',
       'GET /api/messages/{id}/attachments/{position}',
       'GET /api/messages/{id}/reactions',
       'GET /api/messages/{id}/replies',
       'GET /api/nodes',
       'GET /api/nodes/{id}',
+      'GET /api/pairings/{id}',
       'GET /api/participants',
+      'GET /api/providers',
+      'GET /api/questions',
+      'GET /api/questions/{id}',
+      'GET /api/report',
+      'GET /api/requests',
       'GET /api/runs',
       'GET /api/runs/{id}',
+      'GET /api/runs/{id}/carried',
+      'GET /api/schedules',
       'GET /api/status',
       'GET /api/tokens',
       'GET /api/usage',
@@ -87,6 +108,7 @@ describe('the document', () => {
       'GET /prompts/list',
       'GET /tools/list',
       'GET /tools/sources',
+      'PATCH /api/agents/{id}',
       'PATCH /api/channels/{id}',
       'PATCH /api/channels/{id}/members/{participant}',
       'PATCH /api/messages/{id}',
@@ -96,8 +118,10 @@ describe('the document', () => {
       'POST /api/agents/{id}/messages',
       'POST /api/agents/{id}/move',
       'POST /api/agents/{id}/passages',
+      'POST /api/agents/{id}/pause',
       'POST /api/agents/{id}/resume',
       'POST /api/agents/{id}/terminate',
+      'POST /api/apply',
       'POST /api/channels',
       'POST /api/channels/{id}/members',
       'POST /api/channels/{id}/messages',
@@ -108,7 +132,17 @@ describe('the document', () => {
       'POST /api/nodes/{id}/adopt',
       'POST /api/nodes/{id}/drain',
       'POST /api/nodes/{id}/undrain',
+      'POST /api/pairings',
+      'POST /api/pairings/claim',
+      'POST /api/pairings/redeem',
+      'POST /api/pairings/{id}/confirm',
+      'POST /api/questions/{id}/answer',
+      'POST /api/questions/{id}/approve',
+      'POST /api/questions/{id}/reject',
       'POST /api/runs/{id}/cancel',
+      'POST /api/runs/{id}/extend',
+      'POST /api/runs/{id}/restart',
+      'POST /api/schedules',
       'POST /api/sign-in',
       'POST /api/sign-out',
       'POST /api/tokens',
@@ -120,9 +154,27 @@ describe('the document', () => {
       'POST /tools/{name}',
       'PUT /api/agents/{id}/memory/{label}',
       'PUT /api/agents/{id}/memory/{label}/sharing',
+      'PUT /api/budgets',
       'PUT /api/memory/{label}',
       'PUT /api/memory/{label}/sharing',
     ]);
+  });
+
+  test('names every operation and its server, and has no schema that nothing satisfies', async () => {
+    const { json } = await ask(world, '/api/openapi.json');
+    const named = Object.values(json.paths as Record<string, Record<string, { operationId: string }>>).flatMap((item) =>
+      Object.values(item).map(({ operationId }) => operationId),
+    );
+    expect(named).toHaveLength(operations.length);
+    expect(new Set(named).size).toBe(named.length);
+    expect(named).toEqual(expect.arrayContaining(['getAgents', 'getAgentsById', 'postToolsSearch', 'getHealth']));
+    expect(named.every((id) => /^[a-z][A-Za-z0-9]*$/.test(id))).toBe(true);
+    expect(json.servers).toEqual([{ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$|^\/$/) }]);
+    expect(json.paths['/health'].get.security).toEqual([]);
+    // Two closed objects exclude each other's keys.
+    expect(JSON.stringify(json.components.schemas)).not.toMatch(/"allOf"/);
+    const made = await ask(world, '/api/tokens', { method: 'POST', body: { as: 'berta' } });
+    expect(find('POST', '/api/tokens').fault(made.status, made.json)).toBeNull();
   });
 
   test.each([
@@ -133,6 +185,8 @@ describe('the document', () => {
     ['GET', '/prompts/list', '/prompts/list', 200],
     ['POST', '/agents/{name}/prompt', '/agents/nobody/prompt', 404],
     ['GET', '/api/status', '/api/status', 200],
+    ['GET', '/api/questions', '/api/questions?open=false', 200],
+    ['GET', '/api/questions/{id}', '/api/questions/none', 404],
     ['GET', '/api/agents', '/api/agents?limit=1', 200],
     ['GET', '/api/agents', '/api/agents?cursor=x', 400],
     ['GET', '/api/agents', '/api/agents?colour=red', 400],
@@ -147,6 +201,8 @@ describe('the document', () => {
     ['GET', '/api/agents/{id}/memory/{label}/history', '/api/agents/echo/memory/none/history', 404],
     ['GET', '/api/agents/{id}/passages', '/api/agents/echo/passages?q=%22C%2B%2B&tag=x&since=2026-01-31', 200],
     ['GET', '/api/agents/{id}/passages', '/api/agents/echo/passages?since=yesterday', 400],
+    ['GET', '/api/agents/{id}/said', '/api/agents/echo/said?q=hello&limit=5&since=2026-01-31', 200],
+    ['GET', '/api/agents/{id}/said', '/api/agents/echo/said', 400],
     ['DELETE', '/api/agents/{id}/passages/{passageId}', '/api/agents/echo/passages/x', 404],
     ['GET', '/api/me', '/api/me', 200],
     ['POST', '/api/sign-out', '/api/sign-out', 409],
@@ -158,6 +214,16 @@ describe('the document', () => {
     ['GET', '/api/channels/{id}', '/api/channels/x', 404],
     ['GET', '/api/channels/{id}/members', '/api/channels/dm-echo-user/members', 200],
     ['GET', '/api/channels/{id}/messages', '/api/channels/dm-echo-user/messages', 200],
+    ['GET', '/api/channels/{id}/queued', '/api/channels/dm-echo-user/queued', 200],
+    ['GET', '/api/messages', '/api/messages?q=hello', 200],
+    ['GET', '/api/messages', '/api/messages?q=hello&channel=x', 404],
+    ['GET', '/api/messages', '/api/messages', 400],
+    ['GET', '/api/runs/{id}/carried', '/api/runs/:run/carried', 200],
+    ['GET', '/api/runs/{id}/carried', '/api/runs/x/carried', 404],
+    ['POST', '/api/pairings', '/api/pairings', 409],
+    ['GET', '/api/pairings/{id}', '/api/pairings/x', 404],
+    ['DELETE', '/api/pairings/{id}', '/api/pairings/x', 404],
+    ['POST', '/api/pairings/{id}/confirm', '/api/pairings/x/confirm', 404],
     ['GET', '/api/inbox', '/api/inbox', 200],
     ['GET', '/api/inbox', '/api/inbox?open=true', 200],
     ['GET', '/api/messages/{id}', '/api/messages/:message', 200],
@@ -169,7 +235,16 @@ describe('the document', () => {
     ['GET', '/api/runs/{id}', '/api/runs/:run', 200],
     ['GET', '/api/runs/{id}', '/api/runs/x', 404],
     ['POST', '/api/runs/{id}/cancel', '/api/runs/:run/cancel', 409],
+    ['POST', '/api/runs/{id}/restart', '/api/runs/:run/restart', 409],
+    ['POST', '/api/runs/{id}/restart', '/api/runs/x/restart', 404],
+    ['POST', '/api/runs/{id}/extend', '/api/runs/:run/extend', 409],
+    ['POST', '/api/runs/{id}/extend', '/api/runs/x/extend', 404],
     ['POST', '/api/runs/{id}/cancel', '/api/runs/x/cancel', 404],
+    ['GET', '/api/report', '/api/report', 200],
+    ['GET', '/api/report', '/api/report?since=2026-01-31', 200],
+    ['GET', '/api/report', '/api/report?since=yesterday', 400],
+    ['GET', '/api/schedules', '/api/schedules', 200],
+    ['DELETE', '/api/schedules/{name}', '/api/schedules/x', 404],
     ['GET', '/api/tokens', '/api/tokens', 200],
     ['GET', '/api/usage', '/api/usage?by=day&since=2026-01-31', 200],
     ['GET', '/api/usage', '/api/usage?by=moon', 400],
@@ -208,6 +283,12 @@ describe('the document', () => {
     ['/api/links', {}, 201],
     ['/api/links', { as: 'echo' }, 409],
     ['/api/sign-in', { code: 'x' }, 401],
+    ['/api/pairings/claim', { code: 'x' }, 401],
+    ['/api/pairings/redeem', { claim: 'x' }, 401],
+    ['/api/schedules', { name: 'nightly', cron: '0 3 * * *', to: 'echo', text: 'Good night' }, 201],
+    ['/api/schedules', { name: 'Nightly', cron: '0 3 * * *', to: 'echo', text: 'Good night' }, 409],
+    ['/api/schedules', { name: 'x', cron: '0 30 * * *', to: 'echo', text: 'Good night' }, 400],
+    ['/api/schedules', { name: 'x', cron: '0 3 * * *', to: '#nowhere', text: 'Good night' }, 404],
     ['/api/tokens', { as: 'bert' }, 201],
     ['/api/tokens', { as: 'echo' }, 409],
     ['/api/workspaces', { name: 'room', network: ['api.example.com'] }, 201],
@@ -225,7 +306,7 @@ describe('the document', () => {
     ['/api/agents', { name: 'x', provider: 'external', worktree: true }, 400],
     ['/tools/search', { query: 'C++ "x', explain: true }, 200],
     ['/tools/search', { query: '' }, 400],
-    ['/tools/search', { query: 'x', mode: 'hybrid' }, 400],
+    ['/tools/search', { query: 'x', mode: 'semantic' }, 400],
     ['/tools/get', { id: 'nothing' }, 404],
   ])('POST %s with %j returns %i as documented', async (path, body, status) => {
     const answer = await ask(world, path, { method: 'POST', body });
@@ -325,7 +406,7 @@ describe('any request', () => {
     await fc.assert(
       fc.asyncProperty(request, async ({ operation, id, query, body, key, broken }) => {
         const search = new URLSearchParams(query).toString();
-        const path = `${operation.path.replace(/\{\w+\}/g, () => encodeURIComponent(id) || 'x')}${search ? `?${search}` : ''}`;
+        const path = `${operation.path.replace(/\{\w+\}/g, () => (/^\.{0,2}$/.test(id) ? 'x' : encodeURIComponent(id)))}${search ? `?${search}` : ''}`;
         const raw = operation.body ? (broken ? '{"text":' : JSON.stringify(body)) : undefined;
         const headers = { 'content-type': 'application/json', ...(key !== undefined && { 'idempotency-key': key }) };
         const answer = await ask(world, path, { method: operation.method, headers, ...(raw !== undefined && { raw }) });

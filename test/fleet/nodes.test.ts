@@ -36,7 +36,7 @@ test('a daemon registers as a node with its labels, version, slots and providers
   expect((await runSubstrat(['node', 'inspect', 'here'], { home: daemon.home })).stdout).toContain(
     `Id:        ${node.id}`,
   );
-  expect((await runSubstrat(['agent', 'list'], { home: daemon.home })).stdout).toMatch(/me +idle .* here /);
+  expect((await runSubstrat(['agent', 'inspect', 'me'], { home: daemon.home })).stdout).toMatch(/^node +here$/m);
   await expect(daemon.client.removeNode('here')).rejects.toMatchObject({ code: 'conflict' });
   await expect(daemon.client.getNode('nowhere')).rejects.toMatchObject({ code: 'not_found' });
   expect(await nodeEvents(daemon, 'node_started')).toEqual(['node_started']);

@@ -119,6 +119,8 @@ const GHOST = {
   version: '0.2.0',
   labels: [],
   providers: [],
+  shared: [],
+  wipRemote: null,
   slots: 1,
   deadAfterMs: 3_600_000,
   startedAt: 1,

@@ -1,6 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import sparticuz from '@sparticuz/chromium';
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -12,7 +14,7 @@ const NOT_OURS = /^--(single-process|headless|user-agent|no-zygote)/;
 /** A real Chromium with a directory of its own; closing it removes the directory. */
 export async function openBrowser(): Promise<Browser> {
   const directory = mkdtempSync(join(tmpdir(), 'browser-'));
-  const executablePath = await sparticuz.executablePath();
+  const executablePath = await unpackChromium();
   const args = sparticuz.args.filter((flag) => !NOT_OURS.test(flag));
   const browser = await chromium.launch({
     executablePath,
@@ -22,6 +24,34 @@ export async function openBrowser(): Promise<Browser> {
   });
   browser.on('disconnected', () => rmSync(directory, { recursive: true, force: true }));
   return browser;
+}
+
+const run = promisify(execFile);
+const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath();";
+const PACKAGE = join(import.meta.dirname, '../../node_modules/@sparticuz/chromium');
+
+/**
+ * Unpacks it once, completely or not at all: by default, the package unpacks into the directory for temporary files
+ * and takes what is there, even while another test still writes it. A new version of the package is unpacked again.
+ */
+async function unpackChromium(): Promise<string> {
+  const directory = join(PACKAGE, 'unpacked');
+  const program = join(directory, 'chromium');
+  if (existsSync(program)) return program;
+  const unpacked = mkdtempSync(join(PACKAGE, 'unpacking-'));
+  // In a process with that directory: this one has others' temporary files to make meanwhile.
+  await run(process.execPath, ['--input-type=module', '--eval', UNPACK], {
+    cwd: PACKAGE,
+    env: { ...process.env, TMPDIR: unpacked },
+  });
+  try {
+    renameSync(unpacked, directory);
+  } catch (error) {
+    // Another test was faster.
+    if (!existsSync(program)) throw error;
+    rmSync(unpacked, { recursive: true });
+  }
+  return program;
 }
 
 export interface OpenedPage {

@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished } from 'vitest';
-import type { Command, Needs } from '../../src/core/command.ts';
+import { afterAll, onTestFinished } from 'vitest';
 import type { CodingOptions } from '../../src/providers/cli.ts';
 import {
   type Changes,
@@ -10,6 +9,7 @@ import {
   collect,
   makeTurn,
   type ProviderSubject,
+  startedBy,
 } from '../../src/providers/provider.testsuite.ts';
 import type { Provider, Turn } from '../../src/providers/provider.ts';
 
@@ -49,16 +49,8 @@ export function codingProvider(name: string, make: (options: CodingOptions) => P
       collect(make({ ...options, ...more }).runTurn(changed(prepare(), changes))),
     /** The command of a turn and what it needs, without starting it. */
     async started(changes: Changes = {}, more: Partial<CodingOptions> = {}) {
-      const seen: { command: Command; needs: Needs }[] = [];
-      const confine = async (command: Command, needs: Needs = {}) => {
-        seen.push({ command, needs });
-        return { ...command, file: 'true', args: [] };
-      };
-      const turn = changed(prepare(), { confine, ...changes });
-      await collect(make({ ...options, ...more }).runTurn(turn));
-      const first = seen[0] ?? expect.fail('nothing was started');
-      const value = (flag: string) => first.command.args[first.command.args.indexOf(flag) + 1];
-      return { ...first, value, turn };
+      const turn = changed(prepare(), changes);
+      return { ...(await startedBy(make({ ...options, ...more }), turn)), turn };
     },
   };
 }

@@ -21,6 +21,8 @@ export interface DaemonSetup {
   readonly clock?: () => number;
   /** The URL of the PostgreSQL database to use, if the default one of the test's engine is not suitable. */
   readonly database?: string;
+  /** Further settings of `[db]`, for `database`. */
+  readonly db?: string;
   /** `[server] public_url`. */
   readonly publicUrl?: string;
   /** `none` by default, because it is faster; tests of the sandbox set it. */
@@ -28,6 +30,8 @@ export interface DaemonSetup {
   /** Settings of `[sandbox]`, apart from the mode. */
   readonly roots?: readonly string[];
   readonly network?: readonly string[];
+  /** Such as `max_processes = 10`. */
+  readonly machine?: string;
 }
 
 export interface TestDaemon extends AsyncDisposable {
@@ -56,11 +60,11 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<TestDaemon> 
   const home = join(directory, 'home');
   const file = join(directory, 'substrat.toml');
   mkdirSync(home, { mode: 0o700 });
-  const sandbox = `mode = "${setup.sandbox ?? 'none'}"\nnetwork = ${JSON.stringify(setup.network ?? [])}\nroots = ${JSON.stringify(setup.roots ?? [])}`;
+  const sandbox = `mode = "${setup.sandbox ?? 'none'}"\nnetwork = ${JSON.stringify(setup.network ?? [])}\nroots = ${JSON.stringify(setup.roots ?? [])}\n${setup.machine ?? ''}`;
   const database = setup.database === undefined ? await takeSharedDatabase() : null;
   const url = setup.database ?? database?.url;
   if (url !== undefined) noteStore(home, url);
-  const db = url === undefined ? '' : `[db]\nurl = ${JSON.stringify(url)}\n`;
+  const db = url === undefined ? '' : `[db]\nurl = ${JSON.stringify(url)}\n${setup.db ?? ''}\n`;
   const place = setup.publicUrl === undefined ? '' : `public_url = ${JSON.stringify(setup.publicUrl)}\n`;
   writeFileSync(file, `${setup.config ?? ''}\n${db}[server]\nbind = "127.0.0.1:0"\n${place}[sandbox]\n${sandbox}\n`);
   for (const [name, text] of Object.entries(setup.files ?? {})) writeFileSync(join(directory, name), text);
@@ -127,6 +131,7 @@ async function end(daemon: Daemon, home: string): Promise<void> {
     ...filesIn(home).filter((path) => lstatSync(path).isSocket() || path.endsWith('daemon.pid')),
     ...processesOfAgents(agentIds).map((pid) => `process ${pid}`),
     ...(await runsLeftRunning(home)).map((id) => `run ${id} in state running`),
+    ...(readFileSync(join(home, 'daemon.log'), 'utf8').includes('were asleep') ? ['agents that nobody woke'] : []),
   ];
   if (left.length > 0) throw new Error(`The daemon left behind: ${left.join(', ')}`);
 }

@@ -25,6 +25,9 @@ export interface PostgresProxy extends AsyncDisposable {
   cut(most?: number, random?: () => number): number;
   /** Drops all data on current connections; new ones work. */
   hush(): void;
+  /** Holds back what goes in this direction, on all connections, until `flow()`. */
+  stall(direction: 'to server' | 'to client'): void;
+  flow(): void;
 }
 
 /** A TCP proxy in front of a PostgreSQL server on a Unix socket. */
@@ -35,6 +38,7 @@ export async function startPostgresProxy(database: string): Promise<PostgresProx
   const server = createServer((client) => {
     if (proxy.mode === 'closed') return void client.destroy();
     const pair: Pair = { client, server: createConnection(path), hushed: false, armed: false };
+    if (stalled) sourceOf(pair, stalled).pause();
     pairs.add(pair);
     const end = () => {
       pair.client.destroy();
@@ -66,6 +70,7 @@ export async function startPostgresProxy(database: string): Promise<PostgresProx
     });
   });
   let cuts = 0;
+  let stalled: Direction | null = null;
   const isMeant = (pair: Pair) => proxy.about === null || pair.armed;
   const swallows = (pair: Pair) => pair.hushed || proxy.mode === 'hole';
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -98,6 +103,14 @@ export async function startPostgresProxy(database: string): Promise<PostgresProx
     hush: () => {
       for (const pair of pairs) pair.hushed = true;
     },
+    stall: (direction) => {
+      stalled = direction;
+      for (const pair of pairs) sourceOf(pair, direction).pause();
+    },
+    flow: () => {
+      for (const { client, server } of pairs) for (const socket of [client, server]) socket.resume();
+      stalled = null;
+    },
     [Symbol.asyncDispose]: async () => {
       server.close();
       cut();
@@ -105,6 +118,12 @@ export async function startPostgresProxy(database: string): Promise<PostgresProx
     },
   };
   return proxy;
+}
+
+type Direction = Parameters<PostgresProxy['stall']>[0];
+
+function sourceOf({ client, server }: Pair, direction: Direction): Socket {
+  return direction === 'to server' ? client : server;
 }
 
 interface Pair {
@@ -115,5 +134,5 @@ interface Pair {
 }
 
 function isCommit(chunk: Buffer): boolean {
-  return chunk.includes('; commit\0');
+  return chunk.includes('commit\0');
 }

@@ -57,6 +57,7 @@ export interface PostgresServer {
   readonly crash: () => void;
 }
 
+const MOST_OUTPUT = 100_000;
 /** As fast as possible; not crash-safe. */
 const FAST = '-c fsync=off -c full_page_writes=off -c synchronous_commit=off';
 /** Acknowledged writes are on the disk. */
@@ -96,14 +97,18 @@ export async function startPostgres({
   keeper.stderr.on('data', (chunk) => {
     output += chunk;
   });
-  for await (const chunk of keeper.stdout.iterator({ destroyOnReturn: false })) {
-    output += chunk;
-    if (output.includes('FATAL')) break;
-    if (output.includes('ready to accept connections')) {
-      keeper.stdout.resume();
-      const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(home)}`;
-      return { url, stop, crash: () => void keeper.stdin.write('crash\n') };
-    }
+  // Read to the end: a server whose log nobody reads stops when the pipe is full.
+  const started = new Promise<boolean>((resolve) => {
+    keeper.stdout.on('data', (chunk) => {
+      if (output.length < MOST_OUTPUT) output += chunk;
+      if (output.includes('FATAL')) resolve(false);
+      if (output.includes('ready to accept connections')) resolve(true);
+    });
+    keeper.stdout.on('end', () => resolve(false));
+  });
+  if (await started) {
+    const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(home)}`;
+    return { url, stop, crash: () => void keeper.stdin.write('crash\n') };
   }
   await stop();
   throw new Error(`PostgreSQL did not start:\n${output}`);

@@ -13,9 +13,12 @@ export function writeTwice(store: Store): void {
   const { write } = store;
   const once = { ...store };
   Object.assign(store, {
-    // Both are queued at once, so that nobody else writes or reads in between.
-    write: async <T>(work: Work<T>): Promise<T> => {
-      const [, value] = await Promise.all([rollBack(once, work), write(work)]);
+    // Serial writers are queued at once, so that nobody else writes or reads in between. Of writers that run at the same
+    // time, the second would meet the locks of the first.
+    write: async <T>(work: Work<T>, ...like: readonly string[]): Promise<T> => {
+      const first = rollBack(once, work);
+      if (store.engine === 'postgres') await first;
+      const [, value] = await Promise.all([first, write(work, ...like)]);
       return value;
     },
   });

@@ -41,10 +41,15 @@ export async function startDaemonProcess(where: Surroundings) {
     problem += chunk;
   });
   const client = createClient({ home: where.home });
-  await until('the daemon answers', async () => {
-    if (child.exitCode !== null) throw new Error(problem);
-    return client.getStatus().catch(() => null);
-  });
+  try {
+    await until('the daemon answers', async () => {
+      if (child.exitCode !== null) throw new Error(problem);
+      return client.getStatus().catch(() => null);
+    });
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);
     return ((await exited) as [number | null])[0];

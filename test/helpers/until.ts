@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export async function until<T>(
   what: string,
   look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
-  deadlineMs = 15_000,
+  deadlineMs = 45_000,
 ): Promise<T> {
   for (const giveUp = Date.now() + deadlineMs; ; await pause(5)) {
     const found = await look();

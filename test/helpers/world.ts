@@ -2,47 +2,64 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { Agent } from '../../src/core/agent.ts';
+import type { BudgetPeriod, BudgetScope, BudgetUnit } from '../../src/core/budget.ts';
 import type { Wake } from '../../src/core/channel.ts';
 import type { FailureKind } from '../../src/core/failure.ts';
+import type { Policy } from '../../src/core/policy.ts';
 import type { CarriedMessage, JournalEntry } from '../../src/core/run.ts';
+import type { Settings } from '../../src/core/settings.ts';
 import { messagesOfRuns } from '../../src/daemon/correspondence.ts';
 import { createTeamwork, type Teamwork } from '../../src/daemon/teamwork.ts';
-import { timers } from '../../src/daemon/timers.ts';
 import { createKnowledge } from '../../src/knowledge/knowledge.ts';
 import { bindTools } from '../../src/mcp/bound.ts';
 import { createChannel, resolveChannel } from '../../src/messaging/channels.ts';
 import { resolveParticipant, setWake } from '../../src/messaging/members.ts';
+import { decide } from '../../src/messaging/questions.ts';
 import { sendAsPerson } from '../../src/messaging/send.ts';
 import { speak } from '../../src/messaging/speak.ts';
 import { createAgent } from '../../src/messaging/tree.ts';
 import type { Provider, ProviderEvent, Turn } from '../../src/providers/provider.ts';
 import type { ActiveAttempt } from '../../src/runs/attempt.ts';
-import type { FireTimer } from '../../src/runs/due-timers.ts';
+import { listBudgets } from '../../src/runs/budget-settings.ts';
 import { cancelRun } from '../../src/runs/endings.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
 import { type CallResult, callTool } from '../../src/tools/call.ts';
-import type { CustomTool } from '../../src/tools/custom.ts';
 import { takeSharedDatabase } from './engine.ts';
 import { writeTwice } from './repeating-store.ts';
+import type { WorldOptions } from './world-options.ts';
+
+export type { WorldOptions } from './world-options.ts';
 
 /** One turn as a behaviour sees it. */
 export interface WorldTurn {
   readonly name: string;
+  readonly instructions: string;
+  readonly model: string | null;
   readonly prompt: string;
   readonly messages: readonly CarriedMessage[];
   readonly journal: readonly JournalEntry[];
   readonly session: string | null;
   readonly runId: string;
+  /** What executes it: `provider`, or `provider/account`. */
+  readonly seat: string;
   readonly attempt: number;
   readonly signal: AbortSignal;
   /** Calls a tool; an error of the tool is thrown, starting with its code. */
   call(tool: string, args?: object): Promise<Record<string, unknown>>;
   callRaw(tool: string, args?: unknown): Promise<CallResult | null>;
+  /** The messages that arrive during the turn, as a provider gets them that inserts them. */
+  readonly news: Turn['news'];
   /** Its tools, as a provider in this process gets them. */
   readonly tools: Turn['tools'];
+  /** Judges calls of tools of its own. */
+  readonly guard: Turn['guard'];
+  /** What was used so far is charged, and the turn stops if a budget is used up. */
+  readonly checkBudgets: () => Promise<void>;
+  /** Counts like the proxy. */
+  readonly meter: Turn['meter'];
   /** Emits an event like a program; resolves when the daemon asks for more. */
   tell(event: ProviderEvent): Promise<void>;
 }
@@ -54,35 +71,12 @@ export interface Failing {
   readonly failure: FailureKind;
   readonly message?: string;
   readonly retryAfterMs?: number;
-}
-
-export interface WorldOptions {
-  readonly slots?: number;
-  readonly store?: Store;
-  /** In place of the clock that the test drives by `pass`. */
-  readonly clock?: () => number;
-  /** Whether other nodes may use the store. */
-  readonly shared?: boolean;
-  readonly maxTreeRuns?: number;
-  readonly runsPerDay?: Record<string, number>;
-  readonly maxChildren?: number;
-  readonly maxDepth?: number;
-  readonly maxAgents?: number;
-  readonly maxAttempts?: number;
-  readonly maxDeaths?: number;
-  readonly toolCallsPerMinute?: number;
-  readonly requestDeadlineMs?: number;
-  readonly providerSlots?: { readonly test: number };
-  readonly customTools?: readonly CustomTool[];
-  /** What the timers of further kinds do. */
-  readonly timers?: Readonly<Record<string, FireTimer>>;
-  /** Called before each turn's program would start; whatever it throws reaches the daemon. */
-  readonly beforeTurn?: () => void;
-  readonly onTurnEnded?: (agentId: string) => void;
+  readonly exhausted?: true;
+  readonly metered?: true;
 }
 
 const NODE = 'node-1';
-const RETRIEVAL = { mode: null, finalLimit: 12, candidates: 80, fusion: 'weighted', hybridAlpha: 0.5 } as const;
+const RETRIEVAL = { mode: null, finalLimit: 12, candidates: 80, fusion: 'weighted', hybridAlpha: 0.6 } as const;
 const USER = { id: 'user', handle: 'user' };
 /**
  * Everything between a post and the end of a run, wired by `createTeamwork` as in the daemon, on a real store. The provider runs
@@ -91,7 +85,7 @@ const USER = { id: 'user', handle: 'user' };
 export async function createWorld(options: WorldOptions = {}) {
   const database = options.store ? null : await takeSharedDatabase();
   const store = options.store ?? (await openStore(database ?? { path: ':memory:' }));
-  if (!options.store) writeTwice(store);
+  if (!options.store && !options.writesOnce) writeTwice(store);
   let now = 1_800_000_000_000;
   let passed = 0;
   const clock = options.clock ?? (() => now);
@@ -104,11 +98,20 @@ export async function createWorld(options: WorldOptions = {}) {
     maxDepth: options.maxDepth ?? 100,
     maxAgents: options.maxAgents ?? 1000,
     maxTreeRuns: options.maxTreeRuns ?? 1_000_000,
-    maxChainDepth: 3,
+    maxChainDepth: options.maxChainDepth ?? 3,
     maxWorkspaces: 3,
     maxLinks: 3,
+    firstDayTokens: options.firstDayTokens ?? 0,
     toolCallsPerMinute: options.toolCallsPerMinute ?? 1_000_000,
   };
+  const policies = [...(options.policies ?? [])];
+  const settingsOf = (name: string) => ({
+    slots: null,
+    prices: null,
+    quietAfter: null,
+    stalledAfter: null,
+    accounts: Object.fromEntries((options.accounts?.[name] ?? []).map((account) => [account, { env: {} }])),
+  });
   const config = {
     limits,
     daemon: {
@@ -116,16 +119,24 @@ export async function createWorld(options: WorldOptions = {}) {
       defaultProvider: null,
       turnTimeoutMs: 60_000,
       requestDeadlineMs: options.requestDeadlineMs ?? 86_400_000,
+      questionDeadlineMs: options.questionDeadlineMs ?? 7 * 86_400_000,
       maxAttempts: options.maxAttempts ?? 3,
       maxDeaths: options.maxDeaths ?? 3,
       leaseMs: 30_000,
+      timeZone: 'UTC',
+      quietAfterMs: options.progress?.quietMs ?? Number.POSITIVE_INFINITY,
+      stalledAfterMs: options.progress?.stalledMs ?? Number.POSITIVE_INFINITY,
     },
     people: Object.fromEntries(
-      Object.entries(options.runsPerDay ?? {}).map(([handle, runsPerDay]) => [handle, { runsPerDay }]),
+      Object.entries(options.runsPerDay ?? {}).map(([handle, runsPerDay]) => [handle, { runsPerDay, budget: null }]),
     ),
+    policies,
+    notify: { url: null, secret: null, ntfy: null, ntfyToken: null, includeText: false },
     sandbox: { roots: [], network: [] },
     providers: {
+      ...Object.fromEntries(Object.keys(options.accounts ?? {}).map((name) => [name, settingsOf(name)])),
       test: {
+        ...settingsOf('test'),
         slots: options.providerSlots?.test ?? null,
         prices: { every: { input: 1, output: 2 }, models: { dear: { input: 10, output: 20 } } },
       },
@@ -145,11 +156,24 @@ export async function createWorld(options: WorldOptions = {}) {
     },
   });
 
-  async function* play(turn: Turn): AsyncGenerator<ProviderEvent> {
+  async function* play(seat: string, turn: Turn): AsyncGenerator<ProviderEvent> {
     const attempt = attempts.get(turn.runId) as ActiveAttempt;
     const behave = behaviours.get(turn.name) ?? (() => `${turn.name} has nothing to say`);
-    const { name, prompt, messages, journal, session, runId, signal, tools } = turn;
-    const view = { name, prompt, messages, journal, session, runId, signal, tools, attempt: attempt.number };
+    const { name, instructions, model, prompt, messages, journal, session, runId, signal, tools, guard, news, meter } =
+      turn;
+    const begun = { name, instructions, model, prompt, messages, journal, session };
+    const view = {
+      ...begun,
+      runId,
+      signal,
+      tools,
+      guard,
+      news,
+      meter,
+      attempt: attempt.number,
+      seat,
+      checkBudgets: () => attempt.checkBudgets(),
+    };
     const { promise: aborted, resolve } = Promise.withResolvers<Failing>();
     signal.addEventListener('abort', () => resolve({ failure: 'cancelled' }));
     const told: { event: ProviderEvent; taken: () => void }[] = [];
@@ -175,10 +199,14 @@ export async function createWorld(options: WorldOptions = {}) {
       yield { type: 'done', text: said };
       return;
     }
-    const { failure, message, retryAfterMs } = said;
-    yield { type: 'error', kind: failure, message: message ?? failure, ...(retryAfterMs && { retryAfterMs }) };
+    const { failure: kind, message = kind, ...more } = said;
+    yield { type: 'error', kind, message, ...more };
   }
-  const provider: Provider = { about: { name: 'test', settings: () => ({}) }, runTurn: play };
+  const providerOf = (seat: string): Provider => ({
+    about: { name: 'test', settings: () => ({}) },
+    unjudged: options.unjudged?.[seat.split('/')[0] ?? ''] ?? [],
+    runTurn: (turn) => play(seat, turn),
+  });
 
   const createTeam = (): Teamwork => {
     const created = createTeamwork({
@@ -187,9 +215,11 @@ export async function createWorld(options: WorldOptions = {}) {
       monotonic: () => passed,
       config,
       home: { path: home, nodeId: NODE },
-      providers: { get: () => provider },
+      providers: { get: providerOf },
+      isReady: () => true,
       sandbox: { mode: 'bwrap' },
       knowledge: createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null }),
+      passageMeaning: null,
       extensions: {
         personas: async () => Promise.reject(new Error('no personas here')),
         customTools: async () => options.customTools ?? [],
@@ -198,7 +228,7 @@ export async function createWorld(options: WorldOptions = {}) {
       boot,
       incarnation: randomUUID(),
       pollMs: options.shared ? 60_000 : null,
-      timers: new Map([...timers, ...Object.entries(options.timers ?? {})]),
+      timers: new Map(Object.entries(options.timers ?? {})),
       openDoor: async (attempt) => {
         attempts.set(attempt.runId, attempt);
         options.beforeTurn?.();
@@ -206,11 +236,18 @@ export async function createWorld(options: WorldOptions = {}) {
         return {
           tools: async () => bindTools(created.tools, (await agent()) as Agent, async () => attempt),
           launch: { mcpConfig: '', countTools: async () => 0, home: '', confine: async (command) => command },
+          exceeded: new AbortController().signal,
+          activity: () => options.activity?.() ?? { cpuMs: null, bytes: null },
           close: async () => {},
         };
       },
       onAgentCreated: async () => {},
+      onTerminated: async () => {},
       onTurnEnded: options.onTurnEnded ?? (() => {}),
+      stopAfterMs: options.stopAfterMs ?? 60_000,
+      saveSession: async () => null,
+      saveWork: async () => null,
+      watch: () => () => {},
       tracer: null,
       log,
     });
@@ -226,6 +263,9 @@ export async function createWorld(options: WorldOptions = {}) {
     rmSync(home, { recursive: true });
   });
 
+  // SQLite works in this thread. While a server works, a busy loop would take its time.
+  const letWork = () => (store.engine === 'postgres' ? pause(1) : new Promise((resolve) => setImmediate(resolve)));
+
   const agentNamed = async (name: string): Promise<Agent> => {
     const [agent] = await store.read((tx) => tx.agents.listAgentsNamed({ nameKey: name.toLowerCase() }));
     if (!agent) throw new Error(`no agent ${name}`);
@@ -235,7 +275,10 @@ export async function createWorld(options: WorldOptions = {}) {
   return {
     store,
     clock,
+    rules,
     workspaces,
+    /** As if the daemon had been started with these. */
+    setPolicies: (wanted: readonly Policy[]) => void policies.splice(0, policies.length, ...wanted),
     scheduler: () => teamwork.scheduler,
     agentNamed,
     behave: (name: string, behaviour: Behaviour) => void behaviours.set(name, behaviour),
@@ -244,6 +287,9 @@ export async function createWorld(options: WorldOptions = {}) {
       parent: Agent | null = null,
       more: {
         provider?: string;
+        model?: string;
+        maySpawn?: string[];
+        fallback?: string[];
         tools?: string[];
         program?: string;
         workspace?: string;
@@ -261,7 +307,9 @@ export async function createWorld(options: WorldOptions = {}) {
             role: 'worker',
             instructions: `You are ${name}.`,
             provider: more.provider ?? 'test',
-            model: null,
+            model: more.model ?? null,
+            maySpawn: more.maySpawn,
+            fallback: more.fallback,
             program: more.program ?? null,
             workspace: more.workspace ?? '/tmp',
             workspaceId: more.workspaceId ?? null,
@@ -277,6 +325,7 @@ export async function createWorld(options: WorldOptions = {}) {
       const agent = await agentNamed(name);
       return store.write(
         async (tx) => (await sendAsPerson(tx, rules, USER, agent, { text, inReplyTo }, now)).messageId,
+        `post to ${name}`,
       );
     },
     /** A person other than the owner. */
@@ -334,9 +383,11 @@ export async function createWorld(options: WorldOptions = {}) {
       do {
         before = await lastEvent();
         await teamwork.scheduler.tick();
-        while (teamwork.scheduler.liveRuns().length > 0) await new Promise((resolve) => setImmediate(resolve));
+        while (teamwork.scheduler.liveRuns().length > 0) await letWork();
         // A run can start and end within a tick: only a round without events is the last one.
       } while ((await lastEvent()) !== before);
+      const asleep = await store.read((tx) => tx.runs.listSleepers({ nodeId: NODE }));
+      if (asleep.length > 0) throw new Error(`nobody woke ${asleep.map(({ id }) => id).join(', ')}`);
     },
     tick: () => teamwork.scheduler.tick(),
     pass: async (ms: number) => {
@@ -361,7 +412,25 @@ export async function createWorld(options: WorldOptions = {}) {
       if (!view) throw new Error(`no view of ${name}`);
       return view;
     },
+    /** The owner sets a limit on an agent, its subtree or a person. */
+    budget: async (scope: BudgetScope, name: string, unit: BudgetUnit, amount: number, period?: BudgetPeriod) => {
+      const subjectId =
+        scope === 'person' ? (name === 'user' ? 'user' : `person-${name}`) : (await agentNamed(name)).id;
+      const wish = { scope, subjectId, unit, amount, period: period ?? 'total', origin: 'person' } as const;
+      return store.write((tx) => teamwork.setBudget(tx, wish));
+    },
+    budgets: () => store.read((tx) => listBudgets(tx, now)),
+    openQuestions: () =>
+      store.read((tx) => tx.questions.listQuestions({ participantId: null, open: true, before: 2 ** 50, limit: 100 })),
+    /** The owner answers a question. */
+    answer: (id: string, text: string) =>
+      store.write(async (tx) => {
+        await decide(tx, rules, { ...USER, token: null }, id, { kind: 'answer', text }, now);
+        return teamwork.answerBudget(tx, id, text);
+      }),
     cancel: (runId: string) => teamwork.cancelRun(runId, 'A person cancelled the run.'),
+    extendRun: (runId: string, ms: number) => teamwork.extendRun(runId, now + ms),
+    restartRun: (runId: string) => teamwork.restartRun(runId),
     /** Ends a run in the store only, like another process: its turn continues without knowing. */
     fence: (runId: string) =>
       store.write((tx) => cancelRun(tx, messagesOfRuns, runId, 'Another process ended it.', now)),
@@ -372,6 +441,13 @@ export async function createWorld(options: WorldOptions = {}) {
       const attempt = await external.join(agent.id);
       return { ...callFor(attempt), attempt, leave: () => external.leave(agent.id) };
     },
+    /** A person changes settings. */
+    change: async (name: string, change: Partial<Settings>, { interrupt = false } = {}) => {
+      const { id } = await agentNamed(name);
+      return teamwork.changeSettings(id, { change: async () => change, expected: null, by: USER.id, interrupt });
+    },
+    pause: async (name: string, now = false) =>
+      teamwork.pauseAgent((await agentNamed(name)).id, { reason: 'a break', now }),
     /** A person resumes a paused agent. */
     resume: async (name: string) => teamwork.resumeAgent((await agentNamed(name)).id),
     /** A new scheduler without the state of the last one. */

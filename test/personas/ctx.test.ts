@@ -176,6 +176,7 @@ test('import reads nothing outside the directory, and ends, whatever is in it', 
   write('hostile/.claude/agents/bomb.md', `---\na: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n---\nx`);
   write('hostile/.claude/agents/name.md', `---\nname: "../../\\e[2J${'x'.repeat(500)}"\n---\nx`);
   write('hostile/.claude/agents/table.md', '---\nname: "x]\\n[sandbox]\\nmode = none"\n---\nx');
+  write('hostile/.claude/agents/huge.md', 'x'.repeat(1024 * 1024 + 1));
   write('hostile.toml', '');
   const { stdout } = await ctx('agent', 'import', 'hostile', '--config', 'hostile.toml');
   const config = readFileSync(join(cwd, 'hostile.toml'), 'utf8');
@@ -195,6 +196,7 @@ test('import reads nothing outside the directory, and ends, whatever is in it', 
     pipe: 'it is not a regular file',
     directory: 'it is not a regular file',
   });
+  expect(reasonOf('huge')).toMatch(/^it has more than /);
   expect(reasonOf('deep')).toBe('its front matter is not valid YAML');
   expect(reasonOf('bomb')).toBe('its front matter is not valid YAML');
   expect(reasonOf('name')).toMatch(/^"\.\.\/\.\.\/\\u001b\[2Jx{60,90}…" is not a valid name$/);

@@ -11,7 +11,7 @@ import { startPostgres } from '../helpers/postgres-server.ts';
 import { startDaemonProcess } from '../helpers/substrat.ts';
 import { until } from '../helpers/until.ts';
 import { cutConnections } from './faults.ts';
-import { auditTexts } from './ledger.ts';
+import { auditTexts, unanswered } from './ledger.ts';
 import { work } from './load.ts';
 
 const cuts = Number(process.env.SUBSTRAT_CHAOS_CUTS ?? 50);
@@ -33,7 +33,7 @@ describeOnPostgres('a daemon whose connections to PostgreSQL are cut under load'
       const proxy = await startPostgresProxy(server.url);
       onTestFinished(() => proxy[Symbol.asyncDispose]());
       const { home, daemon } = await startNode(proxy.url);
-      const { id: agentId } = await daemon.client.createAgent({ name: 'ann', provider: 'external' });
+      const agent = await daemon.client.createAgent({ name: 'ann', provider: 'external' });
       await daemon.client.createAgent({ name: 'echo', program: join(home, '../echo.ts') });
       await daemon.client.createChannel({ id: 'general', kind: 'public', members: [] });
 
@@ -43,7 +43,7 @@ describeOnPostgres('a daemon whose connections to PostgreSQL are cut under load'
       const cut = cutConnections({ proxy, url, random, cuts, crashEvery: CRASH_EVERY, crash }).finally(() => {
         cutting = false;
       });
-      const [load, counts] = await Promise.all([work(home, agentId, () => cutting), cut]);
+      const [load, counts] = await Promise.all([work({ home, agent, echo: 'echo', more: () => cutting }), cut]);
 
       const client = new pg.Client({ connectionString: url });
       await client.connect();
@@ -54,6 +54,9 @@ describeOnPostgres('a daemon whose connections to PostgreSQL are cut under load'
         async () => (await query("select from runs where state in ('created', 'running')")).length === 0,
         60_000,
       );
+      // Events get their numbers after the commit.
+      const unnumbered = async () => (await query('select from events where seq is null')).length;
+      await until('every event has its number', async () => (await unnumbered()) === 0);
       const [last] = await query('select max(seq)::int as seq, count(*)::int as n from events');
       await load.finish(last?.seq as number);
       expect(await daemon.client.getStatus()).toMatchObject({ pid: daemon.pid });
@@ -92,16 +95,4 @@ async function startNode(url: string) {
     rmSync(directory, { recursive: true, force: true });
   });
   return { home, daemon };
-}
-
-/** Requests that do not have exactly one correct reply. */
-async function unanswered(client: pg.Client, requests: ReadonlyMap<string, string>): Promise<string[]> {
-  const { rows } = await client.query<{ id: string; kind: string; text: string }>(
-    'select in_reply_to as id, kind, text from messages where in_reply_to is not null',
-  );
-  return [...requests].flatMap(([id, expected]) => {
-    const replies = rows.filter((row) => row.id === id);
-    const right = replies.length === 1 && replies[0]?.kind === 'reply' && replies[0].text === expected;
-    return right ? [] : [`${expected}: ${JSON.stringify(replies)}`];
-  });
 }

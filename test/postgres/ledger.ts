@@ -8,10 +8,12 @@ export type Verdict = 'acknowledged' | 'refused' | 'unknown';
 export interface Ledger {
   readonly told: Map<string, Verdict>;
   readonly faults: string[];
+  /** Whether a connection to the daemon may break. */
+  readonly mayBreak: boolean;
 }
 
-export function createLedger(): Ledger {
-  return { told: new Map(), faults: [] };
+export function createLedger(mayBreak = false): Ledger {
+  return { told: new Map(), faults: [], mayBreak };
 }
 
 /** A refusal with the code `store` promises that nothing was changed. */
@@ -23,7 +25,7 @@ export function judge(ledger: Ledger, what: string, { status, json }: Pick<Answe
   return 'unknown';
 }
 
-/** A request; counts as unknown if the connection to the daemon breaks, which it should not. */
+/** A request; counts as unknown if the connection to the daemon breaks. */
 export async function request(
   ledger: Ledger,
   home: string,
@@ -34,7 +36,7 @@ export async function request(
   try {
     return { ...(await ask({ home }, path, options)), ms: Date.now() - begun };
   } catch (error) {
-    ledger.faults.push(`${path}: ${(error as Error).message}`);
+    if (!ledger.mayBreak) ledger.faults.push(`${path}: ${(error as Error).message}`);
     return { status: 504, headers: {}, text: '', json: { error: { code: 'outcome_unknown' } }, ms: Date.now() - begun };
   }
 }
@@ -51,4 +53,16 @@ export async function auditTexts(ledger: Ledger, client: pg.Client, sql: string)
     if (!right) ledger.faults.push(`"${text}" was ${verdict} and is stored ${times} times`);
   }
   return counts;
+}
+
+/** Requests that do not have exactly one correct reply. */
+export async function unanswered(client: pg.Client, requests: ReadonlyMap<string, string>): Promise<string[]> {
+  const { rows } = await client.query<{ id: string; kind: string; text: string }>(
+    'select in_reply_to as id, kind, text from messages where in_reply_to is not null',
+  );
+  return [...requests].flatMap(([id, expected]) => {
+    const replies = rows.filter((row) => row.id === id);
+    const right = replies.length === 1 && replies[0]?.kind === 'reply' && replies[0].text === expected;
+    return right ? [] : [`${expected}: ${JSON.stringify(replies)}`];
+  });
 }

@@ -6,7 +6,7 @@ import { createLedger, judge, type Ledger, request } from './ledger.ts';
 export interface Load {
   readonly messages: Ledger;
   readonly blocks: Ledger;
-  /** Requests to the agent `echo`, by message id, with the expected answer. */
+  /** Requests to the agent that echoes, by message id, with the expected answer. */
   readonly requests: Map<string, string>;
   /** The event numbers that a reader saw. */
   readonly seen: number[];
@@ -18,12 +18,29 @@ export interface Load {
 
 const PAUSE_MS = 20;
 
+export interface LoadOptions {
+  readonly home: string;
+  /** An external agent, which also has the block that is changed. */
+  readonly agent: { readonly id: string; readonly name: string };
+  /** The agent that is asked; it answers `echo` and the question. */
+  readonly echo: string;
+  /** Begins every text, so that several loads differ. */
+  readonly prefix?: string;
+  /** Whether the daemon may be gone for a while; what was sent to it then has an unknown outcome. */
+  readonly mayDie?: boolean;
+  readonly more: () => boolean;
+}
+
 /**
  * Posts with and without a key, MCP calls, writes with If-Match, awaited requests and an event reader, as long as
  * `more` returns true.
  */
-export async function work(home: string, agentId: string, more: () => boolean): Promise<Load> {
-  const load = { messages: createLedger(), blocks: createLedger(), requests: new Map<string, string>() };
+export async function work({ home, agent, echo, prefix = '', mayDie = false, more }: LoadOptions): Promise<Load> {
+  const load = {
+    messages: createLedger(mayDie),
+    blocks: createLedger(mayDie),
+    requests: new Map<string, string>(),
+  };
   const seen: number[] = [];
   let slowest = 0;
   const send: Send = async (ledger, path, options) => {
@@ -34,12 +51,12 @@ export async function work(home: string, agentId: string, more: () => boolean): 
   const stop = new AbortController();
   const reading = follow(home, seen, stop.signal);
   await Promise.all([
-    post(send, load.messages, 'keyed', more),
-    post(send, load.messages, 'plain', more),
-    post(send, load.messages, 'second', more),
-    call(home, agentId, load.messages, more),
-    remember(send, load.blocks, more),
-    askEcho(send, load, more),
+    post(send, load.messages, `${prefix}keyed`, more),
+    post(send, load.messages, `${prefix}plain`, more),
+    post(send, load.messages, `${prefix}second`, more),
+    call(home, agent.id, load.messages, prefix, more),
+    remember(send, load.blocks, { name: agent.name, prefix }, more),
+    askEcho(send, load, { echo, prefix }, more),
   ]);
   return {
     ...load,
@@ -57,23 +74,19 @@ export async function work(home: string, agentId: string, more: () => boolean): 
 type Send = (ledger: Ledger, path: string, options?: Parameters<typeof request>[3]) => ReturnType<typeof request>;
 
 /** With a key it is retried until it is acknowledged; without one, never. */
-async function post(
-  send: Send,
-  ledger: Ledger,
-  kind: 'keyed' | 'plain' | 'second',
-  more: () => boolean,
-): Promise<void> {
+async function post(send: Send, ledger: Ledger, kind: string, more: () => boolean): Promise<void> {
+  const keyed = kind.endsWith('keyed');
   for (let n = 0; more(); n += 1) {
     const text = `${kind} ${n}`;
     const options = {
       method: 'POST',
       body: { text },
-      ...(kind === 'keyed' && { headers: { 'idempotency-key': text } }),
+      ...(keyed && { headers: { 'idempotency-key': text } }),
     };
     for (;;) {
       const verdict = judge(ledger, text, await send(ledger, '/api/channels/general/messages', options));
       ledger.told.set(text, verdict);
-      if (verdict === 'acknowledged' || kind !== 'keyed') break;
+      if (verdict === 'acknowledged' || !keyed) break;
       await sleep(PAUSE_MS);
     }
     await sleep(PAUSE_MS);
@@ -81,10 +94,10 @@ async function post(
 }
 
 /** An external agent over MCP; it joins again when its connection is refused or ends. */
-async function call(home: string, agentId: string, ledger: Ledger, more: () => boolean): Promise<void> {
+async function call(home: string, agentId: string, ledger: Ledger, prefix: string, more: () => boolean): Promise<void> {
   let agent: ConnectedAgent | null = null;
   for (let n = 0; more(); n += 1) {
-    const text = `mcp ${n}`;
+    const text = `${prefix}mcp ${n}`;
     try {
       agent ??= await connectAgent({ home, agentId });
       ledger.told.set(text, 'unknown');
@@ -101,10 +114,15 @@ async function call(home: string, agentId: string, ledger: Ledger, more: () => b
 }
 
 /** Changes a block, each time with the version that it read. */
-async function remember(send: Send, ledger: Ledger, more: () => boolean): Promise<void> {
-  const path = '/api/agents/ann/memory/counter';
+async function remember(
+  send: Send,
+  ledger: Ledger,
+  { name, prefix }: { readonly name: string; readonly prefix: string },
+  more: () => boolean,
+): Promise<void> {
+  const path = `/api/agents/${name}/memory/counter`;
   for (let n = 0; more(); n += 1) {
-    const text = `block ${n}`;
+    const text = `${prefix}block ${n}`;
     const block = await send(ledger, path);
     await sleep(PAUSE_MS);
     if (block.status !== 200 && block.status !== 404) continue;
@@ -117,14 +135,15 @@ async function remember(send: Send, ledger: Ledger, more: () => boolean): Promis
 async function askEcho(
   send: Send,
   load: { readonly messages: Ledger; readonly requests: Map<string, string> },
+  { echo, prefix }: { readonly echo: string; readonly prefix: string },
   more: () => boolean,
 ): Promise<void> {
   for (let n = 0; more(); n += 1) {
-    const text = `question ${n}`;
+    const text = `${prefix}question ${n}`;
     const options = { method: 'POST', body: { text }, headers: { 'idempotency-key': text } };
     let id: string | undefined;
     while (id === undefined) {
-      const answer = await send(load.messages, '/api/agents/echo/messages', options);
+      const answer = await send(load.messages, `/api/agents/${echo}/messages`, options);
       if (judge(load.messages, text, answer) === 'acknowledged') id = answer.json.messageId as string;
       else await sleep(PAUSE_MS);
     }

@@ -9,9 +9,9 @@ test('a run that becomes due after the last claim and before the timer is armed 
   let isOver = (): boolean => false;
   const store: Store = {
     ...opened,
-    // A claim that finds nothing returns null. After the first one since the attempt is over, a minute passes.
-    write: async (work) => {
-      const result = await opened.write(work);
+    // A look for a run to claim that finds nothing returns null. After the first one since the attempt is over, a minute passes.
+    read: async (work) => {
+      const result = await opened.read(work);
       if (result === null && isOver()) {
         now += 60_000;
         isOver = () => false;

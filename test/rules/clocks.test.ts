@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Run } from '../../src/core/run.ts';
 import { type Started, startRun } from '../../src/runs/start.ts';
-
+import { starting } from '../helpers/starting.ts';
 import { createWorld } from '../helpers/world.ts';
 
 const DAYS = 2 * 24 * 3_600_000;
@@ -79,7 +79,7 @@ describe("another node's lease", () => {
     };
     const started = await world.store.write(async (tx) => {
       const run = (await tx.runs.claimRun({ ...claim, fullProviders: [], busyAgents: [], spent: [] })) as Run;
-      return startRun(tx, run, world.clock());
+      return startRun(tx, run, world.clock(), starting);
     });
     world.restart();
     await world.tick();

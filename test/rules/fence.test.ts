@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { sessionKeyOf } from '../../src/core/session.ts';
 import { createWorld } from '../helpers/world.ts';
 
-test('provider events are not stored after another process ended the run', async () => {
+test('after another process ended the run, of provider events only what was used is stored', async () => {
   const world = await createWorld();
   const agent = await world.create('x');
   let runId = '';
@@ -24,7 +24,11 @@ test('provider events are not stored after another process ended the run', async
       'user_message',
     ]);
     expect(await tx.sessions.getSession(sessionKeyOf(agent))).toBeNull();
-    expect(await tx.runs.getRun({ id: runId })).toMatchObject({ inputTokens: 0, outputTokens: 0 });
+    expect(await tx.runs.getRun({ id: runId })).toMatchObject({
+      inputTokens: 7,
+      outputTokens: 7,
+      usageGrade: 'reported',
+    });
   });
 });
 

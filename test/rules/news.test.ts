@@ -1,5 +1,35 @@
 import { describe, expect, test } from 'vitest';
-import { createWorld } from '../helpers/world.ts';
+import { until } from '../helpers/until.ts';
+import { createWorld, type WorldTurn } from '../helpers/world.ts';
+
+describe('check_inbox with a filter', () => {
+  test('skips whole authors, and of an author takes what comes before the first that does not match', async () => {
+    const world = await createWorld();
+    const lead = await world.create('lead');
+    for (const name of ['a', 'b', 'me']) await world.create(name, lead);
+    for (const name of ['a', 'b']) {
+      world.behave(name, async (turn) => {
+        for (const n of [1, 2]) await turn.call('send_message', { recipient: 'me', text: `${name}${n}`, sync: false });
+        return '';
+      });
+    }
+    const texts = async (turn: WorldTurn, args: object) =>
+      ((await turn.call('check_inbox', args)).messages as { text: string }[]).map(({ text }) => text);
+    const read: string[][] = [];
+    world.behave('me', async (turn) => {
+      await world.ask('a', 'go');
+      await world.ask('b', 'go');
+      await world.tick();
+      await until('four messages', async () => (await world.view('me')).pending === 4);
+      read.push(await texts(turn, { kind: 'notice' }), await texts(turn, { sender: 'B' }));
+      read.push(await texts(turn, { sender: 'b' }), await texts(turn, { kind: 'news' }));
+      return '';
+    });
+    await world.ask('me', 'go');
+    await world.settle();
+    expect(read).toEqual([[], ['b1', 'b2'], [], ['a1', 'a2']]);
+  });
+});
 
 describe('news', () => {
   test('wakes an idle agent', async () => {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Channel } from '../../src/core/channel.ts';
+import { deleteChannel } from '../../src/messaging/deletion.ts';
 import { deleteMessage } from '../../src/messaging/edit.ts';
 import { removeMember } from '../../src/messaging/members.ts';
 import { NODE } from '../../src/store/store.testkit.ts';
@@ -252,6 +254,28 @@ describe("a person's post", () => {
     );
     await world.say('general', 'Now really');
     await world.settle();
+  });
+
+  test('in a channel that is deleted reaches nobody else; a turn that has read it must end first', async () => {
+    const { world, order } = await createOffice(['ann', 'ben', 'cleo']);
+    const general = (await world.store.read((tx) => tx.channels.getChannel({ id: 'general' }))) as Channel;
+    const remove = () => world.store.write((tx) => deleteChannel(tx, general, world.clock()));
+    let refusal = '';
+    world.behave('ann', async () => {
+      refusal = await remove().then(String, (error: Error) => error.message);
+      return '';
+    });
+    await world.pause('ben');
+    await world.say('general', 'Hello?');
+    await world.settle();
+    expect(refusal).toContain('ann is reading #general at this moment');
+    // Ben, who is paused, has not read it, and the others have answered.
+    expect(order()).toEqual(['cleo']);
+    expect(await remove()).toEqual({ messages: 2 });
+    await world.resume('ben');
+    await world.settle();
+    expect(order()).toEqual(['cleo']);
+    await expect(world.say('general', 'Anybody?')).rejects.toThrow();
   });
 
   test('keeps the stored order after the daemon died between two turns, and nobody answers twice', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Run } from '../../src/core/run.ts';
 import { startRun } from '../../src/runs/start.ts';
 import { ENGINE } from '../helpers/engine.ts';
+import { starting } from '../helpers/starting.ts';
 import { until } from '../helpers/until.ts';
 import { createWorld } from '../helpers/world.ts';
 
@@ -86,7 +87,7 @@ describe('the run cap of a tree', () => {
     let turns = 0;
     const bounce = (other: string) => async (turn: { call: (tool: string, args: object) => Promise<unknown> }) => {
       turns += 1;
-      await turn.call('send_message', { recipient: other, text: 'your turn', sync: false });
+      await turn.call('send_message', { recipient: other, text: `your turn ${turns}`, sync: false });
       return 'x';
     };
     world.behave('lead', bounce('echo'));
@@ -149,9 +150,9 @@ describe('leases', () => {
     };
     const claimed = await world.store.write(async (tx) => {
       const run = await tx.runs.claimRun(dead);
-      return run && startRun(tx, run, world.clock());
+      return run && startRun(tx, run, world.clock(), starting);
     });
-    expect(claimed?.agent.id).toBe(x.id);
+    expect(claimed).toMatchObject({ agent: { id: x.id } });
     world.restart();
     await world.settle();
     expect((await world.reply(id)).state).toBe('open');
@@ -166,7 +167,7 @@ const MANY = ENGINE === 'postgres' ? 1_000 : 10_000;
 
 describe(`${MANY} idle agents`, () => {
   test('need no timer each, and are listed in pages', async () => {
-    const world = await createWorld({ maxChildren: 20_000, maxAgents: 20_000 });
+    const world = await createWorld({ maxChildren: 20_000, maxAgents: 20_000, writesOnce: true });
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
     const lead = await world.create('lead');

@@ -67,7 +67,7 @@ describe('a session', () => {
     await ask(world, 'two');
     await ask(world, 'three');
     // As if the last two turns had been another provider's.
-    const back = { ...key, runId: before?.lastRunId as string, runSeq: before?.lastRunSeq as number };
+    const back = { ...key, runId: before?.lastRunId as string, runSeq: before?.lastRunSeq as number, snapshot: null };
     await world.store.write(async (tx) => {
       await tx.sessions.seeRun(back);
       await tx.sessions.nameSession({ ...key, handle: 'own' });
@@ -103,6 +103,21 @@ describe('a session', () => {
     expect(await next({ workspace: '/other' })).toMatch(all);
   });
 
+  test('that a program cannot resume is told all in every turn', async () => {
+    const world = await createWorld();
+    const agent = await world.create('x');
+    const prompts: string[] = [];
+    world.behave('x', async ({ prompt, tell }) => {
+      prompts.push(prompt);
+      await tell({ type: 'forgets' });
+      return `answer ${prompts.length}`;
+    });
+    for (const text of ['one', 'two', 'three']) await ask(world, text);
+    expect(prompts[1]).toMatch(/> one\n< answer 1\n/);
+    expect(prompts[2]).toMatch(/> one\n< answer 1\n\n> .*\n> two\n< answer 2\n/);
+    expect(await sessionOf(world, agent)).toBeNull();
+  });
+
   test('that a turn tells of belongs to the provider of the turn, whatever runs the agent by then', async () => {
     const world = await createWorld();
     const agent = await world.create('x');
@@ -110,7 +125,7 @@ describe('a session', () => {
       await world.store.write(async (tx) => {
         const run = (await tx.runs.getRun({ id: runId })) as Run;
         const keep = createKeeper(createAttempt(run, { ...agent, provider: 'former' }));
-        await keep(tx, run, [{ type: 'session', session: 'late' }], 1);
+        await keep(tx, [{ type: 'session', session: 'late' }], 1);
       });
       return 'done';
     });

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -59,7 +60,7 @@ describe('a page that stays open', { timeout: 60_000 }, () => {
     await log.getByText('after', { exact: true }).waitFor({ timeout: 20_000 });
     await page.getByRole('button', { name: 'Send again' }).click();
     await log.getByText('written while it was away').waitFor();
-    expect(await field.inputValue()).toBe('');
+    await expect.poll(() => field.inputValue()).toBe('');
     const { items } = await daemon.client.listChannelMessages('general');
     expect(items.map(({ text }) => text).reverse()).toEqual(['before', 'after', 'written while it was away']);
     expect(await log.getByRole('article').count()).toBe(3);
@@ -136,10 +137,14 @@ describe('memory and knowledge', { timeout: 60_000 }, () => {
   );
 });
 
+/** Not from the range that the kernel takes for connections: while the daemon is down, another test's could get it. */
 async function freePort(): Promise<number> {
+  const port = randomInt(10_000, 32_768);
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
+  const isFree = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (!isFree) return freePort();
   await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
+  return port;
 }

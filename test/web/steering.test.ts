@@ -1,13 +1,20 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findFaults, openBrowser, openPage } from '../helpers/browser.ts';
 import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
 
+const POLICY = '[policies.careful]\ntool = "store_memory"\naction = "ask"\n';
 let world: TestDaemon;
 let browser: Browser;
 
 beforeAll(async () => {
-  [world, browser] = await Promise.all([startDaemon({ members: { ada: {}, ben: { parent: 'ada' } } }), openBrowser()]);
+  [world, browser] = await Promise.all([
+    startDaemon({ members: { ada: {}, ben: { parent: 'ada' } }, config: POLICY }),
+    openBrowser(),
+  ]);
   const curious = world.program(
     'curious',
     `async ({ messages, call }) => {
@@ -15,6 +22,22 @@ beforeAll(async () => {
       return 'thanks for ' + messages[0].text;
     }`,
   );
+  const chooser = world.program(
+    'chooser',
+    `async ({ messages, call }) => {
+      if (messages[0].kind !== 'request') return 'chose ' + messages[0].text;
+      await call('ask_person', { question: 'Which branch?', options: ['main', 'next'], details: 'next is newer' });
+    }`,
+  );
+  await world.client.createAgent({ name: 'chooser', program: chooser });
+  const careful = world.program(
+    'careful',
+    `async ({ messages, call }) => {
+      const result = await call('store_memory', { content: 'The *sky* is blue.' }).catch((error) => error);
+      return String(result.message) + ', ' + messages[0].text;
+    }`,
+  );
+  await world.client.createAgent({ name: 'careful', program: careful });
   const broken = world.program('broken', "() => { throw new Error('The database does not answer.'); }");
   await world.client.createAgent({ name: 'curious', program: curious });
   await world.client.createAgent({ name: 'broken', program: broken });
@@ -49,6 +72,36 @@ describe('Needs me', { timeout: 60_000 }, () => {
     await close();
   });
 
+  test('a question shows its options, and one click answers it', async () => {
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/needs-me' });
+    const { messageId } = await world.client.sendMessage('chooser', { text: 'choose' });
+    await page.getByRole('heading', { name: 'chooser asks you' }).waitFor();
+    await page.getByText('next is newer').waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByRole('button', { name: /^next/ }).click();
+    expect((await world.client.awaitReply(messageId, 20))?.text).toBe('chose next');
+    await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+    expect(problems).toEqual([]);
+    await close();
+  });
+
+  test('an approval shows all arguments; approved, the call is made', async () => {
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/needs-me' });
+    const { messageId } = await world.client.sendMessage('careful', { text: 'remember it' });
+    await page.getByRole('heading', { name: 'careful: may it call store_memory?' }).waitFor();
+    await page.getByText('"content": "The *sky* is blue."').first().waitFor();
+    await page.getByText('nothing forces it to wait').waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByLabel('Words for careful').fill('Only this once.');
+    await page.getByRole('button', { name: 'Approve once' }).click();
+    const reply = await world.client.awaitReply(messageId, 20);
+    expect(reply?.text).toMatch(/Approved: call store_memory now.*Only this once\.$/s);
+    expect((await world.client.listPassages('careful')).items).toHaveLength(1);
+    await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+    expect(problems).toEqual([]);
+    await close();
+  });
+
   test('a failed run is listed with its reason, and can be put off', async () => {
     const { page, close } = await openPage(browser, world.client, { at: '/needs-me' });
     await world.client.sendMessage('broken', { text: 'try' });
@@ -58,6 +111,60 @@ describe('Needs me', { timeout: 60_000 }, () => {
     await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
     await page.reload();
     await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+    await close();
+  });
+});
+
+describe('Needs me, further', { timeout: 60_000 }, () => {
+  test('an approval is revised by keyboard, and listed with what was decided', async () => {
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/needs-me' });
+    const wary = world.program(
+      'wary',
+      `async ({ messages, call }) => {
+        if (messages[0].kind === 'request') await call('store_memory', { content: 'The sky is blue.' }).catch(() => {});
+        return 'fine';
+      }`,
+    );
+    await world.client.createAgent({ name: 'wary', program: wary });
+    await world.client.sendMessage('wary', { text: 'remember it' });
+    // The failed run of before is above it.
+    await page.getByRole('link', { name: /wary: may it call store_memory/ }).click();
+    await page.getByRole('heading', { name: 'wary: may it call store_memory?' }).waitFor();
+    await page.keyboard.press('v');
+    await page.getByLabel('Arguments that you approve').fill('{ "content": "The sky is grey." }');
+    await page.getByRole('button', { name: 'Approve these once' }).click();
+    await page.getByRole('heading', { name: 'wary: may it call store_memory?' }).waitFor({ state: 'detached' });
+    const { items } = await world.client.listQuestions({ open: false });
+    expect(items.find(({ agent }) => agent === 'wary')).toMatchObject({
+      outcome: 'revised',
+      revisedArguments: { content: 'The sky is grey.' },
+    });
+    await page.getByRole('button', { name: 'Decided' }).click();
+    await page
+      .getByText(/revised by user/)
+      .first()
+      .waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await close();
+  });
+
+  test('messages that were lost with a failed run are listed, and can be sent again', async () => {
+    await world.client.createChannel({ id: 'lost', members: ['broken'] });
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/needs-me' });
+    await world.client.postMessage('lost', { text: 'The keys are under the mat.' });
+    const row = page.getByRole('link', { name: /broken: 1 message was lost/ });
+    await row.waitFor({ timeout: 30_000 });
+    const { items: failed } = await world.client.listRuns({ state: 'failed', agent: 'broken' });
+    const { items: carried } = await world.client.listCarried(failed[0]?.id ?? '');
+    expect(carried).toMatchObject([{ state: 'dead', request: null, text: 'The keys are under the mat.' }]);
+    await row.click();
+    const details = page.getByRole('region', { name: 'Details' });
+    await details.getByText('The keys are under the mat.').waitFor();
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await row.waitFor({ state: 'detached' });
+    expect((await world.client.listMessages('broken')).items[0]?.text).toBe('The keys are under the mat.');
+    expect(problems).toEqual([]);
     await close();
   });
 });
@@ -85,12 +192,32 @@ describe('Team and Runs', { timeout: 60_000 }, () => {
     await close();
   });
 
+  test('the agents of one project are shown, also after a reload', async () => {
+    const site = mkdtempSync(join(tmpdir(), 'site-'));
+    const project = { name: 'web-lead', provider: 'external', workspace: site };
+    await world.client.createAgent(project);
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/team' });
+    const table = page.getByRole('table');
+    await table.getByText('web-lead').waitFor();
+    await page.getByLabel('Project').selectOption(site);
+    await table.getByText('curious').waitFor({ state: 'detached' });
+    await page.reload();
+    await table.getByText('web-lead').waitFor();
+    expect(await table.getByText('curious').count()).toBe(0);
+    await page.getByLabel('Project').selectOption('All projects');
+    await table.getByText('curious').waitFor();
+    expect(problems).toEqual([]);
+    await close();
+    await world.client.terminateAgent('web-lead');
+    rmSync(site, { recursive: true });
+  });
+
   test('an agent is created, written to and terminated', async () => {
     const { page, problems, close } = await openPage(browser, world.client, { at: '/team' });
     await page.getByRole('button', { name: 'New agent' }).click();
     const form = page.getByRole('dialog');
     await form.getByRole('textbox', { name: 'Name', exact: true }).fill('zoe');
-    await form.getByLabel('Provider').fill('external');
+    await form.getByLabel('Provider').selectOption('external');
     expect(await findFaults(page)).toEqual([]);
     await form.getByRole('button', { name: 'Create' }).click();
     const pane = page.getByRole('complementary', { name: 'zoe' });

@@ -9,6 +9,7 @@ import './styles/needs-me.css';
 import './styles/team.css';
 import './styles/runs.css';
 import './styles/library.css';
+import './styles/workspaces.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { applyTheme } from './state/theme.ts';

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { Command } from 'commander';
 import type { Context, GlobalOptions } from '../../command-line/context.ts';
 import { harmless, paint } from '../../command-line/terminal.ts';
@@ -26,7 +27,11 @@ export function backupCommand(context: Context): Command {
       if (more > 0) context.print(paint('yellow', `Left out: ${more} more`));
       context.print(`Wrote ${file} (${(bytes / 1024 ** 2).toFixed(1)} MiB). It contains secrets: store it safely.`);
       if (manifest.workspaces.length > 0) {
-        context.print(`${manifest.workspaces.length} workspaces are listed in the manifest but not copied.`);
+        context.print(
+          manifest.workspaces.length === 1
+            ? '1 workspace is listed in the manifest but not copied.'
+            : `${manifest.workspaces.length} workspaces are listed in the manifest but not copied.`,
+        );
       }
     });
 }
@@ -46,16 +51,18 @@ export function restoreCommand(context: Context): Command {
       if (options.json) return context.print(JSON.stringify({ status: 'restored', home, before, manifest }));
       context.print(`Restored ${home} from a backup of ${manifest.createdAt}.`);
       if (before !== null) context.print(`The previous files are in ${before}.`);
-      const missing = manifest.workspaces.map(({ name, path }) => `${name} (${path})`);
-      if (missing.length > 0) {
-        context.print(
-          `Workspaces are not part of a backup. Copy these directories if you need them: ${missing.join(', ')}`,
-        );
+      if (manifest.workspaces.length === 0) return;
+      context.print('Workspaces are not part of a backup. Copy these directories if you need them:');
+      for (const { name, path } of manifest.workspaces) {
+        const below = relative(manifest.home, path);
+        // Those in the old home are expected in the new one.
+        const isInside = below !== '' && !below.startsWith('..');
+        context.print(`  ${name}: ${path}${isInside && home !== manifest.home ? ` to ${join(home, below)}` : ''}`);
       }
     });
 }
 
 /** On stderr, so that stdout contains only the result. */
-function progress({ json }: GlobalOptions): (line: string) => void {
+export function progress({ json }: GlobalOptions): (line: string) => void {
   return json ? () => {} : (line) => void process.stderr.write(`${harmless(line)}\n`);
 }

@@ -1,7 +1,14 @@
 import { Command, Option } from 'commander';
-import { createClient, type Member, type Message } from '../../client/client.ts';
+import { allPages, createClient, type Member, type Message } from '../../client/client.ts';
 import { type Context, type GlobalOptions, readArgument, readCount } from '../../command-line/context.ts';
-import { paint, table } from '../../command-line/terminal.ts';
+import { table } from '../../command-line/terminal.ts';
+import { showCount } from '../../core/counts.ts';
+import { shortId } from '../../core/short-id.ts';
+import { readAttachment, withAttach } from '../attach.ts';
+import { describePost } from '../describe-post.ts';
+import { channelMarkdown } from '../export.ts';
+import { deleteCommand } from './channel-delete.ts';
+import { queuedCommand, searchCommand } from './channel-messages.ts';
 
 type Wake = Member['wake'] & string;
 const WAKES: readonly Wake[] = ['all', 'mentions', 'none'];
@@ -12,6 +19,9 @@ export function channelCommand(context: Context): Command {
     .addCommand(listCommand(context))
     .addCommand(createCommand(context))
     .addCommand(readCommand(context))
+    .addCommand(exportCommand(context))
+    .addCommand(searchCommand(context))
+    .addCommand(queuedCommand(context))
     .addCommand(postCommand(context))
     .addCommand(topicCommand(context))
     .addCommand(membersCommand(context))
@@ -20,6 +30,7 @@ export function channelCommand(context: Context): Command {
     .addCommand(wakeCommand(context))
     .addCommand(reactCommand(context))
     .addCommand(editCommand(context))
+    .addCommand(deleteMessageCommand(context))
     .addCommand(deleteCommand(context));
 }
 
@@ -27,13 +38,14 @@ function listCommand(context: Context): Command {
   return new Command('list')
     .description('List the channels and DMs you can see.')
     .option('--limit <n>', 'maximum number', '100')
+    .addHelpText('after', '\nExample:\n  substrat channel list')
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { limit: string }>();
       const page = await clientOf(context).listChannels({ limit: readCount('--limit', options.limit) });
       if (options.json) return context.print(JSON.stringify(page));
       if (page.items.length === 0)
         return context.print('No channels yet. Run `substrat channel create general` to create one.');
-      const rows = page.items.map(({ id, kind, unread, topic }) => [id, kind, unread ? String(unread) : '', topic]);
+      const rows = page.items.map(({ id, kind, unread, topic }) => [id, kind, unread ? showCount(unread) : '', topic]);
       for (const line of table(['ID', 'KIND', 'UNREAD', 'TOPIC'], rows)) context.print(line);
     });
 }
@@ -60,7 +72,7 @@ function readCommand(context: Context): Command {
   return new Command('read')
     .description('Show messages, oldest first, and mark them as read.')
     .argument('<channel>', 'channel id, or dm-x-y')
-    .option('--thread <message>', 'only this thread')
+    .option('--thread <message>', 'only the thread of this message')
     .option('--limit <n>', 'number of most recent messages', '20')
     .addHelpText('after', '\nExample:\n  substrat channel read general --limit 50')
     .action(async (id: string, _: unknown, command: Command) => {
@@ -71,22 +83,39 @@ function readCommand(context: Context): Command {
       await client.markRead(id);
       if (options.json) return context.print(JSON.stringify(page));
       if (page.items.length === 0) return context.print('No messages yet.');
-      for (const message of [...page.items].reverse()) context.print(describe(message));
+      for (const message of [...page.items].reverse()) context.print(describePost(message));
+    });
+}
+
+function exportCommand(context: Context): Command {
+  return new Command('export')
+    .description('Print all messages of a channel or DM, oldest first, as Markdown, or as JSON with --json.')
+    .argument('<channel>', 'channel id, or dm-x-y')
+    .addHelpText('after', '\nExample:\n  substrat channel export general > general.md')
+    .action(async (id: string, _: unknown, command: Command) => {
+      const { json } = command.optsWithGlobals<GlobalOptions>();
+      const client = clientOf(context);
+      const channel = await client.getChannel(id);
+      const messages: Message[] = [];
+      for await (const message of allPages((query) => client.listChannelMessages(id, query))) messages.push(message);
+      messages.reverse();
+      context.print(json ? JSON.stringify({ channel, messages }) : channelMarkdown(channel, messages).trimEnd());
     });
 }
 
 function postCommand(context: Context): Command {
-  return new Command('post')
+  return withAttach(new Command('post'))
     .description('Post a message to a channel or DM.')
     .argument('<channel>', 'channel id, or dm-x-y')
     .argument('<text>', 'message text; "-" reads stdin')
     .option('--thread <message>', 'reply in the thread of this message')
     .addHelpText('after', '\nExample:\n  substrat channel post general "Good morning, @ann!"')
     .action(async (id: string, text: string, _: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions & { thread?: string }>();
-      const words = { text: readArgument(text), parentMessageId: options.thread };
+      const options = command.optsWithGlobals<GlobalOptions & { thread?: string; attach: readonly string[] }>();
+      const attachments = options.attach.map(readAttachment);
+      const words = { text: readArgument(text), parentMessageId: options.thread, attachments };
       const said = await clientOf(context).postMessage(id, words);
-      context.print(options.json ? JSON.stringify(said) : `Posted (${said.messageId}).`);
+      context.print(options.json ? JSON.stringify(said) : `Posted (${shortId(said.messageId)}).`);
     });
 }
 
@@ -95,6 +124,7 @@ function topicCommand(context: Context): Command {
     .description('Set the topic of a channel.')
     .argument('<channel>')
     .argument('<text>')
+    .addHelpText('after', '\nExample:\n  substrat channel topic general "Releases"')
     .action(async (id: string, text: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const channel = await clientOf(context).setTopic(id, text);
@@ -106,6 +136,7 @@ function membersCommand(context: Context): Command {
   return new Command('members')
     .description('List the members of a channel, in the order in which agents answer.')
     .argument('<channel>')
+    .addHelpText('after', '\nExample:\n  substrat channel members general')
     .action(async (id: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const page = await clientOf(context).listMembers(id);
@@ -134,6 +165,7 @@ function leaveCommand(context: Context): Command {
     .description('Remove an agent or a person from a channel.')
     .argument('<channel>')
     .argument('<participant>', "an agent's REF or a person's handle")
+    .addHelpText('after', '\nExample:\n  substrat channel leave general worker')
     .action(async (id: string, participant: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const left = await clientOf(context).removeMember(id, participant);
@@ -147,6 +179,7 @@ function wakeCommand(context: Context): Command {
     .argument('<channel>')
     .argument('<agent>', 'its REF')
     .addArgument(new Command().createArgument('<when>').choices(WAKES))
+    .addHelpText('after', '\nExample:\n  substrat channel wake general worker mentions')
     .action(async (id: string, participant: string, wake: Wake, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const page = await clientOf(context).setWake(id, participant, wake);
@@ -157,33 +190,36 @@ function wakeCommand(context: Context): Command {
 function reactCommand(context: Context): Command {
   return new Command('react')
     .description('React to a message with an emoji.')
-    .argument('<message>', 'its id')
+    .argument('<message>', 'its id, or the last 6 or more characters of it')
     .argument('<emoji>')
     .option('--remove', 'remove the reaction')
+    .addHelpText('after', '\nExample:\n  substrat channel react 3f9a1c 👍')
     .action(async (id: string, emoji: string, _: unknown, command: Command) => {
       const { json, remove } = command.optsWithGlobals<GlobalOptions & { remove?: boolean }>();
       const client = clientOf(context);
       const message = await (remove ? client.unreact(id, emoji) : client.react(id, emoji));
-      context.print(json ? JSON.stringify(message) : describe(message));
+      context.print(json ? JSON.stringify(message) : describePost(message));
     });
 }
 
 function editCommand(context: Context): Command {
   return new Command('edit')
     .description('Edit one of your messages.')
-    .argument('<message>', 'its id')
+    .argument('<message>', 'its id, or the last 6 or more characters of it')
     .argument('<text>', 'new text; "-" reads stdin')
+    .addHelpText('after', '\nExample:\n  substrat channel edit 3f9a1c "Good morning!"')
     .action(async (id: string, text: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const message = await clientOf(context).editMessage(id, readArgument(text));
-      context.print(json ? JSON.stringify(message) : describe(message));
+      context.print(json ? JSON.stringify(message) : describePost(message));
     });
 }
 
-function deleteCommand(context: Context): Command {
-  return new Command('delete')
+function deleteMessageCommand(context: Context): Command {
+  return new Command('delete-message')
     .description('Delete one of your messages.')
-    .argument('<message>', 'its id')
+    .argument('<message>', 'its id, or the last 6 or more characters of it')
+    .addHelpText('after', '\nExample:\n  substrat channel delete-message 3f9a1c')
     .action(async (id: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const deleted = await clientOf(context).deleteMessage(id);
@@ -193,17 +229,6 @@ function deleteCommand(context: Context): Command {
 
 function wakeOption(): Option {
   return new Option('--wake <when>', "what wakes an agent: all people's posts, mentions, none").choices(WAKES);
-}
-
-function describe(message: Message): string {
-  const when = message.createdAt.slice(0, 16).replace('T', ' ');
-  const marks = [
-    message.parentMessageId && `in the thread ${message.parentMessageId}`,
-    message.editedAt && 'edited',
-    ...message.reactions.map(({ emoji, users }) => `${emoji} ${users.join(', ')}`),
-  ].filter(Boolean);
-  const head = `${paint('bold', message.from)} ${paint('dim', [when, message.messageId, ...marks].join(' · '))}`;
-  return `${head}\n  ${message.deletedAt ? paint('dim', '(deleted)') : message.text.replaceAll('\n', '\n  ')}`;
 }
 
 function clientOf(context: Context) {

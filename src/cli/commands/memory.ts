@@ -2,6 +2,8 @@ import { Command } from 'commander';
 import { createClient, type Passage } from '../../client/client.ts';
 import { type Context, type GlobalOptions, readArgument, readCount, UsageError } from '../../command-line/context.ts';
 import { paint, table } from '../../command-line/terminal.ts';
+import { ago } from '../../command-line/time.ts';
+import { shortId } from '../../core/short-id.ts';
 
 export function memoryCommand(context: Context): Command {
   return new Command('memory')
@@ -16,6 +18,7 @@ export function memoryCommand(context: Context): Command {
     .addCommand(restoreCommand(context))
     .addCommand(shareCommand(context))
     .addCommand(searchCommand(context))
+    .addCommand(saidCommand(context))
     .addCommand(passagesCommand(context))
     .addCommand(storeCommand(context))
     .addCommand(forgetCommand(context));
@@ -85,7 +88,7 @@ function historyCommand(context: Context): Command {
       const limit = readCount('--limit', command.opts<{ limit: string }>().limit);
       const page = await createClient({ home: context.home() }).listBlockChanges(ref, label, { limit });
       if (isJson(command)) return context.print(JSON.stringify(page));
-      const rows = page.items.map(({ version, by, at, text }) => [String(version), at, by, text ?? '(deleted)']);
+      const rows = page.items.map(({ version, by, at, text }) => [String(version), ago(at), by, text ?? '(deleted)']);
       for (const line of table(['VERSION', 'AT', 'BY', 'TEXT'], rows)) context.print(line);
     });
 }
@@ -131,6 +134,33 @@ function searchCommand(context: Context): Command {
     });
 }
 
+function saidCommand(context: Context): Command {
+  return new Command('said')
+    .description("Search what was said in an agent's channels and DMs, and its runs' texts, as search_messages does.")
+    .argument('<ref>', 'the agent')
+    .argument('<query>', 'words, or any text')
+    .option('--since <time>', 'only from this date (2026-01-31) or time on')
+    .option('--until <time>', 'only before this date or time')
+    .option('--limit <n>', 'maximum number', '20')
+    .addHelpText('after', '\nExample:\n  substrat memory said lead "release date" --since 2026-01-31')
+    .action(async (ref: string, query: string, _: unknown, command: Command) => {
+      const { since, until, limit } = command.opts<{ since?: string; until?: string; limit: string }>();
+      const page = await createClient({ home: context.home() }).searchMessages(ref, {
+        q: query,
+        limit: readCount('--limit', limit),
+        ...(since !== undefined && { since }),
+        ...(until !== undefined && { until }),
+      });
+      if (isJson(command)) return context.print(JSON.stringify(page));
+      if (page.items.length === 0) return context.print('Nothing found.');
+      const lines = page.items.map(({ channelId, runId, from, text, createdAt }) => {
+        const where = channelId === null ? `run ${runId}` : `#${channelId}`;
+        return `${paint('dim', [createdAt, where, from].join(' '))}\n${text}`;
+      });
+      context.print(lines.join('\n\n'));
+    });
+}
+
 function passagesCommand(context: Context): Command {
   return filtered('passages', "List an agent's passages, newest first.", '100')
     .option('--cursor <cursor>', 'continue after the previous page')
@@ -155,7 +185,7 @@ function storeCommand(context: Context): Command {
     .action(async (ref: string, text: string, _: unknown, command: Command) => {
       const passage = { content: readArgument(text), tags: splitNames(command.opts<{ tags: string }>().tags) };
       const stored = await createClient({ home: context.home() }).storePassage(ref, passage);
-      context.print(isJson(command) ? JSON.stringify(stored) : `Stored (${stored.passageId}).`);
+      context.print(isJson(command) ? JSON.stringify(stored) : `Stored (${shortId(stored.passageId)}).`);
     });
 }
 
@@ -163,8 +193,8 @@ function forgetCommand(context: Context): Command {
   return new Command('forget')
     .description('Delete a passage.')
     .argument('<ref>', 'the agent')
-    .argument('<id>', 'passage id, as shown by `memory passages`')
-    .addHelpText('after', '\nExample:\n  substrat memory forget lead 0198c5de-…')
+    .argument('<passage>', 'its id, as shown by `memory passages`')
+    .addHelpText('after', '\nExample:\n  substrat memory forget lead 3f9a1c')
     .action(async (ref: string, id: string, _: unknown, command: Command) => {
       const deleted = await createClient({ home: context.home() }).deletePassage(ref, id);
       context.print(isJson(command) ? JSON.stringify(deleted) : 'Deleted the passage.');
@@ -179,7 +209,7 @@ function filtered(name: string, description: string, limit: string): Command {
   return new Command(name)
     .description(description)
     .argument('<ref>', 'the agent')
-    .option('--tag <tag>', 'only passages with this tag')
+    .option('--tag <tag>', 'only passages with this tag; several, separated by commas: with all of them')
     .option('--since <time>', 'only from this date (2026-01-31) or time on')
     .option('--until <time>', 'only before this date or time')
     .option('--limit <n>', 'maximum number', limit);
@@ -207,7 +237,10 @@ function splitNames(text: string): string[] {
 function passageLines(passages: readonly Passage[]): string {
   if (passages.length === 0) return 'No passages found.';
   return passages
-    .map(({ id, content, tags, createdAt }) => `${paint('dim', [id, createdAt, ...tags].join(' '))}\n${content}`)
+    .map(
+      ({ id, content, tags, createdAt }) =>
+        `${paint('dim', [shortId(id), ago(createdAt), ...tags].join(' · '))}\n${content}`,
+    )
     .join('\n\n');
 }
 

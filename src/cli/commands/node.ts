@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { createClient } from '../../client/client.ts';
 import type { Context, GlobalOptions } from '../../command-line/context.ts';
 import { table } from '../../command-line/terminal.ts';
+import { counted } from '../../core/text.ts';
 
 export function nodeCommand(context: Context): Command {
   return new Command('node')
@@ -55,8 +56,9 @@ function inspectCommand(context: Context): Command {
         ['Home', node.home ?? ''],
         ['Version', node.version ?? ''],
         ['Labels', node.labels.join(', ')],
+        ['Shared', node.shared.join(', ')],
         ['Providers', node.providers.join(', ')],
-        ['Slots', `${node.running} of ${node.slots} in use, ${node.queued} runs waiting`],
+        ['Slots', `${node.running} of ${node.slots} in use, ${counted(node.queued, 'run')} waiting`],
         ['Agents', String(node.agents)],
         ['Started', node.startedAt ?? ''],
         ['Heartbeat', node.seenAt ?? 'never'],
@@ -77,7 +79,9 @@ function drainCommand(context: Context): Command {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const node = await createClient({ home: context.home() }).drainNode(ref);
       context.print(
-        json ? JSON.stringify(node) : `Node ${ref} drains: ${node.running} runs and ${node.agents} agents.`,
+        json
+          ? JSON.stringify(node)
+          : `Node ${ref} drains: ${counted(node.running, 'run')} and ${counted(node.agents, 'agent')}.`,
       );
     });
 }
@@ -127,7 +131,9 @@ function adoptCommand(context: Context): Command {
       const done = items.filter(({ agents, workspaces }) => agents + workspaces > 0);
       if (done.length === 0) context.print('Nothing to adopt: every agent belongs to a running node.');
       for (const { id, agents, workspaces } of done) {
-        context.print(`Adopted ${agents} agents of node ${id}; ${workspaces} workspaces have new paths.`);
+        context.print(
+          `Adopted ${counted(agents, 'agent')} of node ${id}; ${workspaces === 1 ? '1 workspace has a new path' : `${workspaces} workspaces have new paths`}.`,
+        );
       }
     });
 }

@@ -7,13 +7,17 @@ import { createClient } from '../../client/client.ts';
 import type { Context, GlobalOptions } from '../../command-line/context.ts';
 import { spin } from '../../command-line/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { progress } from './backup.ts';
 
 /** Shorter than the 30 seconds after which a daemon's writes fail. */
 const PATIENCE_MS = 20_000;
 const PRELOAD = fileURLToPath(new URL('../../../bin/preload.cjs', import.meta.url));
 
 export function storeCommand(context: Context): Command {
-  return new Command('store').description('Maintain the store.').addCommand(compactCommand(context));
+  return new Command('store')
+    .description('Maintain the store.')
+    .addCommand(compactCommand(context))
+    .addCommand(copyCommand(context));
 }
 
 interface CompactOptions extends GlobalOptions {
@@ -30,6 +34,29 @@ function compactCommand(context: Context): Command {
       const sizes = await (options.here ? compactHere(context, options) : compactBeside(context, options));
       if (options.json) return context.print(JSON.stringify({ status: 'compacted', ...sizes }));
       context.print(`Compacted the store: ${megabytes(sizes.before)} before, ${megabytes(sizes.after)} now.`);
+    });
+}
+
+function copyCommand(context: Context): Command {
+  return new Command('copy')
+    .description('Copy a SQLite store, knowledge included, into a PostgreSQL database. Stop the daemon first.')
+    .requiredOption('--to <url>', 'a database without a store, postgres://…')
+    .addHelpText('after', '\nExample:\n  substrat store copy --to postgres://substrat@db.example/substrat')
+    .action(async (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & { to: string }>();
+      if (!/^postgres(ql)?:\/\//.test(options.to)) {
+        throw new SubstratError('bad_request', '--to must be the URL of a PostgreSQL database, postgres://… .');
+      }
+      const { copyHomeStore } = await import('../../daemon/backups.ts');
+      const onProgress = progress(options);
+      const place = { home: context.home(), configFile: options.config ?? null };
+      const tables = await copyHomeStore({ ...place, to: options.to, onProgress });
+      if (options.json) return context.print(JSON.stringify({ status: 'copied', tables }));
+      const rows = Object.values(tables).reduce((sum, count) => sum + count, 0);
+      context.print(`Copied and compared ${rows} rows in ${Object.keys(tables).length} tables.`);
+      context.print(
+        'Set [db] url to that database in your configuration, then start the daemon. The file stays where it is.',
+      );
     });
 }
 

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { createClient } from '../../client/client.ts';
 import type { Context, GlobalOptions } from '../../command-line/context.ts';
 import { table } from '../../command-line/terminal.ts';
+import { shortId } from '../../core/short-id.ts';
 
 export function tokenCommand(context: Context): Command {
   return new Command('token')
@@ -33,7 +34,12 @@ function listCommand(context: Context): Command {
       const page = await createClient({ home: context.home() }).listTokens();
       if (json) return context.print(JSON.stringify(page));
       if (page.items.length === 0) return context.print("No tokens except the home's own.");
-      const rows = page.items.map((token) => [token.id, token.as, token.revokedAt ? 'revoked' : 'valid', token.label]);
+      const rows = page.items.map((token) => [
+        shortId(token.id),
+        token.as,
+        token.revokedAt ? 'revoked' : 'valid',
+        token.label,
+      ]);
       for (const line of table(['ID', 'AS', 'STATE', 'LABEL'], rows)) context.print(line);
     });
 }
@@ -41,8 +47,8 @@ function listCommand(context: Context): Command {
 function revokeCommand(context: Context): Command {
   return new Command('revoke')
     .description('Revoke a token.')
-    .argument('<id>', 'token id, as shown by `token list`')
-    .addHelpText('after', '\nExample:\n  substrat token revoke 0b7e5c2e-…')
+    .argument('<token>', 'token id, as shown by `token list`')
+    .addHelpText('after', '\nExample:\n  substrat token revoke 3f9a1c')
     .action(async (id: string, _: unknown, command: Command) => {
       const { json } = command.optsWithGlobals<GlobalOptions>();
       const revoked = await createClient({ home: context.home() }).revokeToken(id);

@@ -23,8 +23,11 @@ export interface ModulePersona {
   readonly timeoutMs: number;
 }
 
-/** Personas from texts, Lua scripts and modules. Names are unique across all of them. */
-export const agents = ({ resolve }: PathBase) => {
+/**
+ * Personas from texts, Lua scripts and modules. Names are unique across all of them. The derived type of a table with
+ * known and free keys does not compile as a declaration, so it is written down.
+ */
+export const agents = ({ resolve }: PathBase): z.ZodType<PersonaEntry[]> => {
   const path = text.transform(resolve);
   return z
     .object({

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { TAG, TAG_RULE } from '../../core/memory.ts';
 import { count, flag, line, maybe, type PathBase, table, text } from '../fields.ts';
+import { branch, gitUrl } from '../git-fields.ts';
 
 const globs = (fallback: string[]) => z.array(text).default(fallback);
 
@@ -26,11 +27,8 @@ export const connectors = ({ resolve }: PathBase) =>
       ),
       git: named(
         table({
-          // Resolves a path; `https://…`, `ssh://…`, `git@host:…` and so on are not paths.
-          url: text
-            .refine((url) => !url.startsWith('-'), 'must be the URL or the path of a repository')
-            .transform((url) => (/^[\w.+-]+:\/\/|^[^/]+:/.test(url) ? url : resolve(url))),
-          branch: maybe(text.regex(/^(?!-)[^\s:~^?*[\\]+$/, 'must be the name of a branch')),
+          url: gitUrl(resolve),
+          branch: maybe(branch),
           root: line.default(''),
           shallow: flag(false),
           ...selection,

@@ -1,20 +1,36 @@
+import { checkTimeZone, ownTimeZone } from '../../core/local-times.ts';
 import { duration } from '../duration.ts';
 import { count, maybe, table, text } from '../fields.ts';
+
+function isTimeZone(name: string, context: { addIssue(problem: string): void }): void {
+  try {
+    checkTimeZone(name);
+  } catch (error) {
+    context.addIssue((error as Error).message);
+  }
+}
 
 export const daemon = table({
   slots: count({ fallback: 4, min: 1, max: 1_000 }),
   default_provider: maybe(text),
   turn_timeout: duration({ fallback: '30m', min: '100ms', max: '7d' }),
   request_deadline: duration({ fallback: '24h', min: '100ms', max: '365d' }),
+  question_deadline: duration({ fallback: '7d', min: '100ms', max: '365d' }),
   max_attempts: count({ fallback: 3, min: 1, max: 100 }),
   max_deaths: count({ fallback: 3, min: 0, max: 100 }),
+  time_zone: text.superRefine(isTimeZone).prefault(ownTimeZone),
+  quiet_after: duration({ fallback: '2m', min: '1s', max: '7d' }),
+  stalled_after: duration({ fallback: '15m', min: '1s', max: '7d' }),
   lease: duration({ fallback: '30s', min: '100ms', max: '1h' }),
 })
   .prefault({})
-  .transform(({ turnTimeout, requestDeadline, lease, ...rest }) => ({
+  .transform(({ turnTimeout, requestDeadline, questionDeadline, quietAfter, stalledAfter, lease, ...rest }) => ({
     ...rest,
     turnTimeoutMs: turnTimeout,
     requestDeadlineMs: requestDeadline,
+    questionDeadlineMs: questionDeadline,
+    quietAfterMs: quietAfter,
+    stalledAfterMs: stalledAfter,
     leaseMs: lease,
   }))
   .describe('How many turns run at once, and timeouts. A lease is how long a claim survives without a heartbeat.');

@@ -15,6 +15,9 @@ workspace = "../work"
 tools = ["send_message"]
 node = "box"
 labels = ["gpu"]
+may_spawn = ["codex"]
+budget = { tokens_per_day = 5, minutes = 2 }
+fallback = ["codex", "llm:ollama/qwen3"]
 [members.worker]
 parent = "LEAD"
 instructions = "work"
@@ -30,6 +33,12 @@ system_prompt = "s"`;
         provider: 'scripted',
         model: 'm',
         program: join(cwd, 'lead.js'),
+        maySpawn: ['codex'],
+        budget: [
+          { unit: 'seconds', period: 'total', amount: 120 },
+          { unit: 'tokens', period: 'day', amount: 5 },
+        ],
+        fallback: ['codex', 'llm:ollama/qwen3'],
         instructions: null,
         instructionsFile: join(cwd, 'lead.md'),
         role: 'boss',
@@ -47,6 +56,9 @@ system_prompt = "s"`;
         provider: null,
         model: null,
         program: null,
+        maySpawn: null,
+        budget: null,
+        fallback: null,
         instructions: 'work',
         instructionsFile: null,
         role: null,
@@ -66,6 +78,7 @@ system_prompt = "s"`;
     ['[members.User]', '1: [members.User]: "User" is reserved'],
     ['[members.-x]', '1: [members.-x]: "-x" is not a valid name. Use 1 to 64 letters'],
     [`[members.${'x'.repeat(65)}]`, '1: [members.xxx'],
+    ['[members.a]\nfallback = ["llm:"]', '2: [members.a] fallback[0] "llm:" is not PROVIDER or PROVIDER:MODEL.'],
     ['[members.a]\narguments = { x = "y" }', '2: [members.a] arguments must be used with "persona"'],
     [
       '[members.a]\npersona = "gide"\n[agents.guide]\ndescription = "d"\nsystem_prompt = "s"',

@@ -1,12 +1,22 @@
 import * as z from 'zod';
 import { checkName, keyOf } from '../../core/agent.ts';
 import { LABEL, LABEL_RULE, MAX_BLOCK } from '../../core/memory.ts';
+import { readChoice } from '../../core/provider-choice.ts';
 import { line, maybe, oneLine, type PathBase, table, text } from '../fields.ts';
 import { nearest } from '../nearest.ts';
+import { budget } from './budget.ts';
 
 const agentName = z.string().superRefine((name, context) => {
   try {
     checkName(name);
+  } catch (error) {
+    context.addIssue(error instanceof Error ? error.message : String(error));
+  }
+});
+
+const choice = oneLine.superRefine((name, context) => {
+  try {
+    readChoice(name);
   } catch (error) {
     context.addIssue(error instanceof Error ? error.message : String(error));
   }
@@ -29,6 +39,8 @@ function member(resolve: PathBase['resolve']) {
     provider: maybe(text),
     model: maybe(oneLine.min(1, 'must not be empty')),
     program: maybe(path),
+    may_spawn: maybe(z.array(choice)),
+    fallback: maybe(z.array(choice)),
     instructions: maybe(text),
     instructions_file: maybe(path),
     role: maybe(oneLine.min(1, 'must not be empty')),
@@ -37,6 +49,7 @@ function member(resolve: PathBase['resolve']) {
     tools: maybe(z.array(text)),
     persona: maybe(text),
     node: maybe(text),
+    budget: maybe(budget),
     labels: z.array(text).default([]),
     arguments: z.record(text, line).default({}),
     blocks: z.record(z.string().regex(LABEL, LABEL_RULE), line.max(MAX_BLOCK)).default({}),

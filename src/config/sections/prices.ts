@@ -1,7 +1,8 @@
 import * as z from 'zod';
 
 const price = z.number().min(0, 'must not be negative');
-const ofModel = z.strictObject(
+/** The prices of a model. */
+export const ofModel = z.strictObject(
   { input: price, output: price },
   {
     error: ({ code }) =>
@@ -11,8 +12,14 @@ const ofModel = z.strictObject(
   },
 );
 
-/** `input` and `output` apply to every model; any other key is a model with its own prices. */
-export const prices = z
+type Price = { readonly input: number; readonly output: number };
+type Prices = { readonly every: Price | null; readonly models: Readonly<Record<string, Price>> };
+
+/**
+ * `input` and `output` apply to every model; any other key is a model with its own prices. The derived type of such a
+ * table does not compile as a declaration, so it is written down.
+ */
+export const prices: z.ZodType<Prices> = z
   .object({ input: price.optional(), output: price.optional() })
   .catchall(ofModel)
   .superRefine(({ input, output, ...models }, context) => {

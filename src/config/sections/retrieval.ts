@@ -10,7 +10,7 @@ export const retrieval = table({
   final_limit: count({ fallback: 12, min: 1, max: 500 }),
   candidates: count({ fallback: 80, min: 1, max: 10_000 }),
   fusion: z.enum(['weighted', 'rrf'], { error: 'must be "weighted" or "rrf"' }).default('weighted'),
-  hybrid_alpha: z.number().min(0, ALPHA).max(1, ALPHA).default(0.5),
+  hybrid_alpha: z.number().min(0, ALPHA).max(1, ALPHA).default(0.6),
 })
   .prefault({})
   .describe(

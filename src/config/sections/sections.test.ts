@@ -2,14 +2,25 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { failureText, load } from '../config.testkit.ts';
+import { acpProviders } from './providers.ts';
 
 describe('[db]', () => {
   test('is a file, relative to the configuration, or a database URL', () => {
     const config = load('db.path = "data/x.db"');
     expect(config.db).toEqual({ path: join(config.cwd, 'data/x.db') });
     expect(load('db.path = ":memory:"').db).toEqual({ path: ':memory:' });
-    expect(load('db.url = "postgres://u:${PW}@h/db"', { PW: 'x' }).db).toEqual({ url: 'postgres://u:x@h/db' });
-    expect(load('db.url = "postgresql:///db?host=/run/pg"').db).toEqual({ url: 'postgresql:///db?host=/run/pg' });
+    expect(load('db.url = "postgres://u:${PW}@h/db"', { PW: 'x' }).db).toEqual({
+      url: 'postgres://u:x@h/db',
+      pool: 16,
+      directUrl: null,
+      prepared: true,
+    });
+    expect(load('db.url = "postgresql:///db?host=/run/pg"').db).toEqual({
+      url: 'postgresql:///db?host=/run/pg',
+      pool: 16,
+      directUrl: null,
+      prepared: true,
+    });
   });
 
   test.each([
@@ -23,10 +34,28 @@ describe('[db]', () => {
   });
 });
 
+describe('[policies]', () => {
+  test('may be about own tools of programs', () => {
+    const source = '[policies.p]\ntool = "own:write"\naction = "ask"\narguments = { path = "/a/*" }';
+    expect(load(source).policies).toMatchObject([{ name: 'p', tool: 'own:write', arguments: { path: '/a/*' } }]);
+  });
+
+  test.each([
+    ['tool = "own:files"', 'must be a tool, "*", or one of own:*, own:shell'],
+    ['tool = "own:shell"\narguments = { command = "ls *" }', 'must be a whole command'],
+    ['tool = "own:*"\narguments = { command = "ls*" }', 'must be a whole command'],
+  ])('refuses %j', (source, message) => {
+    expect(failureText(`[policies.p]\naction = "allow"\n${source}`)).toContain(message);
+  });
+});
+
 describe('[node]', () => {
-  test('has a name, labels and a time of silence', () => {
-    const { node } = load('[node]\nname = "gpu-box"\nlabels = ["gpu"]\ndead_after = "45s"');
-    expect(node).toEqual({ name: 'gpu-box', labels: ['gpu'], deadAfterMs: 45_000 });
+  test('has a name, labels, a time of silence and shared directories', () => {
+    const { node } = load(
+      '[node]\nname = "gpu-box"\nlabels = ["gpu"]\ndead_after = "45s"\nshared = ["/srv/shared/"]\nportable = false\nwip_remote = "ssh://git@example.com/wip.git"',
+    );
+    const shared = { shared: ['/srv/shared'], portable: false, wipRemote: 'ssh://git@example.com/wip.git' };
+    expect(node).toEqual({ name: 'gpu-box', labels: ['gpu'], deadAfterMs: 45_000, ...shared });
   });
 
   test.each([
@@ -85,6 +114,15 @@ describe('[sandbox]', () => {
     expect(load('sandbox.mode = "none"').sandbox.mode).toBe('none');
   });
 
+  test('limits what a turn may use; 0 turns a limit off', () => {
+    const limits = { processes: 400, openFiles: 8192, diskBytes: 10 * 1024 ** 3 };
+    expect(load('').sandbox.limits).toMatchObject(limits);
+    expect(load('').sandbox.limits.memoryBytes).toBeLessThanOrEqual(4 * 1024 ** 3);
+    const off = 'max_memory_mb = 0\nmax_processes = 0\nmax_cpus = 0\nmax_open_files = 0\nmax_disk_mb = 0';
+    expect(new Set(Object.values(load(`[sandbox]\n${off}`).sandbox.limits))).toEqual(new Set([Infinity]));
+    expect(load('sandbox.max_memory_mb = 100').sandbox.limits.memoryBytes).toBe(100 * 1024 ** 2);
+  });
+
   test('accepts hosts, not URLs', () => {
     expect(load('sandbox.network = ["api.x.com", "h:8080"]').sandbox.network).toEqual(['api.x.com', 'h:8080']);
     expect(failureText('sandbox.network = ["https://x"]')).toContain('[sandbox] network[0] must be a host');
@@ -93,7 +131,17 @@ describe('[sandbox]', () => {
 
 describe('[providers]', () => {
   test('have defaults for omitted keys', () => {
-    const program = { command: null, args: [], env: {}, slots: null, prices: null };
+    const program = {
+      command: null,
+      args: [],
+      env: {},
+      accounts: {},
+      slots: null,
+      prices: null,
+      assumePrice: null,
+      quietAfter: null,
+      stalledAfter: null,
+    };
     expect(load('[providers.scripted]').providers).toEqual({ scripted: program });
     expect(load('[providers.cursor-agent]').providers).toEqual({ 'cursor-agent': { ...program, force: false } });
   });
@@ -144,6 +192,26 @@ describe('[providers]', () => {
     ['[providers.cursor-agent]\nforce = "yes"', '2: [providers.cursor-agent] force must be true or false; got "yes"'],
     ['[providers.scripted]\nenv = { "A=B" = "x" }', '2: [providers.scripted.env."A=B"]: not a valid name for'],
   ])('refuse %j', (source, message) => {
+    expect(failureText(source)).toContain(`substrat.toml:${message}`);
+  });
+});
+
+describe('[providers.NAME] kind = "acp"', () => {
+  test('is a provider of its own, also without a command if the name is known', () => {
+    const { providers } = load('[providers.goose]\nkind = "acp"\n[providers.mine]\nkind = "acp"\ncommand = "./x"\n');
+    expect(acpProviders(providers).map(([name]) => name)).toEqual(['goose', 'mine']);
+    expect(acpProviders(providers)[1]?.[1]).toMatchObject({ ownTools: true, loginFiles: [], authMethod: null });
+  });
+
+  test.each([
+    ['[providers.claud]\ncommand = "x"', '1: unknown key "claud" in [providers]; did you mean "claude"?'],
+    ['[providers]\nmine = 1', '2: unknown key "mine" in [providers]'],
+    ['[providers.mine]\nkind = "acpp"', '2: [providers.mine] kind must be "acp"; got "acpp"'],
+    ['[providers.mine]\nkind = "acp"', '1: [providers.mine] command is missing (known without it: auggie, '],
+    ['[providers.external]\nkind = "acp"\ncommand = "x"', '1: [providers] external cannot be the name of a provider'],
+    ['[providers.mine]\nkind = "acp"\ncommand = "x"\nforce = true', '4: unknown key "force" in [providers.mine]'],
+    ['[providers.mine]\nkind = "acp"\ncommand = "x"\nlogin_files = ["../x"]', '4: [providers.mine] login_files'],
+  ])('refuses %j', (source, message) => {
     expect(failureText(source)).toContain(`substrat.toml:${message}`);
   });
 });

@@ -1,5 +1,5 @@
-import { isIPv4, isIPv6 } from 'node:net';
 import * as z from 'zod';
+import { parseBind } from '../bind.ts';
 import { maybe, table, text } from '../fields.ts';
 
 export const server = table({
@@ -11,23 +11,21 @@ export const server = table({
       return z.NEVER;
     })
     .prefault('127.0.0.1:7331'),
+  origins: z
+    .array(text.refine(isOrigin, 'must be an origin such as "https://app.example.com", without a path').toLowerCase())
+    .default([]),
   public_url: maybe(text.refine(isWebAddress, 'must be an address such as "https://team.example.com/substrat"')),
 })
   .prefault({})
   .describe(
-    'Where the daemon serves its API and page, and `ctx serve mcp` its endpoints; port 0 picks a free one. `public_url` is the address that people use, if a proxy forwards it.',
+    'Where the daemon serves its API and page, and `ctx serve mcp` its endpoints; port 0 picks a free one. `public_url` is the address that people use, if a proxy forwards it; pages of `origins` may use it, too.',
   );
+
+/** Exact origins only: a wildcard would let every page in a browser read the documents. */
+function isOrigin(text: string): boolean {
+  return URL.parse(text)?.origin === text.toLowerCase() && /^https?:/i.test(text);
+}
 
 function isWebAddress(url: string): boolean {
   return /^https?:\/\/[^?#\s@]+$/.test(url) && URL.canParse(url);
-}
-
-/** Returns null if the text is not an address with a port. */
-export function parseBind(bind: string): { host: string; port: number } | null {
-  const [, v6, name, digits] = /^(?:\[([^\]]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(bind) ?? [];
-  const host = v6 ?? name;
-  const port = Number(digits);
-  if (host === undefined || port > 65_535) return null;
-  if (v6 !== undefined ? !isIPv6(v6) : /^[\d.]+$/.test(host) && !isIPv4(host)) return null;
-  return { host, port };
 }

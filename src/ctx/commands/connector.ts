@@ -3,8 +3,10 @@ import { type Context, isJson } from '../../command-line/context.ts';
 import { harmless, table } from '../../command-line/terminal.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { scanScript } from '../../knowledge/connectors/script.ts';
+import { readScript } from '../../scripting/open.ts';
 import { openScripting } from '../../scripting/scripting.ts';
 import { plural } from '../extended.ts';
+import { isPath, scriptAt } from '../named-script.ts';
 import { openReader } from '../open-reader.ts';
 import { describeScaffold, scaffold } from '../scaffold.ts';
 
@@ -20,11 +22,14 @@ export function connectorCommand(context: Context): Command {
 function testCommand(context: Context): Command {
   return new Command('test')
     .description('Run a script connector once and show the items it returns. Nothing is indexed.')
-    .argument('<name>')
-    .addHelpText('after', '\nExample:\n  ctx connector test jira')
-    .action(async (name: string, _: unknown, command: Command) => {
+    .argument('<name>', 'a configured connector, or the path of a script')
+    .option('--source <name>', 'with a path: use the settings of [connectors.script.NAME]')
+    .addHelpText('after', '\nExample:\n  ctx connector test jira\n  ctx connector test ./jira.lua --source jira')
+    .action(async (name: string, { source }: { source?: string }, command: Command) => {
       const reader = openReader(context, command);
-      const settings = reader.load().connectors.script[name];
+      const { script } = reader.load().connectors;
+      const file = isPath(name) ? scriptAt(name, script, { source, section: 'connectors.script' }) : null;
+      const settings = file === null ? script[name] : { timeout: 30, ...file.settings, path: file.path };
       if (settings === undefined) {
         throw new SubstratError('not_found', `There is no [connectors.script.${name}] in the configuration.`);
       }
@@ -34,7 +39,7 @@ function testCommand(context: Context): Command {
         scripting,
         settings,
         env: process.env,
-        readScript: reader.readScript,
+        readScript: file === null ? reader.readScript : readScript,
         log: (level, message) => void process.stderr.write(`${level}: ${harmless(message)}\n`),
       }).finally(() => scripting.close());
       const ms = Math.round(performance.now() - start);

@@ -6,8 +6,8 @@ import { withStore } from '../context.ts';
 export function getCommand(context: Context): Command {
   return new Command('get')
     .description('Print a document.')
-    .argument('<id>', 'document id, as shown by `ctx search`')
-    .addHelpText('after', '\nExample:\n  ctx get 0198c5de-… --json')
+    .argument('<document>', 'its path, its id, or the last 6 or more characters of the id, as shown by `ctx search`')
+    .addHelpText('after', '\nExample:\n  ctx get docs/deploy.md\n  ctx get 3f9a1c --json')
     .action(async (id: string, _: unknown, command: Command) => {
       const document = await withStore(context, command, ({ knowledge }) => knowledge.get(id));
       if (isJson(command)) return context.print(JSON.stringify(document));

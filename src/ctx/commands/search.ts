@@ -1,8 +1,16 @@
 import { Command, Option } from 'commander';
 import { type Context, isJson, readCount } from '../../command-line/context.ts';
 import { paint } from '../../command-line/terminal.ts';
-import { SEARCH_MODES, type SearchMode, type SearchResult } from '../../core/knowledge.ts';
-import { readTime, withStore } from '../context.ts';
+import {
+  SEARCH_MODES,
+  type SearchAnswer,
+  type SearchMode,
+  type SearchRequest,
+  type SearchResult,
+} from '../../core/knowledge.ts';
+import { shortId } from '../../core/short-id.ts';
+import { askServer } from '../ask.ts';
+import { readTime } from '../read-time.ts';
 
 interface SearchFlags {
   readonly mode?: SearchMode;
@@ -37,27 +45,52 @@ export function searchCommand(context: Context): Command {
           since: isoTime(readTime('--since', flags.since)),
           until: isoTime(readTime('--until', flags.until)),
         },
-        ...(flags.explain ? { explain: true } : {}),
+        // On a terminal, the words that matched are emphasized.
+        ...(flags.explain || !isJson(command) ? { explain: true } : {}),
       };
-      const found = await withStore(context, command, ({ knowledge }) => knowledge.search(request));
+      const found = (await askServer(context, command, request)) ?? (await searchHere(context, command, request));
       if (isJson(command)) return context.print(JSON.stringify(found));
+      if (found.warning !== undefined) process.stderr.write(`warning: ${found.warning}\n`);
+      if (found.did_you_mean !== undefined) context.print(`Did you mean: ${found.did_you_mean}\n`);
       if (found.results.length === 0) return context.print('No results.');
       for (const [i, result] of found.results.entries())
-        for (const line of resultLines(i + 1, result)) context.print(line);
+        for (const line of resultLines(i + 1, result, flags.explain ?? false)) context.print(line);
     });
 }
 
-function resultLines(n: number, result: SearchResult): string[] {
-  const { score, title, source, source_id, snippet, id } = result;
+/** Opens the store. Its code is loaded only here, because it takes longer than to ask a server. */
+async function searchHere(context: Context, command: Command, request: SearchRequest): Promise<SearchAnswer> {
+  const { withStore } = await import('../context.ts');
+  return withStore(context, command, ({ knowledge }) => knowledge.search(request));
+}
+
+function resultLines(n: number, result: SearchResult, isExplained: boolean): string[] {
+  const { score, title, source, source_id, snippet, id, explain } = result;
+  const matched = explain?.matched ?? [];
   const lines = [
-    `${n}. ${paint('bold', title ?? source_id)}  ${paint('dim', `${score.toFixed(2)}  ${source} ${source_id}  ${id}`)}`,
-    ...snippet
+    `${n}. ${paint('bold', title ?? source_id)}  ${paint('dim', `${score.toFixed(2)}  ${source} ${source_id}  ${shortId(id)}`)}`,
+    ...emphasized(snippet, matched)
       .split('\n')
       .slice(0, 6)
       .map((line) => `   ${line}`),
   ];
-  if ('explain' in result) lines.push(`   ${paint('dim', JSON.stringify(result.explain))}`);
+  if (!hasColour() && matched.length > 0) lines.push(`   matched: ${matched.join(', ')}`);
+  if (isExplained) lines.push(`   ${paint('dim', JSON.stringify(explain))}`);
   return [...lines, ''];
+}
+
+function emphasized(text: string, words: readonly string[]): string {
+  if (words.length === 0) return text;
+  const longestFirst = words
+    .toSorted((a, b) => b.length - a.length)
+    .map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  return text.replace(new RegExp(`(?<![\\p{L}\\p{N}])(${longestFirst.join('|')})(?![\\p{L}\\p{N}])`, 'gu'), (word) =>
+    paint('yellow', word),
+  );
+}
+
+function hasColour(): boolean {
+  return paint('yellow', 'x') !== 'x';
 }
 
 function isoTime(ms: number | null): string | undefined {

@@ -2,14 +2,16 @@ import { once } from 'node:events';
 import { Command } from 'commander';
 import { type Context, isJson, UsageError } from '../../command-line/context.ts';
 import { harmless } from '../../command-line/terminal.ts';
-import { parseBind } from '../../config/sections/server.ts';
+import { parseBind } from '../../config/bind.ts';
 import { isLoopback } from '../../config/wants.ts';
 import { serveKnowledge } from '../../http/serve-knowledge.ts';
 import { createKnowledgeServer, type KnowledgeServerOptions, serveOnStdio } from '../../mcp/knowledge-server.ts';
+import { createAnswer } from '../../tools/answer.ts';
 import { createServedTools } from '../../tools/served.ts';
 import { type OpenedStore, withStore } from '../context.ts';
 import { followFiles, withExtensions } from '../extended.ts';
 import { untilInterrupted } from '../interrupt.ts';
+import { ownSocket } from '../own-socket.ts';
 import { readServeToken, type TokenFlags } from '../serve-token.ts';
 
 interface ServeFlags extends TokenFlags {
@@ -71,7 +73,7 @@ function warn(message: string): void {
 async function serveHttp(
   context: Context,
   command: Command,
-  { config, store }: OpenedStore,
+  { config, home, store, knowledge }: OpenedStore,
   options: KnowledgeServerOptions,
   flags: { readonly bind: string | undefined; readonly token: string | null },
 ): Promise<void> {
@@ -79,8 +81,12 @@ async function serveHttp(
   const bind = flags.bind === undefined ? config.server.bind : parseBind(flags.bind);
   if (bind === null) throw new UsageError(`--bind takes an address such as 127.0.0.1:7331; got "${flags.bind}".`);
   const server = createKnowledgeServer(options);
-  const knowledgeDoor = { tools, personas, mcp: server.fetch, close: server.close };
-  const served = await serveKnowledge({ store, log, knowledgeDoor }, { bind, token: flags.token });
+  const answer = createAnswer({ config, home, version: context.version, knowledge });
+  const knowledgeDoor = { tools, personas, answer, mcp: server.fetch, close: server.close };
+  const at = { bind, token: flags.token, origins: config.server.origins, socket: ownSocket(home) };
+  // A signal that comes before everything is open must also remove the socket.
+  const interrupted = untilInterrupted();
+  const served = await serveKnowledge({ store, log, knowledgeDoor, version: context.version }, at);
   context.print(
     isJson(command) ? JSON.stringify({ url: served.url, mcp: `${served.url}/mcp` }) : `Serving ${served.url}/mcp`,
   );
@@ -88,7 +94,7 @@ async function serveHttp(
     const who = isLoopback(bind.host) ? 'every user of this machine' : 'everyone who can reach this machine';
     warn(`no token is set: ${who} can search the indexed documents. Set one with --token-file FILE or CTX_TOKEN.`);
   }
-  await once(untilInterrupted(), 'abort');
+  if (!interrupted.aborted) await once(interrupted, 'abort');
   await served.close();
   await server.close();
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { type Context, isJson } from '../../command-line/context.ts';
 import { table } from '../../command-line/terminal.ts';
+import { counted } from '../../core/text.ts';
 import type { Store } from '../../store/store.ts';
 import { withStore } from '../context.ts';
 
@@ -11,7 +12,7 @@ export function statsCommand(context: Context): Command {
     .action(async (_: unknown, command: Command) => {
       const stats = await withStore(context, command, ({ store }) => readStats(store));
       if (isJson(command)) return context.print(JSON.stringify(stats));
-      context.print(`${stats.documents} documents, ${stats.chunks} chunks`);
+      context.print(`${counted(stats.documents, 'document')}, ${counted(stats.chunks, 'chunk')}`);
       const rows = stats.sources.map((one) => [
         one.name,
         String(one.documents),

@@ -1,26 +1,12 @@
-import { Argument, Command } from 'commander';
-import { type Context, isJson, readCount, UsageError } from '../../command-line/context.ts';
-import { harmless } from '../../command-line/terminal.ts';
+import { Argument, Command, Option } from 'commander';
+import { type Context, isJson, UsageError } from '../../command-line/context.ts';
 import { SubstratError } from '../../core/errors.ts';
 import type { ConfiguredSource } from '../../knowledge/connectors/create.ts';
-import { Extractor } from '../../knowledge/extract/extractor.ts';
-import { type SyncCounts, syncSource } from '../../knowledge/sync.ts';
 import { watchSources } from '../../knowledge/watch.ts';
-import { type OpenedStore, readTime, withStore } from '../context.ts';
+import { type OpenedStore, withStore } from '../context.ts';
 import { embedAll } from '../embed-all.ts';
 import { untilInterrupted } from '../interrupt.ts';
-import { showProgress } from '../progress.ts';
-
-interface SyncFlags {
-  readonly full?: boolean;
-  readonly dryRun?: boolean;
-  readonly since?: string;
-  readonly until?: string;
-  readonly limit?: string;
-  readonly watch?: boolean;
-}
-
-type Report = { readonly name: string } & ({ readonly error: string } | SyncCounts);
+import { createSync, type Report, type SyncFlags } from '../sync-sources.ts';
 
 export function syncCommand(context: Context): Command {
   return new Command('sync')
@@ -31,6 +17,8 @@ export function syncCommand(context: Context): Command {
     .option('--since <time>', 'only documents changed since this time; nothing is removed')
     .option('--until <time>', 'only documents changed before this time; nothing is removed')
     .option('--limit <n>', 'maximum number of documents; nothing is removed')
+    .addOption(new Option('--progress <mode>', 'how progress is shown on stderr').choices(['human', 'json']))
+    .option('--no-progress', 'do not show progress')
     .option('--watch', 'keep running and sync sources with "watch = true" whenever they change')
     .addHelpText('after', '\nExample:\n  ctx sync\n  ctx sync git:platform --since 7d --dry-run')
     .action(async (wanted: string, flags: SyncFlags, command: Command) => {
@@ -73,53 +61,6 @@ async function embed(opened: OpenedStore, signal: AbortSignal): Promise<number |
   return opened.embedder ? (await embedAll(opened, opened.embedder, signal)).embedded : null;
 }
 
-function createSync(
-  context: Context,
-  command: Command,
-  { config, store }: OpenedStore,
-  flags: SyncFlags,
-  signal: AbortSignal,
-) {
-  const extractor = new Extractor();
-  // Does not wait for documents being read.
-  signal.addEventListener('abort', () => void extractor.close(), { once: true });
-  const indexer = { extractor, limits: config.chunking, clock: Date.now };
-  const dryRun = flags.dryRun ?? false;
-  const scope = {
-    full: flags.full ?? false,
-    since: readTime('--since', flags.since),
-    until: readTime('--until', flags.until),
-    limit: flags.limit === undefined ? null : readLimit(flags.limit),
-  };
-  return {
-    close: () => extractor.close(),
-    async run(source: ConfiguredSource, { onlyNews = false } = {}): Promise<Report> {
-      const { name } = source;
-      const progress = showProgress(name);
-      try {
-        const connector = await source.open();
-        try {
-          const onSkip = (sourceId: string, reason: string) => progress.note(`${name}: skipped ${sourceId}: ${reason}`);
-          const options = { store, connector, indexer, scope, dryRun, signal, onProgress: progress.draw, onSkip };
-          const counts = await syncSource(options);
-          progress.end();
-          const isNews = counts.indexed + counts.deleted > 0;
-          if (!isJson(command) && (isNews || !onlyNews)) context.print(describeCounts(name, counts, dryRun));
-          return { name, ...counts };
-        } finally {
-          await connector.close();
-        }
-      } catch (error) {
-        progress.end();
-        if (signal.aborted) throw signal.reason;
-        if (!(error instanceof SubstratError)) throw error;
-        process.stderr.write(`ctx: ${name}: ${harmless(error.message)}\n`);
-        return { name, error: error.message };
-      }
-    },
-  };
-}
-
 function choose({ sources, config }: OpenedStore, wanted: string): ConfiguredSource[] {
   const chosen = sources.filter(
     ({ name }) => wanted === 'all' || name === wanted || name.startsWith(`${wanted}:`) || name.endsWith(`:${wanted}`),
@@ -131,18 +72,4 @@ function choose({ sources, config }: OpenedStore, wanted: string): ConfiguredSou
   }
   const names = sources.map(({ name }) => name).join(', ');
   throw new SubstratError('not_configured', `There is no source "${wanted}". Sources: ${names}.`);
-}
-
-function describeCounts(name: string, counts: SyncCounts, dryRun: boolean): string {
-  const { seen, unchanged, indexed, chunks, deleted, skipped } = counts;
-  const did = dryRun
-    ? `${indexed} to index, ${deleted} to remove`
-    : `${indexed} indexed (${chunks} chunks), ${deleted} removed`;
-  return `${name}: ${seen} seen, ${did}, ${unchanged} unchanged, ${skipped} skipped`;
-}
-
-function readLimit(text: string): number {
-  const limit = Number(text);
-  if (Number.isInteger(limit) && limit > 0) return limit;
-  return readCount('--limit', text);
 }

@@ -1,9 +1,13 @@
 import { Command } from 'commander';
 import { type Context, collectArgument, isJson, UsageError } from '../../command-line/context.ts';
 import { paint, table } from '../../command-line/terminal.ts';
+import type { Config } from '../../config/config.ts';
+import type { ConfigReader } from '../../config/config-reader.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { readScript } from '../../scripting/open.ts';
 import { withStore } from '../context.ts';
 import { withExtensions } from '../extended.ts';
+import { isPath, scriptAt } from '../named-script.ts';
 import { openReader } from '../open-reader.ts';
 import { describeScaffold, scaffold } from '../scaffold.ts';
 
@@ -44,13 +48,19 @@ function listCommand(context: Context): Command {
 function testCommand(context: Context): Command {
   return new Command('test')
     .description('Call a script tool once and show its result.')
-    .argument('<name>')
+    .argument('<name>', 'a configured tool, or the path of a script')
+    .option('--source <name>', 'with a path: use the settings of [tools.script.NAME]')
     .option('--param <name=value>', 'parameter; JSON values are parsed; may be repeated', collectArgument)
     .option('--params <json>', 'all parameters as one JSON object')
-    .addHelpText('after', '\nExample:\n  ctx tool test create_jira_ticket --param title="Disk is full"')
-    .action(async (name: string, options: { param?: Record<string, string>; params?: string }, command: Command) => {
-      await withStore(context, command, async ({ reader, knowledge }) =>
-        withExtensions(reader, knowledge, async ({ tools }) => {
+    .addHelpText(
+      'after',
+      '\nExample:\n  ctx tool test create_jira_ticket --param title="Disk is full"\n  ctx tool test ./jira.lua --source create_jira_ticket --param title=Test',
+    )
+    .action(async (given: string, options: TestFlags, command: Command) => {
+      await withStore(context, command, async ({ reader, config, knowledge }) => {
+        const file = isPath(given) ? toolAt(given, options.source, config) : null;
+        const name = file?.name ?? given;
+        await withExtensions(file === null ? reader : readerOf(file, config), knowledge, async ({ tools }) => {
           const tool = tools.find(name);
           if (tool === null) throw new SubstratError('not_found', `There is no script tool "${name}".`);
           const start = performance.now();
@@ -60,9 +70,30 @@ function testCommand(context: Context): Command {
           context.print(`Tool: ${paint('bold', name)}`);
           context.print(JSON.stringify({ result }, null, 2));
           context.print(paint('dim', `Done in ${ms}ms`));
-        }),
-      );
+        });
+      });
     });
+}
+
+interface TestFlags {
+  readonly source?: string;
+  readonly param?: Record<string, string>;
+  readonly params?: string;
+}
+
+type ToolEntry = Config['tools'][number];
+
+function toolAt(given: string, source: string | undefined, config: Config): ToolEntry {
+  const tables = Object.fromEntries(config.tools.map((entry) => [entry.name, entry]));
+  const { name, path, settings } = scriptAt(given, tables, { source, section: 'tools.script' });
+  const plain = { timeoutMs: 30_000, env: [], network: null, config: {} };
+  return { ...(settings ?? plain), name, path };
+}
+
+/** Only this tool, read from the file that a person named. */
+function readerOf(entry: ToolEntry, config: Config): ConfigReader {
+  const load = (): Config => ({ ...config, agents: [], tools: [entry] });
+  return { load, readScript, trusted: false, record: null, within: null };
 }
 
 function initCommand(context: Context): Command {

@@ -2,16 +2,16 @@ import { realpathSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Command } from 'commander';
+import { consents } from '../../command-line/ask.ts';
 import { type Context, type GlobalOptions, isJson, UsageError } from '../../command-line/context.ts';
 import { table } from '../../command-line/terminal.ts';
+import { findConfig } from '../../config/find-config.ts';
 import { makeHome } from '../../config/home.ts';
 import { type Examined, examineFound } from '../../config/trust.ts';
 import { listRecords, readRecord, removeRecord, type TrustRecord, writeRecord } from '../../config/trust-records.ts';
 import { oneLine } from '../../config/wants.ts';
 import { SubstratError } from '../../core/errors.ts';
-import { consents } from '../consent.ts';
 import { differenceOf } from '../difference.ts';
-import { findConfig } from '../find-config.ts';
 
 interface TrustFlags {
   readonly yes?: boolean;

@@ -1,14 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { z } from '@hono/zod-openapi';
 import { SubstratError } from '../../core/errors.ts';
+import { EXTERNAL } from '../../core/provider-names.ts';
 import { findDm } from '../../messaging/channels.ts';
 import { resolveReference } from '../../messaging/reference.ts';
 import { sendAsPerson } from '../../messaging/send.ts';
 import type { AgentView, Tx } from '../../store/store.ts';
 import { type Caller, ownerOnly } from '../access.ts';
+import { AgentPause } from '../agent-settings.ts';
 import type { Api } from '../api.ts';
+import { bytesOf } from '../attachments.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { onNode } from '../elsewhere.ts';
+import { etagOf } from '../etags.ts';
+import { fullMessageId } from '../full-id.ts';
 import { keyParameter, once } from '../once.ts';
 import { readMessagePage, readPage } from '../page.ts';
 import { createRouter, describe, type Router } from '../router.ts';
@@ -39,6 +44,15 @@ const McpConfig = z
   .strictObject({ agentId: z.string(), path: z.string(), config: z.record(z.string(), z.unknown()) })
   .openapi('McpConfig');
 const Terminated = z.strictObject({ status: z.literal('terminated'), agentId: z.string() }).openapi('Terminated');
+const AgentDeleted = z
+  .strictObject({
+    status: z.literal('deleted'),
+    agentId: z.string(),
+    agents: z.array(z.string()).openapi({ description: 'Handles of all that were deleted.' }),
+    messages: z.int(),
+    runs: z.int(),
+  })
+  .openapi('AgentDeleted');
 const NONE = 'There is no such agent.';
 
 const AgentMove = z
@@ -120,6 +134,27 @@ const terminate = describe(
   { status: 200, description: 'Terminated.', schema: Terminated },
   { 404: NONE, 409: 'It is terminated already, or more than one agent has that name.' },
 );
+const remove = describe(
+  {
+    method: 'delete',
+    path: '/{id}',
+    summary: 'Delete a terminated agent and all of its descendants, with their messages, runs and memory.',
+    parameters: [reference],
+  },
+  { status: 200, description: 'Deleted.', schema: AgentDeleted },
+  { 404: NONE, 409: 'It is not terminated, or more than one agent has that name.' },
+);
+const pause = describe(
+  {
+    method: 'post',
+    path: '/{id}/pause',
+    summary: 'Pause an agent: it starts no turn, and its messages wait until it is resumed.',
+    parameters: [reference],
+    request: { body: body(AgentPause) },
+  },
+  { status: 200, description: 'The agent.', schema: Agent },
+  { 404: NONE, 409: 'It is paused already, or more than one agent has that name.', 410: 'It is terminated.' },
+);
 const resume = describe(
   {
     method: 'post',
@@ -194,16 +229,19 @@ export function agentRoutes(api: Api): Router {
       if (caller.owner) return showAgent(view, api.clock());
       return showProfile(view, await tx.channels.listSharedChannels({ a: caller.id, b: view.id }));
     });
-    return c.json(shown, 200);
+    return c.json(shown, 200, 'revision' in shown ? { etag: etagOf(shown.revision) } : {});
   });
   routes.openapi(send, async (c) => {
     const wish = c.req.valid('json');
-    const attachments = (wish.attachments ?? []).map(({ name, data }) => ({ name, data: Buffer.from(data, 'base64') }));
+    const attachments = bytesOf(wish.attachments);
     const caller = c.get('caller');
-    const { value } = await once(api, c, wish, async (tx) => {
+    const effect = async (tx: Tx) => {
       const agent = await visibleAgent(tx, caller, c.req.param('id'));
-      return showSent(await sendAsPerson(tx, api.rules, caller, agent, { ...wish, attachments }, api.clock()));
-    });
+      const inReplyTo = wish.inReplyTo && (await fullMessageId(tx, caller.id, wish.inReplyTo));
+      const message = { ...wish, inReplyTo, attachments };
+      return showSent(await sendAsPerson(tx, api.rules, caller, agent, message, api.clock()));
+    };
+    const { value } = await once(api, c, wish, effect, `post to ${c.req.param('id')}`);
     return c.json(value, 201);
   });
   routes.openapi(talk, async (c) => {
@@ -225,6 +263,23 @@ export function agentRoutes(api: Api): Router {
     await api.terminateAgent(id, 'a person terminated it');
     return c.json({ status: 'terminated' as const, agentId: id }, 200);
   });
+  routes.openapi(remove, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { id, nodeId } = await api.store.read((tx) => resolveReference(tx, c.req.param('id')));
+    const act = async () => {
+      const { agents, messages, runs } = await api.deleteAgent(id);
+      return { status: 'deleted' as const, agentId: id, agents: agents.map(({ handle }) => handle), messages, runs };
+    };
+    // Only its own node has its files.
+    return c.json(await onNode(api, c, nodeId, act), 200);
+  });
+  routes.openapi(pause, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { reason, now } = c.req.valid('json');
+    const { id } = await api.store.read((tx) => resolveReference(tx, c.req.param('id')));
+    const why = reason === '' ? 'A person paused it.' : reason;
+    return c.json(showAgent(await api.pauseAgent(id, { reason: why, now }), api.clock()), 200);
+  });
   routes.openapi(resume, async (c) => {
     ownerOnly(c.get('caller'));
     const { id } = await api.store.read((tx) => resolveReference(tx, c.req.param('id')));
@@ -236,12 +291,14 @@ export function agentRoutes(api: Api): Router {
     const agent = await api.store.read((tx) => resolveReference(tx, c.req.param('id')));
     const act = async () => showAgent(await api.moveAgent(agent.id, wish), api.clock());
     // Only its own node knows whether it has files.
-    return c.json(await onNode(api, c, wish.withoutWorkspace ? api.nodeId : agent.nodeId, act, wish), 200);
+    const { state } = await api.findNode(agent.nodeId);
+    const here = wish.withoutWorkspace || state === 'dead' || state === 'stopped';
+    return c.json(await onNode(api, c, here ? api.nodeId : agent.nodeId, act, wish), 200);
   });
   routes.openapi(mcp, async (c) => {
     ownerOnly(c.get('caller'));
     const agent = await api.store.read((tx) => resolveReference(tx, c.req.param('id')));
-    if (agent.provider !== 'external') {
+    if (agent.provider !== EXTERNAL) {
       const message = `${agent.handle} has the provider "${agent.provider}"; only agents with the provider "external" can be joined.`;
       throw new SubstratError('conflict', message);
     }

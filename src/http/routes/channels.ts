@@ -1,12 +1,15 @@
 import { z } from '@hono/zod-openapi';
 import type { Channel as ChannelRecord } from '../../core/channel.ts';
 import { createChannel, resolveChannel } from '../../messaging/channels.ts';
+import { deleteChannel } from '../../messaging/deletion.ts';
 import { addMember, removeMember, setTopic, setWake } from '../../messaging/members.ts';
 import { speak } from '../../messaging/speak.ts';
 import type { ChannelView, Tx } from '../../store/store.ts';
-import type { Caller } from '../access.ts';
+import { type Caller, ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
+import { bytesOf } from '../attachments.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { fullMessageId } from '../full-id.ts';
 import { keyParameter, once } from '../once.ts';
 import { readMessagePage } from '../page.ts';
 import { createRouter, describe, type Router } from '../router.ts';
@@ -61,6 +64,22 @@ const change = describe(
   },
   { status: 200, description: 'The channel.', schema: Channel },
   FIXED,
+);
+const remove = describe(
+  {
+    method: 'delete',
+    path: '/{id}',
+    summary: 'Delete a channel with its messages.',
+    request: { params },
+  },
+  {
+    status: 200,
+    description: 'Deleted.',
+    schema: z
+      .strictObject({ status: z.literal('deleted'), channelId: z.string(), messages: z.int() })
+      .openapi('ChannelDeleted'),
+  },
+  { ...NONE, 409: 'The channel is a DM or a team channel, or an agent is reading it.' },
 );
 const messages = describe(
   {
@@ -161,14 +180,24 @@ export function channelRoutes(api: Api): Router {
     );
     return c.json(await viewOf(api, caller, c.req.param('id')), 200);
   });
+  routes.openapi(remove, async (c) => {
+    const caller = c.get('caller');
+    ownerOnly(caller);
+    const deleted = await api.store.write(async (tx) => {
+      const channel = await resolveChannel(tx, caller, c.req.param('id'), null);
+      return { channelId: channel.id, ...(await deleteChannel(tx, channel, api.clock())) };
+    });
+    return c.json({ status: 'deleted' as const, ...deleted }, 200);
+  });
   routes.openapi(messages, async (c) => {
     const { thread, ...query } = c.req.valid('query');
     const page = await api.store.read(async (tx) => {
       const { id } = await resolveChannel(tx, c.get('caller'), c.req.param('id'), null);
+      const parent = await fullMessageId(tx, c.get('caller').id, thread ?? '');
       const { rows, nextCursor } = await readMessagePage(query, (part) =>
         thread === undefined
           ? tx.messages.listChannelMessages({ channelId: id, ...part })
-          : tx.messages.listThreadMessages({ id: thread, ...part }),
+          : tx.messages.listThreadMessages({ id: parent, ...part }),
       );
       const shown = thread === undefined ? rows : rows.filter((row) => row.channelId === id);
       return { items: await showMessages(tx, shown), nextCursor };
@@ -176,28 +205,25 @@ export function channelRoutes(api: Api): Router {
     return c.json(page, 200);
   });
   routes.openapi(say, async (c) => {
-    const { text, parentMessageId } = c.req.valid('json');
+    const wish = c.req.valid('json');
+    const { text, parentMessageId } = wish;
+    const attachments = bytesOf(wish.attachments);
     const caller = c.get('caller');
-    const { value } = await once(api, c, { text, parentMessageId }, async (tx) => {
+    const effect = async (tx: Tx) => {
       const now = api.clock();
       const channel = await resolveChannel(tx, caller, c.req.param('id'), now);
-      const said = await speak(
-        tx,
-        api.rules,
-        { ...caller, run: null },
-        channel,
-        { text, thread: parentMessageId },
-        now,
-      );
-      return showSent(said);
-    });
+      const thread = parentMessageId && (await fullMessageId(tx, caller.id, parentMessageId));
+      const speaker = { ...caller, run: null };
+      return showSent(await speak(tx, api.rules, speaker, channel, { text, thread, attachments }, now));
+    };
+    const { value } = await once(api, c, wish, effect, `post in ${c.req.param('id')}`);
     return c.json(value, 201);
   });
   routes.openapi(read, async (c) => {
     const caller = c.get('caller');
     await withChannel(api, c.req.param('id'), caller, async (tx, { id: channelId }) => {
       const [newest] = await tx.messages.listChannelMessages({ channelId, before: Number.MAX_SAFE_INTEGER, limit: 1 });
-      await tx.channels.tryRaiseRead({ channelId, participantId: caller.id, seq: newest?.seq ?? 0 });
+      await tx.channels.raiseRead({ channelId, participantId: caller.id, seq: newest?.seq ?? 0 });
     });
     return c.json(await viewOf(api, caller, c.req.param('id')), 200);
   });

@@ -3,48 +3,12 @@ import { SubstratError } from '../../core/errors.ts';
 import { shorten } from '../../core/text.ts';
 import { toolsOf } from '../../personas/scope.ts';
 import { getInput, searchInput } from '../../tools/knowledge.ts';
+import { getOutput, searchOutput, sourcesOutput } from '../../tools/results.ts';
 import { ownerOnly } from '../access.ts';
 import type { KnowledgeDoor } from '../api.ts';
 import { rereadRequest } from '../body.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 
-const Source = z.strictObject({
-  name: z.string(),
-  configured: z.boolean(),
-  healthy: z.boolean(),
-  notes: z.string().nullable(),
-});
-const Part = z.strictObject({ rank: z.int(), score: z.number() });
-const Result = z.strictObject({
-  id: z.string().openapi({ description: 'Id of the document.' }),
-  score: z.number().min(0).max(1),
-  title: z.string().nullable(),
-  source: z.string().openapi({ example: 'git:platform' }),
-  source_id: z.string(),
-  updated_at: z.string(),
-  snippet: z.string(),
-  source_url: z.string().nullable(),
-  explain: z
-    .strictObject({
-      mode: z.string(),
-      alpha: z.number().nullable(),
-      chunk: z.strictObject({
-        index: z.int(),
-        headings: z.array(z.string()),
-        from: z.int().nullable(),
-        to: z.int().nullable(),
-      }),
-      keyword: Part.extend({ bm25: z.number() }).nullable(),
-      semantic: Part.extend({ cosine: z.number() }).nullable(),
-    })
-    .optional(),
-});
-const Document = z.strictObject({
-  ...{ id: z.string(), source: z.string(), source_id: z.string(), source_url: z.string().nullable() },
-  ...{ title: z.string().nullable(), author: z.string().nullable(), created_at: z.string(), updated_at: z.string() },
-  ...{ content_type: z.string(), body: z.string(), metadata: z.record(z.string(), z.unknown()) },
-  chunks: z.array(z.strictObject({ index: z.int(), text: z.string() })),
-});
 const ToolInfo = z.strictObject({
   name: z.string(),
   description: z.string(),
@@ -59,6 +23,12 @@ const scope = z.strictObject({
 const NO_TOOL = { 404: 'There is no such agent, or it has no such tool.', 408: 'The tool timed out (`timeout`).' };
 const list = <S extends z.ZodType>(name: string, schema: S) => z.strictObject({ [name]: z.array(schema) });
 
+/** Only schemas of the extended zod have a name in the document. */
+const named = (name: string, { shape }: z.ZodObject) => z.strictObject(shape).openapi(name);
+
+/** Every tool's answer has this form, as Context Harness's has. */
+const answer = <S extends z.ZodType>(result: S) => z.strictObject({ result });
+
 const search = describe(
   {
     method: 'post',
@@ -66,7 +36,7 @@ const search = describe(
     summary: 'Search the knowledge base.',
     request: { query: scope, body: body(searchInput) },
   },
-  { status: 200, description: 'Documents, best first.', schema: list('results', Result).openapi('SearchResults') },
+  { status: 200, description: 'Documents, best first.', schema: answer(named('SearchResults', searchOutput)) },
   NO_TOOL,
 );
 const get = describe(
@@ -76,12 +46,12 @@ const get = describe(
     summary: 'Get a document with its chunks.',
     request: { query: scope, body: body(getInput) },
   },
-  { status: 200, description: 'The document.', schema: Document.openapi('Document') },
+  { status: 200, description: 'The document.', schema: answer(named('Document', getOutput)) },
   { 404: 'There is no such document.' },
 );
 const sources = describe(
   { method: 'get', path: '/tools/sources', summary: 'List the sources of documents.', request: { query: scope } },
-  { status: 200, description: 'All sources.', schema: list('sources', Source).openapi('Sources') },
+  { status: 200, description: 'All sources.', schema: answer(named('Sources', sourcesOutput)) },
   NO_TOOL,
 );
 const tools = describe(
@@ -93,10 +63,10 @@ const call = describe(
   {
     method: 'post',
     path: '/tools/{name}',
-    summary: 'Call a tool. Custom tools return `{result}`.',
+    summary: 'Call a tool.',
     request: { params: z.strictObject({ name: z.string() }), query: scope, body: body(args) },
   },
-  { status: 200, description: 'The result of the tool.', schema: args },
+  { status: 200, description: 'The result of the tool.', schema: answer(z.unknown()) },
   NO_TOOL,
 );
 
@@ -109,7 +79,8 @@ export function knowledgeRoutes({ tools: served, personas, mcp }: KnowledgeDoor)
     const tool = (await inScope(agent)).find((one) => one.name === name);
     if (!tool)
       throw new SubstratError('not_found', `There is no tool "${shorten(name)}"; GET /tools/list returns all tools.`);
-    return tool.call(given);
+    const returned = await tool.call(given);
+    return tool.builtin ? { result: returned } : returned;
   };
   routes.openapi(search, async (c) => {
     ownerOnly(c.get('caller'));

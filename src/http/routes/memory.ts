@@ -9,6 +9,7 @@ import type { BlockView, Tx } from '../../store/store.ts';
 import { ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { etagOf, versionsIn } from '../etags.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { Block, BlockChange, BlockRestoration, BlockSharing, BlockText, pageOf, pageQuery } from '../schemas.ts';
 import { showBlock, showBlockChange } from '../shown.ts';
@@ -135,7 +136,7 @@ export function memoryRoutes(api: Api, whose: 'agent' | 'owner'): Router {
     ownerOnly(c.get('caller'));
     const { id: ref, label: name } = c.req.valid('param');
     const block = await api.store.read(async (tx) => show(tx, await seenBlock(tx, await readerOf(tx, ref), name)));
-    return c.json(block, 200, { etag: etagOf(block) });
+    return c.json(block, 200, { etag: etagOf(block.version) });
   });
   routes.openapi(put, async (c) => {
     ownerOnly(c.get('caller'));
@@ -145,7 +146,7 @@ export function memoryRoutes(api: Api, whose: 'agent' | 'owner'): Router {
       const change = { readerId: await readerOf(tx, ref, true), label: name, by: USER_ID, expected };
       return show(tx, await writeBlock(tx, change, c.req.valid('json').text, api.clock()));
     });
-    return c.json(block, 200, { etag: etagOf(block) });
+    return c.json(block, 200, { etag: etagOf(block.version) });
   });
   routes.openapi(remove, async (c) => {
     ownerOnly(c.get('caller'));
@@ -177,7 +178,7 @@ export function memoryRoutes(api: Api, whose: 'agent' | 'owner'): Router {
       const change = { readerId: await readerOf(tx, ref, true), label: name, by: USER_ID, expected };
       return show(tx, await restoreBlock(tx, change, c.req.valid('json').version, api.clock()));
     });
-    return c.json(block, 200, { etag: etagOf(block) });
+    return c.json(block, 200, { etag: etagOf(block.version) });
   });
   routes.openapi(share, async (c) => {
     ownerOnly(c.get('caller'));
@@ -190,13 +191,9 @@ export function memoryRoutes(api: Api, whose: 'agent' | 'owner'): Router {
       const sharing = { agentIds, open: wish.open };
       return show(tx, await shareBlock(tx, await seenBlock(tx, readerId, name), sharing, api.clock()));
     });
-    return c.json(block, 200, { etag: etagOf(block) });
+    return c.json(block, 200, { etag: etagOf(block.version) });
   });
   return routes;
-}
-
-function etagOf({ version }: { readonly version: number }): string {
-  return `"${version}"`;
 }
 
 /** The precondition in the headers. An unknown ETag matches no version. */
@@ -204,6 +201,5 @@ function expectedBy(given: { 'if-match'?: string | undefined; 'if-none-match'?: 
   if (given['if-none-match'] !== undefined) return 'none';
   const match = given['if-match'];
   if (match === undefined) return null;
-  if (match.trim() === '*') return 'any';
-  return match.split(',').flatMap((etag) => /^\s*"(\d{1,9})"\s*$/.exec(etag)?.slice(1).map(Number) ?? []);
+  return versionsIn(match) ?? 'any';
 }

@@ -6,6 +6,7 @@ import type { MessageView, Store } from '../../store/store.ts';
 import type { Caller } from '../access.ts';
 import type { Api } from '../api.ts';
 import { AttachedFile } from '../attachments.ts';
+import { fullMessageId } from '../full-id.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { Message, MessageEdit, pageOf, Reaction } from '../schemas.ts';
 import { showMessages } from '../shown.ts';
@@ -99,11 +100,14 @@ const removeReaction = describe(
 
 export function messageRoutes(api: Api): Router {
   const routes = createRouter();
+  const given = (caller: Caller, { id }: { readonly id: string }): Promise<string> =>
+    api.store.read((tx) => fullMessageId(tx, caller.id, id));
   routes.openapi(get, async (c) => {
-    return c.json(await shownMessage(api, c.get('caller'), c.req.valid('param').id), 200);
+    const caller = c.get('caller');
+    return c.json(await shownMessage(api, caller, await given(caller, c.req.valid('param'))), 200);
   });
   routes.openapi(replies, async (c) => {
-    const { id } = c.req.valid('param');
+    const id = await given(c.get('caller'), c.req.valid('param'));
     const { wait } = c.req.valid('query');
     await api.store.read((tx) => visibleMessage(tx, c.get('caller').id, id));
     const state = await stateAfter(api.store, id, wait * 1000, c.req.raw.signal);
@@ -111,22 +115,24 @@ export function messageRoutes(api: Api): Router {
     return c.json({ state, items }, 200);
   });
   routes.openapi(edit, async (c) => {
-    const { id } = c.req.valid('param');
     const caller = c.get('caller');
+    const id = await given(caller, c.req.valid('param'));
     await api.store.write((tx) => editMessage(tx, caller.id, id, c.req.valid('json').text, api.clock()));
     return c.json(await shownMessage(api, caller, id), 200);
   });
   routes.openapi(remove, async (c) => {
-    const { id } = c.req.valid('param');
+    const id = await given(c.get('caller'), c.req.valid('param'));
     await api.store.write((tx) => deleteMessage(tx, c.get('caller').id, id, api.clock()));
     return c.json({ status: 'deleted' as const, messageId: id }, 200);
   });
   routes.openapi(reactions, async (c) => {
-    const { reactions: items } = await shownMessage(api, c.get('caller'), c.req.valid('param').id);
+    const caller = c.get('caller');
+    const { reactions: items } = await shownMessage(api, caller, await given(caller, c.req.valid('param')));
     return c.json({ items, nextCursor: null }, 200);
   });
   routes.openapi(attachment, async (c) => {
-    const { id, position } = c.req.valid('param');
+    const { position } = c.req.valid('param');
+    const id = await given(c.get('caller'), c.req.valid('param'));
     const shown = await api.store.read(async (tx) => {
       await visibleMessage(tx, c.get('caller').id, id);
       const [found] = (await tx.attachments.listAttachments({ messageIds: [id] })).filter(
@@ -140,14 +146,15 @@ export function messageRoutes(api: Api): Router {
     return c.json(shown, 200);
   });
   routes.openapi(addReaction, async (c) => {
-    const { id } = c.req.valid('param');
     const caller = c.get('caller');
+    const id = await given(caller, c.req.valid('param'));
     await api.store.write((tx) => react(tx, caller.id, id, c.req.valid('json').emoji, api.clock()));
     return c.json(await shownMessage(api, caller, id), 201);
   });
   routes.openapi(removeReaction, async (c) => {
-    const { id, emoji } = c.req.valid('param');
+    const { emoji } = c.req.valid('param');
     const caller = c.get('caller');
+    const id = await given(caller, c.req.valid('param'));
     await api.store.write((tx) => unreact(tx, caller.id, id, emoji, api.clock()));
     return c.json(await shownMessage(api, caller, id), 200);
   });

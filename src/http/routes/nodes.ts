@@ -105,6 +105,7 @@ function showNode({ id, record, state, self, agents, running, queued }: ShownNod
     home: record?.home ?? null,
     version: record?.version ?? null,
     labels: [...(record?.labels ?? [])],
+    shared: [...(record?.shared ?? [])],
     providers: [...(record?.providers ?? [])],
     slots: record?.slots ?? 0,
     agents,

@@ -5,16 +5,38 @@ import { resolveReference } from '../../messaging/reference.ts';
 import { ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { fullId } from '../full-id.ts';
 import { readPage } from '../page.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { streamRun } from '../run-stream.ts';
-import { label, pageOf, pageQuery, Run, RunMessage, RunStep } from '../schemas.ts';
-import { showRun } from '../shown.ts';
+import { AttemptUsage, CarriedMessage, label, pageOf, pageQuery, Run, RunMessage, RunStep } from '../schemas.ts';
+import { showRun, showTime } from '../shown.ts';
 
 const params = z.strictObject({ id: z.string() });
 const states = z.enum(['created', 'running', 'completed', 'failed', 'cancelled']);
-const RunDetail = Run.extend({ steps: z.array(RunStep), messages: z.array(RunMessage) }).openapi('RunDetail');
+const RunDetail = z
+  .strictObject({
+    ...Run.shape,
+    usageByAttempt: z.array(AttemptUsage),
+    steps: z.array(RunStep),
+    messages: z.array(RunMessage),
+  })
+  .openapi('RunDetail');
 const Cancelled = z.strictObject({ status: z.literal('cancelled'), runId: z.string() }).openapi('Cancelled');
+const Restarted = z.strictObject({ status: z.literal('restarted'), runId: z.string() }).openapi('Restarted');
+const Extended = z
+  .strictObject({ status: z.literal('extended'), runId: z.string(), until: z.string() })
+  .openapi('Extended');
+const Extension = z
+  .strictObject({
+    minutes: z
+      .int()
+      .min(1)
+      .max(10_080)
+      .optional()
+      .openapi({ description: 'No message is sent for this time. Default: 30.' }),
+  })
+  .openapi('Extension');
 
 const list = describe(
   {
@@ -36,6 +58,38 @@ const cancel = describe(
   { status: 200, description: 'Cancelled.', schema: Cancelled },
   { 404: 'There is no such run.', 409: 'It has ended already.' },
 );
+const restart = describe(
+  {
+    method: 'post',
+    path: '/{id}/restart',
+    summary: 'End the attempt in progress and start the turn again. The attempt does not count as failed.',
+    request: { params },
+  },
+  { status: 200, description: 'Restarted.', schema: Restarted },
+  { 404: 'There is no such run.', 409: 'It is not running.' },
+);
+const extend = describe(
+  {
+    method: 'post',
+    path: '/{id}/extend',
+    summary: 'Do not tell of missing progress for some time. Nothing else changes.',
+    request: { params, body: { content: { 'application/json': { schema: Extension } } } },
+  },
+  { status: 200, description: 'Extended.', schema: Extended },
+  { 404: 'There is no such run.', 409: 'It is not running.' },
+);
+
+const carried = describe(
+  {
+    method: 'get',
+    path: '/{id}/carried',
+    summary: 'List the messages that a run was given, in order, with the state of their delivery. `dead`: it was lost.',
+    request: { params },
+  },
+  { status: 200, description: 'The messages.', schema: pageOf(CarriedMessage) },
+  { 404: 'There is no such run.' },
+);
+const MOST_SHOWN = 2000;
 
 export function runRoutes(api: Api): Router {
   const routes = createRouter();
@@ -62,19 +116,58 @@ export function runRoutes(api: Api): Router {
   routes.openapi(get, async (c) => {
     ownerOnly(c.get('caller'));
     const { id } = c.req.valid('param');
-    const { run, agent } = await api.store.read(async (tx) => {
-      const run = await tx.runs.getRun({ id });
-      return { run, agent: run && (await tx.agents.getAgent({ id: run.agentId })) };
+    const { run, agent, used } = await api.store.read(async (tx) => {
+      const run = await tx.runs.getRun({ id: await fullId(tx, 'runs', id) });
+      return {
+        run,
+        agent: run && (await tx.agents.getAgent({ id: run.agentId })),
+        used: run ? await tx.runs.listRunUsage({ runId: run.id }) : [],
+      };
     });
     if (!run || !agent) throw new SubstratError('not_found', `There is no run ${shorten(id)}.`);
-    const stream = streamRun(api.store, showRun({ ...run, handle: agent.handle }));
+    const shown = {
+      ...showRun({ ...run, handle: agent.handle }),
+      usageByAttempt: used.map(({ runId: _, ...counted }) => counted),
+    };
+    const stream = streamRun(api.store, shown);
     return c.body(stream, 200, { 'content-type': 'application/json' }) as never;
+  });
+  routes.openapi(carried, async (c) => {
+    ownerOnly(c.get('caller'));
+    const { id } = c.req.valid('param');
+    const rows = await api.store.read(async (tx) => {
+      const run = await tx.runs.getRun({ id: await fullId(tx, 'runs', id) });
+      if (!run) throw new SubstratError('not_found', `There is no run ${shorten(id)}.`);
+      return tx.deliveries.listDeliveriesOfRun({ runId: run.id });
+    });
+    const items = rows.map(({ messageId, channelId, authorHandle, text, state, requestState }) => ({
+      messageId,
+      channelId,
+      from: authorHandle,
+      text: text.slice(0, MOST_SHOWN),
+      state,
+      request: requestState,
+    }));
+    return c.json({ items, nextCursor: null }, 200);
   });
   routes.openapi(cancel, async (c) => {
     ownerOnly(c.get('caller'));
-    const { id } = c.req.valid('param');
+    const id = await api.store.read((tx) => fullId(tx, 'runs', c.req.valid('param').id));
     await api.cancelRun(id, 'A person cancelled the run.');
     return c.json({ status: 'cancelled' as const, runId: id }, 200);
+  });
+  routes.openapi(restart, async (c) => {
+    ownerOnly(c.get('caller'));
+    const id = await api.store.read((tx) => fullId(tx, 'runs', c.req.valid('param').id));
+    await api.restartRun(id);
+    return c.json({ status: 'restarted' as const, runId: id }, 200);
+  });
+  routes.openapi(extend, async (c) => {
+    ownerOnly(c.get('caller'));
+    const id = await api.store.read((tx) => fullId(tx, 'runs', c.req.valid('param').id));
+    const until = api.clock() + (c.req.valid('json').minutes ?? 30) * 60_000;
+    await api.extendRun(id, until);
+    return c.json({ status: 'extended' as const, runId: id, until: showTime(until) }, 200);
   });
   return routes;
 }

@@ -81,23 +81,7 @@ export function signInRoutes(
         'This link was used or is older than 2 minutes. Run `substrat page` to get a new one.',
       );
     }
-    const token = randomBytes(32).toString('base64url');
-    const [id, at] = [randomUUID(), api.clock()];
-    const expiresAt = at + TOKEN_MS;
-    const person = await api.store.write(async (tx) => {
-      const found = await personNamed(tx, handle, at);
-      await tx.tokens.insertToken({
-        id,
-        hash: hashToken(token),
-        participantId: found.id,
-        label: wish.label,
-        kind: 'page',
-        createdAt: at,
-        expiresAt,
-      });
-      return found;
-    });
-    return c.json({ token, id, as: person.handle, owner: person.id === USER_ID, expiresAt: showTime(expiresAt) }, 201);
+    return c.json(await createPageToken(api, { handle, label: wish.label, kind: 'page' }), 201);
   });
   routes.openapi(signOut, async (c) => {
     const { signedIn } = c.get('caller');
@@ -125,6 +109,23 @@ export function signInRoutes(
     );
   });
   return routes;
+}
+
+/** A token of the page for a person, which expires after 30 days without use. */
+export async function createPageToken(
+  api: Api,
+  { handle, label, kind }: { readonly handle: string; readonly label: string; readonly kind: 'page' | 'phone' },
+): Promise<z.infer<typeof PageToken>> {
+  const token = randomBytes(32).toString('base64url');
+  const [id, at] = [randomUUID(), api.clock()];
+  const expiresAt = at + TOKEN_MS;
+  const person = await api.store.write(async (tx) => {
+    const found = await personNamed(tx, handle, at);
+    const hash = hashToken(token);
+    await tx.tokens.insertToken({ id, hash, participantId: found.id, label, kind, createdAt: at, expiresAt });
+    return found;
+  });
+  return { token, id, as: person.handle, owner: person.id === USER_ID, expiresAt: showTime(expiresAt) };
 }
 
 async function renew(api: Api, token: { readonly id: string; readonly expiresAt: number | null }) {

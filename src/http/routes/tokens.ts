@@ -6,6 +6,7 @@ import { shorten } from '../../core/text.ts';
 import type { Tx } from '../../store/store.ts';
 import { hashToken, notFromPage, ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
+import { fullId } from '../full-id.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { label, line, pageOf, Token } from '../schemas.ts';
 import { showTime } from '../shown.ts';
@@ -13,9 +14,10 @@ import { showTime } from '../shown.ts';
 const TokenCreation = z
   .strictObject({ as: label.openapi({ example: 'anna' }), label: line(200).default('') })
   .openapi('TokenCreation');
-const NewToken = Token.extend({
-  token: z.string().openapi({ description: 'Shown once; only its hash is stored.' }),
-}).openapi('NewToken');
+// Not `Token.extend`: the document would describe both as closed, and nothing satisfies both.
+const NewToken = z
+  .strictObject({ ...Token.shape, token: z.string().openapi({ description: 'Shown once; only its hash is stored.' }) })
+  .openapi('NewToken');
 const Revoked = z.strictObject({ status: z.literal('revoked'), id: z.string() }).openapi('Revoked');
 
 const list = describe(
@@ -84,7 +86,7 @@ export function tokenRoutes(api: Api): Router {
   });
   routes.openapi(revoke, async (c) => {
     ownerOnly(c.get('caller'));
-    const { id } = c.req.valid('param');
+    const id = await api.store.read((tx) => fullId(tx, 'tokens', c.req.valid('param').id));
     const revoked = await api.store.write((tx) => tx.tokens.tryRevokeToken({ id, at: api.clock() }));
     if (!revoked) throw new SubstratError('not_found', `There is no active token ${shorten(id)}.`);
     return c.json({ status: 'revoked' as const, id }, 200);

@@ -32,7 +32,10 @@ export function usageRoutes(api: Api): Router {
       since: since === undefined ? 0 : Date.parse(since),
       until: until === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(until),
     };
-    const rows = await api.store.read((tx) => tx.runs.listUsage({ by, ...window, limit: MOST }));
+    const rows = await api.store.read((tx) => tx.runs.listUsage({ by, ...window, limit: MOST }), {
+      long: true,
+      signal: c.req.raw.signal,
+    });
     const items = rows.map(({ key, ...sums }) => ({ of: by === 'day' ? dayOf(key) : key, ...sums }));
     return c.json({ items, nextCursor: null }, 200);
   });

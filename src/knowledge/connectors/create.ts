@@ -27,7 +27,7 @@ export function sourceNames({ connectors }: Pick<Config, 'connectors'>): string[
 }
 
 export function configuredSources(
-  { connectors }: Pick<Config, 'connectors'>,
+  { connectors, db }: Pick<Config, 'connectors' | 'db'>,
   around: Surroundings,
 ): ConfiguredSource[] {
   const { home, env, within, openScript } = around;
@@ -38,7 +38,8 @@ export function configuredSources(
   for (const [name, { maxFileMb, watch, ...options }] of Object.entries(connectors.filesystem)) {
     const open = async (source: string) => {
       const { filesystemConnector } = await import('./filesystem.ts');
-      return filesystemConnector({ ...options, source, within, maxBytes: maxFileMb * MEGABYTE });
+      const own = ['path' in db ? db.path : null, home];
+      return filesystemConnector({ ...options, source, within, own, maxBytes: maxFileMb * MEGABYTE });
     };
     add('filesystem', name, open, watch);
   }

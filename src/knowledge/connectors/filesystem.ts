@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isInside } from '../../config/inside.ts';
+import { isInside, realPlace } from '../../config/inside.ts';
 import { SubstratError } from '../../core/errors.ts';
 import { readAll } from '../../core/regular-file.ts';
 import { type Connector, type Item, MAX_SOURCE_ID, type RawDocument } from '../connector.ts';
@@ -17,6 +17,8 @@ export interface FilesystemOptions extends Selection {
   readonly followSymlinks: boolean;
   /** A directory that the root must not leave, not even through a symlink; if omitted, it may be anywhere. */
   readonly within?: string | null;
+  /** Substrat's own files, which are never indexed: the store with everything next to it of that name, and the home. */
+  readonly own?: readonly (string | null)[];
 }
 
 /** Changes within this time become one sync. */
@@ -28,6 +30,7 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
   const { source, root, tags, maxBytes, followSymlinks, within = null } = options;
   const select = createSelect(options);
   let realRoot: string | null = null;
+  const isOwn = ownFiles(root, options.own ?? []);
   /** Directories on the path may have become symlinks since the walk; on Linux, check where the opened file is. */
   const isListed = (file: number): boolean => {
     if (process.platform !== 'linux') return true;
@@ -54,6 +57,7 @@ export function filesystemConnector(options: FilesystemOptions): Connector {
         for await (const files of walk({ ...options, select, signal, onUnlisted })) {
           const items: Item[] = [];
           for (const { path, stats } of files) {
+            if (isOwn(path)) continue;
             if (Buffer.byteLength(path) > MAX_SOURCE_ID) onUnlisted(path, 'its path is too long');
             else items.push({ sourceId: path, version: versionOf(stats), size: stats.size, updatedAt: stats.mtimeMs });
           }
@@ -131,4 +135,18 @@ function openFile(path: string, flags: number): number | null {
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
     throw new SubstratError('forbidden', `it cannot be opened (${code})`, { cause: error });
   }
+}
+
+/** A root inside the home was chosen on purpose, so that the rest of the home does not matter. */
+function ownFiles(root: string, own: readonly (string | null)[]): (path: string) => boolean {
+  const place = realPlace(root) ?? root;
+  const near = own
+    .flatMap((path) => (path === null ? [] : [relative(place, realPlace(path) ?? path)]))
+    .filter((path) => path !== '' && !path.startsWith('..') && !isAbsolute(path));
+  return (path) => near.some((one) => path === one || path.startsWith(`${one}/`) || /^[-.]/.test(after(path, one)));
+}
+
+/** The rest of a path in the directory of `file`, if it begins with its name: `-wal`, `.schema-3.backup.tar.gz`. */
+function after(path: string, file: string): string {
+  return path.startsWith(file) && !path.slice(file.length).includes('/') ? path.slice(file.length) : '';
 }

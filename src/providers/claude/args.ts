@@ -5,7 +5,7 @@ import type { Turn } from '../provider.ts';
  * Named, so that it gets no others: its subagents, its own messages to other sessions, its timers and its worktrees
  * would act outside of Substrat.
  */
-const OWN_TOOLS = ['Bash', 'Read', 'Edit', 'Write', 'Glob', 'Grep', 'NotebookEdit'];
+export const OWN_TOOLS = ['Bash', 'Read', 'Edit', 'Write', 'Glob', 'Grep', 'NotebookEdit'];
 
 export interface Given {
   readonly ownTools: boolean;
@@ -14,15 +14,16 @@ export interface Given {
   readonly instructions: string;
 }
 
-/** The command line of the headless mode; the prompt is its stdin. */
+/** The command line of the headless mode; the prompt is the first message of its stdin. */
 export function turnArguments(
   { ownTools, confined, instructions }: Given,
-  { model, launch }: Pick<Turn, 'model' | 'launch'>,
+  { model, launch, guard }: Pick<Turn, 'model' | 'launch' | 'guard'>,
   session: string | null,
 ): string[] {
   const tools = ownTools ? OWN_TOOLS : [];
   return [
-    ...['-p', '--output-format', 'stream-json', '--verbose', '--include-partial-messages'],
+    ...['-p', '--input-format', 'stream-json', '--replay-user-messages'],
+    ...['--output-format', 'stream-json', '--verbose', '--include-partial-messages'],
     ...(model === null ? [] : ['--model', model]),
     // Without own tools there is nothing to tell a model about them.
     ownTools ? '--append-system-prompt-file' : '--system-prompt-file',
@@ -31,9 +32,10 @@ export function turnArguments(
     // Neither the person's settings nor those of the workspace apply, because an agent could write the latter.
     ...['--setting-sources', ''],
     ...['--tools', tools.join(',')],
-    // Nobody can be asked. In a sandbox everything is allowed; elsewhere these tools are, and the rest is refused.
-    ...['--permission-mode', confined && ownTools ? 'bypassPermissions' : 'dontAsk'],
-    ...['--allowedTools', [...tools, `mcp__${SERVER}`].join(',')],
+    // Nobody can be asked. In a sandbox everything is allowed; elsewhere these tools are, and the rest is refused. With
+    // policies, only the hook allows a call of its own tools: if it fails, the call is refused.
+    ...['--permission-mode', confined && ownTools && !guard ? 'bypassPermissions' : 'dontAsk'],
+    ...['--allowedTools', [...(guard ? [] : tools), `mcp__${SERVER}`].join(',')],
     ...(session === null ? [] : ['--resume', session]),
   ];
 }

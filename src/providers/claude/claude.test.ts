@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Command, Needs } from '../../core/command.ts';
-import { type Changes, changed, collect, makeTurn, testProvider } from '../provider.testsuite.ts';
+import { type Changes, changed, collect, makeTurn, startedBy, testProvider } from '../provider.testsuite.ts';
 import type { Turn } from '../provider.ts';
 import { claude } from './claude.ts';
+import { createDialogue } from './dialogue.ts';
 
 const program = join(import.meta.dirname, '../../../test/fixtures/claude.mjs');
 const person = mkdtempSync(join(tmpdir(), 'claude-home-'));
@@ -23,6 +23,8 @@ afterAll(() => rmSync(person, { recursive: true, maxRetries: 3 }));
 
 testProvider({
   name: 'claude',
+  shell: 'Bash',
+  judged: true,
   playing: (scenario) => claude({ ...options, extraEnv: { STAND_IN_SCENARIO: scenario } }),
   running: (file) => claude({ ...options, command: file }),
   settings: (scenario) =>
@@ -40,17 +42,8 @@ describe('claude()', () => {
   });
 
   /** The command of a turn and what it needs, without starting it. */
-  async function started(changes: Changes = {}, more: Partial<typeof options> = {}) {
-    const seen: { command: Command; needs: Needs }[] = [];
-    const confine = async (command: Command, needs: Needs = {}) => {
-      seen.push({ command, needs });
-      return { ...command, file: 'true', args: [] };
-    };
-    await collect(claude({ ...options, ...more }).runTurn(changed(turn, { confine, ...changes })));
-    const [first = expect.fail('nothing was started')] = seen;
-    const value = (flag: string) => first.command.args[first.command.args.indexOf(flag) + 1];
-    return { ...first, value };
-  }
+  const started = (changes: Changes = {}, more: Partial<typeof options> = {}) =>
+    startedBy(claude({ ...options, ...more }), turn, changes);
 
   test('names its tools, so that it gets no others, and answers every question itself', async () => {
     const { command, value } = await started({ model: 'opus' });
@@ -109,5 +102,17 @@ describe('claude()', () => {
     expect(Object.keys(command.env)).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^(CLAUDE_CODE_ENTRYPOINT|OPENCODE|ANTHROPIC_API_KEY)$/)]),
     );
+  });
+
+  test('a message that came too late for its turn gets a turn of its own, and both results count', async () => {
+    const { parse, steer } = createDialogue(turn);
+    const taken: string[] = [];
+    const result = (text: string) => JSON.stringify({ type: 'result', is_error: false, result: text, session_id: 's' });
+    const message = { role: 'user', content: [{ type: 'text', text: 'late' }] };
+    steer?.({ text: 'late', taken: () => void taken.push('late') });
+    expect(parse(result('the answer')).map(({ type }) => type)).toEqual(['session']);
+    parse(JSON.stringify({ type: 'user', message, isReplay: true }));
+    expect(taken).toEqual(['late']);
+    expect(parse(result('noted')).at(-1)).toEqual({ type: 'done', text: 'the answer\n\nnoted' });
   });
 });

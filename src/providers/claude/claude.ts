@@ -5,8 +5,8 @@ import { bearer, keepKeys, type ModelAccess } from '../model-access.ts';
 import type { Provider, Turn } from '../provider.ts';
 import { turnArguments } from './args.ts';
 import { claude as about } from './describe.ts';
+import { createDialogue } from './dialogue.ts';
 import { lendLogin } from './login.ts';
-import { createParser } from './parse.ts';
 
 const INSTRUCTIONS = '.substrat/instructions.md';
 const HOSTS = ['api.anthropic.com'];
@@ -39,17 +39,18 @@ export function claude(given: CodingOptions): Provider {
   const { confined, ownTools } = options;
   return cliProvider(options, {
     about,
+    unjudged: [],
     filesInWorkspace: false,
     files: (turn) => {
       replaceInHome(turn.launch.home, INSTRUCTIONS, turn.instructions);
-      if (confined && endpoints.length === 0) lendLogin(turn.launch.home, options.env);
+      if (confined && endpoints.length === 0) lendLogin(turn.launch.home, { ...options.env, ...options.extraEnv });
       return () => {};
     },
     // As root it only skips permission questions if it knows that something else confines it.
     env: () => ({ ...ENVIRONMENT, ...(confined && { IS_SANDBOX: '1' }) }),
     needs: () => (endpoints.length > 0 ? { endpoints } : { hosts: HOSTS }),
     args: (turn, session) => turnArguments({ ownTools, confined, instructions: instructionsOf(turn) }, turn, session),
-    dialogue: (turn) => ({ input: turn.prompt, parse: createParser(turn.session) }),
+    dialogue: createDialogue,
   });
 }
 

@@ -43,7 +43,7 @@ const event = z.discriminatedUnion('type', [
     event: z.looseObject({ delta: z.object({ type: z.string(), text: z.string() }).optional().catch(undefined) }),
   }),
   z.object({ ...common, type: z.literal('assistant'), message, is_api_error_message: z.boolean().optional() }),
-  z.object({ ...common, type: z.literal('user'), message }),
+  z.object({ ...common, type: z.literal('user'), message, isReplay: z.boolean().optional() }),
   z.object({
     ...common,
     type: z.literal('rate_limit_event'),
@@ -74,13 +74,20 @@ const returned = z.object({
   is_error: z.boolean().optional(),
 });
 
+interface Options {
+  readonly usagePerMessage?: boolean;
+  /** A message of the user is given to the model. */
+  readonly onReplay?: (text: string) => void;
+}
+
+const ignore = () => undefined;
 const OURS = `mcp__${SERVER}__`;
 
 /**
  * Parses the lines of one turn of `stream-json`, which qwen speaks, too. `resumed` is the session to resume. The
  * first event names a session that does not exist yet: it is reported with the next event, when it can be resumed.
  */
-export function createParser(resumed: string | null, { usagePerMessage = false } = {}) {
+export function createParser(resumed: string | null, { usagePerMessage = false, onReplay = ignore }: Options = {}) {
   const limits = createLimits();
   /** Calls of our tools that were not refused before they reached us. */
   const ours = new Set<string>();
@@ -113,6 +120,7 @@ export function createParser(resumed: string | null, { usagePerMessage = false }
           ...(usagePerMessage ? usageOfMessage(line.message) : []),
         ];
       case 'user':
+        if (line.isReplay) for (const part of line.message.content) onReplay(text.safeParse(part).data?.text ?? '');
         return line.message.content.flatMap(result);
       case 'result':
         return [...(usagePerMessage ? [] : usageOf(line)), finalOf(line)];

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Command, Needs } from '../../core/command.ts';
-import { type Changes, changed, collect, makeTurn, testProvider } from '../provider.testsuite.ts';
+import { type Changes, changed, collect, makeTurn, startedBy, testProvider } from '../provider.testsuite.ts';
 import type { Turn } from '../provider.ts';
 import { codex } from './codex.ts';
 import { createDialogue } from './dialogue.ts';
@@ -23,6 +22,8 @@ afterAll(() => rmSync(person, { recursive: true, maxRetries: 3 }));
 
 testProvider({
   name: 'codex',
+  shell: 'shell',
+  judged: true,
   playing: (scenario) => codex({ ...options, extraEnv: { STAND_IN_SCENARIO: scenario } }),
   running: (file) => codex({ ...options, command: file }),
   settings: (scenario) =>
@@ -43,15 +44,8 @@ describe('codex()', () => {
   });
 
   /** The command of a turn and what it needs, without starting it. */
-  async function started(changes: Changes = {}, more: Partial<typeof options> = {}) {
-    const seen: { command: Command; needs: Needs }[] = [];
-    const confine = async (command: Command, needs: Needs = {}) => {
-      seen.push({ command, needs });
-      return { ...command, file: 'true', args: [] };
-    };
-    await collect(codex({ ...options, ...more }).runTurn(changed(turn, { confine, ...changes })));
-    return seen[0] ?? expect.fail('nothing was started');
-  }
+  const started = (changes: Changes = {}, more: Partial<typeof options> = {}) =>
+    startedBy(codex({ ...options, ...more }), turn, changes);
 
   test('is configured by its command line, so that no file of an agent decides', async () => {
     const { command } = await started({ model: 'gpt-5' });
@@ -109,7 +103,7 @@ describe('codex()', () => {
   ])('refuses the question %s at once', async (method, answer) => {
     const { input, parse } = createDialogue(turn, null);
     parse(JSON.stringify({ id: 7, method, params: {} }));
-    parse(JSON.stringify({ id: 2, error: { message: 'the end' } }));
+    parse(JSON.stringify({ id: 1, error: { message: 'the end' } }));
     const sent: unknown[] = [];
     for await (const chunk of input as AsyncIterable<string>)
       sent.push(
@@ -119,5 +113,28 @@ describe('codex()', () => {
           .map((line) => JSON.parse(line)),
       );
     expect(sent.at(-1)).toMatchObject({ id: 7, ...answer });
+  });
+
+  test('a message that the program does not take any more is not taken', () => {
+    const { parse, steer } = createDialogue(turn, null);
+    const say = (line: object) => parse(JSON.stringify(line));
+    const taken: string[] = [];
+    const arrive = (text: string) => steer?.({ text, taken: () => void taken.push(text) });
+    const shown = (threadId: string, text: string) => {
+      const item = { type: 'userMessage', id: 'i', content: [{ type: 'text', text }] };
+      say({ method: 'item/started', params: { threadId, item } });
+    };
+    say({ id: 1, result: {} });
+    say({ id: 2, result: { thread: { id: 'own' } } });
+    say({ method: 'turn/started', params: { threadId: 'own', turn: { id: 't' } } });
+    arrive('one');
+    arrive('two');
+    say({ id: 4, result: { turnId: 't' } });
+    say({ id: 5, error: { code: -32600, message: 'no active turn to steer' } });
+    shown('other', 'one');
+    expect(taken).toEqual([]);
+    shown('own', 'one');
+    shown('own', 'two');
+    expect(taken).toEqual(['one']);
   });
 });

@@ -1,6 +1,5 @@
 import { SERVER } from '../calls.ts';
 import { readServer } from '../mcp-config.ts';
-import type { Turn } from '../provider.ts';
 
 /** Off for every agent: another team of agents, goals, apps, and what needs a screen or slows the start down. */
 const FEATURES_OFF = [
@@ -21,10 +20,15 @@ const FEATURES_OFF = [
   ...['unbounded_connection_retries', 'enable_request_compression'],
 ];
 const OWN_TOOLS = ['shell_tool', 'unified_exec', 'view_image'];
+/** It never asks before it uses these. */
+const UNASKED = ['view_image'];
 
 /** The configuration of a turn as `-c key=value`: it wins over every file, so none of an agent's applies. */
-export function configArguments(turn: Turn, { ownTools, address }: { ownTools: boolean; address: string | null }) {
-  const off = [...FEATURES_OFF, ...(ownTools ? [] : OWN_TOOLS)];
+export function configArguments(
+  { model, mcpConfig }: { model: string | null; mcpConfig: string },
+  { ownTools, address, guarded }: { ownTools: boolean; address: string | null; guarded: boolean },
+): string[] {
+  const off = [...FEATURES_OFF, ...(ownTools ? [] : OWN_TOOLS), ...(guarded && ownTools ? UNASKED : [])];
   const settings: Record<string, Value> = {
     ...Object.fromEntries(off.map((feature) => [`features.${feature}`, false])),
     approval_policy: 'never',
@@ -34,9 +38,9 @@ export function configArguments(turn: Turn, { ownTools, address }: { ownTools: b
     'analytics.enabled': false,
     'otel.exporter': 'none',
     web_search: 'disabled',
-    ...(turn.model !== null && { model: turn.model }),
+    ...(model !== null && { model }),
     ...(address !== null && { model_provider: SERVER, [`model_providers.${SERVER}`]: providerAt(address) }),
-    [`mcp_servers.${SERVER}`]: serverOf(turn),
+    [`mcp_servers.${SERVER}`]: serverOf(mcpConfig),
   };
   return Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${toToml(value)}`]);
 }
@@ -48,8 +52,8 @@ function providerAt(address: string): Value {
   return { name: SERVER, base_url: address, env_key: 'OPENAI_API_KEY', wire_api: 'responses', ...retries };
 }
 
-function serverOf({ launch }: Turn): Value {
-  const { command = '', args = [], env = {} } = readServer(launch.mcpConfig) ?? {};
+function serverOf(mcpConfig: string): Value {
+  const { command = '', args = [], env = {} } = readServer(mcpConfig) ?? {};
   return { command, args, env, enabled: command !== '', default_tools_approval_mode: 'approve', tool_timeout_sec: 600 };
 }
 

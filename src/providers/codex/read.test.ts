@@ -4,7 +4,7 @@ import { createReader } from './read.ts';
 
 /** The notifications of one turn of the app server. */
 function read(stream: string, now = Date.now()) {
-  const reader = createReader(() => now);
+  const reader = createReader({ now: () => now });
   return parseStream(`codex/${stream}`, (line) => {
     const { method, params } = line ? JSON.parse(line) : {};
     if (method === 'turn/started') reader.begin(params.threadId);

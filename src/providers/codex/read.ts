@@ -11,9 +11,10 @@ const info = z.union([z.string(), z.record(z.string(), z.object({ httpStatusCode
 const problem = z.object({ message: z.string(), codexErrorInfo: info.nullish().catch(null) });
 
 const spoken = z.object({ type: z.literal('agentMessage').optional(), text: z.string().optional() });
+const written = z.object({ content: z.array(z.object({ text: z.string() }).catch({ text: '' })) });
 const item = z.object({ threadId: z.string(), item: z.looseObject({ type: z.string(), id: z.string() }) });
 const schemas = {
-  'turn/started': z.object({ threadId: z.string() }),
+  'turn/started': z.object({ threadId: z.string(), turn: z.object({ id: z.string() }).optional() }),
   'item/started': item,
   'item/completed': item,
   'item/agentMessage/delta': z.object({ threadId: z.string(), delta: z.string() }),
@@ -31,9 +32,18 @@ const schemas = {
 type Method = keyof typeof schemas;
 type Params<M extends Method> = z.infer<(typeof schemas)[M]>;
 
+interface Options {
+  readonly now?: () => number;
+  /** A message of the user is given to the model. */
+  readonly onUserMessage?: (text: string) => void;
+}
+
+const ignore = () => undefined;
+
 /** Reads the notifications of one turn. */
-export function createReader(now: () => number = Date.now) {
+export function createReader({ now = Date.now, onUserMessage = ignore }: Options = {}) {
   let own = '';
+  let turnId = '';
   let text = '';
   let isStarted = false;
   let resetsAt: number | null = null;
@@ -41,12 +51,17 @@ export function createReader(now: () => number = Date.now) {
 
   const readers: { readonly [M in Method]: (params: Params<M>) => Said[] } = {
     // Before this, the program may not be able to resume the thread.
-    'turn/started': ({ threadId }) => {
+    'turn/started': ({ threadId, turn }) => {
       if (threadId !== own) return [];
+      turnId = turn?.id ?? '';
       isStarted = true;
       return [{ type: 'session', session: own }];
     },
-    'item/started': ({ item }) => readItem(item, false),
+    'item/started': ({ threadId, item }) => {
+      const { data } = item.type === 'userMessage' && threadId === own ? written.safeParse(item) : {};
+      for (const { text } of data?.content ?? []) onUserMessage(text);
+      return readItem(item, false);
+    },
     'item/completed': ({ threadId, item }) => {
       if (item.type !== 'agentMessage') return readItem(item, true);
       // The words of another thread are not the agent's.
@@ -85,6 +100,8 @@ export function createReader(now: () => number = Date.now) {
   }
 
   return {
+    /** The turn that is running; '' before it. */
+    turn: () => turnId,
     begin(thread: string): void {
       own = thread;
     },

@@ -9,7 +9,7 @@ import { createParser } from './parse.ts';
 
 const { subject, started, run } = codingProvider('copilot', copilot);
 
-testProvider(subject);
+testProvider({ ...subject, saysFinal: true });
 
 describe('copilot()', () => {
   test('asks nobody, and starts no agents of its own', async () => {

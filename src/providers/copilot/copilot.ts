@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { OWN_KINDS } from '../../core/own-tool.ts';
 import { replaceInHome } from '../agent-home.ts';
 import { SERVER } from '../calls.ts';
 import { type CodingOptions, cliProvider } from '../cli.ts';
@@ -30,6 +31,7 @@ export function copilot(given: CodingOptions): Provider {
   const { ownTools } = options;
   return cliProvider(options, {
     about,
+    unjudged: ownTools ? OWN_KINDS : [],
     filesInWorkspace: false,
     files: ({ launch, instructions }) => {
       for (const name of ['config.json', 'mcp-config.json', 'hooks'])

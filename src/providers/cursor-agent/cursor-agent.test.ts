@@ -264,7 +264,7 @@ describe('cursorAgent()', () => {
     test.each([
       ['.cursor is a link', () => symlinkSync(agent, inWorkspace()), 'must be a directory'],
       ['mcp.json is a link', () => linkConfig(), 'must be a plain file'],
-      ['mcp.json is no JSON', () => writeConfig('{'), 'correct or remove it'],
+      ['mcp.json is not JSON', () => writeConfig('{'), 'correct or remove it'],
       ['mcp.json is a list', () => writeConfig('[]'), 'correct or remove it'],
     ])('refuses a workspace whose %s', async (_, spoil, message) => {
       spoil();

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { OWN_KINDS } from '../../core/own-tool.ts';
 import { type CliOptions, cliProvider } from '../cli.ts';
 import { turnEnvironment } from '../environment.ts';
 import type { Provider, Turn } from '../provider.ts';
@@ -23,6 +24,7 @@ const CHAT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export function cursorAgent(options: CursorAgentOptions): Provider {
   return cliProvider(options, {
     about,
+    unjudged: OWN_KINDS,
     filesInWorkspace: true,
     files: (turn) => placeFiles(options, turn),
     // Without this its requests would not use the sandbox's proxy.

@@ -5,11 +5,16 @@ const OLDEST = '2026.02.13';
 
 export const cursorAgent = {
   name: 'cursor-agent',
+  sessionPaths: ['.cursor/chats'],
   settings: ({ z, program }: Fields) => ({
     ...program,
     /** Its own tools need no approval. */
     force: z.boolean().default(false),
   }),
+  login: {
+    variables: ['CURSOR_API_KEY'],
+    file: { variable: 'XDG_CONFIG_HOME', directory: '.config', name: 'cursor/auth.json' },
+  },
   program: {
     command: 'cursor-agent',
     install: 'Install it (curl https://cursor.com/install -fsS | bash), or set `[providers.cursor-agent] command`.',

@@ -9,7 +9,7 @@ import { createParser } from './parse.ts';
 
 const { subject, started, run } = codingProvider('gemini', gemini);
 
-testProvider(subject);
+testProvider({ ...subject, saysFinal: true });
 
 describe('gemini()', () => {
   test('has settings and sessions of its own, and approves everything itself', async () => {

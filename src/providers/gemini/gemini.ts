@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { OWN_KINDS } from '../../core/own-tool.ts';
 import { replaceInHome } from '../agent-home.ts';
 import { SERVER } from '../calls.ts';
 import { type CodingOptions, cliProvider } from '../cli.ts';
@@ -28,6 +29,7 @@ export function gemini(given: CodingOptions): Provider {
   const { ownTools } = options;
   return cliProvider(options, {
     about,
+    unjudged: ownTools ? OWN_KINDS : [],
     filesInWorkspace: false,
     files: (turn) => {
       replaceInHome(turn.launch.home, INSTRUCTIONS, turn.instructions);

@@ -21,6 +21,11 @@ const mind: Mind = ({ model: scenario, messages }): Answer => {
       return { text: prompts.length === 1 ? `started: ${first}` : `resumed after "${first}": ${last}` };
     case 'tool':
       return results.length === 0 ? call('list_agents') : { text: results.join('') };
+    case 'guarded': {
+      const run = { name: 'run_command', arguments: { command: 'echo made' } };
+      if (results.length === 0) return { text: '', calls: [run] };
+      return { text: results.join('').startsWith('made') ? 'allowed' : 'refused' };
+    }
     case 'passing':
       failures += 1;
       return failures === 1
@@ -42,11 +47,18 @@ afterAll(() => model.close());
 
 testProvider({
   name: 'llm',
+  judged: true,
   playing: (scenario) => {
     const { idleTimeout: _, ...defaults } = llmDefaults;
     const fake = { base_url: `${model.url}/v1`, api_key: 'k', dialect: 'responses' as const };
     const limits = { maxRetries: 1, idleMs: 10_000 };
-    return llm({ ...defaults, ...limits, model: `fake/${scenario}`, endpoints: { fake }, env: {} });
+    return llm({
+      ...defaults,
+      ...limits,
+      model: `fake/${scenario}`,
+      endpoints: { fake },
+      env: { PATH: process.env.PATH ?? '' },
+    });
   },
   settings: (scenario) =>
     `model = "fake/${scenario}"\nendpoints.fake = { base_url = "${model.url}/v1", api_key = "k", dialect = "anthropic" }`,

@@ -63,7 +63,7 @@ async function* loop(talk: Talk): AsyncGenerator<ProviderEvent> {
     const { inputTokens, outputTokens } = answer;
     const content = { model: talk.chosen.name, parts: answer.parts };
     await append(talk, [{ role: 'assistant', content, inputTokens, outputTokens }]);
-    yield { type: 'usage', inputTokens, outputTokens, model: talk.chosen.name };
+    yield { type: 'usage', inputTokens, outputTokens, model: talk.chosen.name, metered: true };
     if (calls.length === 0) {
       const note = answer.isCut ? '\n\n[cut: the model reached max_output_tokens]' : '';
       return yield { type: 'done', text: `${text}${note}` };
@@ -204,7 +204,8 @@ async function* compact(talk: Talk, contextTokens: number): AsyncGenerator<Provi
     text = cleanText(textOf(answer.parts));
     tokens.inputTokens += answer.inputTokens;
     tokens.outputTokens += answer.outputTokens;
-    yield { type: 'usage', inputTokens: answer.inputTokens, outputTokens: answer.outputTokens, model: chosen.name };
+    const { inputTokens, outputTokens } = answer;
+    yield { type: 'usage', inputTokens, outputTokens, model: chosen.name, metered: true };
   }
   await append(talk, [{ role: 'summary', content: { text, kept: cut.kept }, covers: cut.covers, ...tokens }]);
   const summary = talk.said.pop() as Said;

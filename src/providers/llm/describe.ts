@@ -17,6 +17,7 @@ export const llmDefaults = {
 
 export const llm = {
   name: 'llm',
+  sessionPaths: [],
   settings: ({ z }: Fields) => {
     const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
     const key = z.string().min(1).nullable().default(null).meta({ secret: true });

@@ -17,6 +17,8 @@ export class ModelFailed extends Error {
 }
 
 const LONGEST = 2_000;
+/** The daemon asked the service itself. */
+const SEEN = { metered: true } as const;
 const QUOTA_MS = 3_600_000;
 /** Waiting does not help: somebody has to pay, or a new period has to begin. */
 const exhausted =
@@ -35,7 +37,8 @@ export function failureOf(error: unknown): ModelFailed {
   const kind = told.kind === 'crash' || told.kind === 'bad_session' ? 'overloaded' : told.kind;
   const quota = kind === 'rate_limit' && exhausted.test(words);
   const retryAfterMs = quota ? QUOTA_MS : (headerWait(error) ?? told.retryAfterMs);
-  const failed: Failed = { type: 'error', kind, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  const waits = { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(kind === 'rate_limit' && SEEN) };
+  const failed: Failed = { type: 'error', kind, message, ...waits };
   return new ModelFailed(failed, !quota && (kind === 'overloaded' || kind === 'rate_limit'));
 }
 

@@ -5,11 +5,12 @@ import { SubstratError } from '../../core/errors.ts';
 import { cleanText, shorten } from '../../core/text.ts';
 import { describeProblems } from '../../core/validation.ts';
 import type { Variables } from '../environment.ts';
+import { ownCall } from '../own-calls.ts';
 import type { Turn } from '../provider.ts';
 import { INVALID } from './ask.ts';
 import type { Call } from './content.ts';
 import { openWorkspace, type Returned } from './workspace.ts';
-import { isWorkspaceTool, workspaceTools } from './workspace-tools.ts';
+import { isWorkspaceTool, kindOf, workspaceTools } from './workspace-tools.ts';
 
 /** The tools of a turn: Substrat's in this process, the workspace's in the sandbox. */
 export interface Hands {
@@ -45,6 +46,8 @@ export async function createHands(
     if (!hasWorkspace || !isWorkspaceTool(name)) return failed(`There is no tool "${shorten(name)}".`);
     const parsed = workspaceTools[name].input.safeParse(fields);
     if (!parsed.success) return failed(`${name}: ${describeProblems(parsed.error)}.`);
+    const permission = await turn.guard?.permit(ownCall(kindOf(name), parsed.data, turn.workspace));
+    if (permission?.allowed === false) return failed(permission.message);
     try {
       return await workspace.call(name, parsed.data);
     } catch (error) {

@@ -57,7 +57,7 @@ describe.each(['anthropic', 'responses', 'chat'] as const)('llm in the dialect %
     expect(deltas.join('')).toBe('I heard 1: Hello, model.');
     expect(without(events)).toEqual([
       { type: 'session', session: expect.any(String) },
-      { type: 'usage', inputTokens: 100, outputTokens: 10, model: 'fake/m' },
+      { type: 'usage', inputTokens: 100, outputTokens: 10, model: 'fake/m', metered: true },
       { type: 'done', text: 'I heard 1: Hello, model.' },
     ]);
     expect(model.requests[0]).toMatchObject({ model: 'm', stream: true, system: expect.stringContaining('Be brief.') });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { OwnKind } from '../../core/own-tool.ts';
 
 const path = z.string().min(1).describe('Relative to the workspace, or absolute.');
 
@@ -54,4 +55,10 @@ export type WorkspaceArguments = { readonly [T in WorkspaceTool]: z.output<(type
 
 export function isWorkspaceTool(name: string): name is WorkspaceTool {
   return Object.hasOwn(workspaceTools, name);
+}
+
+/** What policies call it. */
+export function kindOf(name: WorkspaceTool): OwnKind {
+  if (name === 'run_command') return 'shell';
+  return name === 'write_file' || name === 'edit_file' ? 'write' : 'read';
 }

@@ -9,7 +9,7 @@ import { createParser } from './parse.ts';
 
 const { subject, started, run, person } = codingProvider('opencode', opencode);
 
-testProvider(subject);
+testProvider({ ...subject, saysFinal: true });
 
 describe('opencode()', () => {
   const configOf = ({ command }: { command: { env: Readonly<Record<string, string>> } }) =>

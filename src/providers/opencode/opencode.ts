@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { OWN_KINDS } from '../../core/own-tool.ts';
 import { replaceInHome } from '../agent-home.ts';
 import { type CodingOptions, cliProvider } from '../cli.ts';
 import { bearer, keepKeys, type ModelAccess } from '../model-access.ts';
@@ -30,12 +31,13 @@ export function opencode(given: CodingOptions): Provider {
   const { confined, ownTools } = options;
   return cliProvider(options, {
     about,
+    unjudged: ownTools ? OWN_KINDS : [],
     filesInWorkspace: false,
     files: ({ launch, instructions }) => {
       replaceInHome(launch.home, INSTRUCTIONS, instructions);
       if (!confined) return () => {};
       replaceInHome(launch.home, '.config/opencode', null);
-      if (address === null) lendLogin(launch.home, options.env);
+      if (address === null) lendLogin(launch.home, { ...options.env, ...options.extraEnv });
       return () => {};
     },
     env: (turn) => ({

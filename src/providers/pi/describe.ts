@@ -3,6 +3,8 @@ import { olderThan } from '../version.ts';
 
 export const pi = {
   name: 'pi',
+  steers: true,
+  sessionPaths: ['.pi/agent/sessions'],
   settings: ({ z, program }: Fields) => ({
     ...program,
     /** Its own tools (shell, files) besides Substrat's. */
@@ -10,6 +12,9 @@ export const pi = {
     /** The directory of the extension pi-mcp-adapter: pi itself cannot use MCP servers. */
     mcp_adapter: z.string().nullable().default(null),
   }),
+  login: {
+    variables: ['OPENAI_API_KEY', 'OPENAI_BASE_URL'],
+  },
   program: {
     command: 'pi',
     install: 'Install it (npm install -g @earendil-works/pi-coding-agent), or set `[providers.pi] command`.',

@@ -23,7 +23,6 @@ const message = z.looseObject({
     .catch(undefined),
 });
 const event = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('session'), id: z.string() }),
   z.object({
     type: z.literal('message_update'),
     assistantMessageEvent: z.looseObject({ type: z.string(), delta: z.string().optional().catch(undefined) }),
@@ -48,8 +47,13 @@ type Event = z.infer<typeof event>;
 
 const OURS = `${SERVER}_`;
 
-/** Parses the lines of one turn. Only `agent_settled` is the end: `agent_end` comes before every retry, too. */
-export function createParser() {
+interface Options {
+  /** A message of the user is given to the model. */
+  readonly onUserMessage?: (text: string) => void;
+}
+
+/** Reads the events of one turn. Only `agent_settled` is the end: `agent_end` comes before every retry, too. */
+export function createParser({ onUserMessage = () => undefined }: Options = {}) {
   const ours = new Set<string>();
   let session: string | null = null;
   let text = '';
@@ -58,25 +62,23 @@ export function createParser() {
   /** A session that is killed before the first answer is lost. */
   function begun(line: Event): Said[] {
     const known = session;
-    if (known === null || line.type === 'session' || (line.type === 'message_end' && line.message.role !== 'assistant'))
-      return [];
+    if (known === null || (line.type === 'message_end' && line.message.role !== 'assistant')) return [];
     session = null;
     return [{ type: 'session', session: known }];
   }
 
   function ended({ role, content, stopReason, errorMessage, usage }: z.infer<typeof message>): Said[] {
+    const texts = content.map((part) => (part.type === 'text' ? (part.text ?? '') : ''));
+    if (role === 'user') for (const text of texts) onUserMessage(text);
     if (role !== 'assistant') return [];
     error = stopReason === 'error' || stopReason === 'aborted' ? (errorMessage ?? 'It was interrupted.') : null;
-    const words = cleanText(content.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join(''));
+    const words = cleanText(texts.join(''));
     if (words !== '') text = words;
     return [...(words === '' ? [] : [{ type: 'text' as const, text: words }]), ...usageOf(usage)];
   }
 
   function said(line: Event): Said[] {
     switch (line.type) {
-      case 'session':
-        session = line.id;
-        return [];
       case 'message_update': {
         const { type, delta } = line.assistantMessageEvent;
         return type === 'text_delta' && delta ? [{ type: 'delta', text: cleanText(delta) }] : [];
@@ -100,9 +102,14 @@ export function createParser() {
     }
   }
 
-  return (line: string): Said[] => {
-    const read = readEvent(event, line);
-    return read ? [...begun(read), ...said(read)] : [];
+  return {
+    begin(id: string): void {
+      session = id;
+    },
+    read(line: string): Said[] {
+      const read = readEvent(event, line);
+      return read ? [...begun(read), ...said(read)] : [];
+    },
   };
 }
 

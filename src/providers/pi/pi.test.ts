@@ -15,6 +15,7 @@ const { subject, started, run } = codingProvider('pi', (options: CodingOptions) 
 
 testProvider({
   ...subject,
+  saysFinal: true,
   settings: (scenario) => `${subject.settings(scenario)}\nmcp_adapter = ${JSON.stringify(mcpAdapter)}`,
 });
 
@@ -51,12 +52,23 @@ describe('pi()', () => {
 });
 
 describe('the stream of pi', () => {
-  const parse = (stream: string) => parseStream(`pi/${stream}`, createParser());
+  const parse = (stream: string, onUserMessage = (_: string): void => undefined) => {
+    const { begin, read } = createParser({ onUserMessage });
+    begin('s');
+    return parseStream(`pi/${stream}`, read);
+  };
 
   test('a turn that calls one of our tools', () => {
     const text = 'done: sent to bob by alice';
     const called = ['session', 'usage 1000 20', 'call substrat:send_message (ours)', 'result (ours)'];
     expect(outline(parse('t1'))).toEqual([...called, `text ${text}`, 'usage 1000 20', `done ${text}`]);
+  });
+
+  test('a message that was inserted is shown when the model gets it', () => {
+    const shown: string[] = [];
+    const said = outline(parse('rpc-steer', (text) => void shown.push(text)));
+    expect(shown.slice(0, 2)).toEqual([expect.stringMatching(/^first /), 'SECOND please note']);
+    expect(said.indexOf('text done: sent to bob by alice')).toBeGreaterThan(said.indexOf('result (ours)'));
   });
 
   test('its own tools, with a command that fails', () => {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bind } from '../../core/command.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { OWN_KINDS } from '../../core/own-tool.ts';
 import { replaceInHome } from '../agent-home.ts';
 import { SERVER } from '../calls.ts';
 import { type CodingOptions, cliProvider } from '../cli.ts';
@@ -9,7 +10,7 @@ import { readServer } from '../mcp-config.ts';
 import { bearer, keepKeys, type ModelAccess } from '../model-access.ts';
 import type { Provider, Turn } from '../provider.ts';
 import { pi as about } from './describe.ts';
-import { createParser } from './parse.ts';
+import { createDialogue } from './dialogue.ts';
 
 export interface PiOptions extends CodingOptions {
   /** The directory of its extension for MCP servers. */
@@ -27,11 +28,12 @@ const access: ModelAccess = {
   keys: { OPENAI_API_KEY: bearer },
 };
 
-/** Turns of pi in its JSON mode. */
+/** Turns of pi in its RPC mode: a fresh process for each turn. */
 export function pi(given: PiOptions): Provider {
   const { options, address, endpoints } = keepKeys(given, access);
   return cliProvider(options, {
     about,
+    unjudged: options.ownTools ? OWN_KINDS : [],
     filesInWorkspace: false,
     files: (turn) => {
       const { home } = turn.launch;
@@ -43,7 +45,7 @@ export function pi(given: PiOptions): Provider {
     env: ({ launch }) => ({ PI_OFFLINE: '1', PI_TELEMETRY: '0', PI_CODING_AGENT_DIR: join(launch.home, DIRECTORY) }),
     needs: () => ({ binds: bindsOf(options.mcpAdapter), ...(endpoints.length > 0 && { endpoints }) }),
     args: (turn, session) => [
-      ...['-p', '--mode', 'json', '--no-skills', '--no-context-files', '--no-approve'],
+      ...['--mode', 'rpc', '--no-skills', '--no-context-files', '--no-approve'],
       ...(address === null ? [] : ['--provider', SERVER]),
       ...(turn.model === null ? [] : ['--model', turn.model]),
       ...['--append-system-prompt', join(turn.launch.home, INSTRUCTIONS)],
@@ -51,7 +53,7 @@ export function pi(given: PiOptions): Provider {
       ...(options.ownTools ? [] : ['--no-builtin-tools']),
       ...(session === null ? [] : ['--session', session]),
     ],
-    dialogue: ({ prompt }) => ({ input: prompt, parse: createParser() }),
+    dialogue: createDialogue,
   });
 }
 

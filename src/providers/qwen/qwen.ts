@@ -1,3 +1,4 @@
+import { OWN_KINDS } from '../../core/own-tool.ts';
 import { SERVER } from '../calls.ts';
 import { createParser } from '../claude/parse.ts';
 import { type CodingOptions, cliProvider } from '../cli.ts';
@@ -20,6 +21,7 @@ export function qwen(given: CodingOptions): Provider {
   const { options, endpoints } = keepKeys(given, access);
   return cliProvider(options, {
     about,
+    unjudged: options.ownTools ? OWN_KINDS : [],
     filesInWorkspace: false,
     files: () => () => {},
     env: ({ model }) => ({

@@ -6,7 +6,8 @@ import { type Changes, changed, collect, makeTurn, testProvider } from '../provi
 import type { Launch, Turn } from '../provider.ts';
 import { scripted } from './scripted.ts';
 
-const options = { nodePath: process.execPath, env: { ...process.env } as Record<string, string> };
+const library = join(import.meta.dirname, '../../scripted');
+const options = { nodePath: process.execPath, library, env: { ...process.env } as Record<string, string> };
 const program = join(import.meta.dirname, '../../../test/fixtures/scripted-program.mjs');
 
 testProvider({
@@ -57,7 +58,9 @@ describe('scripted()', () => {
     const source = `console.log(JSON.stringify({ type: 'done', text: JSON.stringify(process.env) }))`;
     const [done] = await run(source, {}, { env, extraEnv: { MODE: 'fast' } });
     expect(JSON.parse((done as { text: string }).text)).toEqual({
-      PATH: '/bin',
+      PATH: `${library}/bin:/bin`,
+      SUBSTRAT_MCP_CONFIG: turn.launch.mcpConfig,
+      SUBSTRAT_NODE: process.execPath,
       TZ: 'UTC',
       MODE: 'fast',
       NODE_COMPILE_CACHE: join(dirname(turn.launch.mcpConfig), 'home/.cache/node'),

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import type { Command } from '../../core/command.ts';
 import type { ScriptedTurn } from '../../core/scripted-turn.ts';
@@ -14,6 +15,8 @@ import { scripted as about } from './describe.ts';
 export interface ScriptedOptions {
   /** Runs JavaScript and TypeScript programs. */
   readonly nodePath: string;
+  /** The directory of our library for programs, which the sandbox shows to them. */
+  readonly library: string;
   /** For agents without a program of their own, with `args`. */
   readonly command?: string;
   readonly args?: readonly string[];
@@ -92,14 +95,22 @@ async function* runTurn(options: ScriptedOptions, turn: Turn): AsyncGenerator<Pr
 
 function toCommand(options: ScriptedOptions, turn: Turn, program: string): Command {
   const own = turn.launch.program ? [] : (options.args ?? []);
-  const env = turnEnvironment(turn, options.env, options.extraEnv);
+  const given = turnEnvironment(turn, options.env, options.extraEnv);
   const { workspace: cwd } = turn;
+  const env = {
+    ...given,
+    // `substrat-tool` and what it needs.
+    PATH: [join(options.library, 'bin'), given.PATH].filter(Boolean).join(':'),
+    SUBSTRAT_MCP_CONFIG: turn.launch.mcpConfig,
+    SUBSTRAT_NODE: options.nodePath,
+  };
   if (!runByNode.test(program)) return { file: program, args: own, cwd, env };
   // Compiling TypeScript costs more than starting Node. The cache belongs to the agent, so no other agent can put
   // code into it.
   const NODE_COMPILE_CACHE = join(dirname(turn.launch.mcpConfig), 'home/.cache/node');
   // Otherwise any process of the turn could open the program's debugger with a signal and act in its place.
-  const args = ['--disable-sigusr1', program, ...own];
+  const hooks = pathToFileURL(join(options.library, 'hooks.mjs')).href;
+  const args = ['--disable-sigusr1', '--import', hooks, program, ...own];
   return { file: options.nodePath, args, cwd, env: { NODE_COMPILE_CACHE, ...env } };
 }
 

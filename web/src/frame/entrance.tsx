@@ -1,5 +1,5 @@
 import { Empty } from '../parts/empty.tsx';
-import { type Entry, entry, me, signIn } from '../state/session.ts';
+import { type Entry, entry, me, pair, signIn } from '../state/session.ts';
 
 /** What one sees who is not signed in, or who opened a link while being signed in. */
 export function Entrance({ at }: { readonly at: Exclude<Entry, { kind: 'signed-in' }> }) {
@@ -12,6 +12,12 @@ export function Entrance({ at }: { readonly at: Exclude<Entry, { kind: 'signed-i
           for 2 minutes.
         </Empty>
       )}
+      {at.kind === 'pairing' && (
+        <Empty icon="plug" title={`Your number is ${at.check}`}>
+          Compare it with the number on the screen that showed the code, and confirm there. This page signs in by
+          itself.
+        </Empty>
+      )}
       {at.kind === 'asked' && (
         <Empty
           icon="plug"
@@ -21,7 +27,7 @@ export function Entrance({ at }: { readonly at: Exclude<Entry, { kind: 'signed-i
               <button type="button" class="btn main-act" onClick={() => stay()}>
                 Stay {me.value}
               </button>
-              <button type="button" class="btn" onClick={() => void signIn(at.code)}>
+              <button type="button" class="btn" onClick={() => void (at.isPairing ? pair(at.code) : signIn(at.code))}>
                 Use the link
               </button>
             </>

@@ -5,8 +5,8 @@ import { Icon } from '../parts/icon.tsx';
 import { StateMark } from '../parts/state-mark.tsx';
 import { agentById, agentOrder } from '../state/agents.ts';
 import { channels, nameOf } from '../state/channels.ts';
-import { now } from '../state/clock.ts';
-import { asked, needs } from '../state/needs.ts';
+import { press } from '../state/keys.ts';
+import { needs } from '../state/needs.ts';
 import { href, route } from '../state/route.ts';
 import { isOwner, me, signOut } from '../state/session.ts';
 import { flipTheme } from '../state/theme.ts';
@@ -30,6 +30,9 @@ export function Sidebar({ open, onNewChannel }: { readonly open: boolean; readon
       <div class="side-foot">
         <Avatar handle={me.value} person small />
         <span class="cut grow">{me.value === 'user' ? 'you' : me.value}</span>
+        <button type="button" class="btn quiet square" aria-label="Pair a phone" onClick={() => press('P')}>
+          <Icon name="phone" />
+        </button>
         <button type="button" class="btn quiet square" aria-label="Change theme" onClick={flipTheme}>
           <Icon name="theme" />
         </button>
@@ -111,7 +114,7 @@ function RoomLink({ channel }: { readonly channel: Channel }) {
       </span>
       {channel.unread > 0 && (
         <span class="count">
-          {channel.unread}
+          {channel.unread > 99 ? '99+' : channel.unread}
           <span class="sr"> unread</span>
         </span>
       )}
@@ -139,8 +142,7 @@ function Agents() {
 function AgentLink({ id, depth }: { readonly id: string; readonly depth: number }) {
   const agent = agentById(id);
   if (!agent) return null;
-  const since = asked.value.get(agent.handle) ?? null;
-  const { mark, why } = describeAgent(agent, since !== null || agent.status?.since ? now.value : 0, since);
+  const { mark, why } = describeAgent(agent);
   return (
     <a class={`agent d${Math.min(depth, 2)}`} href={href('team', agent.handle)}>
       <StateMark mark={mark} />

@@ -1,30 +1,60 @@
 import type { Agent } from '../../../src/client/browser.ts';
+import { now as clock } from '../state/clock.ts';
+import { asked } from '../state/needs.ts';
+import { turnOf } from '../state/turns.ts';
+import { waits } from '../state/waits.ts';
 import type { Mark } from './state-mark.tsx';
 import { showClock, showWait } from './time.ts';
 
 export interface Shown {
   readonly mark: Mark;
-  /** Never a state alone: what holds it back, and until when. */
   readonly why: string;
 }
 
-/** What an agent does now, and why not more. `asked`: since when a question of it waits for the reader. */
-export function describeAgent({ state, status, pending }: Agent, now: number, asked: number | null): Shown {
-  if (asked !== null) return { mark: 'need', why: `needs you: a question, ${showWait(now - asked)}` };
+/** What an agent does now, and why not more. The clock is read only where a duration is shown. */
+export function describeAgent(agent: Agent): Shown {
+  const { state, status, pending, handle } = agent;
+  const since = asked.value.get(handle);
+  if (since !== undefined) return { mark: 'need', why: `needs you: a question, ${waitSince(since)}` };
   const reason = status?.reason ? `: ${firstLine(status.reason)}` : '';
   if (status?.kind === 'paused') return { mark: 'need', why: `paused${reason}` };
+  if (status?.kind === 'stranded') return { mark: 'fail', why: `stranded${reason}` };
   if (status?.kind === 'resting' || status?.kind === 'parked') {
     const until = status.until ? ` until ${showClock(status.until)}` : '';
     return { mark: 'park', why: `parked${until}${reason}` };
   }
   if (status?.kind === 'queued') {
-    const since = status.since ? `, ${showWait(now - Date.parse(status.since))}` : '';
-    return { mark: 'queue', why: `queued${since}${reason}` };
+    const queued = status.since ? `, ${waitSince(Date.parse(status.since))}` : '';
+    return { mark: 'queue', why: `queued${queued}${reason}` };
   }
-  if (state === 'busy') return { mark: 'run', why: pending > 0 ? `running, ${pending} more to read` : 'running' };
-  if (state === 'waiting') return { mark: 'wait', why: 'waits for a reply' };
+  if (status?.kind === 'gated') return { mark: 'park', why: 'gated by its parent' };
+  if (status?.kind === 'stalled' || status?.kind === 'looping') return { mark: 'need', why: `${status.kind}${reason}` };
+  if (status?.kind === 'quiet') return { mark: 'run', why: `running, quiet${reason}` };
+  if (state === 'busy') return { mark: 'run', why: describeTurn(agent) };
+  if (state === 'waiting') return { mark: 'wait', why: describeWait(handle) };
   if (state === 'terminated') return { mark: 'idle', why: 'terminated' };
   return { mark: 'idle', why: pending > 0 ? `idle, ${pending} to read` : 'idle' };
+}
+
+function describeTurn({ id, pending }: Agent): string {
+  const step = turnOf(id)?.step.value;
+  const doing = step?.call
+    ? `running: ${step.call.tool}${step.calls === null ? '' : `, call ${step.calls}`}`
+    : 'running';
+  return pending > 0 ? `${doing}, ${pending} more to read` : doing;
+}
+
+/** "waits for ben, 4 min". */
+function describeWait(handle: string): string {
+  const open = waits.value.get(handle) ?? [];
+  const [first] = open;
+  if (!first) return 'waits for a reply';
+  const more = new Set(open.map(({ to }) => to)).size - 1;
+  return `waits for ${first.to}${more > 0 ? ` and ${more} more` : ''}, ${waitSince(Date.parse(first.createdAt))}`;
+}
+
+function waitSince(since: number): string {
+  return showWait(clock.value - since);
 }
 
 function firstLine(text: string): string {

@@ -27,6 +27,14 @@ export const providers = computed(() => {
   return new Map(all.map(({ handle, provider }) => [handle, provider]));
 });
 
+/** Where each agent works; read again only when agents come and go. */
+export const placed = computed(() =>
+  agentOrder.value.flatMap(({ id }) => {
+    const agent = known.get(id)?.peek();
+    return agent ? [{ id, parentId: agent.parentId, workspace: agent.workspace }] : [];
+  }),
+);
+
 export function agentById(id: string): Agent | null {
   return known.get(id)?.value ?? null;
 }

@@ -38,6 +38,7 @@ function take(event: SubstratEvent): void {
     put({ ...known, unread: known.unread + 1 });
     return;
   }
+  if (event.type === 'channel_deleted') void readOne(event.data.channelId);
   if (event.type === 'channel_created' || event.type === 'channel_updated') void readOne(event.data.channelId);
   if (event.type === 'member_joined' || event.type === 'member_left') void readOne(event.data.channelId);
   // An unread message is no longer there: only the daemon knows whether it counted.

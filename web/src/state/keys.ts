@@ -16,6 +16,11 @@ export function addShortcuts(added: readonly Shortcut[]): () => void {
   };
 }
 
+/** Does what those keys do. */
+export function press(keys: string): void {
+  find(keys)?.run();
+}
+
 export function listShortcuts(): readonly Shortcut[] {
   return [...shortcuts];
 }
@@ -23,7 +28,8 @@ export function listShortcuts(): readonly Shortcut[] {
 addEventListener('keydown', (event) => {
   if (event.defaultPrevented || event.altKey || event.isComposing) return;
   const mod = event.ctrlKey || event.metaKey;
-  if (!mod && (isTyping(event.target) || document.querySelector('dialog[open]'))) return;
+  // In a dialog, the browser's own keys work: a second Ctrl F finds in the page.
+  if (document.querySelector('dialog[open]') || (!mod && isTyping(event.target))) return;
   const key = mod ? `mod+${event.key.toLowerCase()}` : event.key;
   const found = find(`${before} ${key}`) ?? find(key);
   before = mod || found || key === 'Shift' ? '' : key;

@@ -1,6 +1,6 @@
 import { batch, signal } from '@preact/signals';
-import { readEvents, type SubstratEvent } from '../../../src/client/browser.ts';
-import { address } from './session.ts';
+import { type LiveEvent, readEvents, type SubstratEvent } from '../../../src/client/browser.ts';
+import { address, isOwner } from './session.ts';
 import { BASE } from './storage.ts';
 
 export type Connection =
@@ -9,7 +9,7 @@ export type Connection =
 
 /** What the tabs of one browser tell each other. */
 type Note =
-  | { readonly kind: 'event'; readonly event: SubstratEvent }
+  | { readonly kind: 'event'; readonly event: SubstratEvent | LiveEvent }
   | { readonly kind: 'connection'; readonly connection: Connection }
   /** A tab asks the one that reads the stream how things stand. */
   | { readonly kind: 'hello' };
@@ -20,8 +20,9 @@ const FLUSH_MS = 50;
 export const connection = signal<Connection | null>(null);
 
 const onEvents = new Set<(event: SubstratEvent) => void>();
+const onLives = new Set<(event: LiveEvent) => void>();
 const onRereads = new Set<() => void>();
-let waiting: SubstratEvent[] = [];
+let waiting: (SubstratEvent | LiveEvent)[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
 let retryNow: () => void = () => {};
 
@@ -29,6 +30,12 @@ let retryNow: () => void = () => {};
 export function onEvent(listener: (event: SubstratEvent) => void): () => void {
   onEvents.add(listener);
   return () => onEvents.delete(listener);
+}
+
+/** Calls the listener with what turns do at this moment. Only the owner gets any. */
+export function onLive(listener: (event: LiveEvent) => void): () => void {
+  onLives.add(listener);
+  return () => onLives.delete(listener);
 }
 
 /** Calls the listener whenever the page may have missed something and has to read again; at once if it is live. */
@@ -97,7 +104,10 @@ function flush(): void {
   const events = waiting;
   waiting = [];
   batch(() => {
-    for (const event of events) for (const listener of onEvents) listener(event);
+    for (const event of events) {
+      if ('seq' in event) for (const listener of onEvents) listener(event);
+      else for (const listener of onLives) listener(event);
+    }
   });
 }
 
@@ -126,8 +136,8 @@ async function readOnce(tell: (note: Note) => void, end: AbortSignal): Promise<s
     tell({ kind: 'connection', connection: { state: 'live' } });
   };
   try {
-    for await (const event of readEvents(address, '/api/events', undefined, end, opened))
-      tell({ kind: 'event', event });
+    const path = isOwner.peek() ? '/api/events?live=true' : '/api/events';
+    for await (const event of readEvents(address, path, undefined, end, opened)) tell({ kind: 'event', event });
     return 'The connection ended.';
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

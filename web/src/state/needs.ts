@@ -1,10 +1,18 @@
 import { computed, signal } from '@preact/signals';
-import { type Agent, allPages, type Message, type Run, type SubstratEvent } from '../../../src/client/browser.ts';
+import {
+  type Agent,
+  allPages,
+  type CarriedMessage,
+  type Question,
+  type Run,
+  type SubstratEvent,
+} from '../../../src/client/browser.ts';
 import { agentById, agentOrder } from './agents.ts';
 import { now } from './clock.ts';
 import { onEvent, onReread } from './live.ts';
 import { api, isOwner, me } from './session.ts';
 import { remembered } from './storage.ts';
+import { type Turn, turns } from './turns.ts';
 
 interface Base {
   readonly id: string;
@@ -18,16 +26,40 @@ interface Base {
 /** Something that waits for this person. */
 export type Need = Base &
   (
-    | { readonly kind: 'question'; readonly channelId: string; readonly message: Message }
+    | {
+        readonly kind: 'question';
+        readonly channelId: string;
+        readonly text: string;
+        /** Null for a plain message that expects a reply. */
+        readonly question: Question | null;
+      }
     | { readonly kind: 'failed-run'; readonly run: Run }
-    | { readonly kind: 'paused' | 'parked'; readonly agent: Agent }
+    /** Messages that died with a run that was cancelled, or whose agent has run again since. */
+    | { readonly kind: 'dead'; readonly run: Run; readonly messages: readonly CarriedMessage[] }
+    | { readonly kind: 'paused' | 'parked' | 'stranded'; readonly agent: Agent }
+    /** Nothing was heard of a turn for long. */
+    | { readonly kind: 'stalled'; readonly turn: Turn }
+    | { readonly kind: 'limit'; readonly limit: Limit }
   );
 
+/** A limit of a provider that is used up. */
+export interface Limit {
+  readonly provider: string;
+  readonly account: string | null;
+  readonly until: string;
+  readonly reason: string;
+}
+
 const FAILED_SINCE_MS = 24 * 60 * 60_000;
+/** A turn of which nothing was heard for this long is worth a look. */
+const STALLED_MS = 10 * 60_000;
 const REREAD_MS = 200;
+/** Providers do not say since when a limit is used up. */
+const firstSeen = new Map<string, number>();
 const stored = remembered('snoozed');
 const questions = signal<readonly Need[]>([]);
 const failures = signal<readonly Need[]>([]);
+const limits = signal<readonly Need[]>([]);
 /** Until when each is put off. */
 const snoozed = signal<Readonly<Record<string, number>>>(readSnoozed());
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -35,7 +67,8 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 /** Everything that waits, put off or not: what blocks someone first, then the oldest. */
 const all = computed(() => {
   const held = agentOrder.value.flatMap(({ id }) => heldUp(agentById(id)));
-  return [...questions.value, ...failures.value, ...held].sort(
+  const stalled = turns.value.flatMap(silentFor);
+  return [...questions.value, ...failures.value, ...limits.value, ...held, ...stalled].sort(
     (a, b) => Number(b.blocks) - Number(a.blocks) || a.since - b.since,
   );
 });
@@ -58,14 +91,50 @@ export function snooze(id: string, ms: number): void {
   stored.set(JSON.stringify(snoozed.value));
 }
 
+/** Answers a question; a plain message is replied to. A second answer to the same one has no effect. */
+export async function answerNeed(need: Need & { kind: 'question' }, words: string): Promise<void> {
+  if (need.question) await api.answerQuestion(need.id, words);
+  else await api.sendMessage(need.who, { text: words, inReplyTo: need.id }, { idempotencyKey: `answer-${need.id}` });
+}
+
 async function read(): Promise<void> {
   const found: Need[] = [];
+  for await (const question of allPages((query) => api.listQuestions(query))) {
+    const { id, agent: who, channelId, subject: text, blocking: blocks } = question;
+    found.push({ kind: 'question', id, who, since: Date.parse(question.createdAt), blocks, channelId, text, question });
+  }
+  const asked = new Set(found.map(({ id }) => id));
   for await (const message of allPages((query) => api.listInbox({ ...query, open: true }))) {
-    const { messageId: id, from: who, channelId } = message;
-    found.push({ kind: 'question', id, who, since: Date.parse(message.createdAt), blocks: true, channelId, message });
+    const { messageId: id, from: who, channelId, text } = message;
+    if (asked.has(id)) continue;
+    const since = Date.parse(message.createdAt);
+    found.push({ kind: 'question', id, who, since, blocks: true, channelId, text, question: null });
   }
   questions.value = found;
-  if (isOwner.peek()) failures.value = await readFailed();
+  if (!isOwner.peek()) return;
+  [failures.value, limits.value] = await Promise.all([readFailed(), readLimits()]);
+}
+
+/** Limits of providers that are used up, and when they end. */
+async function readLimits(): Promise<Need[]> {
+  const { items } = await api.listProviders();
+  return items.flatMap(({ name: provider, limits: used }) =>
+    used
+      // A limit of one agent is shown as its parking.
+      .filter(({ agent }) => agent === null)
+      .map(({ account, until, reason }): Need => {
+        const id = `limit-${provider}-${account ?? ''}-${until}`;
+        const since = firstSeen.get(id) ?? Date.now();
+        firstSeen.set(id, since);
+        return { kind: 'limit', id, who: provider, since, blocks: false, limit: { provider, account, until, reason } };
+      }),
+  );
+}
+
+function silentFor(turn: Turn): Need[] {
+  const since = turn.heardAt.value;
+  if (minute.value * 60_000 - since < STALLED_MS) return [];
+  return [{ kind: 'stalled', id: `stalled-${turn.runId}`, who: turn.agent, since, blocks: true, turn }];
 }
 
 /** Failed runs of the last day whose agent has not had another one since. */
@@ -75,24 +144,33 @@ async function readFailed(): Promise<Need[]> {
   for (const run of items) if (!newest.has(run.agentId)) newest.set(run.agentId, run);
   const since = Date.now() - FAILED_SINCE_MS;
   const recent = [...newest.values()].filter(({ endedAt }) => Date.parse(endedAt ?? '') > since);
-  const still = await Promise.all(
-    recent.map(async (run) => {
-      const last = await api.listRuns({ agent: run.agentId, limit: 1 });
-      return last.items[0]?.id === run.id ? [run] : [];
+  const found = await Promise.all(
+    recent.map(async (run): Promise<Need[]> => {
+      const [last, carried] = await Promise.all([
+        api.listRuns({ agent: run.agentId, limit: 1 }),
+        api.listCarried(run.id),
+      ]);
+      const base = { who: run.agent, since: Date.parse(run.endedAt ?? run.createdAt), run };
+      // A request is answered with an error; what expects no answer would be lost without a word.
+      const messages = carried.items.filter(({ state, request }) => state === 'dead' && request === null);
+      const dead: Need[] =
+        messages.length > 0 ? [{ kind: 'dead', id: `dead-${run.id}`, blocks: false, messages, ...base }] : [];
+      if (last.items[0]?.id !== run.id) return dead;
+      return [{ kind: 'failed-run', id: run.id, blocks: run.serves !== null, ...base }, ...dead];
     }),
   );
-  return still.flat().map((run) => {
-    const ended = Date.parse(run.endedAt ?? run.createdAt);
-    return { kind: 'failed-run', id: run.id, who: run.agent, since: ended, blocks: run.serves !== null, run };
-  });
+  return found.flat();
 }
+
+/** The person is told of a turn without progress by a message. */
+const HELD: ReadonlySet<string> = new Set(['paused', 'stranded', 'resting', 'parked']);
 
 function heldUp(agent: Agent | null): Need[] {
   const { status } = agent ?? {};
-  if (!agent || !status || status.kind === 'queued') return [];
-  const kind = status.kind === 'paused' ? 'paused' : 'parked';
+  if (!agent || !status || !HELD.has(status.kind)) return [];
+  const kind = status.kind === 'paused' || status.kind === 'stranded' ? status.kind : 'parked';
   const since = Date.parse(status.since ?? '') || Date.now();
-  return [{ kind, id: `${kind}-${agent.id}`, who: agent.handle, since, blocks: kind === 'paused', agent }];
+  return [{ kind, id: `${kind}-${agent.id}`, who: agent.handle, since, blocks: kind !== 'parked', agent }];
 }
 
 /** Whether an event may add a need or end one. */
@@ -101,7 +179,9 @@ function concerns(event: SubstratEvent): boolean {
     const { message, to } = event.data;
     return message.request !== null ? to.includes(me.peek()) : message.from === me.peek() && message.inReplyTo !== null;
   }
+  if (event.type === 'question_asked' || event.type === 'question_settled') return true;
   if (event.type === 'run_ended') return event.data.state === 'failed' || questions.peek().length > 0;
+  if (event.type === 'run_retried') return true;
   const isOld = (id: string | undefined): boolean =>
     [...questions.peek(), ...failures.peek()].some((need) => need.who === id);
   if (event.type === 'run_started' || event.type === 'agent_terminated') return isOld(event.data.agent);

@@ -12,7 +12,9 @@ export type Entry =
   | { readonly kind: 'signed-in' }
   | { readonly kind: 'signed-out'; readonly problem: string | null }
   /** A link was opened in a browser that is signed in: it never changes who one is without asking. */
-  | { readonly kind: 'asked'; readonly code: string }
+  | { readonly kind: 'asked'; readonly code: string; readonly isPairing: boolean }
+  /** A code was scanned: the person compares the number on the first screen. */
+  | { readonly kind: 'pairing'; readonly check: string }
   | { readonly kind: 'exchanging' };
 
 const stored = remembered('session');
@@ -37,24 +39,50 @@ function leave(problem: string | null): void {
 
 /** Takes the code out of the address before anything else can see it. */
 export function takeCode(): void {
-  const code = /^#code=([\w-]{10,100})$/.exec(location.hash)?.[1];
+  const [, kind, code] = /^#(code|pair)=([\w-]{10,100})$/.exec(location.hash) ?? [];
   if (code === undefined) return;
+  const isPairing = kind === 'pair';
   history.replaceState(null, '', `${location.pathname}#/talk`);
-  if (session.value) entry.value = { kind: 'asked', code };
-  else void signIn(code);
+  if (session.value) entry.value = { kind: 'asked', code, isPairing };
+  else void (isPairing ? pair(code) : signIn(code));
+}
+
+const REDEEM_MS = 1000;
+
+/** Signs this browser in if the person confirms its number on the screen that showed the code. */
+export async function pair(code: string): Promise<void> {
+  entry.value = { kind: 'exchanging' };
+  try {
+    const { claim, check } = await api.claimPairing({ code, label: nameBrowser() });
+    entry.value = { kind: 'pairing', check };
+    for (;;) {
+      const { token } = await api.redeemPairing(claim);
+      if (token) return keep(token);
+      await new Promise((resolve) => setTimeout(resolve, REDEEM_MS));
+    }
+  } catch (error) {
+    refuse(error);
+  }
+}
+
+function keep({ token, as, owner }: Session): void {
+  const made = { token, as, owner };
+  stored.set(JSON.stringify(made));
+  session.value = made;
+  entry.value = { kind: 'signed-in' };
+}
+
+function refuse(error: unknown): void {
+  const problem = error instanceof Error ? error.message : String(error);
+  entry.value = session.value ? { kind: 'signed-in' } : { kind: 'signed-out', problem };
 }
 
 export async function signIn(code: string): Promise<void> {
   entry.value = { kind: 'exchanging' };
   try {
-    const { token, as, owner } = await api.signIn({ code, label: nameBrowser() });
-    const made = { token, as, owner };
-    stored.set(JSON.stringify(made));
-    session.value = made;
-    entry.value = { kind: 'signed-in' };
+    keep(await api.signIn({ code, label: nameBrowser() }));
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    entry.value = session.value ? { kind: 'signed-in' } : { kind: 'signed-out', problem };
+    refuse(error);
   }
 }
 

@@ -15,12 +15,14 @@ export const textReady = import('./markdown.ts').then((module) => {
 const rendered = new Map<string, DocumentFragment>();
 const KEPT = 500;
 
-function renderOnce(render: typeof renderMarkdown, text: string, known: ReadonlySet<string>): Node {
+function renderOnce(render: typeof renderMarkdown, text: string, known: ReadonlySet<string>, keeps: boolean): Node {
   const self = me.peek();
+  const draw = () => render(text, (handle) => (handle === self ? 'me' : known.has(handle) ? 'other' : null));
+  if (!keeps) return draw();
   const key = `${known.size} ${self} ${text}`;
   const before = rendered.get(key);
   rendered.delete(key);
-  const made = before ?? render(text, (handle) => (handle === self ? 'me' : known.has(handle) ? 'other' : null));
+  const made = before ?? draw();
   rendered.set(key, made);
   const oldest = rendered.keys().next();
   if (rendered.size > KEPT && !oldest.done) rendered.delete(oldest.value);
@@ -30,8 +32,8 @@ function renderOnce(render: typeof renderMarkdown, text: string, known: Readonly
 /** A longer text is cut; the rest is shown as it is, on demand. */
 const MOST = 16_000;
 
-/** The text of a message: Markdown of anybody, who may be hostile. */
-export function Body({ text }: { readonly text: string }) {
+/** The text of a message: Markdown of anybody, who may be hostile. One that is still being written is not kept. */
+export function Body({ text, isGrowing = false }: { readonly text: string; readonly isGrowing?: boolean }) {
   const ref = useRef<HTMLDivElement>(null);
   const [whole, setWhole] = useState(false);
   const render = renderer.value;
@@ -40,7 +42,7 @@ export function Body({ text }: { readonly text: string }) {
   const known = handlesKnown.value;
   useLayoutEffect(() => {
     if (!render) return;
-    ref.current?.replaceChildren(renderOnce(render, shown, known));
+    ref.current?.replaceChildren(renderOnce(render, shown, known, !isGrowing));
   }, [render, shown, known]);
   return (
     <>

@@ -5,6 +5,7 @@ import { useLoad } from '../../state/load.ts';
 import { api } from '../../state/session.ts';
 import { Bars } from './bars.tsx';
 import { Health } from './health.tsx';
+import { LastDay } from './last-day.tsx';
 
 const DAYS = 30;
 const DAY_MS = 86_400_000;
@@ -58,6 +59,7 @@ export function Costs() {
             </>
           )}
         </Loading>
+        <LastDay />
         <Health />
       </div>
     </>

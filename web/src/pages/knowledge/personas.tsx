@@ -23,7 +23,7 @@ export function Personas({ name }: { readonly name: string | null }) {
         }
         return (
           <div class={`split list${chosen ? ' has-pane' : ''}`}>
-            <div class="col queue">
+            <div class="col queue-col">
               <div class="scroll">
                 {all.map((persona) => (
                   <a

@@ -35,7 +35,7 @@ export function Memory() {
         </label>
       </PageBar>
       <div class={`split list${label === undefined ? '' : ' has-pane'}`}>
-        <div class="col queue">
+        <div class="col queue-col">
           <div class="scroll" tabIndex={0} role="region" aria-label="Blocks and passages">
             <Loading of={blocks}>{(items) => <Blocks of={of} items={items} open={label} />}</Loading>
             <NewBlock of={of} />

@@ -5,13 +5,15 @@ import { StateMark } from '../../parts/state-mark.tsx';
 import { showClock, showWait } from '../../parts/time.ts';
 import { now } from '../../state/clock.ts';
 import { draftOf } from '../../state/drafts.ts';
-import type { Need } from '../../state/needs.ts';
+import { answerNeed, type Need, snooze } from '../../state/needs.ts';
 import { href } from '../../state/route.ts';
-import { api } from '../../state/session.ts';
+import { api, me } from '../../state/session.ts';
+import { waits } from '../../state/waits.ts';
 import { Body } from '../../text/body.tsx';
-import { titleOf, whatOf } from './need-words.ts';
+import { Approve } from './approve.tsx';
+import { isApproval, kindOf, markOf, titleOf, whatOf } from './need-words.ts';
 
-const KINDS = { question: 'Question', 'failed-run': 'Failed run', paused: 'Paused agent', parked: 'Parked agent' };
+const DAY_MS = 24 * 60 * 60_000;
 
 /** Who waits, since when, for what; what one can do stays in view below. */
 export function NeedDetail({ need, onPutOff }: { readonly need: Need; readonly onPutOff: () => void }) {
@@ -24,15 +26,19 @@ export function NeedDetail({ need, onPutOff }: { readonly need: Need; readonly o
             Needs me
           </a>
           <p class="kicker">
-            <StateMark mark={need.kind === 'failed-run' ? 'fail' : need.kind === 'parked' ? 'park' : 'need'} />
-            {KINDS[need.kind]}
+            <StateMark mark={markOf(need)} />
+            {kindOf(need)}
           </p>
-          <h2 class="big">{need.kind === 'question' ? `${need.who} asks you` : titleOf(need)}</h2>
+          <h2 class="big">{need.kind === 'question' && !isApproval(need) ? `${need.who} asks you` : titleOf(need)}</h2>
           <What need={need} />
           <dl class="facts">
             <dt>Who waits</dt>
             <dd>
-              <a href={href('team', need.who)}>{need.who}</a>
+              {need.kind === 'limit' ? (
+                `agents of ${need.limit.provider}`
+              ) : (
+                <a href={href('team', need.who)}>{need.who}</a>
+              )}
             </dd>
             <dt>Since</dt>
             <dd>
@@ -46,12 +52,30 @@ export function NeedDetail({ need, onPutOff }: { readonly need: Need; readonly o
                 </dd>
               </>
             )}
+            {need.kind === 'question' && need.question?.expiresAt && (
+              <>
+                <dt>Expires</dt>
+                <dd>{showClock(need.question.expiresAt)}</dd>
+              </>
+            )}
             {need.kind === 'failed-run' && (
               <>
                 <dt>Attempts</dt>
                 <dd>{need.run.attempt}</dd>
                 <dt>Blocks</dt>
                 <dd>{need.run.serves ? 'the request that it served, which was answered with an error' : 'nothing'}</dd>
+              </>
+            )}
+            {need.kind !== 'failed-run' && need.kind !== 'limit' && (
+              <>
+                <dt>Blocks</dt>
+                <dd>{blocksWhom(need)}</dd>
+              </>
+            )}
+            {need.kind === 'limit' && (
+              <>
+                <dt>Ends</dt>
+                <dd>{showClock(need.limit.until)}</dd>
               </>
             )}
           </dl>
@@ -63,9 +87,47 @@ export function NeedDetail({ need, onPutOff }: { readonly need: Need; readonly o
 }
 
 function What({ need }: { readonly need: Need }) {
-  if (need.kind === 'question') return <Body text={need.message.text} />;
+  if (need.kind === 'question') return <Asked need={need} />;
   if (need.kind === 'failed-run') return <p class="quote wrap">{need.run.error ?? 'No reason was recorded.'}</p>;
+  if (need.kind === 'dead') {
+    return (
+      <>
+        <p class="muted wrap">{whatOf(need)}</p>
+        {need.messages.map((message) => (
+          <div key={message.messageId} class="quote wrap">
+            <a href={href('talk', message.channelId, message.messageId)}>{message.from}</a>: {message.text}
+          </div>
+        ))}
+      </>
+    );
+  }
   return <p class="muted wrap">{whatOf(need)}</p>;
+}
+
+/** The agent, and those who wait for it. */
+function blocksWhom(need: Need): string {
+  const waiting = [...waits.value.values()].flat().filter(({ to }) => to === need.who);
+  const others = [...new Set(waiting.map(({ from }) => from))];
+  const self = need.blocks ? [need.who] : [];
+  const all = [
+    ...self,
+    ...others.map((from) => (from === me.value ? 'you' : from)).map((from) => `${from}, who waits for ${need.who}`),
+  ];
+  return all.length === 0 ? 'nothing' : all.join('; ');
+}
+
+/** What Substrat says comes first; the arguments of a call are shown completely. */
+function Asked({ need: { text, question } }: { readonly need: Need & { kind: 'question' } }) {
+  return (
+    <>
+      <Body text={text} />
+      {question?.arguments && <pre class="quote wrap">{JSON.stringify(question.arguments, null, 2)}</pre>}
+      {question?.details && <Body text={question.details} />}
+      {question?.unsandboxed && question.kind === 'approval' && (
+        <p class="muted wrap">It runs outside a sandbox: nothing forces it to wait for your approval.</p>
+      )}
+    </>
+  );
 }
 
 function Acts({ need, onPutOff }: { readonly need: Need; readonly onPutOff: () => void }) {
@@ -81,26 +143,65 @@ function Acts({ need, onPutOff }: { readonly need: Need; readonly onPutOff: () =
           {problem}
         </p>
       )}
-      {need.kind === 'question' && <Answer need={need} act={act} />}
-      {need.kind === 'failed-run' && (
-        <a class="btn main-act" href={href('runs', need.run.id)}>
-          Open the run
+      {need.kind === 'question' &&
+        (need.question?.kind === 'approval' ? (
+          <Approve question={need.question} act={act} />
+        ) : (
+          <Answer need={need} act={act} />
+        ))}
+      {(need.kind === 'failed-run' || need.kind === 'dead') && (
+        <a class="btn main-act" data-key="o" href={href('runs', need.run.id)}>
+          Open the run <kbd>o</kbd>
+        </a>
+      )}
+      {need.kind === 'dead' && (
+        <button type="button" class="btn" onClick={() => act(() => sendAgain(need))}>
+          Send again
+        </button>
+      )}
+      {need.kind === 'stalled' && (
+        <>
+          <a class="btn main-act" data-key="o" href={href('runs', need.turn.runId)}>
+            Open the run <kbd>o</kbd>
+          </a>
+          <button type="button" class="btn danger" onClick={() => act(() => api.cancelRun(need.turn.runId))}>
+            Cancel run
+          </button>
+        </>
+      )}
+      {need.kind === 'limit' && (
+        <a class="btn" data-key="o" href={href('costs')}>
+          Open limits <kbd>o</kbd>
         </a>
       )}
       {need.kind === 'paused' && (
-        <button type="button" class="btn main-act" onClick={() => act(() => api.resumeAgent(need.agent.id))}>
-          Resume
+        <button
+          type="button"
+          class="btn main-act"
+          data-key="a"
+          onClick={() => act(() => api.resumeAgent(need.agent.id))}
+        >
+          Resume <kbd>a</kbd>
         </button>
       )}
-      {need.kind === 'parked' && (
-        <a class="btn" href={href('team', need.who)}>
-          Open {need.who}
+      {(need.kind === 'parked' || need.kind === 'stranded' || need.kind === 'paused') && (
+        <a class="btn" data-key="o" href={href('team', need.who)}>
+          Open {need.who} <kbd>o</kbd>
         </a>
       )}
       <span class="grow" />
       <PutOff onPutOff={onPutOff} />
     </div>
   );
+}
+
+/** Sends the reader's own lost messages once more, each once; the others are named by a note. */
+async function sendAgain({ id, who, messages }: Need & { kind: 'dead' }): Promise<void> {
+  for (const { messageId, from, text } of messages) {
+    const words = from === me.peek() ? text : `You did not receive this message of ${from}:\n\n${text}`;
+    await api.sendMessage(who, { text: words, inReplyTo: null }, { idempotencyKey: `again-${messageId}` });
+  }
+  snooze(id, DAY_MS);
 }
 
 function PutOff({ onPutOff }: { readonly onPutOff: () => void }): ComponentChildren {
@@ -120,15 +221,20 @@ function Answer({
 }) {
   const draft = draftOf(need.channelId, need.id);
   const [text, setText] = useState(() => draft.get() ?? '');
-  const send = (): void => {
-    if (text.trim() === '') return;
+  const send = (words: string): void => {
+    if (words.trim() === '') return;
     act(async () => {
-      await api.sendMessage(need.who, { text, inReplyTo: need.id }, { idempotencyKey: `answer-${need.id}` });
+      await answerNeed(need, words);
       draft.set(null);
     });
   };
   return (
     <>
+      {(need.question?.options ?? []).map((option, i) => (
+        <button key={option} type="button" class="btn" data-key={String(i + 1)} onClick={() => send(option)}>
+          {option} {i < 9 && <kbd>{i + 1}</kbd>}
+        </button>
+      ))}
       <textarea
         class="input decide-wide"
         rows={2}
@@ -142,14 +248,14 @@ function Answer({
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
           event.preventDefault();
-          send();
+          send(text);
         }}
       />
       <button
         type="button"
         class={`btn${text.trim() === '' ? '' : ' main-act'}`}
         disabled={text.trim() === ''}
-        onClick={send}
+        onClick={() => send(text)}
       >
         Answer <kbd>Enter</kbd>
       </button>

@@ -1,21 +1,86 @@
+import { plural } from '../../parts/numbers.ts';
+import type { Mark } from '../../parts/state-mark.tsx';
 import { showClock } from '../../parts/time.ts';
 import type { Need } from '../../state/needs.ts';
 
+const MARKS: Readonly<Record<Need['kind'], Mark>> = {
+  question: 'need',
+  'failed-run': 'fail',
+  dead: 'fail',
+  paused: 'need',
+  parked: 'park',
+  stranded: 'fail',
+  stalled: 'wait',
+  limit: 'limit',
+};
+const KINDS: Readonly<Record<Need['kind'], string>> = {
+  question: 'Question',
+  'failed-run': 'Failed run',
+  dead: 'Lost messages',
+  paused: 'Paused agent',
+  parked: 'Parked agent',
+  stranded: 'Stranded agent',
+  stalled: 'Stalled turn',
+  limit: 'Limit reached',
+};
+
+export function markOf({ kind }: Need): Mark {
+  return MARKS[kind];
+}
+
+export function kindOf(need: Need): string {
+  return isApproval(need) ? 'Approval' : KINDS[need.kind];
+}
+
+export function isApproval(need: Need): boolean {
+  return need.kind === 'question' && need.question?.kind === 'approval';
+}
+
 export function titleOf(need: Need): string {
-  if (need.kind === 'question') return `${need.who}: ${firstLine(need.message.text)}`;
-  if (need.kind === 'failed-run') return `${need.who}: run failed`;
-  if (need.kind === 'paused') return `${need.who}: paused`;
-  const until = need.agent.status?.until;
-  return `${need.who}: parked${until ? ` until ${showClock(until)}` : ''}`;
+  switch (need.kind) {
+    case 'question':
+      return need.question?.tool
+        ? `${need.who}: may it call ${need.question.tool}?`
+        : `${need.who}: ${firstLine(need.text)}`;
+    case 'failed-run':
+      return `${need.who}: run failed`;
+    case 'dead':
+      return `${need.who}: ${plural(need.messages.length, 'message was', 'messages were')} lost`;
+    case 'paused':
+    case 'stranded':
+      return `${need.who}: ${need.kind}`;
+    case 'parked': {
+      const until = need.agent.status?.until;
+      return `${need.who}: parked${until ? ` until ${showClock(until)}` : ''}`;
+    }
+    case 'stalled':
+      return `${need.who}: no sign of its turn`;
+    case 'limit':
+      return `${need.limit.provider}: limit until ${showClock(need.limit.until)}`;
+  }
 }
 
 export function whatOf(need: Need): string {
-  if (need.kind === 'question') return `Question. ${need.who} goes on when you answer.`;
-  if (need.kind === 'failed-run') return `Failed run. ${firstLine(need.run.error ?? 'No reason was recorded.')}`;
-  const reason = need.agent.status?.reason;
-  const waiting = need.agent.pending > 0 ? ` ${need.agent.pending} messages wait.` : '';
-  if (need.kind === 'paused') return `${reason ?? 'Takes no turn until you resume it.'}${waiting}`;
-  return `${reason ? `${firstLine(reason)} ` : ''}Goes on by itself.${waiting}`;
+  switch (need.kind) {
+    case 'question':
+      return `${kindOf(need)}. ${need.who} goes on ${need.blocks ? 'when you answer' : 'meanwhile'}.`;
+    case 'failed-run':
+      return `Failed run. ${firstLine(need.run.error ?? 'No reason was recorded.')}`;
+    case 'dead':
+      return 'A run that failed carried them. They expected no answer, so nobody was told.';
+    case 'stalled':
+      return 'It runs, but neither text nor tool calls arrive. It may think, wait for a program, or hang.';
+    case 'limit':
+      return `${firstLine(need.limit.reason)} Agents of this provider go on when it ends.`;
+    case 'stranded':
+      return firstLine(need.agent.status?.reason ?? 'Its node sends no heartbeat.');
+    default: {
+      const reason = need.agent.status?.reason;
+      const waiting = need.agent.pending > 0 ? ` ${plural(need.agent.pending, 'message waits', 'messages wait')}.` : '';
+      if (need.kind === 'paused') return `${reason || 'Takes no turn until you resume it.'}${waiting}`;
+      return `${reason ? `${firstLine(reason)} ` : ''}Goes on by itself.${waiting}`;
+    }
+  }
 }
 
 function firstLine(text: string): string {

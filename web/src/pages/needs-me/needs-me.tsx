@@ -9,15 +9,16 @@ import { now } from '../../state/clock.ts';
 import { addShortcuts } from '../../state/keys.ts';
 import { type Need, needs, putOff, snooze } from '../../state/needs.ts';
 import { go, href, route } from '../../state/route.ts';
+import { Decided } from './decided.tsx';
 import { NeedDetail } from './need-detail.tsx';
-import { titleOf, whatOf } from './need-words.ts';
+import { markOf, titleOf, whatOf } from './need-words.ts';
 
 const HOUR = 60 * 60_000;
 
 /** What only this person can move: the queue on the left, one of it on the right. */
 export function NeedsMe() {
-  const [showsPutOff, setShowsPutOff] = useState(false);
-  const list = showsPutOff ? putOff.value : needs.value;
+  const [tab, setTab] = useState<'open' | 'put-off' | 'decided'>('open');
+  const list = tab === 'put-off' ? putOff.value : needs.value;
   const [, wanted] = route.value;
   const chosen = list.find(({ id }) => id === wanted) ?? (wide() ? list[0] : undefined);
   useEffect(() => {
@@ -35,6 +36,15 @@ export function NeedsMe() {
         what: 'Answer',
         run: () => document.querySelector<HTMLElement>('.decide textarea, .decide .btn')?.focus(),
       },
+      { keys: 'a', what: 'Approve, or resume', run: () => pressed('a') },
+      { keys: 'r', what: 'Reject', run: () => pressed('r') },
+      { keys: 'v', what: 'Revise the arguments', run: () => pressed('v') },
+      { keys: 'o', what: 'Open the run or the agent', run: () => pressed('o') },
+      ...Array.from({ length: 9 }, (_, i) => ({
+        keys: String(i + 1),
+        what: `Answer with option ${i + 1}`,
+        run: () => pressed(String(i + 1)),
+      })),
     ]);
   }, [list, chosen]);
   return (
@@ -44,19 +54,24 @@ export function NeedsMe() {
         note={needs.value.length > 0 && <span class="tag need">{plural(needs.value.length, 'waits', 'wait')}</span>}
       >
         <div class="tabs">
-          <button type="button" aria-pressed={!showsPutOff} onClick={() => setShowsPutOff(false)}>
+          <button type="button" aria-pressed={tab === 'open'} onClick={() => setTab('open')}>
             Open
           </button>
-          <button type="button" aria-pressed={showsPutOff} onClick={() => setShowsPutOff(true)}>
+          <button type="button" aria-pressed={tab === 'put-off'} onClick={() => setTab('put-off')}>
             Put off {putOff.value.length || ''}
+          </button>
+          <button type="button" aria-pressed={tab === 'decided'} onClick={() => setTab('decided')}>
+            Decided
           </button>
         </div>
       </PageBar>
-      {list.length === 0 ? (
+      {tab === 'decided' ? (
+        <Decided />
+      ) : list.length === 0 ? (
         <Nothing />
       ) : (
         <div class={`split list${wanted && chosen ? ' has-pane' : ''}`}>
-          <div class="col queue">
+          <div class="col queue-col">
             <div class="scroll">
               <Group title="Blocks someone" list={list.filter(({ blocks }) => blocks)} chosen={chosen} />
               <Group title="Can wait" list={list.filter(({ blocks }) => !blocks)} chosen={chosen} />
@@ -69,7 +84,13 @@ export function NeedsMe() {
                 <kbd>Enter</kbd> answer
               </span>
               <span>
+                <kbd>1</kbd> to <kbd>9</kbd> option
+              </span>
+              <span>
                 <kbd>s</kbd> put off
+              </span>
+              <span>
+                <kbd>?</kbd> all keys
               </span>
             </div>
           </div>
@@ -116,7 +137,7 @@ function Group({
       </h2>
       {list.map((need) => (
         <a key={need.id} class="q" href={href('needs-me', need.id)} aria-current={need === chosen ? 'true' : undefined}>
-          <StateMark mark={need.kind === 'failed-run' ? 'fail' : need.kind === 'parked' ? 'park' : 'need'} />
+          <StateMark mark={markOf(need)} />
           <span class="title cut">{titleOf(need)}</span>
           <span class="since">{showWait(now.value - need.since)}</span>
           <span class="sub">{whatOf(need)}</span>
@@ -124,6 +145,11 @@ function Group({
       ))}
     </section>
   );
+}
+
+/** The action of what is shown that has this key. */
+function pressed(key: string): void {
+  document.querySelector<HTMLElement>(`.decide [data-key="${key}"]`)?.click();
 }
 
 function wide(): boolean {

@@ -11,6 +11,7 @@ import { addShortcuts } from '../../state/keys.ts';
 import { useLoad } from '../../state/load.ts';
 import { go, href } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
+import { LiveTurn } from './live-turn.tsx';
 import { StepPane } from './step-pane.tsx';
 import { type Row, type Scale, type StepRow, toRows, toScale } from './waterfall.ts';
 
@@ -78,6 +79,7 @@ function Whole({ run, row }: { readonly run: Run & { messages: RunMessage[] }; r
       <div class="col">
         <Head run={run} end={end} steps={steps.length} />
         <Waterfall runId={run.id} rows={rows} scale={scale} open={open?.n ?? null} />
+        {run.state === 'running' && <LiveTurn runId={run.id} />}
         <div class="legend desk">
           {(['model', 'tool', 'message', 'bad'] as const).map((kind) => (
             <span key={kind}>

@@ -9,7 +9,7 @@ interface Props {
   readonly threadId: string | null;
   readonly label: string;
   readonly handles: readonly string[];
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly dock?: ComponentChildren;
   /** Resolves when the daemon has it. The same key has one effect, however often it is sent. */
   readonly send: (text: string, key: string) => Promise<void>;

@@ -3,17 +3,22 @@ import type { Channel, Member } from '../../../../src/client/browser.ts';
 import { LiveMark } from '../../frame/live-mark.tsx';
 import { Empty, Failure, Waiting } from '../../parts/empty.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { Loading } from '../../parts/loading.tsx';
 import { plural } from '../../parts/numbers.ts';
 import { channels, nameOf } from '../../state/channels.ts';
+import { press } from '../../state/keys.ts';
 import { onEvent } from '../../state/live.ts';
+import { useLoad } from '../../state/load.ts';
 import { openRoom, putMessage, type Room, readNewest, readOlder, typing } from '../../state/rooms.ts';
 import { href } from '../../state/route.ts';
 import { api, me } from '../../state/session.ts';
+import { turns } from '../../state/turns.ts';
 import { textReady } from '../../text/body.tsx';
 import { Composer } from './composer.tsx';
+import { Docks } from './docks.tsx';
+import { isHeard } from './live-row.tsx';
 import { MessageRow } from './message.tsx';
 import { MessageList } from './message-list.tsx';
-import { QuestionDock } from './question-dock.tsx';
 
 /** A channel or a direct message, with its thread beside it. */
 export function Conversation({ id, thread }: { readonly id: string; readonly thread: string | null }) {
@@ -42,6 +47,12 @@ export function Conversation({ id, thread }: { readonly id: string; readonly thr
         <span class="muted cut desk">{channel.topic}</span>
         <span class="grow" />
         <span class="muted nowrap desk">{plural(members.length, 'member')}</span>
+        <button type="button" class="btn search-btn" onClick={() => press('mod+f')}>
+          <Icon name="search" />
+          <span class="search-word">Search</span>
+          <span class="sr">all messages</span>
+          <kbd class="desk">Ctrl F</kbd>
+        </button>
         <LiveMark class="phone" />
       </header>
       <div class={`split${thread ? ' has-pane' : ' alone'}`}>
@@ -53,7 +64,8 @@ export function Conversation({ id, thread }: { readonly id: string; readonly thr
             threadId={null}
             label={`Message ${channel.kind === 'dm' ? '@' : '#'}${nameOf(channel, me.value)}`}
             handles={handles}
-            dock={<QuestionDock channelId={id} />}
+            dock={<Docks channelId={id} handles={handles} />}
+            hint={hintOf(handles)}
             send={(text, key) => send(text, key)}
           />
         </div>
@@ -80,9 +92,11 @@ function Log({
       await textReady;
       while (!room.loaded.peek() && room.problem.peek() === null)
         await new Promise((resolve) => setTimeout(resolve, 15));
-      // Opens at the first unread message: as far back as that, but not for ever.
-      for (let pages = 0; pages < 10 && room.rows.peek().length < unread && room.cursor.peek() !== null; pages += 1)
-        await readOlder(room);
+      // Opens at the first unread message, or at the thread that is named: as far back as that, but not for ever.
+      const isShort = (): boolean =>
+        room.rows.peek().length < unread ||
+        (open !== null && !room.rows.peek().some(({ messageId }) => messageId === open));
+      for (let pages = 0; pages < 10 && isShort() && room.cursor.peek() !== null; pages += 1) await readOlder(room);
       if (!gone) setReady(true);
     };
     void prepare().catch(() => setReady(true));
@@ -102,8 +116,17 @@ function Log({
   );
 }
 
+/** Who reads a message only later, because it runs now. */
+function hintOf(handles: readonly string[]): string | undefined {
+  const running = turns.value.map(({ agent }) => agent).filter((agent) => handles.includes(agent));
+  if (running.length === 0) return undefined;
+  return `${running.slice(0, 2).join(', ')}${running.length > 2 ? ` and ${running.length - 2} more` : ''} ${running.length === 1 ? 'runs' : 'run'} now`;
+}
+
 function Typing({ id }: { readonly id: string }) {
-  const who = typing.value.get(id) ?? [];
+  const shown = turns.value.filter((turn) => turn.channelId === id && isHeard(turn)).map(({ agent }) => agent);
+  const started = turns.value.filter(({ channelId }) => channelId === id).map(({ agent }) => agent);
+  const who = [...new Set([...(typing.value.get(id) ?? []), ...started])].filter((agent) => !shown.includes(agent));
   return (
     <p class="typing small muted" role="status">
       {who.length > 0 &&
@@ -119,8 +142,18 @@ function ThreadPane(props: {
   readonly send: (text: string, key: string, parent: string) => Promise<void>;
 }) {
   const { room, id } = props;
-  const root = room.rows.value.find(({ messageId }) => messageId === id);
-  const replies = room.replies.value.get(id) ?? [];
+  const known = room.rows.value.find(({ messageId }) => messageId === id);
+  // A thread that is older than what is loaded is read alone.
+  const old = useLoad(
+    `thread ${id} ${known === undefined}`,
+    async () =>
+      known ? [] : [...(await api.listChannelMessages(room.id, { thread: id, limit: 100 })).items].reverse(),
+    (event) => !known && event.type === 'message_created' && event.data.message.parentMessageId === id,
+  );
+  const root = known ?? old.value?.find(({ messageId }) => messageId === id);
+  const replies = known
+    ? (room.replies.value.get(id) ?? [])
+    : (old.value ?? []).filter(({ messageId }) => messageId !== id);
   return (
     <aside class="pane" aria-label="Thread">
       <div class="pane-head">
@@ -134,9 +167,13 @@ function ThreadPane(props: {
         {root ? (
           <MessageRow message={root} thread={null} />
         ) : (
-          <Empty icon="talk" title="This message is not loaded">
-            Scroll up in the channel to load it.
-          </Empty>
+          <Loading of={old}>
+            {() => (
+              <Empty icon="talk" title="This message does not exist">
+                It was deleted, or it is in another channel.
+              </Empty>
+            )}
+          </Loading>
         )}
         <div class="day">
           <span>{plural(replies.length, 'reply', 'replies')}</span>

@@ -7,6 +7,8 @@ import { isSameDay, showClock, showDay } from '../../parts/time.ts';
 import { markRead, reading } from '../../state/channels.ts';
 import { type Room, readOlder } from '../../state/rooms.ts';
 import { me } from '../../state/session.ts';
+import { turns } from '../../state/turns.ts';
+import { LiveRow } from './live-row.tsx';
 import { MessageRow } from './message.tsx';
 import { grow, type Span, settle, slide } from './moving-window.ts';
 
@@ -14,6 +16,8 @@ import { grow, type Span, settle, slide } from './moving-window.ts';
 const NEAR = 1500;
 /** This near to the end, a reader follows it. */
 const AT_END = 48;
+/** So many messages are drawn on each side of one that is searched for. */
+const SHOWN = 100;
 
 interface Props {
   readonly room: Room;
@@ -60,6 +64,9 @@ export function MessageList({ room, unread, open }: Props) {
     if (line) line.scrollIntoView({ block: 'center' });
     onScroll();
   }, []);
+  useLayoutEffect(() => {
+    if (open !== null) showRow(open);
+  }, [open]);
   useEffect(() => {
     const element = box.current;
     if (!element) return;
@@ -89,6 +96,16 @@ export function MessageList({ room, unread, open }: Props) {
       requestAnimationFrame(onScroll);
     }
     if (element.scrollTop < NEAR && span.peek().start === 0) void readOlder(room).catch(() => {});
+  };
+  // The thread beside it may show the same message.
+  const rowOf = (id: string): Element | null => box.current?.querySelector(`[id="m-${CSS.escape(id)}"]`) ?? null;
+  /** Brings a message into sight that is not drawn: one that was searched for. */
+  const showRow = (id: string): void => {
+    const at = room.top.peek().findIndex(({ messageId }) => messageId === id);
+    if (at < 0 || rowOf(id)) return;
+    isAtEnd.current = false;
+    span.value = { start: Math.max(0, at - SHOWN), end: Math.min(room.top.peek().length, at + SHOWN) };
+    requestAnimationFrame(() => rowOf(id)?.scrollIntoView({ block: 'center' }));
   };
   const toEnd = (): void => {
     isAtEnd.current = true;
@@ -131,6 +148,10 @@ export function MessageList({ room, unread, open }: Props) {
               draw(message, room.replies.value.get(message.messageId) ?? NO_REPLIES, open === message.messageId),
             ];
           })}
+          {span.value.end === top.length &&
+            turns.value
+              .filter(({ channelId }) => channelId === room.id)
+              .map((turn) => <LiveRow key={turn.runId} turn={turn} />)}
           {rows.length === 0 && (
             <Empty icon="talk" title={`Nobody has said anything in ${room.id}`}>
               Write to an agent with @ and its name. It wakes and answers here.

@@ -60,7 +60,7 @@ function Notice({ message }: { readonly message: Message }) {
   );
 }
 
-function Provider({ handle }: { readonly handle: string }) {
+export function Provider({ handle }: { readonly handle: string }) {
   const provider = providers.value.get(handle);
   return provider ? <span class="prov">{provider}</span> : null;
 }
@@ -93,7 +93,7 @@ function Said({ message }: { readonly message: Message }) {
   );
 }
 
-function Editor({ message, onDone }: { readonly message: Message; readonly onDone: () => void }) {
+export function Editor({ message, onDone }: { readonly message: Message; readonly onDone: () => void }) {
   const [text, setText] = useState(message.text);
   const [problem, setProblem] = useState<string | null>(null);
   const save = async (): Promise<void> => {

@@ -59,7 +59,7 @@ function Choose() {
             {channel.kind === 'dm' ? '@' : '#'}
           </span>
           <span class="cut">{channel.id}</span>
-          {channel.unread > 0 && <span class="count">{channel.unread}</span>}
+          {channel.unread > 0 && <span class="count">{channel.unread > 99 ? '99+' : channel.unread}</span>}
         </button>
       ))}
     </nav>

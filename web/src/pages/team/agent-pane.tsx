@@ -5,16 +5,15 @@ import { Icon } from '../../parts/icon.tsx';
 import { describeRun } from '../../parts/run-state.ts';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { showClock } from '../../parts/time.ts';
-import { now } from '../../state/clock.ts';
 import { draftOf } from '../../state/drafts.ts';
 import { useLoad } from '../../state/load.ts';
-import { asked } from '../../state/needs.ts';
 import { href } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
+import { ChangeAgent } from './change-agent.tsx';
 
 /** One agent: what it is, what it did, and what one can do with it. */
 export function AgentPane({ agent }: { readonly agent: Agent }) {
-  const { mark, why } = describeAgent(agent, now.value, asked.value.get(agent.handle) ?? null);
+  const { mark, why } = describeAgent(agent);
   const runs = useLoad(
     `runs ${agent.id}`,
     async () => (await api.listRuns({ agent: agent.id, limit: 8 })).items,
@@ -45,7 +44,13 @@ export function AgentPane({ agent }: { readonly agent: Agent }) {
             <dd>{agent.model ?? "the provider's own"}</dd>
             {agent.persona && [<dt key="persona">Persona</dt>, <dd key="persona is">{agent.persona}</dd>]}
             <dt>Workspace</dt>
-            <dd class="mono">{agent.workspace}</dd>
+            <dd class="mono">
+              <a href={href('workspaces', agent.handle)}>{agent.workspace}</a>
+            </dd>
+            <dt>Changes</dt>
+            <dd>
+              <a href={href('workspaces', agent.handle, 'changes')}>Since its base</a>
+            </dd>
             <dt>Tools</dt>
             <dd>{agent.tools ? agent.tools.join(', ') : 'all'}</dd>
             <dt>Created</dt>
@@ -84,34 +89,41 @@ export function AgentPane({ agent }: { readonly agent: Agent }) {
 
 function Acts({ agent, runningId }: { readonly agent: Agent; readonly runningId: string | null }) {
   const [problem, setProblem] = useState<string | null>(null);
-  const [sure, setSure] = useState(false);
+  const [asks, setAsks] = useState<'terminate' | 'settings' | null>(null);
   const act = (what: () => Promise<unknown>): void => {
     setProblem(null);
     what().catch((error: Error) => setProblem(error.message));
   };
   return (
     <div class="acts">
-      {agent.paused && (
+      {agent.paused ? (
         <button type="button" class="btn sm main-act" onClick={() => act(() => api.resumeAgent(agent.id))}>
           Resume
         </button>
+      ) : (
+        <button type="button" class="btn sm" onClick={() => act(() => api.pauseAgent(agent.id))}>
+          Pause
+        </button>
       )}
+      <button type="button" class="btn sm" onClick={() => setAsks('settings')}>
+        Settings
+      </button>
       {runningId && (
         <button type="button" class="btn sm danger" onClick={() => act(() => api.cancelRun(runningId))}>
           Cancel run
         </button>
       )}
-      {sure ? (
+      {asks === 'terminate' ? (
         <>
           <button type="button" class="btn sm danger" onClick={() => act(() => api.terminateAgent(agent.id))}>
             Terminate {agent.name} and all below
           </button>
-          <button type="button" class="btn sm" onClick={() => setSure(false)}>
+          <button type="button" class="btn sm" onClick={() => setAsks(null)}>
             Keep
           </button>
         </>
       ) : (
-        <button type="button" class="btn sm danger" onClick={() => setSure(true)}>
+        <button type="button" class="btn sm danger" onClick={() => setAsks('terminate')}>
           Terminate
         </button>
       )}
@@ -120,6 +132,7 @@ function Acts({ agent, runningId }: { readonly agent: Agent; readonly runningId:
           {problem}
         </p>
       )}
+      {asks === 'settings' && <ChangeAgent agent={agent} onClose={() => setAsks(null)} />}
     </div>
   );
 }

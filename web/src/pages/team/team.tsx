@@ -1,25 +1,34 @@
-import { useComputed, useSignal } from '@preact/signals';
+import { signal, useComputed, useSignal } from '@preact/signals';
 import type { Agent, Usage } from '../../../../src/client/browser.ts';
 import { describeAgent } from '../../parts/agent-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { plural, showCost, showCount } from '../../parts/numbers.ts';
 import { PageBar } from '../../parts/page-bar.tsx';
 import { StateMark } from '../../parts/state-mark.tsx';
-import { agentByHandle, agentById, agentOrder } from '../../state/agents.ts';
-import { now } from '../../state/clock.ts';
+import { agentByHandle, agentById, agentOrder, placed } from '../../state/agents.ts';
 import { useLoad } from '../../state/load.ts';
-import { asked } from '../../state/needs.ts';
 import { href, route } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
+import { remembered } from '../../state/storage.ts';
 import { AgentPane } from './agent-pane.tsx';
+import { Between } from './between.tsx';
 import { NewAgent } from './new-agent.tsx';
+import { agentsOf, type Project, projectsOf } from './projects.ts';
+
+const stored = remembered('project');
+/** The directory of the project whose agents are shown; null for all. */
+const chosen = signal(stored.get());
 
 /** Who does what, why not, and what it costs. */
 export function Team() {
   const creating = useSignal(false);
   const [, opened] = route.value;
   const agent = opened === undefined ? null : agentByHandle(opened);
-  const rows = agentOrder.value;
+  const agents = placed.value;
+  const projects = projectsOf(agents);
+  const project = projects.find(({ directory }) => directory === chosen.value) ?? null;
+  const shown = project && agentsOf(agents, project.directory);
+  const rows = agentOrder.value.filter(({ id }) => shown === null || shown.has(id));
   const usage = useLoad(
     'usage today',
     async () => new Map((await api.listUsage({ by: 'agent', since: today() })).items.map((row) => [row.of, row])),
@@ -33,6 +42,7 @@ export function Team() {
   return (
     <>
       <PageBar title="Team" note={plural(rows.length, 'agent')}>
+        {projects.length > 0 && <ProjectChoice projects={projects} project={project} />}
         {add}
       </PageBar>
       {rows.length === 0 ? (
@@ -60,6 +70,7 @@ export function Team() {
                   ))}
                 </tbody>
               </table>
+              <Between />
             </div>
           </div>
           {agent && <AgentPane key={agent.id} agent={agent} />}
@@ -67,6 +78,32 @@ export function Team() {
       )}
       {creating.value && <NewAgent onClose={() => (creating.value = false)} />}
     </>
+  );
+}
+
+function ProjectChoice({
+  projects,
+  project,
+}: {
+  readonly projects: readonly Project[];
+  readonly project: Project | null;
+}) {
+  const choose = (directory: string) => {
+    chosen.value = directory || null;
+    stored.set(chosen.value);
+  };
+  return (
+    <label class="desk">
+      <span class="sr">Project</span>
+      <select class="input" value={project?.directory ?? ''} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">All projects</option>
+        {projects.map(({ directory, name }) => (
+          <option key={directory} value={directory} title={directory}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -156,8 +193,7 @@ interface RowProps {
 function Row({ id, depth, usage, isOpen }: RowProps) {
   const agent = agentById(id);
   if (!agent) return null;
-  const since = asked.value.get(agent.handle) ?? null;
-  const { mark, why } = describeAgent(agent, since !== null || agent.status?.since ? now.value : 0, since);
+  const { mark, why } = describeAgent(agent);
   const spent = usage?.get(agent.handle);
   return (
     <tr aria-current={isOpen ? 'true' : undefined}>

@@ -3,11 +3,17 @@ import { Empty } from '../../parts/empty.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { PageBar } from '../../parts/page-bar.tsx';
 import { useLoad } from '../../state/load.ts';
-import { href } from '../../state/route.ts';
+import { href, route } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
+import { WorkspacePage } from './workspace-page.tsx';
+
+export function Workspaces() {
+  const [, agent, ...parts] = route.value;
+  return agent === undefined ? <WorkspaceList /> : <WorkspacePage agent={agent} parts={parts} />;
+}
 
 /** The directories that agents work in: who uses each, what is linked into it, and which hosts can be reached. */
-export function Workspaces() {
+function WorkspaceList() {
   const workspaces = useLoad('workspaces', async () => {
     const found: Workspace[] = [];
     for await (const workspace of allPages((query) => api.listWorkspaces(query))) found.push(workspace);
@@ -48,9 +54,12 @@ export function Workspaces() {
                       </td>
                       <td>
                         {workspace.agents.map((agent) => (
-                          <a key={agent} class="handle" href={href('team', agent)}>
-                            {agent}
-                          </a>
+                          <span key={agent} class="handle">
+                            <a href={href('workspaces', agent)}>{agent}</a>{' '}
+                            <a class="small" href={href('workspaces', agent, 'changes')}>
+                              changes
+                            </a>{' '}
+                          </span>
                         ))}
                         {workspace.agents.length === 0 && <span class="faint">nobody</span>}
                       </td>

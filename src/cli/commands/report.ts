@@ -1,0 +1,73 @@
+import { Command } from 'commander';
+import { createClient, type Report } from '../../client/client.ts';
+import type { Context, GlobalOptions } from '../../command-line/context.ts';
+import { paint, table } from '../../command-line/terminal.ts';
+import { ago, localTime } from '../../command-line/time.ts';
+import { SubstratError } from '../../core/errors.ts';
+import { shortId } from '../../core/short-id.ts';
+import { counted, shorten } from '../../core/text.ts';
+import { describeQuestion } from '../describe-question.ts';
+
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+export function reportCommand(context: Context): Command {
+  return new Command('report')
+    .description('Show what ran, what was asked and answered, what it cost, and what waits for you.')
+    .option('--since <duration>', 'such as 30m, 8h or 2d', '8h')
+    .addHelpText('after', '\nExample:\n  substrat report --since 12h')
+    .action(async (_: unknown, command: Command) => {
+      const { json, since } = command.optsWithGlobals<GlobalOptions & { since: string }>();
+      const from = new Date(Date.now() - readSpan(since)).toISOString();
+      const report = await createClient({ home: context.home() }).getReport({ since: from });
+      if (json) return context.print(JSON.stringify(report));
+      for (const line of describeReport(report)) context.print(line);
+    });
+}
+
+function describeReport({ since, total, agents, failures, questions, waiting }: Report): string[] {
+  const settled = questions.filter(({ outcome }) => outcome !== null);
+  const waits = waiting.questions.length + waiting.requests.length + waiting.paused.length;
+  return [
+    `Since ${localTime(since, Date.now())}: ${counted(total.runs, 'run')}, ${total.completed} completed, ${total.failed} failed, ${total.cancelled} cancelled; ${costOf(total)}.`,
+    ...section('What ran', agents.length, () =>
+      table(
+        ['AGENT', 'RUNS', 'COMPLETED', 'FAILED', 'COST'],
+        agents.map((row) => [row.agent, String(row.runs), String(row.completed), String(row.failed), costOf(row)]),
+      ),
+    ),
+    ...section('What failed', failures.length, () =>
+      failures.map(({ run, agent, error, at }) => `${shortId(run)} ${agent}, ${ago(at)}: ${oneLine(error ?? '')}`),
+    ),
+    ...section('What was answered', settled.length, () =>
+      settled.map(({ id, agent, subject, outcome }) => `${shortId(id)} ${agent}: ${oneLine(subject)} (${outcome})`),
+    ),
+    ...section('What waits for you', waits, () => [
+      ...waiting.questions.map(describeQuestion),
+      ...waiting.requests.map(
+        ({ messageId, from, createdAt }) => `${shortId(messageId)} ${from} waits for your reply, ${ago(createdAt)}`,
+      ),
+      ...waiting.paused.map(({ agent, reason, at }) => `${agent} is paused, ${ago(at)}: ${oneLine(reason)}`),
+    ]),
+    ...(waits === 0 ? ['', 'Nothing waits for you.'] : []),
+  ];
+}
+
+function section(title: string, items: number, lines: () => readonly string[]): string[] {
+  return items === 0 ? [] : ['', paint('bold', title), ...lines()];
+}
+
+function costOf({ inputTokens, outputTokens, costUsd }: Report['total']): string {
+  const tokens = `${inputTokens + outputTokens} tokens`;
+  return costUsd === 0 ? tokens : `${tokens}, $${costUsd.toFixed(2)}`;
+}
+
+function oneLine(text: string): string {
+  return shorten(text.replace(/\s+/g, ' '), 160);
+}
+
+function readSpan(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
+  const size = UNITS[unit];
+  if (count !== undefined && size !== undefined) return Number(count) * size;
+  throw new SubstratError('bad_request', `--since must be a duration such as 30m, 8h or 2d, not "${shorten(text)}".`);
+}

@@ -1,0 +1,51 @@
+import type { RunId } from './ids.ts';
+
+/**
+ * Who counted. `metered`: the daemon, in the answers of the model's service; an agent cannot forge it. `reported`: the
+ * program. `assumed`: nobody, so it is estimated from the texts.
+ */
+export type UsageGrade = 'metered' | 'reported' | 'assumed';
+
+export interface Tokens {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
+}
+
+/** Per million tokens, in US dollars. */
+export interface Prices {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** What one attempt used, as one of them counted it. */
+export interface AttemptUsage extends Tokens {
+  readonly runId: RunId;
+  readonly attempt: number;
+  readonly grade: UsageGrade;
+}
+
+export interface RunUsage extends Tokens {
+  /** The least certain of its attempts; null if nothing was used. */
+  readonly grade: UsageGrade | null;
+}
+
+/** From the most to the least certain. */
+export const USAGE_GRADES = ['metered', 'reported', 'assumed'] as const satisfies readonly UsageGrade[];
+
+/**
+ * What a run used. Of one attempt, the larger number counts, whoever counted it: a program can report too little, and
+ * the proxy does not see every request.
+ */
+export function usageOf(rows: readonly AttemptUsage[]): RunUsage {
+  const attempts = [...Map.groupBy(rows, ({ attempt }) => attempt).values()];
+  const sum = (field: keyof Tokens) =>
+    attempts.reduce((total, counted) => total + Math.max(...counted.map((one) => one[field])), 0);
+  const certainty = attempts.map((counted) => Math.min(...counted.map(({ grade }) => USAGE_GRADES.indexOf(grade))));
+  return {
+    inputTokens: sum('inputTokens'),
+    outputTokens: sum('outputTokens'),
+    costUsd: sum('costUsd'),
+    grade: USAGE_GRADES[Math.max(...certainty)] ?? null,
+  };
+}

@@ -1,0 +1,56 @@
+import { PassThrough } from 'node:stream';
+import type { Dialogue, Said } from '../cli.ts';
+import type { Arrived, Turn } from '../provider.ts';
+import { createSteering } from '../steering.ts';
+import { failed } from '../verdict.ts';
+import { createGuarding } from './guarding.ts';
+import { createParser } from './parse.ts';
+
+/**
+ * One turn over `stream-json` in both directions: stdin stays open for messages that arrive during the turn, until its
+ * result. A message that came too late for the turn becomes a turn of its own, whose result is then awaited, too.
+ */
+export function createDialogue(turn: Turn): Dialogue {
+  const input = new PassThrough();
+  const steering = createSteering();
+  const parse = createParser(turn.session, { onReplay: steering.shown });
+  const texts: string[] = [];
+  const write = (line: object): void => {
+    if (!input.writableEnded) input.write(`${JSON.stringify(line)}\n`);
+  };
+  const say = (text: string): void => {
+    const message = { role: 'user', content: [{ type: 'text', text }] };
+    write({ type: 'user', message, parent_tool_use_id: null });
+  };
+  const guarding = turn.guard && createGuarding(turn.guard, turn.workspace, (line) => write(line));
+  // The prompt waits until the program has confirmed its hook.
+  if (guarding) guarding.begin();
+  else say(turn.prompt);
+
+  function heard(line: string): Said[] {
+    const state = guarding?.heard(line) ?? 'unknown';
+    if (state === 'ready') say(turn.prompt);
+    if (state === 'failed') return finish(failed('It did not accept the hook that enforces the policies.'));
+    return state === 'unknown' ? parse(line).flatMap(finish) : [];
+  }
+
+  function finish(said: Said): Said[] {
+    if (said.type === 'done') {
+      texts.push(said.text);
+      if (steering.isWaiting()) return [];
+    }
+    if (said.type !== 'done' && said.type !== 'error') return [said];
+    input.end();
+    return [said.type === 'done' ? { ...said, text: texts.filter(Boolean).join('\n\n') } : said];
+  }
+
+  return {
+    input,
+    parse: heard,
+    steer: (arrived: Arrived) => {
+      if (input.writableEnded) return;
+      steering.sent(arrived);
+      say(arrived.text);
+    },
+  };
+}

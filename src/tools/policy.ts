@@ -1,0 +1,74 @@
+import type { Agent } from '../core/agent.ts';
+import { SubstratError } from '../core/errors.ts';
+import { judge, type Subject, type Verdict } from '../core/policy.ts';
+import type { Run } from '../core/run.ts';
+import { askApproval } from '../messaging/questions.ts';
+import type { Tx } from '../store/store.ts';
+import type { ToolSettings } from './tool.ts';
+
+/** A call as policies see it: with its validated arguments and its digest. */
+export interface JudgedCall {
+  readonly agent: Agent;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly key: string;
+}
+
+/** Instead of the call's result: a person has to approve it first. Not an exception, because the question has to be stored. */
+export interface Held {
+  readonly error: { readonly code: 'approval_required'; readonly message: string; readonly question_id: string };
+}
+
+/**
+ * Refuses a call that a policy denies. For one that needs an approval, uses up its grant, or asks a person and returns what the
+ * agent is told. Called in the transaction that records the call.
+ */
+export async function checkPolicy(
+  tx: Tx,
+  settings: ToolSettings,
+  call: JudgedCall & { readonly run: Run },
+  now: number,
+): Promise<Held | null> {
+  const { agent, run, tool, input, key: digest } = call;
+  const { action, policy } = await verdictOf(tx, settings, call);
+  if (action === 'allow') return null;
+  if (action === 'deny') throw denied(tool, policy?.name ?? '');
+  if (await tx.questions.tryUseGrant({ agentId: agent.id, digest, now })) return null;
+  const wanted = { tool, input, digest, by: policy?.by ?? null };
+  const { questionId: id } = await askApproval(tx, settings.rules, { agent, run }, wanted, now);
+  const message = `A person has to approve this call (question ${id}). It was not executed. End your turn now; the decision arrives as your next message. If it is approved, call ${tool} again with the arguments that it names.`;
+  return { error: { code: 'approval_required', message, question_id: id } };
+}
+
+/** Whether the call would be executed now: before work outside the store. */
+export async function mayProceed(tx: Tx, settings: ToolSettings, call: JudgedCall, now: number): Promise<boolean> {
+  const { action, policy } = await verdictOf(tx, settings, call);
+  if (action === 'deny') throw denied(call.tool, policy?.name ?? '');
+  return action === 'allow' || tx.questions.hasGrant({ agentId: call.agent.id, digest: call.key, now });
+}
+
+async function verdictOf(tx: Tx, { policies }: ToolSettings, { agent, tool, input }: JudgedCall): Promise<Verdict> {
+  if (policies.length === 0) return { action: 'allow', policy: null };
+  return judge(policies, await lineOf(tx, agent), tool, input as Readonly<Record<string, unknown>>);
+}
+
+/** The agent and its ancestors. */
+export async function lineOf(
+  tx: Pick<Tx, 'agents'>,
+  agent: Pick<Agent, 'handle' | 'persona' | 'parentId'>,
+): Promise<Subject[]> {
+  const line: Subject[] = [agent];
+  for (let id = agent.parentId; id !== null; ) {
+    const parent: Agent | null = await tx.agents.getAgent({ id });
+    if (parent) line.push(parent);
+    id = parent?.parentId ?? null;
+  }
+  return line;
+}
+
+function denied(tool: string, policy: string): SubstratError {
+  return new SubstratError(
+    'forbidden',
+    `The policy "${policy}" does not allow this call of ${tool}. Do something else.`,
+  );
+}

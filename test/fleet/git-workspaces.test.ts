@@ -1,0 +1,108 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { noBwrap } from '../helpers/bwrap.ts';
+import { createDatabase, describeOnPostgres } from '../helpers/postgres.ts';
+import { startDaemonProcess } from '../helpers/substrat.ts';
+import { until } from '../helpers/until.ts';
+
+const git = (cwd: string, ...args: string[]) =>
+  execFileSync('git', ['-c', 'user.name=Anna', '-c', 'user.email=anna@example.com', ...args], {
+    cwd,
+    encoding: 'utf8',
+  }).trim();
+
+const SCRIPTED = join(import.meta.dirname, '../../src/scripted/scripted.ts');
+/** Does what it is told in a shell. */
+const SHELL = `async ({ messages }) => {
+  const { execFileSync } = await import('node:child_process');
+  return execFileSync('/bin/sh', ['-c', messages[0].text], { encoding: 'utf8' }) || 'done';
+}`;
+
+/** Real daemons that share a database and a repository for work in progress. */
+async function createPlace() {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'wip-')));
+  const [source, remote] = [join(directory, 'source'), join(directory, 'wip.git')];
+  mkdirSync(source);
+  git(source, 'init', '--quiet', '--initial-branch=main');
+  writeFileSync(join(source, 'page'), 'one\n');
+  writeFileSync(join(source, '.gitignore'), 'ignored\n');
+  git(source, 'add', '.');
+  git(source, 'commit', '--quiet', '-m', 'First');
+  git(directory, 'init', '--quiet', '--bare', remote);
+  const program = join(directory, 'shell.ts');
+  writeFileSync(program, `import { runAgent } from '${SCRIPTED}';\nawait runAgent(${SHELL});\n`);
+  const database = await createDatabase();
+  const running = new Map<string, Awaited<ReturnType<typeof startDaemonProcess>>>();
+  onTestFinished(async () => {
+    for (const daemon of running.values()) await daemon.kill();
+    await database.drop();
+    rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
+  });
+  const start = async (name: string) => {
+    const home = join(directory, name);
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    writeFileSync(
+      join(home, 'config.toml'),
+      `[db]\nurl = "${database.url}"\n[server]\nbind = "127.0.0.1:0"\n[daemon]\nlease = "4s"
+[node]\nname = "${name}"\ndead_after = "5s"\nwip_remote = "${remote}"\n`,
+    );
+    const daemon = await startDaemonProcess({ home, cwd: home });
+    running.set(name, daemon);
+    const tell = async (agent: string, text: string) => {
+      const { messageId } = await daemon.client.sendMessage(agent, { text });
+      return (await daemon.client.awaitReply(messageId, 20))?.text ?? '';
+    };
+    return { ...daemon, tell };
+  };
+  return { directory, source, remote, program, start };
+}
+
+describeOnPostgres('a git workspace', () => {
+  test.skipIf(noBwrap)(
+    'is pushed after each turn and continues on another node as it was recorded',
+    async () => {
+      const { source, remote, program, start } = await createPlace();
+      const a = await start('a');
+      const b = await start('b');
+      const made = await b.client.createAgent({ name: 'mason', program, node: 'b', clone: source });
+      expect(readFileSync(join(made.workspace, 'page'), 'utf8')).toBe('one\n');
+      expect(made).toMatchObject({ portability: 'not_yet', work: { commit: null, saved: false } });
+      await b.tell(
+        'mason',
+        'git config user.name M; git config user.email m@x; echo two > page; git commit -qam Second',
+      );
+      const secret = `-----BEGIN ${'RSA'} PRIVATE KEY-----`;
+      await b.tell('mason', `echo three > new; echo i > ignored; echo k > .env; echo '${secret}' > notes; touch a`);
+      const saved = await b.client.getAgent('mason');
+      expect(saved).toMatchObject({ portability: 'portable', work: { saved: true, problem: null } });
+      expect(saved.work?.leftOut.toSorted()).toEqual([
+        '.env (looks like a credential)',
+        'notes (looks like a credential)',
+      ]);
+      const ref = `refs/substrat/wip/${made.id}`;
+      expect(git(remote, 'rev-parse', ref)).toBe(saved.work?.commit);
+      expect(git(remote, 'ls-tree', '--name-only', ref).split('\n')).toEqual(['.gitignore', 'a', 'new', 'page']);
+      expect(git(remote, 'for-each-ref', '--format=%(refname)')).toBe(ref);
+      expect(await a.client.getDiff('mason')).toMatchObject({ base: git(source, 'rev-parse', 'HEAD') });
+
+      await b.kill();
+      rmSync(made.workspace, { recursive: true });
+      await until('it was taken over', async () => (await a.client.getAgent('mason')).node === 'a', 30_000);
+      const said = await a.tell('mason', 'pwd; cat page new; git log --format=%s; git status --short; ls -A');
+      expect(said).toContain(`${made.workspace}\ntwo\nthree\nSecond\nFirst\n?? a\n?? new\n`);
+      expect(said).not.toMatch(/^(ignored|\.env|notes)$/m);
+      const [run] = (await a.client.listRuns({ agent: 'mason' })).items;
+      const record = JSON.stringify((await a.client.getRun(run?.id ?? '')).messages);
+      expect(record).toContain(`The files of the workspace are as they were at the end of run ${saved.work?.runId}`);
+      const now = await a.client.getAgent('mason');
+      expect(now).toMatchObject({ workspace: made.workspace, portability: 'portable', work: { saved: true } });
+      expect(git(remote, 'rev-parse', ref)).toBe(now.work?.commit);
+      expect((await a.client.getFile('mason', 'new')).text).toBe('three\n');
+      expect(existsSync(made.workspace)).toBe(false);
+    },
+    90_000,
+  );
+});

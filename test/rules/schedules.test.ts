@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest';
+import { keyOf } from '../../src/core/agent.ts';
+import { addSchedule, applySchedules, removeSchedule, type ScheduleWish } from '../../src/messaging/schedules.ts';
+import { createWorld, type WorldOptions } from '../helpers/world.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** An agent that notes when it hears what; the clock stands at 08:00 UTC, and a schedule is for every full hour. */
+async function scheduled(change: Partial<ScheduleWish> = {}, options: WorldOptions = {}) {
+  const world = await createWorld(options);
+  await world.create('x');
+  const heard: string[] = [];
+  const note = (text: string) => heard.push(`${new Date(world.clock()).toISOString().slice(8, 16)} ${text}`);
+  world.behave('x', ({ messages }) => {
+    for (const { text, kind } of messages) note(`${text} (${kind})`);
+    return 'done';
+  });
+  await world.pass(DAY - (world.clock() % DAY) + 8 * HOUR);
+  const wish = { name: 'hourly', cron: '0 * * * *', timeZone: 'UTC', target: 'x', text: 'look', runs: 20, ...change };
+  const schedule = await world.store.write((tx) => addSchedule(tx, wish, null, world.clock()));
+  const pass = async (ms: number) => {
+    await world.pass(ms);
+    await world.settle();
+  };
+  const get = async () => {
+    const found = await world.store.read((tx) => tx.schedules.getSchedule({ id: schedule.id }));
+    if (!found) throw new Error('no schedule');
+    return found;
+  };
+  return { world, heard, pass, get, wish, schedule };
+}
+
+const hours = (heard: readonly string[]) => heard.map((line) => line.slice(3, 8));
+
+describe('a schedule', () => {
+  test("sends its text at its times, as the owner's request; the answer arrives in the owner's DM", async () => {
+    const { world, heard, pass, get } = await scheduled();
+    await pass(HOUR - 1000);
+    expect(heard).toEqual([]);
+    await pass(1000);
+    await pass(HOUR);
+    expect(heard.map((line) => line.slice(3))).toEqual(['09:00 look (request)', '10:00 look (request)']);
+    const messageId = (await get()).messageId ?? '';
+    const message = await world.store.read((tx) => tx.messages.getMessage({ id: messageId }));
+    expect(await world.said(message?.channelId ?? '')).toEqual(['user: look', 'x: done', 'user: look', 'x: done']);
+  });
+
+  test('fires once for what it missed during a downtime, and keeps its times', async () => {
+    const { world, heard, pass } = await scheduled();
+    await pass(HOUR);
+    await world.crash();
+    await pass(5.5 * HOUR);
+    await pass(0.5 * HOUR);
+    expect(hours(heard)).toEqual(['09:00', '14:30', '15:00']);
+  });
+
+  test('a clock that jumps two days forward and back fires nothing twice and loses nothing', async () => {
+    const { world, heard, pass } = await scheduled({ cron: '0 12 * * *' });
+    await world.setClock(2 * DAY);
+    await world.settle();
+    expect(heard).toHaveLength(1);
+    await world.setClock(-2 * DAY);
+    await world.settle();
+    expect(heard).toHaveLength(1);
+    // What it fired for is 12:00 of the first day; that of the second day is still to come.
+    await pass(12 * HOUR);
+    expect(heard).toHaveLength(1);
+    await pass(16 * HOUR);
+    expect(heard).toHaveLength(2);
+    await pass(DAY);
+    expect(heard).toHaveLength(3);
+  });
+
+  test('back and forth by less than an hour fires every hour once', async () => {
+    const { world, heard, pass } = await scheduled();
+    await pass(HOUR);
+    await pass(10 * MINUTE);
+    for (const step of [-20 * MINUTE, 20 * MINUTE, -20 * MINUTE]) {
+      await world.setClock(step);
+      await world.settle();
+    }
+    await pass(20 * MINUTE);
+    expect(hours(heard)).toEqual(['09:00']);
+    await pass(50 * MINUTE);
+    expect(hours(heard)).toEqual(['09:00', '10:00']);
+  });
+
+  test('sends nothing while the message before is unread, and says so', async () => {
+    const { world, heard, pass, get } = await scheduled();
+    await world.pause('x');
+    await pass(HOUR);
+    await pass(HOUR);
+    expect((await world.view('x')).pending).toBe(1);
+    expect(await get()).toMatchObject({ error: expect.stringContaining('not been read yet') });
+    await world.resume('x');
+    await world.settle();
+    await pass(HOUR);
+    expect(heard).toHaveLength(2);
+    expect(await get()).toMatchObject({ error: null });
+  });
+
+  test('says that its agent is gone, and sends again when there is one', async () => {
+    const { world, pass, get } = await scheduled({ target: 'later' });
+    await pass(HOUR);
+    expect(await get()).toMatchObject({ messageId: null, error: 'There is no living agent or channel "later".' });
+    await world.create('later');
+    await pass(HOUR);
+    expect(await get()).toMatchObject({ messageId: expect.any(String), error: null });
+  });
+
+  test('gives its tree an allowance of runs, and never resets the cap', async () => {
+    const { world, heard, pass } = await scheduled({ runs: 2 }, { maxTreeRuns: 5 });
+    const { treeId } = await world.agentNamed('x');
+    const used = async () => (await world.store.read((tx) => tx.trees.getTree({ id: treeId })))?.runsSincePerson;
+    const use = async (runs: number) => {
+      for (let i = 0; i < runs; i++) await world.store.write((tx) => tx.trees.countTreeRun({ treeId }));
+    };
+    await use(5);
+    await pass(HOUR);
+    expect({ heard: heard.length, used: await used() }).toEqual({ heard: 1, used: 4 });
+    await use(4);
+    // 8 of 5: the allowance of one firing is not enough, that of the next one is.
+    await pass(HOUR);
+    expect({ heard: heard.length, used: await used() }).toEqual({ heard: 1, used: 6 });
+    await world.ask('x', 'hello');
+    await world.settle();
+    expect(heard.slice(1).map((line) => line.slice(9))).toEqual(['look (request)', 'hello (request)']);
+  });
+
+  test('does not count as a message of a person: it does not answer a question', async () => {
+    const { world, heard, pass } = await scheduled();
+    let asked: Record<string, unknown> = {};
+    world.behave('x', async (turn) => {
+      heard.push(...turn.messages.map(({ kind }) => kind));
+      if (heard.length === 1) asked = await turn.call('ask_person', { question: 'Which branch?' });
+      return '';
+    });
+    await world.ask('x', 'go');
+    await world.settle();
+    await pass(HOUR);
+    expect(heard).toEqual(['request', 'request']);
+    const question = await world.store.read((tx) => tx.questions.getQuestion({ id: String(asked.question_id) }));
+    expect(question?.outcome).toBeNull();
+    const { id: agentId } = await world.agentNamed('x');
+    expect(await world.store.read((tx) => tx.questions.hasHeard({ agentId, after: world.clock() - HOUR }))).toBe(false);
+  });
+
+  test('posts in a channel', async () => {
+    const { world, heard, pass } = await scheduled({ target: '#hall' });
+    await world.channel('hall', ['x']);
+    await pass(HOUR);
+    expect(heard.map((line) => line.slice(3))).toEqual(['09:00 look (news)']);
+    expect(await world.said('hall')).toEqual(['user: look']);
+  });
+
+  test('of the configuration is changed and removed with it; one of a person stays', async () => {
+    const { world, heard, pass, wish } = await scheduled();
+    const apply = (...wishes: ScheduleWish[]) =>
+      world.store.write((tx) => applySchedules(tx, wishes, 'node-1', world.clock()));
+    const daily = { ...wish, name: 'Daily', text: 'daily', cron: '30 9 * * *' };
+    expect(await apply({ ...wish, text: 'mine' }, daily)).toEqual(['hourly']);
+    // During a downtime it is due, and the same configuration does not forget it.
+    const named = (name: string) => world.store.read((tx) => tx.schedules.getScheduleNamed({ nameKey: keyOf(name) }));
+    const before = await named('daily');
+    await apply({ ...daily, text: 'changed' });
+    expect(await named('daily')).toEqual({ ...before, text: 'changed' });
+    await pass(1.5 * HOUR);
+    expect(heard.map((line) => line.slice(9))).toEqual(['look (request)', 'changed (request)']);
+    await apply();
+    expect(await named('daily')).toBeNull();
+    const hourly = await named('hourly');
+    if (hourly) await world.store.write((tx) => removeSchedule(tx, hourly));
+    await pass(2 * DAY);
+    expect(heard).toHaveLength(2);
+  });
+
+  test.each([
+    [{ name: 'HOURLY' }, /a schedule "HOURLY" already/],
+    [{ name: 'y', cron: '0 8 * *' }, /five fields/],
+    [{ name: 'y', timeZone: 'Nowhere/Land' }, /no time zone/],
+  ])('cannot be added with %o', async (change, message) => {
+    const { world, wish } = await scheduled();
+    await expect(
+      world.store.write((tx) => addSchedule(tx, { ...wish, ...change }, null, world.clock())),
+    ).rejects.toThrow(message);
+  });
+});
+
+test('a repeated reminder survives a clock that jumps two days forward and back', async () => {
+  const world = await createWorld();
+  await world.create('x');
+  let reminded = 0;
+  world.behave('x', async (turn) => {
+    reminded += turn.messages.filter(({ kind }) => kind === 'notice').length;
+    if (turn.messages[0]?.text === 'go') {
+      await turn.call('remind_me', { reason: 'r', timeout: 3600, every: 3600 });
+      await turn.call('remind_me', { reason: 'once', timeout: 7200 });
+    }
+    return '';
+  });
+  await world.ask('x', 'go');
+  await world.settle();
+  const after = async (ms: number, move: (ms: number) => Promise<void>) => {
+    await move(ms);
+    await world.settle();
+    return reminded;
+  };
+  expect(await after(2 * DAY, world.setClock)).toBe(2);
+  expect(await after(-2 * DAY, world.setClock)).toBe(2);
+  expect(await after(HOUR, world.pass)).toBe(2);
+  expect(await after(HOUR, world.pass)).toBe(3);
+  expect(await after(HOUR, world.pass)).toBe(4);
+});

@@ -1,1 +1,0 @@
-import{D as e,O as t,U as n,j as r}from"./live-mark-DH9NUMJb.js";function i({of:i,children:a}){return i.value===null?i.problem===null?r(t,{}):r(e,{error:i.problem,retry:i.reload}):r(n,{children:a(i.value)})}export{i as t};

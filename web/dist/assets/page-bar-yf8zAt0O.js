@@ -1,1 +1,0 @@
-import{U as e,j as t,t as n}from"./live-mark-DH9NUMJb.js";function r({above:r,title:i,note:a,children:o}){return t(`header`,{class:`bar`,children:[r&&t(e,{children:[r,t(`span`,{class:`faint`,"aria-hidden":`true`,children:`/`})]}),t(`h1`,{children:i}),a&&t(`span`,{class:`muted cut desk`,children:a}),t(`span`,{class:`grow`}),o,t(n,{class:`phone`})]})}export{r as t};

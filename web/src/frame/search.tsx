@@ -1,0 +1,128 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Said } from '../../../src/client/browser.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { showClock } from '../parts/time.ts';
+import { channels, nameOf } from '../state/channels.ts';
+import { go } from '../state/route.ts';
+import { api, me } from '../state/session.ts';
+
+interface Found {
+  readonly items: readonly Said[];
+  readonly complete: boolean;
+}
+
+const PAUSE_MS = 200;
+const MOST = 30;
+
+/** Searches the messages of all channels that one sees, as one types. */
+export function Search({ onClose }: { readonly onClose: () => void }) {
+  const [query, setQuery] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const { found, problem } = useFound(query.trim());
+  const items = found?.items ?? [];
+  const at = Math.min(chosen, Math.max(0, items.length - 1));
+  const open = async (said: Said | undefined): Promise<void> => {
+    if (!said?.messageId || !said.channelId) return;
+    // A reply is shown in its thread.
+    const message = await api.getMessage(said.messageId).catch(() => null);
+    onClose();
+    go('talk', said.channelId, message?.parentMessageId ?? said.messageId);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0) setChosen((at + step + items.length) % Math.max(1, items.length));
+    else if (event.key === 'Enter') void open(items[at]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog label="Search messages" class="palette" onClose={onClose}>
+      <div class="palette-field">
+        <input
+          class="input"
+          role="combobox"
+          aria-label="Search all messages"
+          aria-expanded="true"
+          aria-controls="search-list"
+          aria-activedescendant={items[at] ? `found-${at}` : undefined}
+          placeholder="Search all messages"
+          value={query}
+          onInput={(event) => {
+            setQuery(event.currentTarget.value);
+            setChosen(0);
+          }}
+          onKeyDown={onKeyDown}
+        />
+      </div>
+      <div id="search-list" role="listbox" aria-label="Messages">
+        {items.map((said, i) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys.
+          <div
+            key={said.messageId}
+            id={`found-${i}`}
+            class="found"
+            role="option"
+            aria-selected={i === at}
+            tabIndex={-1}
+            onClick={() => void open(said)}
+          >
+            <span class="found-by">
+              <b>{said.from}</b> <span class="muted">{placeOf(said.channelId)}</span>
+              <span class="faint">{showClock(said.createdAt)}</span>
+            </span>
+            <span class="found-text">{around(said.text, query)}</span>
+          </div>
+        ))}
+      </div>
+      <p class="dialog-note small muted" role="status">
+        {problem ?? words(found, query.trim())}
+      </p>
+    </Dialog>
+  );
+}
+
+function useFound(query: string): { readonly found: Found | null; readonly problem: string | null } {
+  const [state, setState] = useState<{ found: Found | null; problem: string | null }>({ found: null, problem: null });
+  useEffect(() => {
+    if (query === '') return setState({ found: null, problem: null });
+    let gone = false;
+    const timer = setTimeout(() => {
+      api.findMessages({ q: query, limit: MOST }).then(
+        (found) => {
+          if (!gone) setState({ found, problem: null });
+        },
+        (error: Error) => {
+          if (!gone) setState({ found: null, problem: error.message });
+        },
+      );
+    }, PAUSE_MS);
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
+  }, [query]);
+  return state;
+}
+
+function words(found: Found | null, query: string): string {
+  if (query === '' || !found) return 'Enter opens a message. Ctrl F again finds in this page.';
+  if (found.items.length === 0) return 'Nothing was said like that.';
+  return found.complete ? `${found.items.length} found` : 'Only the newest 20,000 messages were searched.';
+}
+
+function placeOf(channelId: string | null): string {
+  const channel = channels.value.get(channelId ?? '');
+  if (!channel) return channelId ?? '';
+  return `${channel.kind === 'dm' ? '@' : '#'}${nameOf(channel, me.value)}`;
+}
+
+const AROUND = 60;
+
+/** The text around the first word that matches, on one line. */
+function around(text: string, query: string): string {
+  const line = text.replace(/\s+/g, ' ');
+  const first = query.trim().toLowerCase().split(/\s+/)[0] ?? '';
+  const at = line.toLowerCase().indexOf(first.slice(0, Math.max(3, first.length - 2)));
+  const from = Math.max(0, at - AROUND);
+  return `${from > 0 ? '…' : ''}${line.slice(from, from + 200)}`;
+}

@@ -1,0 +1,86 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Dialog } from './dialog.tsx';
+
+/** What was typed into a form, by the names of its fields. */
+export interface Given {
+  text(name: string): string;
+  has(name: string): boolean;
+}
+
+/** A form in a dialog. It closes when `onSubmit` succeeds, and says what failed. */
+export function FormDialog(props: {
+  readonly title: string;
+  readonly submit: string;
+  readonly onSubmit: (given: Given) => Promise<void>;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}) {
+  const [problem, setProblem] = useState<string | null>(null);
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    const data = new FormData(event.currentTarget);
+    setProblem(null);
+    try {
+      await props.onSubmit({
+        text: (name) => String(data.get(name) ?? '').trim(),
+        has: (name) => data.has(name),
+      });
+      props.onClose();
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <Dialog label={props.title} onClose={props.onClose}>
+      <form class="dialog-form" onSubmit={(event) => void submit(event)}>
+        <div class="dialog-head">
+          <h2>{props.title}</h2>
+        </div>
+        <div class="dialog-body">
+          {props.children}
+          {problem && (
+            <p class="bad" role="alert">
+              {problem}
+            </p>
+          )}
+        </div>
+        <div class="dialog-foot">
+          <button type="button" class="btn" onClick={props.onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="btn main-act">
+            {props.submit}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface FieldProps {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly placeholder?: string;
+  readonly required?: boolean;
+  readonly value?: string;
+}
+
+export function Field({ name, label, hint, placeholder, required = false, value }: FieldProps) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        class="input"
+        name={name}
+        placeholder={placeholder}
+        required={required}
+        autocomplete="off"
+        defaultValue={value}
+      />
+      {hint && <small>{hint}</small>}
+    </label>
+  );
+}
