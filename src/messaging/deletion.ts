@@ -2,6 +2,7 @@ import { USER_ID } from '../core/agent.ts';
 import type { Channel } from '../core/channel.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { AgentId } from '../core/ids.ts';
+import { shorten } from '../core/text.ts';
 import type { DeletingTx } from './tx.ts';
 
 /** What a deletion takes away. */
@@ -14,7 +15,7 @@ export interface Deleted {
 /** Removes a terminated agent and its descendants, which are terminated with it, for good. */
 export async function deleteAgent(tx: DeletingTx, id: AgentId, now: number): Promise<Deleted> {
   const agent = await tx.agents.getAgent({ id });
-  if (!agent) throw new SubstratError('not_found', `There is no agent ${id}.`);
+  if (!agent) throw new SubstratError('not_found', `There is no agent ${shorten(id)}.`);
   if (agent.terminatedAt === null) {
     throw new SubstratError(
       'conflict',

@@ -5,7 +5,7 @@ import type { Message, Request } from '../core/message.ts';
 import { toolInWords } from '../core/own-tool.ts';
 import { type Question, type Settlement, settled } from '../core/question.ts';
 import type { Run } from '../core/run.ts';
-import { canonicalJson } from '../core/text.ts';
+import { canonicalJson, shorten } from '../core/text.ts';
 import { countWord, payerOf } from './allowance.ts';
 import { openDm, type Side } from './channels.ts';
 import { closeRequest, holdDeadlines } from './closing.ts';
@@ -167,7 +167,8 @@ export async function decide(
   now: number,
 ): Promise<Question> {
   const question = await tx.questions.getQuestion({ id });
-  if (!question || !mayAnswer(question, who.id)) throw new SubstratError('not_found', `There is no question ${id}.`);
+  if (!question || !mayAnswer(question, who.id))
+    throw new SubstratError('not_found', `There is no question ${shorten(id)}.`);
   await checkOpen(tx, question);
   if ((question.kind === 'approval') === (decision.kind === 'answer')) throw wrongWay(question);
   await countWord(tx, rules, who, [question.treeId], now);

@@ -3,6 +3,7 @@ import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import { REMINDER } from '../core/reminder.ts';
 import type { Run } from '../core/run.ts';
+import { shorten } from '../core/text.ts';
 import type { Timer } from '../core/timer.ts';
 import { openDm } from './channels.ts';
 import { post } from './post.ts';
@@ -44,7 +45,7 @@ export async function setReminder(tx: Tx, agent: Agent, run: Run, wanted: NewRem
 
 export async function cancelReminder(tx: Tx, agent: Agent, id: string): Promise<void> {
   const reminder = await tx.reminders.getReminder({ id });
-  if (reminder?.agentId !== agent.id) throw new SubstratError('not_found', `You have no reminder ${id}.`);
+  if (reminder?.agentId !== agent.id) throw new SubstratError('not_found', `You have no reminder ${shorten(id)}.`);
   await remove(tx, id);
 }
 

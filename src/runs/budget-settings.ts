@@ -2,6 +2,7 @@ import type { Agent } from '../core/agent.ts';
 import { type Budget, type BudgetView, type BudgetWish, limitOf, periodNumberOf } from '../core/budget.ts';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
+import { shorten } from '../core/text.ts';
 import { type BudgetTalk, unparkAll } from './budget-parking.ts';
 import { type BudgetRules, budgetsOf } from './budgets.ts';
 import type { Tx } from './tx.ts';
@@ -18,7 +19,8 @@ export async function setBudget(
   now: number,
 ): Promise<BudgetView> {
   const agent = wish.scope === 'person' ? null : await tx.agents.getAgent({ id: wish.subjectId as string });
-  if (wish.scope !== 'person' && !agent) throw new SubstratError('not_found', `There is no agent ${wish.subjectId}.`);
+  if (wish.scope !== 'person' && !agent)
+    throw new SubstratError('not_found', `There is no agent ${shorten(wish.subjectId)}.`);
   if (agent && agent.terminatedAt !== null) throw new SubstratError('terminated', `${agent.handle} is terminated.`);
   const before = await tx.budgets.findBudget(wish);
   const decided = { raised: 0, raisedIn: null, warnedIn: null, askedIn: null, stoppedIn: null, questionId: null };
@@ -33,7 +35,7 @@ export async function setBudget(
 /** Nothing limits what waited for it any more. */
 export async function removeBudget(tx: Tx, talk: BudgetTalk, id: string, now: number): Promise<void> {
   const budget = await tx.budgets.getBudget({ id });
-  if (!budget) throw new SubstratError('not_found', `There is no budget ${id}.`);
+  if (!budget) throw new SubstratError('not_found', `There is no budget ${shorten(id)}.`);
   await settleWaiting(tx, talk, budget, now);
   await tx.budgets.deleteBudget({ id });
 }

@@ -22,6 +22,7 @@ const codes: readonly ErrorCode[] = [
   'unsupported',
 ];
 
+const long = 'x'.repeat(10_000);
 const limits = '[limits]\ntool_calls_per_minute = 1000000\nmax_children = 100000\nmax_agents = 100000\n';
 const names = ['lead', 'LEAD', 'worker', 'other', 'clerk', 'USER', 'user', 'system', 'substrat'];
 const strings = [
@@ -42,7 +43,7 @@ const strings = [
     '%00',
   ],
   ...['.', '..', '../..', '/', '/etc', 'a/b', 'a/../../b', 'a\\b', '-x', '_x', 'x'.repeat(64), 'x'.repeat(65)],
-  ...['x'.repeat(10_000), '__proto__', 'constructor', 'toString', 'worker', 'reviewer', 'true', 'null', randomUUID()],
+  ...[long, '__proto__', 'constructor', 'toString', 'worker', 'reviewer', 'true', 'null', randomUUID()],
 ];
 const value = fc.oneof(
   fc.constantFrom(...names),
@@ -57,7 +58,10 @@ const tools = [
   ...['update_memory', 'search_memory', 'store_memory', 'search', 'get', 'sources'],
   ...['create_workspace', 'link_dir', 'unlink_dir', 'list_workspaces', 'delete_workspace'],
   ...['ask_person', 'remind_me', 'cancel_reminder'],
+  ...['gate', 'ungate', 'permit_turn', 'poke', 'set_agent_metadata', 'subscribe', 'unsubscribe'],
 ];
+/** With random arguments, it would end the agents that call. */
+const ending = 'terminate_agent';
 const keys = [
   'recipient',
   'channelId',
@@ -96,6 +100,18 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
+async function schemaOf(agent: ConnectedAgent, tool: string): Promise<Schema> {
+  const listed = (await agent.client.listTools()).tools.find(({ name }) => name === tool);
+  if (!listed) throw new Error(`${tool} is not listed.`);
+  return listed.inputSchema as Schema;
+}
+
+function usualOf({ type, enum: choices }: Property): unknown {
+  if (choices) return choices[0];
+  if (type === 'boolean') return true;
+  return type === 'number' || type === 'integer' ? 1 : 'worker';
+}
+
 /** Arguments that match a schema, sometimes with a wrong, missing or extra value. */
 function argumentsFor(schema: Schema): fc.Arbitrary<Record<string, unknown>> {
   const entries = Object.entries(schema.properties ?? {}).map(([key, property]) => {
@@ -130,7 +146,12 @@ describe('tools', () => {
   let agents: ConnectedAgent[];
 
   beforeAll(async () => {
-    const members = { lead: {}, worker: { parent: 'lead' }, other: { parent: 'lead' }, clerk: { parent: 'worker' } };
+    const members = {
+      lead: { tools: [...tools, ending] },
+      worker: { parent: 'lead', tools },
+      other: { parent: 'lead', tools },
+      clerk: { parent: 'worker' },
+    };
     daemon = await startDaemon({ config: limits, members });
     const join = (name: string) => connectAgent({ home: daemon.home, agentId: daemon.agent(name).id });
     agents = [await join('lead'), await join('worker'), await join('other')];
@@ -143,10 +164,8 @@ describe('tools', () => {
 
   test.each(tools)('%s: any arguments give a result or an expected error, as its schema says', async (tool) => {
     const [lead] = agents as [ConnectedAgent];
-    const listed = (await lead.client.listTools()).tools.find(({ name }) => name === tool);
-    if (!listed) throw new Error(`${tool} is not listed.`);
-    const schema = listed.inputSchema as Schema;
-    const validate = new AjvJsonSchemaValidator().getValidator(listed.inputSchema as JsonSchemaType);
+    const schema = await schemaOf(lead, tool);
+    const validate = new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
     const whose = fc.constantFrom(...agents);
     await fc.assert(
       fc.asyncProperty(whose, argumentsFor(schema), async (agent, args) => {
@@ -160,6 +179,19 @@ describe('tools', () => {
       { numRuns },
     );
     expect(daemon.log()).not.toMatch(/"level":50/);
+  });
+
+  test('the list above has every tool', async () => {
+    const [lead] = agents as [ConnectedAgent];
+    const listed = (await lead.client.listTools()).tools.map(({ name }) => name);
+    expect(listed.toSorted()).toEqual([...tools, ending].toSorted());
+  });
+
+  test.each([...tools, ending])('%s: an error does not repeat a long argument', async (tool) => {
+    const [lead] = agents as [ConnectedAgent];
+    const { properties = {}, required = [] } = await schemaOf(lead, tool);
+    const usual = Object.fromEntries(required.map((key) => [key, usualOf(properties[key] ?? {})]));
+    for (const key of Object.keys(properties)) expectWellFormed(await lead.call(tool, { ...usual, [key]: long }));
   });
 
   test('any JSON as arguments of any tool gets a response', async () => {
@@ -196,10 +228,10 @@ describe('a refused call', () => {
     await using lead = await connectAgent({ home: daemon.home, agentId: daemon.agent('lead').id });
     await using worker = await connectAgent({ home: daemon.home, agentId: daemon.agent('worker').id });
     const before = await storeRows(daemon.home);
-    const long = 'x'.repeat(2_000_000);
+    const veryLong = 'x'.repeat(2_000_000);
     const refused: [ConnectedAgent, string, Record<string, unknown>, string][] = [
       [lead, 'send_message', { recipient: 'nobody', text: 'x' }, 'not_found'],
-      [lead, 'send_message', { recipient: 'worker', text: long }, 'bad_request'],
+      [lead, 'send_message', { recipient: 'worker', text: veryLong }, 'bad_request'],
       [lead, 'send_message', { recipient: 'worker', text: 'x', in_reply_to: randomUUID() }, 'not_found'],
       [worker, 'send_message', { recipient: 'USER', text: 'x' }, 'forbidden'],
       [lead, 'broadcast', { text: 'x' }, 'bad_request'],
@@ -208,7 +240,7 @@ describe('a refused call', () => {
       [lead, 'spawn_agent', { name: 'ok', instructions: 'x', workspace_subdir: '../x' }, 'forbidden'],
       [lead, 'inspect_agent', { name: 'lead' }, 'not_found'],
       [lead, 'complete', { result: 'x' }, 'has_children'],
-      [lead, 'check_inbox', { [long]: 1 }, 'bad_request'],
+      [lead, 'check_inbox', { [veryLong]: 1 }, 'bad_request'],
       [lead, 'check_inbox', JSON.parse(`{"a":${'['.repeat(60)}${']'.repeat(60)}}`), 'bad_request'],
     ];
     for (const [agent, tool, args, code] of refused) {
