@@ -16,3 +16,11 @@ test('the table of events in docs/api.md is made from their definitions', () => 
   expect(page).toContain('| `message_created` |');
   expect(withEventTable(page)).toBe(page);
 });
+
+test('package.json, its lock file and the newest section of the changelog name one version', () => {
+  const versionIn = (file: string) =>
+    (JSON.parse(readFileSync(join(root, file), 'utf8')) as { version: string }).version;
+  const [heading] = /^## .*$/m.exec(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')) ?? [];
+  expect(heading?.split(' ').at(-1)).toBe(versionIn('package.json'));
+  expect(versionIn('package-lock.json')).toBe(versionIn('package.json'));
+});

@@ -1,10 +1,11 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createConfigReader } from '../config/config-reader.ts';
 import { resolveHome } from '../config/home.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Persona, PersonaPrompt } from '../core/persona.ts';
+import { VERSION } from '../core/version.ts';
 import { openExtensions } from '../extensions/extensions.ts';
 import { configuredSources } from '../knowledge/connectors/create.ts';
 import { checkItems, type GivenItem, itemConnector } from '../knowledge/connectors/script.ts';
@@ -17,10 +18,6 @@ import { readScript } from '../scripting/open.ts';
 import { openStore } from '../store/open.ts';
 import type { CustomTool, ToolDefinition } from '../tools/custom.ts';
 import { scriptSources } from './scripts.ts';
-
-const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
 
 /** A source in code: returns all its items at every sync. */
 export interface ConnectorDefinition {

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../config/config.ts';
 import { makeHome, resolveHome } from '../config/home.ts';
 import type { BoundTool } from '../core/bound-tool.ts';
+import { VERSION } from '../core/version.ts';
 import { Daemon } from './daemon.ts';
 import { openLog } from './log.ts';
 
@@ -27,7 +27,6 @@ export async function startDaemon(options: StartOptions = {}): Promise<RunningDa
   const home = options.home ?? resolveHome(process.env);
   const config = loadConfig({ file: options.config, cwd: process.cwd(), home, env: process.env });
   makeHome(home);
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  const daemon = await Daemon.start({ home, config, version, log: openLog(join(home, 'daemon.log')) });
+  const daemon = await Daemon.start({ home, config, version: VERSION, log: openLog(join(home, 'daemon.log')) });
   return { home, getTools: (agentId) => daemon.getTools(agentId), stop: () => daemon.stop() };
 }

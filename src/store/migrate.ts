@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { SubstratError } from '../core/errors.ts';
+import { VERSION } from '../core/version.ts';
 import { heart } from './migrations/0001-heart.ts';
 import { door } from './migrations/0002-door.ts';
 import { fewerPages } from './migrations/0003-fewer-pages.ts';
@@ -125,7 +125,7 @@ export async function migrate(execute: Execute, engine: Engine, target = NEWEST_
     const made = await madeBy(execute, engine);
     throw new SubstratError(
       'schema_too_new',
-      `The store has schema version ${version}${made}; Substrat ${ownVersion()} supports up to ${migrations.length}. Update Substrat, or open another store.`,
+      `The store has schema version ${version}${made}; Substrat ${VERSION} supports up to ${migrations.length}. Update Substrat, or open another store.`,
     );
   }
   if (version >= target) return;
@@ -152,7 +152,7 @@ export async function refuseOtherNodes(execute: Execute, version: number, target
   );
   throw new SubstratError(
     'conflict',
-    `Substrat ${ownVersion()} has to change the store from schema version ${version} to ${target}, and other nodes use it: ${nodes.join(', ')}. Stop their daemons, start this one, then update them. A daemon that was killed counts as gone after its \`[node] dead_after\`.`,
+    `Substrat ${VERSION} has to change the store from schema version ${version} to ${target}, and other nodes use it: ${nodes.join(', ')}. Stop their daemons, start this one, then update them. A daemon that was killed counts as gone after its \`[node] dead_after\`.`,
   );
 }
 
@@ -166,11 +166,6 @@ async function madeBy(execute: Execute, engine: Engine): Promise<string> {
   const { rows } = await execute('select version from nodes where version is not null order by started_at desc', []);
   const [node] = rows as { version: string }[];
   return node ? `, made by Substrat ${node.version}` : '';
-}
-
-function ownVersion(): string {
-  const about = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
-  return about.version;
 }
 
 /**
