@@ -7,6 +7,15 @@ import type { Turn } from '../provider.ts';
  */
 export const OWN_TOOLS = ['Bash', 'Read', 'Edit', 'Write', 'Glob', 'Grep', 'NotebookEdit'];
 
+/**
+ * With policies, it asks over its stdin and stdout about every call of its own tools, after the hook has decided. Without
+ * these rules, it would read files and run commands such as `ls` without an answer of the hook.
+ */
+const judged = [
+  ...['--permission-mode', 'default', '--permission-prompt-tool', 'stdio'],
+  ...['--settings', JSON.stringify({ permissions: { ask: OWN_TOOLS } })],
+];
+
 export interface Given {
   readonly ownTools: boolean;
   readonly confined: boolean;
@@ -32,9 +41,8 @@ export function turnArguments(
     // Neither the person's settings nor those of the workspace apply, because an agent could write the latter.
     ...['--setting-sources', ''],
     ...['--tools', tools.join(',')],
-    // Nobody can be asked. In a sandbox everything is allowed; elsewhere these tools are, and the rest is refused. With
-    // policies, only the hook allows a call of its own tools: if it fails, the call is refused.
-    ...['--permission-mode', confined && ownTools && !guard ? 'bypassPermissions' : 'dontAsk'],
+    // Nobody can be asked. In a sandbox everything is allowed; elsewhere these tools are, and the rest is refused.
+    ...(guard ? judged : ['--permission-mode', confined && ownTools ? 'bypassPermissions' : 'dontAsk']),
     ...['--allowedTools', [...(guard ? [] : tools), `mcp__${SERVER}`].join(',')],
     ...(session === null ? [] : ['--resume', session]),
   ];

@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Guard } from '../../core/guard.ts';
 import { type Changes, changed, collect, makeTurn, startedBy, testProvider } from '../provider.testsuite.ts';
 import type { Turn } from '../provider.ts';
 import { claude } from './claude.ts';
@@ -102,6 +104,31 @@ describe('claude()', () => {
     expect(Object.keys(command.env)).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^(CLAUDE_CODE_ENTRYPOINT|OPENCODE|ANTHROPIC_API_KEY)$/)]),
     );
+  });
+
+  test('with policies, every call of an own tool is a question, and only what the hook has allowed is confirmed', async () => {
+    const guard: Guard = { permit: async () => ({ allowed: true }), verdict: () => 'allow' };
+    const { value } = await started({ guard }, { confined: true });
+    expect(value('--permission-mode')).toBe('default');
+    expect(value('--permission-prompt-tool')).toBe('stdio');
+    expect(value('--allowedTools')).toBe('mcp__substrat');
+    expect(JSON.parse(`${value('--settings')}`).permissions.ask.join()).toBe(value('--tools'));
+    const { input, parse } = createDialogue({ ...turn, guard });
+    const lines = (input as Readable)[Symbol.asyncIterator]();
+    const answered = async (id: string, request: object) => {
+      parse(JSON.stringify({ type: 'control_request', request_id: id, request }));
+      return JSON.parse(String((await lines.next()).value)).response.response;
+    };
+    await lines.next();
+    const tool_input = { command: 'ls' };
+    const hook = { subtype: 'hook_callback', input: { tool_name: 'Bash', tool_input } };
+    const question = { subtype: 'can_use_tool', tool_name: 'Bash', input: { command: 'ls /' } };
+    expect(await answered('1', { ...question, tool_use_id: 'a' })).toMatchObject({ behavior: 'deny' });
+    expect(await answered('2', { ...hook, tool_use_id: 'b' })).toHaveProperty('hookSpecificOutput');
+    expect(await answered('3', { ...question, tool_use_id: 'a' })).toMatchObject({ behavior: 'deny' });
+    const allowed = { behavior: 'allow', updatedInput: tool_input };
+    expect(await answered('4', { ...question, tool_use_id: 'b' })).toEqual(allowed);
+    expect(await answered('5', { ...question, tool_use_id: 'b' })).toMatchObject({ behavior: 'deny' });
   });
 
   test('a message that came too late for its turn gets a turn of its own, and both results count', async () => {

@@ -26,33 +26,50 @@ const line = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('control_request'),
     request_id: z.string(),
-    request: z.looseObject({
-      subtype: z.string(),
-      input: z.looseObject({ tool_name: z.string(), tool_input: z.unknown(), cwd: z.string().optional() }).optional(),
-    }),
+    request: z.looseObject({ subtype: z.string() }),
   }),
 ]);
+/** The hook's question, with what the call would do. */
+const wanted = z.looseObject({
+  tool_use_id: z.string(),
+  input: z.looseObject({ tool_name: z.string(), tool_input: z.unknown(), cwd: z.string().optional() }),
+});
+/** The question of its own permission rules, which follows the hook. */
+const confirmed = z.looseObject({ tool_use_id: z.string() });
 
 /**
  * A `PreToolUse` hook on the program's own connection, as its SDK registers it: no file or process in the sandbox takes
- * part in it, so an agent cannot change it. Every call of an own tool waits for the daemon's answer.
+ * part in it, so an agent cannot change it. Every call of an own tool waits for the daemon's answer. The program goes on
+ * if a hook fails or takes too long, so its permission rules make it ask again (`judged` in args.ts): only a call that
+ * the hook has allowed is confirmed, with the arguments that were judged.
  */
 export function createGuarding(guard: Guard, workspace: string, write: (line: object) => void) {
-  function decide(id: string, input: { tool_name: string; tool_input?: unknown; cwd?: string | undefined }): void {
+  const allowed = new Map<string, object>();
+  const answer = (id: string, response: object): void =>
+    write({ type: 'control_response', response: { subtype: 'success', request_id: id, response } });
+
+  function decide(id: string, { tool_use_id, input }: z.infer<typeof wanted>): void {
     const { tool_name, tool_input, cwd } = input;
     const given = typeof tool_input === 'object' && tool_input !== null ? tool_input : {};
     const kept = Object.fromEntries(Object.entries(given).filter(([name]) => !SILENT.includes(name)));
     const kind = KINDS[tool_name] ?? 'other';
     const call = ownCall(kind, kind === 'shell' ? { ...kept, cwd: cwd ?? workspace } : kept, workspace);
     void guard.permit(call).then((permission) => {
+      if (permission.allowed) allowed.set(tool_use_id, given);
       const hookSpecificOutput = {
         hookEventName: 'PreToolUse',
         permissionDecision: permission.allowed ? 'allow' : 'deny',
         permissionDecisionReason: permission.allowed ? 'A policy of Substrat allows it.' : permission.message,
       };
-      const response = { subtype: 'success', request_id: id, response: { hookSpecificOutput } };
-      write({ type: 'control_response', response });
+      answer(id, { hookSpecificOutput });
     });
+  }
+
+  function confirm(id: string, { tool_use_id }: z.infer<typeof confirmed>): void {
+    const updatedInput = allowed.get(tool_use_id);
+    allowed.delete(tool_use_id);
+    const message = 'Substrat could not judge this call, so it was not executed.';
+    answer(id, updatedInput ? { behavior: 'allow', updatedInput } : { behavior: 'deny', message });
   }
 
   return {
@@ -70,7 +87,10 @@ export function createGuarding(guard: Guard, workspace: string, write: (line: ob
         return read.response.subtype === 'success' ? 'ready' : 'failed';
       }
       const { request_id: id, request } = read;
-      if (request.subtype === 'hook_callback' && request.input) decide(id, request.input);
+      const { data: call } = request.subtype === 'hook_callback' ? wanted.safeParse(request) : {};
+      const { data: question } = request.subtype === 'can_use_tool' ? confirmed.safeParse(request) : {};
+      if (call) decide(id, call);
+      else if (question) confirm(id, question);
       else {
         const response = { subtype: 'error', request_id: id, error: 'Nobody can be asked.' };
         write({ type: 'control_response', response });
