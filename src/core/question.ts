@@ -7,6 +7,9 @@ export type Outcome = (typeof OUTCOMES)[number];
 export const QUESTION_KINDS = ['question', 'approval'] as const;
 export type QuestionKind = (typeof QUESTION_KINDS)[number];
 
+/** Arguments of a call. */
+export type Arguments = Readonly<Record<string, unknown>>;
+
 /**
  * Something that a person decides for an agent: a request to a person with a typed body. It is open until it has an outcome. While
  * it is open, no other question of the agent has its digest.
@@ -23,9 +26,9 @@ export interface Question {
   readonly details: string | null;
   /** Suggested answers. A person may always answer in other words. */
   readonly options: readonly string[];
-  /** For an approval: the tool, and its arguments as canonical JSON. */
+  /** For an approval: the tool, and its arguments. */
   readonly tool: string | null;
-  readonly args: string | null;
+  readonly args: Arguments | null;
   readonly digest: string;
   /** The agent cannot go on without the answer. */
   readonly blocking: boolean;
@@ -35,8 +38,8 @@ export interface Question {
   readonly outcome: Outcome | null;
   /** The person's words. */
   readonly note: string | null;
-  /** For `revised`: the arguments that the person approved, as canonical JSON. */
-  readonly revisedArgs: string | null;
+  /** For `revised`: the arguments that the person approved. */
+  readonly revisedArgs: Arguments | null;
   readonly settledBy: ParticipantId | null;
   /** The token that the answer came with; null for the owner's own. */
   readonly settledWith: TokenId | null;
@@ -49,6 +52,20 @@ export interface Question {
   readonly tellAt: number | null;
   readonly told: readonly string[];
 }
+
+/** The part of a question that is the same for each that has just been asked. */
+export const UNSETTLED = {
+  outcome: null,
+  note: null,
+  revisedArgs: null,
+  settledBy: null,
+  settledWith: null,
+  settledAt: null,
+  grantDigest: null,
+  grantUntil: null,
+  usedAt: null,
+  told: [],
+} as const satisfies Partial<Question>;
 
 /** How and by whom a question is closed. */
 export interface Settlement extends Pick<Question, 'note' | 'settledBy' | 'settledWith' | 'revisedArgs'> {

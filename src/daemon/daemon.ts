@@ -2,8 +2,6 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withSecrets } from '../config/secrets.ts';
-import type { BoundTool } from '../core/bound-tool.ts';
-import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
 import { keepOwnFilesPrivate } from '../core/umask.ts';
 import type { Api } from '../http/api.ts';
@@ -75,6 +73,8 @@ export class Daemon {
   readonly api: Api;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly extensions: LazyExtensions;
+  readonly doors: AgentDoors;
+  readonly tracing: Tracing | null;
   /** Number of the last event before this start. */
   startedAfter = 0;
   readonly #node: Node;
@@ -82,7 +82,6 @@ export class Daemon {
   readonly #version: string;
   readonly #bind: DaemonOptions['bind'];
   readonly #teamwork: Teamwork;
-  readonly #doors: AgentDoors;
   readonly #tidying: Tidying;
   readonly #desk: NodeDesk;
   readonly #elsewhere: Elsewhere;
@@ -90,7 +89,6 @@ export class Daemon {
   readonly #housekeeping: Housekeeping;
   readonly #pusher: Pusher;
   readonly #upkeep: MemoryUpkeep;
-  readonly #tracing: Tracing | null;
   readonly #stopping = new AbortController();
   #server: ApiServer | null = null;
   #url: string | null = null;
@@ -226,7 +224,7 @@ export class Daemon {
     this.#version = version;
     this.#bind = options.bind;
     this.#teamwork = teamwork;
-    this.#doors = doors;
+    this.doors = doors;
     this.#tidying = tidying;
     this.#desk = desk;
     this.#upkeep = upkeep;
@@ -235,16 +233,7 @@ export class Daemon {
     const isLive = (agentId: string) => scheduler.isLive(agentId);
     const takeOver = () => takeoverStep({ ...node, tell, isLive, work });
     this.#housekeeping = new Housekeeping({ ...node, drain, takeOver, time });
-    this.#tracing = tracing;
-  }
-
-  /** The tools in an agent's scope, bound to it. Call them in this process, or pass them to an MCP library. */
-  async getTools(agentId: string): Promise<BoundTool[]> {
-    const agent = await this.store.read((tx) => tx.agents.getAgent({ id: agentId }));
-    if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
-    const scope = await this.store.read((tx) => tx.agents.getScope({ id: agentId }));
-    const { bindTools } = await import('../mcp/bound.ts');
-    return bindTools(this.#teamwork.tools, { ...agent, tools: scope }, () => this.#doors.attemptOf(agent));
+    this.tracing = tracing;
   }
 
   /** Resolves when everything that is due has started. For tests that drive the clock. */
@@ -262,11 +251,6 @@ export class Daemon {
     return this.#housekeeping.forget();
   }
 
-  /** Reports the error that ends the process. Blocks until it is sent. */
-  tellLast(details: object, message: string): void {
-    this.#tracing?.tellLast(details, message);
-  }
-
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#housekeeping.stop();
@@ -279,7 +263,7 @@ export class Daemon {
     await this.#server?.close();
     await this.api.knowledgeDoor.close();
     await this.#teamwork.scheduler.stop();
-    await this.#doors.closeAll();
+    await this.doors.closeAll();
     this.#warden?.close();
     if (this.#begun) await this.#clearSuspects();
     // After the turns have ended: a turn that waits for a script would otherwise fail and use up an attempt.
@@ -290,7 +274,7 @@ export class Daemon {
     await this.store.close();
     this.home.release();
     // After the home is released: the next daemon does not wait for a slow collector.
-    await this.#tracing?.close();
+    await this.tracing?.close();
   }
 
   async #begin(): Promise<void> {
@@ -314,8 +298,8 @@ export class Daemon {
     await scheduler.tick();
     // Recovered runs start first: loading the HTTP server would delay the start of their programs.
     if (scheduler.liveRuns().length > 0) await sleep(HEAD_START_MS);
-    await this.#doors.openExternal(await store.read((tx) => tx.agents.listExternalAgents({ nodeId: home.nodeId })));
-    await this.#doors.sweep();
+    await this.doors.openExternal(await store.read((tx) => tx.agents.listExternalAgents({ nodeId: home.nodeId })));
+    await this.doors.sweep();
     // Imported here so that agents start before the HTTP server loads.
     const { serveApi } = await import('../http/serve.ts');
     const onAddress = (url: string) => {
@@ -371,8 +355,8 @@ export class Daemon {
 interface Opened {
   readonly home: Home;
   readonly store: Store;
-  readonly tracing: Tracing | null;
   readonly notices: readonly string[];
+  readonly tracing: Tracing | null;
 }
 
 function openSandbox({ config, ownProgram }: DaemonOptions, home: Home): Sandbox {

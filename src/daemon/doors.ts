@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import type { Agent } from '../core/agent.ts';
+import type { BoundTool } from '../core/bound-tool.ts';
 import { SubstratError } from '../core/errors.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import { under } from '../core/tracing.ts';
@@ -125,8 +126,18 @@ export class AgentDoors {
     }
   }
 
-  /** For callers in this process. Joins an external agent until the daemon stops; other agents must be in a turn. */
-  attemptOf(agent: Agent): Promise<ActiveAttempt> {
+  /** The tools in an agent's scope, bound to it, for callers in this process. */
+  async getTools(agentId: string): Promise<BoundTool[]> {
+    const { tools } = this.#options;
+    const agent = await tools.store.read((tx) => tx.agents.getAgent({ id: agentId }));
+    if (!agent) throw new SubstratError('not_found', `There is no agent ${agentId}.`);
+    const scope = await tools.store.read((tx) => tx.agents.getScope({ id: agentId }));
+    const { bindTools } = await import('../mcp/bound.ts');
+    return bindTools(tools, { ...agent, tools: scope }, () => this.#attemptOf(agent));
+  }
+
+  /** Joins an external agent until the daemon stops; other agents must be in a turn. */
+  #attemptOf(agent: Agent): Promise<ActiveAttempt> {
     const attempt = this.#attempts.get(agent.id);
     if (attempt) return Promise.resolve(attempt);
     if (agent.provider !== EXTERNAL) {

@@ -28,5 +28,5 @@ export async function startDaemon(options: StartOptions = {}): Promise<RunningDa
   const config = loadConfig({ file: options.config, cwd: process.cwd(), home, env: process.env });
   makeHome(home);
   const daemon = await Daemon.start({ home, config, version: VERSION, log: openLog(join(home, 'daemon.log')) });
-  return { home, getTools: (agentId) => daemon.getTools(agentId), stop: () => daemon.stop() };
+  return { home, getTools: (agentId) => daemon.doors.getTools(agentId), stop: () => daemon.stop() };
 }

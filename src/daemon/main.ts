@@ -55,7 +55,7 @@ export async function up({
     const details = { error: error instanceof Error ? error.stack : String(error) };
     if (decide(error) === 'go on') return log.error(details, 'unhandled error; the daemon continues');
     log.error(details, 'the daemon dies');
-    daemon?.tellLast(details, 'the daemon dies');
+    daemon?.tracing?.tellLast(details, 'the daemon dies');
     process.stderr.write(`${details.error}\n`);
     process.exit(1);
   });

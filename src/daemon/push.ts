@@ -49,7 +49,7 @@ function webhook(
   now: number,
 ): PushRequest {
   const { id, kind, handle: agent, blocking, subject, details, options, tool, args } = question;
-  const text = { subject, details, options, tool, arguments: args === null ? null : (JSON.parse(args) as unknown) };
+  const text = { subject, details, options, tool, arguments: args };
   const body = JSON.stringify({
     id,
     type: 'question_asked',

@@ -4,6 +4,7 @@ import type { Live } from '../core/live.ts';
 import type { PassageMeaning } from '../core/memory.ts';
 import type { NodeRecord, NodeState } from '../core/node.ts';
 import type { PersonaPrompt } from '../core/persona.ts';
+import type { Arguments } from '../core/question.ts';
 import type { ProviderLimit } from '../core/seat.ts';
 import type { Settings } from '../core/settings.ts';
 import type { Tracer } from '../core/tracing.ts';
@@ -74,7 +75,7 @@ export interface Api {
   /** The current prompt of the agent's persona; null if it has none. */
   askPersona(agent: Agent): Promise<PersonaPrompt | null>;
   /** Validates arguments that a person wrote for a tool. */
-  readArguments(tool: string, args: unknown): Promise<{ args: string; digest: string }>;
+  readArguments(tool: string, args: unknown): Promise<{ args: Arguments; digest: string }>;
   readonly workspaces: WorkspaceRules;
   /** Creates the directory of a workspace, or removes that of a deleted one. */
   settleWorkspace(workspace: Workspace): Promise<void>;

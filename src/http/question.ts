@@ -55,7 +55,6 @@ export const QuestionRejection = z.strictObject({ text: words.optional() }).open
 
 export function showQuestion(view: QuestionView, { sandboxed }: { readonly sandboxed: boolean }) {
   const at = (when: number | null) => (when === null ? null : new Date(when).toISOString());
-  const json = (text: string | null) => (text === null ? null : (JSON.parse(text) as Record<string, unknown>));
   return {
     id: view.id,
     kind: view.kind,
@@ -66,7 +65,7 @@ export function showQuestion(view: QuestionView, { sandboxed }: { readonly sandb
     details: view.details,
     options: [...view.options],
     tool: view.tool,
-    arguments: json(view.args),
+    arguments: view.args,
     blocking: view.blocking,
     blocks: view.parentId,
     unsandboxed: !sandboxed || view.provider === EXTERNAL,
@@ -74,7 +73,7 @@ export function showQuestion(view: QuestionView, { sandboxed }: { readonly sandb
     expiresAt: at(view.deadlineAt),
     outcome: view.outcome,
     note: view.note,
-    revisedArguments: json(view.revisedArgs),
+    revisedArguments: view.revisedArgs,
     settledBy: view.settledByHandle,
     settledAt: at(view.settledAt),
     usedAt: at(view.usedAt),

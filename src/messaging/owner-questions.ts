@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Agent, SYSTEM_ID, USER_ID } from '../core/agent.ts';
-import { settled } from '../core/question.ts';
+import { settled, UNSETTLED } from '../core/question.ts';
 import { openDm } from './channels.ts';
 import { closeRequest } from './closing.ts';
 import { post } from './post.ts';
@@ -48,17 +48,8 @@ export async function askOwner(tx: Tx, agent: Agent, question: OwnerQuestion, no
     blocking: true,
     answerers: [USER_ID],
     createdAt: now,
-    outcome: null,
-    note: null,
-    revisedArgs: null,
-    settledBy: null,
-    settledWith: null,
-    settledAt: null,
-    grantDigest: null,
-    grantUntil: null,
-    usedAt: null,
+    ...UNSETTLED,
     tellAt: now,
-    told: [],
   });
   const data = { agentId: agent.id, questionId: id, kind: 'question' } as const;
   await tx.events.appendEvent({ type: 'question_asked', at: now, agentId: agent.id, data });

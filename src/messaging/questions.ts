@@ -3,7 +3,7 @@ import { type Agent, SYSTEM_ID, USER_ID } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { Message, Request } from '../core/message.ts';
 import { toolInWords } from '../core/own-tool.ts';
-import { type Question, type Settlement, settled } from '../core/question.ts';
+import { type Arguments, type Question, type Settlement, settled, UNSETTLED } from '../core/question.ts';
 import type { Run } from '../core/run.ts';
 import { canonicalJson, shorten } from '../core/text.ts';
 import { countWord, payerOf } from './allowance.ts';
@@ -29,7 +29,7 @@ export interface NewQuestion extends Pick<Question, 'details' | 'options' | 'blo
 export interface NewApproval {
   readonly tool: string;
   /** As validated. */
-  readonly input: unknown;
+  readonly input: Arguments;
   readonly digest: string;
   /** Handles of those who may approve it; null: only the owner. */
   readonly by: readonly string[] | null;
@@ -75,7 +75,6 @@ export async function askApproval(
 ): Promise<Asked> {
   const rejections = await tx.questions.listRejections({ agentId: from.agent.id, digest });
   await checkRejected(tx, from.agent, tool, rejections, now);
-  const args = canonicalJson(input);
   const times = rejections.length === 0 ? '' : ` It was rejected before (${rejections.length}×).`;
   const subject = `${from.agent.handle} needs your approval to call ${tool}.${times}`;
   const to: Side[] = [];
@@ -84,8 +83,8 @@ export async function askApproval(
     if (person?.kind === 'person') to.push(person);
   }
   if (to.length === 0) to.push({ id: USER_ID, handle: USER_ID });
-  const text = `${subject}\n\n\`\`\`json\n${JSON.stringify(JSON.parse(args), null, 2).replaceAll('```', '`\u200b``')}\n\`\`\``;
-  const wanted = { kind: 'approval', subject, details: null, options: [], tool, args, digest } as const;
+  const text = `${subject}\n\n\`\`\`json\n${JSON.stringify(JSON.parse(canonicalJson(input)), null, 2).replaceAll('```', '`\u200b``')}\n\`\`\``;
+  const wanted = { kind: 'approval', subject, details: null, options: [], tool, args: input, digest } as const;
   return ask(tx, rules, from, { ...wanted, blocking: true, to, text }, now);
 }
 
@@ -130,31 +129,22 @@ async function ask(
     ...wanted,
     answerers: to.map((one) => one.id),
     createdAt: now,
-    outcome: null,
-    note: null,
-    revisedArgs: null,
-    settledBy: null,
-    settledWith: null,
-    settledAt: null,
-    grantDigest: null,
-    grantUntil: null,
-    usedAt: null,
+    ...UNSETTLED,
     tellAt: rules.pushes ? now : null,
-    told: [],
   });
   const data = { agentId: agent.id, questionId: id, kind: wanted.kind };
   await tx.events.appendEvent({ type: 'question_asked', at: now, agentId: agent.id, data });
   return { questionId: id, isOld: false };
 }
 
-/** What a person decides. `revised` approves other arguments: as canonical JSON, with the digest of the call. */
+/** What a person decides. `revised` approves other arguments: with the digest of the call. */
 export type Decision =
   | { readonly kind: 'answer'; readonly text: string }
   | { readonly kind: 'reject'; readonly text: string | null }
   | {
       readonly kind: 'approve';
       readonly text: string | null;
-      readonly revised: { readonly args: string; readonly digest: string } | null;
+      readonly revised: { readonly args: Arguments; readonly digest: string } | null;
     };
 
 /** Settles a question. The first decision holds; a second or a late one is refused with the reason. */
@@ -227,10 +217,10 @@ function textOf({ tool: name, args }: Question, { outcome, note, revisedArgs, gr
   if (outcome === 'answered') return note ?? '';
   const tool = toolInWords(name ?? '');
   const words = note ? `\n\n${note}` : '';
-  if (outcome === 'rejected') return `Rejected: do not call ${tool} with ${args}.${words}`;
+  if (outcome === 'rejected') return `Rejected: do not call ${tool} with ${canonicalJson(args)}.${words}`;
   const until = new Date(grantUntil ?? 0).toISOString();
   const what = outcome === 'revised' ? 'Approved with other arguments' : 'Approved';
-  return `${what}: call ${tool} now, with exactly these arguments: ${revisedArgs ?? args}\nThis permits one call until ${until}.${words}`;
+  return `${what}: call ${tool} now, with exactly these arguments: ${canonicalJson(revisedArgs ?? args)}\nThis permits one call until ${until}.${words}`;
 }
 
 /** Throws with the outcome if there is one. */

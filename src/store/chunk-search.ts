@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { ChunkId } from '../core/ids.ts';
 import { ANY_CHUNK, filterOf, PHRASE_WEIGHT } from './chunk-query.ts';
+import type { Documents } from './document-tx.ts';
 import { isOneOf, listOf } from './key-list.ts';
 import { findByBm25 } from './postgres-bm25.ts';
 import type { Queries } from './query.ts';
-import type { Documents } from './tx.ts';
 import type { ChunkFilter, ChunkView, ChunkWords, FoundChunk } from './views.ts';
 
 export type ChunkSearchQueries = Pick<

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { Chunk, ChunkPlace, Document } from '../core/document.ts';
 import type { DocumentId } from '../core/ids.ts';
+import type { Documents } from './document-tx.ts';
 import { indexedColumns } from './fulltext.ts';
 import type { Queries } from './query.ts';
-import type { Documents } from './tx.ts';
 import type { NewChunk, WholeDocument } from './views.ts';
 
 export type ChunkQueries = Pick<Documents, 'replaceDocuments' | 'tryDeleteDocument' | 'listChunks' | 'countChunks'>;

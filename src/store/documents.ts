@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { SkippedDocument, Source } from '../core/document.ts';
 import type { ChunkSearchQueries } from './chunk-search.ts';
 import type { ChunkQueries } from './chunks.ts';
+import type { Documents } from './document-tx.ts';
 import type { Queries } from './query.ts';
-import type { Documents } from './tx.ts';
 import type { VectorQueries } from './vectors.ts';
 
 /** Sources and metadata of documents. chunks.ts writes documents with their chunks. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Agent } from '../core/agent.ts';
-import { type Question, settled } from '../core/question.ts';
+import { type Question, settled, UNSETTLED } from '../core/question.ts';
 import { addAgent, type StoreKit, send } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 
@@ -16,22 +16,13 @@ export async function addQuestion(tx: Tx, agent: Agent, change: Partial<Question
     details: null,
     options: ['yes', 'no'],
     tool: 'pay',
-    args: '{"to":"ö"}',
+    args: { to: 'ö' },
     digest: 'd',
     blocking: true,
     answerers: ['user'],
     createdAt: 5,
-    outcome: null,
-    note: null,
-    revisedArgs: null,
-    settledBy: null,
-    settledWith: null,
-    settledAt: null,
-    grantDigest: null,
-    grantUntil: null,
-    usedAt: null,
+    ...UNSETTLED,
     tellAt: null,
-    told: [],
     ...change,
   };
   await tx.questions.insertQuestion(question);

@@ -1,20 +1,8 @@
 import type { Agent } from '../core/agent.ts';
 import type { Channel, Member, Participant, Wake } from '../core/channel.ts';
 import type { Delivery, Round, Waiting } from '../core/delivery.ts';
-import type { Chunk, Document, SkippedDocument, Source } from '../core/document.ts';
 import type { NewEvent, StoredEvent } from '../core/event.ts';
-import type {
-  AgentId,
-  ChannelId,
-  ChunkId,
-  DocumentId,
-  MessageId,
-  NodeId,
-  ParticipantId,
-  RunId,
-  TokenId,
-  WorkspaceId,
-} from '../core/ids.ts';
+import type { AgentId, ChannelId, MessageId, NodeId, ParticipantId, RunId, TokenId, WorkspaceId } from '../core/ids.ts';
 import type { Broadcast, Message, NewMessage, Request } from '../core/message.ts';
 import type { Metadata } from '../core/metadata.ts';
 import type { Run, RunRecord } from '../core/run.ts';
@@ -25,6 +13,7 @@ import type { Budgets } from './budgets.ts';
 import type { ConfiguredThings } from './configured.ts';
 import type { Conversations } from './conversations.ts';
 import type { Deletions } from './deletions.ts';
+import type { Documents } from './document-tx.ts';
 import type { Ids } from './ids.ts';
 import type { Limits } from './limits.ts';
 import type { Memory } from './memory-tx.ts';
@@ -314,9 +303,9 @@ export interface Runs extends UsageQueries, ReopeningQueries {
   /** Agents of a node that have something to do and no run, although whoever gave it to them should have woken them. */
   listSleepers(p: { nodeId: NodeId }): Promise<{ readonly id: AgentId }[]>;
   wakeAllAgents(p: { nodeId: NodeId; now: number }): Promise<void>;
-  /** The next run in turn: the tree with the fewest running, then the one that waited longest. */
   /** The tree of the run that would be claimed next; null if there is none. */
   getNextTree(p: view.ClaimFilter & view.Claimant): Promise<AgentId | null>;
+  /** The next run in turn: the tree with the fewest running, then the one that waited longest. */
   claimRun(p: view.ClaimFilter & view.Claimant & { leaseMs: number }): Promise<Run | null>;
   /** The open-ended run of an external agent: no slot, no lease. */
   insertOpenRun(p: view.NewOpenRun): Promise<Run>;
@@ -415,55 +404,6 @@ export interface Workspaces {
   listLinks(p: { workspaceId: WorkspaceId }): Promise<Link[]>;
   /** Of all workspaces of a node, with the name of each. */
   listLinksOn(p: { nodeId: NodeId }): Promise<(Link & { readonly workspace: string })[]>;
-}
-
-/** The knowledge base: sources, documents, their chunks and vectors. */
-export interface Documents {
-  getDocument(p: { id: DocumentId }): Promise<Document | null>;
-  getDocumentOf(p: view.SourceKey): Promise<Document | null>;
-  getDocumentHash(p: view.SourceKey): Promise<string | null>;
-  /** By source and name; `source` '' for all. */
-  listDocuments(p: { source: string; afterSource: string; afterId: string; limit: number }): Promise<Document[]>;
-  /** What a sync compares, by name. */
-  listVersions(p: { source: string }): Promise<Pick<Document, 'sourceId' | 'version'>[]>;
-  listSourceCounts(): Promise<{ readonly source: string; readonly documents: number }[]>;
-  setDocumentVersion(p: view.SourceKey & { version: string }): Promise<void>;
-  /** Writes documents with their chunks, each in place of the one of the same source and name, whose id it keeps. */
-  replaceDocuments(documents: readonly view.WholeDocument[]): Promise<DocumentId[]>;
-  tryDeleteDocument(p: view.SourceKey): Promise<boolean>;
-  putSkipped(skipped: SkippedDocument): Promise<void>;
-  tryDeleteSkipped(p: view.SourceKey): Promise<boolean>;
-  /** By name. */
-  listSkipped(p: { source: string }): Promise<SkippedDocument[]>;
-  getSource(p: { name: string }): Promise<Source | null>;
-  /** By name. */
-  listSources(): Promise<Source[]>;
-  putSource(source: Source): Promise<void>;
-  tryDeleteSource(p: { name: string }): Promise<boolean>;
-  /** In the order of the document. */
-  listChunks(p: { documentId: DocumentId }): Promise<Chunk[]>;
-  countChunks(): Promise<number>;
-  /** Chunks with any of the words, best first (BM25). */
-  /** Words of the index after `after`, in order. */
-  listTerms(p: { after: string; limit: number }): Promise<string[]>;
-  /** Those that no chunk has. */
-  listUnknownWords(p: { words: readonly string[] }): Promise<string[]>;
-  findChunks(p: view.ChunkWords & { limit: number; filter?: view.ChunkFilter }): Promise<view.FoundChunk[]>;
-  /** The keys of all chunks that a filter lets through. */
-  listChunkKeys(p: { filter: view.ChunkFilter }): Promise<ChunkId[]>;
-  /** Those that still exist, in no order. */
-  listChunkViews(p: { ids: readonly ChunkId[] }): Promise<view.ChunkView[]>;
-  /** Returns how many were stored: those whose chunks are unchanged. */
-  putVectors(p: { model: string; dimension: number; vectors: readonly view.NewVector[] }): Promise<number>;
-  /** Rises with every vector that is stored. */
-  getVectorState(): Promise<number>;
-  /** In the order in which they were stored. */
-  listVectors(p: { model: string; after: number; limit: number }): Promise<view.StoredVector[]>;
-  getVectors(p: { ids: readonly ChunkId[]; model: string }): Promise<Pick<view.StoredVector, 'chunkId' | 'vector'>[]>;
-  /** Chunks without a vector of the model, by key. */
-  listUnembedded(p: { model: string; after: number; limit: number }): Promise<view.UnembeddedChunk[]>;
-  listVectorModels(): Promise<{ readonly model: string; readonly dimension: number; readonly vectors: number }[]>;
-  deleteVectors(): Promise<number>;
 }
 
 /** Tokens are stored as hashes. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { ChunkId } from '../core/ids.ts';
+import type { Documents } from './document-tx.ts';
 import { isOneOf, listOf } from './key-list.ts';
 import type { Queries } from './query.ts';
-import type { Documents } from './tx.ts';
 import type { NewVector } from './views.ts';
 
 export type VectorQueries = Pick<

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 const toolsOf = async (name: string) => {
-  const tools = await world.daemon.getTools(world.agent(name).id);
+  const tools = await world.daemon.doors.getTools(world.agent(name).id);
   return new Map(tools.map((tool) => [tool.name, tool]));
 };
 
@@ -59,9 +59,9 @@ test('each call and its result are recorded in the run', async () => {
 
 test('an agent that is not external has tools only during its turns', async () => {
   const agent = await world.client.createAgent({ name: 'echo', program: world.program('echo', "() => 'hi'") });
-  const [first] = await world.daemon.getTools(agent.id);
+  const [first] = await world.daemon.doors.getTools(agent.id);
   await expect(first?.handler({})).rejects.toMatchObject({ code: 'not_running' });
-  await expect(world.daemon.getTools('nobody')).rejects.toMatchObject({ code: 'not_found' });
+  await expect(world.daemon.doors.getTools('nobody')).rejects.toMatchObject({ code: 'not_found' });
 });
 
 test('the library example runs', { timeout: 60_000 }, async () => {

@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import type { Agent } from '../core/agent.ts';
 import type { Attempt } from '../core/attempt.ts';
 import { SubstratError } from '../core/errors.ts';
+import type { Arguments } from '../core/question.ts';
 import { isInScope } from '../core/scope.ts';
 import { within } from '../core/tracing.ts';
 import { type ActiveAttempt, advance, record, stepOf } from '../runs/attempt.ts';
@@ -137,7 +138,7 @@ async function execute(
   deps: ToolDependencies,
   attempt: ActiveAttempt,
   call: OwnCall,
-  { input, looked, prepared }: { readonly input: unknown; readonly looked: unknown; readonly prepared: boolean },
+  { input, looked, prepared }: { readonly input: Arguments; readonly looked: unknown; readonly prepared: boolean },
 ): Promise<{ outcome: ToolOutcome; news: number; held: Held | null }> {
   const { tool } = call;
   const key = callKey(tool.name, input);

@@ -1,6 +1,7 @@
 import type { Agent } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
 import { judge, type Subject, type Verdict } from '../core/policy.ts';
+import type { Arguments } from '../core/question.ts';
 import type { Run } from '../core/run.ts';
 import { askApproval } from '../messaging/questions.ts';
 import type { Tx } from '../store/store.ts';
@@ -10,7 +11,7 @@ import type { ToolSettings } from './tool.ts';
 export interface JudgedCall {
   readonly agent: Agent;
   readonly tool: string;
-  readonly input: unknown;
+  readonly input: Arguments;
   readonly key: string;
 }
 

@@ -3,6 +3,7 @@ import type { Attempt } from '../core/attempt.ts';
 import { MOST_COUNTED } from '../core/counts.ts';
 import { chooseNews } from '../core/delivery.ts';
 import { SubstratError, toSubstratError } from '../core/errors.ts';
+import type { Arguments } from '../core/question.ts';
 import { isInScope } from '../core/scope.ts';
 import { canonicalJson, shorten } from '../core/text.ts';
 import { activeSpan } from '../core/tracing.ts';
@@ -68,7 +69,7 @@ export function reportError({ log }: ToolDependencies, error: unknown): Substrat
   return toSubstratError(error);
 }
 
-export function parseInput({ tool, args, wait }: Call): unknown {
+export function parseInput({ tool, args, wait }: Call): Arguments {
   const parsed = tool.input.safeParse(args);
   if (parsed.success) return parsed.data;
   if (wait !== null) throw tooMany(wait);

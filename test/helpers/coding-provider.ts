@@ -20,7 +20,7 @@ export function codingProvider(name: string, make: (options: CodingOptions) => P
   const person = mkdtempSync(join(tmpdir(), `${name}-home-`));
   afterAll(() => rmSync(person, { recursive: true, maxRetries: 3 }));
   const env = { ...process.env, HOME: person } as Record<string, string>;
-  const options = { command: program, args: [], ownTools: true, env, extraEnv: {}, confined: false };
+  const options: CodingOptions = { command: program, args: [], ownTools: true, env, extraEnv: {}, confined: false };
 
   function prepare(): Turn {
     const directory = mkdtempSync(join(tmpdir(), `${name}-`));
@@ -44,6 +44,7 @@ export function codingProvider(name: string, make: (options: CodingOptions) => P
   return {
     subject,
     person,
+    options,
     /** The events of a turn. */
     run: (changes: Changes = {}, more: Partial<CodingOptions> = {}) =>
       collect(make({ ...options, ...more }).runTurn(changed(prepare(), changes))),

@@ -56,7 +56,7 @@ describe("a policy about programs' own tools", () => {
     );
     await go();
     const [question] = await open();
-    expect(question).toMatchObject({ tool: 'own:shell', args: '{"command":"make"}' });
+    expect(question).toMatchObject({ tool: 'own:shell', args: { command: 'make' } });
     const refused = expect.stringContaining(`A person has to approve this call (question ${question?.id})`);
     expect(results[0]).toEqual([refused, refused, 'made']);
     await decide({ kind: 'approve', text: null, revised: null });

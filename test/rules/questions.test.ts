@@ -248,7 +248,7 @@ describe('an approval', () => {
   test('with revised arguments permits these and not the ones asked for', async () => {
     const { world, results, heard, go, decide, question } = await needing();
     await go();
-    const revised = { args: '{"to":"staging"}', digest: 'd2' };
+    const revised = { args: { to: 'staging' }, digest: 'd2' };
     await decide(results[0]?.question_id, { ...approve, revised });
     expect(await question(results[0]?.question_id)).toMatchObject({ outcome: 'revised' });
     expect(heard[0]?.[0]).toContain('with exactly these arguments: {"to":"staging"}');

@@ -91,7 +91,7 @@ export function questionRoutes(api: Api): Router {
         (before, count) => tx.questions.listQuestions({ participantId, open: open === 'true', before, limit: count }),
         {
           placeOf: ({ seq }) => seq,
-          sizeOf: ({ subject, details, args }) => subject.length + (details?.length ?? 0) + (args?.length ?? 0),
+          sizeOf: ({ subject, details, args }) => subject.length + (details?.length ?? 0) + JSON.stringify(args).length,
         },
       ),
     );

@@ -2,36 +2,18 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { codingProvider } from '../../../test/helpers/coding-provider.ts';
 import type { Guard } from '../../core/guard.ts';
 import { type Changes, changed, collect, makeTurn, startedBy, testProvider } from '../provider.testsuite.ts';
 import type { Turn } from '../provider.ts';
 import { claude } from './claude.ts';
 import { createDialogue } from './dialogue.ts';
 
-const program = join(import.meta.dirname, '../../../test/fixtures/claude.mjs');
-const person = mkdtempSync(join(tmpdir(), 'claude-home-'));
-const options = {
-  command: program,
-  args: [] as string[],
-  ownTools: true,
-  env: { ...process.env, HOME: person } as Record<string, string>,
-  extraEnv: {} as Record<string, string>,
-  confined: false,
-};
+const { subject, person, options } = codingProvider('claude', claude);
 const session = '11111111-2222-4333-8444-555555555555';
 
-afterAll(() => rmSync(person, { recursive: true, maxRetries: 3 }));
-
-testProvider({
-  name: 'claude',
-  shell: 'Bash',
-  judged: true,
-  playing: (scenario) => claude({ ...options, extraEnv: { STAND_IN_SCENARIO: scenario } }),
-  running: (file) => claude({ ...options, command: file }),
-  settings: (scenario) =>
-    `command = ${JSON.stringify(program)}\nenv = { STAND_IN_SCENARIO = "${scenario}", HOME = ${JSON.stringify(person)} }`,
-});
+testProvider({ ...subject, shell: 'Bash', judged: true });
 
 describe('claude()', () => {
   let turn: Turn;

@@ -1,34 +1,16 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { codingProvider } from '../../../test/helpers/coding-provider.ts';
 import { type Changes, changed, collect, makeTurn, startedBy, testProvider } from '../provider.testsuite.ts';
 import type { Turn } from '../provider.ts';
 import { codex } from './codex.ts';
 import { createDialogue } from './dialogue.ts';
 
-const program = join(import.meta.dirname, '../../../test/fixtures/codex.mjs');
-const person = mkdtempSync(join(tmpdir(), 'codex-home-'));
-const options = {
-  command: program,
-  args: [] as string[],
-  ownTools: true,
-  env: { ...process.env, HOME: person } as Record<string, string>,
-  extraEnv: {} as Record<string, string>,
-  confined: false,
-};
+const { subject, person, options } = codingProvider('codex', codex);
 
-afterAll(() => rmSync(person, { recursive: true, maxRetries: 3 }));
-
-testProvider({
-  name: 'codex',
-  shell: 'shell',
-  judged: true,
-  playing: (scenario) => codex({ ...options, extraEnv: { STAND_IN_SCENARIO: scenario } }),
-  running: (file) => codex({ ...options, command: file }),
-  settings: (scenario) =>
-    `command = ${JSON.stringify(program)}\nenv = { STAND_IN_SCENARIO = "${scenario}", HOME = ${JSON.stringify(person)} }`,
-});
+testProvider({ ...subject, shell: 'shell', judged: true });
 
 describe('codex()', () => {
   let turn: Turn;
