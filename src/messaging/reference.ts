@@ -1,3 +1,4 @@
+import { nearest } from '../config/nearest.ts';
 import type { Agent } from '../core/agent.ts';
 import { keyOf } from '../core/agent.ts';
 import { SubstratError } from '../core/errors.ts';
@@ -5,6 +6,9 @@ import type { AgentId } from '../core/ids.ts';
 import { isIdEnding } from '../core/short-id.ts';
 import { shorten } from '../core/text.ts';
 import type { Tx, TypedTx } from './tx.ts';
+
+/** How many handles a mistyped one is compared with. */
+const MOST_COMPARED = 500;
 
 /**
  * Resolves a person's reference to an agent: an id, a path from its root (`lead/worker-1`), the handle of a living
@@ -14,17 +18,23 @@ export async function resolveReference(tx: TypedTx, reference: string): Promise<
   const candidates = await candidatesOf(tx, reference);
   const [only] = candidates;
   if (only && candidates.length === 1) return only;
-  if (!only) {
-    throw new SubstratError(
-      'not_found',
-      `There is no agent "${shorten(reference)}". Run \`substrat agent list\` to see all agents.`,
-    );
-  }
+  if (!only) throw await notFound(tx, reference);
   const list = candidates.map(({ handle, id }) => `${handle} (${id})`).join(', ');
   throw new SubstratError(
     'conflict',
     `"${shorten(reference)}" is ambiguous: ${list}. Use a handle, or the last 6 or more characters of an id.`,
   );
+}
+
+/** Only the owner reads this message: it names agents (`http/visible-agent.ts`). */
+async function notFound(tx: TypedTx, reference: string): Promise<SubstratError> {
+  const living = await tx.agents.listAgentViews({ after: null, limit: MOST_COMPARED, all: false });
+  const meant = nearest(
+    reference.slice(0, 100),
+    living.map(({ handle }) => handle),
+  );
+  const help = meant === null ? 'Run `substrat agent list` to see all agents.' : `Did you mean "${meant}"?`;
+  return new SubstratError('not_found', `There is no agent "${shorten(reference)}". ${help}`);
 }
 
 async function candidatesOf(tx: TypedTx, reference: string): Promise<Agent[]> {

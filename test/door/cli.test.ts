@@ -123,7 +123,10 @@ describe('agent', () => {
     expect(await fails(['agent', 'inspect', 'twin'], 1)).toMatch(/right\.twin \(.*echo\.twin \(/);
     expect(await run(['agent', 'list'])).toMatch(/^right +idle.*\n {2}right\.twin +idle/m);
     expect(await json(['agent', 'inspect', 'right/twin'])).toMatchObject({ handle: 'right.twin' });
-    expect(await fails(['agent', 'inspect', 'nobody'], 1)).toMatch(/There is no agent "nobody"/);
+    expect(await fails(['agent', 'inspect', 'nobody'], 1)).toMatch(/There is no agent "nobody". Run/);
+    expect(await fails(['agent', 'send', 'rihgt', 'hello'], 1)).toMatch(
+      /There is no agent "rihgt". Did you mean "right"\?/,
+    );
   });
 });
 
