@@ -24,3 +24,10 @@ test('package.json, its lock file and the newest section of the changelog name o
   expect(heading?.split(' ').at(-1)).toBe(versionIn('package.json'));
   expect(versionIn('package-lock.json')).toBe(versionIn('package.json'));
 });
+
+test('the glossary has each word once, in order', () => {
+  const page = readFileSync(join(root, 'docs/glossary.md'), 'utf8');
+  const words = [...page.matchAll(/^\| (?!word \||---)([^|]+) \|/gm)].map(([, word = '']) => word.toLowerCase());
+  expect(words.length).toBeGreaterThan(100);
+  expect(words).toEqual([...new Set(words)].sort());
+});

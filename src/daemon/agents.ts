@@ -16,7 +16,7 @@ import type { AgentView } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import { checkScope } from '../tools/catalog.ts';
 import { makeWorkspace } from '../workspaces/directories.ts';
-import { ownSeat, type Seat, takeSeat } from '../workspaces/seat.ts';
+import { ownWorkplace, takeWorkplace, type Workplace } from '../workspaces/workplace.ts';
 import type { Node } from './node.ts';
 import { checkProgram } from './program-check.ts';
 import { chooseProvider } from './provider-choice.ts';
@@ -62,8 +62,9 @@ export async function addAgent(making: AgentMaking, wish: AgentWish, write: Writ
     checkProvider(making, provider, named);
     // Resolve symlinks: the sandbox does not follow them, because somebody could replace them.
     const program = named && existsSync(named) ? realpathSync(named) : named;
-    const seat =
-      ground.seat ?? (await takeSeat(tx, workspaces, { agentId: id, parent, workspace: ground.path }, clock()));
+    const workplace =
+      ground.workplace ??
+      (await takeWorkplace(tx, workspaces, { agentId: id, parent, workspace: ground.path }, clock()));
     const scope = parent && (await tx.agents.getScope({ id: parent.id }));
     const agent = await createAgent(
       tx,
@@ -79,8 +80,8 @@ export async function addAgent(making: AgentMaking, wish: AgentWish, write: Writ
         program,
         maySpawn: wish.maySpawn,
         fallback: wish.fallback,
-        workspace: seat.path,
-        workspaceId: seat.workspaceId,
+        workspace: workplace.path,
+        workspaceId: workplace.workspaceId,
         tools: wish.tools ?? (declared ? withinScope(declared.tools, scope) : null),
         persona: persona && { ...persona, name: declared?.name ?? persona.name },
         nodeId: home.nodeId,
@@ -88,7 +89,7 @@ export async function addAgent(making: AgentMaking, wish: AgentWish, write: Writ
       },
       clock(),
     );
-    if (seat.own) await ownSeat(tx, agent, seat.workspaceId);
+    if (workplace.own) await ownWorkplace(tx, agent, workplace.workspaceId);
     if (ground.wip) await tx.wips.insertWip(ground.wip);
     const view = (await tx.agents.getAgentView({ id })) as AgentView;
     await checkTools(view, custom);
@@ -100,7 +101,7 @@ export async function addAgent(making: AgentMaking, wish: AgentWish, write: Writ
     throw error;
   });
   if (!fresh) {
-    if (ground.seat) await ground.undo();
+    if (ground.workplace) await ground.undo();
     return agent;
   }
   const { workspaceId } = agent;
@@ -113,8 +114,8 @@ export async function addAgent(making: AgentMaking, wish: AgentWish, write: Writ
 
 interface Ground {
   readonly path: string | null;
-  /** The seat in a worktree that was created for the agent. */
-  readonly seat: Seat | null;
+  /** The workplace in a worktree that was created for the agent. */
+  readonly workplace: Workplace | null;
   readonly undo: () => Promise<void>;
   /** The clone in it. */
   readonly wip?: Wip;
@@ -126,9 +127,9 @@ async function prepareGround(making: AgentMaking, wish: AgentWish, id: string): 
   const { workspaces } = making.tools.settings;
   if (wish.clone !== null) return { path: null, ...(await makeClone({ ...making, workspaces }, wish.clone, wish, id)) };
   if (wish.worktree) return { path: null, ...(await makeWorktree({ ...making, workspaces }, wish, id)) };
-  if (workspace === null || !isAbsolute(workspace)) return { path: workspace, seat: null, undo: async () => {} };
+  if (workspace === null || !isAbsolute(workspace)) return { path: workspace, workplace: null, undo: async () => {} };
   const undo = await makeWorkspace(workspace);
-  return { path: realpathSync(workspace), seat: null, undo };
+  return { path: realpathSync(workspace), workplace: null, undo };
 }
 
 /** A provider that may run in place of another one. Its program may be installed later. */

@@ -10,7 +10,7 @@ import type { AgentChange, ChangeOptions } from '../http/api.ts';
 import type { Tx } from '../store/store.ts';
 import { checkScope } from '../tools/catalog.ts';
 import { makeWorkspace } from '../workspaces/directories.ts';
-import { ownSeat, takeSeat } from '../workspaces/seat.ts';
+import { ownWorkplace, takeWorkplace } from '../workspaces/workplace.ts';
 import { type AgentMaking, checkChoice, checkProvider, runnerOfPrograms } from './agents.ts';
 import type { SettingsChanged } from './change-settings.ts';
 import type { Teamwork } from './teamwork.ts';
@@ -56,8 +56,8 @@ export async function changeAgent(
     });
   const { nodeId, workspaceId } = done.agent;
   if (done.changed.includes('workspace') && workspaceId !== null) {
-    const seat = await store.read((tx) => tx.workspaces.getWorkspace({ id: workspaceId }));
-    if (seat) await tools.onWorkspaceChanged(seat);
+    const workplace = await store.read((tx) => tx.workspaces.getWorkspace({ id: workspaceId }));
+    if (workplace) await tools.onWorkspaceChanged(workplace);
   }
   const isElsewhere = nodeId !== home.nodeId && done.interrupted !== null;
   if (done.doorChanged || isElsewhere) await tell(nodeId, [agentId]);
@@ -99,7 +99,7 @@ async function preparedChange(changing: Changing, agentId: string, wish: AgentCh
       ...(wish.persona === null && { persona: null, personaArgs: null }),
       ...persona,
       ...given('tools', wish.tools),
-      ...(await seatFor(changing, tx, wish.workspace, agent)),
+      ...(await workplaceFor(changing, tx, wish.workspace, agent)),
     };
     if (change.provider !== undefined || change.tools !== undefined || change.workspace !== undefined) {
       await checkTools({ ...agent, ...change }, custom);
@@ -126,7 +126,7 @@ function execution(changing: Changing, wish: AgentChange, agent: Agent): Partial
 }
 
 /** Another workspace is another path, so the next turn begins a new session. */
-async function seatFor(
+async function workplaceFor(
   { tools, clock }: Changing,
   tx: Tx,
   wanted: string | undefined,
@@ -136,9 +136,14 @@ async function seatFor(
   const parent = agent.parentId === null ? null : await tx.agents.getAgent({ id: agent.parentId });
   const workspace = isAbsolute(wanted) ? realpathSync(wanted) : wanted;
   if (workspace === agent.workspace) return {};
-  const seat = await takeSeat(tx, tools.settings.workspaces, { agentId: newId(), parent, workspace }, clock());
-  if (seat.own) await ownSeat(tx, agent, seat.workspaceId);
-  return { workspace: seat.path, workspaceId: seat.workspaceId };
+  const workplace = await takeWorkplace(
+    tx,
+    tools.settings.workspaces,
+    { agentId: newId(), parent, workspace },
+    clock(),
+  );
+  if (workplace.own) await ownWorkplace(tx, agent, workplace.workspaceId);
+  return { workspace: workplace.path, workspaceId: workplace.workspaceId };
 }
 
 async function parentScope(tx: Tx, { parentId }: Agent) {

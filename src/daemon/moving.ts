@@ -12,7 +12,7 @@ import { resolveReference } from '../messaging/reference.ts';
 import { createAttempt } from '../runs/attempt.ts';
 import { completeRun, failAttempt } from '../runs/endings.ts';
 import type { AgentView, Tx } from '../store/store.ts';
-import { ownSeat, unclaimed } from '../workspaces/seat.ts';
+import { ownWorkplace, unclaimed } from '../workspaces/workplace.ts';
 import { messagesOfRuns as correspondence } from './correspondence.ts';
 import type { Node } from './node.ts';
 import { findNode } from './nodes.ts';
@@ -144,14 +144,14 @@ async function settle(tx: Tx, group: readonly Agent[], { from, to, keep, now }: 
   const [first] = group as [Agent, ...Agent[]];
   const old = first.workspaceId === null ? null : await tx.workspaces.getWorkspace({ id: first.workspaceId });
   const rules = { nodeId: to.id, directory: (id: string) => join(to.home, 'workspaces', id) };
-  const seat = unclaimed(rules, newId(), now, { network: old?.network ?? null });
+  const workplace = unclaimed(rules, newId(), now, { network: old?.network ?? null });
   if (old && !keep) await tx.workspaces.deleteWorkspace({ id: old.id, at: now });
-  await tx.workspaces.insertWorkspace(seat);
-  await ownSeat(tx, first, seat.id);
+  await tx.workspaces.insertWorkspace(workplace);
+  await ownWorkplace(tx, first, workplace.id);
   for (const { id, workspace } of group) {
     const inside = old === null ? '' : relative(old.path, workspace);
-    const path = inside.startsWith('..') ? seat.path : join(seat.path, inside);
-    await tx.nodes.moveAgent({ id, nodeId: to.id, workspaceId: seat.id, workspace: path });
+    const path = inside.startsWith('..') ? workplace.path : join(workplace.path, inside);
+    await tx.nodes.moveAgent({ id, nodeId: to.id, workspaceId: workplace.id, workspace: path });
     await tx.events.appendEvent({
       type: 'agent_moved',
       at: now,

@@ -6,7 +6,7 @@ import { resolveReference } from '../messaging/reference.ts';
 import { freeHandle } from '../messaging/tree.ts';
 import { ownNetwork, refuseHome, type WorkspaceRules } from '../workspaces/access.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
-import { type Seat, unclaimed } from '../workspaces/seat.ts';
+import { unclaimed, type Workplace } from '../workspaces/workplace.ts';
 import { addWorktree, findRepository, refuseWritten } from '../workspaces/worktree.ts';
 import type { Node } from './node.ts';
 import type { Work } from './work.ts';
@@ -32,7 +32,7 @@ export async function makeClone(
     await undo();
     throw error;
   });
-  return { seat: { path: row.path, workspaceId: id, own: true }, wip, undo };
+  return { workplace: { path: row.path, workspaceId: id, own: true }, wip, undo };
 }
 
 interface Making extends Pick<Node, 'store' | 'home' | 'clock'> {
@@ -47,7 +47,7 @@ export async function makeWorktree(
   { store, workspaces, home, clock }: Making,
   wish: AgentWish,
   id: string,
-): Promise<{ readonly seat: Seat; readonly undo: () => Promise<void> }> {
+): Promise<{ readonly workplace: Workplace; readonly undo: () => Promise<void> }> {
   if (wish.workspace === null || !isAbsolute(wish.workspace)) {
     throw new SubstratError('bad_request', 'A worktree needs a git repository: set the workspace to its directory.');
   }
@@ -71,7 +71,7 @@ export async function makeWorktree(
     throw error;
   });
   return {
-    seat: { path: row.path, workspaceId: id, own: true },
+    workplace: { path: row.path, workspaceId: id, own: true },
     undo: async () => {
       await undoTree();
       await undoRow();

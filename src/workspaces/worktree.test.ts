@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startDaemon, type TestDaemon } from '../../test/helpers/daemon.ts';
 import { until } from '../../test/helpers/until.ts';
-import { unclaimed } from './seat.ts';
+import { unclaimed } from './workplace.ts';
 import { addWorktree, repositoryBinds } from './worktree.ts';
 
 let daemon: TestDaemon;

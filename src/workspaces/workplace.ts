@@ -8,14 +8,14 @@ import { isInside } from './paths.ts';
 import type { Tx } from './tx.ts';
 
 /** Where a new agent works. */
-export interface Seat {
+export interface Workplace {
   readonly path: string;
   readonly workspaceId: string;
-  /** A new workspace, which `ownSeat` gives to the agent once it is created. */
+  /** A new workspace, which `ownWorkplace` gives to the agent once it is created. */
   readonly own: boolean;
 }
 
-export interface SeatWish {
+export interface WorkplaceWish {
   readonly agentId: string;
   readonly parent: Agent | null;
   /** A workspace's name or a directory. Null: the parent's, otherwise a new one. */
@@ -26,7 +26,12 @@ export interface SeatWish {
  * The workspace for an agent that a person creates: an existing one, or a new one without an owner until the agent is
  * created.
  */
-export async function takeSeat(tx: Tx, rules: WorkspaceRules, wish: SeatWish, now: number): Promise<Seat> {
+export async function takeWorkplace(
+  tx: Tx,
+  rules: WorkspaceRules,
+  wish: WorkplaceWish,
+  now: number,
+): Promise<Workplace> {
   const { parent, workspace: wanted } = wish;
   if (parent?.workspaceId && (wanted === null || isWithin(parent.workspace, wanted))) {
     return { path: wanted ?? parent.workspace, workspaceId: parent.workspaceId, own: false };
@@ -56,7 +61,7 @@ function isWithin(directory: string, wanted: string): boolean {
 }
 
 /** Gives the new agent its workspace, named after its handle, with a suffix if the name is taken. */
-export async function ownSeat(tx: Tx, { id, handle }: Agent, workspaceId: string): Promise<void> {
+export async function ownWorkplace(tx: Tx, { id, handle }: Agent, workspaceId: string): Promise<void> {
   let name = handle;
   for (let n = 2; await tx.workspaces.getWorkspaceNamed({ nameKey: keyOf(name) }); n += 1) name = `${handle}.${n}`;
   await tx.workspaces.reviveWorkspace({ id: workspaceId, ownerId: id, name, nameKey: keyOf(name) });
