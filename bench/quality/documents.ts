@@ -31,9 +31,7 @@ export async function documentRankers(
   { embedder, retrieval }: { readonly embedder: Embedder; readonly retrieval: RetrievalSettings },
 ): Promise<Rankers> {
   await fill(store, collection);
-  const total = collection.documents.length;
-  const onProgress = (done: number) => process.stderr.write(`\r${collection.name}: ${done} of ${total} embedded`);
-  if ((await embedPending({ store, embedder, batch: 32, onProgress })) > 0) process.stderr.write('\n');
+  await embedPending({ store, embedder, batch: 32 });
   const knowledge = createKnowledge({ store, configured: [], retrieval, embedder, patienceMs: PATIENCE_MS });
   const ranker =
     (mode: SearchMode): Ranker =>

@@ -1,12 +1,22 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Engine } from './query.ts';
-import type { ChunkFilter } from './views.ts';
+import type { ChunkFilter, ChunkWords } from './views.ts';
 
 /**
  * A phrase counts as this many words of its own rarity. That ranks a text with the phrase above every text that only
  * repeats its words: BM25 gives a word at most 2.2 times the score of its first occurrence.
  */
 export const PHRASE_WEIGHT = 3;
+
+/** FTS5's weight of a word that more than half of the chunks have. */
+export const LEAST_WEIGHT = 1e-6;
+
+/** The score of a chunk of mean length with all words. A phrase counts as rare as its rarest word. */
+export function mostOf({ words, phrases }: Required<ChunkWords>, weights: ReadonlyMap<string, number>): number {
+  const weightOf = (word: string) => weights.get(word) ?? 0;
+  const ofWords = words.reduce((sum, word) => sum + weightOf(word), 0);
+  return phrases.reduce((sum, phrase) => sum + PHRASE_WEIGHT * Math.max(...phrase.map(weightOf)), ofWords);
+}
 
 export const ANY_CHUNK: ChunkFilter = { source: null, tags: [], since: null, until: null };
 

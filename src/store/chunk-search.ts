@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ChunkId } from '../core/ids.ts';
-import { ANY_CHUNK, filterOf, PHRASE_WEIGHT } from './chunk-query.ts';
+import { ANY_CHUNK, filterOf, LEAST_WEIGHT, mostOf, PHRASE_WEIGHT } from './chunk-query.ts';
 import type { Documents } from './document-tx.ts';
 import { isOneOf, listOf } from './key-list.ts';
 import { findByBm25 } from './postgres-bm25.ts';
@@ -11,9 +11,6 @@ export type ChunkSearchQueries = Pick<
   Documents,
   'findChunks' | 'listChunkKeys' | 'listChunkViews' | 'listTerms' | 'listUnknownWords'
 >;
-
-/** FTS5's weight of a word that more than half of the chunks have. */
-const LEAST_WEIGHT = 1e-6;
 
 export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
   const { engine, db, all, one, count, fetch } = queries;
@@ -68,17 +65,15 @@ export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
   );
   const countChunks = count(() => db.selectFrom('chunks').select((eb) => eb.fn.countAll<number>().as('n')));
   const countWith = one((p: { term: string }) => db.selectFrom('chunk_terms').select('doc').where('term', '=', p.term));
-  /** As FTS5 weighs words. A phrase is taken to be as rare as its rarest word: its own rarity would cost a search. */
-  const mostOf = async ({ words, phrases }: Required<ChunkWords>): Promise<number> => {
+  /** As FTS5 weighs words. */
+  const weightsOf = async (words: readonly string[]): Promise<Map<string, number>> => {
     const chunks = await countChunks();
     const weights = new Map<string, number>();
-    for (const term of new Set([...words, ...phrases.flat()])) {
+    for (const term of new Set(words)) {
       const having = (await countWith({ term }))?.doc ?? 0;
       weights.set(term, Math.max(LEAST_WEIGHT, Math.log((chunks - having + 0.5) / (having + 0.5))));
     }
-    const weightOf = (word: string) => weights.get(word) ?? 0;
-    const ofWords = words.reduce((sum, word) => sum + weightOf(word), 0);
-    return phrases.reduce((sum, phrase) => sum + PHRASE_WEIGHT * Math.max(...phrase.map(weightOf)), ofWords);
+    return weights;
   };
   const postgresTerms = (p: { after: string; limit: number }) => {
     const query = sql<{ term: string }>`
@@ -114,7 +109,7 @@ export function chunkSearchQueries(queries: Queries): ChunkSearchQueries {
       const query = matchOf({ words, phrases });
       const found = await (condition ? findSome(query, limit, condition) : findAll({ query, limit }));
       if (found.length === 0) return [];
-      const most = await mostOf({ words, phrases });
+      const most = mostOf({ words, phrases }, await weightsOf(words));
       return found.map((one) => ({ ...one, most }));
     },
     /** The keys of all chunks that match a filter. */

@@ -48,6 +48,7 @@ import { budgets } from './migrations/0045-budgets.ts';
 import { schedules } from './migrations/0046-schedules.ts';
 import { subscriptions } from './migrations/0047-subscriptions.ts';
 import { progress } from './migrations/0048-progress.ts';
+import { chunkLengths } from './migrations/0049-chunk-lengths.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -100,6 +101,7 @@ const migrations: readonly string[] = [
   schedules,
   subscriptions,
   progress,
+  chunkLengths,
 ];
 
 /** The first version in which nodes register with their version. */

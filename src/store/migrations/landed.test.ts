@@ -56,6 +56,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0046-schedules.ts': '682e296e95dd2b2d',
   '0047-subscriptions.ts': 'be6c4fd83f13cd9f',
   '0048-progress.ts': 'df5b56d45bd1265b',
+  '0049-chunk-lengths.ts': '16c1c619b930256d',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {

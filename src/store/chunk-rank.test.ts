@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { createDatabase, describeOnPostgres } from '../../test/helpers/postgres.ts';
+import { PHRASE_WEIGHT } from './chunk-query.ts';
+import { openStore } from './open.ts';
+import type { Store } from './store.ts';
+
+interface Text {
+  readonly title: readonly string[];
+  readonly words: readonly string[];
+}
+
+/** Fixed texts of 1 to 45 words. Words repeat, in titles too, and the smaller the number, the more common the word. */
+const texts: readonly Text[] = Array.from({ length: 120 }, (_, n) => ({
+  title: wordsFrom(n, 1 + (n % 3)),
+  words: wordsFrom(1000 + n, 1 + ((n * 7) % 45)),
+}));
+const queries: readonly { readonly words: string[]; readonly phrases: string[][] }[] = [
+  { words: ['w0', 'w9'], phrases: [] },
+  { words: ['w3', 'w17', 'w25', 'w1'], phrases: [] },
+  { words: ['w8', 'nowhere'], phrases: [] },
+  { words: ['w0', 'w1'], phrases: [['w0', 'w1']] },
+  { words: ['w2', 'w4'], phrases: [['w0', 'w2']] },
+];
+
+describe('SQLite', () => {
+  test('chunks are ranked by BM25', async () => {
+    const store = await openStore({ path: ':memory:' });
+    try {
+      await expectBm25(store);
+    } finally {
+      await store.close();
+    }
+  });
+});
+
+describeOnPostgres('PostgreSQL', () => {
+  test('chunks are ranked by BM25, with the scores of SQLite', async () => {
+    const { url, drop } = await createDatabase();
+    const store = await openStore({ url });
+    try {
+      await expectBm25(store);
+    } finally {
+      await store.close();
+      await drop();
+    }
+  });
+});
+
+async function expectBm25(store: Store): Promise<void> {
+  await fill(store);
+  for (const query of queries) {
+    const expected = bm25(query);
+    expect(expected.length).toBeGreaterThan(10);
+    for (const source of [null, 'docs:odd'] as const) {
+      const filter = { source, tags: [], since: null, until: null };
+      const found = await store.read((tx) => tx.documents.findChunks({ ...query, limit: 200, filter }));
+      const wanted = expected.filter(({ n }) => source === null || n % 2 === 1);
+      const texted = await store.read((tx) => tx.documents.listChunkViews({ ids: found.map((one) => one.chunkId) }));
+      const nOf = new Map(texted.map((view) => [view.id, Number(view.sourceId)]));
+      expect(found.map(({ chunkId }) => nOf.get(chunkId))).toEqual(wanted.map(({ n }) => n));
+      for (const [i, { score }] of found.entries()) expect(score).toBeCloseTo(wanted[i]?.score as number, 6);
+    }
+  }
+}
+
+async function fill(store: Store): Promise<void> {
+  const rest = { version: '1', contentType: 'text/plain', createdAt: 1, updatedAt: 1, indexedAt: 1, title: 't' };
+  const none = { author: null, url: null, tags: [], metadata: {} };
+  await store.write(async (tx) => {
+    for (const [n, text] of texts.entries()) {
+      const id = `d${n}`;
+      const row = { id, source: n % 2 === 1 ? 'docs:odd' : 'docs:even', sourceId: String(n), hash: id, body: 'x' };
+      const words = { title: text.title.join(' '), words: text.words.join(' ') };
+      const chunks = [{ hash: id, place: {}, text: 'x', words }];
+      await tx.documents.replaceDocuments([{ document: { ...row, ...rest, ...none }, chunks }]);
+    }
+  });
+}
+
+/** As in the literature, over title and text, with FTS5's weights; a phrase is a term of its own. */
+function bm25({ words, phrases }: (typeof queries)[number]): { n: number; score: number }[] {
+  const terms = [...words.map((word) => [word]), ...phrases.flatMap((p) => Array<string[]>(PHRASE_WEIGHT).fill(p))];
+  const lengths = texts.map((text) => text.title.length + text.words.length);
+  const mean = lengths.reduce((sum, length) => sum + length, 0) / texts.length;
+  const timesOf = (term: readonly string[]) =>
+    texts.map(({ title, words: own }) => timesIn(title, term) + timesIn(own, term));
+  const parts = terms.map((term) => {
+    const times = timesOf(term);
+    const having = times.filter((n) => n > 0).length;
+    const weight = Math.max(1e-6, Math.log((texts.length - having + 0.5) / (having + 0.5)));
+    return times.map((n, i) => (weight * n * 2.2) / (n + 1.2 * (0.25 + (0.75 * (lengths[i] as number)) / mean)));
+  });
+  return texts
+    .map((_, n) => ({ n, score: parts.reduce((sum, of) => sum + (of[n] as number), 0) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || a.n - b.n);
+}
+
+function timesIn(words: readonly string[], term: readonly string[]): number {
+  return words.filter((_, at) => term.every((word, i) => words[at + i] === word)).length;
+}
+
+function wordsFrom(seed: number, count: number): string[] {
+  let state = seed;
+  return Array.from({ length: count }, () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return `w${Math.floor(30 * (state / 2_147_483_648) ** 2)}`;
+  });
+}
