@@ -92,6 +92,13 @@ test('no route and no tool reads a table that grows from end to end', { timeout:
   expect(steps).toEqual([]);
 });
 
+test('no statement is planned again each time its limit is bound', () => {
+  // Sums of usage take longer than their planning.
+  const limited = [...noted.statements].filter((sql) => /\blimit \?/.test(sql) && !sql.includes('usage_totals'));
+  expect(limited.length).toBeGreaterThan(10);
+  expect(limited.filter((sql) => !/\blimit \? \+ 0/.test(sql))).toEqual([]);
+});
+
 async function callRoutes(): Promise<void> {
   const echo = world.program('echo', '({ messages }) => messages[0].text');
   await route('POST /api/agents', {}, { name: 'echo', program: echo });
