@@ -67,7 +67,9 @@ const columns = new Map<string, Column>();
 export function recordsOf<R>(rows: readonly unknown[]): R[] {
   return rows.map((row) => {
     const record: Record<string, unknown> = {};
-    for (const [column, value] of Object.entries(row as object)) {
+    // Faster than entries: wide rows are read with every call of a tool.
+    for (const column in row as object) {
+      const value = (row as Record<string, unknown>)[column];
       const { name, decode } = columnOf(column);
       record[name] = decode && value !== null ? decode(value) : value;
     }

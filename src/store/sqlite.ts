@@ -5,7 +5,8 @@ import { SharedCommits, type WriteConnection } from './commits.ts';
 import { isContextHarness } from './context-harness.ts';
 import { createTx } from './create-tx.ts';
 import { migrate, NEWEST_SCHEMA } from './migrate.ts';
-import type { Execute } from './query.ts';
+import type { Execute, Result } from './query.ts';
+import { remembered } from './remembered.ts';
 import { versionOf } from './sqlite-version.ts';
 import type { Change, Store, StoreLog } from './store.ts';
 import { StoreFile } from './store-file.ts';
@@ -24,7 +25,7 @@ export interface SqliteOptions {
 /** `path` is a file, or `:memory:`. */
 export async function openSqlite(path: string, options: SqliteOptions): Promise<Store> {
   const database = openDatabase(path);
-  const execute = executor(database);
+  const execute = remembered(executor(database));
   const batch: BatchState = { seq: 0, events: 0, runnable: false };
   let file: StoreFile | null = null;
   const connection: WriteConnection = {
@@ -158,7 +159,7 @@ function preparer(database: Database.Database): (sql: string) => Database.Statem
   };
 }
 
-function executor(database: Database.Database): Execute {
+function executor(database: Database.Database): (sql: string, parameters: readonly unknown[]) => Result {
   const statementOf = preparer(database);
   return (sql, parameters) => {
     const statement = statementOf(sql);
