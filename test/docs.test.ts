@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../src/config/config.ts';
+import { explainConfig } from '../src/config/explain.ts';
 import { withEventTable } from '../src/http/event-docs.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -30,4 +33,33 @@ test('the glossary has each word once, in order', () => {
   const words = [...page.matchAll(/^\| (?!word \||---)([^|]+) \|/gm)].map(([, word = '']) => word.toLowerCase());
   expect(words.length).toBeGreaterThan(100);
   expect(words).toEqual([...new Set(words)].sort());
+});
+
+test('docs/configuration.md lists every setting, with its default where it says so', () => {
+  const page = readFileSync(join(root, 'docs/configuration.md'), 'utf8');
+  const [, named = '', block = ''] =
+    /Unknown keys are errors\. ([^;]*) show\s+the defaults;[\s\S]*?```toml\n([\s\S]*?)```/.exec(page) ?? [];
+  const cwd = mkdtempSync(join(tmpdir(), 'docs-'));
+  onTestFinished(() => rmSync(cwd, { recursive: true }));
+  const options = (text: string) => {
+    const file = join(cwd, 'substrat.toml');
+    writeFileSync(file, text);
+    const env = Object.fromEntries([...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => [`${name}`, 'x'.repeat(40)]));
+    return { file, cwd, home: join(cwd, 'home'), env };
+  };
+  loadConfig(options(block));
+
+  const tables = new Map(block.split(/^(?=\[)/m).map((table) => [/^\[[^\]]*\]/.exec(table)?.[0] ?? '', table]));
+  const defaults = [...named.matchAll(/`(\[\w+\])`/g)].map(([, name = '']) => tables.get(name) ?? '');
+  expect(defaults).toHaveLength(8);
+  const documented = defaults.join('').replaceAll(/^.*\bdefault\b.*$/gm, '');
+  expect({ ...loadConfig(options(documented)), file: null }).toEqual({ ...loadConfig(options('')), file: null });
+
+  const isListed = (key: string) => {
+    const [section, ...rest] = key.split('.');
+    return new RegExp(`^(# )?${rest.join('.')} = `, 'm').test(tables.get(`[${section}]`) ?? '');
+  };
+  const keys = explainConfig(options('')).settings.map(({ key }) => key);
+  expect(keys.length).toBeGreaterThan(50);
+  expect(keys.filter((key) => !isListed(key))).toEqual([]);
 });
