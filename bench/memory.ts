@@ -120,6 +120,7 @@ async function caller(store: Store, agent: Agent): Promise<(query: string) => Pr
     limiter: createRateLimiter(1_000_000),
     onAgentCreated: async () => {},
     onTerminated: async () => {},
+    onClaimed: () => {},
     onWorkspaceChanged: async () => {},
     log: console,
   };

@@ -1,6 +1,7 @@
 import type { Message } from '../client/client.ts';
 import { paint } from '../command-line/terminal.ts';
 import { ago } from '../command-line/time.ts';
+import { evidenceText } from '../core/evidence.ts';
 import { shortId } from '../core/short-id.ts';
 
 /** A message as people read it: who, when, its id, and its text below. */
@@ -13,5 +14,6 @@ export function describePost(message: Message): string {
   ].filter(Boolean);
   const facts = [ago(message.createdAt), shortId(message.messageId), ...marks];
   const head = `${paint('bold', message.from)} ${paint('dim', facts.join(' · '))}`;
-  return `${head}\n  ${message.deletedAt ? paint('dim', '(deleted)') : message.text.replaceAll('\n', '\n  ')}`;
+  const evidence = message.evidence.map((one) => `\n  ${paint('dim', evidenceText(one))}`).join('');
+  return `${head}\n  ${message.deletedAt ? paint('dim', '(deleted)') : message.text.replaceAll('\n', '\n  ')}${evidence}`;
 }

@@ -34,6 +34,8 @@ export function describeEvent({ type, data }: SubstratEvent): string | null {
       return `${data.agent} ${data.kind === 'approval' ? 'needs an approval' : 'asks'}: substrat inbox --open`;
     case 'question_settled':
       return `${data.agent}'s question is ${data.outcome} (${data.by})`;
+    case 'evidence_checked':
+      return `${data.agent}: ${data.state}: ${data.kind} ${oneLine(data.subject)} (${data.detail})`;
     case 'run_started':
       return `${data.agent} starts a turn${data.attempt > 1 ? ` (attempt ${data.attempt})` : ''}`;
     case 'run_ended':

@@ -1,4 +1,5 @@
-import type { Channel, Message, Run, RunMessage } from '../client/client.ts';
+import type { Channel, Evidence, Message, Run, RunMessage } from '../client/client.ts';
+import { evidenceText } from '../core/evidence.ts';
 import { nameOf } from './agent-words.ts';
 
 /** A channel as Markdown, oldest message first. Threads are marked by the message they answer. */
@@ -16,13 +17,16 @@ function messageMarkdown(message: Message): string {
 }
 
 /** A run as Markdown: what it was given, what it did, and its result. */
-export function runMarkdown(run: Run & { readonly messages: readonly RunMessage[] }): string {
+export function runMarkdown(
+  run: Run & { readonly evidence: readonly Evidence[]; readonly messages: readonly RunMessage[] },
+): string {
   const facts = [
     `- run: ${run.id}`,
     `- state: ${run.state}${run.error === null ? '' : `: ${run.error.replace(/\s+/g, ' ')}`}`,
     `- started: ${run.startedAt ?? 'not yet'}`,
     `- ended: ${run.endedAt ?? 'not yet'}`,
     `- attempts: ${run.attempt}`,
+    ...run.evidence.map((one) => `- ${evidenceText(one)}`),
   ];
   const steps = run.messages.map(({ type, tool, content, isError }) => {
     const title = [type.replaceAll('_', ' '), tool, isError ? '(error)' : null].filter(Boolean).join(' ');

@@ -34,6 +34,7 @@ export type Run = z.infer<typeof schemas.Run>;
 export type RunMessage = z.infer<typeof schemas.RunMessage>;
 export type CarriedMessage = z.infer<typeof schemas.CarriedMessage>;
 export type RunStep = z.infer<typeof schemas.RunStep>;
+export type Evidence = z.infer<typeof schemas.Evidence>;
 export type AttemptUsage = z.infer<typeof schemas.AttemptUsage>;
 export type Budget = z.infer<typeof schemas.Budget>;
 export type BudgetSetting = z.input<typeof schemas.BudgetSetting>;
@@ -264,7 +265,9 @@ export function createCalls({ exchange, follow }: Transport) {
     listRuns: (query: PageQuery & { agent?: string | undefined; state?: Run['state'] | undefined } = {}) =>
       get<Page<Run>>('/api/runs', query),
     getRun: (id: string) =>
-      get<Run & { usageByAttempt: AttemptUsage[]; steps: RunStep[]; messages: RunMessage[] }>(run(id)),
+      get<Run & { usageByAttempt: AttemptUsage[]; evidence: Evidence[]; steps: RunStep[]; messages: RunMessage[] }>(
+        run(id),
+      ),
     /** The messages that a run was given, and what became of each. */
     listCarried: (id: string) => get<Page<CarriedMessage>>(`${run(id)}/carried`),
     /** Totals by agent, tree or day. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { EVIDENCE_KINDS, EVIDENCE_STATES } from './evidence.ts';
 import type { AgentId, ChannelId } from './ids.ts';
 import { PROGRESS } from './progress.ts';
 import { OUTCOMES, QUESTION_KINDS } from './question.ts';
@@ -154,6 +155,20 @@ export const EVENTS = {
     stored: { ...ofAgent, questionId: id, outcome: z.enum(OUTCOMES), by: id },
     shown: 'named',
     seenIn: null,
+  },
+  evidence_checked: {
+    about: 'What a message claims was checked.',
+    stored: {
+      ...ofAgent,
+      runId: id.nullable(),
+      messageId: id,
+      kind: z.enum(EVIDENCE_KINDS),
+      subject: text,
+      state: z.enum(EVIDENCE_STATES),
+      detail: text,
+    },
+    shown: 'named',
+    seenIn: 'channel',
   },
   agent_typing: {
     about: 'A turn for something said in the channel began.',

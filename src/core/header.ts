@@ -1,4 +1,5 @@
 import { forgedLines } from './forgery.ts';
+import { toLine } from './line.ts';
 import type { CarriedMessage } from './run.ts';
 
 /** Renders a carried message for a prompt: one header line that only the daemon writes, then the text. */
@@ -7,7 +8,9 @@ export function renderMessage(message: CarriedMessage): string {
     ({ path, mediaType, size }) => `- ${path} (${mediaType}, ${size} bytes)`,
   );
   const attached = files.length === 0 ? '' : `\n\nAttached files, in your workspace:\n${files.join('\n')}`;
-  return `${headerOf(message)}\n${escapeHeaders(message.text)}${attached}`;
+  const claims = (message.evidence ?? []).map((line) => `- ${toLine(line)}`);
+  const evidence = claims.length === 0 ? '' : `\n\nEvidence, as far as Substrat has checked it:\n${claims.join('\n')}`;
+  return `${headerOf(message)}\n${escapeHeaders(message.text)}${attached}${evidence}`;
 }
 
 function headerOf({ kind, from, id, inReplyTo, channel, broadcast }: CarriedMessage): string {

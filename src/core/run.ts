@@ -129,6 +129,8 @@ export interface CarriedMessage {
   /** The channel, if it was posted to one. */
   readonly channel?: string;
   readonly attachments?: readonly CarriedAttachment[];
+  /** What it claims, and what checks found, a line each. */
+  readonly evidence?: readonly string[];
   /** For a broadcast: whether the final text of the turn is sent back. */
   readonly broadcast?: 'answered' | 'heard';
 }

@@ -26,6 +26,7 @@ import { followClock } from './clock.ts';
 import { type ConfiguredTeam, openConfigured } from './configured.ts';
 import { AgentDoors } from './doors.ts';
 import { drainStep } from './drain.ts';
+import { EvidenceChecks } from './evidence.ts';
 import { type Home, takeHome } from './home.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { knowledgeDoor, openKnowledge } from './knowledge.ts';
@@ -83,6 +84,7 @@ export class Daemon {
   readonly #bind: DaemonOptions['bind'];
   readonly #teamwork: Teamwork;
   readonly #tidying: Tidying;
+  readonly #evidence: EvidenceChecks;
   readonly #desk: NodeDesk;
   readonly #elsewhere: Elsewhere;
   readonly #time: SharedTime | null;
@@ -152,6 +154,7 @@ export class Daemon {
       pollMs: store.engine === 'postgres' ? 2000 : null,
       openDoor: (attempt, agent) => doors.open(attempt, agent),
       onAgentCreated: (agent) => doors.prepare(agent),
+      onClaimed: (agentId) => evidence.begin(agentId),
       onTerminated: async (agents) => {
         for (const [nodeId, ended] of Map.groupBy(agents, (agent) => agent.nodeId)) {
           await tell(
@@ -172,9 +175,17 @@ export class Daemon {
     const { tools, external, scheduler } = teamwork;
     const { workspaces } = tools.settings;
     const stored = this.#stored;
-    const tidying = new Tidying({ ...node, stored, workspaces, settled: (agentId) => scheduler.settled(agentId) });
-    const onEnded = (agentId: string) => tidying.begin(agentId);
     const watch = createWatch(config.sandbox);
+    const settled = (agentId: string) => scheduler.settled(agentId);
+    // With jobs of its own: a long command does not keep diffs and saved work waiting.
+    const evidence = new EvidenceChecks({ ...node, stored, git: createAgentGit(sandbox), watch, workspaces, settled });
+    const tidying = new Tidying({
+      ...node,
+      stored,
+      workspaces,
+      settled: (agentId) => settled(agentId).then(() => evidence.settled(agentId)),
+    });
+    const onEnded = (agentId: string) => tidying.begin(agentId);
     const doors = new AgentDoors({ home, tools, version, external, sandbox, watch, work, log, stored, onEnded });
     const look = async (agentIds: readonly string[]) => {
       await lookAgain({ ...node, teamwork, doors, tidying }, agentIds);
@@ -226,6 +237,7 @@ export class Daemon {
     this.#teamwork = teamwork;
     this.doors = doors;
     this.#tidying = tidying;
+    this.#evidence = evidence;
     this.#desk = desk;
     this.#upkeep = upkeep;
     this.#time = time;
@@ -268,6 +280,7 @@ export class Daemon {
     if (this.#begun) await this.#clearSuspects();
     // After the turns have ended: a turn that waits for a script would otherwise fail and use up an attempt.
     await this.extensions.close();
+    await this.#evidence.close();
     await this.#tidying.close();
     // Harmless if it fails: without heartbeats the node counts as dead after `dead_after`.
     await leaveNode(this.#node).catch(() => {});
@@ -287,6 +300,7 @@ export class Daemon {
     this.#housekeeping.startHeartbeat();
     const recovered = await this.#teamwork.recover(home.nodeId, home.died);
     await sweepWorkspaces(this.#node);
+    await this.#evidence.start();
     for (const agentId of recovered) this.#tidying.begin(agentId);
     const { addAgent, changeAgent } = this.api;
     const { personas } = this.extensions;

@@ -76,6 +76,7 @@ export interface TeamworkOptions {
   readonly timers?: ReadonlyMap<string, FireTimer>;
   readonly openDoor: TurnDependencies['openDoor'];
   readonly onAgentCreated: ToolDependencies['onAgentCreated'];
+  readonly onClaimed: ToolDependencies['onClaimed'];
   /** Called after an agent has terminated these. */
   readonly onTerminated: (agents: readonly Agent[]) => Promise<void>;
   /** How long a turn whose budget is used up may finish its tool calls. */
@@ -203,6 +204,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
       checkTools: (agent, custom) => checkTools(providers.get(agent.provider), agent, custom),
     },
     onAgentCreated: options.onAgentCreated,
+    onClaimed: options.onClaimed,
     onWorkspaceChanged: (workspace) => settleWorkspace(store, workspace),
     onTerminated: async ({ agents, fenced }) => {
       for (const runId of fenced) scheduler.abort(runId);

@@ -1,4 +1,6 @@
 import { z } from '@hono/zod-openapi';
+import { Budget } from './budget.ts';
+import { Evidence } from './evidence.ts';
 import { time } from './fields.ts';
 import { Question } from './question.ts';
 
@@ -13,6 +15,12 @@ export const Report = z
     agents: z
       .array(z.strictObject({ agent: z.string(), ...sums, ...used }))
       .openapi({ description: 'What ran and what it cost, the costliest first.' }),
+    budgets: z.array(Budget).openapi({ description: 'Every budget with what is used of it in its current period.' }),
+    evidence: z
+      .array(
+        z.strictObject({ agent: z.string(), run: z.string().nullable(), messageId: z.string(), ...Evidence.shape }),
+      )
+      .openapi({ description: 'What agents claimed to have done since then, and what checks found, newest first.' }),
     failures: z
       .array(z.strictObject({ run: z.string(), agent: z.string(), error: z.string().nullable(), at: time }))
       .openapi({ description: 'The last runs that failed, newest first.' }),
@@ -21,6 +29,9 @@ export const Report = z
       .strictObject({
         questions: z.array(Question),
         requests: z.array(z.strictObject({ messageId: z.string(), from: z.string(), createdAt: time })),
+        turns: z
+          .array(z.strictObject({ agent: z.string(), state: z.string(), reason: z.string().nullable() }))
+          .openapi({ description: 'Turns that are stalled or looping, or stopped by a budget; stranded agents.' }),
         paused: z.array(z.strictObject({ agent: z.string(), reason: z.string(), at: time })),
       })
       .openapi({ description: 'What waits for you now.' }),

@@ -7,9 +7,11 @@ import { PROGRESS } from '../core/progress.ts';
 import { STATUS_KINDS } from '../core/status.ts';
 import { USAGE_GRADES } from '../core/usage.ts';
 import { Attachment, AttachmentCreations } from './attachments.ts';
+import { Evidence } from './evidence.ts';
 import { label, line, NAMED, NO_NUL, path, plain, text, time, uuid } from './fields.ts';
 
 export { Budget, BudgetSetting } from './budget.ts';
+export { Evidence } from './evidence.ts';
 export { instant, label, line, time } from './fields.ts';
 export * from './file-schemas.ts';
 export * from './memory-schemas.ts';
@@ -203,6 +205,7 @@ export const Message = z
     parentMessageId: uuid.nullable().openapi({ description: 'The first message of the thread.' }),
     reactions: z.array(z.strictObject({ emoji: z.string(), users: z.array(z.string()) })),
     attachments: z.array(Attachment),
+    evidence: z.array(Evidence),
     createdAt: time,
     editedAt: time.nullable(),
     deletedAt: time

@@ -1,5 +1,6 @@
 import { agentState } from '../core/agent.ts';
 import type { Attachment } from '../core/attachment.ts';
+import type { Evidence } from '../core/evidence.ts';
 import type { BlockChange, Passage } from '../core/memory.ts';
 import { portabilityOf } from '../core/portable.ts';
 import type { Run, RunRecord } from '../core/run.ts';
@@ -16,6 +17,7 @@ import type {
   RevisionView,
   Tx,
 } from '../store/store.ts';
+import { showEvidence } from './evidence.ts';
 
 /** Records as the API shows them. */
 
@@ -81,14 +83,20 @@ export function showProfile(view: AgentView, shared: readonly { readonly channel
   return { name: view.name, handle: view.handle, role: view.role, state: agentState(view), channels };
 }
 
-/** Includes the reactions and the attachments. */
+/** Includes the reactions, the attachments and the evidence. */
 export async function showMessages(tx: Tx, views: readonly MessageView[]) {
   const reactions = await tx.messages.listReactions({ messageIds: views.map(({ id }) => id) });
   const attachments = await tx.attachments.listAttachments({ messageIds: views.map(({ id }) => id) });
-  return views.map((view) => showMessage(view, reactions, attachments));
+  const evidence = await tx.evidence.listEvidence({ messageIds: views.map(({ id }) => id) });
+  return views.map((view) => showMessage(view, reactions, attachments, evidence));
 }
 
-function showMessage(view: MessageView, reactions: readonly ReactionView[], attached: readonly Attachment[]) {
+function showMessage(
+  view: MessageView,
+  reactions: readonly ReactionView[],
+  attached: readonly Attachment[],
+  evidence: readonly Evidence[],
+) {
   return {
     messageId: view.id,
     channelId: view.channelId,
@@ -103,6 +111,7 @@ function showMessage(view: MessageView, reactions: readonly ReactionView[], atta
     attachments: attached
       .filter(({ messageId }) => messageId === view.id)
       .map(({ name, mediaType, size, hash }) => ({ name, mediaType, size, hash })),
+    evidence: evidence.filter(({ messageId }) => messageId === view.id).map(showEvidence),
     createdAt: showTime(view.createdAt),
     editedAt: view.editedAt === null ? null : showTime(view.editedAt),
     deletedAt: view.deletedAt === null ? null : showTime(view.deletedAt),

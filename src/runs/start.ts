@@ -3,6 +3,7 @@ import { USER, USER_ID } from '../core/agent.ts';
 import { attachmentPath } from '../core/attachment.ts';
 import type { Channel } from '../core/channel.ts';
 import { answersBroadcasts, type Carried, chooseCarried } from '../core/delivery.ts';
+import { evidenceText } from '../core/evidence.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import type { CarriedKind, CarriedMessage, JournalEntry, Run, RunRecord } from '../core/run.ts';
 import { seated } from '../core/seat.ts';
@@ -164,7 +165,7 @@ async function build(
   const [{ messages, shown }, { session, resumed, conversation, taken }] = await Promise.all([
     withContext(tx, agent, carried).then(async (context) => ({
       ...context,
-      messages: await withAttachments(tx, context.messages),
+      messages: await withEnclosures(tx, context.messages),
     })),
     unseen(tx, agent),
   ]);
@@ -282,14 +283,23 @@ async function withContext(
   return { messages: all.map(({ message }) => message), shown };
 }
 
-/** The files of each message, which are in the workspace when the turn begins. */
-async function withAttachments(tx: Tx, messages: readonly CarriedMessage[]): Promise<CarriedMessage[]> {
-  const found = await tx.attachments.listAttachments({ messageIds: messages.map(({ id }) => id) });
+/** The files of each message, which are in the workspace when the turn begins, and what it claims. */
+async function withEnclosures(tx: Tx, messages: readonly CarriedMessage[]): Promise<CarriedMessage[]> {
+  const messageIds = messages.map(({ id }) => id);
+  const [found, claimed] = await Promise.all([
+    tx.attachments.listAttachments({ messageIds }),
+    tx.evidence.listEvidence({ messageIds }),
+  ]);
   return messages.map((message) => {
     const attachments = found
       .filter(({ messageId }) => messageId === message.id)
       .map(({ name, hash, mediaType, size }) => ({ path: attachmentPath({ name, hash }), mediaType, size, hash }));
-    return attachments.length === 0 ? message : { ...message, attachments };
+    const evidence = claimed.filter(({ messageId }) => messageId === message.id).map(evidenceText);
+    return {
+      ...message,
+      ...(attachments.length > 0 && { attachments }),
+      ...(evidence.length > 0 && { evidence }),
+    };
   });
 }
 

@@ -10,6 +10,7 @@ export type Tx = Part<
   | 'conversations'
   | 'deliveries'
   | 'events'
+  | 'evidence'
   | 'limits'
   | 'memory'
   | 'messages'

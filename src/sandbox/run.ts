@@ -3,12 +3,16 @@ import { closeSync, openSync } from 'node:fs';
 import type { Command } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
 import { withUserUmask } from '../core/umask.ts';
-import type { Enclosure, Sandbox } from './sandbox.ts';
+import type { Confined, Enclosure, Sandbox } from './sandbox.ts';
 
 export interface RunLimits {
   readonly timeoutMs: number;
   /** A program that prints more is killed; what it has printed so far is returned. */
   readonly maxBytes: number;
+  /** Kills it. */
+  readonly signal?: AbortSignal;
+  /** Called before it starts, so that it can be watched. */
+  readonly onConfined?: (confined: Pick<Confined, 'inside'>) => void;
 }
 
 export interface RunResult {
@@ -31,21 +35,23 @@ export async function runConfined(
   sandbox: Sandbox,
   command: Command,
   enclosure: Enclosure,
-  { timeoutMs, maxBytes }: RunLimits,
+  limits: RunLimits,
 ): Promise<RunResult> {
   if (sandbox.mode === 'none') {
     const message = 'This needs a sandbox: without one, files of an agent could run programs with your permissions.';
     throw new SubstratError('unsupported', message);
   }
   const confined = await sandbox.confine(command, {}, enclosure);
+  limits.onConfined?.(confined);
   try {
-    return await collect(confined.command, timeoutMs, maxBytes);
+    return await collect(confined.command, limits);
   } finally {
     await confined.release();
   }
 }
 
-function collect({ file, args, cwd, env, files = [] }: Command, timeoutMs: number, maxBytes: number) {
+function collect({ file, args, cwd, env, files = [] }: Command, { timeoutMs, maxBytes, signal }: RunLimits) {
+  signal?.throwIfAborted();
   const opened: number[] = [];
   const given = files.map((one) => {
     if (typeof one === 'number') return one;
@@ -71,6 +77,7 @@ function collect({ file, args, cwd, env, files = [] }: Command, timeoutMs: numbe
       late = true;
       kill();
     }, timeoutMs);
+    signal?.addEventListener('abort', kill);
     child.stdout?.on('data', (chunk: Buffer) => {
       if (truncated) return;
       chunks.push(chunk.subarray(0, maxBytes - size));
@@ -87,7 +94,9 @@ function collect({ file, args, cwd, env, files = [] }: Command, timeoutMs: numbe
     });
     child.on('close', (exitCode) => {
       clearTimeout(timer);
-      if (late) reject(new SubstratError('timeout', `It took longer than ${timeoutMs / 1000} seconds.`));
+      signal?.removeEventListener('abort', kill);
+      if (signal?.aborted) reject(signal.reason);
+      else if (late) reject(new SubstratError('timeout', `It took longer than ${timeoutMs / 1000} seconds.`));
       else resolve({ exitCode, stdout: Buffer.concat(chunks), stderr, truncated });
     });
   });

@@ -13,6 +13,7 @@ import { deletionQueries } from './deletions.ts';
 import { deliveryQueries } from './deliveries.ts';
 import { documentQueries } from './documents.ts';
 import { eventQueries } from './events.ts';
+import { evidenceQueries } from './evidence.ts';
 import { idempotencyQueries } from './idempotency.ts';
 import { idQueries } from './ids.ts';
 import { leaseQueries } from './leases.ts';
@@ -69,6 +70,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
       ...vectorQueries(queries),
     },
     events: eventQueries(queries, batch),
+    evidence: evidenceQueries(queries),
     idempotency: idempotencyQueries(queries),
     ids: idQueries(queries),
     limits: limitQueries(queries),

@@ -64,6 +64,7 @@ export function deletionQueries(queries: Queries): Deletions {
     run((p: Ids) => db.deleteFrom('turns').where(among('agentId', p.ids))),
     run((p: Ids) => db.deleteFrom('questions').where(among('agentId', p.ids))),
     run((p: Ids) => db.deleteFrom('reminders').where(among('agentId', p.ids))),
+    run((p: Ids) => db.deleteFrom('evidence').where(among('agentId', p.ids))),
     run((p: Ids) => db.deleteFrom('subscriptions').where(among('agentId', p.ids))),
     run((p: Ids) => db.deleteFrom('subscriptions').where(among('subjectId', p.ids))),
   ];

@@ -17,6 +17,7 @@ export function messageRemoval({ db, run, engine }: Queries): (ids: unknown) => 
           ),
         ),
     ),
+    run((p: { ids: unknown }) => db.deleteFrom('evidence').where(list('messageId', p.ids))),
     run((p: { ids: unknown }) => db.deleteFrom('reactions').where(list('messageId', p.ids))),
     run((p: { ids: unknown }) => db.deleteFrom('deliveries').where(list('messageId', p.ids))),
     run((p: { ids: unknown }) => db.deleteFrom('broadcasts').where(list('messageId', p.ids))),

@@ -49,6 +49,7 @@ import { schedules } from './migrations/0046-schedules.ts';
 import { subscriptions } from './migrations/0047-subscriptions.ts';
 import { progress } from './migrations/0048-progress.ts';
 import { chunkLengths } from './migrations/0049-chunk-lengths.ts';
+import { evidence } from './migrations/0050-evidence.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -102,6 +103,7 @@ const migrations: readonly string[] = [
   subscriptions,
   progress,
   chunkLengths,
+  evidence,
 ];
 
 /** The first version in which nodes register with their version. */

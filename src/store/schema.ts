@@ -8,6 +8,7 @@ import type { ConversationEntry } from '../core/conversation.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { Chunk, Document, SkippedDocument, Source } from '../core/document.ts';
 import type { EventType } from '../core/event.ts';
+import type { Evidence } from '../core/evidence.ts';
 import type { AgentId, BlockId, ChannelId, ChunkId, MessageId, ParticipantId } from '../core/ids.ts';
 import type { Block, BlockChange, Passage } from '../core/memory.ts';
 import type { Broadcast, Message, Request } from '../core/message.ts';
@@ -102,6 +103,7 @@ export interface Schema {
   readonly provider_limits: ProviderLimit;
   readonly budgets: Budget;
   readonly charges: Charge;
+  readonly evidence: Evidence;
   readonly files: StoredFile;
   readonly snapshot_files: SnapshotFile & { usedAt: number };
   readonly snapshot_entries: SnapshotEntry & { snapshot: string; usedAt: number };

@@ -11,6 +11,7 @@ import { testConversations } from './conversations.testsuite.ts';
 import { testDeletions } from './deletions.testsuite.ts';
 import { testDeliveries } from './deliveries.testsuite.ts';
 import { testDoor } from './door.testsuite.ts';
+import { testEvidence } from './evidence.testsuite.ts';
 import { testIds } from './ids.testsuite.ts';
 import { testInvariants } from './invariants.testsuite.ts';
 import { testKnowledge } from './knowledge.testsuite.ts';
@@ -52,6 +53,7 @@ export function testStore(subject: StoreSubject): void {
     testWorkspaces(kit);
     testWips(kit);
     testNodes(kit);
+    testEvidence(kit);
     testSubscriptions(kit);
     testTimers(kit);
     testAttachments(kit);

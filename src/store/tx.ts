@@ -14,6 +14,7 @@ import type { ConfiguredThings } from './configured.ts';
 import type { Conversations } from './conversations.ts';
 import type { Deletions } from './deletions.ts';
 import type { Documents } from './document-tx.ts';
+import type { EvidenceQueries } from './evidence.ts';
 import type { Ids } from './ids.ts';
 import type { Limits } from './limits.ts';
 import type { Memory } from './memory-tx.ts';
@@ -46,6 +47,7 @@ export interface Tx {
   readonly deliveries: Deliveries;
   readonly documents: Documents;
   readonly events: Events;
+  readonly evidence: EvidenceQueries;
   readonly idempotency: Idempotency;
   readonly ids: Ids;
   readonly memory: Memory;

@@ -119,6 +119,7 @@ async function carryOut(deps: ToolDependencies, attempt: ActiveAttempt, call: Ow
     for (const id of outcome.given ?? []) call.connection.given.add(id);
     if (outcome.settled) call.connection.given.delete(outcome.settled);
     if (outcome.reply && call.wait === null) deps.limiter.giveBack(agentId);
+    if (outcome.claimed) deps.onClaimed(agentId);
     // The agent exists even if this fails; its directory is created again before its first run.
     if (outcome.created) await deps.onAgentCreated(outcome.created).catch((error: unknown) => reportError(deps, error));
     if (outcome.terminated)

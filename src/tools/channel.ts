@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Channel } from '../core/channel.ts';
 import { EMOJI, EMOJI_RULE } from '../core/emoji.ts';
 import { SubstratError } from '../core/errors.ts';
+import { evidenceText } from '../core/evidence.ts';
 import { MAX_QUERY } from '../core/memory.ts';
 import { shorten, takeFitting } from '../core/text.ts';
 import { resolveChannel } from '../messaging/channels.ts';
@@ -67,7 +68,12 @@ export const readChannel = defineTool({
         ? await tx.messages.listChannelMessages({ channelId: channel.id, ...page })
         : await tx.messages.listThreadMessages({ id: await beginningOf(tx, channel, thread), ...page });
     const messages = takeFitting(rows, ({ text }) => text, READ_CHARACTERS).reverse();
-    const reactions = await tx.messages.listReactions({ messageIds: messages.map(({ id }) => id) });
+    const messageIds = messages.map(({ id }) => id);
+    const [reactions, claimed] = await Promise.all([
+      tx.messages.listReactions({ messageIds }),
+      tx.evidence.listEvidence({ messageIds }),
+    ]);
+    const evidenceOf = (id: string) => claimed.filter(({ messageId }) => messageId === id).map(evidenceText);
     return {
       result: {
         messages: messages.map((message) => ({
@@ -77,6 +83,7 @@ export const readChannel = defineTool({
           createdAt: new Date(message.createdAt).toISOString(),
           parentMessageId: message.threadId,
           reactions: tally(reactions.filter(({ messageId }) => messageId === message.id)),
+          ...(evidenceOf(message.id).length > 0 && { evidence: evidenceOf(message.id) }),
         })),
       },
     };

@@ -1,4 +1,5 @@
 import type { Agent } from '../core/agent.ts';
+import type { AgentId } from '../core/ids.ts';
 import type { Workspace } from '../core/workspace.ts';
 import type { Store } from '../store/store.ts';
 import type { RateLimiter } from './rate.ts';
@@ -12,6 +13,8 @@ export interface ToolDependencies {
   readonly limiter: RateLimiter;
   readonly onAgentCreated: (agent: Agent) => Promise<void>;
   readonly onTerminated: (terminated: Terminated) => Promise<void>;
+  /** Called after an agent has claimed something that is to be checked. */
+  readonly onClaimed: (agentId: AgentId) => void;
   readonly onWorkspaceChanged: (workspace: Workspace) => Promise<void>;
   readonly log: { error(details: object, message: string): void };
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { type Agent, agentState, keyOf, USER, USER_ID } from '../core/agent.ts';
 import { chooseNews, takeMatching } from '../core/delivery.ts';
 import { SubstratError } from '../core/errors.ts';
+import { evidenceText } from '../core/evidence.ts';
 import { broadcast } from '../messaging/broadcasts.ts';
 import { resolveChannel } from '../messaging/channels.ts';
 import { type Answered, reply, type Unanswered } from '../messaging/replies.ts';
@@ -10,6 +11,7 @@ import { speak } from '../messaging/speak.ts';
 import { giveNews } from '../runs/news.ts';
 import { kindOf, toCarriedMessage } from '../runs/start.ts';
 import type { DeliveryView, SizedDelivery } from '../store/store.ts';
+import { claim, evidenceField } from './evidence.ts';
 import { defineTool, referenceField, type ToolContext, type ToolOutcome, textField } from './tool.ts';
 
 export const sendMessage = defineTool({
@@ -35,15 +37,17 @@ export const sendMessage = defineTool({
       description:
         'If true, the reply is delivered as your next message (for an external agent: in check_inbox). Only with recipient.',
     }),
+    evidence: evidenceField,
     in_reply_to: referenceField(
       'Id of the message this one answers, if it is not the one that started your turn. In a channel: the thread to answer in.',
     ).optional(),
   }),
   effect: true,
   mayReply: true,
-  run: async ({ tx, agent, run, attempt, given, settings, now }, input) => {
+  run: async (context, input) => {
+    const { tx, agent, run, attempt, given, settings, now } = context;
     const held = attempt.external ? given : null;
-    const { recipient, channelId, text, sync, in_reply_to: inReplyTo } = input;
+    const { recipient, channelId, text, sync, in_reply_to: inReplyTo, evidence } = input;
     if ((recipient === undefined) === (channelId === undefined)) {
       throw new SubstratError('bad_request', 'Set exactly one of `recipient` and `channelId`.');
     }
@@ -57,13 +61,14 @@ export const sendMessage = defineTool({
       const channel = await resolveChannel(tx, agent, channelId, now);
       const speaker = { id: agent.id, handle: agent.handle, run, held };
       const said = await speak(tx, settings.rules, speaker, channel, { text, thread: inReplyTo }, now);
-      return outcomeOf({ messageId: said.messageId }, said);
+      return { ...outcomeOf({ messageId: said.messageId }, said), ...(await claim(context, said.messageId, evidence)) };
     }
     const message = { recipient: recipient as string, text, sync, inReplyTo };
     const sent = await send(tx, settings.rules, { agent, run, held }, message, now);
     const state = await heldState(tx, agent, recipient as string);
     const result = { status: 'sent', message_id: sent.messageId, waiting_for_reply: sent.waiting };
-    return outcomeOf(state === null ? result : { ...result, recipient_state: state }, sent);
+    const outcome = outcomeOf(state === null ? result : { ...result, recipient_state: state }, sent);
+    return { ...outcome, ...(await claim(context, sent.messageId, evidence)) };
   },
 });
 
@@ -124,7 +129,12 @@ export const checkInbox = defineTool({
       takeMatching(attempt.external ? pending : chooseNews(pending), isWanted),
     );
     const given = taken.filter(({ requestState }) => requestState === 'open').map(({ messageId }) => messageId);
-    return { result: { messages: taken.map(attempt.external ? fullEntry : entry) }, given };
+    const claimed = await tx.evidence.listEvidence({ messageIds: taken.map(({ messageId }) => messageId) });
+    const messages = taken.map((one) => {
+      const evidence = claimed.filter(({ messageId }) => messageId === one.messageId).map(evidenceText);
+      return { ...(attempt.external ? fullEntry(one) : entry(one)), ...(evidence.length > 0 && { evidence }) };
+    });
+    return { result: { messages }, given };
   },
 });
 
@@ -151,17 +161,18 @@ export const complete = defineTool({
   name: 'complete',
   description:
     'Report your result to your parent and terminate after this turn. Only for agents without children. You cannot receive messages afterwards.',
-  input: z.strictObject({ result: textField('The result for your parent.') }),
+  input: z.strictObject({ result: textField('The result for your parent.'), evidence: evidenceField }),
   effect: true,
   mayReply: true,
-  run: async (context, { result }) => {
+  run: async (context, { result, evidence }) => {
     const { tx, agent } = context;
     if ((await tx.agents.countChildren({ id: agent.id })) > 0) {
       throw new SubstratError('has_children', 'You have children. An agent with children cannot complete.');
     }
     const sent = await handOver(context, result);
     await tx.agents.setCompleting({ id: agent.id });
-    return outcomeOf({ status: 'completing', message_id: sent.messageId }, sent);
+    const outcome = outcomeOf({ status: 'completing', message_id: sent.messageId }, sent);
+    return { ...outcome, ...(await claim(context, sent.messageId, evidence)) };
   },
 });
 

@@ -76,6 +76,8 @@ export interface ToolOutcome {
   /** Requests that the caller's connection holds from now on, and one that it no longer holds. */
   readonly given?: readonly string[];
   readonly settled?: string;
+  /** A message with evidence. */
+  readonly claimed?: true;
   /** A newly created agent. */
   readonly created?: Agent;
   /** Agents that were terminated: their processes and sockets follow. */

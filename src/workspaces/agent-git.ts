@@ -31,6 +31,9 @@ export type AgentGit = (place: GitPlace, job: GitJob) => Promise<RunResult>;
 
 /** At most this many at the same time. */
 const MOST_JOBS = 2;
+/** Marks the directories of this process. */
+const born = `${process.pid}-${Date.now().toString(36)}`;
+let jobs = 0;
 
 /**
  * Runs git on files that an agent writes. Their configuration and attributes can execute programs, so git never runs
@@ -38,17 +41,15 @@ const MOST_JOBS = 2;
  * unless the job changes it. What comes back is foreign input.
  */
 export function createAgentGit(sandbox: Sandbox): AgentGit {
-  const born = `${process.pid}-${Date.now().toString(36)}`;
   const waiting: (() => void)[] = [];
   let running = 0;
-  let jobs = 0;
   return async (place, job) => {
     if (running < MOST_JOBS) running += 1;
     else await new Promise<void>((resolve) => waiting.push(resolve));
     jobs += 1;
     const scratch = join(place.agentDirectory, `git-${born}-${jobs}`);
     try {
-      removeOld(place.agentDirectory, born);
+      removeOld(place.agentDirectory);
       return await runIn(sandbox, scratch, place, job);
     } finally {
       rmSync(scratch, { recursive: true, force: true });
@@ -87,7 +88,7 @@ function commandOf({ directory }: GitPlace, { script, args }: GitJob): Command {
 }
 
 /** What a daemon that died has left. */
-function removeOld(agentDirectory: string, born: string): void {
+function removeOld(agentDirectory: string): void {
   mkdirSync(agentDirectory, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(agentDirectory)) {
     if (!name.startsWith('git-') || name.startsWith(`git-${born}`)) continue;

@@ -86,15 +86,16 @@ export async function filesOf(
   const chain = await chainOf(tx, agent.workspaceId);
   const base = chain.at(-1);
   const repository = base?.repository ?? null;
-  for (const { link, target } of await linksOf(tx, chain)) {
+  for (const { link, target, mode } of await linksOf(tx, chain)) {
     if (!isInside(target, agent.workspace)) continue;
     const directory = join(link.source, relative(target, agent.workspace));
-    return { root: link.source, directory, repository: null, base: null, binds: [] };
+    return { root: link.source, directory, repository: null, base: null, mode, binds: [] };
   }
   const inside = base && isInside(base.path, agent.workspace) ? base.path : agent.workspace;
   const [root, directory] = [await onDisk(tx, rules, base, inside), await onDisk(tx, rules, base, agent.workspace)];
   const wip = base?.made ? await tx.wips.getWip({ workspaceId: base.id }) : null;
-  return { root, directory, repository, base: wip?.base ?? null, binds: chain.flatMap(repositoryBinds) };
+  const mode = chain.some((workspace) => workspace.mode === 'ro') ? 'ro' : 'rw';
+  return { root, directory, repository, base: wip?.base ?? null, mode, binds: chain.flatMap(repositoryBinds) };
 }
 
 export interface Files {
@@ -104,6 +105,8 @@ export interface Files {
   readonly repository: string | null;
   /** Of a git workspace: the commit that it began with. */
   readonly base: string | null;
+  /** Whether the agent may write them. */
+  readonly mode: Mode;
   readonly binds: readonly Bind[];
 }
 

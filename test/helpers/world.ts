@@ -124,6 +124,7 @@ export async function createWorld(options: WorldOptions = {}) {
       maxDeaths: options.maxDeaths ?? 3,
       leaseMs: 30_000,
       timeZone: 'UTC',
+      checks: [],
       quietAfterMs: options.progress?.quietMs ?? Number.POSITIVE_INFINITY,
       stalledAfterMs: options.progress?.stalledMs ?? Number.POSITIVE_INFINITY,
     },
@@ -242,6 +243,7 @@ export async function createWorld(options: WorldOptions = {}) {
         };
       },
       onAgentCreated: async () => {},
+      onClaimed: () => {},
       onTerminated: async () => {},
       onTurnEnded: options.onTurnEnded ?? (() => {}),
       stopAfterMs: options.stopAfterMs ?? 60_000,

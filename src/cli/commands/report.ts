@@ -4,15 +4,19 @@ import type { Context, GlobalOptions } from '../../command-line/context.ts';
 import { paint, table } from '../../command-line/terminal.ts';
 import { ago, localTime } from '../../command-line/time.ts';
 import { SubstratError } from '../../core/errors.ts';
+import { evidenceText } from '../../core/evidence.ts';
 import { shortId } from '../../core/short-id.ts';
 import { counted, shorten } from '../../core/text.ts';
 import { describeQuestion } from '../describe-question.ts';
+import { describeBudget } from './budget.ts';
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 export function reportCommand(context: Context): Command {
   return new Command('report')
-    .description('Show what ran, what was asked and answered, what it cost, and what waits for you.')
+    .description(
+      'Show what ran, what was asked and answered, what it cost against its budget, what is proven, and what waits for you.',
+    )
     .option('--since <duration>', 'such as 30m, 8h or 2d', '8h')
     .addHelpText('after', '\nExample:\n  substrat report --since 12h')
     .action(async (_: unknown, command: Command) => {
@@ -24,9 +28,12 @@ export function reportCommand(context: Context): Command {
     });
 }
 
-function describeReport({ since, total, agents, failures, questions, waiting }: Report): string[] {
+function describeReport({ since, total, agents, budgets, evidence, failures, questions, waiting }: Report): string[] {
   const settled = questions.filter(({ outcome }) => outcome !== null);
-  const waits = waiting.questions.length + waiting.requests.length + waiting.paused.length;
+  const waits = waiting.questions.length + waiting.requests.length + waiting.turns.length + waiting.paused.length;
+  const claims = evidence.filter(({ state }) => state !== 'proven');
+  const proven = evidence.filter(({ state }) => state === 'proven');
+  const claim = (one: Report['evidence'][number]) => `${one.agent}: ${oneLine(evidenceText(one))}`;
   return [
     `Since ${localTime(since, Date.now())}: ${counted(total.runs, 'run')}, ${total.completed} completed, ${total.failed} failed, ${total.cancelled} cancelled; ${costOf(total)}.`,
     ...section('What ran', agents.length, () =>
@@ -35,6 +42,14 @@ function describeReport({ since, total, agents, failures, questions, waiting }: 
         agents.map((row) => [row.agent, String(row.runs), String(row.completed), String(row.failed), costOf(row)]),
       ),
     ),
+    ...section('Budgets', budgets.length, () =>
+      budgets.map(
+        (budget) =>
+          `${describeBudget(budget)}${budget.waiting > 0 ? `, ${counted(budget.waiting, 'run')} waiting` : ''}`,
+      ),
+    ),
+    ...section('What is proven', proven.length, () => proven.map(claim)),
+    ...section('What is claimed or refuted', claims.length, () => claims.map(claim)),
     ...section('What failed', failures.length, () =>
       failures.map(({ run, agent, error, at }) => `${shortId(run)} ${agent}, ${ago(at)}: ${oneLine(error ?? '')}`),
     ),
@@ -46,6 +61,7 @@ function describeReport({ since, total, agents, failures, questions, waiting }: 
       ...waiting.requests.map(
         ({ messageId, from, createdAt }) => `${shortId(messageId)} ${from} waits for your reply, ${ago(createdAt)}`,
       ),
+      ...waiting.turns.map(({ agent, state, reason }) => `${agent} is ${state}: ${oneLine(reason ?? '')}`),
       ...waiting.paused.map(({ agent, reason, at }) => `${agent} is paused, ${ago(at)}: ${oneLine(reason)}`),
     ]),
     ...(waits === 0 ? ['', 'Nothing waits for you.'] : []),

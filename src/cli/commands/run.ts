@@ -3,6 +3,7 @@ import { createClient, type Run, type RunMessage } from '../../client/client.ts'
 import { type Context, type GlobalOptions, readCount } from '../../command-line/context.ts';
 import { paint, table } from '../../command-line/terminal.ts';
 import { ago, localTime, span } from '../../command-line/time.ts';
+import { evidenceText } from '../../core/evidence.ts';
 import { shortId } from '../../core/short-id.ts';
 import { shorten } from '../../core/text.ts';
 import { runMarkdown } from '../export.ts';
@@ -69,6 +70,7 @@ function showCommand(context: Context): Command {
       if (run.error) context.print(paint('red', run.error));
       const lost = run.state === 'failed' || run.state === 'cancelled' ? (await client.listCarried(run.id)).items : [];
       for (const { from, text, state } of lost) if (state === 'dead') context.print(`Lost: ${from}: ${shorten(text)}`);
+      for (const one of run.evidence) context.print(evidenceText(one));
       if (run.finalText) context.print(`\n${indent(run.finalText)}`);
       const [given, steps] = [run.messages.filter(isPrompt), run.messages.filter((one) => !isPrompt(one))];
       // The last text is the result, which is shown already.

@@ -1,6 +1,7 @@
+import * as z from 'zod';
 import { checkTimeZone, ownTimeZone } from '../../core/local-times.ts';
 import { duration } from '../duration.ts';
-import { count, maybe, table, text } from '../fields.ts';
+import { count, maybe, oneLine, table, text } from '../fields.ts';
 
 function isTimeZone(name: string, context: { addIssue(problem: string): void }): void {
   try {
@@ -21,6 +22,7 @@ export const daemon = table({
   time_zone: text.superRefine(isTimeZone).prefault(ownTimeZone),
   quiet_after: duration({ fallback: '2m', min: '1s', max: '7d' }),
   stalled_after: duration({ fallback: '15m', min: '1s', max: '7d' }),
+  checks: z.array(oneLine.min(1)).default([]),
   lease: duration({ fallback: '30s', min: '100ms', max: '1h' }),
 })
   .prefault({})

@@ -5,11 +5,22 @@ import { resolveReference } from '../../messaging/reference.ts';
 import { ownerOnly } from '../access.ts';
 import type { Api } from '../api.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { showEvidence } from '../evidence.ts';
 import { fullId } from '../full-id.ts';
 import { readPage } from '../page.ts';
 import { createRouter, describe, type Router } from '../router.ts';
 import { streamRun } from '../run-stream.ts';
-import { AttemptUsage, CarriedMessage, label, pageOf, pageQuery, Run, RunMessage, RunStep } from '../schemas.ts';
+import {
+  AttemptUsage,
+  CarriedMessage,
+  Evidence,
+  label,
+  pageOf,
+  pageQuery,
+  Run,
+  RunMessage,
+  RunStep,
+} from '../schemas.ts';
 import { showRun, showTime } from '../shown.ts';
 
 const params = z.strictObject({ id: z.string() });
@@ -18,6 +29,7 @@ const RunDetail = z
   .strictObject({
     ...Run.shape,
     usageByAttempt: z.array(AttemptUsage),
+    evidence: z.array(Evidence).openapi({ description: 'What its messages claim, and what checks found.' }),
     steps: z.array(RunStep),
     messages: z.array(RunMessage),
   })
@@ -116,18 +128,20 @@ export function runRoutes(api: Api): Router {
   routes.openapi(get, async (c) => {
     ownerOnly(c.get('caller'));
     const { id } = c.req.valid('param');
-    const { run, agent, used } = await api.store.read(async (tx) => {
+    const { run, agent, used, evidence } = await api.store.read(async (tx) => {
       const run = await tx.runs.getRun({ id: await fullId(tx, 'runs', id) });
       return {
         run,
         agent: run && (await tx.agents.getAgent({ id: run.agentId })),
         used: run ? await tx.runs.listRunUsage({ runId: run.id }) : [],
+        evidence: run ? await tx.evidence.listEvidenceOfRun({ runId: run.id }) : [],
       };
     });
     if (!run || !agent) throw new SubstratError('not_found', `There is no run ${shorten(id)}.`);
     const shown = {
       ...showRun({ ...run, handle: agent.handle }),
       usageByAttempt: used.map(({ runId: _, ...counted }) => counted),
+      evidence: evidence.map(showEvidence),
     };
     const stream = streamRun(api.store, shown);
     return c.body(stream, 200, { 'content-type': 'application/json' }) as never;
