@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ const git = (cwd: string, ...args: string[]) =>
     cwd,
     encoding: 'utf8',
   }).trim();
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
 
 describe.skipIf(noBwrap !== null)('evidence', () => {
   let daemon: TestDaemon;
@@ -36,7 +36,8 @@ describe.skipIf(noBwrap !== null)('evidence', () => {
     writeFileSync(join(path, 'test.sh'), 'cp page ignored && [ -z "$(ls -A "$HOME")" ] && grep -q one page\n');
     writeFileSync(join(path, 'late.sh'), 'echo two >> page\n');
     writeFileSync(join(path, 'own.sh'), 'touch ran-own\n');
-    symlinkSync('/etc/hostname', join(path, 'link'));
+    symlinkSync('page', join(path, 'link'));
+    symlinkSync('/usr', join(path, 'usr'));
     git(path, 'add', '.');
     git(path, 'commit', '--quiet', '-m', 'First');
     commit = git(path, 'rev-parse', 'HEAD');
@@ -79,16 +80,19 @@ describe.skipIf(noBwrap !== null)('evidence', () => {
   });
 
   test('a file is proven by its hash; links and paths that lead out of the workspace are not followed', async () => {
+    // Visible inside of the sandbox.
+    const outside = '/usr/bin/env';
     const found = await claim([
       { file: 'page', sha256: sha256('one\n') },
       { file: 'page', sha256: sha256('two\n') },
       { file: 'link', sha256: sha256('one\n') },
-      { file: '../substrat.toml', sha256: sha256('one\n') },
+      { file: outside, sha256: sha256(readFileSync(outside)) },
+      { file: 'usr/bin/env', sha256: sha256(readFileSync(outside)) },
     ]);
-    expect(states(found)).toEqual(['proven', 'refuted', 'refuted', 'refuted']);
+    expect(states(found)).toEqual(['proven', 'refuted', 'refuted', 'refuted', 'refuted']);
     expect(found[1]?.detail).toContain(sha256('one\n'));
     expect(found.slice(2).map(({ detail }) => detail)).toEqual(
-      Array(2).fill('There is no such file in the workspace.'),
+      Array(3).fill('There is no such file in the workspace.'),
     );
   });
 
