@@ -307,6 +307,7 @@ describe('events', () => {
       'AgentMovedEvent',
       'AgentNotedEvent',
       'AgentUngatedEvent',
+      'EvidenceCheckedEvent',
       'NodeDrainingEvent',
       'NodeLostEvent',
       'NodeRemovedEvent',
