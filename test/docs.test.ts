@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../src/config/config.ts';
 import { explainConfig } from '../src/config/explain.ts';
@@ -62,4 +62,27 @@ test('docs/configuration.md lists every setting, with its default where it says 
   const keys = explainConfig(options('')).settings.map(({ key }) => key);
   expect(keys.length).toBeGreaterThan(50);
   expect(keys.filter((key) => !isListed(key))).toEqual([]);
+});
+
+test('every link between the pages leads to a file and, if it names one, to a heading', () => {
+  const prose = (file: string) => readFileSync(file, 'utf8').replaceAll(/```[\s\S]*?```/g, '');
+  const anchorOf = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-');
+  const headings = (file: string) => [...prose(file).matchAll(/^#+ (.*)$/gm)].map(([, text = '']) => anchorOf(text));
+  const docs = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`);
+  const pages = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...docs];
+  const links = pages
+    .filter((page) => page.endsWith('.md'))
+    .flatMap((page) => [...prose(join(root, page)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, to = '']) => ({ page, to })))
+    .filter(({ to }) => !/^https?:/.test(to));
+  const isBroken = ({ page, to }: { page: string; to: string }) => {
+    const [path = '', anchor] = to.split('#');
+    const file = path === '' ? join(root, page) : join(root, dirname(page), path);
+    return !existsSync(file) || (anchor !== undefined && !headings(file).includes(anchor));
+  };
+  expect(links.length).toBeGreaterThan(50);
+  expect(links.filter(isBroken)).toEqual([]);
 });
