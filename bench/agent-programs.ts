@@ -40,7 +40,7 @@ const PROGRAMS: readonly BareProgram[] = [
     args: (url, mcpConfig) => {
       const settings = configArguments(
         { model: MODEL, mcpConfig },
-        { ownTools: true, guarded: false, address: `${url}/v1` },
+        { ownTools: true, confined: false, guarded: false, address: `${url}/v1` },
       );
       return ['exec', '--json', '--skip-git-repo-check', ...settings, '-'];
     },

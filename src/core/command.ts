@@ -13,7 +13,7 @@ export interface Command {
   readonly files?: readonly (string | number | SocketReceiver)[];
 }
 
-/** Takes the sockets in the order in which they are sent. The channel is closed after the last one. */
+/** Takes the sockets in the order in which they are sent. The channel is closed after the last one; then the program gets its input. */
 export interface SocketReceiver {
   readonly count: number;
   receive(listening: Server, index: number): void;
@@ -42,6 +42,10 @@ export interface Needs {
   /** Hosts that are reachable regardless of the configuration. */
   readonly hosts?: readonly string[];
   readonly endpoints?: readonly Endpoint[];
+  /** The run's tools over HTTP, at `TOOLS_ADDRESS`. */
+  readonly tools?: boolean;
+  /** The program connects to nothing before it has read its input, so it starts while its ports are being opened. */
+  readonly waits?: boolean;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { BoundTool } from '../core/bound-tool.ts';
 import { SubstratError } from '../core/errors.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
 import { under } from '../core/tracing.ts';
+import { createHttpBridge } from '../mcp/http-bridge.ts';
 import { type AgentSocket, type AgentSocketOptions, listenForAgent } from '../mcp/socket.ts';
 import { endRun } from '../providers/process.ts';
 import { type ActiveAttempt, scopeNow } from '../runs/attempt.ts';
@@ -67,7 +68,8 @@ export class AgentDoors {
     await sandbox.tidy(home.agentDirectory(agent.id));
     const socket = await this.#listen(agent, { join: async () => attempt, leave: async () => {} });
     const confined: Confined[] = [];
-    const enclosure = this.#enclosure(agent, reach);
+    const seat = { path: home.agentSocket(agent.id), agentId: agent.id, runId: attempt.runId };
+    const enclosure = { ...this.#enclosure(agent, reach), serveTools: createHttpBridge(seat) };
     const linked = reach.binds.filter(({ mode }) => mode === 'rw').map(({ source }) => source);
     const watched = watch.open([reach.source, enclosure.home, ...linked]);
     this.#attempts.set(agent.id, attempt);

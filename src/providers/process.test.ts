@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import type { Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { processesOf } from '../../test/helpers/run-processes.ts';
+import { until } from '../../test/helpers/until.ts';
 import { endProcessGroup, type ProcessEnd, type ProcessOptions, type ProcessOutput, runProcess } from './process.ts';
 import { processStartTime } from './process-group.ts';
 
@@ -49,6 +52,37 @@ async function collect(outputs: AsyncIterable<ProcessOutput>): Promise<{ lines: 
 }
 
 describe('runProcess()', () => {
+  test('gives the program its input when it has sent its sockets', async () => {
+    const program = `
+      const server = require('node:net').createServer().listen(0, '127.0.0.1');
+      let sent = false;
+      process.stdin.on('data', (text) => process.stdout.write((sent ? 'after: ' : 'before: ') + text));
+      process.stdin.on('end', () => process.exit());
+      process.on('SIGUSR2', () => {
+        sent = true;
+        process.send('open', server, {}, () => server.close());
+      });
+      require('node:fs').writeFileSync(process.argv[1], '');`;
+    const started = join(mkdtempSync(join(tmpdir(), 'process-')), 'started');
+    onTestFinished(() => rmSync(dirname(started), { recursive: true }));
+    const sockets: unknown[] = [];
+    const receiver = { count: 1, receive: (listening: Server) => void sockets.push(listening.close()) };
+    const { command } = options(process.execPath, ['-e', program, started]);
+    const group = Promise.withResolvers<number>();
+    const running = collect(
+      runProcess({
+        ...options('', []),
+        command: { ...command, files: [receiver] },
+        input: 'the input\n',
+        onSpawn: async ({ pid }) => group.resolve(pid),
+      }),
+    );
+    await until('it has started', () => existsSync(started));
+    process.kill(await group.promise, 'SIGUSR2');
+    expect((await running).lines).toEqual(['after: the input']);
+    expect(sockets).toHaveLength(1);
+  });
+
   test('yields lines, then how the program ended', async () => {
     const { lines, end } = await collect(shell('echo one; printf "two\\r\\n\\nthree"; echo oops >&2; exit 3'));
     expect(lines).toEqual(['one', 'two', '', 'three']);

@@ -20,7 +20,7 @@ export interface ProcessOptions {
   readonly input: string | AsyncIterable<string>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Awaited before the program gets its input. A rejection is thrown to the consumer once the program is dead. */
+  /** Awaited before the program gets its input, as are the sockets that it sends. A rejection is thrown to the consumer once the program is dead. */
   readonly onSpawn: (group: ProcessGroup) => Promise<void>;
   readonly maxLineBytes?: number;
   readonly maxOutputBytes?: number;
@@ -76,6 +76,7 @@ export async function* runProcess(options: ProcessOptions): AsyncGenerator<Proce
   const lines = lineSplitter(maxLineBytes);
   try {
     await options.onSpawn(group);
+    await Promise.race([started.ready, watch.groupDead]);
     feed(child.stdin, options.input);
     let bytes = 0;
     for await (const chunk of untilSilent(child.stdout, watch.groupDead)) {
@@ -152,20 +153,25 @@ async function start(command: Command) {
   for (const stream of child.stdio) stream?.on('error', ignore);
   child.on('error', ignore);
   const receiver = files.find((file) => typeof file === 'object');
-  if (receiver) takeSockets(child, receiver);
+  const ready = receiver && takeSockets(child, receiver);
   const group: ProcessGroup = { pid: child.pid, startedAt: processStartTime(child.pid) ?? '' };
   const exited = new Promise<Exit>((resolve) =>
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal })),
   );
-  return { child, group, exited };
+  return { child, group, exited, ready };
 }
 
-function takeSockets(child: ChildProcess, receiver: SocketReceiver): void {
+/** Resolves when all have been taken. */
+function takeSockets(child: ChildProcess, receiver: SocketReceiver): Promise<void> {
   let taken = 0;
-  child.on('message', (_, listening) => {
-    const index = taken++;
-    if (taken === receiver.count) child.disconnect();
-    if (index < receiver.count && listening instanceof Server) receiver.receive(listening, index);
+  return new Promise((resolve) => {
+    child.on('message', (_, listening) => {
+      if (taken === receiver.count || !(listening instanceof Server)) return;
+      receiver.receive(listening, taken++);
+      if (taken < receiver.count) return;
+      child.disconnect();
+      resolve();
+    });
   });
 }
 

@@ -306,6 +306,24 @@ describe.skipIf(noBwrap !== null)('a process of the turn', () => {
     expect(said).toMatchObject({ stdout: '0\n98\n98\n98\n{"usage":7}', status: 0 });
   });
 
+  test('that starts while its port is opened gets no input if it has taken the port', async () => {
+    const server = createServer((_, response) => response.end('{"usage":7}'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const needs = { endpoints: [{ variable: 'BASE_URL', url, headers: {} }], waits: true };
+    const bind = `socket my $s, AF_INET, SOCK_STREAM, 0; setsockopt $s, SOL_SOCKET, SO_REUSEADDR, 1;
+      print bind($s, pack_sockaddr_in(18731, inet_aton("127.0.0.1"))) && listen($s, 1) ? "taken" : "refused";
+      $| = 1; print <STDIN>`;
+    const taking = await run(`perl -MSocket -e '${bind}'`, { needs, input: ' input' });
+    // Whoever is first: nearly always the program, because the other one is Node.
+    expect([`taken ${128 + 9}`, 'refused input 0']).toContain(`${taking.stdout} ${taking.status}`);
+    const honest = await run('read word; echo $word; curl -s $BASE_URL/; ls /proc/self/fd', { needs, input: 'go\n' });
+    expect(honest).toMatchObject({ stdout: expect.stringMatching(/^go\n{"usage":7}/), status: 0 });
+    expect(honest.stdout).not.toMatch(/^5$/m);
+    server.close();
+  });
+
   test('cannot write to another process’s memory or anywhere else in /proc', async () => {
     const attempt = (path: string) => `(exec 9<>${path}) 2>&1 | grep -o 'Read-only file system' || echo open`;
     const paths = ['/proc/$PPID/mem', '/proc/1/mem', '/proc/$$/task/$$/mem', '/proc/self/oom_score_adj'];
@@ -347,6 +365,8 @@ function make(name: string, files: Record<string, string>): string {
 interface Run {
   readonly needs?: Needs;
   readonly binds?: readonly Bind[];
+  /** Given when the ports are open. */
+  readonly input?: string;
   /** Runs between the check and the start. */
   readonly meanwhile?: () => void;
 }
@@ -359,7 +379,7 @@ async function start(
   file: string,
   args: readonly string[],
   env: Record<string, string>,
-  { needs = {}, binds = [], meanwhile }: Run = {},
+  { needs = {}, binds = [], input, meanwhile }: Run = {},
 ) {
   const sandbox = createBwrap({ home: substrat, path: process.env.PATH ?? '', limits: noLimits });
   const command = { file, args, cwd: enclosure.workspace, env };
@@ -375,12 +395,14 @@ async function start(
     const child = spawn(confined.command.file, confined.command.args, {
       cwd: confined.command.cwd,
       env: confined.command.env,
-      stdio: ['ignore', 'pipe', 'pipe', ...files],
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', ...files],
     });
     let taken = 0;
     child.on('message', (_, listening) => {
       receiver?.receive(listening as Server, taken++);
-      if (taken === receiver?.count) child.disconnect();
+      if (taken !== receiver?.count) return;
+      child.disconnect();
+      child.stdin?.end(input);
     });
     const [stdout, stderr, [status]] = await Promise.all([
       text(child.stdout as Readable),

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Endpoint } from '../core/command.ts';
+import { TOOLS_PATH } from '../core/endpoint-address.ts';
 import { dial, type Lookup } from './dial.ts';
 import { admit } from './dialect.ts';
 import { type EndpointTarget, findEndpoint, toUrl } from './endpoint.ts';
@@ -10,11 +11,13 @@ import { forward, IDLE_MS, type Target } from './forward.ts';
 import { createAllowList, normalName } from './hosts.ts';
 import { meter } from './meter.ts';
 import { asRefusal, Refusal, refuse } from './refusal.ts';
+import type { ServeTools } from './sandbox.ts';
 
 export interface ProxyOptions {
   readonly hosts: readonly string[];
   readonly endpoints: readonly Endpoint[];
   readonly lookup?: Lookup;
+  readonly serveTools?: ServeTools;
 }
 
 export interface RunProxy {
@@ -43,9 +46,9 @@ const lookupAll: Lookup = (host) => lookupAddress(host, { all: true });
 
 /**
  * The outgoing proxy of one run: CONNECT and plain HTTP to the allowed hosts, and `/0/…`, `/1/…` to the endpoints,
- * whose keys are added here. An endpoint with a dialect takes model requests only.
+ * whose keys are added here. An endpoint with a dialect takes model requests only. `/mcp` are the run's tools.
  */
-export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptions): RunProxy {
+export function createProxy({ hosts, endpoints, lookup = lookupAll, serveTools }: ProxyOptions): RunProxy {
   const sockets = new Set<Duplex>();
   const dialing = { allowed: createAllowList(hosts), lookup, keep };
   const server = createServer({ maxHeaderSize: MAX_HEADERS, headersTimeout: HEADERS_MS, requestTimeout: 0 });
@@ -78,6 +81,7 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll }: ProxyOptio
       open -= 1;
     });
     if (open > MAX_CONNECTIONS) throw new Refusal(503, `This agent already has ${MAX_CONNECTIONS} open requests.`);
+    if (serveTools && request.url === TOOLS_PATH) return serveTools(request, response);
     const target = await targetOf(request);
     try {
       if (response.destroyed) throw new Refusal(499, 'The program closed the connection.');

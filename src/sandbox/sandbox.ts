@@ -1,5 +1,8 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Bind, Command, Needs } from '../core/command.ts';
 import type { Inside } from './namespace.ts';
+
+export type ServeTools = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** What the program of one turn may see and reach, apart from what its provider needs. */
 export interface Enclosure {
@@ -15,6 +18,8 @@ export interface Enclosure {
   readonly binds: readonly Bind[];
   /** Hosts that may be reached. */
   readonly hosts: readonly string[];
+  /** Serves the run's tools to programs that need them over HTTP. */
+  readonly serveTools?: ServeTools;
 }
 
 /** Confines programs. */

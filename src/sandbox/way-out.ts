@@ -32,16 +32,28 @@ shift 3
 exec "$@"`;
 
 /**
- * Starts a proxy in the daemon with a port in the turn's network namespace. Does nothing if no host and no endpoint
- * may be reached. A shell executes `first` inside before the program starts.
+ * The same while the program starts. The daemon withholds the input until it has the port; if the port cannot be opened,
+ * for example because the program has taken it, the program is killed. The process that opens it is not the program's
+ * child.
+ */
+const MEANWHILE = `
+((unset NODE_USE_ENV_PROXY NODE_OPTIONS; "$1" "$2" "$3" || kill -KILL $$) </dev/null >/dev/null &)
+unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE
+shift 3
+exec "$@"`;
+
+/**
+ * Starts a proxy in the daemon with a port in the turn's network namespace. Does nothing if no host, no endpoint
+ * and no tools may be reached. A shell executes `first` inside before the program starts.
  */
 export async function openWayOut(needs: Needs, enclosure: Enclosure, first: string): Promise<WayOut> {
   const hosts = [...enclosure.hosts, ...(needs.hosts ?? [])];
   const { endpoints = [] } = needs;
-  if (hosts.length === 0 && endpoints.length === 0) return nowhere(first);
+  const serveTools = needs.tools ? enclosure.serveTools : undefined;
+  if (hosts.length === 0 && endpoints.length === 0 && !serveTools) return nowhere(first);
   // Loaded on first use, because it loads all of Node's HTTP modules.
   const { createProxy } = await import('./proxy.ts');
-  const proxy = createProxy({ hosts, endpoints });
+  const proxy = createProxy({ hosts, endpoints, ...(serveTools && { serveTools }) });
   const local = localServices(hosts);
   const ports = [PROXY_PORT, ...local.map(({ port }) => port)];
   const address = `http://127.0.0.1:${PROXY_PORT}`;
@@ -65,7 +77,7 @@ export async function openWayOut(needs: Needs, enclosure: Enclosure, first: stri
       },
     ],
     wrap: (command, descriptor) => {
-      const closing = `${first}${SCRIPT} ${descriptor}>&-`; // the channel
+      const closing = `${first}${needs.waits ? MEANWHILE : SCRIPT} ${descriptor}>&-`; // the channel
       return ['/bin/sh', '-c', closing, 'sh', process.execPath, OPEN_PORT, ports.join(','), ...command];
     },
     traffic: proxy.traffic,

@@ -37,7 +37,8 @@ export function turnArguments(
     // Without own tools there is nothing to tell a model about them.
     ownTools ? '--append-system-prompt-file' : '--system-prompt-file',
     instructions,
-    ...['--mcp-config', launch.mcpConfig, '--strict-mcp-config'],
+    ...(confined ? [] : ['--mcp-config', launch.mcpConfig]),
+    '--strict-mcp-config',
     // Neither the person's settings nor those of the workspace apply, because an agent could write the latter.
     ...['--setting-sources', ''],
     ...['--tools', tools.join(',')],

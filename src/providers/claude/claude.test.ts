@@ -38,6 +38,7 @@ describe('claude()', () => {
     expect(value('--setting-sources')).toBe('');
     expect(command.args).toContain('--strict-mcp-config');
     expect(command.args).not.toContain('--resume');
+    expect(value('--mcp-config')).toBe(turn.launch.mcpConfig);
     expect((await started({}, { confined: true })).value('--permission-mode')).toBe('bypassPermissions');
   });
 
@@ -95,7 +96,7 @@ describe('claude()', () => {
     expect(value('--permission-prompt-tool')).toBe('stdio');
     expect(value('--allowedTools')).toBe('mcp__substrat');
     expect(JSON.parse(`${value('--settings')}`).permissions.ask.join()).toBe(value('--tools'));
-    const { input, parse } = createDialogue({ ...turn, guard });
+    const { input, parse } = createDialogue({ ...turn, guard }, { toolsOverHttp: false });
     const lines = (input as Readable)[Symbol.asyncIterator]();
     const answered = async (id: string, request: object) => {
       parse(JSON.stringify({ type: 'control_request', request_id: id, request }));
@@ -113,8 +114,25 @@ describe('claude()', () => {
     expect(await answered('5', { ...question, tool_use_id: 'b' })).toMatchObject({ behavior: 'deny' });
   });
 
+  test('in a sandbox, it gets the prompt when it has connected to the tools, or the turn fails', async () => {
+    const { command, needs } = await started({}, { confined: true });
+    expect(command.args).not.toContain('--mcp-config');
+    expect(needs).toMatchObject({ tools: true, waits: true });
+    const { input, parse } = createDialogue(turn, { toolsOverHttp: true });
+    const lines = (input as Readable)[Symbol.asyncIterator]();
+    const sent = async () => JSON.parse(String((await lines.next()).value));
+    const { request_id, request } = await sent();
+    expect(request).toMatchObject({ servers: { substrat: { type: 'http', url: 'http://127.0.0.1:18731/mcp' } } });
+    const answer = (response: object) =>
+      parse(JSON.stringify({ type: 'control_response', response: { request_id, ...response } }));
+    expect(answer({ subtype: 'success', response: { added: ['substrat'], errors: {} } })).toEqual([]);
+    expect(await sent()).toMatchObject({ message: { content: [{ text: 'Say hello.' }] } });
+    const error = { type: 'error', message: expect.stringContaining("could not connect to Substrat's tools") };
+    expect(answer({ subtype: 'success', response: { added: [], errors: { substrat: 'no' } } })).toMatchObject([error]);
+  });
+
   test('a message that came too late for its turn gets a turn of its own, and both results count', async () => {
-    const { parse, steer } = createDialogue(turn);
+    const { parse, steer } = createDialogue(turn, { toolsOverHttp: false });
     const taken: string[] = [];
     const result = (text: string) => JSON.stringify({ type: 'result', is_error: false, result: text, session_id: 's' });
     const message = { role: 'user', content: [{ type: 'text', text: 'late' }] };

@@ -48,9 +48,9 @@ export function claude(given: CodingOptions): Provider {
     },
     // As root it only skips permission questions if it knows that something else confines it.
     env: () => ({ ...ENVIRONMENT, ...(confined && { IS_SANDBOX: '1' }) }),
-    needs: () => (endpoints.length > 0 ? { endpoints } : { hosts: HOSTS }),
+    needs: () => ({ tools: true, waits: true, ...(endpoints.length > 0 ? { endpoints } : { hosts: HOSTS }) }),
     args: (turn, session) => turnArguments({ ownTools, confined, instructions: instructionsOf(turn) }, turn, session),
-    dialogue: createDialogue,
+    dialogue: (turn) => createDialogue(turn, { toolsOverHttp: confined }),
   });
 }
 

@@ -5,12 +5,13 @@ import { createSteering } from '../steering.ts';
 import { failed } from '../verdict.ts';
 import { createGuarding } from './guarding.ts';
 import { createParser } from './parse.ts';
+import { createToolServer } from './tool-server.ts';
 
 /**
  * One turn over `stream-json` in both directions: stdin stays open for messages that arrive during the turn, until its
  * result. A message that came too late for the turn becomes a turn of its own, whose result is then awaited, too.
  */
-export function createDialogue(turn: Turn): Dialogue {
+export function createDialogue(turn: Turn, { toolsOverHttp }: { readonly toolsOverHttp: boolean }): Dialogue {
   const input = new PassThrough();
   const steering = createSteering();
   const parse = createParser(turn.session, { onReplay: steering.shown });
@@ -23,15 +24,22 @@ export function createDialogue(turn: Turn): Dialogue {
     write({ type: 'user', message, parent_tool_use_id: null });
   };
   const guarding = turn.guard && createGuarding(turn.guard, turn.workspace, (line) => write(line));
-  // The prompt waits until the program has confirmed its hook.
-  if (guarding) guarding.begin();
-  else say(turn.prompt);
+  const tools = toolsOverHttp ? createToolServer(write) : null;
+  // The prompt waits until the program has confirmed its hook and has the tools.
+  const awaited = [guarding, tools].filter((one) => one !== null);
+  for (const one of awaited) one.begin();
+  let missing = awaited.length;
+  if (missing === 0) say(turn.prompt);
 
   function heard(line: string): Said[] {
-    const state = guarding?.heard(line) ?? 'unknown';
-    if (state === 'ready') say(turn.prompt);
-    if (state === 'failed') return finish(failed('It did not accept the hook that enforces the policies.'));
-    return state === 'unknown' ? parse(line).flatMap(finish) : [];
+    for (const one of awaited) {
+      const state = one.heard(line);
+      if (state === 'unknown') continue;
+      if (state === 'failed') return finish(failed(one.failure));
+      if (state === 'ready' && --missing === 0) say(turn.prompt);
+      return [];
+    }
+    return parse(line).flatMap(finish);
   }
 
   function finish(said: Said): Said[] {

@@ -73,6 +73,7 @@ export function createGuarding(guard: Guard, workspace: string, write: (line: ob
   }
 
   return {
+    failure: 'It did not accept the hook that enforces the policies.',
     begin(): void {
       const hooks = { PreToolUse: [{ matcher: OWN_TOOLS.join('|'), hookCallbackIds: ['policies'] }] };
       write({ type: 'control_request', request_id: BEGIN, request: { subtype: 'initialize', hooks } });
@@ -83,7 +84,7 @@ export function createGuarding(guard: Guard, workspace: string, write: (line: ob
       const read = readEvent(line, text);
       if (!read) return 'unknown';
       if (read.type === 'control_response') {
-        if (read.response.request_id !== BEGIN) return 'handled';
+        if (read.response.request_id !== BEGIN) return 'unknown';
         return read.response.subtype === 'success' ? 'ready' : 'failed';
       }
       const { request_id: id, request } = read;

@@ -43,6 +43,11 @@ describe('codex()', () => {
       ]),
     );
     expect(command.args).not.toContain('features.shell_tool=false');
+    const inside = await started({}, { confined: true });
+    const server =
+      /^mcp_servers\.substrat=\{"url"="http:\/\/127\.0\.0\.1:18731\/mcp","default_tools_approval_mode"="approve"/;
+    expect(inside.command.args).toEqual(expect.arrayContaining([expect.stringMatching(server)]));
+    expect(inside.needs).toMatchObject({ tools: true, waits: true });
     const { command: restricted } = await started({}, { ownTools: false });
     expect(restricted.args).toEqual(
       expect.arrayContaining(['features.shell_tool=false', 'features.unified_exec=false']),

@@ -70,7 +70,7 @@ function programOf({ options, address, endpoints }: Kept): Omit<CliProgram, 'arg
       return () => {};
     },
     env: () => ({}),
-    needs: () => (endpoints.length > 0 ? { endpoints } : { hosts: HOSTS }),
+    needs: () => ({ tools: true, waits: true, ...(endpoints.length > 0 ? { endpoints } : { hosts: HOSTS }) }),
   };
 }
 
@@ -90,7 +90,7 @@ function execMode(kept: Kept): Pick<CliProgram, 'args' | 'dialogue'> {
   };
 }
 
-function settingsOf({ options: { ownTools }, address }: Kept, { model, guard, launch }: Turn): string[] {
+function settingsOf({ options: { ownTools, confined }, address }: Kept, { model, guard, launch }: Turn): string[] {
   const { mcpConfig } = launch;
-  return configArguments({ model, mcpConfig }, { ownTools, address, guarded: guard !== null });
+  return configArguments({ model, mcpConfig }, { ownTools, confined, address, guarded: guard !== null });
 }

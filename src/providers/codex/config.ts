@@ -1,3 +1,4 @@
+import { TOOLS_ADDRESS } from '../../core/endpoint-address.ts';
 import { SERVER } from '../calls.ts';
 import { readServer } from '../mcp-config.ts';
 
@@ -23,10 +24,18 @@ const OWN_TOOLS = ['shell_tool', 'unified_exec', 'view_image'];
 /** It never asks before it uses these. */
 const UNASKED = ['view_image'];
 
+export interface Given {
+  readonly ownTools: boolean;
+  readonly confined: boolean;
+  readonly address: string | null;
+  /** Policies are about its own tools. */
+  readonly guarded: boolean;
+}
+
 /** The configuration of a turn as `-c key=value`: it wins over every file, so none of an agent's applies. */
 export function configArguments(
   { model, mcpConfig }: { model: string | null; mcpConfig: string },
-  { ownTools, address, guarded }: { ownTools: boolean; address: string | null; guarded: boolean },
+  { ownTools, confined, address, guarded }: Given,
 ): string[] {
   const off = [...FEATURES_OFF, ...(ownTools ? [] : OWN_TOOLS), ...(guarded && ownTools ? UNASKED : [])];
   const settings: Record<string, Value> = {
@@ -40,7 +49,11 @@ export function configArguments(
     web_search: 'disabled',
     ...(model !== null && { model }),
     ...(address !== null && { model_provider: SERVER, [`model_providers.${SERVER}`]: providerAt(address) }),
-    [`mcp_servers.${SERVER}`]: serverOf(mcpConfig),
+    [`mcp_servers.${SERVER}`]: {
+      ...(confined ? { url: TOOLS_ADDRESS } : serverOf(mcpConfig)),
+      default_tools_approval_mode: 'approve',
+      tool_timeout_sec: 600,
+    },
   };
   return Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${toToml(value)}`]);
 }
@@ -52,9 +65,9 @@ function providerAt(address: string): Value {
   return { name: SERVER, base_url: address, env_key: 'OPENAI_API_KEY', wire_api: 'responses', ...retries };
 }
 
-function serverOf(mcpConfig: string): Value {
+function serverOf(mcpConfig: string) {
   const { command = '', args = [], env = {} } = readServer(mcpConfig) ?? {};
-  return { command, args, env, enabled: command !== '', default_tools_approval_mode: 'approve', tool_timeout_sec: 600 };
+  return { command, args, env, enabled: command !== '' };
 }
 
 function toToml(value: Value): string {
