@@ -19,6 +19,7 @@ const EXTERNAL = [
 ];
 
 const OWN_URL = 'import.meta.url';
+const LATE_CHILD_PROCESS = "process.getBuiltinModule('node:child_process')";
 
 /** Writes `dist/bundle`, beside `dist/src`, which has the files that bundled modules name by their URL. */
 export async function bundle(root: string, dist: string): Promise<void> {
@@ -35,6 +36,17 @@ export async function bundle(root: string, dist: string): Promise<void> {
           if (!id.startsWith(join(root, 'src')) || !code.includes(OWN_URL)) return null;
           const place = join('..', relative(root, id)).replace(/\.ts$/, '.js');
           return { code: code.replaceAll(OWN_URL, `new URL(${JSON.stringify(place)}, ${OWN_URL}).href`), map: null };
+        },
+      },
+      {
+        name: 'late-child-process',
+        /** Commander starts programs for subcommands that are files of their own; ours are not. */
+        transform: (code, id) => {
+          const early = "import childProcess from 'node:child_process';";
+          if (!id.endsWith('/commander/lib/command.js')) return null;
+          if (!code.includes(early)) throw new Error('commander no longer imports node:child_process like that');
+          const late = code.replace(early, '').replaceAll('childProcess.', `${LATE_CHILD_PROCESS}.`);
+          return { code: late, map: null };
         },
       },
     ],

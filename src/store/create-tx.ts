@@ -53,54 +53,68 @@ import { workspaceQueries } from './workspaces.ts';
 /** Created once per connection: its queries are compiled on first use and cached. */
 export function createTx(engine: Engine, execute: Execute, batch: BatchState): Tx {
   const queries = createQueries(engine, execute);
-  return {
-    agents: agentQueries(queries, batch),
-    attachments: attachmentQueries(queries),
-    broadcasts: broadcastQueries(queries),
-    budgets: budgetQueries(queries, batch),
-    channels: channelQueries(queries),
-    configured: configuredQueries(queries),
-    conversations: conversationQueries(queries),
-    deletions: deletionQueries(queries),
-    deliveries: deliveryQueries(queries, batch),
-    documents: {
+  return lazily<Tx>({
+    agents: () => agentQueries(queries, batch),
+    attachments: () => attachmentQueries(queries),
+    broadcasts: () => broadcastQueries(queries),
+    budgets: () => budgetQueries(queries, batch),
+    channels: () => channelQueries(queries),
+    configured: () => configuredQueries(queries),
+    conversations: () => conversationQueries(queries),
+    deletions: () => deletionQueries(queries),
+    deliveries: () => deliveryQueries(queries, batch),
+    documents: () => ({
       ...documentQueries(queries),
       ...chunkQueries(queries),
       ...chunkSearchQueries(queries),
       ...vectorQueries(queries),
-    },
-    events: eventQueries(queries, batch),
-    evidence: evidenceQueries(queries),
-    idempotency: idempotencyQueries(queries),
-    ids: idQueries(queries),
-    limits: limitQueries(queries),
-    memory: { ...blockQueries(queries), ...passageQueries(queries, batch), ...passageVectorQueries(queries) },
-    messages: { ...messageQueries(queries, batch), ...reactionQueries(queries) },
-    metrics: metricQueries(queries),
-    nodes: { ...nodeQueries(queries), ...nodeRequestQueries(queries, batch) },
-    participants: participantQueries(queries),
-    questions: questionQueries(queries),
-    records: recordQueries(queries),
-    reminders: reminderQueries(queries),
-    requests: requestQueries(queries, batch),
-    reports: reportQueries(queries),
-    retention: retentionQueries(queries),
-    rounds: roundQueries(queries),
-    runs: {
+    }),
+    events: () => eventQueries(queries, batch),
+    evidence: () => evidenceQueries(queries),
+    idempotency: () => idempotencyQueries(queries),
+    ids: () => idQueries(queries),
+    limits: () => limitQueries(queries),
+    memory: () => ({ ...blockQueries(queries), ...passageQueries(queries, batch), ...passageVectorQueries(queries) }),
+    messages: () => ({ ...messageQueries(queries, batch), ...reactionQueries(queries) }),
+    metrics: () => metricQueries(queries),
+    nodes: () => ({ ...nodeQueries(queries), ...nodeRequestQueries(queries, batch) }),
+    participants: () => participantQueries(queries),
+    questions: () => questionQueries(queries),
+    records: () => recordQueries(queries),
+    reminders: () => reminderQueries(queries),
+    requests: () => requestQueries(queries, batch),
+    reports: () => reportQueries(queries),
+    retention: () => retentionQueries(queries),
+    rounds: () => roundQueries(queries),
+    runs: () => ({
       ...runQueries(queries, batch),
       ...leaseQueries(queries, batch),
       ...reopeningQueries(queries, batch),
       ...usageQueries(queries),
-    },
-    schedules: scheduleQueries(queries),
-    sessions: sessionQueries(queries),
-    settings: settingsQueries(queries),
-    snapshots: snapshotQueries(queries),
-    subscriptions: subscriptionQueries(queries),
-    timers: timerQueries(queries, batch),
-    tokens: tokenQueries(queries),
-    trees: treeQueries(queries, batch),
-    wips: wipQueries(queries),
-    workspaces: workspaceQueries(queries),
-  };
+    }),
+    schedules: () => scheduleQueries(queries),
+    sessions: () => sessionQueries(queries),
+    settings: () => settingsQueries(queries),
+    snapshots: () => snapshotQueries(queries),
+    subscriptions: () => subscriptionQueries(queries),
+    timers: () => timerQueries(queries, batch),
+    tokens: () => tokenQueries(queries),
+    trees: () => treeQueries(queries, batch),
+    wips: () => wipQueries(queries),
+    workspaces: () => workspaceQueries(queries),
+  });
+}
+
+/** Each part is made when it is first used: a command that only searches needs few of them. */
+function lazily<T extends object>(parts: { readonly [K in keyof T]: () => T[K] }): T {
+  const made = {} as T;
+  for (const name of Object.keys(parts) as (keyof T)[]) {
+    const get = () => {
+      const value = parts[name]();
+      Object.defineProperty(made, name, { value, enumerable: true });
+      return value;
+    };
+    Object.defineProperty(made, name, { get, enumerable: true, configurable: true });
+  }
+  return made;
 }

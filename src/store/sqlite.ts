@@ -100,11 +100,16 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
 }
 
 function openDatabase(path: string): Database.Database {
+  // The first one looks for its binary in a diagnostic report, whose stack trace would take longer than the rest.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
   try {
     // SQLite's own waiting would block the whole daemon: `retryBusy` waits instead.
     return new Database(path, { timeout: 0 });
   } catch (error) {
     throw openError(path, error);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 
