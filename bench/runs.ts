@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { startDaemon } from './daemon.ts';
 import { alternate, type Bench, compared, type Row } from './measure.ts';
 
@@ -9,16 +9,15 @@ import { alternate, type Bench, compared, type Row } from './measure.ts';
 const SLOTS = 4;
 const AGENTS = 16;
 const ROUNDS = 6;
+const PROGRAM = fileURLToPath(new URL('programs/trivial.sh', import.meta.url));
 
-/** Runs of a program that ends at once, from the message to the end of the last run, against bare spawns of it. */
+/** Runs of a program that reads its turn and answers, from the message to its reply, against bare spawns of it. */
 export default async function runs({ scratch, defer }: Bench): Promise<Row[]> {
-  const program = join(scratch, 'program');
-  writeFileSync(program, '#!/bin/sh\nexit 0\n', { mode: 0o700 });
   const daemon = await startDaemon(join(scratch, 'home'));
   defer(() => daemon.stop());
   const { client } = daemon;
   const names = Array.from({ length: AGENTS }, (_, n) => `worker-${n}`);
-  for (const name of names) await client.createAgent({ name, program });
+  for (const name of names) await client.createAgent({ name, program: PROGRAM });
   const perSecond = (work: () => Promise<unknown>) => async () => {
     const begin = performance.now();
     for (let round = 0; round < ROUNDS; round += 1) await work();
@@ -27,7 +26,12 @@ export default async function runs({ scratch, defer }: Bench): Promise<Row[]> {
   const bare = perSecond(async () => {
     const waiting = [...names];
     const slot = async () => {
-      while (waiting.pop() !== undefined) await once(spawn(program, { stdio: 'pipe' }), 'close');
+      while (waiting.pop() !== undefined) {
+        const child = spawn(PROGRAM, { stdio: 'pipe' });
+        child.stdin.end();
+        child.stdout.resume();
+        await once(child, 'close');
+      }
     };
     await Promise.all(Array.from({ length: SLOTS }, slot));
   });
@@ -35,7 +39,8 @@ export default async function runs({ scratch, defer }: Bench): Promise<Row[]> {
     Promise.all(
       names.map(async (name) => {
         const { messageId } = await client.sendMessage(name, { text: 'Work.' });
-        await client.awaitReply(messageId, 30).catch(() => null);
+        const reply = await client.awaitReply(messageId, 30);
+        if (reply?.text !== 'ok') throw new Error(`${name} answered ${reply?.text}`);
       }),
     ),
   );
