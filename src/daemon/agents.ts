@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
+import { isAbsolute, relative } from 'node:path';
 import { withSecrets } from '../config/secrets.ts';
 import { SubstratError } from '../core/errors.ts';
 import { newId } from '../core/id.ts';
@@ -15,7 +15,9 @@ import type { Provider } from '../providers/provider.ts';
 import type { AgentView } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import { checkScope } from '../tools/catalog.ts';
-import { makeWorkspace } from '../workspaces/directories.ts';
+import { makeSubdirectory, makeWorkspace } from '../workspaces/directories.ts';
+import { isInside } from '../workspaces/paths.ts';
+import { ownDirectory } from '../workspaces/reach.ts';
 import { ownWorkplace, takeWorkplace, type Workplace } from '../workspaces/workplace.ts';
 import type { Node } from './node.ts';
 import { checkProgram } from './program-check.ts';
@@ -128,8 +130,23 @@ async function prepareGround(making: AgentMaking, wish: AgentWish, id: string): 
   if (wish.clone !== null) return { path: null, ...(await makeClone({ ...making, workspaces }, wish.clone, wish, id)) };
   if (wish.worktree) return { path: null, ...(await makeWorktree({ ...making, workspaces }, wish, id)) };
   if (workspace === null || !isAbsolute(workspace)) return { path: workspace, workplace: null, undo: async () => {} };
+  const inside = await insideParent(making, wish.parent, workspace);
+  if (inside) {
+    return { path: workspace, workplace: null, undo: await makeSubdirectory(inside.directory, inside.subdir) };
+  }
   const undo = await makeWorkspace(workspace);
   return { path: realpathSync(workspace), workplace: null, undo };
+}
+
+/** A directory in the parent's git workspace, which has another path on this node than inside. */
+async function insideParent({ store, tools }: AgentMaking, reference: string | null, workspace: string) {
+  if (reference === null) return null;
+  return store.read(async (tx) => {
+    const parent = await resolveReference(tx, reference);
+    const directory = await ownDirectory(tx, tools.settings.workspaces, parent);
+    if (directory === parent.workspace || !isInside(parent.workspace, workspace)) return null;
+    return { directory, subdir: relative(parent.workspace, workspace) };
+  });
 }
 
 /** A provider that may run in place of another one. Its program may be installed later. */

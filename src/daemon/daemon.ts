@@ -147,6 +147,7 @@ export class Daemon {
       providers,
       isReady: readySeats(config, env),
       sandbox,
+      git,
       knowledge,
       passageMeaning: upkeep.meaning,
       extensions,
@@ -299,7 +300,7 @@ export class Daemon {
     await registerNode(this.#node, this.#version);
     this.#housekeeping.startHeartbeat();
     const recovered = await this.#teamwork.recover(home.nodeId, home.died);
-    await sweepWorkspaces(this.#node);
+    await sweepWorkspaces(this.#node, tools.settings.workspaces);
     await this.#evidence.start();
     for (const agentId of recovered) this.#tidying.begin(agentId);
     const { addAgent, changeAgent } = this.api;

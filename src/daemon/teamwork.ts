@@ -34,6 +34,7 @@ import type { AgentView, Store, Tx } from '../store/store.ts';
 import type { ToolDependencies } from '../tools/call.ts';
 import { guardOf } from '../tools/own-tools.ts';
 import { createRateLimiter } from '../tools/rate.ts';
+import type { AgentGit } from '../workspaces/agent-git.ts';
 import { settleWorkspace } from '../workspaces/remove.ts';
 import { runsPerDayOf } from './allowances.ts';
 import { checkBudget } from './budgets.ts';
@@ -64,6 +65,7 @@ export interface TeamworkOptions {
   /** Whether a provider can take over for another one here. */
   readonly isReady: (seat: Seat) => boolean;
   readonly sandbox: Pick<Sandbox, 'mode'>;
+  readonly git: AgentGit;
   readonly knowledge: Knowledge;
   readonly passageMeaning: PassageMeaning | null;
   readonly extensions: Pick<LazyExtensions, 'personas' | 'customTools' | 'onCustomToolsChange'>;
@@ -183,6 +185,10 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
     tracer,
     log,
   });
+  const workspaces = workspaceRules(config, home, options.sandbox.mode, {
+    git: options.git,
+    isLive: (agentId) => scheduler.isLive(agentId),
+  });
   const tools: ToolDependencies = {
     store,
     clock,
@@ -194,7 +200,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
       policies: config.policies,
       nodeId,
       defaultProvider: config.daemon.defaultProvider,
-      workspaces: workspaceRules(config, home, options.sandbox.mode, (agentId) => scheduler.isLive(agentId)),
+      workspaces,
       knowledge: options.knowledge,
       passageMeaning: options.passageMeaning,
       customTools: () => extensions.customTools(),
@@ -205,7 +211,7 @@ export function createTeamwork(options: TeamworkOptions): Teamwork {
     },
     onAgentCreated: options.onAgentCreated,
     onClaimed: options.onClaimed,
-    onWorkspaceChanged: (workspace) => settleWorkspace(store, workspace),
+    onWorkspaceChanged: (workspace) => settleWorkspace(store, workspaces, workspace),
     onTerminated: async ({ agents, fenced }) => {
       for (const runId of fenced) scheduler.abort(runId);
       await options.onTerminated(agents);

@@ -7,6 +7,7 @@ import { remoteKey } from '../workspaces/own-git.ts';
 import { wipDirectory } from '../workspaces/reach.ts';
 import { cloneInto, restoreWork } from '../workspaces/wip-restore.ts';
 import { saveWork } from '../workspaces/wip-save.ts';
+import { refuseWrittenRemote } from '../workspaces/worktree.ts';
 import type { Node } from './node.ts';
 
 export interface Working extends Pick<Node, 'store' | 'home' | 'config' | 'log'> {
@@ -29,6 +30,7 @@ export function createWork({ store, home, config, log, git, directory }: Working
     const message = 'A git workspace needs `[node] wip_remote`: the address of a repository for work in progress.';
     throw new SubstratError('not_configured', message);
   };
+  const checkAddress = (address: string) => store.read((tx) => refuseWrittenRemote(tx, home.nodeId, address));
   const placeOf = async (workspaceId: string | null) => {
     if (workspaceId === null) return null;
     return store.read(async (tx) => {
@@ -44,12 +46,14 @@ export function createWork({ store, home, config, log, git, directory }: Working
     if (remoteKey(remote) !== wip.remote) {
       throw new SubstratError('conflict', '`[node] wip_remote` is not where the workspace was pushed to.');
     }
+    await checkAddress(remote);
     await restoreWork(restoringFor(wip.workspaceId, wip.agentId), root, wip, remote);
   };
   return {
     /** Clones the repository for an agent that does not exist yet. */
     clone: async (workspaceId: string, root: string, address: string): Promise<Wip> => {
       const remote = remoteKey(ownRemote());
+      for (const one of [address, ownRemote()]) await checkAddress(one);
       const { base, branch, source } = await cloneInto(restoringFor(workspaceId, workspaceId), root, address);
       const state = { hash: null, head: base, branch, runId: null, saved: false, problem: null, leftOut: [], moves: 0 };
       return { workspaceId, agentId: workspaceId, remote, source, base, ...state };
@@ -68,7 +72,11 @@ export function createWork({ store, home, config, log, git, directory }: Working
       const { wip, root } = place;
       const at = { root, directory: root, agentDirectory: home.agentDirectory(agent.id), binds: [] };
       const saving = { git, repository: repositoryOf(wip.workspaceId), remote: config.node.wipRemote };
-      const work = await saveWork(saving, at, wip, runId);
+      const { workspaceId } = wip;
+      const work = await checkAddress(saving.remote).then(
+        () => saveWork(saving, at, wip, runId),
+        (error: Error): SavedWork => ({ workspaceId, problem: error.message, leftOut: [] }),
+      );
       if (work.problem !== null)
         log.warn({ agentId: agent.id, error: work.problem }, 'work in progress was not pushed');
       return work;

@@ -16,7 +16,7 @@ export function workspaceRules(
   config: { readonly sandbox: Pick<Config['sandbox'], 'roots' | 'network'>; readonly limits: Config['limits'] },
   home: Pick<Home, 'path' | 'nodeId'>,
   mode: string,
-  isLive: (agentId: string) => boolean,
+  parts: Pick<WorkspaceRules, 'git' | 'isLive'>,
 ): WorkspaceRules {
   const path = realpathSync(home.path);
   const { maxWorkspaces, maxLinks } = config.limits;
@@ -28,7 +28,8 @@ export function workspaceRules(
     inForce: mode !== 'none',
     limits: { maxWorkspaces, maxLinks },
     directory: (id) => join(path, 'workspaces', id),
-    isLive,
+    agentDirectory: (id) => join(path, 'agents', id),
+    ...parts,
   };
 }
 
@@ -36,9 +37,12 @@ export function workspaceRules(
  * Removes workspaces that a crashed daemon had begun to delete, or had created for an agent that was never stored.
  * Failures are left to the next start: a workspace that is marked as deleted is not visible.
  */
-export async function sweepWorkspaces({ store, home, log }: Pick<Node, 'store' | 'home' | 'log'>): Promise<void> {
+export async function sweepWorkspaces(
+  { store, home, log }: Pick<Node, 'store' | 'home' | 'log'>,
+  rules: WorkspaceRules,
+): Promise<void> {
   for (const workspace of await store.read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId: home.nodeId }))) {
-    await settleWorkspace(store, workspace).catch((error: Error) => {
+    await settleWorkspace(store, rules, workspace).catch((error: Error) => {
       log.error({ workspace: workspace.path, error: error.message }, 'a workspace could not be removed');
     });
   }
@@ -77,7 +81,7 @@ export async function tidyWorktree(tidying: Tidying, agentId: string): Promise<v
 
 async function removeIdle({ store, stored, clock, workspaces }: Tidying, worktree: WorkspaceView): Promise<void> {
   const { id } = worktree;
-  await stored(() => checkRemoval(store, OWNER, id));
+  await stored(() => checkRemoval(store, workspaces, OWNER, id));
   const deleted = await stored(() =>
     store.write(async (tx) => {
       // An earlier attempt may have deleted it although it reported an error.
@@ -85,5 +89,5 @@ async function removeIdle({ store, stored, clock, workspaces }: Tidying, worktre
       return deleteWorkspace(tx, workspaces, OWNER, id, clock());
     }),
   );
-  await settleWorkspace(store, deleted);
+  await settleWorkspace(store, workspaces, deleted);
 }

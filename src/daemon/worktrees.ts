@@ -27,7 +27,7 @@ export async function makeClone(
   });
   const row = unclaimed(workspaces, id, clock(), { network });
   await store.write((tx) => tx.workspaces.insertWorkspace(row));
-  const undo = () => settleWorkspace(store, row);
+  const undo = () => settleWorkspace(store, workspaces, row);
   const wip = await work.clone(id, row.path, address).catch(async (error: unknown) => {
     await undo();
     throw error;
@@ -65,7 +65,7 @@ export async function makeWorktree(
   });
   const row = unclaimed(workspaces, id, clock(), { repository, network });
   await store.write((tx) => tx.workspaces.insertWorkspace(row));
-  const undoRow = () => settleWorkspace(store, row);
+  const undoRow = () => settleWorkspace(store, workspaces, row);
   const undoTree = await addWorktree(row, handle).catch(async (error: unknown) => {
     await undoRow();
     throw error;

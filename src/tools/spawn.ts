@@ -11,6 +11,7 @@ import { createAgent } from '../messaging/tree.ts';
 import { scopeNow } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import { makeSubdirectory } from '../workspaces/directories.ts';
+import { ownDirectory } from '../workspaces/reach.ts';
 import { defineTool, referenceField, textField } from './tool.ts';
 
 /** The store rejects NUL. */
@@ -52,10 +53,11 @@ export const spawnAgent = defineTool({
       .describe('Arguments of the persona, by name.'),
   }),
   effect: true,
-  prepare: async ({ agent: parent }, { workspace_subdir }) => {
+  prepare: async ({ agent: parent, store, settings }, { workspace_subdir }) => {
     if (!workspace_subdir) return undefined;
     checkLine('The subdirectory', workspace_subdir);
-    return makeSubdirectory(parent.workspace, workspace_subdir);
+    const directory = await store.read((tx) => ownDirectory(tx, settings.workspaces, parent));
+    return makeSubdirectory(directory, workspace_subdir);
   },
   look: async ({ settings }, input) => {
     const persona = choiceOf(input);

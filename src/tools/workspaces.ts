@@ -95,8 +95,8 @@ export const deleteWorkspaceTool = defineTool({
   input: z.strictObject({ name: workspace }),
   effect: true,
   annotations: { destructiveHint: true },
-  prepare: async ({ agent, store }, { name }) => {
-    await checkRemoval(store, callerOf(agent), name);
+  prepare: async ({ agent, store, settings }, { name }) => {
+    await checkRemoval(store, settings.workspaces, callerOf(agent), name);
   },
   run: async ({ tx, agent, settings, now }, { name }) => {
     const deleted = await deleteWorkspace(tx, settings.workspaces, callerOf(agent), name, now);

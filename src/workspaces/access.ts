@@ -8,6 +8,7 @@ import { isIdEnding, onlyIdEnding } from '../core/short-id.ts';
 import { shorten } from '../core/text.ts';
 import type { Workspace } from '../core/workspace.ts';
 import type { WorkspaceView } from '../store/store.ts';
+import type { AgentGit } from './agent-git.ts';
 import { isInside } from './paths.ts';
 import type { Tx } from './tx.ts';
 
@@ -26,6 +27,10 @@ export interface WorkspaceRules {
   readonly limits: { readonly maxWorkspaces: number; readonly maxLinks: number };
   /** The directory of a workspace that has no path of its own. */
   directory(id: string): string;
+  /** An agent's directory in the home. */
+  agentDirectory(id: string): string;
+  /** Runs git on files of agents, in a sandbox. */
+  readonly git: AgentGit;
   /** Whether a process of the agent may still run although the agent has ended. */
   isLive(agentId: string): boolean;
 }

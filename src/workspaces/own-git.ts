@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { hash as digest } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
 import { shorten } from '../core/text.ts';
 
@@ -15,10 +15,17 @@ export interface OwnGitOptions {
 }
 
 const MAX_OUTPUT = 64 * 1024 * 1024;
-/** Nothing of the person's settings, and nothing of an agent's, decides what is executed. */
-const QUIET = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'gc.auto=0', 'maintenance.auto=false'].flatMap(
-  (setting) => ['-c', setting],
-);
+/** Nothing of an agent's decides what is executed, and of the person's settings only what a remote needs. */
+const QUIET = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'commit.gpgSign=false',
+  'push.gpgSign=false',
+  'push.recurseSubmodules=no',
+  'fetch.recurseSubmodules=no',
+].flatMap((setting) => ['-c', setting]);
 
 /**
  * Runs git in a bare repository of the daemon. No agent can write to it, and attributes of the files in it are not read.
@@ -80,6 +87,13 @@ export async function openOwn(repository: string): Promise<string> {
 
 export async function ownGitText(repository: string, args: readonly string[], options?: OwnGitOptions) {
   return (await ownGit(repository, args, options)).toString('utf8').trim();
+}
+
+/** The directory that an address means on this machine; null for a server. */
+export function localPath(address: string): string | null {
+  if (address.startsWith('file://')) return decodeURIComponent(address.slice('file://'.length));
+  const isServer = /^[\w+.-]+:\/\//.test(address) || /^[^/]*:/.test(address);
+  return isServer ? null : resolve('/', address);
 }
 
 /** Tells remotes apart without their address, which may contain a login. */

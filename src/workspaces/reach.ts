@@ -54,6 +54,15 @@ export function wipDirectory(
   return moves === 0 ? path : `${rules.directory(id)}.${moves}`;
 }
 
+/** Where the agent's own directory is on this node. */
+export async function ownDirectory(
+  tx: Tx,
+  rules: Pick<WorkspaceRules, 'directory'>,
+  agent: Pick<Agent, 'workspace' | 'workspaceId'>,
+): Promise<string> {
+  return onDisk(tx, rules, (await chainOf(tx, agent.workspaceId)).at(-1), agent.workspace);
+}
+
 async function onDisk(
   tx: Tx,
   rules: Pick<WorkspaceRules, 'directory'>,

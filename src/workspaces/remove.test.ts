@@ -25,7 +25,7 @@ test('a directory that a crashed daemon did not remove is removed at the next st
   symlinkSync(outside, join(path, 'out'));
   await store.write((tx) => deleteWorkspace(tx, workspaces, OWNER, 'half', 1));
   expect(existsSync(path)).toBe(true);
-  await sweepWorkspaces(daemon.daemon);
+  await sweepWorkspaces(daemon.daemon, workspaces);
   expect(existsSync(path)).toBe(false);
   expect(readFileSync(join(outside, 'file'), 'utf8')).toBe('precious');
   expect(await store.read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId: workspaces.nodeId }))).toEqual([]);

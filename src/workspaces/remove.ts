@@ -1,4 +1,6 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
 import type { Workspace } from '../core/workspace.ts';
 import type { Store, WorkspaceView } from '../store/store.ts';
@@ -8,13 +10,18 @@ import type { Tx } from './tx.ts';
 import { isKept, refuseWritten, removeWorktree, uncommitted } from './worktree.ts';
 
 /** Uncommitted work is never removed. */
-export async function checkRemoval(store: Store, caller: Caller, reference: string): Promise<void> {
+export async function checkRemoval(
+  store: Store,
+  rules: WorkspaceRules,
+  caller: Caller,
+  reference: string,
+): Promise<void> {
   const workspace = await store.read(async (tx) => {
     const found = await findOwnWorkspace(tx, caller, reference);
     if (found.repository !== null) await refuseWritten(tx, found.nodeId, found.repository);
     return found;
   });
-  const work = await uncommitted(workspace);
+  const work = await uncommitted(rules, workspace);
   if (work !== '') throw isKept(workspace.path, work);
 }
 
@@ -36,15 +43,26 @@ export async function deleteWorkspace(
  * Makes the disk match the store: creates the directory of a workspace, removes that of a deleted one, if it is ours.
  * The store is written first, so that after a crash the next start finishes the work.
  */
-export async function settleWorkspace(store: Store, workspace: Workspace): Promise<void> {
+export async function settleWorkspace(store: Store, rules: WorkspaceRules, workspace: Workspace): Promise<void> {
   const { id, made, path, repository } = workspace;
   if (workspace.deletedAt === null) {
-    if (made && repository === null) makeInside(parentOf(path), path, 0o700);
+    // A git workspace that came from another node is restored before its next turn.
+    const wip = made ? await store.read((tx) => tx.wips.getWip({ workspaceId: id })) : null;
+    if (made && repository === null && !wip?.moves) makeInside(parentOf(path), path, 0o700);
     return;
   }
-  if (repository !== null) await removeWorktree(workspace);
-  else if (made) await rm(path, { recursive: true, force: true });
+  if (repository !== null) await removeWorktree(rules, workspace);
+  else if (made) await removeMade(rules, workspace);
   await store.write((tx) => tx.workspaces.tryRemoveWorkspace({ id }));
+}
+
+/** Removes the directory, and what a git workspace has beside it here: the daemon's repository and other directories. */
+async function removeMade(rules: WorkspaceRules, { id, path }: Workspace): Promise<void> {
+  const own = rules.directory(id);
+  const there = existsSync(dirname(own)) ? readdirSync(dirname(own)) : [];
+  const beside = there.filter((name) => name === id || name.startsWith(`${id}.`));
+  const all = [...beside.map((name) => join(dirname(own), name)), ...(isInside(rules.home, path) ? [path] : [])];
+  for (const directory of new Set(all)) await rm(directory, { recursive: true, force: true });
 }
 
 async function refuseUsed(tx: Tx, rules: WorkspaceRules, workspace: WorkspaceView): Promise<void> {

@@ -18,7 +18,7 @@ const BRANCH = /^(?!.*(\.\.|\/\/|@\{|\.lock$|\/$))[A-Za-z0-9][\w./-]{0,199}$/;
 /**
  * Writes the tree with uncommitted and new files, without ignored ones, into objects of the home, and a pack of it and
  * of what is checked out. `$1` is the largest file; the others are commits that the daemon has. Nested repositories
- * and larger files are left out and listed. Prints tree, head and branch.
+ * and larger files are left out and listed; a file that git cannot add is an error. Prints tree, head and branch.
  */
 const SCRIPT = `
 [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ] || exit 3
@@ -33,8 +33,8 @@ shift
 find . -mindepth 2 -name .git -prune -printf '%h\\0' > "$HOME/nested"
 find . -name .git -prune -o -type f -size "+$max"c -printf './%P\\0' > "$HOME/large"
 { printf '.\\0'; cat "$HOME/nested" "$HOME/large" | sed -z 's/^/:(exclude,literal)/'; } |
-  git add -A --ignore-errors --pathspec-from-file=- --pathspec-file-nul >/dev/null 2>"$HOME/said" || true
-tree=$(git write-tree) || { cat "$HOME/said" >&2; exit 1; }
+  git add -A --pathspec-from-file=- --pathspec-file-nul >/dev/null || exit 1
+tree=$(git write-tree) || exit 1
 head=$(git rev-parse --verify --quiet HEAD)
 git check-ignore -z --stdin < "$HOME/large" > "$HOME/ignored" 2>/dev/null
 {

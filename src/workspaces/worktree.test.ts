@@ -1,9 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { noBwrap } from '../../test/helpers/bwrap.ts';
 import { startDaemon, type TestDaemon } from '../../test/helpers/daemon.ts';
+import { gitTraps } from '../../test/helpers/git-traps.ts';
 import { until } from '../../test/helpers/until.ts';
 import { unclaimed } from './workplace.ts';
 import { addWorktree, repositoryBinds } from './worktree.ts';
@@ -26,7 +37,7 @@ beforeEach(async () => {
   writeFileSync(join(repository, 'page'), 'one\n');
   git(repository, 'add', '.');
   git(repository, 'commit', '--quiet', '-m', 'First');
-  daemon = await startDaemon();
+  daemon = await startDaemon({ sandbox: 'bwrap' });
 });
 
 afterEach(async () => {
@@ -39,7 +50,7 @@ const create = (name: string, workspace = repository) =>
 const branches = () => git(repository, 'branch', '--format=%(refname:short)').trim().split('\n');
 const notices = async () => (await daemon.client.listInbox()).items.map(({ text }) => text);
 
-describe('agent create --worktree', () => {
+describe.skipIf(noBwrap !== null)('agent create --worktree', () => {
   test('creates a worktree on its own branch for the agent', async () => {
     const hook = join(repository, '.git/hooks/post-checkout');
     writeFileSync(hook, `#!/bin/sh\ntouch ${directory}/hooked\n`);
@@ -85,20 +96,45 @@ describe('agent create --worktree', () => {
     expect(git(repository, 'log', '-1', '--format=%s', 'substrat/mason')).toBe('Kept\n');
   });
 
-  test('ignores git settings that the agent wrote', async () => {
+  test.each(Object.entries(gitTraps))('%s of the agent is not executed when it is removed', async (_, trap) => {
     const { workspace } = await create('mallory');
-    const evil = join(workspace, 'evil');
-    git(workspace, 'init', '--quiet', '--bare', evil);
-    const command = `touch ${directory}/executed`;
-    git(evil, 'config', 'core.fsmonitor', command);
-    git(evil, 'config', 'filter.x.clean', `${command}; cat`);
+    const mark = join(directory, 'executed');
+    // The agent's own repository takes the place of the worktree's `.git` file.
+    rmSync(join(workspace, '.git'));
+    git(workspace, 'init', '--quiet', '--initial-branch=main');
+    git(workspace, 'add', '.');
+    git(workspace, 'commit', '--quiet', '-m', 'Evil');
+    trap.set(workspace, `touch ${mark}`);
+    await daemon.client.terminateAgent('mallory');
+    await until('it was looked at', async () => (await notices()).length > 0 || !existsSync(workspace));
+    await daemon.client.deleteWorkspace('mallory').catch(() => null);
+    expect(existsSync(mark)).toBe(false);
+  });
+
+  test("a filter of the person is not executed on the agent's files", async () => {
+    const mark = join(directory, 'executed');
+    git(repository, 'config', 'filter.x.clean', `touch ${mark}; cat`);
+    const { workspace } = await create('mallory');
     writeFileSync(join(workspace, '.gitattributes'), '* filter=x\n');
     writeFileSync(join(workspace, 'page'), 'two\n');
-    writeFileSync(join(workspace, '.git'), `gitdir: ${evil}\n`);
     await daemon.client.terminateAgent('mallory');
     await until('a notice', async () => (await notices()).length > 0);
     await expect(daemon.client.deleteWorkspace('mallory')).rejects.toMatchObject({ code: 'conflict' });
-    expect(existsSync(join(directory, 'executed'))).toBe(false);
+    expect(existsSync(mark)).toBe(false);
+    // The trap is a real one.
+    git(workspace, 'status', '--short');
+    expect(existsSync(mark)).toBe(true);
+  });
+
+  test('a link in it is removed, and what it points to stays', async () => {
+    const { workspace } = await create('mason');
+    symlinkSync(repository, join(workspace, 'out'));
+    writeFileSync(join(workspace, '.gitignore'), '*\n');
+    git(workspace, 'add', '--force', '.gitignore');
+    git(workspace, 'commit', '--quiet', '-m', 'Ignore');
+    await daemon.client.terminateAgent('mason');
+    await until('it is gone', () => !existsSync(workspace));
+    expect(readFileSync(join(repository, 'page'), 'utf8')).toBe('one\n');
   });
 
   test('is refused without a repository, without a commit, or where agents can write', async () => {
@@ -135,20 +171,23 @@ describe('agent create --worktree', () => {
   });
 });
 
-test('a worktree whose daemon died before its agent existed is removed at the next start', async () => {
-  const { store, home, api } = daemon.daemon;
-  const { workspaces } = api;
-  const row = unclaimed(workspaces, 'f0000000-0000-7000-8000-000000000000', 1, {
-    repository: join(repository, '.git'),
-  });
-  await store.write((tx) => tx.workspaces.insertWorkspace(row));
-  await addWorktree(row, 'ghost');
-  expect(existsSync(row.path)).toBe(true);
-  const { sweepWorkspaces } = await import('../daemon/workspaces.ts');
-  await sweepWorkspaces(daemon.daemon);
-  expect(existsSync(row.path)).toBe(false);
-  expect(await store.read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId: home.nodeId }))).toEqual([]);
-});
+test.skipIf(noBwrap !== null)(
+  'a worktree whose daemon died before its agent existed is removed at the next start',
+  async () => {
+    const { store, home, api } = daemon.daemon;
+    const { workspaces } = api;
+    const row = unclaimed(workspaces, 'f0000000-0000-7000-8000-000000000000', 1, {
+      repository: join(repository, '.git'),
+    });
+    await store.write((tx) => tx.workspaces.insertWorkspace(row));
+    await addWorktree(row, 'ghost');
+    expect(existsSync(row.path)).toBe(true);
+    const { sweepWorkspaces } = await import('../daemon/workspaces.ts');
+    await sweepWorkspaces(daemon.daemon, workspaces);
+    expect(existsSync(row.path)).toBe(false);
+    expect(await store.read((tx) => tx.workspaces.listDeletedWorkspaces({ nodeId: home.nodeId }))).toEqual([]);
+  },
+);
 
 test("the repository's settings and hooks, and the paths to them, are read-only in the sandbox", () => {
   const binds = repositoryBinds({ id: 'w', path: '/w', repository: '/repo/.git' });
@@ -170,4 +209,17 @@ test("the repository's settings and hooks, and the paths to them, are read-only 
     expect([path, modeOf(`/repo/.git/${path}`)]).toEqual([path, 'rw']);
   }
   expect(repositoryBinds({ id: 'w', path: '/w', repository: null })).toEqual([]);
+});
+
+test('a worktree is kept where git cannot run in a sandbox, and the person is told how to remove it', async () => {
+  await daemon.stop();
+  daemon = await startDaemon({ sandbox: 'none' });
+  const { workspace } = await create('mason');
+  await daemon.client.terminateAgent('mason');
+  const [told] = await until('a notice', async () => ((await notices()).length > 0 ? notices() : null));
+  expect(told).toContain(`was kept because it is not known whether it has uncommitted changes: This needs a sandbox`);
+  expect(told).toContain(`run \`git worktree remove ${workspace}\``);
+  git(repository, 'worktree', 'remove', workspace);
+  await daemon.client.deleteWorkspace('mason');
+  expect((await daemon.client.listWorkspaces()).items).toEqual([]);
 });

@@ -1,13 +1,26 @@
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bind } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
+import { cleanText } from '../core/text.ts';
 import type { Workspace } from '../core/workspace.ts';
+import type { WorkspaceRules } from './access.ts';
 import { git } from './git.ts';
+import { localPath } from './own-git.ts';
 import { isInside } from './paths.ts';
 import type { Tx } from './tx.ts';
 
 type Worktree = Pick<Workspace, 'id' | 'path' | 'repository'>;
+
+const LIMITS = { timeoutMs: 60_000, maxBytes: 64 * 1024 };
+
+/** `$1` is the worktree's own git directory, `$2` the repository. The worktree's `.git` file is not read. */
+const STATUS = `
+export GIT_DIR="$1" GIT_COMMON_DIR="$2" GIT_WORK_TREE="$PWD"
+if [ -e "$1/modules" ]; then echo submodules; exit 0; fi
+exec git -c core.fsmonitor=false -c core.hooksPath=/dev/null status \\
+  --porcelain --untracked-files=all --ignore-submodules=dirty`;
 
 /** The common git directory of a repository, shared by all its worktrees. */
 export async function findRepository(directory: string): Promise<string> {
@@ -24,8 +37,16 @@ export async function refuseWritten(tx: Tx, nodeId: string, repository: string):
   if (![...workspaces, ...links].some((path) => isInside(path, repository))) return;
   throw new SubstratError(
     'conflict',
-    `Agents can write to ${repository}, so git is not run there. Give each agent a worktree of a repository that agents do not work in.`,
+    `Agents can write to ${repository}, so git is not run there. Use a repository that agents do not work in.`,
   );
+}
+
+/** Git also runs in a repository on this machine that is fetched from or pushed to, with its settings and hooks. */
+export async function refuseWrittenRemote(tx: Tx, nodeId: string, address: string): Promise<void> {
+  const path = localPath(address);
+  if (path === null) return;
+  await refuseWritten(tx, nodeId, path);
+  if (existsSync(path)) await refuseWritten(tx, nodeId, realpathSync(path));
 }
 
 /** Creates the worktree on a new branch `substrat/HANDLE`. Returns how to undo it. */
@@ -38,30 +59,53 @@ export async function addWorktree({ id, path, repository }: Worktree, handle: st
   const config = join(repository, 'worktrees', id, 'config.worktree');
   if (!existsSync(config)) writeFileSync(config, '');
   return async () => {
-    await removeWorktree({ id, path, repository });
+    await discard({ id, path, repository });
     await inRepository(repository, ['branch', '--quiet', '-D', '--', branch]);
   };
 }
 
 /**
- * The changed and new files of a worktree, in git's short format. The agent can write the worktree's `.git` file and
- * what it points to; git gets the true paths and reads neither.
+ * The changed and new files of a worktree, in git's short format. Git runs in a sandbox: attributes, index and files are
+ * the agent's. Without a sandbox nothing is known about them, so the worktree is kept.
  */
-export async function uncommitted({ id, path, repository }: Worktree): Promise<string> {
+export async function uncommitted(
+  { git: agentGit, agentDirectory }: Pick<WorkspaceRules, 'git' | 'agentDirectory'>,
+  worktree: Worktree,
+): Promise<string> {
+  const { id, path, repository } = worktree;
   if (repository === null || !existsSync(path)) return '';
-  const directory = join(repository, 'worktrees', id);
-  const told = { GIT_DIR: directory, GIT_COMMON_DIR: repository, GIT_WORK_TREE: path };
-  if (existsSync(join(directory, 'modules'))) return 'submodules';
-  return git(path, ['status', '--porcelain', '--untracked-files=all', '--ignore-submodules=dirty'], told);
+  const binds = repositoryBinds(worktree);
+  const place = { root: path, directory: path, agentDirectory: agentDirectory(id), binds };
+  const args = [join(repository, 'worktrees', id), repository];
+  const { exitCode, stdout, stderr, truncated } = await agentGit(place, {
+    script: STATUS,
+    args,
+    mode: 'ro',
+    limits: LIMITS,
+  }).catch((error: Error) => {
+    throw cannotTell(path, error.message);
+  });
+  if (exitCode !== 0 && !truncated) throw cannotTell(path, stderr);
+  return cleanText(stdout.toString('utf8')).trimEnd();
 }
 
 /** Removes a worktree without uncommitted files; its commits stay on its branch. */
-export async function removeWorktree(worktree: Worktree): Promise<void> {
-  const repository = worktree.repository as string;
-  if (!existsSync(worktree.path) || !existsSync(repository)) return;
-  const work = await uncommitted(worktree);
+export async function removeWorktree(rules: WorkspaceRules, worktree: Worktree): Promise<void> {
+  if (!existsSync(worktree.repository as string)) return;
+  const work = await uncommitted(rules, worktree);
   if (work !== '') throw isKept(worktree.path, work);
-  await inRepository(repository, ['worktree', 'remove', '--force', '--', worktree.path]);
+  await discard(worktree);
+}
+
+/** Removes the files and the worktree's entry in the repository, as `git worktree remove` does. No link is followed. */
+async function discard({ id, path, repository }: Worktree): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+  await rm(join(repository as string, 'worktrees', id), { recursive: true, force: true });
+}
+
+function cannotTell(path: string, why: string): SubstratError {
+  const message = `The worktree ${path} was kept because it is not known whether it has uncommitted changes: ${cleanText(why).trim().slice(0, 400)} To remove it, run \`git worktree remove ${path}\`, then delete the workspace.`;
+  return new SubstratError('conflict', message);
 }
 
 export function isKept(path: string, work: string): SubstratError {

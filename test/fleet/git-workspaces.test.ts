@@ -16,7 +16,12 @@ const git = (cwd: string, ...args: string[]) =>
 
 const SCRIPTED = join(import.meta.dirname, '../../src/scripted/scripted.ts');
 /** Does what it is told in a shell. */
-const SHELL = `async ({ messages }) => {
+const SHELL = `async ({ messages, call }) => {
+  const [, subdir] = /^#spawn (.+)/.exec(messages[0].text) ?? [];
+  if (subdir) {
+    await call('spawn_agent', { name: 'helper', instructions: 'x', workspace_subdir: subdir });
+    return 'ready';
+  }
   const { execFileSync } = await import('node:child_process');
   return execFileSync('/bin/sh', ['-c', messages[0].text], { encoding: 'utf8' }) || 'done';
 }`;
@@ -101,6 +106,17 @@ describeOnPostgres('a git workspace', () => {
       expect(now).toMatchObject({ workspace: made.workspace, portability: 'portable', work: { saved: true } });
       expect(git(remote, 'rev-parse', ref)).toBe(now.work?.commit);
       expect((await a.client.getFile('mason', 'new')).text).toBe('three\n');
+      // A child's directory is made where the files are, not at the path inside.
+      const spawn = await a.client.createAgent({
+        name: 'apprentice',
+        program,
+        parent: 'mason',
+        workspace: join(made.workspace, 'sub/one'),
+      });
+      expect(spawn).toMatchObject({ node: 'a', workspace: join(made.workspace, 'sub/one') });
+      expect(await a.tell('apprentice', 'pwd')).toBe(`${made.workspace}/sub/one\n`);
+      expect(await a.tell('mason', '#spawn sub/two')).toBe('ready');
+      expect(await a.tell('mason', 'ls sub')).toBe('one\ntwo\n');
       expect(existsSync(made.workspace)).toBe(false);
     },
     90_000,

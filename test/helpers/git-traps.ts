@@ -6,6 +6,8 @@ interface Trap {
   readonly set: (repository: string, command: string) => void;
   /** The git command that walks into it. */
   readonly fires: readonly string[];
+  /** Git then fails in the sandbox, so the work cannot be pushed. */
+  readonly stops?: boolean;
 }
 
 const config = (repository: string, text: string) => appendFileSync(join(repository, '.git/config'), `\n${text}\n`);
@@ -45,6 +47,7 @@ export const gitTraps: Readonly<Record<string, Trap>> = {
       config(repository, `[filter "x"]\nprocess = ${quoted(command)}`);
     },
     fires: ['add', '.'],
+    stops: true,
   },
   textconv: {
     set: (repository, command) => {
@@ -92,6 +95,40 @@ export const gitTraps: Readonly<Record<string, Trap>> = {
     },
     fires: ['update-ref', 'refs/heads/trapped', 'HEAD'],
   },
+  hooksPath: {
+    set: (repository, command) => {
+      for (const hook of ['pre-commit', 'pre-push', 'reference-transaction', 'post-index-change']) {
+        script(join(repository, '.git/other', hook), command);
+      }
+      config(repository, `[core]\nhooksPath = ${quoted(join(repository, '.git/other'))}`);
+    },
+    fires: ['update-ref', 'refs/heads/trapped', 'HEAD'],
+  },
+  alias: {
+    set: (repository, command) =>
+      config(
+        repository,
+        `[alias]\n${['status', 'add', 'trapped'].map((name) => `${name} = ${quoted(`!${command}`)}`).join('\n')}`,
+      ),
+    fires: ['trapped'],
+  },
+  insteadOf: {
+    set: (repository, command) => {
+      // A push goes to what an address is replaced by.
+      const url = `ext::sh -c ${command.replaceAll(' ', '% ')}`;
+      const places = ['/', 'file:', 'https:', 'ssh:', '.'].map((start) => `insteadOf = ${start}`).join('\n');
+      config(repository, `[protocol "ext"]\nallow = always\n[url ${quoted(`${url} `)}]\n${places}`);
+    },
+    fires: ['ls-remote', 'https://127.0.0.1/x'],
+  },
+  'signing program': {
+    set: (repository, command) => {
+      const program = join(repository, '.git/sign');
+      script(program, command);
+      config(repository, `[gpg]\nprogram = ${quoted(program)}\n[commit]\ngpgSign = true\n[push]\ngpgSign = true`);
+    },
+    fires: ['-c', 'user.name=x', '-c', 'user.email=x', 'commit', '--allow-empty', '-m', 'x'],
+  },
   'include path': {
     set: (repository, command) => {
       writeFileSync(join(repository, 'included'), `[core]\nfsmonitor = ${quoted(command)}\n`);
@@ -117,5 +154,6 @@ export const gitTraps: Readonly<Record<string, Trap>> = {
       mkdirSync(join(repository, 'm'));
     },
     fires: [],
+    stops: true,
   },
 };

@@ -219,6 +219,7 @@ export async function createWorld(options: WorldOptions = {}) {
       providers: { get: providerOf },
       isReady: () => true,
       sandbox: { mode: 'bwrap' },
+      git: async () => Promise.reject(new Error('no git here')),
       knowledge: createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder: null }),
       passageMeaning: null,
       extensions: {

@@ -108,7 +108,7 @@ export function workspaceRoutes(api: Api): Router {
     const { id } = c.req.valid('param');
     const { nodeId } = await api.store.read((tx) => findWorkspace(tx, caller, id));
     const remove = async () => {
-      await checkRemoval(api.store, caller, id);
+      await checkRemoval(api.store, rules, caller, id);
       const deleted = await api.store.write((tx) => deleteWorkspace(tx, rules, caller, id, api.clock()));
       await api.settleWorkspace(deleted);
       return { status: 'deleted' as const, id: deleted.id };

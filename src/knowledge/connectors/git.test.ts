@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { gitTraps } from '../../../test/helpers/git-traps.ts';
 import type { Connector, Item } from '../connector.ts';
 import { type GitOptions, gitConnector } from './git.ts';
 import { webLink } from './web-link.ts';
@@ -177,4 +178,13 @@ test.each([
   ['file:///srv/git/p.git', null],
 ])('the web link of a file in %s', (url, expected) => {
   expect(webLink(url, 'main', 'docs/a b.md')).toBe(expected);
+});
+
+test.each(Object.entries(gitTraps))('%s of a repository that is fetched is not executed', async (_, trap) => {
+  commit({ page: 'one\n' }, 'Anna', '2026-01-01T00:00:00Z');
+  const mark = join(work, 'executed');
+  trap.set(repository, `touch ${mark}`);
+  const found = await list(open());
+  expect(found.map(({ sourceId }) => sourceId)).toEqual(['page']);
+  expect(existsSync(mark)).toBe(false);
 });
