@@ -74,7 +74,7 @@ describe.skipIf(noBwrap !== null)('agent create --worktree', () => {
     await until('it is gone', () => !existsSync(workspace));
     await until('it is forgotten', async () => (await daemon.client.listWorkspaces()).items.length === 0);
     expect(git(repository, 'log', '-1', '--format=%s', 'substrat/mason')).toBe('Second\n');
-    expect(git(repository, 'worktree', 'list').trim().split('\n')).toHaveLength(1);
+    await until('it is not listed', () => git(repository, 'worktree', 'list').trim().split('\n').length === 1);
   });
 
   test.each([
