@@ -131,6 +131,7 @@ export class PostgresWriter {
     if (code === 'SU001') return { as: 'again', missing: detail.split(' '), error };
     if (code === 'SU404') return { as: 'failed', error: new SubstratError(detail as ErrorCode, message) };
     if (code === DUPLICATE) return { as: 'again', missing: [], error, duplicate: true };
+    if (code === DELETED) return { as: 'again', missing: [], error: wasDeleted(error), duplicate: true };
     if (code !== undefined && RACES.has(code)) return { as: 'again', missing: [], error };
     return { as: 'failed', error };
   }
@@ -138,8 +139,15 @@ export class PostgresWriter {
 
 /** A row that somebody else may have inserted meanwhile. */
 const DUPLICATE = '23505';
+/** A row that this one refers to is not there, or one that is deleted is referred to: somebody else was faster. */
+const DELETED = '23503';
 /** A deadlock, and a serialization failure. */
 const RACES = new Set(['40P01', '40001']);
+
+function wasDeleted(cause: unknown): SubstratError {
+  const message = 'Something that this refers to was deleted at the same moment; nothing was changed.';
+  return new SubstratError('not_found', message, { cause });
+}
 
 function causeOf(error: unknown): unknown {
   return error instanceof SubstratError && error.cause ? error.cause : error;

@@ -1,8 +1,10 @@
 import pg from 'pg';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Agent } from '../../src/core/agent.ts';
+import type { Channel } from '../../src/core/channel.ts';
 import { messagesOfRuns } from '../../src/daemon/correspondence.ts';
-import { createChannel } from '../../src/messaging/channels.ts';
+import { createChannel, resolveChannel } from '../../src/messaging/channels.ts';
+import { deleteChannel } from '../../src/messaging/deletion.ts';
 import { send, sendAsPerson } from '../../src/messaging/send.ts';
 import { speak } from '../../src/messaging/speak.ts';
 import { createAgent, terminateAgent } from '../../src/messaging/tree.ts';
@@ -234,6 +236,38 @@ describeOnPostgres('eight writers at once', () => {
     );
     expect(said).toHaveLength(ROUNDS * 2);
     expect(said.map(({ seq }) => seq)).toEqual(said.map(({ seq }) => seq).toSorted((a, b) => b - a));
+  });
+
+  test('a post in a channel that is deleted at the same moment is stored before, or finds no channel', async () => {
+    const members = [await create('ann'), await create('ben')];
+    const memberIds = ['user', ...members.map(({ id }) => id)];
+    const person = { ...USER, admin: true };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const id = `c${round}`;
+      const made = await write((tx) => createChannel(tx, { id, kind: 'public', topic: '', memberIds }, 'user', NOW));
+      const find = (tx: Tx) => resolveChannel(tx, person, id, NOW);
+      const say = (channel: (tx: Tx) => Promise<Channel>) =>
+        write(
+          async (tx) => speak(tx, RULES, { ...USER, run: null }, await channel(tx), { text: 'Hello' }, NOW),
+          ...(round % 2 === 0 ? [] : [`post in ${id}`]),
+        );
+      // What was read before a write may be old.
+      const known = async () => made;
+      await say(find);
+      const remove = () => write(async (tx) => deleteChannel(tx, await find(tx), NOW));
+      const writers = [say(find), say(known), say(find), remove(), say(known), say(find), remove(), say(find)];
+      const outcomes = await Promise.allSettled(writers);
+      expect(codes(outcomes).filter((code) => code !== 'not_found')).toEqual([]);
+      expect(await read((tx) => tx.channels.getChannel({ id }))).toBeNull();
+      const rest = await read((tx) => tx.messages.listChannelMessages({ channelId: id, before: 2 ** 50, limit: 9 }));
+      expect(rest).toEqual([]);
+      await drain();
+      expect(await sleepers()).toEqual([]);
+      for (const { id: agentId } of members) {
+        expect(await read((tx) => tx.deliveries.listPending({ agentId, limit: 9 }))).toEqual([]);
+        expect(await read((tx) => tx.rounds.listPlacesOf({ agentId }))).toEqual([]);
+      }
+    }
   });
 
   test('no cap is exceeded, and a name is given once', async () => {
