@@ -20,6 +20,7 @@ import type { Store } from '../store/store.ts';
 import { openTracing } from '../tracing/open.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { createAgentGit } from '../workspaces/agent-git.ts';
+import { clearLeftBehind } from '../workspaces/left-behind.ts';
 import { createApi } from './api.ts';
 import { readBoot } from './boot.ts';
 import { followClock } from './clock.ts';
@@ -245,7 +246,8 @@ export class Daemon {
     this.#pusher = new Pusher(node);
     const isLive = (agentId: string) => scheduler.isLive(agentId);
     const takeOver = () => takeoverStep({ ...node, tell, isLive, work });
-    this.#housekeeping = new Housekeeping({ ...node, drain, takeOver, time });
+    const clear = () => clearLeftBehind(store, workspaces, clock());
+    this.#housekeeping = new Housekeeping({ ...node, drain, takeOver, clear, time });
     this.tracing = tracing;
   }
 

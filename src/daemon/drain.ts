@@ -30,7 +30,8 @@ interface Draining extends Moving, Pick<Node, 'log'> {
 
 /**
  * A step of this node's drain: closes the open-ended runs of external agents, and moves agents that have nothing here
- * to other nodes. Runs that are running end by themselves; the next step moves their agents.
+ * to other nodes. Runs that are running end by themselves; the next step moves their agents. Agents that others can
+ * continue with their files and session are taken by the others (`takeoverStep`).
  */
 export async function drainStep(draining: Draining): Promise<void> {
   const { store, home, doors, log } = draining;

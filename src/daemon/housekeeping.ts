@@ -18,6 +18,8 @@ interface Tended extends Node {
   readonly time: SharedTime | null;
   /** Takes over agents of lost nodes. */
   readonly takeOver: () => Promise<void>;
+  /** Removes what workspaces that moved away have left here. */
+  readonly clear: () => Promise<void>;
 }
 
 /**
@@ -104,6 +106,9 @@ export class Housekeeping {
 
   /** A failed pass is only logged; the next one follows in ten minutes. */
   async forget(): Promise<void> {
+    await this.#node.clear().catch((error: Error) => {
+      this.#node.log.warn({ error: error.message }, 'old directories could not be removed');
+    });
     await forgetOld(this.#node, this.#stopping.signal).catch((error: Error) => {
       if (this.#stopping.signal.aborted) return;
       this.#node.log.error({ error: error.message }, 'expired data could not be removed');

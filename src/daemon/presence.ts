@@ -5,7 +5,7 @@ import { deadAfterMs } from '../config/sections/node.ts';
 import { SubstratError } from '../core/errors.ts';
 import { type NodeRecord, nodeState } from '../core/node.ts';
 import { tellPerson } from '../messaging/replies.ts';
-import type { Tx } from '../store/store.ts';
+import type { AgentView, Tx } from '../store/store.ts';
 import { remoteKey } from '../workspaces/own-git.ts';
 import type { Node } from './node.ts';
 import { foundProviders } from './providers.ts';
@@ -143,25 +143,38 @@ export async function loseSilentNodes({ store, home, clock }: Pick<Node, 'store'
 async function loseNode(tx: Tx, node: NodeRecord, now: number): Promise<void> {
   const { id, name, seenAt, stoppedAt } = node;
   if (!(await tx.nodes.tryLoseNode({ id, seenAt, now }))) return;
-  const agents = await tx.agents.listAgentsOn({ nodeId: id });
+  const agents = await tx.agents.listAgentViewsOn({ nodeId: id });
   const data = { nodeId: id, node: name, agents: agents.length };
   await tx.events.appendEvent({ type: 'node_lost', at: now, data });
-  const movable = await movableFrom(tx, id, now);
+  const alive = await othersAlive(tx, id, now);
+  const movable = await movableFrom(tx, id, alive);
   const stranded = agents.filter((agent) => !movable.has(agent.id));
   const [first] = stranded;
   if (!first || stoppedAt !== null) return;
   const names = stranded.slice(0, 20).map(({ handle }) => handle);
   const more = stranded.length > names.length ? ` and ${stranded.length - names.length} more` : '';
   const text = `The node ${name} (${node.host}, ${node.home}) sends no heartbeat. Its agents are stranded until it is back: ${names.join(', ')}${more}. Start its daemon again. If it is gone for good, run \`substrat agent move REF --node NODE --without-workspace\` for each of them, or \`substrat node adopt ${name}\` where its home was moved to.`;
-  await tellPerson(tx, first, text, now);
+  await tellPerson(tx, first, [text, ...stranded.flatMap((agent) => olderWork(agent, alive) ?? [])].join('\n\n'), now);
+}
+
+/** Asks the owner whether an agent whose last turn was not pushed shall continue from what was pushed before. */
+function olderWork(agent: AgentView, alive: readonly NodeRecord[]): string | null {
+  const { handle, wipHash, wipRunId, wipRemote, wipProblem } = agent;
+  const able = alive.find((one) => canTake(one, { agents: [agent] }));
+  if (wipRemote === null || wipHash === null || !able) return null;
+  const why = wipProblem === null ? '' : ` (${wipProblem})`;
+  return `The last turn of ${handle} was not pushed${why}. If you agree that it continues with its files as they were after run ${wipRunId}, without what it did later, run \`substrat agent move ${handle} --node ${able.name}\`.`;
+}
+
+async function othersAlive(tx: Tx, nodeId: string, now: number): Promise<NodeRecord[]> {
+  const clock = await tx.nodes.readClock({ now });
+  return (await tx.nodes.listNodes()).flatMap(({ record }) =>
+    record && record.id !== nodeId && nodeState(record, clock) === 'alive' ? [record] : [],
+  );
 }
 
 /** The agents of a lost node that one of the others takes over. */
-async function movableFrom(tx: Tx, nodeId: string, now: number): Promise<ReadonlySet<string>> {
-  const clock = await tx.nodes.readClock({ now });
-  const alive = (await tx.nodes.listNodes()).flatMap(({ record }) =>
-    record && record.id !== nodeId && nodeState(record, clock) === 'alive' ? [record] : [],
-  );
+async function movableFrom(tx: Tx, nodeId: string, alive: readonly NodeRecord[]): Promise<ReadonlySet<string>> {
   const groups = (await portableGroups(tx, nodeId)).filter((group) => alive.some((record) => canTake(record, group)));
   return new Set(groups.flatMap(({ agents }) => agents.map(({ id }) => id)));
 }

@@ -45,37 +45,61 @@ export async function portableGroups(tx: Tx, nodeId: string): Promise<Group[]> {
 }
 
 /** Whether the node could take the group, by what it says of itself. */
-export function canTake({ providers, shared, wipRemote }: NodeRecord, { agents }: Group): boolean {
+export function canTake({ providers, shared, wipRemote }: NodeRecord, { agents }: Pick<Group, 'agents'>): boolean {
   const has = (agent: AgentView) => [agent, seated(agent)].every(({ provider }) => providers.includes(provider));
   const reaches = (agent: AgentView) =>
     agent.wipRemote === null ? isShared(shared, agent.workspace) : agent.wipRemote === wipRemote;
   return agents.every((agent) => has(agent) && reaches(agent));
 }
 
-/** Takes over agents of nodes that are lost, if this node is the one to do it. */
+/** Takes over agents of nodes that are lost or drain, if this node is the one to do it. */
 export async function takeoverStep(taking: Taking): Promise<void> {
   const { store, clock, config, log } = taking;
   if (store.engine === 'sqlite' || !config.node.portable) return;
   if (config.node.shared.length === 0 && config.node.wipRemote === null) return;
   const nodes = await listNodes(taking);
   if (nodes.find(({ self }) => self)?.state !== 'alive') return;
-  const lost = nodes.filter(({ self, record, agents }) => !self && agents > 0 && record?.lostAt != null);
-  for (const from of lost.filter(({ record }) => record && (record.shared.length > 0 || record.wipRemote !== null))) {
+  const left = nodes.filter(({ self, record, agents }) => !self && agents > 0 && record && leftAt(record) !== null);
+  for (const from of left.filter(({ record }) => record && (record.shared.length > 0 || record.wipRemote !== null))) {
     const { groups, now } = await store.read(async (tx) => ({
-      groups: await portableGroups(tx, from.id),
+      groups: await groupsToTake(tx, from.record as NodeRecord),
       now: await tx.nodes.readClock({ now: clock() }),
     }));
     for (const group of groups) {
       const able = nodes.filter(({ state, record }) => state === 'alive' && record && canTake(record, group));
-      const waited = now - (from.record?.lostAt ?? now);
+      const waited = now - ((from.record && leftAt(from.record)) ?? now);
       const isOurs = able.sort(byLoad)[0]?.self || (waited > TURN_OF_OTHERS_MS && able.some(({ self }) => self));
       if (!isOurs) continue;
       await takeGroup(taking, from, group).catch((error: Error) => {
         const handles = group.agents.map(({ handle }) => handle).join(', ');
-        log.warn({ agents: handles, error: error.message }, 'agents of a lost node could not be taken over');
+        log.warn({ agents: handles, error: error.message }, 'agents of another node could not be taken over');
       });
     }
   }
+}
+
+/** Since when others take its agents; null: they do not. */
+function leftAt({ lostAt, drainingAt }: NodeRecord): number | null {
+  return lostAt ?? drainingAt;
+}
+
+/** Of a node that drains, only agents that lose nothing: at rest, with a stored session, after a turn that ended well. */
+async function groupsToTake(tx: Tx, node: NodeRecord): Promise<Group[]> {
+  const groups = await portableGroups(tx, node.id);
+  if (node.lostAt !== null) return groups;
+  const complete: Group[] = [];
+  for (const group of groups) {
+    const kept = await Promise.all(group.agents.map((agent) => isComplete(tx, agent)));
+    if (kept.every(Boolean)) complete.push(group);
+  }
+  return complete;
+}
+
+async function isComplete(tx: Tx, agent: AgentView): Promise<boolean> {
+  if (portabilityOf(agent) !== 'portable') return false;
+  const newest = await tx.runs.listRuns({ agentId: agent.id, state: null, before: null, limit: 2 });
+  const last = newest.find(({ state, attempt }) => state !== 'created' || attempt > 0);
+  return last === undefined || last.state === 'completed';
 }
 
 async function takeGroup(taking: Taking, from: ShownNode, group: Group): Promise<void> {
@@ -93,7 +117,7 @@ async function takeGroup(taking: Taking, from: ShownNode, group: Group): Promise
   const ids = await store.write((tx) => moveGroup(tx, taking, from, { ...group, wip }, brought));
   if (ids === null) return;
   const agents = group.agents.map(({ handle }) => handle).join(', ');
-  log.warn({ agents, from: from.record?.name }, 'agents of a lost node were taken over');
+  log.warn({ agents, from: from.record?.name }, 'agents of another node were taken over');
   for (const nodeId of [from.id, home.nodeId]) await tell(nodeId, ids);
 }
 
@@ -120,7 +144,7 @@ async function restoreHome({ store, home, log }: Taking, { id, handle }: Agent):
   return restored;
 }
 
-/** Returns null if something has changed: the node is back, or others were faster. */
+/** Returns null if something has changed: the node is back, it does not drain any more, or others were faster. */
 async function moveGroup(
   tx: Tx,
   { home, clock, config }: Taking,
@@ -130,8 +154,8 @@ async function moveGroup(
 ): Promise<string[] | null> {
   const now = clock();
   const node = await tx.nodes.getNode({ id: from.id });
-  if (!node || node.lostAt === null || node.incarnation !== from.record?.incarnation) return null;
-  const present = (await portableGroups(tx, from.id)).find(({ workspaceId }) => workspaceId === group.workspaceId);
+  if (!node || leftAt(node) === null || node.incarnation !== from.record?.incarnation) return null;
+  const present = (await groupsToTake(tx, node)).find(({ workspaceId }) => workspaceId === group.workspaceId);
   const ids = group.agents.map(({ id }) => id);
   if (present?.agents.map(({ id }) => id).join() !== ids.join()) return null;
   const wip = await tx.wips.getWip({ workspaceId: group.workspaceId });

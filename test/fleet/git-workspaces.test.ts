@@ -1,11 +1,24 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { clearLeftBehind } from '../../src/workspaces/left-behind.ts';
 import { noBwrap } from '../helpers/bwrap.ts';
+import { startFleet } from '../helpers/fleet.ts';
 import { createDatabase, describeOnPostgres } from '../helpers/postgres.ts';
-import { startDaemonProcess } from '../helpers/substrat.ts';
+import { runSubstrat, startDaemonProcess } from '../helpers/substrat.ts';
 import { until } from '../helpers/until.ts';
 
 const git = (cwd: string, ...args: string[]) =>
@@ -60,7 +73,7 @@ async function createPlace() {
       const { messageId } = await daemon.client.sendMessage(agent, { text });
       return (await daemon.client.awaitReply(messageId, 20))?.text ?? '';
     };
-    return { ...daemon, tell };
+    return { ...daemon, home, tell };
   };
   return { directory, source, remote, program, start };
 }
@@ -120,5 +133,109 @@ describeOnPostgres('a git workspace', () => {
       expect(existsSync(made.workspace)).toBe(false);
     },
     90_000,
+  );
+
+  test.skipIf(noBwrap)(
+    'continues from an older push only if the person agrees, and a failed push is shown on the agent',
+    async () => {
+      const { source, remote, program, start } = await createPlace();
+      const a = await start('a');
+      const b = await start('b');
+      const made = await b.client.createAgent({ name: 'mason', program, node: 'b', clone: source });
+      await b.tell('mason', 'echo two > page');
+      const { work } = await b.client.getAgent('mason');
+      expect(work).toMatchObject({ saved: true, problem: null });
+      renameSync(remote, `${remote}.away`);
+      expect(await b.tell('mason', 'echo three > page')).toBe('done');
+      const unsaved = await b.client.getAgent('mason');
+      expect(unsaved).toMatchObject({ portability: 'not_yet', work: { saved: false, commit: work?.commit } });
+      expect(unsaved.work?.problem).toContain('git push failed');
+      const shown = await runSubstrat(['agent', 'inspect', 'mason'], { home: b.home, cwd: b.home });
+      expect(shown.stdout).toMatch(/not pushed\s+git push failed/);
+      renameSync(`${remote}.away`, remote);
+
+      await b.kill();
+      const isLost = async () => (await a.client.getAgent('mason')).status?.kind === 'stranded';
+      await until('its node is lost', isLost, 30_000);
+      const told = await until('the owner is asked', async () =>
+        (await a.client.listMessages('mason')).items.find(({ text }) => text.includes('sends no heartbeat')),
+      );
+      expect(told.text).toContain('The last turn of mason was not pushed (git push failed');
+      expect(told.text).toContain(`as they were after run ${work?.runId}, without what it did later`);
+      expect(told.text).toContain('run `substrat agent move mason --node a`');
+      expect((await a.client.getAgent('mason')).node).toBe('b');
+
+      await a.client.moveAgent('mason', { node: 'a' });
+      expect(await a.tell('mason', 'cat page')).toBe('two\n');
+      const [run] = (await a.client.listRuns({ agent: 'mason' })).items;
+      const record = JSON.stringify((await a.client.getRun(run?.id ?? '')).messages);
+      expect(record).toContain(`The files of the workspace are as they were at the end of run ${work?.runId}`);
+      const now = await a.client.getAgent('mason');
+      expect(now).toMatchObject({ node: 'a', workspace: made.workspace, work: { saved: true, problem: null } });
+      expect(git(remote, 'rev-parse', `refs/substrat/wip/${made.id}`)).toBe(now.work?.commit);
+      // The node is back with its own files: it neither pushes nor runs anything.
+      const again = await start('b');
+      expect(readFileSync(join(made.workspace, 'page'), 'utf8')).toBe('three\n');
+      expect(await again.tell('mason', 'cat page')).toBe('two\n');
+      expect((await again.client.getAgent('mason')).node).toBe('a');
+    },
+    90_000,
+  );
+});
+
+describeOnPostgres('a node that drains', () => {
+  test.skipIf(noBwrap)(
+    'gives git workspaces to others, with their files, and removes its own after a week',
+    async () => {
+      const { source, remote, program } = await createPlace();
+      const config = `[daemon]\nlease = "4s"\n[node]\ndead_after = "5s"\nwip_remote = "${remote}"\n`;
+      const fleet = await startFleet(['a', 'b'] as const, () => ({ sandbox: 'bwrap', config }));
+      const { a, b } = fleet;
+      const tell = async (name: string, text: string) => {
+        const { messageId } = await a.client.sendMessage(name, { text });
+        return (await a.client.awaitReply(messageId, 20))?.text ?? '';
+      };
+      const made = await b.client.createAgent({ name: 'mason', program, node: 'b', clone: source });
+      const failing = await b.client.createAgent({ name: 'failing', program, node: 'b', clone: source });
+      await tell('mason', 'echo two > page; echo i > ignored');
+      await tell('failing', 'echo two > page');
+      // Its files are those of a turn that did not end well, so they were not pushed.
+      expect(await tell('failing', 'echo three > page; exit 1')).toContain('Command failed');
+      const workspaces = dirname(made.workspace);
+      await a.client.drainNode('b');
+      await until('it has moved', async () => (await a.client.getAgent('mason')).node === 'a', 30_000);
+      expect(await tell('mason', 'pwd; cat page; ls')).toBe(`${made.workspace}\ntwo\npage\n`);
+      expect((await a.client.getAgent('failing')).node).toBe('b');
+      expect(readFileSync(join(failing.workspace, 'page'), 'utf8')).toBe('three\n');
+
+      const { store, workspaces: rules } = b.daemon.api;
+      const outside = join(b.directory, 'outside');
+      mkdirSync(outside);
+      writeFileSync(join(outside, 'file'), 'precious');
+      symlinkSync(outside, join(made.workspace, 'out'));
+      symlinkSync(outside, join(workspaces, `${made.id}.7`));
+      const left = () => readdirSync(workspaces).filter((name) => name.startsWith(made.id));
+      const now = Date.now();
+      await clearLeftBehind(store, rules, now);
+      const names = [`${made.id}.7`, `${made.id}.git.left-${now}`, `${made.id}.left-${now}`];
+      expect(left().toSorted()).toEqual(names);
+      expect(readFileSync(join(workspaces, names[2] as string, 'ignored'), 'utf8')).toBe('i\n');
+      const week = 7 * 24 * 3_600_000;
+      await clearLeftBehind(store, rules, now + week);
+      expect(left().toSorted()).toEqual(names);
+      await clearLeftBehind(store, rules, now + week + 1);
+      expect(left()).toEqual([`${made.id}.7`]);
+      expect(readFileSync(join(outside, 'file'), 'utf8')).toBe('precious');
+      // What is in use stays, on both nodes.
+      await clearLeftBehind(a.daemon.api.store, a.daemon.api.workspaces, now);
+      expect(await tell('mason', 'cat page')).toBe('two\n');
+      expect(existsSync(join(failing.workspace, 'page')) && existsSync(`${failing.workspace}.git`)).toBe(true);
+
+      await a.client.terminateAgent('mason');
+      await a.client.deleteWorkspace('mason');
+      const there = readdirSync(join(a.home, 'workspaces'));
+      expect(there.filter((name) => name.startsWith(made.id))).toEqual([]);
+    },
+    120_000,
   );
 });
