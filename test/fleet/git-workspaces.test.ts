@@ -132,7 +132,7 @@ describeOnPostgres('a git workspace', () => {
       expect(await a.tell('mason', 'ls sub')).toBe('one\ntwo\n');
       expect(existsSync(made.workspace)).toBe(false);
     },
-    90_000,
+    240_000,
   );
 
   test.skipIf(noBwrap)(
@@ -179,7 +179,7 @@ describeOnPostgres('a git workspace', () => {
       expect(await again.tell('mason', 'cat page')).toBe('two\n');
       expect((await again.client.getAgent('mason')).node).toBe('a');
     },
-    90_000,
+    240_000,
   );
 });
 
@@ -236,6 +236,6 @@ describeOnPostgres('a node that drains', () => {
       const there = readdirSync(join(a.home, 'workspaces'));
       expect(there.filter((name) => name.startsWith(made.id))).toEqual([]);
     },
-    120_000,
+    240_000,
   );
 });
