@@ -55,7 +55,7 @@ describe('bin/substrat', () => {
     ['one argument too few', ['agent', 'send', 'lead'], /Missing required argument 'text'/],
     ['one argument too many', ['agent', 'list', 'lead'], /Too many arguments/],
     ['an option without its value', ['up', '--config'], /argument missing/],
-    ['a value that is no number', ['agent', 'send', 'lead', 'x', '--timeout', 'soon'], /--timeout takes a number/],
+    ['a value that is not a number', ['agent', 'send', 'lead', 'x', '--timeout', 'soon'], /--timeout takes a number/],
     ['a number of lines that is none', ['daemon', 'logs', '--lines', '0'], /--lines takes a number/],
     [
       'two that exclude each other',
@@ -103,7 +103,7 @@ describe('a home that cannot be used', () => {
     ['it is a file', () => void writeFileSync(home, ''), /cannot be used: EEXIST/],
     ['its log is a directory', () => makeDirectory('daemon.log'), /The log cannot be written: EISDIR/],
     [
-      'its store is no database',
+      'its store is not a database',
       () => write('substrat.db', 'x'.repeat(10_000)),
       /substrat\.db cannot be opened: file is not/,
     ],
@@ -123,7 +123,7 @@ describe('a home that cannot be used', () => {
       /schema version 999; Substrat \S+ supports up to \d+\. Update Substrat/,
     ],
     ['its lock is broken', () => write('daemon.lock', 'x'.repeat(10_000)), /cannot be used: file is not a database\./],
-    ['its configuration is no TOML', () => write('config.toml', '[daemon\nslots = 1\n'), /config\.toml:1: /],
+    ['its configuration is not TOML', () => write('config.toml', '[daemon\nslots = 1\n'), /config\.toml:1: /],
   ];
 
   test.each(reasons)('because %s fails the daemon with one sentence', async (_, arrange, message) => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** What a service is made of. All of it is fixed when the service is installed: it has none of the shell's variables. */
+/** What a service is made of. All of it is fixed when the service is installed: a service does not have the shell's variables. */
 export interface ServiceFacts {
   /** The launcher of Substrat. */
   readonly program: string;

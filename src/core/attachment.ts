@@ -48,7 +48,7 @@ const signatures: readonly [string, RegExp][] = [
   ['image/webp', /^52494646.{8}57454250/],
 ];
 
-/** Only images are told apart: what a sender says about a file is not relied on. */
+/** Only images are recognized, by their bytes: the sender's description of a file is not trusted. */
 export function mediaTypeOf(data: Uint8Array): string {
   const head = Buffer.from(data.buffer, data.byteOffset, Math.min(16, data.byteLength)).toString('hex');
   return signatures.find(([, signature]) => signature.test(head))?.[0] ?? 'application/octet-stream';

@@ -78,7 +78,7 @@ export function answersBroadcasts(
   );
 }
 
-/** Whether nothing but reminders and changed states of agents made a run: it must not make others run for ever. */
+/** Whether only reminders and changed states of agents caused a run: such runs must not cause each other forever. */
 export function isAutomatic(carried: readonly { readonly cause: string | null }[]): boolean {
   return carried.length > 0 && carried.every(({ cause }) => cause === 'reminder' || cause === 'state');
 }

@@ -5,7 +5,7 @@ export type OwnKind = (typeof OWN_KINDS)[number];
 /** A call of a tool of the program's own, in the same words for every program. */
 export interface OwnCall {
   readonly kind: OwnKind;
-  /** For `shell`, `command` and, if it is not the workspace, `cwd`; for files, `path` and what the program says besides. */
+  /** For `shell`, `command` and, if it is not the workspace, `cwd`; for files, `path` and the other arguments that the program reports. */
   readonly input: Readonly<Record<string, unknown>>;
   /** If the call changes several files: each of them. The strictest verdict holds. */
   readonly parts?: readonly Readonly<Record<string, unknown>>[];

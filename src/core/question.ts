@@ -32,7 +32,7 @@ export interface Question {
   readonly digest: string;
   /** The agent cannot go on without the answer. */
   readonly blocking: boolean;
-  /** Those who may answer, besides the owner. */
+  /** Who may answer, in addition to the owner. */
   readonly answerers: readonly ParticipantId[];
   readonly createdAt: number;
   readonly outcome: Outcome | null;
@@ -48,7 +48,7 @@ export interface Question {
   readonly grantDigest: string | null;
   readonly grantUntil: number | null;
   readonly usedAt: number | null;
-  /** When the targets that are not in `told` are told next; null: never. */
+  /** When the next push to the targets that are not in `told` is due; null: never. */
   readonly tellAt: number | null;
   readonly told: readonly string[];
 }

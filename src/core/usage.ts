@@ -34,8 +34,8 @@ export interface RunUsage extends Tokens {
 export const USAGE_GRADES = ['metered', 'reported', 'assumed'] as const satisfies readonly UsageGrade[];
 
 /**
- * What a run used. Of one attempt, the larger number counts, whoever counted it: a program can report too little, and
- * the proxy does not see every request.
+ * What a run used. Of one attempt, the larger number counts, metered or reported: a program can report too little, and the
+ * proxy does not see every request.
  */
 export function usageOf(rows: readonly AttemptUsage[]): RunUsage {
   const attempts = [...Map.groupBy(rows, ({ attempt }) => attempt).values()];

@@ -8,7 +8,7 @@ import type { Node } from './node.ts';
 import { findNode, listNodes } from './nodes.ts';
 import { byLoad } from './placement.ts';
 
-/** From now on the node starts nothing new, or does so again. It is told to look. */
+/** From now on the node starts nothing new, or does so again. Notifies the node. */
 export async function setDraining(moving: Moving, reference: string, draining: boolean): Promise<ShownNode> {
   const { store, clock, tell } = moving;
   const { id, record } = await findNode(moving, reference);
@@ -41,7 +41,7 @@ export async function drainStep(draining: Draining): Promise<void> {
   for (const agent of await store.read((tx) => tx.agents.listAgentsOn({ nodeId }))) {
     const run = await store.read((tx) => tx.runs.getLiveRun({ agentId: agent.id }));
     if (agent.provider === EXTERNAL && run?.state === 'running') {
-      // A client that joins again is told why it cannot.
+      // A client that joins again gets the reason in its error.
       await doors.closeExternal(agent.id);
       await doors.openExternal([agent]);
     } else if (run?.state === 'running') continue;

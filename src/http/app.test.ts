@@ -70,7 +70,7 @@ describe('POST /api/agents', () => {
     ['no provider', { name }, 400, 'bad_request'],
     ['an unknown provider', { name, provider: 'oracle' }, 422, 'unsupported'],
     ['a provider with NUL', { name, provider: 'x\0' }, 400, 'bad_request'],
-    ['a program that is not there', { name, program: '/nowhere/agent.ts' }, 400, 'bad_request'],
+    ['a program that does not exist', { name, program: '/nowhere/agent.ts' }, 400, 'bad_request'],
     ['a program with NUL', { name, program: '/bin/sh\0' }, 400, 'bad_request'],
     ['an unknown parent', { name, provider, parent: 'nobody' }, 404, 'not_found'],
     ['an ambiguous parent', { name, provider, parent: 'twin' }, 409, 'conflict'],
@@ -86,7 +86,7 @@ describe('POST /api/agents', () => {
     ['instructions of 5 MB', { name, provider, instructions: 'x'.repeat(5_000_000) }, 400, 'bad_request'],
     ['instructions with NUL', { name, provider, instructions: 'x\0' }, 400, 'bad_request'],
     ['a workspace that is relative', { name, provider, workspace: './here' }, 400, 'bad_request'],
-    ['a workspace that is not there', { name, provider, workspace: 'here' }, 404, 'not_found'],
+    ['a workspace that does not exist', { name, provider, workspace: 'here' }, 404, 'not_found'],
     ['a workspace with NUL', { name, provider, workspace: '/tmp/\0' }, 400, 'bad_request'],
     ['a workspace that cannot be', { name, provider, workspace: '/dev/null/x' }, 400, 'bad_request'],
     ['a field of 100,000 characters', { name, provider, ['f'.repeat(100_000)]: 1 }, 400, 'bad_request'],
@@ -302,7 +302,7 @@ describe('unknown routes', () => {
     ['MCP', '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'],
     ['a header without end', `GET / HTTP/1.1\r\nx: ${'y'.repeat(200_000)}`],
     ['two lengths', 'POST /api/agents HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
-    ['a length that is none', 'POST /api/agents HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n{}'],
+    ['a negative length', 'POST /api/agents HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n{}'],
     ['no host', 'GET /health HTTP/1.1\r\n\r\n'],
   ])('%s on the socket is refused and the connection closed', async (_, bytes) => {
     const raw = await connectSocket(join(daemon.home, 'daemon.sock'));

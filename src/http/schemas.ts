@@ -124,7 +124,7 @@ export const AgentCreation = z
       .nullable()
       .default(null)
       .openapi({
-        description: 'Providers that `spawn_agent` may name, besides its own: PROVIDER or PROVIDER:MODEL.',
+        description: 'Providers that `spawn_agent` may name in addition to its own: PROVIDER or PROVIDER:MODEL.',
         example: ['codex', 'llm:ollama/qwen3'],
       }),
     fallback: z.array(label).max(10).nullable().default(null).openapi({

@@ -133,7 +133,7 @@ async function visibleTo(api: Api, caller: Caller, page: readonly Told[]): Promi
   });
 }
 
-/** The connection of a response; behind other requests on it, there is none yet. */
+/** The connection of a response. Throws while earlier requests on it are not answered. */
 export function socketOf({ socket }: ServerResponse): Socket {
   if (socket) return socket;
   const message = 'Use a separate connection for events; do not pipeline other requests on it.';

@@ -6,7 +6,7 @@ import { SubstratError } from '../core/errors.ts';
 /** How a text's vector is made of those of its tokens. */
 export type Pooling = 'mean' | 'cls';
 
-/** What a model needs to know about itself besides its weights. */
+/** What a model needs in addition to its weights. */
 export interface ModelSettings {
   readonly pooling: Pooling;
   /** Put before a query, or before a text that is searched. Models are trained with these words. */

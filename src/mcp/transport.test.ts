@@ -73,7 +73,7 @@ describe('SocketTransport', () => {
     ['another version', '{"jsonrpc":"1.0","id":"x","method":"ping"}', -32600, 'x'],
     ['a method that is not a text', '{"jsonrpc":"2.0","id":7,"method":5}', -32600, 7],
     ['parameters that are not an object', '{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', -32600, 7],
-    ['an id that is none', '{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}', -32600, null],
+    ['an id that is an object', '{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}', -32600, null],
     ['an id with a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600, null],
     ['a second hello', '{"substrat":{"agentId":"x"}}', -32600, null],
     ['lists in lists', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, -32600, null],

@@ -75,7 +75,7 @@ export async function restoreBlock(tx: Tx, change: Change, version: number, now:
   return put(tx, block, earlier.text, change.by, now);
 }
 
-/** Sets who sees it besides its owner, and whether they may change it. */
+/** Sets which others see it, and whether they may change it. */
 export async function shareBlock(
   tx: Tx,
   block: BlockView,

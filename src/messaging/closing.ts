@@ -7,7 +7,7 @@ import { tellAnswered } from './subscriptions.ts';
 import type { Tx } from './tx.ts';
 
 /**
- * Closes a request, whoever closes it and why. A question gets its outcome in the same transaction, and what the recipient asked
+ * Closes a request, for any reason. A question gets its outcome in the same transaction, and what the recipient asked
  * people in order to answer is cancelled. Returns false if it was already closed: then nothing happens.
  */
 export async function closeRequest(tx: Tx, request: Request, how: Settlement, now: number): Promise<boolean> {

@@ -86,7 +86,7 @@ async function store(tx: Tx, id: string, draft: Draft, trace: string | null, now
   return id;
 }
 
-/** Something waits for a gated agent: its parent is told, once until the next turn. */
+/** Something waits for a gated agent: notifies its parent, once until the next turn. */
 async function tellHolder(tx: Tx, agentId: string, now: number): Promise<void> {
   const agent = await tx.agents.getAgent({ id: agentId });
   if (!agent?.parentId || agent.gatedAt === null || agent.permitted || agent.gateTold) return;

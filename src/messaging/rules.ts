@@ -2,7 +2,7 @@ export interface MessagingRules {
   readonly requestDeadlineMs: number;
   /** How long a question to a person stays open. */
   readonly questionDeadlineMs: number;
-  /** Whether people are told of questions outside of Substrat. */
+  /** Whether questions are pushed to people outside of Substrat. */
   readonly pushes?: boolean;
   /** The depth at which posts in channels start no more runs. */
   readonly maxChainDepth: number;

@@ -94,7 +94,7 @@ export async function lastState(tx: Tx, agentId: string, live: Run | null): Prom
   return (live?.attempt ?? 0) > 0 ? 'busy' : restingState(tx, agentId);
 }
 
-/** An agent was terminated: those who watch it are told, and the subscriptions end. */
+/** An agent was terminated: notifies its subscribers and ends the subscriptions. */
 export async function endSubscriptions(tx: Tx, agentId: string, from: AgentState | null, now: number): Promise<void> {
   const watching = await tx.subscriptions.listSubscribers({ subjectId: agentId });
   if (from !== null) await tell(tx, watching, { agentId, from, to: 'terminated', run: null }, now);

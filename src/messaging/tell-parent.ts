@@ -3,7 +3,7 @@ import type { Run } from '../core/run.ts';
 import { post } from './post.ts';
 import type { Tx } from './tx.ts';
 
-/** Nobody waits for a run that was tried again, so its agent's parent is told that it has failed again. */
+/** Nobody waits for a run that was poked, so this notifies the agent's parent that it has failed again. */
 export async function tellFailedAgain(tx: Tx, run: Run, reason: string, now: number): Promise<void> {
   const agent = await tx.agents.getAgent({ id: run.agentId });
   const team = agent?.parentId ? await tx.channels.getTeamChannel({ teamOf: agent.parentId }) : null;

@@ -165,7 +165,7 @@ describe('a script', () => {
          if args.what == "role" then return { system = "s", messages = { { role = "tool", content = "x" } } } end
        end`,
     );
-    write('broken.lua', 'this is no Lua');
+    write('broken.lua', 'this is not Lua');
     write('empty.lua', 'agent = {}');
     // Only the endless loop gets a short limit, because everything may be slow on a busy machine.
     const timeout = 'what' in args && args.what === 'loop' ? 0.2 : 30;

@@ -5,7 +5,7 @@ import { type Final, failed } from './verdict.ts';
 const PATIENCE_MS = 20_000;
 /** Programs round the times that a service names. */
 const SLACK_MS = 60_000;
-/** Some programs retry for hours without a word. */
+/** Some programs retry for hours without reporting it. */
 const MOST_REFUSALS = 4;
 
 /** What the proxy saw of a turn. */

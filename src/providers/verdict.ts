@@ -20,7 +20,7 @@ export function conclude(end: ProcessEnd, final: Final | null, oversized: number
   return processFailure({ ...end, message });
 }
 
-/** What a program reports of a failure besides its message. */
+/** What a program reports about a failure in addition to its message. */
 export interface Reported {
   /** The HTTP status of the model's answer. */
   readonly status?: number | null | undefined;

@@ -25,7 +25,7 @@ export function dueRuns(options: DueRunsOptions): Due<Tx>[] {
   return [lostLeases(options), parkedRuns(options.correspondence), spentTrees(options), start, allowances, poll];
 }
 
-/** The person is told once that a team has used up its runs. This comes with a run and not at a time. */
+/** Notifies the person once that a team has used up its runs. A run triggers this, not a time. */
 function spentTrees({ maxTreeRuns, correspondence }: DueRunsOptions): Due<Tx> {
   return {
     next: async () => null,

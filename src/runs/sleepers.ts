@@ -8,8 +8,8 @@ export interface SleeperOptions {
 }
 
 /**
- * Wakes agents that have something to do and no run. There should be none: whoever gives an agent something to do wakes
- * it in the same transaction. What is found is a mistake of ours, and no reason to leave it asleep.
+ * Wakes agents that have work and no run. There should not be any, because the write that gives an agent work also
+ * wakes it. One that is found is a bug: it is logged, and the agent is woken.
  */
 export async function wakeSleepers({ store, nodeId, clock, log }: SleeperOptions): Promise<void> {
   const asleep = await store.read((tx) => tx.runs.listSleepers({ nodeId }));

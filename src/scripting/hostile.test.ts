@@ -159,7 +159,7 @@ describe('a hostile script', () => {
 
   test.each([
     ['bytecode as the script', '\u001bLua', "attempt to load a binary chunk (mode is 't')"],
-    ['no Lua', 'this is no Lua', 'test.lua:1: syntax error near'],
+    ['no Lua', 'this is not Lua', 'test.lua:1: syntax error near'],
     ['no table', 'x = 1', 'must set or return a table "agent"'],
     ['no function', 'agent = {}', 'does not define the function agent.resolve'],
     ['a trap for a global', 'setmetatable(_G, { __index = function() error("trap") end })', 'must set or return'],

@@ -5,7 +5,7 @@ import type { Queries } from './query.ts';
 
 type NewRequest = Pick<NodeRequest, 'id' | 'nodeId' | 'kind' | 'asked' | 'createdAt'>;
 
-/** Each change wakes the other side: its node, or whoever waits for the answer. */
+/** Each change wakes the other side: the node, or the caller that waits for the answer. */
 export function nodeRequestQueries({ db, all, one, put, change, attempt }: Queries, batch: BatchState): NodeRequests {
   const insert = put((p: NewRequest) =>
     db.insertInto('node_requests').values({

@@ -39,7 +39,7 @@ export interface NodeRequests {
   getNodeRequest(p: { id: string }): Promise<NodeRequest | null>;
   /** What was asked of the node and nobody has taken, oldest first. */
   listOpenNodeRequests(p: { nodeId: NodeId }): Promise<NodeRequest[]>;
-  /** Only one takes a request: its node, or whoever asked and no longer waits. */
+  /** Only one side takes a request: its node, or the caller that no longer waits. */
   tryTakeNodeRequest(p: { id: string }): Promise<boolean>;
   answerNodeRequest(p: { id: string; answer: unknown }): Promise<void>;
   deleteNodeRequest(p: { id: string }): Promise<void>;

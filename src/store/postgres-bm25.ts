@@ -27,7 +27,7 @@ interface Weighed {
 
 /**
  * BM25 for PostgreSQL, with the same scores as FTS5's: `ts_rank` ignores how rare a word is, which matters most for
- * ranking. The index returns the chunks with each word, and thereby its rarity; the chunks with the most and rarest
+ * ranking. The index returns the chunks with each word, and so its rarity; the chunks with the most and rarest
  * words are scored by term frequency. For a common word only some chunks are fetched, so whether a candidate contains
  * it is checked on the chunk itself.
  */

@@ -32,7 +32,7 @@ export class PreparedStatements {
   }
 
   add(sql: string): Prepared {
-    // With its first word, for whoever looks at the wire.
+    // With its first word, so that it can be recognized on the wire.
     const prepared = { name: `q${this.#named} ${sql.split(' ', 1)}`, columns: null };
     this.#named += 1;
     this.#known.set(sql, prepared);

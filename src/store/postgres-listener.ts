@@ -112,7 +112,7 @@ export class PostgresListener {
       try {
         await (pending ? this.#number(this.#connection, pending) : this.#connection.execute('select 1', []));
       } catch {
-        // The next announcement, or whoever reads events, numbers them.
+        // The next announcement or the next reader of events numbers them.
       }
     }
     this.#sending = null;

@@ -1,4 +1,4 @@
-/** Held by every writer together with others, and alone by whoever changes everything: migrations, restores, moves of a node. */
+/** Shared by all writers, and exclusive for what changes everything: migrations, restores, moves of a node. */
 export const WRITE_LOCK = 7_331_001;
 
 /** In place of the names of all locks. */
@@ -38,7 +38,7 @@ export class LocalLocks {
 
 /**
  * What writes like this one needed last time. Only a guess: what is missing is found out, and what is too much costs
- * waiting, so a guess is made anew from time to time.
+ * waiting, so a guess is discarded from time to time.
  */
 export class LockGuesses {
   readonly #guesses = new Map<string, { readonly locks: ReadonlySet<string>; uses: number }>();

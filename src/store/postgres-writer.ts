@@ -58,7 +58,7 @@ export class PostgresWriter {
     }
     const connection = this.#connection as Connection;
     Object.assign(this.#batch, { events: 0, runnable: false });
-    // Whoever waited for a lock must see what was committed meanwhile. Without locks, one moment is seen throughout: what
+    // A writer that waited for a lock must see what was committed meanwhile. Without locks, it sees one snapshot: what
     // is decided without a change of anything guarded was right at that moment.
     this.#transaction.begin(connection, locks.size > 0 ? 'read committed' : 'repeatable read');
     const identity = this.#lock(locks);

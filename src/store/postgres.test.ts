@@ -191,7 +191,7 @@ describeOnPostgres('PostgreSQL', () => {
     await second;
   });
 
-  test('a row cannot be changed by whoever has not locked what it belongs to', async () => {
+  test('a row cannot be changed without the lock of what it belongs to', async () => {
     const store = await open();
     const agent = await store.write((tx) => addAgent(tx));
     const end = () => prompt.query('update agents set terminated_at = 1 where id = $1', [agent.id]);

@@ -4,7 +4,7 @@ import { type Question, settled, UNSETTLED } from '../core/question.ts';
 import { addAgent, type StoreKit, send } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 
-/** Inserts a question of the agent; its request is one to the agent, which nothing here minds. */
+/** Inserts a question of the agent; its request is one to the agent, which makes no difference here. */
 export async function addQuestion(tx: Tx, agent: Agent, change: Partial<Question> = {}, parent?: string) {
   const id = await send(tx, { to: agent, kind: 'request', ...(parent && { parent }) });
   const question: Question = {

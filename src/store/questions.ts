@@ -30,7 +30,7 @@ export interface Questions {
   tryUseGrant(p: { agentId: AgentId; digest: string; now: number }): Promise<boolean>;
   /** Takes back every grant of the agent that was not used. */
   dropGrants(p: { agentId: AgentId }): Promise<number>;
-  /** Open ones of which somebody is to be told now, the longest due first. */
+  /** Open ones whose push is due, the longest due first. */
   listUntold(p: { now: number; limit: number }): Promise<QuestionView[]>;
   getNextTelling(): Promise<number | null>;
   /** Compare and set: postpones the next attempt; false if somebody else has it. */

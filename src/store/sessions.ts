@@ -80,7 +80,7 @@ export function sessionQueries({ db, all, one, put, change }: Queries): Sessions
   };
 }
 
-/** A session of which nothing is known yet. */
+/** A session that has not begun. */
 function fresh({ agentId, provider, account, insidePath }: SessionKey) {
   return { agentId, provider, account, insidePath, ...nothing, lost: false, takenFrom: null };
 }

@@ -114,7 +114,7 @@ export function usageTotals({ engine, db, all, put, one, fetch }: Queries): Usag
       .filter(({ runs }) => Number(runs) > 0)
       .map((row) => ({ key: row.key, ...toUsage(row), grade: worst(row) }));
   const addAll = async (totals: readonly Total[]) => {
-    // In one order, whoever does it.
+    // Always in the same order.
     const nameOf = ({ kind, key, day }: Total) => `${kind} ${key} ${day}`;
     for (const total of totals.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) await add(total);
   };

@@ -101,7 +101,7 @@ function choiceOf(input: { persona?: string | undefined; arguments?: Record<stri
 }
 
 /**
- * What runs the child. Without a word it is what runs the parent. Anything else must be in the nearest list of
+ * What runs the child; by default what runs the parent. Anything else must be in the nearest list of
  * `may_spawn` and in those above it: a child never gets more than its parent's parent allows.
  */
 async function heirOf(

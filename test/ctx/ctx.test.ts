@@ -202,8 +202,8 @@ describe('config check', () => {
 test.each([
   ['an unknown command', ['fly'], 2, /Unknown command 'fly'/],
   ['no query', ['search'], 2, /Missing required argument/],
-  ['a mode that is none', ['search', 'x', '--mode', 'magic'], 2, /Allowed choices are keyword, semantic, hybrid/],
-  ['a time that is none', ['search', 'x', '--since', 'soon'], 2, /--since takes a date/],
+  ['an unknown mode', ['search', 'x', '--mode', 'magic'], 2, /Allowed choices are keyword, semantic, hybrid/],
+  ['a time that is not a date', ['search', 'x', '--since', 'soon'], 2, /--since takes a date/],
   ['an unknown document', ['get', 'none'], 1, /There is no document none/],
   ['no configuration', ['sources', '--config', 'none.toml'], 1, /configuration file does not exist/],
 ])('%s is reported in one sentence', async (_, args, code, message) => {

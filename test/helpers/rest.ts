@@ -51,6 +51,6 @@ function parse(answer: string): RestAnswer['body'] {
   try {
     return JSON.parse(answer);
   } catch {
-    throw new Error(`This is no answer of the API: ${answer.slice(0, 200)}`);
+    throw new Error(`This is not an answer of the API: ${answer.slice(0, 200)}`);
   }
 }

@@ -15,7 +15,7 @@ let world: TestDaemon;
 beforeAll(async () => {
   world = await startDaemon({ config });
   write('tools/shout.lua', shout('!'));
-  write('tools/whisper.lua', 'this is no Lua');
+  write('tools/whisper.lua', 'this is not Lua');
   await (await world.daemon.extensions.open()).tools.reload();
 });
 afterAll(() => world.stop());

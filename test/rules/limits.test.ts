@@ -135,7 +135,7 @@ test('if every provider is limited, the agent waits for the first one', async ()
   expect(await world.reply(id)).toMatchObject({ text: 'codex answers' });
 });
 
-test('the first failure of a provider that took over is no attempt', async () => {
+test('the first failure of a provider that took over does not count as an attempt', async () => {
   const world = await createWorld({ maxAttempts: 1 });
   await world.create('lead', null, { fallback: ['codex'] });
   let failures = 0;

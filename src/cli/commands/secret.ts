@@ -8,7 +8,7 @@ import { statusOf } from '../background.ts';
 export function secretCommand(context: Context): Command {
   return new Command('secret')
     .description(
-      "Keep API keys and other secrets in files of the home that only you can read. The configuration uses them like environment variables, also when the daemon is a service, which has none of your shell's variables.",
+      "Store API keys and other secrets in files of the home that only you can read. The configuration uses them like environment variables, also if the daemon runs as a service, which does not have your shell's variables.",
     )
     .addCommand(setCommand(context))
     .addCommand(listCommand(context))

@@ -26,7 +26,7 @@ function installCommand(context: Context): Command {
       context.print(`Wrote ${file}. Stop a daemon that runs now (\`substrat daemon stop\`), then run:`);
       for (const line of start) context.print(`  ${line}`);
       if (platform() === 'linux') context.print('`loginctl enable-linger` also starts it without a login, at boot.');
-      context.print("A service has none of your shell's variables: keep API keys with `substrat secret set NAME`.");
+      context.print("A service does not have your shell's variables: store API keys with `substrat secret set NAME`.");
     });
 }
 

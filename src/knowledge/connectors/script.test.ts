@@ -74,7 +74,7 @@ test('a script returns items; an invalid one is reported and skipped', async () 
 
 test.each([
   ['a time that no calendar has', 'updated_at = 1e300', 'updated_at must be a time'],
-  ['a time that is none', 'created_at = 0/0', 'created_at'],
+  ['a time that is not a number', 'created_at = 0/0', 'created_at'],
   ['endless time', 'created_at = math.huge', 'created_at'],
   ['a NUL in its name', 'source_id = "a\\0b"', 'source_id must not contain NUL characters'],
   ['a NUL in its address', 'source_url = "http://x/\\0"', 'source_url must not contain NUL characters'],

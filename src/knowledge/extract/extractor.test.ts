@@ -196,7 +196,7 @@ describe('a hostile file fails alone and quickly', () => {
       () => zip(Object.fromEntries(Array.from({ length: 5_001 }, (_, i) => [`f${i}`, '']))),
       /more than 5000 files/,
     ],
-    ['an archive that is none', 'a.docx', () => Buffer.from('PK\x03\x04 nothing'), /cannot be read/],
+    ['a file that is not an archive', 'a.docx', () => Buffer.from('PK\x03\x04 nothing'), /cannot be read/],
     ['an archive without what it should have', 'a.pptx', () => zip({ a: 'x' }), /does not contain slides/],
     ['deep HTML', 'a.html', () => Buffer.from('<div>'.repeat(300_000)), /nested too deep/],
     ['a broken PDF', 'a.pdf', () => Buffer.from('%PDF-1.7\nnothing of it'), /cannot be read/],

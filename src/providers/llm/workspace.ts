@@ -89,7 +89,7 @@ export function openWorkspace(turn: Turn, env: Variables, extraMs = GRACE_MS): W
       return null;
     };
     const ended = run();
-    // Whoever waits for an answer sees its failure.
+    // Callers that wait for an answer see the failure.
     ended.catch(() => {});
     return { send: (message) => void input.write(`${JSON.stringify(message)}\n`), ended, end: () => stop.abort() };
   }
