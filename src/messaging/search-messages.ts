@@ -1,5 +1,5 @@
 import { turnOfOthers } from '../core/turn-of-others.ts';
-import { chunkQuery, stemsOf } from '../search/search.ts';
+import { chunkQuery, stemsOf, withoutAccents } from '../search/search.ts';
 import type { ReadOptions, Store } from '../store/store.ts';
 
 export interface WantedWords {
@@ -26,8 +26,13 @@ export interface SaidText {
 
 /** Messages have no index of their own: a search reads the newest, some at a time, so that others get their turn. */
 const MOST_READ = 20_000;
+const MOST_CHARACTERS = 20_000_000;
 const MOST_RUNS = 2000;
-const PAGE = 500;
+/** A message may have a million characters, and all of a page are in memory at once. */
+const PAGE = 50;
+/** A text is searched in pieces of this length, and others get their turn after so many milliseconds. */
+const PIECE = 5_000;
+const BUSY_MS = 10;
 const K1 = 1.2;
 const B = 0.75;
 /** A word and its stem share a prefix: all but the last letters of the stem. */
@@ -53,7 +58,7 @@ export async function searchChannels(
   wanted: WantedWords,
   signal?: AbortSignal,
 ): Promise<{ readonly found: SaidText[]; readonly isComplete: boolean }> {
-  const reading = { room: MOST_READ, isComplete: false };
+  const reading = { room: MOST_READ, characters: MOST_CHARACTERS, isComplete: false };
   const texts = saidIn(store, channelIds, wanted, { long: true, signal }, reading);
   const found = await find(texts, wanted);
   return { found, isComplete: reading.isComplete };
@@ -61,21 +66,36 @@ export async function searchChannels(
 
 async function find(texts: AsyncGenerator<SaidText[]>, { query, limit }: WantedWords): Promise<SaidText[]> {
   const { words } = chunkQuery(query);
-  const beginnings = words.map((word) => word.slice(0, Math.max(SAME, word.length - ENDING)));
+  const wanted = new Set(words);
+  const beginnings = [...wanted].map((word) => word.slice(0, Math.max(SAME, word.length - ENDING)));
   const found: Counted[] = [];
-  let [read, length] = [0, 0];
+  let [read, length, since] = [0, 0, performance.now()];
   for await (const some of texts) {
     for (const said of some) {
       read += 1;
       length += said.text.length;
-      const small = said.text.normalize('NFKD').toLowerCase();
-      if (!beginnings.some((beginning) => small.includes(beginning))) continue;
-      const counts = countWords(said.text, new Set(words));
+      const counts = new Map<string, number>();
+      for (const piece of piecesOf(said.text)) {
+        const small = withoutAccents(piece).toLowerCase();
+        if (beginnings.some((beginning) => small.includes(beginning))) countWords(piece, wanted, counts);
+        if (performance.now() - since < BUSY_MS) continue;
+        await turnOfOthers();
+        since = performance.now();
+      }
       if (counts.size > 0) found.push({ said, counts });
     }
-    await turnOfOthers();
   }
   return ranked(found, words, { texts: read, mean: length / Math.max(1, read) }).slice(0, limit);
+}
+
+/** Cut between words where there are any. */
+function* piecesOf(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    const space = from + PIECE < text.length ? text.lastIndexOf(' ', from + PIECE) : text.length;
+    const end = space > from ? space : from + PIECE;
+    yield text.slice(from, end);
+    from = end;
+  }
 }
 
 interface Counted {
@@ -92,7 +112,7 @@ async function* saidTo(
   const self = await store.read((tx) => tx.agents.getAgent({ id: agentId }));
   const channels = await store.read((tx) => tx.channels.listMemberships({ participantId: agentId }));
   const posted = new Map<string, string>();
-  const reading = { room: MOST_READ, isComplete: false, posted };
+  const reading = { room: MOST_READ, characters: MOST_CHARACTERS, isComplete: false, posted };
   yield* saidIn(
     store,
     channels.map(({ channelId }) => channelId),
@@ -101,18 +121,25 @@ async function* saidTo(
     reading,
   );
   const from = self?.handle ?? agentId;
-  const runs = await store.read((tx) => tx.runs.listCompleted({ agentId, after: 0, limit: MOST_RUNS }), long);
-  yield runs.flatMap(({ id, finalText, endedAt, createdAt }) => {
-    const at = endedAt ?? createdAt;
-    // A text that was delivered is found as a message.
-    if (finalText === null || posted.get(id) === finalText || !isWithin(wanted, finalText, at)) return [];
-    return [{ messageId: null, channelId: null, runId: id, from, text: finalText, createdAt: at }];
-  });
+  for (let [before, left] = [Number.MAX_SAFE_INTEGER, MOST_RUNS]; left > 0 && reading.characters > 0; left -= PAGE) {
+    const runs = await store.read((tx) => tx.runs.listCompleted({ agentId, after: 0, before, limit: PAGE }), long);
+    yield runs.flatMap(({ id, finalText, endedAt, createdAt }) => {
+      const at = endedAt ?? createdAt;
+      reading.characters -= finalText?.length ?? 0;
+      // A text that was delivered is found as a message.
+      if (finalText === null || posted.get(id) === finalText || !isWithin(wanted, finalText, at)) return [];
+      return [{ messageId: null, channelId: null, runId: id, from, text: finalText, createdAt: at }];
+    });
+    const last = runs.at(-1);
+    if (!last || runs.length < PAGE) return;
+    before = last.seq;
+  }
 }
 
 interface Reading {
-  /** So many more messages may be read. */
+  /** So many more messages, with so many characters, may be read. */
   room: number;
+  characters: number;
   isComplete: boolean;
   /** Texts of messages by the run that sent them. */
   readonly posted?: Map<string, string>;
@@ -130,10 +157,13 @@ async function* saidIn(
   while (open.length > 0) {
     const next: typeof open = [];
     for (const { channelId, before } of open) {
-      if (reading.room <= 0) return;
+      if (reading.room <= 0 || reading.characters <= 0) return;
       const rows = await store.read((tx) => tx.messages.listChannelMessages({ channelId, before, limit: PAGE }), long);
       reading.room -= rows.length;
-      for (const { runId, text } of rows) if (runId !== null) reading.posted?.set(runId, text);
+      for (const { runId, text } of rows) {
+        reading.characters -= text.length;
+        if (runId !== null) reading.posted?.set(runId, text);
+      }
       yield rows
         .filter(({ text, createdAt, deletedAt }) => deletedAt === null && isWithin(wanted, text, createdAt))
         .map(({ id, runId, handle, text, createdAt }) => ({
@@ -156,10 +186,8 @@ function isWithin({ since, until }: WantedWords, text: string, at: number): bool
   return text !== '' && at >= since && at < until;
 }
 
-function countWords(text: string, words: ReadonlySet<string>): Map<string, number> {
-  const counts = new Map<string, number>();
+function countWords(text: string, words: ReadonlySet<string>, counts: Map<string, number>): void {
   for (const stem of stemsOf(text)) if (words.has(stem)) counts.set(stem, (counts.get(stem) ?? 0) + 1);
-  return counts;
 }
 
 /** BM25 among the texts that were read. */

@@ -7,7 +7,7 @@ export { type Near, type NearWords, nearWordsOf } from './near-words.ts';
 export { passageWords } from './passage-words.ts';
 export { matchedWords, snippetOf } from './snippet.ts';
 export { stemsOf } from './stems.ts';
-export { wordsOf } from './words.ts';
+export { withoutAccents, wordsOf } from './words.ts';
 
 /**
  * Turns queries and indexed text into the same words, whatever punctuation stands between them. A query has no

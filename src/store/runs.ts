@@ -215,6 +215,17 @@ export function runQueries(
     batch.runnable = true;
   };
 
+  const completed = all((p: { agentId: string; after: number; before: number; limit: number }) =>
+    db
+      .selectFrom('runs')
+      .selectAll()
+      .where('agentId', '=', p.agentId)
+      .where('seq', '>', p.after)
+      .where('seq', '<', p.before)
+      .where('state', '=', 'completed')
+      .orderBy('seq', 'desc')
+      .limit(p.limit),
+  );
   return {
     /**
      * Creates a run for the agent if it has something to do and no run of it is live. Requests and replies always
@@ -318,16 +329,7 @@ export function runQueries(
       await closeCharges({ runId: p.id });
       batch.runnable = true;
     },
-    listCompleted: all((p: { agentId: string; after: number; limit: number }) =>
-      db
-        .selectFrom('runs')
-        .selectAll()
-        .where('agentId', '=', p.agentId)
-        .where('seq', '>', p.after)
-        .where('state', '=', 'completed')
-        .orderBy('seq', 'desc')
-        .limit(p.limit),
-    ),
+    listCompleted: async (p) => completed({ before: Number.MAX_SAFE_INTEGER, ...p }),
     listRunning: all((p: { nodeId: string }) =>
       db.selectFrom('runs').selectAll().where('state', '=', 'running').where('nodeId', '=', p.nodeId),
     ),

@@ -322,8 +322,8 @@ export interface Runs extends UsageQueries, ReopeningQueries {
   listRuns(
     p: view.RunFilter & { before: view.RunCursor | null; limit: number },
   ): Promise<(Run & { readonly handle: string })[]>;
-  /** Completed runs of an agent after a number, newest first. */
-  listCompleted(p: { agentId: AgentId; after: number; limit: number }): Promise<Run[]>;
+  /** Completed runs of an agent after a number and before another (none: the end), newest first. */
+  listCompleted(p: { agentId: AgentId; after: number; before?: number; limit: number }): Promise<Run[]>;
   listRunning(p: { nodeId: NodeId }): Promise<Run[]>;
   /** Running with a lease, on any node. */
   listLeased(): Promise<Run[]>;

@@ -30,4 +30,34 @@ describe('search_messages', () => {
     expect(before).toEqual([]);
     expect(nothing).toEqual([]);
   });
+
+  test('over long texts leaves others their turn', async () => {
+    const world = await createWorld();
+    await world.create('anna');
+    const long = `harbour ${'\ufdfa'.repeat(20_000)} ${'words and words '.repeat(60_000)}`.slice(0, 1_000_000);
+    for (let n = 0; n < 8; n += 1) {
+      world.behave('anna', async () => `${n} ${long}`.slice(0, 1_000_000));
+      await world.ask('anna', `harbour ${n}`);
+      await world.settle();
+    }
+    let longest = 0;
+    let found: readonly unknown[] = [];
+    world.behave('anna', async ({ call }) => {
+      const before = process.threadCpuUsage();
+      let last = 0;
+      const watch = setInterval(() => {
+        const { user, system } = process.threadCpuUsage(before);
+        longest = Math.max(longest, user + system - last);
+        last = user + system;
+      }, 1);
+      found = ((await call('search_messages', { query: 'harbour', limit: 100 })) as { messages: unknown[] }).messages;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      clearInterval(watch);
+      return 'done';
+    });
+    await world.ask('anna', 'Look.');
+    await world.settle();
+    expect(found).not.toHaveLength(0);
+    expect(longest / 1_000).toBeLessThan(400);
+  });
 });
