@@ -33,6 +33,25 @@ describe('concernsOf()', () => {
 });
 
 describe('judge()', () => {
+  test('counts what asks or denies for a call that does not say what it does, and nothing that allows', () => {
+    const about = (tool: string, action: Policy['action'], key: string) =>
+      verdict([rule({ tool, action, arguments: { [key]: 'a*' } })], { given: 1 }, [X], tool);
+    expect(about('own:shell', 'deny', 'command')).toBe('deny');
+    expect(about('own:write', 'ask', 'path')).toBe('ask');
+    expect(about('own:write', 'ask', 'content')).toBe('allow');
+    expect(about('own:read', 'deny', 'path')).toBe('allow');
+    const everything = rule({ tool: 'own:write', action: 'deny' });
+    const some = rule({ tool: 'own:write', action: 'allow', arguments: { path: '/a' } });
+    expect(verdict([everything, some], { given: 1 }, [X], 'own:write')).toBe('deny');
+  });
+
+  test('counts a pattern that asks or denies for a list, and none that allows', () => {
+    const about = (action: Policy['action']) =>
+      verdict([rule({ action: 'ask' }), rule({ action, arguments: { to: 'a*' } })], { to: ['abc'] });
+    expect(about('deny')).toBe('deny');
+    expect(about('allow')).toBe('ask');
+  });
+
   test('ranks all own tools between a tool and every tool, and allows no command by a pattern', () => {
     const every = rule({ tool: '*', action: 'deny' });
     const own = rule({ tool: 'own:*', action: 'ask' });

@@ -102,9 +102,19 @@ function isAbout(policy: Policy, subject: Subject, tool: string, input: Readonly
   if (!isAboutTool(policy, tool) || !isAboutSubject(policy, subject)) return false;
   // `ls *` would also allow `ls; curl …`: a command is allowed only as a whole.
   if (tool === SHELL && policy.action === 'allow' && Object.values(policy.arguments).some(isPattern)) return false;
-  return Object.entries(policy.arguments).every(
-    ([key, wanted]) => Object.hasOwn(input, key) && matches(policy.action, wanted, input[key]),
+  return Object.entries(policy.arguments).every(([key, wanted]) =>
+    Object.hasOwn(input, key) ? matches(policy.action, wanted, input[key]) : isUntold(policy, tool, key),
   );
+}
+
+/** What is executed or changed and not said may be anything, so that whatever asks about or denies a part of it counts. */
+const TOLD = new Map([
+  [SHELL, 'command'],
+  [ownToolName('write'), 'path'],
+]);
+
+function isUntold({ action }: Policy, tool: string, key: string): boolean {
+  return action !== 'allow' && TOLD.get(tool) === key;
 }
 
 function isAboutTool({ tool: wanted }: Policy, tool: string): boolean {
@@ -118,7 +128,8 @@ function isAboutSubject({ agent, persona }: Policy, subject: Subject): boolean {
 
 function matches(action: Action, wanted: unknown, value: unknown): boolean {
   if (!isPattern(wanted)) return canonicalJson(wanted) === canonicalJson(value);
-  if (typeof value !== 'string') return false;
+  // A list or an object may contain what the pattern means.
+  if (typeof value !== 'string') return action !== 'allow' && typeof value === 'object' && value !== null;
   if (value.length > MAX_MATCHED) return action !== 'allow';
   return fits(wanted.split('*'), value);
 }

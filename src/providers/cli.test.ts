@@ -22,9 +22,14 @@ describe('cliProvider()', () => {
     log = join(directory, 'log');
   });
 
-  function createProvider(more: Partial<CliProgram> = {}, env: Record<string, string> = {}, confined = false) {
+  function createProvider(
+    more: Partial<CliProgram> = {},
+    env: Record<string, string> = {},
+    confined = false,
+    script = SCRIPT,
+  ) {
     const extraEnv = { LOG: log, V: '1', CODE: '0', ...env };
-    const options = { command: 'sh', args: ['-c', SCRIPT, 'sh'], env: { PATH: '/usr/bin:/bin' }, extraEnv };
+    const options = { command: 'sh', args: ['-c', script, 'sh'], env: { PATH: '/usr/bin:/bin' }, extraEnv };
     return cliProvider(
       { ...options, confined },
       {
@@ -74,6 +79,27 @@ describe('cliProvider()', () => {
   test('lets the configuration override a variable', async () => {
     await run(printing([done]), {}, { MODE: 'loud' });
     expect(calls().at(-1)).toBe('turn known loud');
+  });
+
+  test('ends a program that asks and does not read the answers', async () => {
+    const input = new PassThrough();
+    const parse = () => {
+      input.write('x'.repeat(100_000));
+      return [];
+    };
+    const asking = 'if [ "$1" = --version ]; then echo version 1; else yes "{}"; fi';
+    const provider = createProvider({ dialogue: () => ({ input, parse }) }, {}, false, asking);
+    const events = await collect(provider.runTurn(turn));
+    expect(events).toEqual([{ type: 'error', kind: 'crash', message: expect.stringContaining('does not read') }]);
+  });
+
+  test('does not take a name without end for a session, nor a text for a record', async () => {
+    const long: Said = { type: 'session', session: 'x'.repeat(2_000) };
+    expect(await run({ ...printing([long], [done]), session: null })).toEqual([
+      { type: 'error', kind: 'crash', message: 'The name of its session is too long.' },
+    ]);
+    const [text] = await run(printing([{ type: 'text', text: 'x'.repeat(2_000_000) }], [done]));
+    expect(text).toMatchObject({ type: 'text', text: expect.stringMatching(/cut: too long\]$/) });
   });
 
   test('ignores everything after the final event', async () => {

@@ -1,3 +1,4 @@
+import { Duplex } from 'node:stream';
 import type { Command, Endpoint, ModelAnswer, Needs } from '../core/command.ts';
 import { SubstratError } from '../core/errors.ts';
 import type { OwnKind } from '../core/own-tool.ts';
@@ -9,7 +10,7 @@ import { turnEnvironment, type Variables } from './environment.ts';
 import { type ProcessEnd, processFailure, runProcess } from './process.ts';
 import type { Arrived, Launch, News, Provider, ProviderEvent, Turn } from './provider.ts';
 import { createTurnstile } from './turnstile.ts';
-import { conclude, type Failed, type Final, maxLineBytes } from './verdict.ts';
+import { conclude, type Failed, type Final, failed, maxLineBytes } from './verdict.ts';
 
 /**
  * A program's output as events. Everything after `done` or `error` is ignored. `stop` kills the program immediately.
@@ -92,6 +93,10 @@ export interface CliProgram {
 }
 
 const ASIDE_MS = 60_000;
+/** A program may name anything as its session. */
+const LONGEST_SESSION = 1_000;
+/** What a program has not read of what is said to it. */
+const MOST_UNREAD = 32 * 1024 * 1024;
 
 /**
  * Turns of an agent program on the command line, in a fresh process each. The version is checked once. If the program
@@ -163,10 +168,13 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
     }
     if (output.type === 'oversized') oversized++;
     if (output.type !== 'line' || final) continue;
-    for (const said of parse(output.text)) {
+    const heard = parse(output.text);
+    if (unreadOf(input) > MOST_UNREAD) return yield failed('The program does not read the answers to its questions.');
+    for (const said of heard) {
       if (final) break;
       switch (said.type) {
         case 'session':
+          if (said.session.length > LONGEST_SESSION) return yield failed('The name of its session is too long.');
           if (session !== null && said.session !== session) return yield unknownSession(cli, session);
           if (session === null) yield said;
           session = said.session;
@@ -179,7 +187,7 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
           break;
         case 'text':
           unfinished = '';
-          if (said.text) yield said;
+          if (said.text) yield { ...said, text: cleanText(said.text) };
           break;
         case 'tool_call':
           // Some programs report a call at its start and again, with its result, at its end.
@@ -201,6 +209,10 @@ async function* converse(options: CliOptions, cli: CliProgram, turn: Turn): Asyn
       }
     }
   }
+}
+
+function unreadOf(input: Dialogue['input']): number {
+  return input instanceof Duplex ? input.writableLength + input.readableLength : 0;
 }
 
 /** Wraps a program of the turn for the sandbox. */

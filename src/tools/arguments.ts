@@ -20,7 +20,11 @@ export async function readArguments(
   return { args: parsed.data, digest: callKey(name, parsed.data) };
 }
 
-const command = z.strictObject({ command: z.string().min(1), cwd: z.string().min(1).optional() });
+const command = z.strictObject({
+  command: z.string().min(1),
+  cwd: z.string().min(1).optional(),
+  env: z.record(z.string(), z.unknown()).optional(),
+});
 const fields = z.record(z.string(), z.unknown());
 
 /** Programs' own tools have no schema here; a shell has the one of `core/own-tool.ts`. */

@@ -9,7 +9,7 @@ import type { ActiveAttempt } from '../runs/attempt.ts';
 import type { Tx } from '../store/store.ts';
 import type { ToolDependencies } from './dependencies.ts';
 import { lineOf } from './policy.ts';
-import { callKey } from './recorded.ts';
+import { callKey, tooMany } from './recorded.ts';
 
 /** Longer arguments are not shown to a person, so they are not approved. */
 const MOST_ASKED = 100_000;
@@ -81,6 +81,8 @@ async function permit(
   }
   const digest = callKey(tool, input);
   const now = deps.clock();
+  const wait = deps.limiter.take(attempt.agentId, now);
+  if (wait !== null) return refused(tooMany(wait).message);
   return deps.store.write(
     async (tx): Promise<Permission> => {
       const [run, agent] = await callerOf(tx, attempt);

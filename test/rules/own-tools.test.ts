@@ -64,6 +64,15 @@ describe("a policy about programs' own tools", () => {
     expect(results[1]).toEqual([again, 'made', again]);
   });
 
+  test('that asks counts its questions as calls, so that a program cannot ask without end', async () => {
+    const { results, go } = await working(
+      { policies: [policy({})], toolCallsPerMinute: 3 },
+      Array.from({ length: 5 }, () => shell('make')),
+    );
+    await go();
+    expect(results[0]?.slice(3)).toEqual(Array(2).fill(expect.stringContaining('Too many calls')));
+  });
+
   test('a person may approve another command instead', async () => {
     const { world, results, go, decide } = await working({ policies: [policy({})] }, [shell('rm -r .')], [shell('ls')]);
     await go();

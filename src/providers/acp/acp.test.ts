@@ -175,6 +175,39 @@ describe('a question of the program', () => {
     expect(await asked({ toolCallId: 'c', title: 'x', rawInput }, false)).toMatchObject({ optionId: 'the allow_once' });
   });
 
+  test.each([
+    [{ title: 'substrat_send_message', kind: 'execute', rawInput: { command: 'rm -r .' } }],
+    [{ title: 'substrat/run', kind: 'execute' }],
+    [{ title: 'substrat_send_message', rawInput: { command: 'substrat_send_message' } }],
+    [{ title: 'x', kind: 'edit', rawInput: { server: 'substrat', tool: 'send_message', path: '/a' } }],
+    [{ title: 'x', rawInput: { server: 'substrat', tool: 'send_message', command: 'ls' } }],
+  ])("about a tool of the program's own is not taken for one of ours by its words: %j", async (call) => {
+    expect(await asked({ toolCallId: 'c', ...call }, false)).toMatchObject({ optionId: 'the reject_once' });
+  });
+
+  test('is judged by the kind that was said earlier', async () => {
+    const permit = async () => ({ allowed: false, message: 'No.' }) as const;
+    const { unasked, isOurs } = createGuarding({ guard: { verdict: () => 'ask', permit }, workspace: '/w' }, 'x');
+    unasked({ update: { sessionUpdate: 'tool_call', toolCallId: 'c', kind: 'execute' } });
+    expect(isOurs({ toolCallId: 'c', title: 'substrat_send_message' })).toBe(false);
+    expect(isOurs({ toolCallId: 'd', title: 'substrat_send_message' })).toBe(true);
+  });
+
+  test.each(['constructor', '__proto__', 'toString'])(
+    'of the kind %s is judged by the strictest policy',
+    async (kind) => {
+      const verdict = (call: OwnCall) => (call.kind === 'shell' ? 'deny' : 'allow');
+      const kinds: string[] = [];
+      const permit = async (call: OwnCall) => {
+        kinds.push(call.kind);
+        return { allowed: false, message: 'No.' } as const;
+      };
+      const { decide } = createGuarding({ guard: { verdict, permit }, workspace: '/w' }, 'x');
+      await new Promise<void>((resolve) => decide({ toolCallId: 'c', title: 'x', kind }, () => resolve()));
+      expect(kinds).toEqual(['shell']);
+    },
+  );
+
   test('without a choice that fits is cancelled', async () => {
     expect(await asked(shell, false, options.slice(0, 1))).toEqual({ outcome: 'cancelled' });
   });

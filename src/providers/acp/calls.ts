@@ -30,8 +30,15 @@ const TITLES = [
   new RegExp(`^(\\w+) \\(${SERVER} MCP Server\\)$`),
 ];
 
+/** Kinds that an MCP tool may have. Every other kind is a tool of the program's own: models choose titles and arguments. */
+const MCP_KINDS: readonly unknown[] = ['other', undefined, null];
+/** Arguments of a shell; no tool of ours has them. */
+const SHELL_FIELDS = ['command', 'cmd', 'script'];
+
 /** The name of the called tool of ours; null if it is another tool. */
-export function ourTool({ name, title, rawInput }: ToolCall): string | null {
+export function ourTool({ name, title, kind, rawInput }: ToolCall): string | null {
+  const fields = typeof rawInput === 'object' && rawInput !== null ? Object.keys(rawInput) : [];
+  if (!MCP_KINDS.includes(kind) || fields.some((field) => SHELL_FIELDS.includes(field))) return null;
   const { data } = mcpInput.safeParse(rawInput);
   if (data) return data.server === SERVER ? data.tool : null;
   for (const shown of [name, title]) {

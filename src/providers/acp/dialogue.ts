@@ -5,7 +5,7 @@ import { readServer } from '../mcp-config.ts';
 import type { Turn } from '../provider.ts';
 import { createRpc, type Incoming, type RpcError } from '../rpc.ts';
 import { type Failed, failed } from '../verdict.ts';
-import { ourTool, toolCall } from './calls.ts';
+import { toolCall } from './calls.ts';
 import { createGuarding } from './guarding.ts';
 import { choiceOf, opened } from './model.ts';
 import { createUpdates } from './updates.ts';
@@ -167,7 +167,7 @@ export function createDialogue(policy: AcpPolicy, turn: Turn, session: string | 
       rpc.answer(question, { outcome, ...(message !== undefined && { _meta: { substrat: { message } } }) });
     };
     if (!data) answer(false);
-    else if (ourTool(data.toolCall) !== null) answer(true);
+    else if (guarding.isOurs(data.toolCall)) answer(true);
     else if (!policy.ownTools) answer(false);
     else guarding.decide(data.toolCall, answer);
     return data && isPrompted ? updates.asked(data.toolCall) : [];

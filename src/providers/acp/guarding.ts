@@ -6,18 +6,18 @@ import type { Failed } from '../verdict.ts';
 import { ourTool, type ToolCall, toolCall } from './calls.ts';
 
 /** The protocol's kinds of tools. */
-const KINDS: Readonly<Record<string, OwnKind>> = {
-  execute: 'shell',
-  read: 'read',
-  search: 'read',
-  edit: 'write',
-  delete: 'write',
-  move: 'write',
-  fetch: 'other',
-  think: 'other',
-  switch_mode: 'other',
-  other: 'other',
-};
+const KINDS: ReadonlyMap<string, OwnKind> = new Map([
+  ['execute', 'shell'],
+  ['read', 'read'],
+  ['search', 'read'],
+  ['edit', 'write'],
+  ['delete', 'write'],
+  ['move', 'write'],
+  ['fetch', 'other'],
+  ['think', 'other'],
+  ['switch_mode', 'other'],
+  ['other', 'other'],
+]);
 const STRICTNESS = ['allow', 'ask', 'deny'];
 const notification = z.object({ update: z.looseObject({ sessionUpdate: z.string() }) });
 
@@ -29,7 +29,7 @@ export function createGuarding({ guard, workspace }: Pick<Turn, 'guard' | 'works
   /** A program may say a call's kind and arguments in earlier messages. Of an unknown kind, the strictest policy counts. */
   function callOf(call: ToolCall): OwnCall {
     const whole = { ...known.get(call.toolCallId), ...present(call) };
-    const kind = KINDS[whole.kind ?? ''];
+    const kind = KINDS.get(whole.kind ?? '');
     const input = whole.rawInput ?? { title: whole.title };
     const calls = (kind ? [kind] : OWN_KINDS).map((one) => ownCall(one, input, workspace));
     const strictness = (one: OwnCall) => STRICTNESS.indexOf(guard?.verdict(one) ?? 'allow');
@@ -37,6 +37,8 @@ export function createGuarding({ guard, workspace }: Pick<Turn, 'guard' | 'works
   }
 
   return {
+    /** Whether it is a call of our tools, by all that the program has said of it. */
+    isOurs: (call: ToolCall): boolean => ourTool({ ...known.get(call.toolCallId), ...present(call) }) !== null,
     /** Answers once it is known; not later than the store answers. */
     decide(call: ToolCall, answer: (isAllowed: boolean, message?: string) => void): void {
       if (!guard) answer(true);
@@ -48,13 +50,15 @@ export function createGuarding({ guard, workspace }: Pick<Turn, 'guard' | 'works
     /** The program has done something that it had to ask for: it cannot be trusted with these policies. */
     unasked(params: unknown): Failed | null {
       const { data } = notification.safeParse(params);
-      if (!guard || !data?.update.sessionUpdate.startsWith('tool_call')) return null;
+      if (!data?.update.sessionUpdate.startsWith('tool_call')) return null;
       const call = toolCall.safeParse(data.update).data;
       if (!call) return null;
       const whole = { ...known.get(call.toolCallId), ...present(call) };
-      known.set(call.toolCallId, whole);
+      if (whole.status === 'completed' || whole.status === 'failed') known.delete(call.toolCallId);
+      else known.set(call.toolCallId, whole);
+      if (!guard) return null;
       if (whole.status !== 'completed' || permitted.has(call.toolCallId) || ourTool(whole) !== null) return null;
-      if (guard.verdict(callOf(call)) === 'allow') return null;
+      if (guard.verdict(callOf(whole)) === 'allow') return null;
       const message = `${name} used a tool of its own without asking (${whole.title ?? whole.kind ?? 'unnamed'}), which a policy does not allow. Configure it so that it asks for everything, or choose another provider.`;
       return { type: 'error', kind: 'invalid_request', message };
     },

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { cleanText } from '../../core/text.ts';
+import { cleanText, MAX_TEXT } from '../../core/text.ts';
 import type { Said } from '../cli.ts';
 import { createCalls, toolCall } from './calls.ts';
 
@@ -38,7 +38,7 @@ export function createUpdates() {
     const before = part.messageId && messageId && part.messageId !== messageId ? complete() : [];
     messageId = part.messageId ?? messageId;
     if (text === '') return before;
-    words += text;
+    if (words.length < MAX_TEXT) words += text;
     return [...before, { type: 'delta', text }];
   }
 

@@ -6,15 +6,15 @@ import { ownCall } from '../own-calls.ts';
 import { OWN_TOOLS } from './args.ts';
 
 const BEGIN = 'substrat-hook';
-const KINDS: Readonly<Record<string, OwnKind>> = {
-  Bash: 'shell',
-  Read: 'read',
-  Glob: 'read',
-  Grep: 'read',
-  Edit: 'write',
-  Write: 'write',
-  NotebookEdit: 'write',
-};
+const KINDS: ReadonlyMap<string, OwnKind> = new Map([
+  ['Bash', 'shell'],
+  ['Read', 'read'],
+  ['Glob', 'read'],
+  ['Grep', 'read'],
+  ['Edit', 'write'],
+  ['Write', 'write'],
+  ['NotebookEdit', 'write'],
+]);
 /** Of settings that only tell how the call is shown or how long it may take. */
 const SILENT = ['description', 'timeout'];
 
@@ -52,7 +52,7 @@ export function createGuarding(guard: Guard, workspace: string, write: (line: ob
     const { tool_name, tool_input, cwd } = input;
     const given = typeof tool_input === 'object' && tool_input !== null ? tool_input : {};
     const kept = Object.fromEntries(Object.entries(given).filter(([name]) => !SILENT.includes(name)));
-    const kind = KINDS[tool_name] ?? 'other';
+    const kind = KINDS.get(tool_name) ?? 'other';
     const call = ownCall(kind, kind === 'shell' ? { ...kept, cwd: cwd ?? workspace } : kept, workspace);
     void guard.permit(call).then((permission) => {
       if (permission.allowed) allowed.set(tool_use_id, given);

@@ -11,7 +11,7 @@ import { shorten } from '../../core/text.ts';
 import { toolName } from '../calls.ts';
 import type { ProviderEvent } from '../provider.ts';
 import type { Part } from './content.ts';
-import { failureOf } from './failure.ts';
+import { EndlessAnswer, failureOf } from './failure.ts';
 
 /** What a model answered. */
 export interface Answer {
@@ -33,6 +33,9 @@ const FIRST_WAIT_MS = 500;
 
 type CallOptions = Omit<LanguageModelV4CallOptions, 'abortSignal'>;
 type Delta = Extract<ProviderEvent, { type: 'delta' }>;
+
+/** Of one answer. */
+const MOST_CALLS = 200;
 
 /** The key of arguments that are not a JSON object: their call is answered with an error. */
 export const INVALID = 'invalid_json';
@@ -90,6 +93,7 @@ async function* read(
 function createReader() {
   const parts: Part[] = [];
   const open = new Map<string, Part & { text: string }>();
+  let calls = 0;
   let end: Omit<Answer, 'parts'> | null = null;
   const begin = (key: string, part: Part & { text: string }) => {
     open.set(key, part);
@@ -116,6 +120,8 @@ function createReader() {
         return part.type === 'text-delta' ? part.delta : null;
       }
       case 'tool-call':
+        calls += 1;
+        if (calls > MOST_CALLS) throw new EndlessAnswer(`it called more than ${MOST_CALLS} tools in one answer`);
         // Ids of models are not unique: some count from 0 in every answer.
         parts.push({
           type: 'call',

@@ -16,6 +16,9 @@ export class ModelFailed extends Error {
   }
 }
 
+/** The service answers more than any model would; asked again, it would answer the same. */
+export class EndlessAnswer extends Error {}
+
 const LONGEST = 2_000;
 /** The daemon asked the service itself. */
 const SEEN = { metered: true } as const;
@@ -26,6 +29,11 @@ const exhausted =
 
 /** Classifies what a library threw or put into its stream. */
 export function failureOf(error: unknown): ModelFailed {
+  const endless = chainOf(error).find((one) => one instanceof EndlessAnswer);
+  if (endless) {
+    const message = `The model's answer is not used: ${endless.message}.`;
+    return new ModelFailed({ type: 'error', kind: 'invalid_request', message }, false);
+  }
   const status = APICallError.isInstance(error) ? error.statusCode : undefined;
   const message = `The model could not be asked: ${describe(error, status)}`;
   const words =
@@ -75,11 +83,14 @@ function bodyMessage(error: unknown): string | null {
 }
 
 function causes(error: Error): string {
-  const texts: string[] = [];
-  for (let cause: unknown = error; cause instanceof Error && texts.length < 4; cause = cause.cause) {
-    if (!texts.includes(cause.message)) texts.push(cause.message);
-  }
-  return texts.join(': ');
+  return [...new Set(chainOf(error).map(({ message }) => message))].join(': ');
+}
+
+/** The error and its causes. */
+function chainOf(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let cause: unknown = error; cause instanceof Error && chain.length < 4; cause = cause.cause) chain.push(cause);
+  return chain;
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -153,6 +156,38 @@ describe.each(['anthropic', 'responses', 'chat'] as const)('llm in the dialect %
     model.become(() => 'hang');
     const message = 'The turn was ended at its time limit of 0.3 s.';
     expect(last(await run(dialect, 'Go.', { timeoutMs: 300 }))).toEqual({ type: 'error', kind: 'timeout', message });
+  });
+
+  test('gives up a model that does not stop', async () => {
+    const calls = Array.from({ length: 300 }, (_, i) => ({ id: `c${i}`, name: 'read_file', arguments: { path: 'x' } }));
+    model.become(() => ({ text: '', calls }));
+    expect(last(await run(dialect, 'Go.'))).toMatchObject({
+      ...{ type: 'error', kind: 'invalid_request' },
+      message: expect.stringContaining('more than 200 tools'),
+    });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  test.each([200, 500])('gives up an answer of status %i without an end', async (status) => {
+    const chunk = Buffer.alloc(1024 * 1024, 'x');
+    let sent = 0;
+    const server = createServer((request, response) => {
+      request.resume();
+      response.writeHead(status, { 'content-type': status === 200 ? 'text/event-stream' : 'application/json' });
+      const more = () => {
+        while (!response.destroyed && response.write(chunk)) sent += 1;
+        response.once('drain', more);
+      };
+      more();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const fake = { base_url: `http://127.0.0.1:${port}/v1`, api_key: 'right', dialect };
+    const events = await run(dialect, 'Go.', { more: { endpoints: { fake } } });
+    expect(last(events)).toMatchObject({ type: 'error', message: expect.stringContaining('more than 33554432 bytes') });
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    expect(sent).toBeLessThan(100);
   });
 
   test('gives up a model that is silent', async () => {

@@ -1,11 +1,12 @@
 import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import type { ChosenModel } from './endpoints.ts';
+import { EndlessAnswer } from './failure.ts';
 
 /** The client of a model. The libraries are loaded by the first turn that needs them. */
 export async function createModel({ dialect, baseUrl, apiKey, model }: ChosenModel): Promise<LanguageModelV4> {
   const baseURL = baseUrl.replace(/\/$/, '');
   // Without a key the libraries would look for one in the environment, or refuse to start.
-  const settings = { baseURL, apiKey: apiKey ?? 'none', fetch: withoutRedirects };
+  const settings = { baseURL, apiKey: apiKey ?? 'none', fetch: boundedFetch };
   switch (dialect) {
     case 'anthropic':
       return (await import('@ai-sdk/anthropic')).createAnthropic(settings)(model);
@@ -29,5 +30,21 @@ export function callOptions({ dialect }: ChosenModel, session: string): SharedV4
   return dialect === 'responses' ? { openai: { store: false, promptCacheKey: session } } : {};
 }
 
+/** Of one response. The libraries hold a line, an error and an answer in memory, however long they are. */
+const MOST_BYTES = 32 * 1024 * 1024;
+
 /** A redirect would take the key to another host. */
-const withoutRedirects: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'error' });
+const boundedFetch: typeof fetch = async (input, init) => {
+  const response = await fetch(input, { ...init, redirect: 'error' });
+  if (!response.body) return response;
+  let bytes = 0;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      if (bytes <= MOST_BYTES) controller.enqueue(chunk);
+      else controller.error(new EndlessAnswer(`it answered with more than ${MOST_BYTES} bytes`));
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
+};
