@@ -47,6 +47,14 @@ describe('admit()', () => {
     expect(() => ask(dialect, request)).toThrow(/is not a model request/);
   });
 
+  test('refuses a body that would block the daemon, before it is parsed', () => {
+    const keys = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`k${i}`, 1]));
+    expect(() => ask('openai', 'POST /responses', { model: 'm', ...keys })).toThrow(/at most 50000 keys/);
+    expect(ask('openai', 'POST /responses', { model: 'm', input: 'x'.repeat(9_000_000) }).generates).toBe(true);
+    expect(ask('anthropic', 'POST /v1/messages/count_tokens').generates).toBe(false);
+    expect(ask('gemini', 'POST /v1beta/models/m:countTokens').generates).toBe(false);
+  });
+
   test('refuses a model that is not listed, in the body or in the path', () => {
     expect(() => ask('openai', 'POST /responses', { model: 'large' }, ['small'])).toThrow(
       /may not use the model large/,

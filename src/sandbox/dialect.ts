@@ -1,4 +1,7 @@
 import type { Dialect, Endpoint } from '../core/command.ts';
+import { SubstratError } from '../core/errors.ts';
+import { type JsonLimits, parseBounded } from '../core/json-bounds.ts';
+import { MAX_DEPTH } from '../core/text.ts';
 import { Refusal } from './refusal.ts';
 
 /** A model request that may be sent, with its body as it is sent. */
@@ -6,6 +9,8 @@ export interface Admitted {
   readonly url: URL;
   readonly body: Buffer | null;
   readonly model: string | null;
+  /** The model writes an answer: it is not only a list, or a count of tokens. */
+  readonly generates: boolean;
 }
 
 interface Route {
@@ -33,6 +38,9 @@ const routes: Readonly<Record<Dialect, readonly Route[]>> = {
   ],
 };
 
+/** Of a request. A long conversation has some thousand entries; a million of them would block the daemon for seconds. */
+const LIMITS: JsonLimits = { bytes: Number.POSITIVE_INFINITY, entries: 50_000, depth: MAX_DEPTH };
+
 /** Fields that refer to what is stored at the service, by whomever. */
 const references = ['previous_response_id', 'conversation', 'container', 'background'];
 
@@ -51,7 +59,7 @@ export function admit(
   const route = routes[dialect].find((one) => one.method === method && one.path.test(path));
   if (!route) throw new Refusal(403, `${method} ${path} is not a model request of this endpoint.`);
   url.searchParams.delete('key');
-  if (method === 'GET') return { url, body: null, model: null };
+  if (method === 'GET') return { url, body: null, model: null, generates: false };
   const fields = parse(body);
   const named = route.path.exec(path)?.groups?.model ?? fields.model;
   if (typeof named !== 'string') throw new Refusal(400, 'The request does not name a model.');
@@ -69,6 +77,7 @@ export function admit(
     url,
     body: Buffer.from(JSON.stringify({ ...fields, ...unstored(dialect, path, url, fields) })),
     model: named,
+    generates: !/count_?tokens$/i.test(path),
   };
 }
 
@@ -86,10 +95,11 @@ function unstored(dialect: Dialect, path: string, url: URL, fields: Readonly<Rec
 
 function parse(body: Buffer): Record<string, unknown> {
   try {
-    const fields: unknown = JSON.parse(body.toString('utf8'));
+    const fields = parseBounded(body, LIMITS);
     if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) return { ...fields };
-  } catch {
-    // Reported below.
+  } catch (error) {
+    if (error instanceof SubstratError) throw new Refusal(413, error.message);
+    // Otherwise reported below.
   }
   throw new Refusal(400, 'The body of a model request must be a JSON object, without compression.');
 }

@@ -5,18 +5,37 @@ import type { Endpoint, ModelAnswer } from '../core/command.ts';
 /** The longest line or body that is searched for token counts. */
 const MOST_CHARACTERS = 1024 * 1024;
 
-/** Counts the tokens of one response while it passes, and reports them at its end, however it ends. */
+/** A token has about so many bytes: of a request, and of a stream, where most of them are frames. */
+const REQUEST_BYTES = 4;
+const STREAM_CHARACTERS = 16;
+
+interface Asked {
+  readonly model: string | null;
+  /** Of the request, if a model writes an answer to it. */
+  readonly bytes: number | null;
+}
+
+/**
+ * Counts the tokens of one response while it passes, and reports them at its end, however it ends. What the service does
+ * not say is estimated: a program could leave before the counts, which come last, or not ask for them.
+ */
 export function meter(
   answer: IncomingMessage,
-  model: string | null,
+  { model, bytes }: Asked,
   onAnswer: NonNullable<Endpoint['onAnswer']>,
 ): void {
   const { statusCode: status = 0, headers } = answer;
-  const counter = createCounter(headers['content-type']?.startsWith('text/event-stream') ?? false);
+  const isStream = headers['content-type']?.startsWith('text/event-stream') ?? false;
+  const counter = createCounter(isStream);
   const text = new StringDecoder('utf8');
   answer.on('data', (chunk: Buffer) => counter.push(text.write(chunk)));
   answer.once('close', () => {
-    const { inputTokens, outputTokens } = counter.end();
+    const { input, output, characters } = counter.end();
+    const isAnswered = bytes !== null && status >= 200 && status < 300;
+    const read = isAnswered && input === null ? Math.ceil(bytes / REQUEST_BYTES) : 0;
+    const isCut = output === null || !answer.complete;
+    const written = isAnswered && isCut ? Math.ceil(characters / (isStream ? STREAM_CHARACTERS : REQUEST_BYTES)) : 0;
+    const [inputTokens, outputTokens] = [Math.max(input ?? 0, read), Math.max(output ?? 0, written)];
     onAnswer({ status, model, inputTokens, outputTokens, retryAfterMs: waitOf(headers) } satisfies ModelAnswer);
   });
 }
@@ -36,15 +55,17 @@ export function waitOf(headers: Readonly<Record<string, unknown>>, now = Date.no
 /** Each event of a stream is one line; any other response is parsed as a whole. Later counts replace earlier ones. */
 function createCounter(isStream: boolean) {
   let rest = '';
-  let counts = { inputTokens: 0, outputTokens: 0 };
+  let counts: Counts = { input: null, output: null };
+  let characters = 0;
   const look = (line: string): void => {
     if (!/"(usage|usageMetadata)"/.test(line)) return;
     const usage = usageIn(line.replace(/^data:/, ''));
     if (!usage) return;
-    counts = { inputTokens: usage.input ?? counts.inputTokens, outputTokens: usage.output ?? counts.outputTokens };
+    counts = { input: usage.input ?? counts.input, output: usage.output ?? counts.output };
   };
   return {
     push(text: string): void {
+      characters += text.length;
       const [first = '', ...others] = isStream ? text.split('\n') : [text];
       if (rest.length + first.length <= MOST_CHARACTERS) rest += first;
       for (const line of others) {
@@ -54,7 +75,7 @@ function createCounter(isStream: boolean) {
     },
     end() {
       look(rest);
-      return counts;
+      return { ...counts, characters };
     },
   };
 }

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { noBwrap } from '../../test/helpers/bwrap.ts';
 import { createProxy, type ProxyOptions, type RunProxy } from './proxy.ts';
 
@@ -282,6 +282,25 @@ describe('an endpoint', () => {
     socket.end(`${method} /0/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
     expect(await text(socket)).toMatch(/^HTTP\/1.1 (405|400) /);
     expect(seen).toEqual([]);
+  });
+
+  test('of a model keeps 64 MiB of unfinished requests in memory, and gives them up with their connections', async () => {
+    const { url, seen } = await endpoint();
+    await open({ endpoints: [{ variable: 'BASE', url, headers: {}, dialect: 'openai' }] });
+    const post = { host: '127.0.0.1', port: door, method: 'POST', path: '/0/responses', agent: false };
+    const held = Array.from({ length: 3 }, () => {
+      const sent = request({ ...post, headers: { 'content-length': 31 * 1024 ** 2 } });
+      sent.on('error', () => {});
+      return sent;
+    });
+    const refused = Promise.any(held.map(async (sent) => ((await once(sent, 'response')) as [IncomingMessage])[0]));
+    for (const sent of held) sent.write(Buffer.alloc(30 * 1024 ** 2, ' '));
+    expect((await refused).statusCode).toBe(503);
+    for (const sent of held) sent.destroy();
+    const body = JSON.stringify({ model: 'm', input: 'x'.repeat(5_000_000) });
+    const later = async () => (await ask({ method: 'POST', path: '/0/responses', body })).status;
+    await vi.waitFor(async () => expect(await later()).toBe(200), { timeout: 20_000 });
+    expect(seen).toContain('POST /v1/responses undefined');
   });
 
   /** A service that records the requests it receives, with their keys. */

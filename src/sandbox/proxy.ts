@@ -41,6 +41,8 @@ const MAX_HEADERS = 32 * 1024;
 const MAX_CONNECTIONS = 256;
 /** The largest request that the services accept. */
 const MAX_BODY = 32 * 1024 ** 2;
+/** Of all requests of a turn together. */
+const MAX_BODIES = 2 * MAX_BODY;
 const HEADERS_MS = 10_000;
 const lookupAll: Lookup = (host) => lookupAddress(host, { all: true });
 
@@ -64,10 +66,10 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll, serveTools }
     join(upstream, client);
   };
 
-  const targetOf = async (request: IncomingMessage): Promise<Target> => {
+  const targetOf = async (request: IncomingMessage, hold: Hold): Promise<Target> => {
     const { url: asked = '', method = '' } = request;
     // The person configured the endpoint's address with its key, so it is not checked against the list.
-    if (asked.startsWith('/')) return endpointTarget(request, findEndpoint(method, asked, endpoints));
+    if (asked.startsWith('/')) return endpointTarget(request, findEndpoint(method, asked, endpoints), hold);
     const url = toUrl(asked);
     if (url.protocol !== 'http:') throw new Refusal(400, 'Use CONNECT for HTTPS.');
     return { url, headers: {}, socket: await dial(dialing, normalName(url.hostname), Number(url.port || 80)) };
@@ -75,14 +77,23 @@ export function createProxy({ hosts, endpoints, lookup = lookupAll, serveTools }
 
   /** Requests without a response yet. Bounded, because one connection can send many. */
   let open = 0;
+  /** The bytes of their bodies that are in memory. */
+  let held = 0;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     open += 1;
+    let own = 0;
+    const hold = (bytes: number): void => {
+      if (response.destroyed || held + bytes > MAX_BODIES) throw new Refusal(503, 'Too many requests at once.');
+      own += bytes;
+      held += bytes;
+    };
     response.on('close', () => {
       open -= 1;
+      held -= own;
     });
     if (open > MAX_CONNECTIONS) throw new Refusal(503, `This agent already has ${MAX_CONNECTIONS} open requests.`);
     if (serveTools && request.url === TOOLS_PATH) return serveTools(request, response);
-    const target = await targetOf(request);
+    const target = await targetOf(request, hold);
     try {
       if (response.destroyed) throw new Refusal(499, 'The program closed the connection.');
       forward(request, response, target);
@@ -159,20 +170,29 @@ function join(upstream: Duplex, client: Duplex): void {
   client.on('close', () => upstream.destroy());
 }
 
-async function endpointTarget(request: IncomingMessage, { url, endpoint }: EndpointTarget): Promise<Target> {
+async function endpointTarget(
+  request: IncomingMessage,
+  { url, endpoint }: EndpointTarget,
+  hold: Hold,
+): Promise<Target> {
   const { headers, dialect, onAnswer } = endpoint;
   if (dialect === undefined) return { url, headers, socket: null };
-  const asked = admit({ ...endpoint, dialect }, request.method ?? '', url, await readBody(request));
-  const onResponse = (answer: IncomingMessage) => onAnswer && meter(answer, asked.model, onAnswer);
+  const asked = admit({ ...endpoint, dialect }, request.method ?? '', url, await readBody(request, hold));
+  const bytes = asked.generates ? (asked.body?.length ?? 0) : null;
+  const onResponse = (answer: IncomingMessage) => onAnswer && meter(answer, { model: asked.model, bytes }, onAnswer);
   return { url: asked.url, headers, socket: null, model: { body: asked.body, onResponse } };
 }
 
-async function readBody(request: IncomingMessage): Promise<Buffer> {
+/** Counts bytes that are kept until the request is answered; throws if there are too many. */
+type Hold = (bytes: number) => void;
+
+async function readBody(request: IncomingMessage, hold: Hold): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (bytes > MAX_BODY) throw new Refusal(413, `A model request may have ${MAX_BODY / 1024 ** 2} MiB at most.`);
+    hold(chunk.length);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
