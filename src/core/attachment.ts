@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { MessageId } from './ids.ts';
+import { lineProblem } from './line.ts';
 
 /** A file that a message carries. Its bytes are stored once, by their hash. */
 export interface Attachment {
@@ -21,6 +22,7 @@ export interface NewAttachment {
 
 export const MAX_ATTACHMENTS = 10;
 export const MAX_ATTACHMENT_BYTES = 5 * 1024 * 1024;
+/** In bytes: file systems allow 255. */
 const MAX_NAME = 200;
 
 /** Where an agent finds it, below its workspace. */
@@ -34,10 +36,10 @@ export function hashOf(data: Uint8Array): string {
 
 /** Why a text cannot be the name of a file; null if it can. */
 export function nameProblem(name: string): string | null {
-  if (name.length > MAX_NAME) return `must have at most ${MAX_NAME} characters`;
-  if (name === '' || name === '.' || name === '..' || /[/\\\p{Cc}]/u.test(name))
+  if (Buffer.byteLength(name) > MAX_NAME) return `must have at most ${MAX_NAME} bytes`;
+  if (name.trim() === '' || name === '.' || name === '..' || /[/\\]/.test(name))
     return 'must be the name of a file, without a path';
-  return null;
+  return lineProblem(name);
 }
 
 /** The first bytes, in hexadecimal. */

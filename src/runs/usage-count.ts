@@ -14,9 +14,9 @@ export class UsageCount {
   add(grade: UsageGrade, { inputTokens, outputTokens, costUsd }: Tokens): void {
     const before = this.#counted.get(grade);
     this.#counted.set(grade, {
-      inputTokens: (before?.inputTokens ?? 0) + positive(inputTokens),
-      outputTokens: (before?.outputTokens ?? 0) + positive(outputTokens),
-      costUsd: (before?.costUsd ?? 0) + positive(costUsd),
+      inputTokens: summed(before?.inputTokens ?? 0, Math.ceil(positive(inputTokens))),
+      outputTokens: summed(before?.outputTokens ?? 0, Math.ceil(positive(outputTokens))),
+      costUsd: summed(before?.costUsd ?? 0, positive(costUsd)),
     });
     this.#changes += 1;
   }
@@ -49,6 +49,13 @@ export class UsageCount {
       this.#stored = changes;
     };
   }
+}
+
+/** More than any turn uses; the sums of many such turns still fit into the columns of both engines. */
+const MOST = 1e12;
+
+function summed(before: number, added: number): number {
+  return Math.min(MOST, before + added);
 }
 
 /** A program may report anything. */

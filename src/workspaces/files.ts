@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, opendirSync, openSync, readSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { isHiddenPath } from '../core/credential-files.ts';
 import { SubstratError } from '../core/errors.ts';
@@ -8,6 +8,8 @@ import { shorten } from '../core/text.ts';
 /** Bytes of one page of a file. */
 const PAGE_BYTES = 1024 * 1024;
 const MOST_ENTRIES = 2_000;
+/** An agent can fill a directory with millions of names; the rest is not read. */
+const MOST_NAMES = 10_000;
 
 type EntryKind = 'file' | 'directory' | 'link' | 'other';
 
@@ -59,7 +61,8 @@ function open(base: string, whole: string, path: string): number {
 }
 
 function list(directory: string): Listed {
-  const names = readdirSync(directory).filter((name) => !isHiddenPath([name]));
+  const all = namesIn(directory);
+  const names = all.slice(0, MOST_NAMES).filter((name) => !isHiddenPath([name]));
   const entries = names
     .toSorted()
     .slice(0, MOST_ENTRIES)
@@ -67,7 +70,20 @@ function list(directory: string): Listed {
       const stats = lstatSync(join(directory, name), { throwIfNoEntry: false });
       return stats ? [{ name, kind: kindOf(stats), size: stats.isFile() ? stats.size : null }] : [];
     });
-  return { kind: 'directory', entries, truncated: names.length > MOST_ENTRIES };
+  return { kind: 'directory', entries, truncated: names.length > MOST_ENTRIES || all.length > MOST_NAMES };
+}
+
+/** At most one more than are looked at. */
+function namesIn(directory: string): string[] {
+  const opened = opendirSync(directory, { bufferSize: 1_000 });
+  try {
+    const names: string[] = [];
+    for (let entry = opened.readSync(); entry && names.length <= MOST_NAMES; entry = opened.readSync())
+      names.push(entry.name);
+    return names;
+  } finally {
+    opened.closeSync();
+  }
 }
 
 function kindOf(stats: Stats): EntryKind {

@@ -85,3 +85,26 @@ test('what nobody counted is assumed, only of a program that had started', async
   expect(count(false, true)).toEqual({ inputTokens: 10, outputTokens: 2, costUsd: 10 });
   expect([count(false, false), count(true, true), count(false, true, true)]).toEqual([undefined, undefined, undefined]);
 });
+
+test('numbers that no turn uses do not stop the store', async () => {
+  const world = await createWorld();
+  await world.create('x');
+  const runs: string[] = [];
+  const reported = [
+    [Number.NaN, Number.POSITIVE_INFINITY],
+    [-5, 1.5],
+    [1e300, 2 ** 70],
+    [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+  ];
+  world.behave('x', async (turn) => {
+    runs.push(turn.runId);
+    for (const [inputTokens = 0, outputTokens = 0] of reported)
+      for (let n = 0; n < 3; n += 1)
+        await turn.tell({ type: 'usage', inputTokens, outputTokens, costUsd: Math.abs(inputTokens) });
+    return 'done';
+  });
+  for (let n = 0; n < 2; n += 1) await world.ask('x', 'go');
+  await world.settle();
+  for (const id of runs) expect((await used(world, id)).sum).toEqual([1e12, 1e12, 'reported']);
+  expect(await world.store.read((tx) => tx.runs.getRun({ id: runs[0] ?? '' }))).toMatchObject({ state: 'completed' });
+});
