@@ -121,7 +121,7 @@ describe('Needs me, further', { timeout: 60_000 }, () => {
     const wary = world.program(
       'wary',
       `async ({ messages, call }) => {
-        if (messages[0].kind === 'request') await call('store_memory', { content: 'The sky is blue.' }).catch(() => {});
+        if (messages[0].kind === 'request') await call('store_memory', { content: 'The sky is blue.\\u202e' }).catch(() => {});
         return 'fine';
       }`,
     );
@@ -130,6 +130,8 @@ describe('Needs me, further', { timeout: 60_000 }, () => {
     // The failed run of before is above it.
     await page.getByRole('link', { name: /wary: may it call store_memory/ }).click();
     await page.getByRole('heading', { name: 'wary: may it call store_memory?' }).waitFor();
+    // A character that turns text around is shown, not obeyed.
+    await page.getByText('"content": "The sky is blue.\\u202e"').waitFor();
     await page.keyboard.press('v');
     await page.getByLabel('Arguments that you approve').fill('{ "content": "The sky is grey." }');
     await page.getByRole('button', { name: 'Approve these once' }).click();

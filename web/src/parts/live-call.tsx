@@ -1,6 +1,7 @@
 import { now } from '../state/clock.ts';
 import { href } from '../state/route.ts';
 import type { Turn } from '../state/turns.ts';
+import { shown } from '../text/shown.ts';
 import { StateMark } from './state-mark.tsx';
 import { showDuration } from './time.ts';
 
@@ -14,7 +15,7 @@ export function LiveCall({ turn }: { readonly turn: Turn }) {
     <a class="live-call" href={href('runs', turn.runId)}>
       <StateMark mark={MARKS[call.state]} />
       <b>{call.tool}</b>
-      <code class="cut grow">{call.args}</code>
+      <code class="cut grow">{shown(call.args)}</code>
       <span class="faint nowrap">
         {[
           ...(calls === null ? [] : [`call ${calls}`]),

@@ -4,6 +4,7 @@ import { showSize } from '../parts/numbers.ts';
 import { handlesKnown } from '../state/people.ts';
 import { me } from '../state/session.ts';
 import type { renderMarkdown } from './markdown.ts';
+import { shown as readable } from './shown.ts';
 
 /** Sanitiser, parser and highlighter come with the first message. */
 const renderer = signal<typeof renderMarkdown | null>(null);
@@ -56,7 +57,7 @@ export function Body({ text, isGrowing = false }: { readonly text: string; reado
       )}
       {isLong && whole && (
         <pre class="long" tabIndex={0} aria-label="The whole text">
-          {text.slice(MOST)}
+          {readable(text.slice(MOST))}
         </pre>
       )}
     </>

@@ -25,7 +25,8 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 };
 
 export function languageOf(path: string): string {
-  return LANGUAGES[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''] ?? '';
+  const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
+  return Object.hasOwn(LANGUAGES, ending) ? (LANGUAGES[ending] ?? '') : '';
 }
 
 /** A line or a file of code, highlighted. Characters without a shape are named, so that code reads as it runs. */

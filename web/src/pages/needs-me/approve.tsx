@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Question } from '../../../../src/client/browser.ts';
 import { api } from '../../state/session.ts';
+import { shownJson } from '../../text/shown.ts';
 
 interface Props {
   readonly question: Question;
@@ -48,12 +49,7 @@ export function Approve({ question, act }: Props) {
         Reject <kbd>r</kbd>
       </button>
       {question.arguments && revised === null && (
-        <button
-          type="button"
-          class="btn"
-          data-key="v"
-          onClick={() => setRevised(JSON.stringify(question.arguments, null, 2))}
-        >
+        <button type="button" class="btn" data-key="v" onClick={() => setRevised(shownJson(question.arguments))}>
           Revise… <kbd>v</kbd>
         </button>
       )}

@@ -10,6 +10,7 @@ import { href } from '../../state/route.ts';
 import { api, me } from '../../state/session.ts';
 import { waits } from '../../state/waits.ts';
 import { Body } from '../../text/body.tsx';
+import { shown, shownJson } from '../../text/shown.ts';
 import { Approve } from './approve.tsx';
 import { isApproval, kindOf, markOf, titleOf, whatOf } from './need-words.ts';
 
@@ -88,14 +89,14 @@ export function NeedDetail({ need, onPutOff }: { readonly need: Need; readonly o
 
 function What({ need }: { readonly need: Need }) {
   if (need.kind === 'question') return <Asked need={need} />;
-  if (need.kind === 'failed-run') return <p class="quote wrap">{need.run.error ?? 'No reason was recorded.'}</p>;
+  if (need.kind === 'failed-run') return <p class="quote wrap">{shown(need.run.error ?? 'No reason was recorded.')}</p>;
   if (need.kind === 'dead') {
     return (
       <>
         <p class="muted wrap">{whatOf(need)}</p>
         {need.messages.map((message) => (
           <div key={message.messageId} class="quote wrap">
-            <a href={href('talk', message.channelId, message.messageId)}>{message.from}</a>: {message.text}
+            <a href={href('talk', message.channelId, message.messageId)}>{message.from}</a>: {shown(message.text)}
           </div>
         ))}
       </>
@@ -121,7 +122,7 @@ function Asked({ need: { text, question } }: { readonly need: Need & { kind: 'qu
   return (
     <>
       <Body text={text} />
-      {question?.arguments && <pre class="quote wrap">{JSON.stringify(question.arguments, null, 2)}</pre>}
+      {question?.arguments && <pre class="quote wrap">{shownJson(question.arguments)}</pre>}
       {question?.details && <Body text={question.details} />}
       {question?.unsandboxed && question.kind === 'approval' && (
         <p class="muted wrap">It runs outside a sandbox: nothing forces it to wait for your approval.</p>
@@ -232,7 +233,7 @@ function Answer({
     <>
       {(need.question?.options ?? []).map((option, i) => (
         <button key={option} type="button" class="btn" data-key={String(i + 1)} onClick={() => send(option)}>
-          {option} {i < 9 && <kbd>{i + 1}</kbd>}
+          {shown(option)} {i < 9 && <kbd>{i + 1}</kbd>}
         </button>
       ))}
       <textarea

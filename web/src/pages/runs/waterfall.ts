@@ -1,4 +1,5 @@
 import type { RunMessage } from '../../../../src/client/browser.ts';
+import { shown, shownJson } from '../../text/shown.ts';
 
 /** A row of the waterfall. */
 export type Row =
@@ -133,7 +134,7 @@ function oneLine(content: unknown): string {
 
 /** A value as a person reads it. */
 export function showValue(value: unknown): string {
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return shown(value);
   if (value === null || value === undefined) return '';
-  return JSON.stringify(value, null, 2);
+  return shownJson(value);
 }

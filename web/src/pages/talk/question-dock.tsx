@@ -6,6 +6,7 @@ import { now } from '../../state/clock.ts';
 import { answerNeed, type Need } from '../../state/needs.ts';
 import { href } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
+import { shown, shownJson } from '../../text/shown.ts';
 
 interface Props {
   readonly need: Need & { kind: 'question' };
@@ -31,7 +32,7 @@ export function QuestionDock({ need, more }: Props) {
             asks to call <code>{question.tool}</code>
           </>
         ) : (
-          firstLine(need.text)
+          shown(firstLine(need.text))
         )}
       </div>
       <div class="sub">
@@ -62,7 +63,7 @@ export function QuestionDock({ need, more }: Props) {
       </div>
       {isApproval && question.arguments && (
         <pre class="dock-wide value" tabIndex={0} aria-label="Arguments">
-          {JSON.stringify(question.arguments, null, 2)}
+          {shownJson(question.arguments)}
         </pre>
       )}
       {!isApproval && <Answer need={need} act={act} />}
@@ -88,7 +89,7 @@ function Answer({
     >
       {(need.question?.options ?? []).map((option) => (
         <button key={option} type="button" class="btn sm" onClick={() => act(() => answerNeed(need, option))}>
-          {option}
+          {shown(option)}
         </button>
       ))}
       <input
