@@ -47,7 +47,8 @@ interface Bundled {
 function configuration(home: string, file: string | undefined): string {
   try {
     const { settings } = explainConfig({ file, cwd: process.cwd(), home, env: process.env });
-    const isPrivate = (key: string) => /instructions|system_prompt|blocks|topic|description/.test(key);
+    const isPrivate = (key: string) =>
+      /instructions|system_prompt|blocks|topic|description|arguments|^schedules\..*\.text$/.test(key);
     return json({ settings: settings.map((one) => (isPrivate(one.key) ? { ...one, value: '(left out)' } : one)) });
   } catch (error) {
     return json({ problem: (error as Error).message });

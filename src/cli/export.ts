@@ -39,9 +39,18 @@ export function runMarkdown(
   return [`# ${run.agent}`, '', ...facts, ...steps, ...result].join('\n').concat('\n');
 }
 
-/** A message cannot add headings to the document: its own are moved below those. */
+/**
+ * A message cannot add headings to the document, nor an entry that looks like somebody else's: its own headings are moved
+ * below those, and an underline is not one.
+ */
 function quoted(text: string): string {
-  return text.replace(/^(#{1,4})(?= )/gm, '##$1');
+  return text
+    .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
+    .replace(
+      /^( {0,3})(#{1,6})(?=[ \t]|$)/gm,
+      (_, indent: string, marks: string) => `${indent}${'##'.concat(marks).slice(0, 6).padStart(3, '#')}`,
+    )
+    .replace(/^( {0,3})(=+|-+)(?=[ \t]*$)/gm, '$1\\$2');
 }
 
 /** Longer than any fence inside. */

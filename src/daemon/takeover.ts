@@ -1,4 +1,5 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Agent } from '../core/agent.ts';
 import type { NodeRecord } from '../core/node.ts';
@@ -128,7 +129,7 @@ async function takeGroup(taking: Taking, from: ShownNode, group: Group): Promise
 async function restoreHome({ store, home, log }: Taking, { id, handle }: Agent): Promise<Session[]> {
   const restored: Session[] = [];
   const fresh = join(home.agentDirectory(id), 'home.new');
-  rmSync(fresh, { recursive: true, force: true });
+  await rm(fresh, { recursive: true, force: true });
   writeSession(fresh, []);
   for (const session of await store.read((tx) => tx.sessions.listSessions({ agentId: id }))) {
     if (session.snapshot === null) continue;
@@ -139,7 +140,7 @@ async function restoreHome({ store, home, log }: Taking, { id, handle }: Agent):
       log.warn({ agent: handle, error: (error as Error).message }, 'a session cannot be resumed');
     }
   }
-  rmSync(home.agentHome(id), { recursive: true, force: true });
+  await rm(home.agentHome(id), { recursive: true, force: true });
   renameSync(fresh, home.agentHome(id));
   return restored;
 }

@@ -73,7 +73,8 @@ export async function fireReminder(tx: Tx, { key: id, due }: Timer, now: number)
         authorId: SYSTEM_ID,
         runId: null,
         kind: 'notice',
-        text: `Reminder ${id}: ${reason}`,
+        // People read it, too: the agent's words must not pass for ours.
+        text: `Reminder ${id}, as you wrote it:\n${reason.replace(/^/gmu, '> ')}`,
         chainDepth: chainDepth + 1,
         payerId,
         cause: 'reminder',

@@ -1,4 +1,5 @@
-import { closeSync, constants, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { closeSync, constants, lstatSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
@@ -16,11 +17,18 @@ export function replaceInHome(home: string, path: string, text: string | Uint8Ar
   try {
     for (const name of names) held.push(enter(join(here(), name)));
     const target = join(here(), path.slice(path.lastIndexOf('/') + 1));
-    rmSync(target, { recursive: true, force: true });
+    clear(target, here());
     if (text !== null) writeFileSync(target, text, { mode: 0o600, flag: 'wx' });
   } finally {
     for (const descriptor of held) closeSync(descriptor);
   }
+}
+
+/** A directory is moved away: removing what an agent put into it could take minutes. */
+function clear(target: string, here: string): void {
+  const stats = lstatSync(target, { throwIfNoEntry: false });
+  if (stats?.isDirectory()) renameSync(target, join(here, `.replaced-${randomUUID()}`));
+  else if (stats) rmSync(target, { force: true });
 }
 
 function enter(directory: string): number {

@@ -57,6 +57,12 @@ describe('the files of a session', () => {
     expect(textsOf(['.p/key'])).toEqual({});
   });
 
+  test('have a limit of directories and links, too: to look at them takes time', () => {
+    for (let n = 0; n < 10; n += 1) mkdirSync(join(home, `.p/sessions/empty-${n}`));
+    expect(() => readSession(home, ['.p/sessions'], { maxFiles: 4 })).toThrow('more than 4 files');
+    expect(readSession(home, ['.p/sessions'], { maxFiles: 20 })).toHaveLength(2);
+  });
+
   test('have a limit of bytes and of files', () => {
     expect(readSession(home, ['.p/sessions'], { maxBytes: 5, maxFiles: 2 })).toHaveLength(2);
     const refused = { code: 'too_large' };

@@ -1,6 +1,7 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync } from 'node:fs';
+import { closeSync, constants, fstatSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { SubstratError } from '../core/errors.ts';
+import { namesIn } from '../core/names-in.ts';
 import { readAll, UnreadableFile } from '../core/regular-file.ts';
 import { replaceInHome } from './agent-home.ts';
 
@@ -27,6 +28,9 @@ export function readSession(
 ): SessionFile[] {
   const files: SessionFile[] = [];
   let bytes = 0;
+  // Directories and links count, too: looking at them takes time.
+  const maxEntries = 2 * maxFiles;
+  let entries = 0;
   const refuse = () => {
     const limit = `${maxFiles} files or ${Math.floor(maxBytes / 1024 / 1024)} MiB`;
     throw new SubstratError('too_large', `The session has more than ${limit}.`);
@@ -35,10 +39,10 @@ export function readSession(
   function readDirectory(held: number, path: string, depth: number): void {
     if (depth > MAX_DEPTH) refuse();
     const here = `/proc/self/fd/${held}`;
-    const entries = readdirSync(here, { withFileTypes: true }).filter((entry) => entry.isFile() || entry.isDirectory());
-    for (const { name } of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      readOne(join(here, name), `${path}/${name}`, depth + 1);
-    }
+    const names = namesIn(here, maxEntries - entries);
+    entries += names.length;
+    if (entries > maxEntries) refuse();
+    for (const name of names.sort()) readOne(join(here, name), `${path}/${name}`, depth + 1);
   }
 
   function readOne(source: string, path: string, depth: number): void {

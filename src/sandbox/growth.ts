@@ -1,5 +1,5 @@
-import { lstatSync, readdirSync, type Stats, type StatsFs, statfsSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
+import { lstatSync, type Stats, type StatsFs, statfsSync } from 'node:fs';
+import { opendir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { turnOfOthers } from '../core/turn-of-others.ts';
 
@@ -65,7 +65,7 @@ async function changedBytes(directories: readonly string[], since: number, enoug
   let bytes = 0;
   let entries = 0;
   for (let directory = waiting.pop(); directory !== undefined; directory = waiting.pop()) {
-    for (const name of namesIn(directory)) {
+    for await (const name of namesIn(directory)) {
       if (++entries % AT_ONCE === 0) await turnOfOthers();
       if (entries > MOST_ENTRIES) return bytes;
       const path = join(directory, name);
@@ -82,11 +82,12 @@ async function changedBytes(directories: readonly string[], since: number, enoug
   return bytes;
 }
 
-function namesIn(directory: string): string[] {
+/** Some at a time: an agent can fill a directory with millions of names. */
+async function* namesIn(directory: string): AsyncGenerator<string> {
   try {
-    return readdirSync(directory);
+    for await (const { name } of await opendir(directory, { bufferSize: AT_ONCE })) yield name;
   } catch {
-    return [];
+    // It is gone, or it may not be read.
   }
 }
 

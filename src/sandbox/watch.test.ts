@@ -30,6 +30,20 @@ afterEach(async () => {
   rmSync(root, { recursive: true });
 });
 
+test('a look that fails does not end the looks', async () => {
+  const limits = { processes: 1, memoryBytes: MB, cpus: 1, diskBytes: MB, openFiles: 10 };
+  let looks = 0;
+  const watch = createWatch({ limits, everyMs: 1 }).open([]);
+  watch.add({
+    inside: () => {
+      looks += 1;
+      throw new Error('too many open files');
+    },
+  });
+  await until('it looks again', () => looks > 2);
+  watch.close();
+});
+
 describe.skipIf(noBwrap !== null)('a turn', () => {
   test('that starts 500 processes is ended with all of them', async () => {
     const { watch, inside } = await begin('for (1..500) { fork or last } sleep 600', { processes: 400 });

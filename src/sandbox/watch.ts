@@ -56,7 +56,8 @@ export function createWatch({ limits, everyMs = 200 }: WatchOptions): Watch {
     if (isArmed || turns.size === 0) return;
     isArmed = true;
     const look = async (): Promise<void> => {
-      await Promise.all([...turns].map((turn) => turn.look()));
+      // A look that fails, for example for lack of descriptors, must not end the looks of all turns.
+      await Promise.allSettled([...turns].map((turn) => turn.look()));
       isArmed = false;
       arm();
     };

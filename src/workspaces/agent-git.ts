@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bind, Command } from '../core/command.ts';
 import { type RunLimits, type RunResult, runConfined } from '../sandbox/run.ts';
@@ -49,10 +50,11 @@ export function createAgentGit(sandbox: Sandbox): AgentGit {
     jobs += 1;
     const scratch = join(place.agentDirectory, `git-${born}-${jobs}`);
     try {
-      removeOld(place.agentDirectory);
+      await removeOld(place.agentDirectory);
       return await runIn(sandbox, scratch, place, job);
     } finally {
-      rmSync(scratch, { recursive: true, force: true });
+      // Not at once: git's filters, which are the agent's, may have left any number of files.
+      await rm(scratch, { recursive: true, force: true });
       const next = waiting.shift();
       if (next) next();
       else running -= 1;
@@ -88,10 +90,10 @@ function commandOf({ directory }: GitPlace, { script, args }: GitJob): Command {
 }
 
 /** What a daemon that died has left. */
-function removeOld(agentDirectory: string): void {
+async function removeOld(agentDirectory: string): Promise<void> {
   mkdirSync(agentDirectory, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(agentDirectory)) {
     if (!name.startsWith('git-') || name.startsWith(`git-${born}`)) continue;
-    rmSync(join(agentDirectory, name), { recursive: true, force: true });
+    await rm(join(agentDirectory, name), { recursive: true, force: true });
   }
 }

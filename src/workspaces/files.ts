@@ -1,7 +1,8 @@
-import { closeSync, constants, fstatSync, lstatSync, opendirSync, openSync, readSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { isHiddenPath } from '../core/credential-files.ts';
 import { SubstratError } from '../core/errors.ts';
+import { namesIn } from '../core/names-in.ts';
 import { openWithoutLinks } from '../core/nofollow.ts';
 import { shorten } from '../core/text.ts';
 
@@ -61,7 +62,7 @@ function open(base: string, whole: string, path: string): number {
 }
 
 function list(directory: string): Listed {
-  const all = namesIn(directory);
+  const all = namesIn(directory, MOST_NAMES);
   const names = all.slice(0, MOST_NAMES).filter((name) => !isHiddenPath([name]));
   const entries = names
     .toSorted()
@@ -71,19 +72,6 @@ function list(directory: string): Listed {
       return stats ? [{ name, kind: kindOf(stats), size: stats.isFile() ? stats.size : null }] : [];
     });
   return { kind: 'directory', entries, truncated: names.length > MOST_ENTRIES || all.length > MOST_NAMES };
-}
-
-/** At most one more than are looked at. */
-function namesIn(directory: string): string[] {
-  const opened = opendirSync(directory, { bufferSize: 1_000 });
-  try {
-    const names: string[] = [];
-    for (let entry = opened.readSync(); entry && names.length <= MOST_NAMES; entry = opened.readSync())
-      names.push(entry.name);
-    return names;
-  } finally {
-    opened.closeSync();
-  }
 }
 
 function kindOf(stats: Stats): EntryKind {

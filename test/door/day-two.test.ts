@@ -10,7 +10,7 @@ describe('day two', () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
     daemon = await startDaemon({
-      config: `[providers.claude]\nenv = { ANTHROPIC_API_KEY = "planted-in-env" }\n[notify]\nurl = "https://example.com/planted-path"\nsecret = "planted-hook"\n`,
+      config: `[providers.claude]\nenv = { ANTHROPIC_API_KEY = "planted-in-env" }\n[notify]\nurl = "https://example.com/planted-path"\nsecret = "planted-hook"\n[schedules.daily]\ncron = "0 9 * * *"\nto = "echo"\ntext = "planted-words"\n[policies.some]\ntool = "send_message"\naction = "deny"\narguments = { text = "planted-argument" }\n`,
     });
     const program = daemon.program('echo', `({ messages }) => '# Heard\\n' + messages.at(-1).text`);
     mkdirSync(join(daemon.directory, 'site/.git'), { recursive: true });
