@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Result } from './query.ts';
 import { remembered } from './remembered.ts';
 
 const AGENTS = 'select * from "agents" where "id" = ?';
@@ -10,7 +11,7 @@ function counting() {
   const execute = remembered((sql, parameters) => {
     executed.push(sql);
     return { rows: [[...parameters, executed.length]], changes: 1 };
-  });
+  }) as (sql: string, parameters: readonly unknown[]) => Result;
   return { executed, execute };
 }
 
