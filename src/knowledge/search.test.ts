@@ -35,6 +35,7 @@ beforeAll(async () => {
   await add('cpp.md', 'Languages', ['Templates of C++ are a language of their own.']);
   await add('c.md', 'Old languages', ['C is older than its children. C, C and C again.']);
   await add('names.md', 'Names', ['Call getUserName from path/to/file.ts as user@host with foo-bar.']);
+  await add('route.md', 'Route', ['It has 10km.']);
   await add('errors.md', 'Errors', ['TypeError: cannot read properties of undefined (reading "id") [12]']);
   await add('phrase.md', 'Order', ['The quick start comes before the long guide for whoever wants to know all.']);
   await add('words.md', 'Disorder', ['Start, start, quick quick quick; a start or quick, and quick or start.']);
@@ -70,6 +71,8 @@ describe('by keyword', () => {
     ['foo-bar', 'names.md'],
     ['foobar', 'names.md'],
     ['C++', 'cpp.md'],
+    ['10 km', 'route.md'],
+    ['10 kilometres', 'route.md'],
     ['user@host', 'names.md'],
     ['path/to/file.ts', 'names.md'],
     ['file.ts', 'names.md'],
@@ -205,9 +208,9 @@ describe('by meaning', () => {
     );
     await expect(renamed.search({ query: 'x', mode: 'semantic' })).rejects.toMatchObject({ code: 'not_configured' });
     expect((await renamed.search({ query: 'physician' })).results[0]?.source_id).toBe('health.md');
-    expect(await embedPending({ store, embedder: another, batch: 10 })).toBe(11);
+    expect(await embedPending({ store, embedder: another, batch: 10 })).toBe(12);
     expect((await names('surgeon', { mode: 'semantic' }, renamed))[0]).toBe('health.md');
-    expect(await embedPending({ store, embedder, batch: 10 })).toBe(11);
+    expect(await embedPending({ store, embedder, batch: 10 })).toBe(12);
   });
 });
 

@@ -1,11 +1,19 @@
 import { SubstratError } from '../core/errors.ts';
 import type { SearchAnswer, SearchExplanation, SearchMode, SearchRequest, SearchResult } from '../core/knowledge.ts';
-import { type ChunkQuery, chunkQuery, fromZeroToOne, matchedWords, snippetOf } from '../search/search.ts';
+import {
+  type ChunkQuery,
+  chunkQuery,
+  didYouMean,
+  fromZeroToOne,
+  matchedWords,
+  type NearQuery,
+  snippetOf,
+} from '../search/search.ts';
 import type { ChunkFilter, ChunkView, Store } from '../store/store.ts';
 import { type Embedder, embeddingsDisabled } from './embedding.ts';
 import { hybrid } from './hybrid.ts';
 import { type Hit, type Merged, merge } from './merge.ts';
-import { didYouMean, type NearQuery, nearQuery } from './near-query.ts';
+import { nearQuery } from './near-query.ts';
 import { readFilter } from './search-filter.ts';
 import type { VectorCache } from './vector-cache.ts';
 import type { Vocabulary } from './vocabulary.ts';

@@ -137,6 +137,36 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
       expect((await search(query))[0]).toMatch(found);
     });
 
+    test.each([
+      // Typos, beginnings and other spellings of words that no passage has.
+      ['incidnet', 'The incident began with an expired credential.'],
+      ['expierd credentail', 'The incident began with an expired credential.'],
+      ['kube', 'Kubernetes runs the web tier.'],
+      ['Mueller', 'Herr Müller hat Urlaub.'],
+      ['1299', 'The plan costs EUR 1,299.00 a year.'],
+      // Units.
+      ['10 km', 'The route has 10km.'],
+      ['10 kilometres', 'The route has 10km.'],
+      ['25kg', 'At most 25 kilograms of luggage.'],
+      ['90 sec', 'It times out after 90 seconds.'],
+      // A phrase, before a text that repeats its words.
+      ['"red line"', 'The plan crosses a red line, they said.'],
+    ])('%s finds: %s', async (query, expected) => {
+      const typist = await typistOf(store);
+      const wanted = { agentId: typist.id, ...EVERYTHING, query, limit: 20 };
+      expect((await searchPassages({ store, meaning: null }, wanted))[0]?.content).toBe(expected);
+    });
+
+    test("near words are looked for among one's own passages, and only for words that none of them has", async () => {
+      const typist = await typistOf(store);
+      const wanted = { agentId: typist.id, ...EVERYTHING, limit: 20 };
+      const find = async (agentId: string, query: string) =>
+        (await searchPassages({ store, meaning: null }, { ...wanted, agentId, query })).map(({ content }) => content);
+      expect(await find(other.id, 'kube')).toEqual([]);
+      expect(await find(typist.id, 'tier')).toEqual(['Kubernetes runs the web tier.']);
+      expect(await find(typist.id, 'qqqqqq zzzzzz')).toEqual([]);
+    });
+
     test('the newest of equal matches comes first', async () => {
       for (const n of [1, 2, 3]) await add('twin text', [`n${n}`]);
       const wanted = { agentId: agent.id, ...EVERYTHING, query: 'twin', limit: 2 };
@@ -235,6 +265,37 @@ function testMemory(open: () => Promise<{ store: Store; end: () => Promise<void>
       );
     });
   });
+}
+
+const typists = new WeakMap<Store, Promise<Agent>>();
+
+/** An agent with passages that are far apart in time, so that none is a neighbour of another. */
+function typistOf(store: Store): Promise<Agent> {
+  const known = typists.get(store) ?? createTypist(store);
+  typists.set(store, known);
+  return known;
+}
+
+async function createTypist(store: Store): Promise<Agent> {
+  const contents = [
+    'A line, and another line: a line of lines, not red; the line is red.',
+    'The plan crosses a red line, they said.',
+    'The incident began with an expired credential.',
+    'Kubernetes runs the web tier.',
+    'Herr Müller hat Urlaub.',
+    'The plan costs EUR 1,299.00 a year.',
+    'The route has 10km.',
+    'The router has 10 ports, and a kilo of cables.',
+    'At most 25 kilograms of luggage.',
+    'It times out after 90 seconds.',
+    'Page 25, line 90.',
+    'He tied a knot.',
+  ];
+  const agent = await store.write((tx) => addAgent(tx));
+  for (const [n, content] of contents.entries()) {
+    await store.write((tx) => storePassage(tx, agent.id, { content, tags: [] }, n * 86_400_000));
+  }
+  return agent;
 }
 
 describe('on SQLite', () => {

@@ -1,6 +1,7 @@
 import type { FoundPassage, Passage, PassageMeaning } from '../core/memory.ts';
 import { coverage, fromZeroToOne, passageQuery } from '../search/search.ts';
 import type { PassageFilter, RankedPassage, Store } from '../store/store.ts';
+import { nearTerms } from './near-terms.ts';
 import type { Tx } from './tx.ts';
 
 /** Longer queries are only matched by words: nobody remembers a page verbatim. */
@@ -9,6 +10,8 @@ const MAX_SUBSTRING = 200;
 const DEEPER = 4;
 /** The weight of meaning against words: with `bench:quality`, the best for the dialogues to tune on. */
 const ALPHA = 0.7;
+/** The weight of what stands in the place of a word that no passage has, as in documents. */
+const NEAR_WEIGHT = 0.5;
 /** Near-ties are decided by age: the newest of the candidates gets this much, the oldest nothing. */
 const RECENCY = 0.01;
 
@@ -37,7 +40,7 @@ export async function searchPassages(
   const { query, limit, ...filter } = wanted;
   const near = (await meaning?.nearest({ agentId: filter.agentId, query, limit: DEEPER * limit })) ?? [];
   const search = async (tx: Tx) => {
-    const words = await tx.memory.findPassages({ ...filter, terms: passageQuery(query), limit: DEEPER * limit });
+    const words = await byWords(tx, wanted);
     const known = new Set(words.map(({ seq }) => seq));
     const further = near.map(({ seq }) => seq).filter((seq) => !known.has(seq));
     const others = further.length === 0 ? [] : await tx.memory.listPassagesBySeq({ ...filter, seqs: further });
@@ -48,6 +51,23 @@ export async function searchPassages(
     return [...found, ...containing.map((passage) => ({ ...passage, score: 0 }))].slice(0, limit);
   };
   return store.read(search, { long: true, signal });
+}
+
+/** By the query's words, and by those that stand in the place of words that no passage has. */
+async function byWords(tx: Tx, { query, limit, ...filter }: Wanted): Promise<RankedPassage[]> {
+  const terms = passageQuery(query);
+  const find = (asked: typeof terms) => tx.memory.findPassages({ ...filter, terms: asked, limit: DEEPER * limit });
+  const exact = await find(terms);
+  const near = await nearTerms(tx, filter.agentId, query, terms);
+  if (near.words.length === 0) return exact;
+  const found = new Map(exact.map((passage) => [passage.seq, passage]));
+  const others = await find(near);
+  const most = exact[0]?.most ?? others[0]?.most ?? 0;
+  for (const passage of others) {
+    const score = (found.get(passage.seq)?.score ?? 0) + NEAR_WEIGHT * passage.score;
+    found.set(passage.seq, { ...passage, score, most });
+  }
+  return [...found.values()].sort((a, b) => b.score - a.score || b.seq - a.seq).slice(0, DEEPER * limit);
 }
 
 function ranked(

@@ -3,7 +3,8 @@ import { askedStems, stemsOf } from './stems.ts';
 import { isStopWord } from './stop-words.ts';
 
 export { closeness, coverage, fromZeroToOne } from './calibrate.ts';
-export { type Near, type NearWords, nearWordsOf } from './near-words.ts';
+export { didYouMean, MOST_TYPED, type NearQuery, NOTHING_NEAR, nearQueryOf } from './near-query.ts';
+export { type NearWords, nearWordsOf } from './near-words.ts';
 export { passageWords } from './passage-words.ts';
 export { matchedWords, snippetOf } from './snippet.ts';
 export { stemsOf } from './stems.ts';

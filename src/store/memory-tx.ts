@@ -65,6 +65,10 @@ export interface Memory {
   listPassagesBySeq(p: view.PassageFilter & { seqs: readonly number[] }): Promise<Passage[]>;
   /** With any of the words, in them or around them, best first by the agent's own statistics. */
   findPassages(p: view.PassageFilter & { terms: view.PassageTerms; limit: number }): Promise<view.RankedPassage[]>;
+  /** Words of the agent's passages that begin so. */
+  listPassageTerms(p: { agentId: AgentId; beginning: string; limit: number }): Promise<string[]>;
+  /** Those that are neither in a passage of the agent nor around one. */
+  listUnknownPassageWords(p: { agentId: AgentId; words: readonly string[] }): Promise<string[]>;
   /** With the text in them, in any case, newest first. */
   findPassagesContaining(p: view.PassageFilter & { text: string; limit: number }): Promise<Passage[]>;
 }

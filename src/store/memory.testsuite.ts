@@ -182,6 +182,20 @@ export function testMemory({ read, write }: StoreKit): void {
     expect(await find(['nothing', 'tree'], [['apple', 'tree']])).toMatchObject([{ id: own }, {}, {}, {}, {}, {}]);
   });
 
+  test("the words of one's own passages are listed by their beginning, and those that none has are told", async () => {
+    const [agent, other] = await write(async (tx) => [await addAgent(tx), await addAgent(tx)] as const);
+    await write((tx) => addPassage(tx, agent, 'apricot apple pear apple', { near: ['april'] }));
+    await write((tx) => addPassage(tx, other, 'apron'));
+    const listed = (beginning: string, limit: number) =>
+      read((tx) => tx.memory.listPassageTerms({ agentId: agent.id, beginning, limit }));
+    expect(await listed('ap', 9)).toEqual(['apple', 'apricot']);
+    expect(await listed('ap', 1)).toEqual(['apple']);
+    expect(await listed('q', 9)).toEqual([]);
+    const words = ['apron', 'pear', 'april', 'nowhere'];
+    const unknown = await read((tx) => tx.memory.listUnknownPassageWords({ agentId: agent.id, words }));
+    expect(unknown).toEqual(['apron', 'nowhere']);
+  });
+
   test('a passage is indexed again when its neighbours change, and knows them', async () => {
     const [agent, other] = await write(async (tx) => [await addAgent(tx), await addAgent(tx)] as const);
     const ids = await write(async (tx) => [

@@ -50,6 +50,7 @@ import { subscriptions } from './migrations/0047-subscriptions.ts';
 import { progress } from './migrations/0048-progress.ts';
 import { chunkLengths } from './migrations/0049-chunk-lengths.ts';
 import { evidence } from './migrations/0050-evidence.ts';
+import { passageVocabulary } from './migrations/0051-passage-vocabulary.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -104,6 +105,7 @@ const migrations: readonly string[] = [
   progress,
   chunkLengths,
   evidence,
+  passageVocabulary,
 ];
 
 /** The first version in which nodes register with their version. */

@@ -5,10 +5,12 @@ import type { BatchState } from './batch.ts';
 import { indexedWords } from './fulltext.ts';
 import type { Memory } from './memory-tx.ts';
 import { type PassageSearchQueries, passageSearchQueries, scopedWord } from './passage-search.ts';
+import { type PassageVocabularyQueries, passageVocabularyQueries } from './passage-vocabulary.ts';
 import type { Queries } from './query.ts';
 import type { NewPassage, PassageWords } from './views.ts';
 
 export type PassageQueries = PassageSearchQueries &
+  PassageVocabularyQueries &
   Pick<
     Memory,
     | 'insertPassage'
@@ -116,6 +118,7 @@ export function passageQueries(queries: Queries, batch: BatchState): PassageQuer
 
   return {
     ...passageSearchQueries(queries),
+    ...passageVocabularyQueries(queries),
     /** Returns its number. It is found once `indexPassage` has given it its words. */
     insertPassage: async (row: NewPassage) => {
       const seq = await insert({ ...row, seq: batch.seq });

@@ -73,6 +73,8 @@ export interface Schema {
   readonly passage_vectors: StoredPassageVector & { agentId: AgentId; model: string; dimension: number };
   /** SQLite only: every occurrence of a word in `passage_words`. */
   readonly passage_terms: { term: string; doc: number };
+  /** SQLite only: every word of `passage_words`. */
+  readonly passage_vocabulary: { term: string };
   readonly passage_tags: { agentId: AgentId; tag: string; seq: number };
   readonly passage_words: { rowid: number; words: string };
   readonly person_runs: { personId: ParticipantId; day: number; runs: number };

@@ -58,6 +58,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0048-progress.ts': 'df5b56d45bd1265b',
   '0049-chunk-lengths.ts': '16c1c619b930256d',
   '0050-evidence.ts': '1c147f76840b3131',
+  '0051-passage-vocabulary.ts': 'e713c9e5cb718c9b',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
