@@ -1,11 +1,14 @@
-import type { Execute, Result } from './query.ts';
+import type { Result } from './query.ts';
 import { about } from './statement.ts';
+
+/** Runs one statement on a connection that answers at once. */
+export type ExecuteNow = (sql: string, parameters: readonly unknown[]) => Result;
 
 /**
  * Within a transaction, a repeated read of unchanged tables returns what the last one did: rules that know nothing of
  * each other read the same rows. Only for a connection whose rows nobody else can change meanwhile.
  */
-export function remembered(execute: (sql: string, parameters: readonly unknown[]) => Result): Execute {
+export function remembered(execute: ExecuteNow): ExecuteNow {
   /** The last read of each statement. */
   const reads = new Map<string, { readonly parameters: readonly unknown[]; readonly result: Result }>();
   return (sql, parameters) => {

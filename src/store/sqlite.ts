@@ -5,8 +5,8 @@ import { SharedCommits, type WriteConnection } from './commits.ts';
 import { isContextHarness } from './context-harness.ts';
 import { createTx } from './create-tx.ts';
 import { migrate, NEWEST_SCHEMA } from './migrate.ts';
-import type { Execute, Result } from './query.ts';
-import { remembered } from './remembered.ts';
+import type { Execute } from './query.ts';
+import { type ExecuteNow, remembered } from './remembered.ts';
 import { versionOf } from './sqlite-version.ts';
 import type { Change, Store, StoreLog } from './store.ts';
 import { StoreFile } from './store-file.ts';
@@ -37,7 +37,7 @@ export async function openSqlite(path: string, options: SqliteOptions): Promise<
       try {
         file?.checkLog();
       } catch (error) {
-        await execute('rollback', []);
+        execute('rollback', []);
         throw error;
       }
     },
@@ -164,7 +164,7 @@ function preparer(database: Database.Database): (sql: string) => Database.Statem
   };
 }
 
-function executor(database: Database.Database): (sql: string, parameters: readonly unknown[]) => Result {
+function executor(database: Database.Database): ExecuteNow {
   const statementOf = preparer(database);
   return (sql, parameters) => {
     const statement = statementOf(sql);
