@@ -17,7 +17,7 @@ const NOT_CALLED = [
   ...['GET /api/agents/{id}/diff', 'GET /api/agents/{id}/files/raw', 'poke', 'POST /api/pairings'],
   ...['GET /api/pairings/{id}', 'DELETE /api/pairings/{id}', 'POST /api/pairings/{id}/confirm'],
   ...['POST /api/pairings/claim', 'POST /api/pairings/redeem'],
-  ...['POST /api/runs/{id}/extend', 'POST /api/runs/{id}/restart'],
+  ...['POST /api/runs/{id}/extend', 'POST /api/runs/{id}/restart', 'GET /api/doctor'],
 ];
 
 /** What may look at more than it returns, and why that is not linear in the history, or rare. */
@@ -111,7 +111,7 @@ async function callRoutes(): Promise<void> {
   }
   for (const path of ['/health', '/tools/list', '/tools/sources', '/agents/list', '/prompts/list'])
     await route(`GET ${path}`);
-  const plain = ['status', 'agents', 'channels', 'inbox', 'me', 'memory', 'nodes', 'participants', 'providers'];
+  const plain = ['status', 'agents', 'channels', 'inbox', 'log', 'me', 'memory', 'nodes', 'participants', 'providers'];
   for (const name of [...plain, 'questions', 'report', 'requests', 'runs', 'schedules', 'tokens', 'workspaces'])
     await route(`GET /api/${name}`);
   await route('GET /api/agents', { all: 'true' });
@@ -134,7 +134,7 @@ async function callRoutes(): Promise<void> {
   await callChannels(messageId);
   await callMemory();
   await route('GET /api/runs/{id}', { id: run.slice(-8) });
-  await route('GET /api/runs/{id}/carried', { id: run.slice(-8) });
+  for (const part of ['carried', 'sent', 'trace']) await route(`GET /api/runs/{id}/${part}`, { id: run.slice(-8) });
   await route('GET /api/messages', { q: 'morning' });
   await route('GET /api/messages', { q: 'morning', channel: 'hall', since: '2026-01-02' });
   await route('GET /api/channels/{id}/queued', { id: 'hall' });

@@ -55,6 +55,11 @@ export type Passage = z.infer<typeof schemas.Passage>;
 export type Prompt = z.infer<typeof schemas.Prompt>;
 export type Caller = z.infer<typeof schemas.Caller>;
 export type Status = z.infer<typeof schemas.Status>;
+export type SentMessage = z.infer<typeof schemas.SentMessage>;
+export type Trace = z.infer<typeof schemas.Trace>;
+export type Finding = z.infer<typeof schemas.Findings>['findings'][number];
+export type LogEntry = z.infer<typeof schemas.LogEntry>;
+export type Report = z.infer<typeof schemas.Report>;
 
 /** An `mcp.json` with the server of one agent. */
 export interface McpFile {
@@ -160,6 +165,13 @@ export function createCalls({ exchange, follow }: Transport) {
 
   return {
     getStatus: () => get<Status>('/api/status'),
+    /** What `substrat doctor` finds where the daemon runs. */
+    examine: () => get<{ findings: Finding[] }>('/api/doctor'),
+    /** Newest first; entries of that level and above. */
+    listLog: (query: { level?: LogEntry['level']; q?: string | undefined; limit?: number } = {}) =>
+      get<Page<LogEntry>>('/api/log', query),
+    /** What ran, was asked and cost since a time, and what waits. */
+    getReport: (query: { since?: string | undefined } = {}) => get<Report>('/api/report', query),
 
     /** Reads the configuration again and makes members and channels what it says. Returns every difference. */
     apply: (wish: z.input<typeof applying.ApplyWish> = {}) => post<{ items: ApplyItem[] }>('/api/apply', wish),
@@ -270,6 +282,10 @@ export function createCalls({ exchange, follow }: Transport) {
       ),
     /** The messages that a run was given, and what became of each. */
     listCarried: (id: string) => get<Page<CarriedMessage>>(`${run(id)}/carried`),
+    /** The messages that a run sent. */
+    listSent: (id: string) => get<Page<SentMessage>>(`${run(id)}/sent`),
+    /** Everything that the message that began a run led to, through all agents. */
+    getTrace: (id: string) => get<Trace>(`${run(id)}/trace`),
     /** Totals by agent, tree or day. */
     listUsage: (
       query: { by?: 'agent' | 'tree' | 'day'; since?: string | undefined; until?: string | undefined } = {},

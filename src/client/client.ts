@@ -5,7 +5,7 @@ import { createOwnerCalls, type OwnerCalls } from './owner-calls.ts';
 
 export { SubstratError } from '../core/errors.ts';
 export * from './calls.ts';
-export type { Report, Schedule, ScheduleCreation } from './owner-calls.ts';
+export type { Schedule, ScheduleCreation } from './owner-calls.ts';
 
 /**
  * A client of the API: over the socket of a home, which only its owner can open, or over TCP with a token. Errors of

@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import type * as schemas from '../http/schemas.ts';
 import type { Exchange, Page } from './calls.ts';
 
-export type Report = z.infer<typeof schemas.Report>;
 export type Schedule = z.infer<typeof schemas.Schedule>;
 export type ScheduleCreation = z.input<typeof schemas.ScheduleCreation>;
 
@@ -11,8 +10,6 @@ export type OwnerCalls = ReturnType<typeof createOwnerCalls>;
 /** Calls that the page does not make. */
 export function createOwnerCalls(exchange: Exchange) {
   return {
-    getReport: ({ since }: { since?: string } = {}) =>
-      exchange<Report>('GET', `/api/report${since === undefined ? '' : `?since=${encodeURIComponent(since)}`}`),
     listSchedules: () => exchange<Page<Schedule>>('GET', '/api/schedules'),
     createSchedule: (wish: ScheduleCreation) => exchange<Schedule>('POST', '/api/schedules', wish),
     removeSchedule: (name: string) =>

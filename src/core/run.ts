@@ -1,6 +1,6 @@
 import type { AgentId, BudgetId, MessageId, NodeId, ParticipantId, RunId } from './ids.ts';
 import type { ProgressState } from './progress.ts';
-import type { UsageGrade } from './usage.ts';
+import type { Tokens, UsageGrade } from './usage.ts';
 
 export interface Run {
   readonly id: RunId;
@@ -93,7 +93,23 @@ export interface RunRecord {
   /** A successful call with a side effect: a repeated attempt gets its recorded result. */
   readonly effect: boolean;
   readonly createdAt: number;
+  /** Of a prompt: its sections in order, separated by empty lines. */
+  readonly sections: readonly PromptPart[] | null;
+  /** What the attempt had used when this was recorded; null if nothing was counted. */
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly costUsd: number | null;
 }
+
+/** The name of a section, and its number of characters. */
+export interface PromptPart {
+  readonly name: string;
+  readonly length: number;
+}
+
+/** What is inserted; the store numbers it. */
+export type NewRunRecord = Omit<RunRecord, 'n' | 'sections' | keyof Tokens> &
+  Partial<Pick<RunRecord, 'sections' | keyof Tokens>>;
 
 /** created → running → completed | failed | cancelled. A failed attempt that is retried goes back to created. */
 export type RunState = 'created' | 'running' | 'completed' | 'failed' | 'cancelled';

@@ -49,3 +49,23 @@ export function usageOf(rows: readonly AttemptUsage[]): RunUsage {
     grade: USAGE_GRADES[Math.max(...certainty)] ?? null,
   };
 }
+
+/**
+ * What each step of an attempt used: by how much the sums grew from its predecessor. What was counted after the last
+ * record belongs to the last step. Null for all steps if everything was counted at the end, because then nobody knows.
+ */
+export function usageOfSteps(sums: readonly (Tokens | null)[], total: Tokens | null): (Tokens | null)[] {
+  if (sums.every((sum) => sum === null)) return sums.map(() => null);
+  let before: Tokens = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+  return sums.map((sum, i) => {
+    const until = (i === sums.length - 1 && total) || sum || before;
+    const grown = (field: keyof Tokens) => Math.max(0, until[field] - before[field]);
+    const used = {
+      inputTokens: grown('inputTokens'),
+      outputTokens: grown('outputTokens'),
+      costUsd: grown('costUsd'),
+    };
+    before = until;
+    return used;
+  });
+}

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { withSecrets } from '../config/secrets.ts';
 import { storeName } from '../config/store-name.ts';
 import { describeLimits } from '../core/machine-limits.ts';
@@ -15,10 +16,12 @@ import { readInside } from '../workspaces/files.ts';
 import { isInside } from '../workspaces/paths.ts';
 import { filesOf } from '../workspaces/reach.ts';
 import type { ConfiguredTeam } from './configured.ts';
+import { createDoctor } from './doctor.ts';
 import type { AgentDoors } from './doors.ts';
 import { setDraining } from './drain.ts';
 import type { LazyExtensions } from './lazy-extensions.ts';
 import type { Elsewhere } from './live-elsewhere.ts';
+import { readLogEntries } from './log-entries.ts';
 import { moveAgent } from './moving.ts';
 import type { Node } from './node.ts';
 import type { NodeDesk } from './node-desk.ts';
@@ -102,6 +105,8 @@ export function createApi(parts: ApiParts): Api {
         await nodeNotices(place).catch(() => []),
       ].flat(2),
     }),
+    examine: createDoctor(home.path, config.file),
+    readLog: (wish) => readLogEntries(join(home.path, 'daemon.log'), wish),
     nodeId: home.nodeId,
     askNode: (nodeId, call) => desk.ask(nodeId, call),
     listNodes: () => listNodes(place),

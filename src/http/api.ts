@@ -47,6 +47,10 @@ export interface Api {
     readonly commits: number;
     readonly notices: string[];
   }>;
+  /** What `substrat doctor` finds on this node. */
+  examine(): Promise<readonly Finding[]>;
+  /** The newest entries of the log, newest first. */
+  readLog(wish: LogWish): Promise<readonly LogEntry[]>;
   /** The id of this node. */
   readonly nodeId: string;
   /** Asks another node to answer a call, which takes up to 2 s, or fails. */
@@ -105,6 +109,29 @@ export interface Api {
   /** Null where embeddings are disabled. */
   readonly passageMeaning: PassageMeaning | null;
   readonly knowledgeDoor: KnowledgeDoor;
+}
+
+export interface Finding {
+  readonly what: string;
+  readonly state: 'ok' | 'warning' | 'problem';
+  readonly detail: string;
+  /** How to fix it. */
+  readonly mend?: string;
+}
+
+export interface LogWish {
+  /** Of this level and above. */
+  readonly level: LogEntry['level'];
+  /** Entries that contain it, in any case; empty: all. */
+  readonly text: string;
+  readonly limit: number;
+}
+
+export interface LogEntry {
+  readonly at: number;
+  readonly level: 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly details: Readonly<Record<string, string>>;
 }
 
 /** New settings of an agent; what is left out stays. */

@@ -1,4 +1,5 @@
 import { turnOfOthers } from '../core/turn-of-others.ts';
+import type { AttemptUsage } from '../core/usage.ts';
 import type { Store } from '../store/store.ts';
 import { showRunMessage, showSteps } from './shown.ts';
 
@@ -6,7 +7,11 @@ import { showRunMessage, showSteps } from './shown.ts';
 const BATCH = 10;
 
 /** Streams a run with all its messages and steps as JSON, because it can be too large to hold in memory. */
-export function streamRun(store: Store, run: { readonly id: string }): ReadableStream<Uint8Array> {
+export function streamRun(
+  store: Store,
+  run: { readonly id: string },
+  used: readonly AttemptUsage[],
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const noted: Parameters<typeof showSteps>[0][number][] = [];
   let after: number | null = null;
@@ -23,7 +28,7 @@ export function streamRun(store: Store, run: { readonly id: string }): ReadableS
         noted.push(...records.map((record) => ({ ...record, content: '' })));
         after = records.at(-1)?.n ?? after;
         if (records.length === BATCH) return turnOfOthers();
-        stream.enqueue(encoder.encode(`],"steps":${JSON.stringify(showSteps(noted))}}`));
+        stream.enqueue(encoder.encode(`],"steps":${JSON.stringify(showSteps(noted, used))}}`));
         stream.close();
       },
     },

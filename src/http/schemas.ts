@@ -14,11 +14,13 @@ export { Budget, BudgetSetting } from './budget.ts';
 export { Evidence } from './evidence.ts';
 export { instant, label, line, time } from './fields.ts';
 export * from './file-schemas.ts';
+export * from './health-schemas.ts';
 export * from './memory-schemas.ts';
 export * from './provider-schemas.ts';
 export { Question, QuestionApproval } from './question.ts';
 export * from './report-schemas.ts';
 export * from './schedule-schemas.ts';
+export * from './trace-schemas.ts';
 export * from './workspace-schemas.ts';
 
 /** Requests and responses: one definition for validation, types and the OpenAPI document. */
@@ -270,6 +272,10 @@ export const RunStep = z
     attempt: z.int(),
     startedAt: time,
     tools: z.array(z.string()).openapi({ description: 'Tool calls of the step, in order.' }),
+    usage: z
+      .strictObject({ inputTokens: z.int(), outputTokens: z.int(), costUsd: z.number() })
+      .nullable()
+      .openapi({ description: 'Null if what the attempt used was only counted at its end.' }),
   })
   .openapi('RunStep');
 
@@ -283,6 +289,10 @@ export const RunMessage = z
     callId: z.string().nullable(),
     content: z.unknown(),
     isError: z.boolean(),
+    sections: z
+      .array(z.strictObject({ name: z.string(), length: z.int() }))
+      .nullable()
+      .openapi({ description: 'Of a prompt: its sections in order, separated by empty lines, with their lengths.' }),
     createdAt: time,
   })
   .openapi('RunMessage');

@@ -6,6 +6,7 @@ import { portabilityOf } from '../core/portable.ts';
 import type { Run, RunRecord } from '../core/run.ts';
 import { seatOf } from '../core/seat.ts';
 import { agentStatus, showStatus } from '../core/status.ts';
+import { type AttemptUsage, type Tokens, usageOf, usageOfSteps } from '../core/usage.ts';
 import { tally } from '../messaging/reactions.ts';
 import type {
   AgentView,
@@ -154,14 +155,28 @@ function showProgress({ state, progress, progressReason: reason, progressSince: 
 }
 
 /** A step is what the model does between two tool results. */
-export function showSteps(records: readonly RunRecord[]) {
-  const steps = Map.groupBy(records, ({ attempt, step }) => `${attempt} ${step}`);
-  return [...steps.values()].map((rows) => ({
-    step: rows[0]?.step ?? 0,
-    attempt: rows[0]?.attempt ?? 0,
-    startedAt: showTime(rows[0]?.createdAt ?? 0),
-    tools: rows.filter(({ type }) => type === 'tool_call_message').map(({ tool }) => tool ?? ''),
-  }));
+export function showSteps(records: readonly RunRecord[], used: readonly AttemptUsage[]) {
+  const attempts = Map.groupBy(records, ({ attempt }) => attempt);
+  return [...attempts].flatMap(([attempt, made]) => {
+    const steps = [...Map.groupBy(made, ({ step }) => step).values()];
+    const counted = used.filter((one) => one.attempt === attempt);
+    const usage = usageOfSteps(steps.map(sumOf), counted.length > 0 ? usageOf(counted) : null);
+    return steps.map((rows, i) => ({
+      step: rows[0]?.step ?? 0,
+      attempt,
+      startedAt: showTime(rows[0]?.createdAt ?? 0),
+      tools: rows.filter(({ type }) => type === 'tool_call_message').map(({ tool }) => tool ?? ''),
+      usage: usage[i] ?? null,
+    }));
+  });
+}
+
+/** What the attempt had used at the end of a step. */
+function sumOf(rows: readonly RunRecord[]): Tokens | null {
+  const { inputTokens, outputTokens, costUsd } = rows.findLast((row) => row.inputTokens !== null) ?? {};
+  return typeof inputTokens === 'number'
+    ? { inputTokens, outputTokens: outputTokens ?? 0, costUsd: costUsd ?? 0 }
+    : null;
 }
 
 export function showRunMessage(row: RunRecord) {
@@ -174,6 +189,7 @@ export function showRunMessage(row: RunRecord) {
     callId: row.callId,
     content: row.content,
     isError: row.isError,
+    sections: row.sections,
     createdAt: showTime(row.createdAt),
   };
 }

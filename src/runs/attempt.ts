@@ -3,7 +3,7 @@ import type { Attempt } from '../core/attempt.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
 import { LoopWatch } from '../core/progress.ts';
 import { EXTERNAL } from '../core/provider-names.ts';
-import type { Run, RunMessageType } from '../core/run.ts';
+import type { PromptPart, Run, RunMessageType } from '../core/run.ts';
 import { narrow, type Scope } from '../core/scope.ts';
 import { sessionKeyOf } from '../core/session.ts';
 import type { Exhausted } from './budgets.ts';
@@ -114,6 +114,7 @@ export interface Entry {
   readonly callKey?: string;
   readonly isError?: boolean;
   readonly effect?: boolean;
+  readonly sections?: readonly PromptPart[];
 }
 
 /** The step of an entry of that type. A step is what the model does between two tool results. */
@@ -130,6 +131,8 @@ export async function record(
   now: number,
 ): Promise<Progress> {
   let { progress } = attempt;
+  const { inputTokens, outputTokens, costUsd } = attempt.usage.sum();
+  const used = attempt.usage.isEmpty ? {} : { inputTokens, outputTokens, costUsd };
   for (const entry of entries) {
     progress = {
       step: stepOf(progress, entry.type),
@@ -148,6 +151,8 @@ export async function record(
       isError: entry.isError ?? false,
       effect: entry.effect ?? false,
       createdAt: now,
+      ...(entry.sections && { sections: entry.sections }),
+      ...used,
     });
   }
   return progress;

@@ -69,6 +69,12 @@ export interface Section {
   readonly text: string;
 }
 
+/** A part of the prompt of one turn. */
+export interface PromptSection {
+  readonly name: 'taken over' | 'earlier conversation' | 'earlier attempt' | 'message';
+  readonly text: string;
+}
+
 /** The system prompt, section by section. */
 export function instructionSections(
   agent: Pick<Agent, 'name' | 'role' | 'instructions' | 'tools' | 'provider'> & Partial<Pick<Agent, 'metadata'>>,
@@ -90,9 +96,12 @@ export function instructionSections(
 
 /** The system prompt. */
 export function buildInstructions(...described: Parameters<typeof instructionSections>): string {
-  return instructionSections(...described)
-    .map(({ text }) => text)
-    .join('\n\n');
+  return joinSections(instructionSections(...described));
+}
+
+/** What the record says of the sections (`PromptPart`) relies on the separator. */
+export function joinSections(sections: readonly { readonly text: string }[]): string {
+  return sections.map(({ text }) => text).join('\n\n');
 }
 
 function renderGuidance({ provider, tools }: Pick<Agent, 'provider' | 'tools'>): string {
@@ -130,11 +139,12 @@ function renderChannels(channels: readonly Pick<Channel, 'id' | 'topic'>[]): str
   return [CHANNELS, ...lines].join('\n');
 }
 
-/**
- * The prompt of one turn: the earlier conversation, what a failed attempt did, then everything the run carries, in
- * order.
- */
-export function buildPrompt(turn: {
+/** The prompt of one turn. */
+export function buildPrompt(turn: PromptOf): string {
+  return joinSections(promptSections(turn));
+}
+
+export interface PromptOf {
   /** From `renderPastTurn`: turns that the provider's session has not seen. */
   readonly conversation: readonly string[];
   /** The session knows the turns before these. */
@@ -143,12 +153,15 @@ export function buildPrompt(turn: {
   readonly journal: readonly JournalEntry[];
   /** The agent was taken over since its last completed turn. */
   readonly taken?: Taken | null;
-}): string {
-  const parts = turn.messages.map(renderMessage);
-  if (turn.journal.length > 0) parts.unshift(renderJournal(turn.journal));
-  if (turn.conversation.length > 0) parts.unshift(renderConversation(turn));
-  if (turn.taken && parts.length > 0) parts.unshift(renderTaken(turn.taken));
-  return parts.join('\n\n');
+}
+
+/** The earlier conversation, what a failed attempt did, then everything the run carries, in order. */
+export function promptSections(turn: PromptOf): PromptSection[] {
+  const parts: PromptSection[] = turn.messages.map((message) => ({ name: 'message', text: renderMessage(message) }));
+  if (turn.journal.length > 0) parts.unshift({ name: 'earlier attempt', text: renderJournal(turn.journal) });
+  if (turn.conversation.length > 0) parts.unshift({ name: 'earlier conversation', text: renderConversation(turn) });
+  if (turn.taken && parts.length > 0) parts.unshift({ name: 'taken over', text: renderTaken(turn.taken) });
+  return parts;
 }
 
 export interface Taken {

@@ -192,7 +192,7 @@ async function charge(
 
 /** Resolves the agent's persona for this run and records the prompt. Returns null if the run was ended meanwhile. */
 async function instruct(deps: TurnDependencies, started: Started, signal: AbortSignal): Promise<string | null> {
-  const { attempt, agent, prompt } = started;
+  const { attempt, agent } = started;
   const { promise: ended, resolve: end } = Promise.withResolvers<'ended'>();
   const onAbort = () => end('ended');
   if (signal.aborted) onAbort();
@@ -209,7 +209,7 @@ async function instruct(deps: TurnDependencies, started: Started, signal: AbortS
   }
   const written = await deps.store.write(async (tx) => {
     await tx.runs.holdRun(attempt);
-    return writePrompt(tx, attempt, agent, prompt, deps.clock());
+    return writePrompt(tx, started, deps.clock());
   }, `tree ${agent.treeId}`);
   advance(attempt, written.progress);
   return written.instructions;

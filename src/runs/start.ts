@@ -5,7 +5,7 @@ import type { Channel } from '../core/channel.ts';
 import { answersBroadcasts, type Carried, chooseCarried } from '../core/delivery.ts';
 import { evidenceText } from '../core/evidence.ts';
 import { type PersonaPrompt, withinScope } from '../core/persona.ts';
-import type { CarriedKind, CarriedMessage, JournalEntry, Run, RunRecord } from '../core/run.ts';
+import type { CarriedKind, CarriedMessage, JournalEntry, PromptPart, Run, RunRecord } from '../core/run.ts';
 import { seated } from '../core/seat.ts';
 import { sessionKeyOf } from '../core/session.ts';
 import { shorten } from '../core/text.ts';
@@ -13,10 +13,11 @@ import type { BlockView, DeliveryView } from '../store/store.ts';
 import { type ActiveAttempt, advance, createAttempt, type Progress, record, scopeNow } from './attempt.ts';
 import { type BudgetRules, type Exhausted, reserve } from './budgets.ts';
 import {
-  buildInstructions,
   buildPrompt,
   instructionSections,
+  joinSections,
   MAX_CONVERSATION,
+  promptSections,
   renderPastTurn,
   type Section,
 } from './prompt.ts';
@@ -52,6 +53,7 @@ export interface Started {
   /** Null until its persona has been resolved. */
   readonly instructions: string | null;
   readonly prompt: string;
+  readonly promptParts: readonly PromptPart[];
   /** Null if nothing is traced. */
   readonly trace: ClaimTrace | null;
 }
@@ -94,7 +96,7 @@ export async function startRun(
   const records = run.attempt === 1 ? [] : await tx.records.listRecords({ runId: run.id });
   const journal = journalOf(records);
   const from = Date.now();
-  const { session, messages, shown, prompt } = await build(tx, agent, carried, journal);
+  const { session, messages, shown, prompt, promptParts } = await build(tx, agent, carried, journal);
   const payerId = triggerOf(carried)?.payerId ?? null;
   const reserved = await reserve(tx, budgets, { run, agent, payerId, prompt }, now);
   if ('budgetId' in reserved) return reserved;
@@ -105,7 +107,7 @@ export async function startRun(
   attempt.budgeted = reserved.budgeted;
   for (const [channelId, seq] of shown) attempt.shown.set(channelId, seq);
   // A persona is resolved outside the transaction, so its agent's prompt is recorded later.
-  const written = agent.persona === null ? await writePrompt(tx, attempt, agent, prompt, now) : null;
+  const written = agent.persona === null ? await writePrompt(tx, { attempt, agent, prompt, promptParts }, now) : null;
   if (written) advance(attempt, written.progress);
   await tx.events.appendEvent({
     type: 'run_started',
@@ -127,21 +129,20 @@ export async function startRun(
     await tx.events.appendEvent({ type: 'agent_typing', at: now, agentId: agent.id, channelId, data });
   }
   const instructions = written?.instructions ?? null;
-  return { attempt, run, agent, payerId, session, messages, journal, instructions, prompt, trace };
+  return { attempt, run, agent, payerId, session, messages, journal, instructions, prompt, promptParts, trace };
 }
 
 /** Records the start of the turn and returns the system prompt. */
 export async function writePrompt(
   tx: Tx,
-  attempt: ActiveAttempt,
-  agent: Agent,
-  prompt: string,
+  { attempt, agent, prompt, promptParts }: Pick<Started, 'attempt' | 'agent' | 'prompt' | 'promptParts'>,
   now: number,
 ): Promise<{ readonly instructions: string; readonly progress: Progress }> {
-  const instructions = await instructionsOf(tx, agent, attempt);
+  const sections = await sectionsOf(tx, agent, attempt);
+  const instructions = joinSections(sections);
   const entries = [
-    { type: 'system_message', content: instructions },
-    { type: 'user_message', content: prompt },
+    { type: 'system_message', content: instructions, sections: partsOf(sections) },
+    { type: 'user_message', content: prompt, sections: promptParts },
   ] as const;
   return { instructions, progress: await record(tx, attempt, entries, now) };
 }
@@ -152,8 +153,20 @@ export async function instructionsOf(
   agent: Agent,
   attempt: Pick<ActiveAttempt, 'agentId' | 'widest' | 'persona'>,
 ): Promise<string> {
+  return joinSections(await sectionsOf(tx, agent, attempt));
+}
+
+async function sectionsOf(
+  tx: Tx,
+  agent: Agent,
+  attempt: Pick<ActiveAttempt, 'agentId' | 'widest' | 'persona'>,
+): Promise<Section[]> {
   const tools = await scopeNow(tx, attempt);
-  return buildInstructions({ ...agent, tools }, ...(await known(tx, agent)), attempt.persona);
+  return instructionSections({ ...agent, tools }, ...(await known(tx, agent)), attempt.persona);
+}
+
+function partsOf(sections: readonly { readonly name: string; readonly text: string }[]): PromptPart[] {
+  return sections.map(({ name, text }) => ({ name, length: text.length }));
 }
 
 async function build(
@@ -161,7 +174,7 @@ async function build(
   agent: Agent,
   carried: readonly DeliveryView[],
   journal: readonly JournalEntry[],
-): Promise<Pick<Started, 'session' | 'messages' | 'prompt'> & { shown: Map<string, number> }> {
+): Promise<Pick<Started, 'session' | 'messages' | 'prompt' | 'promptParts'> & { shown: Map<string, number> }> {
   const [{ messages, shown }, { session, resumed, conversation, taken }] = await Promise.all([
     withContext(tx, agent, carried).then(async (context) => ({
       ...context,
@@ -169,8 +182,8 @@ async function build(
     })),
     unseen(tx, agent),
   ]);
-  const prompt = buildPrompt({ conversation, resumed, messages, journal, taken });
-  return { session, messages, shown, prompt };
+  const sections = promptSections({ conversation, resumed, messages, journal, taken });
+  return { session, messages, shown, prompt: joinSections(sections), promptParts: partsOf(sections) };
 }
 
 /** What the system prompt contains in addition to the instructions: memory and channels. */

@@ -27,6 +27,7 @@ export type Tx = Part<
   | 'settings'
   | 'subscriptions'
   | 'timers'
+  | 'traces'
   | 'trees'
   | 'wips'
 >;

@@ -47,6 +47,7 @@ const JSON_COLUMNS = new Set([
   'providers',
   'response',
   'revisedArgs',
+  'sections',
   'settings',
   'shared',
   'tags',

@@ -43,6 +43,7 @@ import { snapshotQueries } from './snapshots.ts';
 import { subscriptionQueries } from './subscriptions.ts';
 import { timerQueries } from './timers.ts';
 import { tokenQueries } from './tokens.ts';
+import { traceQueries } from './traces.ts';
 import { treeQueries } from './trees.ts';
 import type { Tx } from './tx.ts';
 import { usageQueries } from './usage.ts';
@@ -99,6 +100,7 @@ export function createTx(engine: Engine, execute: Execute, batch: BatchState): T
     subscriptions: () => subscriptionQueries(queries),
     timers: () => timerQueries(queries, batch),
     tokens: () => tokenQueries(queries),
+    traces: () => traceQueries(queries),
     trees: () => treeQueries(queries, batch),
     wips: () => wipQueries(queries),
     workspaces: () => workspaceQueries(queries),

@@ -51,6 +51,7 @@ import { progress } from './migrations/0048-progress.ts';
 import { chunkLengths } from './migrations/0049-chunk-lengths.ts';
 import { evidence } from './migrations/0050-evidence.ts';
 import { passageVocabulary } from './migrations/0051-passage-vocabulary.ts';
+import { traces } from './migrations/0052-traces.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -106,6 +107,7 @@ const migrations: readonly string[] = [
   chunkLengths,
   evidence,
   passageVocabulary,
+  traces,
 ];
 
 /** The first version in which nodes register with their version. */

@@ -18,6 +18,7 @@ export function testRecords({ read, write }: StoreKit): void {
       createdAt: 1,
       ...change,
     });
+    const uncounted = { sections: null, inputTokens: null, outputTokens: null, costUsd: null };
 
     test('is numbered in order', async () => {
       const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
@@ -25,9 +26,23 @@ export function testRecords({ read, write }: StoreKit): void {
         for (const content of ['"a"', '"b"', '"c"']) await tx.records.insertRecord(record(run, { content }));
       });
       const rows = await read((tx) => tx.records.listRecords({ runId: run.id }));
-      expect(rows).toEqual(['"a"', '"b"', '"c"'].map((content, i) => ({ ...record(run, { content }), n: i + 1 })));
+      expect(rows).toEqual(
+        ['"a"', '"b"', '"c"'].map((content, i) => ({ ...uncounted, ...record(run, { content }), n: i + 1 })),
+      );
       const listFrom = (n: number) => read((tx) => tx.records.listRecordsAfter({ runId: run.id, after: n, limit: 1 }));
       expect([await listFrom(0), await listFrom(2), await listFrom(3)]).toEqual([[rows[0]], [rows[2]], []]);
+    });
+
+    test('has the sections of a prompt and what was used', async () => {
+      const run = await write(async (tx) => queueRun(tx, await addAgent(tx)));
+      const noted = {
+        sections: [{ name: 'identity', length: 3 }],
+        inputTokens: 2 ** 40,
+        outputTokens: 1,
+        costUsd: 0.5,
+      };
+      await write((tx) => tx.records.insertRecord(record(run, noted)));
+      expect(await read((tx) => tx.records.getLastRecord({ runId: run.id }))).toMatchObject(noted);
     });
 
     test('returns the effects of identical calls in order', async () => {

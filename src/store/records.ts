@@ -1,15 +1,15 @@
 import { sql } from 'kysely';
-import type { RunMessageType, RunRecord } from '../core/run.ts';
+import type { NewRunRecord, RunMessageType, RunRecord } from '../core/run.ts';
 import type { Queries } from './query.ts';
 import type { Records } from './tx.ts';
 
-type NewRecord = Omit<RunRecord, 'n'>;
-
 type Stored<R extends { readonly content: unknown }> = Omit<R, 'content'> & { readonly content: string };
+
+const UNCOUNTED = { sections: null, inputTokens: null, outputTokens: null, costUsd: null } as const;
 
 /** The record of what a run did. */
 export function recordQueries({ db, all, one, count, put }: Queries): Records {
-  const insert = put((p: Stored<NewRecord>) =>
+  const insert = put((p: Stored<Omit<RunRecord, 'n'>>) =>
     db.insertInto('run_messages').values((eb) => ({
       runId: p.runId,
       n: eb
@@ -26,11 +26,15 @@ export function recordQueries({ db, all, one, count, put }: Queries): Records {
       isError: p.isError,
       effect: p.effect,
       createdAt: p.createdAt,
+      sections: p.sections,
+      inputTokens: p.inputTokens,
+      outputTokens: p.outputTokens,
+      costUsd: p.costUsd,
     })),
   );
   return {
-    insertRecord: async (record: NewRecord): Promise<void> => {
-      await insert({ ...record, content: JSON.stringify(record.content) });
+    insertRecord: async (record: NewRunRecord): Promise<void> => {
+      await insert({ ...UNCOUNTED, ...record, content: JSON.stringify(record.content) });
     },
     listRecords: parsed(
       all((p: { runId: string }) =>

@@ -156,6 +156,8 @@ interface Mail {
   readonly round?: Round;
   readonly trace?: string;
   readonly payer?: string;
+  /** The run that sent it. */
+  readonly runId?: string;
 }
 
 /** Stores a message with its event and its delivery, and returns its id. Wakes nobody. */
@@ -167,7 +169,7 @@ export async function send(tx: Tx, mail: Mail): Promise<string> {
     id,
     channelId: `in-${to.id}`,
     authorId: from,
-    runId: null,
+    runId: mail.runId ?? null,
     kind: mail.messageKind ?? (kind === 'reply' ? 'reply' : 'message'),
     text: mail.text ?? '',
     inReplyTo: mail.inReplyTo ?? null,

@@ -33,6 +33,7 @@ import { type StoreSubject, useStore } from './store.testkit.ts';
 import type { Tx } from './store.ts';
 import { testSubscriptions } from './subscriptions.testsuite.ts';
 import { testTimers } from './timers.testsuite.ts';
+import { testTraces } from './traces.testsuite.ts';
 import { testUsage } from './usage.testsuite.ts';
 import { testWips } from './wips.testsuite.ts';
 import { testWorkspaces } from './workspaces.testsuite.ts';
@@ -61,6 +62,7 @@ export function testStore(subject: StoreSubject): void {
     testConversations(kit);
     testReminders(kit);
     testReports(kit);
+    testTraces(kit);
     testSchedules(kit);
     testQuestions(kit);
     testSessions(kit);

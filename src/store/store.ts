@@ -3,6 +3,7 @@ import type { Tx } from './tx.ts';
 
 export type { IdKind } from './ids.ts';
 export type { Engine } from './query.ts';
+export type { TracedRun } from './traces.ts';
 export type { Part, Tx } from './tx.ts';
 export type * from './views.ts';
 

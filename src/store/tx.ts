@@ -5,7 +5,7 @@ import type { NewEvent, StoredEvent } from '../core/event.ts';
 import type { AgentId, ChannelId, MessageId, NodeId, ParticipantId, RunId, TokenId, WorkspaceId } from '../core/ids.ts';
 import type { Broadcast, Message, NewMessage, Request } from '../core/message.ts';
 import type { Metadata } from '../core/metadata.ts';
-import type { Run, RunRecord } from '../core/run.ts';
+import type { NewRunRecord, Run, RunRecord } from '../core/run.ts';
 import type { Scope } from '../core/scope.ts';
 import type { Link, Workspace } from '../core/workspace.ts';
 import type { Attachments } from './attachments.ts';
@@ -30,6 +30,7 @@ import type { AgentSettings } from './settings.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { Timers } from './timers.ts';
+import type { Traces } from './traces.ts';
 import type { Trees } from './trees.ts';
 import type { UsageQueries } from './usage.ts';
 import type * as view from './views.ts';
@@ -75,6 +76,7 @@ export interface Tx {
   readonly subscriptions: Subscriptions;
   readonly timers: Timers;
   readonly tokens: Tokens;
+  readonly traces: Traces;
   readonly trees: Trees;
   readonly wips: Wips;
   readonly workspaces: Workspaces;
@@ -346,7 +348,7 @@ export interface Runs extends UsageQueries, ReopeningQueries {
 
 /** What runs did, entry by entry. */
 export interface Records {
-  insertRecord(record: Omit<RunRecord, 'n'>): Promise<void>;
+  insertRecord(record: NewRunRecord): Promise<void>;
   /** In order. */
   listRecords(p: { runId: RunId }): Promise<RunRecord[]>;
   listRecordsAfter(p: { runId: RunId; after: number; limit: number }): Promise<RunRecord[]>;

@@ -8,6 +8,7 @@ import { shortId } from '../../core/short-id.ts';
 import { shorten } from '../../core/text.ts';
 import { runMarkdown } from '../export.ts';
 import { runRow } from './agent-view.ts';
+import { traceCommand } from './run-trace.ts';
 
 const STATES = ['created', 'running', 'completed', 'failed', 'cancelled'];
 
@@ -17,6 +18,7 @@ export function runCommand(context: Context): Command {
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(exportCommand(context))
+    .addCommand(traceCommand(context))
     .addCommand(usageCommand(context))
     .addCommand(extendCommand(context))
     .addCommand(restartCommand(context))

@@ -143,7 +143,7 @@ export function runRoutes(api: Api): Router {
       usageByAttempt: used.map(({ runId: _, ...counted }) => counted),
       evidence: evidence.map(showEvidence),
     };
-    const stream = streamRun(api.store, shown);
+    const stream = streamRun(api.store, shown, used);
     return c.body(stream, 200, { 'content-type': 'application/json' }) as never;
   });
   routes.openapi(carried, async (c) => {

@@ -59,6 +59,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0049-chunk-lengths.ts': '16c1c619b930256d',
   '0050-evidence.ts': '1c147f76840b3131',
   '0051-passage-vocabulary.ts': 'e713c9e5cb718c9b',
+  '0052-traces.ts': '2547ec9d9633cf59',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
-import { Dialog } from '../parts/dialog.tsx';
 import { agentById, agentOrder } from '../state/agents.ts';
 import { channels, nameOf } from '../state/channels.ts';
 import { listShortcuts } from '../state/keys.ts';
 import { go } from '../state/route.ts';
 import { isOwner, me } from '../state/session.ts';
+import { Chooser } from './chooser.tsx';
 import { PLACES } from './places.ts';
 
 interface Choice {
@@ -19,63 +19,35 @@ const MOST = 12;
 /** Goes anywhere and does anything by name: a combobox in a dialog. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [query, setQuery] = useState('');
-  const [chosen, setChosen] = useState(0);
   const found = choices()
     .map((choice) => ({ choice, score: scoreOf(choice.name, query) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
     .slice(0, MOST)
     .map(({ choice }) => choice);
-  const at = Math.min(chosen, Math.max(0, found.length - 1));
-  const take = (choice: Choice | undefined): void => {
-    if (!choice) return;
-    onClose();
-    choice.run();
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (step !== 0) setChosen((at + step + found.length) % Math.max(1, found.length));
-    else if (event.key === 'Enter') take(found[at]);
-    else return;
-    event.preventDefault();
-  };
   return (
-    <Dialog label="Go to" class="palette" onClose={onClose}>
-      <div class="palette-field">
-        <input
-          class="input"
-          role="combobox"
-          aria-label="Go to a page, channel or agent"
-          aria-expanded="true"
-          aria-controls="palette-list"
-          aria-activedescendant={found[at] ? `choice-${at}` : undefined}
-          placeholder="Go to a page, channel or agent"
-          value={query}
-          onInput={(event) => {
-            setQuery(event.currentTarget.value);
-            setChosen(0);
-          }}
-          onKeyDown={onKeyDown}
-        />
-      </div>
-      <div id="palette-list" role="listbox" aria-label="Places">
-        {found.map((choice, i) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys.
-          <div
-            key={choice.id}
-            id={`choice-${i}`}
-            role="option"
-            aria-selected={i === at}
-            tabIndex={-1}
-            onClick={() => take(choice)}
-          >
-            <span class="cut">{choice.name}</span>
-            <span class="faint">{choice.kind}</span>
-          </div>
-        ))}
-      </div>
+    <Chooser
+      title="Go to"
+      label="Go to a page, channel or agent"
+      list="Places"
+      query={query}
+      items={found}
+      keyOf={({ id }) => id}
+      show={({ name, kind }) => (
+        <>
+          <span class="cut">{name}</span>
+          <span class="faint">{kind}</span>
+        </>
+      )}
+      onQuery={setQuery}
+      onPick={({ run }) => {
+        onClose();
+        run();
+      }}
+      onClose={onClose}
+    >
       {found.length === 0 && <p class="dialog-body muted">Nothing is called that.</p>}
-    </Dialog>
+    </Chooser>
   );
 }
 

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Said } from '../../../src/client/browser.ts';
-import { Dialog } from '../parts/dialog.tsx';
 import { showClock } from '../parts/time.ts';
 import { channels, nameOf } from '../state/channels.ts';
 import { go } from '../state/route.ts';
 import { api, me } from '../state/session.ts';
+import { Chooser } from './chooser.tsx';
 
 interface Found {
   readonly items: readonly Said[];
@@ -17,67 +17,40 @@ const MOST = 30;
 /** Searches the messages of all channels that one sees, as one types. */
 export function Search({ onClose }: { readonly onClose: () => void }) {
   const [query, setQuery] = useState('');
-  const [chosen, setChosen] = useState(0);
   const { found, problem } = useFound(query.trim());
-  const items = found?.items ?? [];
-  const at = Math.min(chosen, Math.max(0, items.length - 1));
-  const open = async (said: Said | undefined): Promise<void> => {
-    if (!said?.messageId || !said.channelId) return;
+  const open = async (said: Said): Promise<void> => {
+    if (!said.messageId || !said.channelId) return;
     // A reply is shown in its thread.
     const message = await api.getMessage(said.messageId).catch(() => null);
     onClose();
     go('talk', said.channelId, message?.parentMessageId ?? said.messageId);
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (step !== 0) setChosen((at + step + items.length) % Math.max(1, items.length));
-    else if (event.key === 'Enter') void open(items[at]);
-    else return;
-    event.preventDefault();
-  };
   return (
-    <Dialog label="Search messages" class="palette" onClose={onClose}>
-      <div class="palette-field">
-        <input
-          class="input"
-          role="combobox"
-          aria-label="Search all messages"
-          aria-expanded="true"
-          aria-controls="search-list"
-          aria-activedescendant={items[at] ? `found-${at}` : undefined}
-          placeholder="Search all messages"
-          value={query}
-          onInput={(event) => {
-            setQuery(event.currentTarget.value);
-            setChosen(0);
-          }}
-          onKeyDown={onKeyDown}
-        />
-      </div>
-      <div id="search-list" role="listbox" aria-label="Messages">
-        {items.map((said, i) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys.
-          <div
-            key={said.messageId}
-            id={`found-${i}`}
-            class="found"
-            role="option"
-            aria-selected={i === at}
-            tabIndex={-1}
-            onClick={() => void open(said)}
-          >
-            <span class="found-by">
-              <b>{said.from}</b> <span class="muted">{placeOf(said.channelId)}</span>
-              <span class="faint">{showClock(said.createdAt)}</span>
-            </span>
-            <span class="found-text">{around(said.text, query)}</span>
-          </div>
-        ))}
-      </div>
+    <Chooser
+      title="Search messages"
+      label="Search all messages"
+      list="Messages"
+      query={query}
+      items={found?.items ?? []}
+      keyOf={({ messageId }) => messageId ?? ''}
+      optionClass="found"
+      show={(said) => (
+        <>
+          <span class="found-by">
+            <b>{said.from}</b> <span class="muted">{placeOf(said.channelId)}</span>
+            <span class="faint">{showClock(said.createdAt)}</span>
+          </span>
+          <span class="found-text">{around(said.text, query)}</span>
+        </>
+      )}
+      onQuery={setQuery}
+      onPick={(said) => void open(said)}
+      onClose={onClose}
+    >
       <p class="dialog-note small muted" role="status">
         {problem ?? words(found, query.trim())}
       </p>
-    </Dialog>
+    </Chooser>
   );
 }
 

@@ -12,7 +12,6 @@ import { now } from './clock.ts';
 import { onEvent, onReread } from './live.ts';
 import { api, isOwner, me } from './session.ts';
 import { remembered } from './storage.ts';
-import { type Turn, turns } from './turns.ts';
 
 interface Base {
   readonly id: string;
@@ -36,9 +35,8 @@ export type Need = Base &
     | { readonly kind: 'failed-run'; readonly run: Run }
     /** Messages that died with a run that was cancelled, or whose agent has run again since. */
     | { readonly kind: 'dead'; readonly run: Run; readonly messages: readonly CarriedMessage[] }
-    | { readonly kind: 'paused' | 'parked' | 'stranded'; readonly agent: Agent }
-    /** Nothing was heard of a turn for long. */
-    | { readonly kind: 'stalled'; readonly turn: Turn }
+    /** `stalled`: by the daemon's judgement, its turn shows no sign of life, or repeats itself. */
+    | { readonly kind: 'paused' | 'parked' | 'stranded' | 'stalled'; readonly agent: Agent }
     | { readonly kind: 'limit'; readonly limit: Limit }
   );
 
@@ -51,8 +49,6 @@ export interface Limit {
 }
 
 const FAILED_SINCE_MS = 24 * 60 * 60_000;
-/** A turn of which nothing was heard for this long is worth a look. */
-const STALLED_MS = 10 * 60_000;
 const REREAD_MS = 200;
 /** Providers do not say since when a limit is used up. */
 const firstSeen = new Map<string, number>();
@@ -67,8 +63,7 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 /** Everything that waits, put off or not: what blocks someone first, then the oldest. */
 const all = computed(() => {
   const held = agentOrder.value.flatMap(({ id }) => heldUp(agentById(id)));
-  const stalled = turns.value.flatMap(silentFor);
-  return [...questions.value, ...failures.value, ...limits.value, ...held, ...stalled].sort(
+  return [...questions.value, ...failures.value, ...limits.value, ...held].sort(
     (a, b) => Number(b.blocks) - Number(a.blocks) || a.since - b.since,
   );
 });
@@ -131,12 +126,6 @@ async function readLimits(): Promise<Need[]> {
   );
 }
 
-function silentFor(turn: Turn): Need[] {
-  const since = turn.heardAt.value;
-  if (minute.value * 60_000 - since < STALLED_MS) return [];
-  return [{ kind: 'stalled', id: `stalled-${turn.runId}`, who: turn.agent, since, blocks: true, turn }];
-}
-
 /** Failed runs of the last day whose agent has not had another one since. */
 async function readFailed(): Promise<Need[]> {
   const { items } = await api.listRuns({ state: 'failed', limit: 50 });
@@ -162,13 +151,20 @@ async function readFailed(): Promise<Need[]> {
   return found.flat();
 }
 
-/** The person is told of a turn without progress by a message. */
-const HELD: ReadonlySet<string> = new Set(['paused', 'stranded', 'resting', 'parked']);
+/** What holds an agent up, as a need. A quiet turn is not one yet. */
+const HELD: Readonly<Partial<Record<string, 'paused' | 'parked' | 'stranded' | 'stalled'>>> = {
+  paused: 'paused',
+  stranded: 'stranded',
+  resting: 'parked',
+  parked: 'parked',
+  stalled: 'stalled',
+  looping: 'stalled',
+};
 
 function heldUp(agent: Agent | null): Need[] {
   const { status } = agent ?? {};
-  if (!agent || !status || !HELD.has(status.kind)) return [];
-  const kind = status.kind === 'paused' || status.kind === 'stranded' ? status.kind : 'parked';
+  const kind = HELD[status?.kind ?? ''];
+  if (!agent || !status || !kind) return [];
   const since = Date.parse(status.since ?? '') || Date.now();
   return [{ kind, id: `${kind}-${agent.id}`, who: agent.handle, since, blocks: kind !== 'parked', agent }];
 }

@@ -13,8 +13,6 @@ export interface Turn {
   /** What it wrote in this attempt, or the end of it. */
   readonly text: Signal<string>;
   readonly step: Signal<Step>;
-  /** When the page heard of it last. It moves by the minute, so that nothing is drawn for each piece. */
-  readonly heardAt: Signal<number>;
 }
 
 export interface Step {
@@ -31,7 +29,6 @@ export interface Step {
 
 /** The page keeps this much of a text that is being written; the record has all of it. */
 const MOST = 12_000;
-const MINUTE_MS = 60_000;
 
 /** The runs that run now, oldest first. Only the owner sees any. */
 export const turns = signal<readonly Turn[]>([]);
@@ -65,7 +62,7 @@ async function readAll(): Promise<void> {
 }
 
 function create(of: Pick<Turn, 'runId' | 'agentId' | 'agent'>, step: Step, channelId: string | null = null): Turn {
-  return { ...of, channelId, text: signal(''), step: signal(step), heardAt: signal(Date.now()) };
+  return { ...of, channelId, text: signal(''), step: signal(step) };
 }
 
 function take(event: SubstratEvent): void {
@@ -85,7 +82,6 @@ function take(event: SubstratEvent): void {
 function hear(event: LiveEvent): void {
   const turn = turns.peek().find(({ runId }) => runId === event.runId);
   if (!turn) return;
-  if (Date.now() - turn.heardAt.peek() > MINUTE_MS) turn.heardAt.value = Date.now();
   const before = turn.step.peek();
   // A new attempt voids the text of the last one.
   const isNew = before.attempt !== event.attempt;

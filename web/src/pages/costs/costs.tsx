@@ -2,16 +2,60 @@ import { Loading } from '../../parts/loading.tsx';
 import { plural, showCost, showCount } from '../../parts/numbers.ts';
 import { PageBar } from '../../parts/page-bar.tsx';
 import { useLoad } from '../../state/load.ts';
+import { href, route } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
 import { Bars } from './bars.tsx';
+import { Budgets } from './budgets.tsx';
+import { Doctor } from './doctor.tsx';
 import { Health } from './health.tsx';
 import { LastDay } from './last-day.tsx';
+import { Log } from './log.tsx';
+import { Report } from './report.tsx';
 
 const DAYS = 30;
 const DAY_MS = 86_400_000;
 
-/** What was spent, day by day and by agent, and whether the daemon is well. */
+const TABS = [
+  ['', 'Costs'],
+  ['report', 'Report'],
+  ['health', 'Health'],
+  ['log', 'Log'],
+] as const;
+
+/** What was spent, what happened, and whether the daemon is well. */
 export function Costs() {
+  const at = route.value[1] ?? '';
+  return (
+    <>
+      <PageBar title="Costs and health" />
+      <nav class="tabs under-bar" aria-label="Parts of this page">
+        {TABS.map(([part, name]) => (
+          <a
+            key={part}
+            href={part === '' ? href('costs') : href('costs', part)}
+            aria-current={at === part ? 'page' : undefined}
+          >
+            {name}
+          </a>
+        ))}
+      </nav>
+      <div class="scroll" key={at} tabIndex={0} role="region" aria-label="Costs and health">
+        {at === 'report' && <Report />}
+        {at === 'health' && (
+          <>
+            <Health />
+            <Doctor />
+          </>
+        )}
+        {at === 'log' && <Log />}
+        {!['report', 'health', 'log'].includes(at) && <Spent />}
+      </div>
+    </>
+  );
+}
+
+/** Day by day, by budget and by agent. */
+function Spent() {
   const usage = useLoad(
     'usage',
     async () => {
@@ -26,42 +70,39 @@ export function Costs() {
   );
   return (
     <>
-      <PageBar title="Costs and health" note={`last ${DAYS} days`} />
-      <div class="scroll" tabIndex={0} role="region" aria-label="Costs and health">
-        <Loading of={usage}>
-          {({ days, agents }) => (
-            <>
-              <div class="plots">
-                <Bars title="Cost" days={days} value={({ costUsd }) => costUsd} show={showCost} />
-                <Bars title="Tokens" days={days} value={(day) => day.inputTokens + day.outputTokens} show={showCount} />
-                <Bars title="Runs" days={days} value={({ runs }) => runs} show={(n) => plural(n, 'run')} />
-              </div>
-              <table class="tbl">
-                <thead>
-                  <tr>
-                    <th>Agent</th>
-                    <th class="num">Runs</th>
-                    <th class="num">Tokens</th>
-                    <th class="num">Cost</th>
+      <Loading of={usage}>
+        {({ days, agents }) => (
+          <>
+            <div class="plots">
+              <Bars title={`Cost, last ${DAYS} days`} days={days} value={({ costUsd }) => costUsd} show={showCost} />
+              <Bars title="Tokens" days={days} value={(day) => day.inputTokens + day.outputTokens} show={showCount} />
+              <Bars title="Runs" days={days} value={({ runs }) => runs} show={(n) => plural(n, 'run')} />
+            </div>
+            <Budgets />
+            <table class="tbl">
+              <thead>
+                <tr>
+                  <th>Agent</th>
+                  <th class="num">Runs</th>
+                  <th class="num">Tokens</th>
+                  <th class="num">Cost</th>
+                </tr>
+              </thead>
+              <tbody>
+                {agents.map((row) => (
+                  <tr key={row.of}>
+                    <td>{row.of}</td>
+                    <td class="num">{row.runs}</td>
+                    <td class="num">{showCount(row.inputTokens + row.outputTokens)}</td>
+                    <td class="num">{showCost(row.costUsd)}</td>
                   </tr>
-                </thead>
-                <tbody>
-                  {agents.map((row) => (
-                    <tr key={row.of}>
-                      <td>{row.of}</td>
-                      <td class="num">{row.runs}</td>
-                      <td class="num">{showCount(row.inputTokens + row.outputTokens)}</td>
-                      <td class="num">{showCost(row.costUsd)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </>
-          )}
-        </Loading>
-        <LastDay />
-        <Health />
-      </div>
+                ))}
+              </tbody>
+            </table>
+          </>
+        )}
+      </Loading>
+      <LastDay />
     </>
   );
 }

@@ -48,6 +48,7 @@ export function Health() {
                   <span class="muted">
                     {node.self ? 'this one' : node.state}, {plural(node.running, 'run')} in {plural(node.slots, 'slot')}
                     , {node.queued} wait, {plural(node.agents, 'agent')}
+                    {!node.self && node.seenAt && `, heard ${showClock(node.seenAt)}`}
                   </span>
                 </li>
               ))}

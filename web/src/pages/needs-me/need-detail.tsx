@@ -8,13 +8,17 @@ import { draftOf } from '../../state/drafts.ts';
 import { answerNeed, type Need, snooze } from '../../state/needs.ts';
 import { href } from '../../state/route.ts';
 import { api, me } from '../../state/session.ts';
+import { turnOf } from '../../state/turns.ts';
 import { waits } from '../../state/waits.ts';
 import { Body } from '../../text/body.tsx';
 import { shown, shownJson } from '../../text/shown.ts';
 import { Approve } from './approve.tsx';
 import { isApproval, kindOf, markOf, titleOf, whatOf } from './need-words.ts';
 
+type Act = (what: () => Promise<unknown>) => void;
+
 const DAY_MS = 24 * 60 * 60_000;
+const WAIT_MINUTES = 30;
 
 /** Who waits, since when, for what; what one can do stays in view below. */
 export function NeedDetail({ need, onPutOff }: { readonly need: Need; readonly onPutOff: () => void }) {
@@ -160,16 +164,7 @@ function Acts({ need, onPutOff }: { readonly need: Need; readonly onPutOff: () =
           Send again
         </button>
       )}
-      {need.kind === 'stalled' && (
-        <>
-          <a class="btn main-act" data-key="o" href={href('runs', need.turn.runId)}>
-            Open the run <kbd>o</kbd>
-          </a>
-          <button type="button" class="btn danger" onClick={() => act(() => api.cancelRun(need.turn.runId))}>
-            Cancel run
-          </button>
-        </>
-      )}
+      {need.kind === 'stalled' && <Stalled id={need.id} agentId={need.agent.id} act={act} />}
       {need.kind === 'limit' && (
         <a class="btn" data-key="o" href={href('costs')}>
           Open limits <kbd>o</kbd>
@@ -196,6 +191,32 @@ function Acts({ need, onPutOff }: { readonly need: Need; readonly onPutOff: () =
   );
 }
 
+/** The run goes on by itself: one can wait, begin again, or end it. */
+function Stalled({ id, agentId, act }: { readonly id: string; readonly agentId: string; readonly act: Act }) {
+  const runId = turnOf(agentId)?.runId;
+  if (runId === undefined) return null;
+  const wait = async (): Promise<void> => {
+    await api.extendRun(runId, WAIT_MINUTES);
+    snooze(id, WAIT_MINUTES * 60_000);
+  };
+  return (
+    <>
+      <a class="btn main-act" data-key="o" href={href('runs', runId)}>
+        Open the run <kbd>o</kbd>
+      </a>
+      <button type="button" class="btn" data-key="a" onClick={() => act(wait)}>
+        Wait {WAIT_MINUTES} min longer <kbd>a</kbd>
+      </button>
+      <button type="button" class="btn" onClick={() => act(() => api.restartRun(runId))}>
+        Start again
+      </button>
+      <button type="button" class="btn danger" onClick={() => act(() => api.cancelRun(runId))}>
+        Cancel run
+      </button>
+    </>
+  );
+}
+
 /** Sends the reader's own lost messages once more, each once; the others are named by a note. */
 async function sendAgain({ id, who, messages }: Need & { kind: 'dead' }): Promise<void> {
   for (const { messageId, from, text } of messages) {
@@ -213,13 +234,7 @@ function PutOff({ onPutOff }: { readonly onPutOff: () => void }): ComponentChild
   );
 }
 
-function Answer({
-  need,
-  act,
-}: {
-  readonly need: Need & { kind: 'question' };
-  readonly act: (what: () => Promise<unknown>) => void;
-}) {
+function Answer({ need, act }: { readonly need: Need & { kind: 'question' }; readonly act: Act }) {
   const draft = draftOf(need.channelId, need.id);
   const [text, setText] = useState(() => draft.get() ?? '');
   const send = (words: string): void => {

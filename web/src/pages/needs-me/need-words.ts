@@ -49,12 +49,14 @@ export function titleOf(need: Need): string {
     case 'paused':
     case 'stranded':
       return `${need.who}: ${need.kind}`;
+    case 'stalled':
+      return need.agent.status?.kind === 'looping'
+        ? `${need.who}: its turn repeats itself`
+        : `${need.who}: no sign of its turn`;
     case 'parked': {
       const until = need.agent.status?.until;
       return `${need.who}: parked${until ? ` until ${showClock(until)}` : ''}`;
     }
-    case 'stalled':
-      return `${need.who}: no sign of its turn`;
     case 'limit':
       return `${need.limit.provider}: limit until ${showClock(need.limit.until)}`;
   }
@@ -69,7 +71,7 @@ export function whatOf(need: Need): string {
     case 'dead':
       return 'A run that failed carried them. They expected no answer, so nobody was told.';
     case 'stalled':
-      return 'It runs, but neither text nor tool calls arrive. It may think, wait for a program, or hang.';
+      return `${need.agent.status?.reason ?? 'Nothing is heard of it.'} It goes on until you decide.`;
     case 'limit':
       return `${firstLine(need.limit.reason)} Agents of this provider go on when it ends.`;
     case 'stranded':

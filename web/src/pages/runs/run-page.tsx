@@ -1,24 +1,25 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Run, RunMessage } from '../../../../src/client/browser.ts';
+import type { Run, RunMessage, RunStep } from '../../../../src/client/browser.ts';
 import { Loading } from '../../parts/loading.tsx';
-import { showCost, showCount } from '../../parts/numbers.ts';
+import { showCost } from '../../parts/numbers.ts';
 import { PageBar } from '../../parts/page-bar.tsx';
-import { describeRun } from '../../parts/run-state.ts';
 import { StateMark } from '../../parts/state-mark.tsx';
-import { showClock, showDuration, showSecond } from '../../parts/time.ts';
+import { showDuration, showSecond } from '../../parts/time.ts';
 import { now } from '../../state/clock.ts';
 import { addShortcuts } from '../../state/keys.ts';
 import { useLoad } from '../../state/load.ts';
 import { go, href } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
 import { LiveTurn } from './live-turn.tsx';
+import { RunHead } from './run-head.tsx';
 import { StepPane } from './step-pane.tsx';
+import { TracePane } from './trace-pane.tsx';
 import { type Row, type Scale, type StepRow, toRows, toScale } from './waterfall.ts';
 
 const LOOK_MS = 2000;
 
 /** What happened in a run, and where it broke. */
-export function RunPage({ id, row }: { readonly id: string; readonly row: number | null }) {
+export function RunPage({ id, open }: { readonly id: string; readonly open: string | null }) {
   const run = useLoad(
     `run ${id}`,
     () => api.getRun(id),
@@ -52,18 +53,35 @@ export function RunPage({ id, row }: { readonly id: string; readonly row: number
           </button>
         )}
       </PageBar>
-      <Loading of={run}>{(value) => <Whole run={value} row={row} />}</Loading>
+      <Loading of={run}>{(value) => <Whole run={value} opened={open} />}</Loading>
     </>
   );
 }
 
-function Whole({ run, row }: { readonly run: Run & { messages: RunMessage[] }; readonly row: number | null }) {
+interface WholeProps {
+  readonly run: Run & { readonly messages: RunMessage[]; readonly steps: RunStep[] };
+  /** The number of a step, or "trace". */
+  readonly opened: string | null;
+}
+
+function Whole({ run, opened }: WholeProps) {
   const end = run.endedAt ? Date.parse(run.endedAt) : now.value;
-  const rows = useMemo(() => toRows(run.messages, end), [run]);
+  const rows = useMemo(() => toRows(run.messages, end, run.steps), [run]);
   const scale = useMemo(() => toScale(rows), [rows]);
   const steps = rows.filter((one): one is StepRow => one.kind !== 'gap' && one.kind !== 'break');
-  const at = steps.findIndex(({ n }) => n === row);
+  const at = steps.findIndex(({ n }) => String(n) === opened);
   const open = steps[at];
+  const way = useLoad(
+    `way ${run.id} ${run.state}`,
+    async () => {
+      const [trace, sent] = await Promise.all([api.getTrace(run.id), api.listSent(run.id)]);
+      return { trace, sent: sent.items };
+    },
+    ({ type }) => type === 'run_started' || type === 'run_ended',
+  );
+  const sent = way.value?.sent ?? [];
+  const trace = way.value?.trace ?? null;
+  const isTrace = opened === 'trace' && trace !== null;
   useEffect(() => {
     const move = (step: number): void => {
       const next = steps[Math.min(Math.max(at + step, 0), steps.length - 1)];
@@ -75,9 +93,9 @@ function Whole({ run, row }: { readonly run: Run & { messages: RunMessage[] }; r
     ]);
   }, [at, run]);
   return (
-    <div class={`split${open ? ' has-pane' : ' alone'}`}>
+    <div class={`split${open || isTrace ? ' has-pane' : ' alone'}`}>
       <div class="col">
-        <Head run={run} end={end} steps={steps.length} />
+        <RunHead run={run} end={end} steps={steps.length} trace={trace} sent={sent} />
         <Waterfall runId={run.id} rows={rows} scale={scale} open={open?.n ?? null} />
         {run.state === 'running' && <LiveTurn runId={run.id} />}
         <div class="legend desk">
@@ -91,67 +109,8 @@ function Whole({ run, row }: { readonly run: Run & { messages: RunMessage[] }; r
           ))}
         </div>
       </div>
-      {open && <StepPane key={open.n} runId={run.id} step={open} />}
-    </div>
-  );
-}
-
-function Head({ run, end, steps }: { readonly run: Run; readonly end: number; readonly steps: number }) {
-  const { mark, word } = describeRun(run);
-  const trigger = useLoad(`trigger ${run.triggerId}`, async () =>
-    run.triggerId === null ? null : api.getMessage(run.triggerId).catch(() => null),
-  );
-  const kind = mark === 'run' ? ' run' : mark === 'fail' ? ' fail' : '';
-  return (
-    <div class="run-head">
-      <div class="run-title">
-        <h2>{run.agent}</h2>
-        <span class={`tag${kind}`}>
-          <StateMark mark={mark} />
-          {word}
-        </span>
-      </div>
-      {run.error && <p class="bad wrap">{run.error}</p>}
-      {run.finalText && (
-        <p class="quote wrap final" title="Final text">
-          {run.finalText.length > 400 ? `${run.finalText.slice(0, 399)}…` : run.finalText}
-        </p>
-      )}
-      <dl class="figs">
-        <Fig name="Started" value={run.startedAt ? showSecond(run.startedAt) : 'not yet'} />
-        <Fig
-          name={run.endedAt ? 'Took' : 'Runs for'}
-          value={run.startedAt ? showDuration(end - Date.parse(run.startedAt)) : '0:00'}
-        />
-        <Fig name="Steps" value={String(steps)} />
-        <Fig name="Attempts" value={String(run.attempt)} />
-        <Fig
-          name="Tokens"
-          value={`${showCount(run.usage.inputTokens)} in`}
-          more={`${showCount(run.usage.outputTokens)} out`}
-        />
-        <Fig name="Cost" value={showCost(run.usage.costUsd)} />
-      </dl>
-      {trigger.value && (
-        <p class="small muted">
-          Started by{' '}
-          <a href={href('talk', trigger.value.channelId, trigger.value.parentMessageId ?? trigger.value.messageId)}>
-            {trigger.value.from}’s message, {showClock(trigger.value.createdAt)}
-          </a>
-          .
-        </p>
-      )}
-    </div>
-  );
-}
-
-function Fig({ name, value, more }: { readonly name: string; readonly value: string; readonly more?: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        {value} {more && <span>{more}</span>}
-      </dd>
+      {open && <StepPane key={open.n} run={run} step={open} sent={sent} />}
+      {isTrace && <TracePane run={run} trace={trace} sent={sent} />}
     </div>
   );
 }
@@ -178,6 +137,7 @@ function Waterfall({ runId, rows, scale, open }: WaterfallProps) {
         <span>Kind</span>
         <span>Step</span>
         <span class="num">Time</span>
+        <span class="num cost">Cost</span>
         <span class="wf-axis">
           <span>{scale.start > 0 && showSecond(scale.start)}</span>
           <span>{scale.end > 1 && showSecond(scale.end)}</span>
@@ -244,6 +204,7 @@ function RowLine({
         <span class={`cut${row.tool ? ' faint' : ''}`}>{row.what}</span>
       </span>
       <span class="dur">{showDuration(row.end - row.start)}</span>
+      <span class="dur cost">{row.usage && showCost(row.usage.costUsd)}</span>
       <svg class="wf-bar" aria-hidden="true">
         {scale.gaps.map((gap) => (
           <rect key={gap.x} class="g-gap" x={`${gap.x}%`} width={`${gap.width}%`} height="100%" />

@@ -17,8 +17,8 @@ const STATES = [undefined, 'running', 'created', 'failed', 'completed', 'cancell
 const NAMES = { created: 'queued' } as const;
 
 export function Runs() {
-  const [, id, row] = route.value;
-  return id === undefined ? <RunList /> : <RunPage key={id} id={id} row={row === undefined ? null : Number(row)} />;
+  const [, id, open] = route.value;
+  return id === undefined ? <RunList /> : <RunPage key={id} id={id} open={open ?? null} />;
 }
 
 function RunList() {
@@ -79,7 +79,7 @@ function RunList() {
 
 function RunTable({ runs }: { readonly runs: readonly Run[] }) {
   return (
-    <table class="tbl cards">
+    <table class="tbl cards runs">
       <thead>
         <tr>
           <th>Agent</th>

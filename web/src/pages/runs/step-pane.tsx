@@ -1,13 +1,25 @@
-import { useState } from 'preact/hooks';
+import type { Run, SentMessage } from '../../../../src/client/browser.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { showSize } from '../../parts/numbers.ts';
+import { showCost, showCount } from '../../parts/numbers.ts';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { showDuration, showSecond } from '../../parts/time.ts';
 import { href } from '../../state/route.ts';
+import { PromptSections } from './prompt-sections.tsx';
+import { SentLink } from './trace-pane.tsx';
+import { Value } from './value.tsx';
 import { type StepRow, showValue } from './waterfall.ts';
 
-/** One step: what was asked for, and what came back. */
-export function StepPane({ runId, step }: { readonly runId: string; readonly step: StepRow }) {
+interface Props {
+  readonly run: Pick<Run, 'id' | 'agent'>;
+  readonly step: StepRow;
+  /** What the run sent. */
+  readonly sent: readonly SentMessage[];
+}
+
+/** One step: what was asked for, what came back, and where it led. */
+export function StepPane({ run, step, sent }: Props) {
+  const result = showValue(step.result);
+  const led = step.tool ? sent.filter(({ messageId }) => result.includes(messageId)) : [];
   return (
     <aside class="pane" aria-label="Step">
       <div class="pane-head">
@@ -22,7 +34,7 @@ export function StepPane({ runId, step }: { readonly runId: string; readonly ste
         <span class="desk">
           <kbd>j</kbd> <kbd>k</kbd>
         </span>
-        <a class="btn quiet square" href={href('runs', runId)} aria-label="Close the step">
+        <a class="btn quiet square" href={href('runs', run.id)} aria-label="Close the step">
           <Icon name="close" />
         </a>
       </div>
@@ -37,35 +49,34 @@ export function StepPane({ runId, step }: { readonly runId: string; readonly ste
             </dd>
             <dt>Attempt</dt>
             <dd>{step.attempt}</dd>
+            {step.usage && (
+              <>
+                <dt>Used</dt>
+                <dd>
+                  {showCount(step.usage.inputTokens)} tokens in, {showCount(step.usage.outputTokens)} out,{' '}
+                  {showCost(step.usage.costUsd)}
+                </dd>
+              </>
+            )}
+            {led.length > 0 && (
+              <>
+                <dt>Led to</dt>
+                <dd>
+                  {led.map((message) => (
+                    <SentLink key={message.messageId} message={message} agent={run.agent} />
+                  ))}
+                </dd>
+              </>
+            )}
           </dl>
           {step.tool && <Value name="Arguments" text={showValue(step.call)} />}
-          <Value name={step.tool ? 'Result' : 'Text'} text={showValue(step.result)} />
+          {step.sections ? (
+            <PromptSections sections={step.sections} />
+          ) : (
+            <Value name={step.tool ? 'Result' : 'Text'} text={result} />
+          )}
         </div>
       </div>
     </aside>
-  );
-}
-
-const MOST = 4000;
-
-/** A huge value is cut, with its true size. */
-function Value({ name, text }: { readonly name: string; readonly text: string }) {
-  const [whole, setWhole] = useState(false);
-  const isCut = !whole && text.length > MOST;
-  return (
-    <section>
-      <h3>
-        <span class="grow">{name}</span>
-        <span>{showSize(text.length)}</span>
-      </h3>
-      <pre class="value" tabIndex={0} aria-label={name}>
-        {text === '' ? 'nothing' : isCut ? text.slice(0, MOST) : text}
-      </pre>
-      {isCut && (
-        <button type="button" class="btn sm" onClick={() => setWhole(true)}>
-          Load all, {showSize(text.length)}
-        </button>
-      )}
-    </section>
   );
 }

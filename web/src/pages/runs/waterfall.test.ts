@@ -14,6 +14,7 @@ const record = (type: RunMessage['type'], seconds: number, more: Partial<RunMess
   callId: null,
   content: '',
   isError: false,
+  sections: null,
   createdAt: at(seconds),
   ...more,
 });
@@ -58,4 +59,27 @@ test('a new attempt and a long gap have rows of their own; the gap is squeezed t
   expect(places).toEqual([...places].sort((a, b) => a - b));
   expect(places.at(-1)).toBeCloseTo(100);
   expect(scale.at(START + 1_000_000) - scale.at(START + 10_000)).toBeCloseTo(3);
+});
+
+test('a prompt is split into its sections, and a step has its usage in the first row after the prompt', () => {
+  const sections = [
+    { name: 'identity', length: 12 },
+    { name: 'instructions', length: 4 },
+  ];
+  const usage = { inputTokens: 10, outputTokens: 1, costUsd: 0.5 };
+  const rows = toRows(
+    [
+      record('system_message', 0, { content: 'You are ada.\n\nWork', sections }),
+      record('assistant_message', 3, { content: 'I work.' }),
+      record('assistant_message', 4, { content: 'I am done.' }),
+    ],
+    START + 10_000,
+    [{ step: 1, attempt: 1, startedAt: at(0), tools: [], usage }],
+  ) as StepRow[];
+  expect(rows[0]?.what).toBe('System prompt, 2 sections, 5 tokens');
+  expect(rows[0]?.sections).toEqual([
+    { name: 'identity', text: 'You are ada.' },
+    { name: 'instructions', text: 'Work' },
+  ]);
+  expect(rows.map((row) => row.usage)).toEqual([null, usage, null]);
 });

@@ -1,4 +1,5 @@
-import type { RunMessage } from '../../../../src/client/browser.ts';
+import type { RunMessage, RunStep } from '../../../../src/client/browser.ts';
+import { plural, showCount } from '../../parts/numbers.ts';
 import { shown, shownJson } from '../../text/shown.ts';
 
 /** A row of the waterfall. */
@@ -16,9 +17,18 @@ export type Row =
       readonly end: number;
       readonly call: unknown;
       readonly result: unknown;
+      /** Of a prompt whose sections were recorded. */
+      readonly sections: readonly PromptSection[] | null;
+      /** What the step used, in its first row after the prompt; null if nobody knows. */
+      readonly usage: RunStep['usage'];
     }
   | { readonly kind: 'gap'; readonly n: number; readonly ms: number }
   | { readonly kind: 'break'; readonly n: number; readonly attempt: number };
+
+export interface PromptSection {
+  readonly name: string;
+  readonly text: string;
+}
 
 export type StepRow = Exclude<Row, { kind: 'gap' | 'break' }>;
 
@@ -35,7 +45,7 @@ const TALKS = /^(send_message|broadcast|post|speak|ask_person|reply)/;
 const GAP_WIDTH = 3;
 
 /** The rows of a run, in order: calls with their results, attempts, and gaps in which nothing happened. */
-export function toRows(records: readonly RunMessage[], end: number): Row[] {
+export function toRows(records: readonly RunMessage[], end: number, used: readonly RunStep[] = []): Row[] {
   const returns = new Map<string, RunMessage>();
   for (const record of records) {
     if (record.type === 'tool_return_message' && record.callId !== null) returns.set(keyOf(record), record);
@@ -48,9 +58,10 @@ export function toRows(records: readonly RunMessage[], end: number): Row[] {
     const since = before?.attempt === record.attempt ? Date.parse(before.createdAt) : null;
     steps.push(toStep(record, returns.get(keyOf(record)) ?? null, since, end));
   });
+  const rows = withUsage(steps, used);
   const long = longGap(steps);
-  return steps.flatMap((step, i): Row[] => {
-    const before = steps[i - 1];
+  return rows.flatMap((step, i): Row[] => {
+    const before = rows[i - 1];
     const idle = before ? step.start - before.end : 0;
     return [
       ...(before && before.attempt !== step.attempt
@@ -95,9 +106,10 @@ function longGap(steps: readonly StepRow[]): number {
 
 function toStep(record: RunMessage, result: RunMessage | null, since: number | null, end: number): StepRow {
   const at = Date.parse(record.createdAt);
-  const base = { n: record.n, attempt: record.attempt, step: record.step, tool: record.tool };
+  const { n, attempt, step, tool, type } = record;
+  const base = { n, attempt, step, tool, sections: null, usage: null };
   const what = oneLine(record.content);
-  if (record.type === 'tool_call_message') {
+  if (type === 'tool_call_message') {
     const kind = TALKS.test(record.tool ?? '') ? 'message' : 'tool';
     const until = result ? Date.parse(result.createdAt) : end;
     const failed = result?.isError ?? false;
@@ -112,11 +124,55 @@ function toStep(record: RunMessage, result: RunMessage | null, since: number | n
       result: result?.content ?? null,
     };
   }
-  const isPrompt = record.type === 'system_message' || record.type === 'user_message';
-  // A prompt takes no time. What the model says is recorded when it is said: it thought since the record before.
-  const start = isPrompt ? at : (since ?? at);
-  const kind = isPrompt ? 'prompt' : 'model';
-  return { ...base, kind, what, failed: record.isError, start, end: at, call: null, result: record.content };
+  if (type === 'system_message' || type === 'user_message') {
+    const sections = splitSections(record);
+    const name = type === 'system_message' ? 'System prompt' : 'Prompt';
+    const words = sections
+      ? `${name}, ${plural(sections.length, 'section')}, ${showCount(tokensOf(String(record.content)))} tokens`
+      : what;
+    // A prompt takes no time.
+    const times = { start: at, end: at };
+    return {
+      ...base,
+      kind: 'prompt',
+      what: words,
+      failed: false,
+      ...times,
+      call: null,
+      result: record.content,
+      sections,
+    };
+  }
+  // What the model says is recorded when it is said: it thought since the record before.
+  const times = { start: since ?? at, end: at };
+  return { ...base, kind: 'model', what, failed: record.isError, ...times, call: null, result: record.content };
+}
+
+/** The sections are joined by empty lines. */
+function splitSections({ sections, content }: RunMessage): PromptSection[] | null {
+  if (!sections || typeof content !== 'string') return null;
+  let at = 0;
+  return sections.map(({ name, length }) => {
+    const text = shown(content.slice(at, at + length));
+    at += length + 2;
+    return { name, text };
+  });
+}
+
+/** An estimate, as the daemon's: a quarter of the bytes. */
+export function tokensOf(text: string): number {
+  return Math.ceil(new TextEncoder().encode(text).length / 4);
+}
+
+function withUsage(rows: readonly StepRow[], used: readonly RunStep[]): StepRow[] {
+  const left = new Map(used.map((step) => [`${step.attempt} ${step.step}`, step.usage]));
+  return rows.map((row) => {
+    const key = `${row.attempt} ${row.step}`;
+    if (row.kind === 'prompt' || !left.has(key)) return row;
+    const usage = left.get(key) ?? null;
+    left.delete(key);
+    return { ...row, usage };
+  });
 }
 
 function hasCall(records: readonly RunMessage[], { callId, attempt }: RunMessage): boolean {

@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { StateMark } from '../../parts/state-mark.tsx';
 import { draftOf } from '../../state/drafts.ts';
 import { type Completing, Completion, completionAt } from './completion.tsx';
+import { AttachButton, type ChosenFile, ChosenFiles, useFiles } from './files.tsx';
 
 interface Props {
   readonly channelId: string;
@@ -12,7 +13,7 @@ interface Props {
   readonly hint?: string | undefined;
   readonly dock?: ComponentChildren;
   /** Resolves when the daemon has it. The same key has one effect, however often it is sent. */
-  readonly send: (text: string, key: string) => Promise<void>;
+  readonly send: (text: string, key: string, files: readonly ChosenFile[]) => Promise<void>;
 }
 
 /** A field that never loses what was typed: the draft is stored with each key and removed when the daemon has it. */
@@ -25,6 +26,12 @@ export function Composer(props: Props) {
   const [completing, setCompleting] = useState<Completing | null>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const key = useRef('');
+  // Another message has another key.
+  const files = useFiles(() => {
+    key.current = '';
+    setProblem(null);
+  });
+  const [isOver, setOver] = useState(false);
 
   useLayoutEffect(() => {
     const element = field.current;
@@ -45,8 +52,9 @@ export function Composer(props: Props) {
     key.current ||= crypto.randomUUID();
     setSending(true);
     try {
-      await props.send(text, key.current);
+      await props.send(text, key.current, files.chosen);
       write('');
+      files.clear();
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     } finally {
@@ -87,7 +95,23 @@ export function Composer(props: Props) {
         </div>
       )}
       {!problem && props.dock}
-      <div class="box">
+      <div
+        class={`box${isOver ? ' is-over' : ''}`}
+        role="group"
+        aria-label={label}
+        onDragOver={(event) => {
+          if (!event.dataTransfer?.types.includes('Files')) return;
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={(event) => {
+          setOver(false);
+          if (!event.dataTransfer?.files.length) return;
+          event.preventDefault();
+          void files.add(event.dataTransfer.files);
+        }}
+      >
         {completing && <Completion at={completing} onPick={complete} />}
         <textarea
           ref={field}
@@ -101,13 +125,24 @@ export function Composer(props: Props) {
           }}
           onBlur={() => setCompleting(null)}
           onKeyDown={onKeyDown}
+          onPaste={(event) => {
+            if (!event.clipboardData?.files.length) return;
+            event.preventDefault();
+            void files.add(event.clipboardData.files);
+          }}
         />
+        <ChosenFiles files={files} />
         <div class="box-foot">
+          <AttachButton files={files} />
           <span class="desk">
             <kbd>@</kbd> mention
           </span>
           <span class="grow" />
-          {props.hint && <span class="desk cut">{props.hint}</span>}
+          {files.chosen.length > 0 && text.trim() === '' ? (
+            <span>Write a message for the files</span>
+          ) : (
+            props.hint && <span class="desk cut">{props.hint}</span>
+          )}
           <button
             type="button"
             class={`btn sm${text.trim() === '' ? '' : ' main-act'}`}
@@ -119,7 +154,7 @@ export function Composer(props: Props) {
         </div>
       </div>
       <div class="under desk">
-        <span>{text === '' ? '' : 'Draft is kept on this device'}</span>
+        <span>{draftWords(text, files.chosen.length)}</span>
         <span class="grow" />
         {threadId === null && (
           <span>
@@ -129,4 +164,9 @@ export function Composer(props: Props) {
       </div>
     </div>
   );
+}
+
+function draftWords(text: string, files: number): string {
+  if (files > 0) return 'The draft is kept on this device, its files are not';
+  return text === '' ? '' : 'Draft is kept on this device';
 }

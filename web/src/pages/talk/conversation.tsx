@@ -16,9 +16,12 @@ import { turns } from '../../state/turns.ts';
 import { textReady } from '../../text/body.tsx';
 import { Composer } from './composer.tsx';
 import { Docks } from './docks.tsx';
+import type { ChosenFile } from './files.tsx';
 import { isHeard } from './live-row.tsx';
 import { MessageRow } from './message.tsx';
 import { MessageList } from './message-list.tsx';
+
+type Send = (text: string, key: string, files: readonly ChosenFile[], parent?: string) => Promise<void>;
 
 /** A channel or a direct message, with its thread beside it. */
 export function Conversation({ id, thread }: { readonly id: string; readonly thread: string | null }) {
@@ -28,10 +31,11 @@ export function Conversation({ id, thread }: { readonly id: string; readonly thr
   const handles = members.map(({ handle }) => handle);
   if (!channel) return null;
   const name = `${channel.kind === 'dm' ? '@ ' : '# '}${nameOf(channel, me.value)}`;
-  const send = async (text: string, key: string, parentMessageId?: string): Promise<void> => {
+  const send: Send = async (text, key, files, parentMessageId) => {
+    const attachments = files.map(({ name, data }) => ({ name, data }));
     const { messageId } = await api.postMessage(
       id,
-      { text, ...(parentMessageId && { parentMessageId }) },
+      { text, ...(parentMessageId && { parentMessageId }), ...(attachments.length > 0 && { attachments }) },
       { idempotencyKey: key },
     );
     room.sent.value = messageId;
@@ -66,7 +70,7 @@ export function Conversation({ id, thread }: { readonly id: string; readonly thr
             handles={handles}
             dock={<Docks channelId={id} handles={handles} />}
             hint={hintOf(handles)}
-            send={(text, key) => send(text, key)}
+            send={(text, key, files) => send(text, key, files)}
           />
         </div>
         {thread && <ThreadPane key={thread} room={room} id={thread} handles={handles} send={send} />}
@@ -139,7 +143,7 @@ function ThreadPane(props: {
   readonly room: Room;
   readonly id: string;
   readonly handles: readonly string[];
-  readonly send: (text: string, key: string, parent: string) => Promise<void>;
+  readonly send: Send;
 }) {
   const { room, id } = props;
   const known = room.rows.value.find(({ messageId }) => messageId === id);
@@ -187,7 +191,7 @@ function ThreadPane(props: {
         threadId={id}
         label="Reply"
         handles={props.handles}
-        send={(text, key) => props.send(text, key, id)}
+        send={(text, key, files) => props.send(text, key, files, id)}
       />
     </aside>
   );

@@ -11,6 +11,7 @@ import { putMessage } from '../../state/rooms.ts';
 import { href } from '../../state/route.ts';
 import { api, me } from '../../state/session.ts';
 import { Body } from '../../text/body.tsx';
+import { Attached } from './attached.tsx';
 import { Reactions } from './reactions.tsx';
 
 export interface Thread {
@@ -72,6 +73,7 @@ function Said({ message }: { readonly message: Message }) {
   return (
     <>
       <Body text={message.text} />
+      {message.attachments.length > 0 && <Attached message={message} />}
       <div class="msg-acts">
         <Reactions message={message} adding />
         {message.parentMessageId === null && (

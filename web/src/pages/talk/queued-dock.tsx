@@ -2,11 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Message, SubstratEvent } from '../../../../src/client/browser.ts';
 import { plural } from '../../parts/numbers.ts';
-import { StateMark } from '../../parts/state-mark.tsx';
 import { now } from '../../state/clock.ts';
 import { useLoad } from '../../state/load.ts';
 import { api, me } from '../../state/session.ts';
 import { type Turn, turns } from '../../state/turns.ts';
+import { type Act, Dock } from './dock.tsx';
 import { Editor } from './message.tsx';
 
 type Queued = Message & { readonly to: readonly string[] };
@@ -38,45 +38,44 @@ export function useQueued(channelId: string): QueuedMessages {
 }
 
 export function QueuedDock({ queued, more }: { readonly queued: QueuedMessages; readonly more: ComponentChildren }) {
-  const [problem, setProblem] = useState<string | null>(null);
   const { items, reload } = queued;
-  const act = (what: () => Promise<unknown>): void => {
-    setProblem(null);
-    what().then(reload, (error: Error) => setProblem(error.message));
-  };
   const to = [...new Set(items.flatMap((item) => item.to))];
   const running = turns.value.filter(({ agent }) => to.includes(agent));
   return (
-    <section class="dock is-quiet" aria-label="Messages that wait">
-      <StateMark mark="queue" />
-      <div>
-        {plural(items.length, 'message waits', 'messages wait')} for <b>{to.join(', ')}</b>
-      </div>
-      <div class="sub">
-        {running.length > 0
+    <Dock
+      label="Messages that wait"
+      mark="queue"
+      isQuiet
+      title={
+        <>
+          {plural(items.length, 'message waits', 'messages wait')} for <b>{to.join(', ')}</b>
+        </>
+      }
+      sub={
+        running.length > 0
           ? 'Read when the run in progress ends. Send now cancels that run.'
-          : 'Not read yet. You can still change it.'}
-        {problem && (
-          <span class="bad" role="alert">
-            {' '}
-            {problem}
-          </span>
-        )}
-      </div>
-      <div class="acts">
-        {more}
-        {running.length > 0 && (
-          <button type="button" class="btn sm danger" onClick={() => act(() => sendNow(items, running))}>
-            Send now
-          </button>
-        )}
-      </div>
-      <ul class="dock-wide lines">
-        {items.map((item) => (
-          <Row key={item.messageId} item={item} act={act} reload={reload} />
-        ))}
-      </ul>
-    </section>
+          : 'Not read yet. You can still change it.'
+      }
+      acts={(act) => (
+        <>
+          {more}
+          {running.length > 0 && (
+            <button type="button" class="btn sm danger" onClick={() => act(() => sendNow(items, running))}>
+              Send now
+            </button>
+          )}
+        </>
+      )}
+      onDone={reload}
+    >
+      {(act) => (
+        <ul class="dock-wide lines">
+          {items.map((item) => (
+            <Row key={item.messageId} item={item} act={act} reload={reload} />
+          ))}
+        </ul>
+      )}
+    </Dock>
   );
 }
 
@@ -88,15 +87,7 @@ async function sendNow(items: readonly Queued[], running: readonly Turn[]): Prom
   await Promise.all(running.filter(({ agent }) => to.has(agent)).map(({ runId }) => api.cancelRun(runId)));
 }
 
-function Row({
-  item,
-  act,
-  reload,
-}: {
-  readonly item: Queued;
-  readonly act: (what: () => Promise<unknown>) => void;
-  readonly reload: () => void;
-}) {
+function Row({ item, act, reload }: { readonly item: Queued; readonly act: Act; readonly reload: () => void }) {
   const [editing, setEditing] = useState(false);
   if (editing) {
     const done = (): void => {

@@ -2,6 +2,7 @@ import { signal, useComputed, useSignal } from '@preact/signals';
 import type { Agent, Usage } from '../../../../src/client/browser.ts';
 import { describeAgent } from '../../parts/agent-state.ts';
 import { Empty } from '../../parts/empty.tsx';
+import { Meter } from '../../parts/meter.tsx';
 import { plural, showCost, showCount } from '../../parts/numbers.ts';
 import { PageBar } from '../../parts/page-bar.tsx';
 import { StateMark } from '../../parts/state-mark.tsx';
@@ -166,21 +167,6 @@ function names(agents: readonly Agent[], one: string, many: string): string {
   const shown = agents.slice(0, 3).map(({ name }) => name);
   const more = agents.length > 3 ? ` and ${agents.length - 3} more` : '';
   return `${shown.join(', ')}${more} ${agents.length === 1 ? one : many}`;
-}
-
-/** Rectangles with attributes: no style is needed. */
-function Meter({ parts, whole }: { readonly parts: readonly { of: number; kind: string }[]; readonly whole: number }) {
-  let at = 0;
-  return (
-    <svg class="meter" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-      <rect class="m-bg" width="100" height="8" />
-      {parts.map(({ of, kind }) => {
-        const width = whole === 0 ? 0 : (of / whole) * 100;
-        at += width;
-        return <rect key={kind} class={`m-${kind}`} x={at - width} width={width} height="8" />;
-      })}
-    </svg>
-  );
 }
 
 interface RowProps {

@@ -65,6 +65,7 @@ function WorkspaceList() {
                       </td>
                       <td class="wide mono wrap">{workspace.path}</td>
                       <td class="wide">
+                        <span class="phone faint">Network: </span>
                         {workspace.network.length > 0 ? (
                           workspace.network.join(', ')
                         ) : (
@@ -72,6 +73,7 @@ function WorkspaceList() {
                         )}
                       </td>
                       <td class="wide">
+                        <span class="phone faint">Links: </span>
                         {workspace.links.map((link) => (
                           <span key={link.target} class="mono" title={link.source}>
                             {link.target} ({link.mode}){' '}

@@ -1,0 +1,76 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findFaults, openBrowser, openPage } from '../helpers/browser.ts';
+import { startDaemon, type TestDaemon } from '../helpers/daemon.ts';
+import { until } from '../helpers/until.ts';
+
+const PATIENCE = '[daemon]\nquiet_after = "1s"\nstalled_after = "2s"\nmax_attempts = 1\n';
+let world: TestDaemon;
+let browser: Browser;
+
+beforeAll(async () => {
+  [world, browser] = await Promise.all([startDaemon({ config: PATIENCE }), openBrowser()]);
+  const silent = world.program('silent', 'async () => { setInterval(() => {}, 1e6); await new Promise(() => {}); }');
+  const broken = world.program('broken', "() => { throw new Error('The database does not answer.'); }");
+  await world.client.createAgent({ name: 'silent', program: silent });
+  await world.client.createAgent({ name: 'broken', program: broken });
+  await world.client.setBudget({ of: 'broken', scope: 'agent', unit: 'runs', amount: 4, period: 'day' });
+}, 60_000);
+
+afterAll(async () => {
+  await browser.close();
+  await world.stop();
+});
+
+describe('a turn without a sign of life', { timeout: 60_000 }, () => {
+  test('needs a person when the daemon says so, with its evidence, and can be ended', async () => {
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/needs-me' });
+    await world.client.sendMessage('silent', { text: 'Think.' });
+    await page.getByRole('heading', { name: 'silent: no sign of its turn' }).waitFor({ timeout: 30_000 });
+    const details = page.getByRole('region', { name: 'Details' });
+    await details.getByText(/No event since it began .* ago.* It goes on until you decide\./).waitFor();
+    await page.getByRole('button', { name: 'Start again' }).waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Cancel run' }).click();
+    await page.getByRole('heading', { name: 'silent: no sign of its turn' }).waitFor({ state: 'detached' });
+    await until(
+      'the end',
+      async () => (await world.client.listRuns({ agent: 'silent' })).items[0]?.state === 'cancelled',
+    );
+    expect(problems).toEqual([]);
+    await close();
+  });
+});
+
+describe('Costs and health', { timeout: 60_000 }, () => {
+  test('shows what is used of a budget, the report, the log and what the doctor says', async () => {
+    const { messageId } = await world.client.sendMessage('broken', { text: 'Run the tests.' });
+    await until('the error', () => world.client.awaitReply(messageId, 5));
+    const { page, problems, close } = await openPage(browser, world.client, { at: '/costs' });
+    await page.getByText('1 run of 4 runs a day, 25 %').waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Report' }).click();
+    await page
+      .getByText(/1 failed/)
+      .first()
+      .waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'The database does not answer.' }).waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Log', exact: true }).click();
+    const entries = page.getByRole('list', { name: 'Entries, newest first' });
+    await entries.getByText('the daemon is running').waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByRole('searchbox', { name: 'Only entries with this text' }).fill('nothing has this');
+    await page.getByText('No entry is like that').waitFor();
+    await page.getByRole('link', { name: 'Health', exact: true }).click();
+    await page.getByRole('button', { name: 'Examine the installation' }).click();
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /^ok: |running \(pid/ })
+      .first()
+      .waitFor({ timeout: 40_000 });
+    expect(await findFaults(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await close();
+  });
+});

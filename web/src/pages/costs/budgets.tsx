@@ -1,0 +1,95 @@
+import type { Budget } from '../../../../src/client/browser.ts';
+import { Loading } from '../../parts/loading.tsx';
+import { Meter } from '../../parts/meter.tsx';
+import { plural, showCost, showCount } from '../../parts/numbers.ts';
+import { showClock, showWait } from '../../parts/time.ts';
+import { useLoad } from '../../state/load.ts';
+import { href } from '../../state/route.ts';
+import { api } from '../../state/session.ts';
+
+/** The daemon warns from here on. */
+const WARN_AT = 0.8;
+
+/** What is used of each limit, and what happens at its end. */
+export function Budgets() {
+  const budgets = useLoad(
+    'budgets',
+    () => api.listBudgets(),
+    ({ type }) => type === 'run_ended' || type === 'run_started' || type.startsWith('question_'),
+  );
+  return (
+    <section class="part">
+      <h2>Budgets</h2>
+      <Loading of={budgets}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p class="muted">
+              No limits are set. <code>substrat budget set lead --tokens 200000</code> sets one.
+            </p>
+          ) : (
+            <ul class="budgets">
+              {items
+                .toSorted((a, b) => partOf(b) - partOf(a))
+                .map((budget) => (
+                  <Row key={budget.id} budget={budget} />
+                ))}
+            </ul>
+          )
+        }
+      </Loading>
+    </section>
+  );
+}
+
+const WHOSE = { agent: '', subtree: ' and all below it', person: ', by their messages' } as const;
+const WHEN = { day: 'a day', total: 'in total', first_day: 'on its first day' } as const;
+
+function Row({ budget }: { readonly budget: Budget }) {
+  const { of, scope, unit, period, used, reserved, limit, waiting, questionId } = budget;
+  const part = partOf(budget);
+  const kind = part >= 1 ? 'bad' : part >= WARN_AT ? 'warn' : 'run';
+  return (
+    <li>
+      <div class="budget-name">
+        {scope === 'person' ? <b>{of}</b> : <a href={href('team', of)}>{of}</a>}
+        <span class="muted">{WHOSE[scope]}</span>
+        <span class="grow" />
+        <span class={part >= 1 ? 'bad' : undefined}>
+          {show(unit, used)} of {show(unit, limit)} {WHEN[period]}, {Math.round(part * 100)} %
+        </span>
+      </div>
+      <Meter
+        parts={[
+          { of: used, kind },
+          { of: reserved, kind: 'off' },
+        ]}
+        whole={limit}
+      />
+      <p class="hint">
+        {reserved > 0 && `${show(unit, reserved)} reserved by turns in progress. `}
+        {waiting > 0
+          ? `${plural(waiting, 'turn waits', 'turns wait')} for it. `
+          : 'At 100 % turns wait, and you are asked. '}
+        {period === 'day' && `Begins again at ${showClock(nextDay())}. `}
+        {budget.expiresAt &&
+          `Ends ${showClock(budget.expiresAt)}, in ${showWait(Date.parse(budget.expiresAt) - Date.now())}. `}
+        {questionId && part >= 1 && <a href={href('needs-me', questionId)}>Decide</a>}
+      </p>
+    </li>
+  );
+}
+
+function partOf({ used, limit }: Budget): number {
+  return limit === 0 ? 1 : used / limit;
+}
+
+function show(unit: Budget['unit'], amount: number): string {
+  if (unit === 'usd') return showCost(amount);
+  if (unit === 'seconds') return showWait(amount * 1000);
+  return unit === 'tokens' ? `${showCount(amount)} tokens` : plural(amount, 'run');
+}
+
+/** Days of budgets are in UTC. */
+function nextDay(): number {
+  return (Math.floor(Date.now() / 86_400_000) + 1) * 86_400_000;
+}
