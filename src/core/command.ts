@@ -46,6 +46,8 @@ export interface Needs {
   readonly tools?: boolean;
   /** The program connects to nothing before it has read its input, so it starts while its ports are being opened. */
   readonly waits?: boolean;
+  /** Where the daemon is root, the program has another uid inside; its files are the same. */
+  readonly refusesRoot?: boolean;
 }
 
 /**

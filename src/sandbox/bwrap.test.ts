@@ -332,6 +332,20 @@ describe.skipIf(noBwrap !== null)('a process of the turn', () => {
     expect((await run('echo out > /proc/self/fd/1; cat /proc/self/comm', {})).stdout).toMatch(/cat\n$/);
   });
 
+  test('is not root if its program refuses that, and has its files', async () => {
+    writeFileSync(join(enclosure.workspace, 'mine'), 'mine', { mode: 0o600 });
+    const said = await run(
+      'id -u; id -un; cat mine; echo made > made; stat -c %U made ~; cat /proc/sys/kernel/hostname',
+      {
+        needs: { refusesRoot: true },
+      },
+    );
+    const uid = process.getuid?.() || 1000;
+    expect(said).toMatchObject({ stdout: `${uid}\nagent\nmineagent\nagent\nsubstrat\n`, status: 0 });
+    const { uid: owner } = lstatSync(join(enclosure.workspace, 'made'));
+    expect(owner).toBe(process.getuid?.());
+  });
+
   test('has no channel to the daemon', async () => {
     const { stdout } = await run('ls /proc/self/fd; env | grep NODE_CHANNEL; true', {
       needs: { hosts: ['example.com'] },

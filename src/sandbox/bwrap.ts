@@ -9,7 +9,7 @@ import { findBwrap, namespaces, probeBwrap } from './probe.ts';
 import { rlimitScript } from './rlimits.ts';
 import type { Confined, Enclosure, Sandbox } from './sandbox.ts';
 import { seccompFilter } from './seccomp.ts';
-import { type Mount, systemMounts } from './system.ts';
+import { type Mount, NOT_ROOT, systemMounts } from './system.ts';
 import { View } from './view.ts';
 import { openWayOut } from './way-out.ts';
 
@@ -31,6 +31,7 @@ interface Common {
   readonly system: readonly Mount[];
 }
 
+const asAnother = ['--uid', String(NOT_ROOT), '--gid', String(NOT_ROOT)];
 const SECCOMP = 3;
 const INFORMATION = 4;
 /** A single digit, because the shell cannot close descriptors above 9. */
@@ -123,6 +124,7 @@ async function confine(
     const program = [view.show(command, needs), ...command.args];
     const args = [
       ...namespaces,
+      ...(needs.refusesRoot && process.getuid?.() === 0 ? asAnother : []),
       ...['--hostname', 'substrat', '--seccomp', String(SECCOMP), '--info-fd', String(INFORMATION)],
       ...inOrder([...common.system, ...view.mounts]),
       // Otherwise a process could write to the memory of others through /proc/PID/mem.

@@ -33,6 +33,9 @@ const RUN = 16 * MiB;
 const copied = ['ld.so.cache', 'ld.so.conf', 'localtime', 'os-release', 'ssl/openssl.cnf'];
 const mounted = ['alternatives', 'ssl/certs', 'pki/ca-trust', 'pki/tls/certs'];
 
+/** The uid inside of a program that refuses to run as root, if the daemon is root. Outside it stays the daemon's. */
+export const NOT_ROOT = 1000;
+
 /** Paths that uid 0 may write or read without any capability. bwrap itself covers some others. */
 const rootsToWrite = ['sys', 'sysrq-trigger', 'mtrr', 'acpi', 'driver', 'fs', 'scsi'];
 const rootsToRead = ['keys', 'timer_list'];
@@ -68,10 +71,17 @@ function settings(directory: string): Mount[] {
     return join(etc, name);
   };
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
-  const name = uid === 0 ? 'root' : 'agent';
+  const agent = { name: 'agent', uid, gid };
+  const users =
+    uid === 0
+      ? [
+          { ...agent, name: 'root' },
+          { ...agent, uid: NOT_ROOT, gid: NOT_ROOT },
+        ]
+      : [agent];
   const written = {
-    passwd: `${name}:x:${uid}:${gid}:${name}:/nonexistent:/bin/sh\n`,
-    group: `${name}:x:${gid}:\n`,
+    passwd: users.map(({ name, uid, gid }) => `${name}:x:${uid}:${gid}:${name}:/nonexistent:/bin/sh\n`).join(''),
+    group: users.map(({ name, gid }) => `${name}:x:${gid}:\n`).join(''),
     hosts: '127.0.0.1 localhost substrat\n::1 localhost substrat\n',
     'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
   };

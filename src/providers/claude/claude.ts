@@ -46,9 +46,14 @@ export function claude(given: CodingOptions): Provider {
       if (confined && endpoints.length === 0) lendLogin(turn.launch.home, { ...options.env, ...options.extraEnv });
       return () => {};
     },
-    // As root it only skips permission questions if it knows that something else confines it.
-    env: () => ({ ...ENVIRONMENT, ...(confined && { IS_SANDBOX: '1' }) }),
-    needs: () => ({ tools: true, waits: true, ...(endpoints.length > 0 ? { endpoints } : { hosts: HOSTS }) }),
+    env: () => ENVIRONMENT,
+    // As root it does not skip permission questions.
+    needs: () => ({
+      tools: true,
+      waits: true,
+      refusesRoot: true,
+      ...(endpoints.length > 0 ? { endpoints } : { hosts: HOSTS }),
+    }),
     args: (turn, session) => turnArguments({ ownTools, confined, instructions: instructionsOf(turn) }, turn, session),
     dialogue: (turn) => createDialogue(turn, { toolsOverHttp: confined }),
   });
