@@ -56,7 +56,6 @@ export function Log() {
           ) : (
             <ol class="log-lines" aria-label="Entries, newest first">
               {items.map((entry, i) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: entries have no id.
                 <li key={`${entry.at} ${i}`}>
                   <StateMark mark={MARKS[entry.level]} />
                   <time class="faint nowrap" dateTime={entry.at}>

@@ -11,7 +11,6 @@ export function PromptSections({ sections }: { readonly sections: readonly Promp
         <span>tokens, about</span>
       </h3>
       {sections.map(({ name, text }, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: sections never change their order.
         <details key={i} class="section" open={sections.length === 1}>
           <summary>
             <span class="grow">{name}</span>

@@ -12,7 +12,6 @@ export function Attached({ message }: { readonly message: Message }) {
   return (
     <ul class="files" aria-label="Files">
       {message.attachments.map((file, position) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a file is known by its position.
         <AttachedFile key={position} messageId={message.messageId} file={file} position={position} />
       ))}
     </ul>
