@@ -302,7 +302,7 @@ export interface Rounds {
 }
 
 export interface Runs extends UsageQueries, ReopeningQueries {
-  /** Creates a run if the agent has something to do and no run of it is created or running (`hasWork` in runs.ts). */
+  /** Creates a run if the agent has something to do and no run of it is created or running (`hasWork` in eligibility.ts). */
   wakeAgent(p: { agentId: AgentId; now: number }): Promise<void>;
   /** Agents of a node that have work and no run, although the write that gave it to them should have woken them. */
   listSleepers(p: { nodeId: NodeId }): Promise<{ readonly id: AgentId }[]>;
