@@ -30,6 +30,7 @@ const BENCHMARKS = [
   'events',
   'fan-out',
   'memory',
+  'memory-meaning',
   'indexing',
   'second-sync',
   'index-memory',

@@ -78,6 +78,18 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.max(rank, 1) - 1] ?? Number.NaN;
 }
 
+/** The CPU time of this process for each, its threads included, in milliseconds. */
+export async function cpuOf<T>(asked: readonly T[], ask: (one: T) => Promise<unknown>): Promise<number[]> {
+  const took: number[] = [];
+  for (const one of asked) {
+    const before = process.cpuUsage();
+    await ask(one);
+    const { user, system } = process.cpuUsage(before);
+    took.push((user + system) / 1000);
+  }
+  return took;
+}
+
 /** The value that the goal is about, and its 95 % confidence interval. */
 export function measureOf(row: Row): { readonly middle: number; readonly low: number; readonly high: number } {
   const { yardstick, result, rounds } = row;

@@ -10,6 +10,7 @@ import { openStore } from '../src/store/open.ts';
 import type { Store } from '../src/store/store.ts';
 import { createDatabases } from '../test/helpers/postgres-databases.ts';
 import { startPostgres } from '../test/helpers/postgres-server.ts';
+import { MODELS as models } from './local-embedder.ts';
 import { readCode } from './quality/code-set.ts';
 import type { Collection, Half } from './quality/collection.ts';
 import { readCranfield } from './quality/cranfield.ts';
@@ -39,7 +40,6 @@ const HEADINGS = [
 ];
 
 const cache = join(import.meta.dirname, '../node_modules/.cache/substrat-quality');
-const models = join(cache, 'models');
 const scratch = mkdtempSync(join(tmpdir(), 'substrat-quality-'));
 const { embedding, retrieval } = loadConfig({ cwd: scratch, home: scratch, env: {} });
 const wanted = process.argv.slice(2);

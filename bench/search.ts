@@ -4,10 +4,12 @@ import { createKnowledge } from '../src/knowledge/knowledge.ts';
 import { toBytes } from '../src/knowledge/vector.ts';
 import { chunkVectors, createVectorCache } from '../src/knowledge/vector-cache.ts';
 import { openStore } from '../src/store/open.ts';
-import { alternate, type Bench, compared, median, type Row } from './measure.ts';
+import type { Store } from '../src/store/store.ts';
+import { loadedEmbedder } from './local-embedder.ts';
+import { alternate, type Bench, compared, cpuOf, median, percentile, type Row } from './measure.ts';
 import { fillPostgres } from './search-postgres.ts';
 
-const CHUNKS = 100_000;
+const CHUNKS = process.argv.includes('--short') ? 20_000 : 100_000;
 const CHUNKS_PER_DOCUMENT = 10;
 const WORDS = 50_000;
 const LENGTH = 120;
@@ -71,8 +73,29 @@ export default async function search({ scratch, defer }: Bench): Promise<Row[]> 
       ...{ name: 'semantic search, recall@10', unit: '', yardstick: null, result: found / (10 * SEARCHES) },
       ...{ goalOf: 'result', atLeast: 0.98 },
     },
+    ...(await cpuRows(store)),
     ...(await onPostgres({ defer, raw, vectors, queries, asked })),
   ];
+}
+
+/** What one search costs, the model's work on the query included. */
+async function cpuRows(store: Store): Promise<Row[]> {
+  const model = await loadedEmbedder();
+  const embedder = model && { ...model, model: MODEL };
+  const knowledge = createKnowledge({ store, configured: [], retrieval: RETRIEVAL, embedder });
+  const queries = Array.from({ length: 100 }, (_, i) => Array.from({ length: 2 + (i % 7) }, word).join(' '));
+  const rows: Row[] = [];
+  for (const [mode, atMost] of [
+    ['keyword', 100],
+    ['hybrid', 150],
+  ] as const) {
+    if (mode === 'hybrid' && !embedder) continue;
+    await knowledge.search({ query: 'w1 w2', mode });
+    const result = percentile(await cpuOf(queries, (query) => knowledge.search({ query, mode })), 95);
+    const name = `${mode} search, ${CHUNKS} chunks, CPU p95`;
+    rows.push({ name, unit: 'ms', yardstick: null, result, goalOf: 'result', atMost });
+  }
+  return rows;
 }
 
 interface Filled {

@@ -66,12 +66,16 @@ export interface SearchExplanation {
   readonly alpha: number | null;
   /** Whether the query's vector was moved towards the first results, and the order is that of the moved one. */
   readonly feedback: boolean;
+  /** What the reranking model gives it, 0 to 1; null if it was not reranked. */
+  readonly rerank: number | null;
 }
 
 export interface SearchAnswer {
   readonly results: readonly SearchResult[];
   /** The query with the words that were probably meant, if it has words that no document has. */
   readonly did_you_mean?: string;
+  /** If results were reranked: the model, how many documents it read, and how long it took. */
+  readonly rerank?: { readonly model: string; readonly documents: number; readonly ms: number };
   /** Why the answer is not what was asked for. */
   readonly warning?: string;
 }

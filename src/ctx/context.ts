@@ -9,6 +9,7 @@ import type { Knowledge } from '../core/knowledge.ts';
 import { type ConfiguredSource, configuredSources } from '../knowledge/connectors/create.ts';
 import { createEmbedder, type Embedder } from '../knowledge/embedding.ts';
 import { createKnowledge } from '../knowledge/knowledge.ts';
+import { createReranker } from '../knowledge/reranker.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { beforeUpgrade } from './before-upgrade.ts';
@@ -54,7 +55,9 @@ export async function withStore<T>(
     });
     const embedder = createEmbedder(config.embedding, { models: join(home, 'models'), onFetch: showFetching });
     const configured = sources.map(({ name }) => name);
-    const knowledge = createKnowledge({ store, configured, retrieval: config.retrieval, embedder, patienceMs: 1000 });
+    const reranker = createReranker(config.retrieval, { models: join(home, 'models'), onFetch: showFetching });
+    const { retrieval } = config;
+    const knowledge = createKnowledge({ store, configured, retrieval, embedder, reranker, patienceMs: 1000 });
     return await work({ reader, config, home, store, knowledge, embedder, sources });
   } finally {
     await scripts.close();

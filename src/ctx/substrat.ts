@@ -12,6 +12,7 @@ import { checkItems, type GivenItem, itemConnector } from '../knowledge/connecto
 import { createEmbedder } from '../knowledge/embedding.ts';
 import { Extractor } from '../knowledge/extract/extractor.ts';
 import { createKnowledge } from '../knowledge/knowledge.ts';
+import { createReranker } from '../knowledge/reranker.ts';
 import { type SyncCounts, syncSource } from '../knowledge/sync.ts';
 import type { Personas } from '../personas/personas.ts';
 import { readScript } from '../scripting/open.ts';
@@ -88,7 +89,8 @@ export async function openSubstrat(options: SubstratOptions): Promise<Substrat> 
   ];
   const configured = sources.map(({ name }) => name);
   const embedder = createEmbedder(config.embedding, { models: join(home, 'models'), onFetch: () => undefined });
-  const knowledge = createKnowledge({ store, configured, retrieval: config.retrieval, embedder });
+  const reranker = createReranker(config.retrieval, { models: join(home, 'models') });
+  const knowledge = createKnowledge({ store, configured, retrieval: config.retrieval, embedder, reranker });
   const extractor = new Extractor();
   const close = async () => {
     await extractor.close();

@@ -39,7 +39,10 @@ export function openKnowledge({ config, home, store, log }: Omit<ServedKnowledge
     const { createKnowledge } = await import('../knowledge/knowledge.ts');
     const { sourceNames } = await import('../knowledge/connectors/create.ts');
     const configured = sourceNames(config);
-    return createKnowledge({ store, configured, retrieval: config.retrieval, embedder: await embedding() });
+    const { createReranker } = await import('../knowledge/reranker.ts');
+    const { retrieval } = config;
+    const reranker = createReranker(retrieval, { models: join(home, 'models') });
+    return createKnowledge({ store, configured, retrieval, embedder: await embedding(), reranker });
   };
   let loaded: Promise<Knowledge> | null = null;
   const opened = () => (loaded ??= load());

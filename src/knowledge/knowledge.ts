@@ -5,6 +5,7 @@ import { isIdEnding, onlyIdEnding } from '../core/short-id.ts';
 import { shorten } from '../core/text.ts';
 import type { Store } from '../store/store.ts';
 import type { Embedder } from './embedding.ts';
+import type { Reranker } from './reranker.ts';
 import { type RetrievalSettings, search } from './search.ts';
 import type { Tx } from './tx.ts';
 import { chunkVectors, createVectorCache } from './vector-cache.ts';
@@ -17,6 +18,8 @@ interface KnowledgeOptions {
   readonly retrieval: RetrievalSettings;
   /** Null where embeddings are disabled. */
   readonly embedder: Embedder | null;
+  /** Null where reranking is off. */
+  readonly reranker?: Reranker | null;
   /** How long a search waits for near words while they are loaded. */
   readonly patienceMs?: number;
 }
@@ -29,13 +32,14 @@ export function createKnowledge({
   configured,
   retrieval,
   embedder,
+  reranker = null,
   patienceMs = PATIENCE_MS,
 }: KnowledgeOptions): Knowledge {
   const vocabulary = createVocabulary(store, patienceMs);
   const meaning = embedder && { embedder, cache: createVectorCache(store, chunkVectors(embedder.model)) };
   return {
     search: (request) =>
-      search({ store, settings: retrieval, meaning, vocabulary, hasSources: configured.length > 0 }, request),
+      search({ store, settings: retrieval, meaning, reranker, vocabulary, hasSources: configured.length > 0 }, request),
 
     async get(id) {
       const document = await store.read(async (tx) => {

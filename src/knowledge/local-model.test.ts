@@ -4,10 +4,11 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { embeddingSettings } from '../../test/helpers/embedding-server.ts';
 import { createEmbedder, type Embedder } from './embedding.ts';
+import { blended, createReranker } from './reranker.ts';
 
 /**
  * In the place of onnxruntime, which is a download: the vector of a token has a 1 at its number. Weights are a text
- * that says how to behave.
+ * that says how to behave; a cross-encoder's output is how many tokens of the second text are in the first.
  */
 const RUNTIME = `
 const { readFileSync } = require('node:fs');
@@ -15,13 +16,20 @@ class Tensor { constructor(type, data, dims) { this.data = data; this.dims = dim
 const create = async (path, { intraOpNumThreads }) => {
   const weights = readFileSync(path, 'utf8');
   if (weights === 'broken' || intraOpNumThreads !== 1) throw new Error('bad weights');
-  const run = async ({ input_ids: { data: ids } }) => {
+  const run = async ({ input_ids: { data: ids }, token_type_ids: { data: types } = {} }) => {
+    if (weights === 'pairs') {
+      const of = (type) => [...ids].filter((id, i) => types[i] === type && id > 2n);
+      const common = of(1n).filter((id) => of(0n).includes(id)).length;
+      return { logits: { data: Float32Array.of(2 * common - 3 - (ids.length > 512 ? 100 : 0)), dims: [1, 1] } };
+    }
     if (ids.includes(5n) && weights === 'fails on bread') throw new Error('no bread');
     const data = new Float32Array(ids.length * 8);
     ids.forEach((id, i) => { data[i * 8 + Number(id)] = 1; });
     return { last: { data, dims: [1, ids.length, 8] } };
   };
-  return { inputNames: ['input_ids', 'attention_mask'], outputNames: ['last'], run };
+  const names = ['input_ids', 'attention_mask'];
+  if (weights === 'pairs') return { inputNames: [...names, 'token_type_ids'], outputNames: ['logits'], run };
+  return { inputNames: names, outputNames: ['last'], run };
 };
 module.exports = { Tensor, InferenceSession: { create } };
 `;
@@ -50,7 +58,13 @@ const TOKENIZER = {
       { Sequence: { id: 'A', type_id: 0 } },
       { SpecialToken: { id: '[SEP]', type_id: 0 } },
     ],
-    pair: [],
+    pair: [
+      { SpecialToken: { id: '[CLS]', type_id: 0 } },
+      { Sequence: { id: 'A', type_id: 0 } },
+      { SpecialToken: { id: '[SEP]', type_id: 0 } },
+      { Sequence: { id: 'B', type_id: 1 } },
+      { SpecialToken: { id: '[SEP]', type_id: 1 } },
+    ],
     special_tokens: {
       '[CLS]': { id: '[CLS]', ids: [0], tokens: ['[CLS]'] },
       '[SEP]': { id: '[SEP]', ids: [1], tokens: ['[SEP]'] },
@@ -92,6 +106,7 @@ beforeAll(() => {
   addModel('first', 'good', { pooling: 'cls', queryPrefix: 'query ', passagePrefix: 'text ' });
   addModel('prefixed', 'good', { queryPrefix: 'query ', passagePrefix: 'text ' });
   addModel('broken', 'broken', {});
+  addModel('pairs', 'pairs', {});
   addModel('moody', 'fails on bread', {});
 });
 afterAll(() => rmSync(models, { recursive: true }));
@@ -148,5 +163,34 @@ describe('a local model', () => {
 
   test('cannot be named outside the home', () => {
     expect(() => embedder('../elsewhere')).toThrow('[embedding] model');
+  });
+});
+
+describe('a reranker', () => {
+  const reranker = (rerankModel: string | null) => createReranker({ rerank: true, rerankModel }, { models });
+
+  test('reads a query and a text together, and cuts what is too long', async () => {
+    const scores = await reranker('pairs')?.scores('car sea', [
+      'bread',
+      'sea',
+      'car sea',
+      `car ${'bread '.repeat(600)}`,
+    ]);
+    expect(scores?.map((score) => Math.round(score * 1000))).toEqual([47, 269, 731, 269]);
+  });
+
+  test('is off unless it is configured, and needs a model that exists', async () => {
+    expect(createReranker({ rerank: false, rerankModel: null }, { models })).toBeNull();
+    expect(() => reranker(null)).toThrow('[retrieval] rerank_model');
+    expect(() => reranker('../elsewhere')).toThrow('[retrieval] rerank_model');
+    await expect(reranker('missing')?.scores('car', ['sea'])).rejects.toThrow('Run `ctx model list`');
+  });
+
+  test('is blended into the scores, and never lifts what it has not read', () => {
+    const found = [0.5, 0.48, 0.3, 0.29].map((score, n) => ({ n, score }));
+    const shown = blended(found, [0, 1, 0]);
+    expect(shown.map(({ n }) => n)).toEqual([1, 0, 2, 3]);
+    expect(shown.map(({ reranked }) => reranked)).toEqual([1, 0, 0, null]);
+    expect(shown[3]?.score).toBe(shown[2]?.score);
   });
 });

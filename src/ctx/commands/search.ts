@@ -52,6 +52,10 @@ export function searchCommand(context: Context): Command {
       if (isJson(command)) return context.print(JSON.stringify(found));
       if (found.warning !== undefined) process.stderr.write(`warning: ${found.warning}\n`);
       if (found.did_you_mean !== undefined) context.print(`Did you mean: ${found.did_you_mean}\n`);
+      if (flags.explain && found.rerank !== undefined) {
+        const { model, documents, ms } = found.rerank;
+        context.print(`Reranked ${documents} documents with ${model} in ${ms} ms.\n`);
+      }
       if (found.results.length === 0) return context.print('No results.');
       for (const [i, result] of found.results.entries())
         for (const line of resultLines(i + 1, result, flags.explain ?? false)) context.print(line);
