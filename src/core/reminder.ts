@@ -13,6 +13,8 @@ export interface Reminder {
   /** Of the run that set it: reminders of reminders reach the limit of chains. */
   readonly chainDepth: number;
   readonly payerId: ParticipantId | null;
+  /** It was set for a time from then on, not for a time of the wall clock. */
+  readonly relative: boolean;
   /** The last notice about it. */
   readonly messageId: MessageId | null;
   /** The time that it last fired for. */

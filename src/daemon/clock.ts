@@ -12,6 +12,6 @@ export async function followClock({ store, clock, home }: Clocked): Promise<void
   if (by >= 0) return;
   await store.write(async (tx) => {
     await tx.runs.shiftWaits({ nodeId, by, now });
-    await rearmTimers(tx, now);
+    await rearmTimers(tx, -by, now);
   });
 }

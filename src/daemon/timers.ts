@@ -6,9 +6,9 @@ import { fireSchedule, rearmSchedules } from '../messaging/schedules.ts';
 import type { FireTimer } from '../runs/due-timers.ts';
 import type { Tx } from '../runs/tx.ts';
 
-/** The clock was set back: what repeats continues. */
-export async function rearmTimers(tx: Tx, now: number): Promise<void> {
-  await rearmReminders(tx, now);
+/** The clock was set back by `by`: what repeats continues. */
+export async function rearmTimers(tx: Tx, by: number, now: number): Promise<void> {
+  await rearmReminders(tx, by, now);
   await rearmSchedules(tx, now);
 }
 

@@ -15,6 +15,8 @@ export interface NewReminder {
   readonly reason: string;
   readonly due: number;
   readonly everyMs: number | null;
+  /** `due` is some time from now on, however the clock is set. */
+  readonly relative: boolean;
 }
 
 /** Reminds the agent at a time, and then again and again if it says so. Returns the reminder's id. */
@@ -23,7 +25,7 @@ export async function setReminder(tx: Tx, agent: Agent, run: Run, wanted: NewRem
     const message = `You have ${MOST_REMINDERS} reminders. Cancel one with cancel_reminder first.`;
     throw new SubstratError('cap_reached', message);
   }
-  const { due, reason, everyMs } = wanted;
+  const { due, reason, everyMs, relative } = wanted;
   const id = newId();
   const { chainDepth, payerId } = run;
   await tx.reminders.insertReminder({
@@ -35,6 +37,7 @@ export async function setReminder(tx: Tx, agent: Agent, run: Run, wanted: NewRem
     payerId,
     messageId: null,
     lastDue: null,
+    relative,
     createdAt: now,
   });
   await tx.timers.setTimer({ kind: REMINDER, key: id, due });
@@ -91,8 +94,15 @@ export async function fireReminder(tx: Tx, { key: id, due }: Timer, now: number)
   }
 }
 
-/** The clock was set back: reminders that repeat keep their rhythm from the time that they last fired for. */
-export async function rearmReminders(tx: Tx, now: number): Promise<void> {
+/**
+ * The clock was set back by `by`: reminders that repeat keep their rhythm from the time that they last fired for, and those that
+ * were set for a time from then on, when the clock was ahead, are set back with it.
+ */
+export async function rearmReminders(tx: Tx, by: number, now: number): Promise<void> {
+  for (const { id, createdAt, due } of await tx.reminders.listSetAhead({ now })) {
+    await tx.reminders.setSetAt({ id, at: createdAt - by });
+    await tx.timers.setTimer({ kind: REMINDER, key: id, due: due - by });
+  }
   for (const { id, everyMs, lastDue } of await tx.reminders.listRepeated()) {
     if (everyMs !== null && lastDue !== null) await arm(tx, { id, everyMs, lastDue }, now);
   }

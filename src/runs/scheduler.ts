@@ -42,7 +42,7 @@ export interface SchedulerOptions {
   /** The kinds of due things other than runs. */
   readonly due: readonly Due<Tx>[];
   /** Called in the transaction that follows a clock which was set back. */
-  readonly onSetBack: (tx: Tx, now: number) => Promise<void>;
+  readonly onSetBack: (tx: Tx, by: number, now: number) => Promise<void>;
   readonly runTurn: (started: Started, signal: AbortSignal) => Promise<void>;
   /** Null if tracing is off. */
   readonly tracer: Tracer | null;
@@ -331,7 +331,7 @@ export class Scheduler {
     if (this.#behind === 0) return;
     await store.write(async (tx) => {
       await tx.runs.shiftWaits({ nodeId, by: this.#behind, now: clock() });
-      await this.#options.onSetBack(tx, clock());
+      await this.#options.onSetBack(tx, -this.#behind, clock());
     });
     this.#behind = 0;
   }

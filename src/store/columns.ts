@@ -20,6 +20,7 @@ const BOOLEANS = new Set([
   'plain',
   'quiet',
   'ready',
+  'relative',
   'restTold',
   'saved',
   'seatNew',

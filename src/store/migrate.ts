@@ -52,6 +52,7 @@ import { chunkLengths } from './migrations/0049-chunk-lengths.ts';
 import { evidence } from './migrations/0050-evidence.ts';
 import { passageVocabulary } from './migrations/0051-passage-vocabulary.ts';
 import { traces } from './migrations/0052-traces.ts';
+import { relativeReminders } from './migrations/0053-relative-reminders.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -108,6 +109,7 @@ const migrations: readonly string[] = [
   evidence,
   passageVocabulary,
   traces,
+  relativeReminders,
 ];
 
 /** The first version in which nodes register with their version. */

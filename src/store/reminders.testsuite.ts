@@ -15,6 +15,7 @@ export function testReminders({ read, write }: StoreKit): void {
         payerId: null,
         messageId: null,
         lastDue: null,
+        relative: false,
         createdAt: 5,
         ...change,
       };

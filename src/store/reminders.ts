@@ -1,5 +1,5 @@
 import type { AgentId, MessageId } from '../core/ids.ts';
-import type { Reminder } from '../core/reminder.ts';
+import { REMINDER, type Reminder } from '../core/reminder.ts';
 import type { Queries } from './query.ts';
 
 export interface Reminders {
@@ -10,6 +10,9 @@ export interface Reminders {
   setLastDue(p: { id: string; due: number }): Promise<void>;
   /** Those that repeat. */
   listRepeated(): Promise<Reminder[]>;
+  /** Those that have not fired and were set for a time from then on, when the clock was later than now; with that time. */
+  listSetAhead(p: { now: number }): Promise<(Reminder & { readonly due: number })[]>;
+  setSetAt(p: { id: string; at: number }): Promise<void>;
   deleteReminder(p: { id: string }): Promise<void>;
   /** Whether its agent has not read the last notice about it yet. */
   isUnread(p: { id: string }): Promise<boolean>;
@@ -39,6 +42,7 @@ export function reminderQueries({ db, one, all, put, change, count }: Queries): 
         payerId: p.payerId,
         messageId: p.messageId,
         lastDue: p.lastDue,
+        relative: p.relative,
         createdAt: p.createdAt,
       }),
     ),
@@ -53,6 +57,20 @@ export function reminderQueries({ db, one, all, put, change, count }: Queries): 
       db.updateTable('reminders').set({ lastDue: p.due }).where('id', '=', p.id),
     ),
     listRepeated: all(() => db.selectFrom('reminders').selectAll().where('everyMs', 'is not', null).orderBy('id')),
+    listSetAhead: all((p: { now: number }) =>
+      db
+        .selectFrom('reminders')
+        .innerJoin('timers', (join) => join.on('timers.kind', '=', REMINDER).onRef('timers.key', '=', 'reminders.id'))
+        .selectAll('reminders')
+        .select('timers.due')
+        .where('relative', '=', true)
+        .where('lastDue', 'is', null)
+        .where('createdAt', '>', p.now)
+        .orderBy('id'),
+    ),
+    setSetAt: change('reminder', (p: { id: string; at: number }) =>
+      db.updateTable('reminders').set({ createdAt: p.at }).where('id', '=', p.id),
+    ),
     deleteReminder: change('reminder', (p: { id: string }) => db.deleteFrom('reminders').where('id', '=', p.id)),
     isUnread: async (p) => (await unread(p)) > 0,
   };

@@ -29,7 +29,7 @@ export const remindMe = defineTool({
       throw new SubstratError('bad_request', `\`at\` is in the past; it is ${new Date(now).toISOString()}.`);
     if (due > now + YEAR_S * 1000) throw new SubstratError('bad_request', '`at` must be within a year.');
     const everyMs = every === undefined ? null : Math.round(every * 1000);
-    const id = await setReminder(tx, agent, run, { reason, due, everyMs }, now);
+    const id = await setReminder(tx, agent, run, { reason, due, everyMs, relative: at === undefined }, now);
     return { result: { status: 'scheduled', reminder_id: id } };
   },
 });

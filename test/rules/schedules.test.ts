@@ -213,3 +213,33 @@ test('a repeated reminder survives a clock that jumps two days forward and back'
   expect(await after(HOUR, world.pass)).toBe(3);
   expect(await after(HOUR, world.pass)).toBe(4);
 });
+
+test('a reminder that is set while the clock is ahead does not wait for the clock; one for a time of the clock does', async () => {
+  const world = await createWorld();
+  await world.create('x');
+  const heard: string[] = [];
+  let at = '';
+  world.behave('x', async (turn) => {
+    heard.push(...turn.messages.filter(({ kind }) => kind === 'notice').map(({ text }) => text.split(': ')[1] ?? ''));
+    if (turn.messages[0]?.text === 'go') {
+      await turn.call('remind_me', { reason: 'soon', timeout: 3600 });
+      await turn.call('remind_me', { reason: 'then', at });
+    }
+    return '';
+  });
+  await world.setClock(2 * DAY);
+  at = new Date(world.clock() + HOUR).toISOString();
+  await world.ask('x', 'go');
+  await world.settle();
+  await world.pass(HOUR / 2);
+  // In two steps, as a time server may do it.
+  for (const step of [-DAY, -DAY]) await world.setClock(step);
+  await world.settle();
+  expect(heard).toEqual([]);
+  await world.pass(HOUR / 2);
+  await world.settle();
+  expect(heard).toEqual(['soon']);
+  await world.pass(2 * DAY);
+  await world.settle();
+  expect(heard).toEqual(['soon', 'then']);
+});

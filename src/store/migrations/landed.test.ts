@@ -60,6 +60,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0050-evidence.ts': '1c147f76840b3131',
   '0051-passage-vocabulary.ts': 'e713c9e5cb718c9b',
   '0052-traces.ts': '2547ec9d9633cf59',
+  '0053-relative-reminders.ts': 'e3f8782bfbe55ab0',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
