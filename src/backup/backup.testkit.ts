@@ -85,7 +85,7 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
     const budget = budgetOf({ subjectId: agent.id, treeId: agent.treeId, amount: 2.5 });
     await tx.budgets.setBudget(budget);
     await tx.budgets.setCharge(chargeOf({ budgetId: budget.id, runId: running.id, reserved: 0.25 }));
-    await tx.reminders.insertReminder({ ...reminder, payerId: null, messageId: null, lastDue: 5 });
+    await tx.reminders.insertReminder({ ...reminder, payerId: null, messageId: null, lastDue: 5, relative: true });
     const at = { cron: '0 8 * * *', timeZone: 'UTC', target: 'ö', text: 'ö', runs: 5, nodeId: null };
     const fired = { messageId: null, lastDue: 2 ** 41, lastAt: 5, error: null };
     await tx.schedules.insertSchedule({ id: 's', name: 'S', nameKey: 's', ...at, ...fired, createdAt: 5 });
@@ -93,7 +93,10 @@ export async function fillStore(store: Store, home: string): Promise<{ agentId: 
     const noticed = { chainDepth: 1, payerId: null, messageId: null, createdAt: 5 };
     await tx.subscriptions.insertSubscription({ id: 'w', ...watch, ...noticed });
     await addQuestion(tx, agent);
-    await send(tx, { to: child, from: agent.id, text: 'Ünï “quotes”\n\\ and 🙂' });
+    const messageId = await send(tx, { to: child, from: agent.id, text: 'Ünï “quotes”\n\\ and 🙂' });
+    const claimed = { kind: 'command', subject: 'ö', expected: '0', state: 'ran', detail: 'ö', tree: 'ab' } as const;
+    const ofClaim = { messageId, position: 0, agentId: agent.id, runId: running.id, createdAt: 2 ** 41, checkedAt: 5 };
+    await tx.evidence.insertEvidence({ ...ofClaim, ...claimed });
     await storePassage(tx, agent.id, { content: 'The deployment failed on Tuesday', tags: ['ops'] }, 5);
     const [passage] = await tx.memory.listUnembeddedPassages({ nodeId: NODE, limit: 1 });
     if (!passage) throw new Error('There is no passage.');
