@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { noBwrap } from './helpers/bwrap.ts';
@@ -23,6 +23,40 @@ describe.skipIf(noBwrap !== null)('a turn that exceeds a limit of the machine', 
     writeFileSync(join(calm.workspace, 'go'), '');
     expect(await client.awaitReply(messageId, 15)).toMatchObject({ kind: 'reply', text: '1' });
     expect(await client.getStatus()).toMatchObject({ limits: expect.stringContaining('100 processes') });
+  });
+
+  test.each([
+    [
+      'processes',
+      'max_processes = 100',
+      `over(); children.execFileSync('perl', ['-e', 'for (1..500) { fork or last } sleep 600'])`,
+    ],
+    [
+      'memory',
+      'max_memory_mb = 300',
+      `over(); globalThis.kept = Buffer.alloc(2e9, 1); await new Promise(() => setInterval(() => {}, 1000))`,
+    ],
+    [
+      'disk',
+      'max_disk_mb = 20',
+      `for (let i = 0; i < 40; i++) fs.writeFileSync('f' + i, Buffer.alloc(1 << 20)); over(); await new Promise(() => setInterval(() => {}, 1000))`,
+    ],
+  ])('%s: is ended within 2 seconds, with the reason', async (_, machine, body) => {
+    await using daemon = await startHostile({ config: '[daemon]\nmax_attempts = 1', machine });
+    const exceed = `const over = () => fs.writeFileSync('over', String(Date.now())); ${body}`;
+    let fastest = Number.POSITIVE_INFINITY;
+    // On a busy machine the program itself may be late.
+    for (let tries = 0; tries < 4 && fastest > 2_000; tries += 1) {
+      expect(await daemon.attempt(exceed)).toMatchObject({
+        failed: expect.stringContaining(machine.split(' ')[0] ?? ''),
+      });
+      const [run] = (await daemon.running.client.listRuns({ agent: 'hostile', limit: 1 })).items;
+      const at = Number(readFileSync(join(daemon.workspace, 'over'), 'utf8'));
+      fastest = Math.min(fastest, Date.parse(run?.endedAt ?? '') - at);
+      for (const name of readdirSync(daemon.workspace)) rmSync(join(daemon.workspace, name), { recursive: true });
+    }
+    expect(fastest).toBeLessThanOrEqual(2_000);
+    expect(await daemon.attempt('return 1')).toBe(1);
   });
 
   test('is ended when it fills the disk', async () => {

@@ -23,6 +23,17 @@ test("the prices of a model are its own, or the provider's for every model", () 
   expect(pricesOf(config, 'external', null)).toBeNull();
 });
 
+test('an assumed price is used only where no price is known, and 0 is a price', () => {
+  const table = '[providers.cursor-agent]\nassume_price = { input = 5, output = 20 }\n';
+  const known = '[providers.cursor-agent.prices]\n"gpt-5.1" = { input = 1, output = 8 }\n';
+  const free = '[providers.codex]\nassume_price = { input = 0, output = 0 }\n';
+  const config = loadConfig({ cwd: '/', home: '/nowhere', env: {}, file: 'x.toml', source: table + known + free });
+  expect(pricesOf(config, 'cursor-agent', 'gpt-5.1')).toEqual({ input: 1, output: 8 });
+  for (const model of [null, 'other'])
+    expect(pricesOf(config, 'cursor-agent', model)).toEqual({ input: 5, output: 20 });
+  expect(pricesOf(config, 'codex', null)).toEqual({ input: 0, output: 0 });
+});
+
 test("a provider in this process calls the tools of its agent's scope, and each call is recorded once", async () => {
   await using world = await startDaemon();
   const provider: Provider = {

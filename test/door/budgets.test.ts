@@ -104,3 +104,14 @@ test('limits that nobody could keep are refused with the reason, and only the ow
   });
   await expect(anna.listBudgets()).rejects.toMatchObject({ code: 'forbidden' });
 });
+
+test('with an assumed price, a budget of dollars is accepted and charged by it', async () => {
+  const config = '[providers.scripted]\nassume_price = { input = 10, output = 0 }\n';
+  await using priced = await startDaemon({ config });
+  await priced.client.createAgent({ name: 'lead', program: priced.program('spender', SPENDER) });
+  await priced.client.setBudget({ of: 'lead', scope: 'agent', unit: 'usd', period: 'total', amount: 1 });
+  const { messageId } = await priced.client.sendMessage('lead', { text: '20000' });
+  await until('the reply', () => priced.client.awaitReply(messageId, 5));
+  const [budget] = (await priced.client.listBudgets()).items.filter(({ unit }) => unit === 'usd');
+  expect(budget).toMatchObject({ used: expect.closeTo(0.2), limit: 1 });
+});
