@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../core/id.ts';
-import type { Reminder } from '../core/reminder.ts';
+import { REMINDER, type Reminder } from '../core/reminder.ts';
 import { addAgent, type StoreKit, send } from './store.testkit.ts';
 
 export function testReminders({ read, write }: StoreKit): void {
@@ -37,6 +37,21 @@ export function testReminders({ read, write }: StoreKit): void {
       const repeated = await read((tx) => tx.reminders.listRepeated());
       expect(repeated.filter(({ agentId }) => agentId === a.id)).toEqual([{ ...later, lastDue: 2 ** 41 }]);
       await expect(write((tx) => tx.reminders.deleteReminder({ id: first.id }))).rejects.toThrow('no reminder');
+    });
+
+    test('that were set while the clock was ahead, for a time from then on, are found with it', async () => {
+      const a = await write((tx) => addAgent(tx));
+      const ahead = await add(a.id, { relative: true, createdAt: 2 ** 41 });
+      await add(a.id, { relative: false, createdAt: 2 ** 41 });
+      await add(a.id, { relative: true, createdAt: 2 ** 41, lastDue: 5 });
+      await write((tx) => tx.timers.setTimer({ kind: REMINDER, key: ahead.id, due: 2 ** 42 }));
+      const found = async (now: number) =>
+        (await read((tx) => tx.reminders.listSetAhead({ now }))).filter(({ agentId }) => agentId === a.id);
+      expect(await found(2 ** 41 - 1)).toEqual([{ ...ahead, due: 2 ** 42 }]);
+      expect(await found(2 ** 41)).toEqual([]);
+      await write((tx) => tx.reminders.setSetAt({ id: ahead.id, at: 7 }));
+      expect(await found(6)).toEqual([{ ...ahead, createdAt: 7, due: 2 ** 42 }]);
+      await write((tx) => tx.timers.tryCancelTimer({ kind: REMINDER, key: ahead.id }));
     });
 
     test('are unread as long as their last notice is pending', async () => {

@@ -220,7 +220,7 @@ test('a reminder that is set while the clock is ahead does not wait for the cloc
   const heard: string[] = [];
   let at = '';
   world.behave('x', async (turn) => {
-    heard.push(...turn.messages.filter(({ kind }) => kind === 'notice').map(({ text }) => text.split(': ')[1] ?? ''));
+    heard.push(...turn.messages.filter(({ kind }) => kind === 'notice').map(({ text }) => text.split('\n> ')[1] ?? ''));
     if (turn.messages[0]?.text === 'go') {
       await turn.call('remind_me', { reason: 'soon', timeout: 3600 });
       await turn.call('remind_me', { reason: 'then', at });
