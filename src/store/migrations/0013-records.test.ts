@@ -26,7 +26,8 @@ test('the records of a run are unchanged and in order', async () => {
   `);
   database.close();
   const store = await openStore({ path });
-  const both = { runId: 'r', step: 1, attempt: 1, tool: 'get', callId: 'c', isError: false };
+  const later = { sections: null, inputTokens: null, outputTokens: null, costUsd: null };
+  const both = { runId: 'r', step: 1, attempt: 1, tool: 'get', callId: 'c', isError: false, ...later };
   expect(await store.read((tx) => tx.records.listRecords({ runId: 'r' }))).toEqual([
     { ...both, n: 1, type: 'tool_call_message', callKey: null, content: { a: 1 }, effect: false, createdAt: 7 },
     { ...both, n: 2, type: 'tool_return_message', callKey: 'k', content: { b: 2 }, effect: true, createdAt: 8 },

@@ -56,7 +56,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0046-schedules.ts': '682e296e95dd2b2d',
   '0047-subscriptions.ts': 'be6c4fd83f13cd9f',
   '0048-progress.ts': 'df5b56d45bd1265b',
-  '0049-chunk-lengths.ts': '16c1c619b930256d',
+  '0049-chunk-lengths.ts': '5aa1a971e6e114b9',
   '0050-evidence.ts': '1c147f76840b3131',
   '0051-passage-vocabulary.ts': 'e713c9e5cb718c9b',
   '0052-traces.ts': '2547ec9d9633cf59',
