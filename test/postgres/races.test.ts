@@ -242,7 +242,8 @@ describeOnPostgres('eight writers at once', () => {
     const members = [await create('ann'), await create('ben')];
     const memberIds = ['user', ...members.map(({ id }) => id)];
     const person = { ...USER, admin: true };
-    for (let round = 0; round < ROUNDS; round += 1) {
+    // Few, because writers that meet a deletion wait for the server to find their deadlock, a second each time.
+    for (let round = 0; round < 3; round += 1) {
       const id = `c${round}`;
       const made = await write((tx) => createChannel(tx, { id, kind: 'public', topic: '', memberIds }, 'user', NOW));
       const find = (tx: Tx) => resolveChannel(tx, person, id, NOW);
