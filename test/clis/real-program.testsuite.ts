@@ -34,6 +34,8 @@ export interface RealProgram {
   readonly steers?: boolean;
   /** Policies hold for its own tools: what it is configured with so that it asks, if not by Substrat alone. */
   readonly judged?: boolean;
+  /** Its warnings, and what was cut off before, are a part of its text. */
+  readonly warns?: boolean;
   /** It takes an answer that was cut off for a whole one. */
   readonly missesDrop?: boolean;
 }
@@ -55,6 +57,7 @@ export function testRealProgram({
   limit,
   knowsReset,
   reportsUsage,
+  warns = false,
   missesDrop = false,
   steers = false,
   judged = false,
@@ -87,6 +90,7 @@ export function testRealProgram({
 
   const inShell = (script: string) =>
     `[[call ${shell.tool} ${JSON.stringify({ [shell.argument]: script, ...shell.more })}]]`;
+  const final = (text: string) => (warns ? expect.stringMatching(new RegExp(`${text}$`)) : text);
   const latest = async () => (await daemon.client.listRuns({ agent: daemon.agent('asked').id })).items[0];
 
   describe(`the real program of ${name}`, () => {
@@ -97,7 +101,7 @@ export function testRealProgram({
       const { messages = [] } = await storeRows(daemon.home);
       expect(JSON.stringify(messages)).toContain('hi from the program');
       const second = await ask('What did you do?');
-      expect(second?.text).toMatch(/^I heard \d+: What did you do\?/);
+      expect(second?.text).toMatch(warns ? /I heard \d+: What did you do\?/ : /^I heard \d+: What did you do\?/);
       const last = JSON.stringify(model.requests.at(-1)?.messages);
       expect(last).toContain('hi from the program');
       expect(last).toContain('What did you do?');
@@ -184,7 +188,7 @@ export function testRealProgram({
       model.become(() => ({ text: 'back again' }));
       const run = await latest();
       for (const pid of processesOf(run?.id ?? '')) kill(pid);
-      expect((await daemon.client.awaitReply(messageId, 60))?.text).toBe('back again');
+      expect((await daemon.client.awaitReply(messageId, 60))?.text).toEqual(final('back again'));
       expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('My colour is blue.');
       expect((await storeRows(daemon.home)).sessions).toHaveLength(1);
     });
@@ -219,7 +223,7 @@ export function testRealProgram({
       const { messageId } = await daemon.client.sendMessage('asked', { text: '[[drop]]' });
       await until('the stream was dropped', () => model.requests.length > 0, 60_000);
       model.become(() => ({ text: 'whole at last' }));
-      expect((await daemon.client.awaitReply(messageId, 60))?.text).toBe('whole at last');
+      expect((await daemon.client.awaitReply(messageId, 60))?.text).toEqual(final('whole at last'));
     });
 
     test('is ended at its time limit while the model hangs', async () => {
