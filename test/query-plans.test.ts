@@ -33,11 +33,9 @@ const JUSTIFIED: readonly (readonly [RegExp, string])[] = [
     'the same',
   ],
   ...[
-    /^with recursive "below" as .* select "agents"\.\* from "agents" inner join "below"/,
     /^select distinct "channels"\."id" from "channels" left join "members"/,
     /^select "messages"\."id" from "messages" left join "requests"/,
     /^delete from "(deliveries|agents|trees|participants)" where "(agent_)?id" in \(select value from json_each/,
-    /^update "(block_changes|channels)" set "(changed|created)_by"/,
   ].map((form): readonly [RegExp, string] => [form, 'only when the owner deletes an agent that has ended']),
 ];
 

@@ -164,8 +164,8 @@ export function deletionQueries(queries: Queries): Deletions {
             .unionAll(q.selectFrom('agents').innerJoin('below', 'agents.parentId', 'below.id').select('agents.id')),
         )
         .selectFrom('agents')
-        .innerJoin('below', 'below.id', 'agents.id')
-        .selectAll('agents'),
+        .selectAll('agents')
+        .where('agents.id', 'in', (eb) => eb.selectFrom('below').select('below.id')),
     ),
     deleteAgents: async (p) => {
       const ids = listOf(engine, p.ids);

@@ -53,6 +53,7 @@ import { evidence } from './migrations/0050-evidence.ts';
 import { passageVocabulary } from './migrations/0051-passage-vocabulary.ts';
 import { traces } from './migrations/0052-traces.ts';
 import { relativeReminders } from './migrations/0053-relative-reminders.ts';
+import { deletable } from './migrations/0054-deletable.ts';
 import type { Engine, Execute } from './query.ts';
 
 /** In order. A landed migration is never edited: migrations/landed.test.ts has the checksum of each. */
@@ -110,6 +111,7 @@ const migrations: readonly string[] = [
   passageVocabulary,
   traces,
   relativeReminders,
+  deletable,
 ];
 
 /** The first version in which nodes register with their version. */

@@ -61,6 +61,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0051-passage-vocabulary.ts': 'e713c9e5cb718c9b',
   '0052-traces.ts': '2547ec9d9633cf59',
   '0053-relative-reminders.ts': 'e3f8782bfbe55ab0',
+  '0054-deletable.ts': '2811da2edc60a5b7',
 };
 
 test('landed migrations are never edited, and every one is listed here', async () => {
