@@ -4,6 +4,7 @@ import { startDaemon, storeRows, type TestDaemon } from '../../test/helpers/daem
 import { type ConnectedAgent, connectAgent } from '../../test/helpers/mcp.ts';
 
 const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+const evidence = { type: 'array', minItems: 1, maxItems: 10 };
 const text = { type: 'string', maxLength: 1_000_000 };
 
 /** The documented parameters and defaults of the tools. */
@@ -16,6 +17,7 @@ const promised: Record<string, { required: string[]; properties: Record<string, 
       text,
       sync: { type: 'boolean', default: true },
       in_reply_to: { type: 'string' },
+      evidence,
     },
   },
   broadcast: { required: ['text'], properties: { text } },
@@ -41,7 +43,7 @@ const promised: Record<string, { required: string[]; properties: Record<string, 
   },
   inspect_agent: { required: ['name'], properties: { name: { type: 'string' } } },
   list_agents: { required: [], properties: {} },
-  complete: { required: ['result'], properties: { result: text } },
+  complete: { required: ['result'], properties: { result: text, evidence } },
   react_to_message: {
     required: ['messageId', 'emoji'],
     properties: { messageId: { type: 'string' }, emoji: { type: 'string' } },

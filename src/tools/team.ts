@@ -37,10 +37,10 @@ export const sendMessage = defineTool({
       description:
         'If true, the reply is delivered as your next message (for an external agent: in check_inbox). Only with recipient.',
     }),
-    evidence: evidenceField,
     in_reply_to: referenceField(
       'Id of the message this one answers, if it is not the one that started your turn. In a channel: the thread to answer in.',
     ).optional(),
+    evidence: evidenceField,
   }),
   effect: true,
   mayReply: true,
