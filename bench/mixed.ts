@@ -108,7 +108,7 @@ async function searching(
   return { took, perSecond: Number(String(count)) / ((performance.now() - began) / 1000) };
 }
 
-/** Chunks of thirty words, the most frequent of which are in many. */
+/** Chunks of thirty words; the most frequent words are in many chunks. */
 function fillChunks(home: string): void {
   const database = new Database(join(home, 'substrat.db'));
   database.pragma('synchronous = off');
