@@ -125,7 +125,7 @@ describeOnPostgres('PostgreSQL', () => {
     const swallowing = async (tx: Tx) => {
       await tx.channels.tryJoinChannel({ channelId: 'none', participantId: 'user' }).catch(() => {});
     };
-    await expect(store.write(swallowing)).rejects.toMatchObject({ code: 'store' });
+    await expect(store.write(swallowing)).rejects.toMatchObject({ code: 'not_found' });
     expect(await appended(store)).toBe(1);
   });
 
