@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { noBwrap } from '../../test/helpers/bwrap.ts';
 import { startDaemon, type TestDaemon } from '../../test/helpers/daemon.ts';
 import { connectAgent } from '../../test/helpers/mcp.ts';
 import { troubleIn } from '../../test/helpers/repeating-store.ts';
@@ -41,8 +42,8 @@ async function terminated(
 
 const notices = async ({ client }: TestDaemon) => (await client.listInbox()).items.map(({ text }) => text);
 
-test('a worktree is removed when the store is back', async () => {
-  await using daemon = await startDaemon();
+test.skipIf(noBwrap !== null)('a worktree is removed when the store is back', async () => {
+  await using daemon = await startDaemon({ sandbox: 'bwrap' });
   const { trouble, workspace } = await terminated(daemon, (begun) => {
     begun.reads = true;
   });
@@ -57,8 +58,8 @@ test('a worktree is removed when the store is back', async () => {
   expect(await notices(daemon)).toEqual([]);
 });
 
-test('a worktree is removed though nobody knows whether it was marked as deleted', async () => {
-  await using daemon = await startDaemon();
+test.skipIf(noBwrap !== null)('a worktree is removed though nobody knows whether it was marked as deleted', async () => {
+  await using daemon = await startDaemon({ sandbox: 'bwrap' });
   const { trouble, workspace } = await terminated(daemon, (begun) => {
     begun.reads = true;
   });
