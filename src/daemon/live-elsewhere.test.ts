@@ -34,13 +34,20 @@ describeOnPostgres('live events of another node', () => {
       live.publish({ type: 'live_text', runId: 'r', agentId, attempt: 1, text });
     return { ...elsewhere, call, write };
   }
-  const isFollowed = () => until('the other node is told', () => whispers.some((text) => text.includes('follows')));
+  /** Resolves when a node hears of a follower, at once: it does not believe it for long. */
+  const followedAt = (store: Store) =>
+    new Promise<void>((resolve) => {
+      store.onWhisper((text) => {
+        if (text.includes('follows')) resolve();
+      });
+    });
 
   test('reach a reader once, whole, and only those of the agent that it follows', async () => {
     const [a, b] = [node(stores[0], 'a'), node(stores[1], 'b')];
     const heard: LiveEvent[] = [];
+    const followed = followedAt(stores[0]);
     b.subscribe((event) => heard.push(event), 'ann');
-    await isFollowed();
+    await followed;
     b.call('ann', 'here');
     const long = `${'"é漢😀\n'.repeat(700)}.`;
     a.call('ben', 'not wanted');
@@ -58,8 +65,9 @@ describeOnPostgres('live events of another node', () => {
     const [a, b] = [node(stores[0], 'a'), node(stores[1], 'b')];
     a.call('ann', 'to nobody');
     const heard: LiveEvent[] = [];
+    const followed = followedAt(stores[0]);
     const leave = b.subscribe((event) => heard.push(event));
-    await isFollowed();
+    await followed;
     a.call('ann', 'heard');
     await until('it arrives', () => heard.length === 1);
     leave();
