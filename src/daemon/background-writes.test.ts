@@ -58,18 +58,21 @@ test.skipIf(noBwrap !== null)('a worktree is removed when the store is back', as
   expect(await notices(daemon)).toEqual([]);
 });
 
-test.skipIf(noBwrap !== null)('a worktree is removed though nobody knows whether it was marked as deleted', async () => {
-  await using daemon = await startDaemon({ sandbox: 'bwrap' });
-  const { trouble, workspace } = await terminated(daemon, (begun) => {
-    begun.reads = true;
-  });
-  await afterFailures(trouble, 1);
-  trouble.doubts = 1;
-  trouble.reads = false;
-  await until('it is gone', () => !existsSync(workspace));
-  await until('it is forgotten', async () => (await daemon.client.listWorkspaces()).items.length === 0);
-  expect([await notices(daemon), trouble.doubts]).toEqual([[], 0]);
-});
+test.skipIf(noBwrap !== null)(
+  'a worktree is removed though nobody knows whether it was marked as deleted',
+  async () => {
+    await using daemon = await startDaemon({ sandbox: 'bwrap' });
+    const { trouble, workspace } = await terminated(daemon, (begun) => {
+      begun.reads = true;
+    });
+    await afterFailures(trouble, 1);
+    trouble.doubts = 1;
+    trouble.reads = false;
+    await until('it is gone', () => !existsSync(workspace));
+    await until('it is forgotten', async () => (await daemon.client.listWorkspaces()).items.length === 0);
+    expect([await notices(daemon), trouble.doubts]).toEqual([[], 0]);
+  },
+);
 
 test('the person is told of a worktree that is kept when the store is back, once', async () => {
   await using daemon = await startDaemon();
