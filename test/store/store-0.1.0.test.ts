@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
 import { startDaemonProcess } from '../helpers/substrat.ts';
@@ -20,6 +21,7 @@ beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'older-'));
   path = join(home, 'substrat.db');
   writeFileSync(path, gunzipSync(readFileSync(FIXTURE)));
+  extendDeadlines();
   writeFileSync(join(home, 'node'), `${NODE}\n`);
 });
 
@@ -67,6 +69,13 @@ test('its session, its open request and its documents are read as records', asyn
   });
   await store.close();
 });
+
+/** The request was made with a deadline of a day, which has passed: the daemon would answer it with an error at any moment. */
+function extendDeadlines() {
+  const db = new Database(path);
+  db.prepare("update requests set deadline_at = ? where state = 'open'").run(Date.now() + 3_600_000);
+  db.close();
+}
 
 async function started() {
   const daemon = await startDaemonProcess({ home });
